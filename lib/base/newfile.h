@@ -1,0 +1,40 @@
+/*
+ * newfile: a file that appears whole or not at all.
+ *
+ * Calling sequence: gpnn_newfile_create() makes a temporary file beside the target; write
+ * to its descriptor; then either gpnn_newfile_commit() (flush to disk, rename over the
+ * target, flush the directory) or gpnn_newfile_abandon().  Both leave the object empty.
+ * A program that may be interrupted removes gpnn_newfile_path() in its signal handler.
+ */
+#ifndef GPNN_BASE_NEWFILE_H
+#define GPNN_BASE_NEWFILE_H
+
+#include "base/status.h"
+
+struct gpnn_newfile {
+  int fd;          /* open for reading and writing; -1 while empty */
+  char *target;    /* owned; the file that will be replaced, symbolic links followed */
+  char *temporary; /* owned; the file being written */
+};
+
+#define GPNN_NEWFILE_INIT \
+  {                       \
+    -1, NULL, NULL        \
+  }
+
+/*
+ * Creates the temporary file.  A target that exists and is not a regular file (a device, a
+ * directory) is refused: renaming over it would replace the device.  The permissions are
+ * those of the target if it exists, else what the process's umask allows.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
+                                                     struct gpnn_error *err);
+
+/* Makes the written bytes durable under the target's name; on failure removes them. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_commit(struct gpnn_newfile *file,
+                                                     struct gpnn_error *err);
+
+/* Closes and removes the temporary file; does nothing on an empty object. */
+void gpnn_newfile_abandon(struct gpnn_newfile *file);
+
+#endif

@@ -1,0 +1,103 @@
+#include "base/rng.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
+
+/* The finaliser of SplitMix64: a bijection of 64-bit words whose every output bit depends
+ * on every input bit. */
+static uint64_t mix(uint64_t z)
+{
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+void gpnn_rng_init(struct gpnn_rng *rng, uint64_t seed, enum gpnn_rng_purpose purpose)
+{
+  rng->state = mix(mix(seed + golden) + golden * (uint64_t)purpose);
+}
+
+uint64_t gpnn_rng_next(struct gpnn_rng *rng)
+{
+  rng->state += golden;
+  return mix(rng->state);
+}
+
+uint64_t gpnn_rng_below(struct gpnn_rng *rng, uint64_t bound)
+{
+  assert(bound > 0);
+  /* Words under 2^64 mod bound are refused, so that every residue is equally likely. */
+  uint64_t refused = -bound % bound, word;
+  do word = gpnn_rng_next(rng);
+  while (word < refused);
+  return word % bound;
+}
+
+double gpnn_rng_uniform(struct gpnn_rng *rng)
+{
+  return (double)(gpnn_rng_next(rng) >> 11) * 0x1p-53;
+}
+
+double gpnn_rng_normal(struct gpnn_rng *rng)
+{
+  double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
+  return radius * cos(6.283185307179586 * gpnn_rng_uniform(rng));
+}
+
+uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length)
+{
+  const unsigned char *b = bytes;
+  uint64_t hash = mix(seed + golden);
+  for (size_t i = 0; i < length; i++) hash = mix((hash ^ b[i]) + golden);
+  return mix(hash ^ length);
+}
+
+/*
+ * A set of integers that are not where they were: open addressing over a table of at
+ * least 2k slots.  key + 1 is stored so that 0 marks an empty slot.
+ */
+struct moved {
+  uint64_t *keys, *values;
+  size_t mask;
+};
+
+static uint64_t *slot(const struct moved *map, uint64_t key)
+{
+  size_t i = (size_t)mix(key) & map->mask;
+  while (map->keys[i] != 0 && map->keys[i] != key + 1) i = (i + 1) & map->mask;
+  if (map->keys[i] == 0) {
+    map->keys[i] = key + 1;
+    map->values[i] = key;
+  }
+  return &map->values[i];
+}
+
+enum gpnn_status gpnn_rng_sample(struct gpnn_rng *rng, uint64_t n, size_t k, uint64_t *out,
+                                 struct gpnn_error *err)
+{
+  assert(k <= n);
+  /* The first k steps of a Fisher-Yates shuffle of 0..n-1, of which only the entries that
+   * have moved are kept.  Each step touches two, hence at most 2k of them. */
+  struct moved map = {.mask = 63};
+  while (map.mask < 4 * k) map.mask = map.mask * 2 + 1;
+  map.keys = gpnn_alloc(map.mask + 1, 1, sizeof *map.keys);
+  map.values = gpnn_alloc(map.mask + 1, 1, sizeof *map.values);
+  enum gpnn_status status = GPNN_OK;
+  if (map.keys == NULL || map.values == NULL) {
+    status = gpnn_fail_memory(err, "for a random sample");
+  } else {
+    for (size_t i = 0; i < k; i++) {
+      uint64_t *chosen = slot(&map, i + gpnn_rng_below(rng, n - i));
+      out[i] = *chosen;
+      *chosen = *slot(&map, i);
+    }
+  }
+  free(map.keys);
+  free(map.values);
+  return status;
+}

@@ -1,0 +1,56 @@
+/*
+ * rng: the one source of random numbers: counter-based, keyed by seed and purpose.
+ *
+ * Output i of a generator is mix(key + i * golden), the SplitMix64 sequence (Steele, Lea
+ * and Flood 2014), whose start is a hash of the user's seed and of the purpose.  Draws for
+ * one purpose therefore never move because another purpose drew more or fewer, and equal
+ * seeds give equal results on every machine and for any number of threads.
+ */
+#ifndef GPNN_BASE_RNG_H
+#define GPNN_BASE_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Values are part of reproducibility: never renumber. */
+enum gpnn_rng_purpose {
+  GPNN_RNG_SPLIT = 1,         /* rows to parts of a table */
+  GPNN_RNG_HOLD_OUT = 2,      /* calibration rows of an index */
+  GPNN_RNG_SEARCH_TRAIN = 3,  /* rows that train the search */
+  GPNN_RNG_SEARCH_SAMPLE = 4, /* queries that measure recall */
+  GPNN_RNG_ESTIMATE = 5,      /* rows of the estimation blocks */
+  GPNN_RNG_LEAVE_ONE_OUT = 6, /* rows of leave-one-out calibration */
+  GPNN_RNG_TEST = 99,         /* tests only */
+};
+
+struct gpnn_rng {
+  uint64_t state;
+};
+
+void gpnn_rng_init(struct gpnn_rng *rng, uint64_t seed, enum gpnn_rng_purpose purpose);
+
+/* A uniform 64-bit word. */
+uint64_t gpnn_rng_next(struct gpnn_rng *rng);
+
+/* A uniform integer in [0, bound), bound > 0, without bias. */
+uint64_t gpnn_rng_below(struct gpnn_rng *rng, uint64_t bound);
+
+/* A uniform real in [0, 1), with 53 random bits. */
+double gpnn_rng_uniform(struct gpnn_rng *rng);
+
+/* A standard normal deviate (Box-Muller; two words of the sequence each). */
+double gpnn_rng_normal(struct gpnn_rng *rng);
+
+/* A 64-bit hash of 'length' bytes under 'seed': for assigning named groups. */
+uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length);
+
+/*
+ * Draws 'k' distinct integers of [0, n), k <= n, uniformly and in random order, into 'out'
+ * (k entries).  Time and memory O(k), whatever n.  GPNN_ENOMEM if its table cannot be had.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_rng_sample(struct gpnn_rng *rng, uint64_t n, size_t k,
+                                                 uint64_t *out, struct gpnn_error *err);
+
+#endif

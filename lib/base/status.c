@@ -1,0 +1,102 @@
+#include "base/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+GPNN_PRINTF(3, 0)
+static void compose(struct gpnn_error *err, enum gpnn_status status, const char *format,
+                    va_list args)
+{
+  err->status = status;
+  vsnprintf(err->text, sizeof err->text, format, args);
+}
+
+enum gpnn_status gpnn_fail(struct gpnn_error *err, enum gpnn_status status, const char *format, ...)
+{
+  if (err != NULL) {
+    va_list args;
+    va_start(args, format);
+    compose(err, status, format, args);
+    va_end(args);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_fail_errno(struct gpnn_error *err, int errnum, const char *format, ...)
+{
+  enum gpnn_status status = errnum == ENOMEM ? GPNN_ENOMEM : GPNN_EIO;
+  if (err != NULL) {
+    va_list args;
+    va_start(args, format);
+    compose(err, status, format, args);
+    va_end(args);
+    char reason[128] = "unknown error";
+    if (strerror_r(errnum, reason, sizeof reason) != 0)
+      snprintf(reason, sizeof reason, "error %d", errnum);
+    size_t used = strlen(err->text);
+    snprintf(err->text + used, sizeof err->text - used, ": %s", reason);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_fail_memory(struct gpnn_error *err, const char *what)
+{
+  return gpnn_fail(err, GPNN_ENOMEM, "not enough memory %s", what);
+}
+
+enum gpnn_status gpnn_prefix(struct gpnn_error *err, const char *format, ...)
+{
+  char old[GPNN_ERROR_BYTES];
+  memcpy(old, err->text, sizeof old);
+  va_list args;
+  va_start(args, format);
+  compose(err, err->status, format, args);
+  va_end(args);
+  size_t used = strlen(err->text);
+  snprintf(err->text + used, sizeof err->text - used, ": %s", old);
+  return err->status;
+}
+
+/* Length of the well-formed printable UTF-8 character at 's', or 0. */
+static size_t printable(const unsigned char *s, size_t n)
+{
+  if (s[0] >= 0x20 && s[0] < 0x7f) return 1;
+  if (s[0] < 0xc2) return 0;
+  size_t length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+  if (length == 0 || length > n) return 0;
+  uint32_t code = s[0] & (0xffu >> (length + 1));
+  for (size_t i = 1; i < length; i++) {
+    if ((s[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (s[i] & 0x3f);
+  }
+  static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  bool refused = code < smallest[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ||
+                 code < 0xa0                          /* C1 controls */
+                 || (code >= 0x200b && code < 0x2010) /* zero width, direction marks */
+                 || (code >= 0x2028 && code < 0x202f) || (code >= 0x2066 && code < 0x206a);
+  return refused ? 0 : length;
+}
+
+const char *gpnn_mask(char out[GPNN_MASK_BYTES], const char *bytes, size_t n_bytes)
+{
+  static const char ellipsis[] = "...";
+  const unsigned char *s = (const unsigned char *)bytes;
+  size_t room = GPNN_MASK_BYTES - sizeof ellipsis, used = 0, i = 0;
+  while (i < n_bytes) {
+    size_t length = printable(s + i, n_bytes - i);
+    size_t wanted = length == 0 ? 1 : length;
+    if (used + wanted > room) break;
+    if (length == 0)
+      out[used] = '?';
+    else
+      memcpy(out + used, s + i, length);
+    used += wanted;
+    i += wanted;
+  }
+  memcpy(out + used, i < n_bytes ? ellipsis : "", i < n_bytes ? sizeof ellipsis : 1);
+  return out;
+}

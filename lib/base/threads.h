@@ -1,0 +1,20 @@
+/*
+ * threads: how many, and the BLAS kept to one inside ours.
+ *
+ * Work is shared out over rows with OpenMP; the number of threads is an argument of every
+ * function that uses them, and no result depends on it.
+ */
+#ifndef GPNN_BASE_THREADS_H
+#define GPNN_BASE_THREADS_H
+
+/* The number of processors this process may use, at least 1. */
+int gpnn_threads_available(void);
+
+/*
+ * Keeps the BLAS and its LAPACK to the calling thread.  A program calls it once before it
+ * uses the library: many threads each factor their own small matrix, and sums must not
+ * depend on how a BLAS would have shared them out.
+ */
+void gpnn_threads_single_blas(void);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * index: standardised training rows, how they were made, and a search over them, in one
+ * mapped file (the format of gpnn-index(5)).
+ *
+ * Making one: fill a struct gpnn_index_contents, gpnn_index_write().  Using one:
+ * gpnn_index_open(), gpnn_index_contents() and gpnn_index_search(), gpnn_index_close().
+ * The rows are used where they are mapped: opening costs nothing that grows with n, and
+ * processes share the pages.
+ *
+ * Threads: an open index is read-only and may be shared freely.
+ */
+#ifndef GPNN_DATA_INDEX_H
+#define GPNN_DATA_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/columns.h"
+#include "data/search.h"
+#include "data/standard.h"
+
+struct gpnn_index;
+
+/* Everything an index says about its data; standardised units throughout. */
+struct gpnn_index_contents {
+  size_t n;                      /* training rows */
+  size_t d;                      /* standardised inputs a row */
+  const double *x;               /* n by d, row-major */
+  const double *y;               /* n */
+  size_t n_calibration;          /* rows held out for calibration, may be 0 */
+  const double *calibration_x;   /* n_calibration by d */
+  const double *calibration_y;   /* n_calibration */
+  struct gpnn_schema schema;     /* columns of the table */
+  struct gpnn_standard standard; /* table units <-> standardised units */
+  size_t n_skipped;              /* rows of the table that were left out as bad */
+  uint64_t seed;                 /* of every random choice made */
+  const char *provenance;        /* "name<TAB>value" lines: options used; for people */
+};
+
+/*
+ * Writes an index file whole or not at all.  'search' is over the rows of 'contents'.
+ * '*temporary', if 'temporary' is not NULL, names the unfinished file while it is being
+ * written, for a signal handler to remove, and is NULL otherwise.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
+                                                  const struct gpnn_index_contents *contents,
+                                                  const struct gpnn_search *search,
+                                                  const char *volatile *temporary,
+                                                  struct gpnn_error *err);
+
+/*
+ * Opens 'path'.  Header, lengths and small sections are checked at once; rows and search
+ * too, byte for byte, if 'verify'.  GPNN_EFORMAT: damaged or truncated, the sentence says
+ * where; GPNN_EVERSION: of a newer format; GPNN_EMISMATCH: no index at all (a table, say:
+ * "test.tsv is a table, not an index: did you swap the operands?").  The search structure
+ * is not loaded before gpnn_index_search() asks for it.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path,
+                                                 bool verify, struct gpnn_error *err);
+
+/* The mapped contents; last as long as the index. */
+const struct gpnn_index_contents *gpnn_index_contents(const struct gpnn_index *index);
+
+/* 64-bit hash of rows, targets, calibration rows, columns and standardisation: equal data
+ * and options have equal fingerprints, whatever the search. */
+uint64_t gpnn_index_fingerprint(const struct gpnn_index *index);
+
+/* What search the file holds, without loading it: its report, and its d lengthscales or
+ * NULL. */
+const struct gpnn_search_report *gpnn_index_search_report(const struct gpnn_index *index);
+const double *gpnn_index_search_lengthscale(const struct gpnn_index *index);
+
+/* Loads the stored search into '*search', which the caller frees before the index. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_search(const struct gpnn_index *index,
+                                                   struct gpnn_search **search,
+                                                   struct gpnn_error *err);
+
+/* The sections of the file, for gpnn-info: four-letter tag, offset, length; returns false
+ * past the last. */
+bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,
+                        uint64_t *length);
+
+const char *gpnn_index_path(const struct gpnn_index *index);
+
+/* True if 'path' begins with the magic bytes of an index. */
+bool gpnn_index_recognise(const char *path);
+
+void gpnn_index_close(struct gpnn_index *index);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * search: the m nearest rows of a set, the narrow waist over every engine.
+ *
+ * Calling sequence: gpnn_search_build() over n rows (or gpnn_search_load() from an index
+ * file), gpnn_search_query() any number of times, gpnn_search_free().
+ *
+ * Precision: an engine may work in single precision and may be approximate.  It proposes a
+ * few more candidates than asked; their distances are then computed again here, in double,
+ * from the rows themselves, and the nearest are kept in the order of (distance, row).
+ * Nothing else of the library uses the engine's distances.
+ *
+ * Metric: squared distance sum_j (x_j - x'_j)^2 / lengthscale_j^2; without lengthscales the
+ * Euclidean one.
+ *
+ * Determinism: a query's answer depends on neither the other queries of its batch nor the
+ * number of threads, and equal rows, options and seed build equal engines.
+ */
+#ifndef GPNN_DATA_SEARCH_H
+#define GPNN_DATA_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+struct gpnn_search;
+
+enum gpnn_search_kind {
+  GPNN_SEARCH_AUTO = 0,  /* only as an option: measured, then one of the others */
+  GPNN_SEARCH_FLAT = 1,  /* every row is looked at */
+  GPNN_SEARCH_IVF = 2,   /* inverted lists: the lists of the nearest centroids */
+  GPNN_SEARCH_HNSW = 3,  /* a graph; built by one thread */
+  GPNN_SEARCH_EXACT = 4, /* brute force in double: the reference, used by tests */
+};
+
+struct gpnn_search_options {
+  enum gpnn_search_kind kind;
+  double recall;             /* share of the true nearest to be found, in (0, 1] */
+  size_t neighbours;         /* for how many neighbours the recall is asked */
+  const double *lengthscale; /* d of them, or NULL: Euclidean.  Copied. */
+  uint64_t seed;
+  int threads;
+};
+
+#define GPNN_SEARCH_OPTIONS_INIT            \
+  {                                         \
+    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1 \
+  }
+
+/* What was built, and what it was measured to do on a sample of queries. */
+struct gpnn_search_report {
+  enum gpnn_search_kind kind;
+  size_t n_lists;    /* ivf: inverted lists */
+  size_t effort;     /* ivf: lists visited a query; hnsw: efSearch */
+  double recall;     /* measured mean share found; 1 for flat and exact */
+  size_t n_queries;  /* queries it was measured on; 0 for flat and exact */
+  size_t neighbours; /* for how many neighbours */
+  double visited;    /* ivf: mean share of the rows looked at; 1 for flat and exact */
+};
+
+/* "flat" -> GPNN_SEARCH_FLAT and so on (auto, flat, ivf, hnsw); false if it is none. */
+bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind);
+const char *gpnn_search_name(enum gpnn_search_kind kind);
+
+/*
+ * Builds a search over 'x', n > 0 rows by d columns, row-major, which is borrowed and must
+ * outlive the search.  AUTO builds inverted lists where they meet the recall at less work
+ * than looking at every row (work counted in distances, not seconds, so that the choice is
+ * reproducible), else flat.  GPNN_EEXTERNAL carries the engine's own message.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t d,
+                                                   const double *x,
+                                                   const struct gpnn_search_options *options,
+                                                   struct gpnn_error *err);
+
+/*
+ * Finds the 'k' nearest rows of each of 'n_queries' rows of 'queries' (n_queries by d):
+ * 'rows' and 'distances' (squared, in the search's metric) have n_queries by k entries, each
+ * query's nearest first, ties by row number.  Where fewer than k are found (k > n, or an
+ * approximate engine ran dry) the rest of 'rows' is -1 and of 'distances' infinity.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_search_query(const struct gpnn_search *search,
+                                                   size_t n_queries, const double *queries,
+                                                   size_t k, int64_t *rows, double *distances,
+                                                   int threads, struct gpnn_error *err);
+
+/* The report of the build, and the metric: d lengthscales, or NULL if Euclidean. */
+const struct gpnn_search_report *gpnn_search_describe(const struct gpnn_search *search);
+const double *gpnn_search_lengthscale(const struct gpnn_search *search);
+
+/* True if 'lengthscale' (d of them, or NULL) orders points as the search's metric does: the
+ * ratios to the search's own are all equal to 1e-9. */
+bool gpnn_search_same_metric(const struct gpnn_search *search, const double *lengthscale);
+
+/* Writes the engine's own structure to 'file' at its position (flat: nothing). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
+                                                  struct gpnn_error *err);
+
+/*
+ * Takes the search of 'report' and 'lengthscale' (copied) over the rows 'x' (borrowed) back
+ * from 'file' (borrowed for the call, positioned at what gpnn_search_save() wrote, whose
+ * large parts are then mapped, not read).  What is read is checked against n and d.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_search_load(struct gpnn_search **search, FILE *file, size_t n,
+                                                  size_t d, const double *x,
+                                                  const struct gpnn_search_report *report,
+                                                  const double *lengthscale,
+                                                  struct gpnn_error *err);
+
+void gpnn_search_free(struct gpnn_search *search);
+
+#endif

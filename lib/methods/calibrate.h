@@ -1,0 +1,55 @@
+/*
+ * calibrate: one scale factor that makes the predictive variances right on average
+ * (A Algorithm 2 and Lemma 5; T eq. 22; specification section 5).
+ *
+ *   alpha = (1/c) sum_i (y_i - mean_i)^2 / variance_i
+ * over c rows that were not used to make the predictions; kernel scale and noise variance
+ * are multiplied by it.  Then the mean of z^2 on these rows is 1, their NLL is minimal over
+ * all factors, and no predictive mean anywhere moves.
+ */
+#ifndef GPNN_METHODS_CALIBRATE_H
+#define GPNN_METHODS_CALIBRATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "models/localgp.h"
+
+struct gpnn_calibration {
+  double alpha;          /* the factor found */
+  double standard_error; /* of alpha: the ideal bootstrap's, sqrt(sum (z^2 - alpha)^2) / c */
+  size_t n_rows;         /* c */
+  struct gpnn_localgp_counts counts;
+};
+
+/*
+ * Finds the factor on given rows: 'x' n_rows by d and 'y', both standardised.  With 'self'
+ * (may be NULL) the rows are training rows left out one at a time (gpnn_localgp_predict).
+ * GPNN_EDATA: no rows.  GPNN_ENUMERIC: alpha is zero or not finite (every row predicted
+ * without error).
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_rows(const struct gpnn_localgp *gp, double noise,
+                                                     size_t n_rows, const double *x,
+                                                     const double *y, const int64_t *self,
+                                                     struct gpnn_calibration *calibration,
+                                                     struct gpnn_error *err);
+
+enum { GPNN_CALIBRATE_AUTO = 0 };
+
+/*
+ * Finds the factor on the rows that the index holds out, or (leave_one_out) on random
+ * training rows, each predicted from the others.  'n_rows' is how many, at most as many as
+ * there are; GPNN_CALIBRATE_AUTO starts at 1000 and doubles until the standard error is
+ * under 2 % of alpha or no rows are left.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_calibrate_index(const struct gpnn_localgp *gp, const struct gpnn_index_contents *contents,
+                     double noise, bool leave_one_out, size_t n_rows, uint64_t seed,
+                     struct gpnn_calibration *calibration, struct gpnn_error *err);
+
+/* Multiplies kernel scale and noise variance by alpha and records it, cumulatively. */
+void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * cholesky: factorisation of covariance matrices K = L L' and what follows from it.
+ *
+ * Matrices are column-major with leading dimension n; only the lower triangle is read or
+ * written.  Calling sequence: gpnn_cholesky_factor(), then the others on the factor.
+ * Threads: no shared state.
+ */
+#ifndef GPNN_MODELS_CHOLESKY_H
+#define GPNN_MODELS_CHOLESKY_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/*
+ * Factors 'k' (n by n) in place by LAPACK's dpotrf.  The jitter policy, all of it: if a
+ * pivot is not positive, K is made again and given 1e-10 'scale' on the diagonal,
+ * then 1e-9 ... up to 1e-4 'scale'; '*jitter' is what was added, 0 in the usual case.
+ *
+ * 'refill' writes the lower triangle of K into 'k' again (called only after a failure, with
+ * 'context'), so that no copy is kept in the usual case.
+ * GPNN_ENUMERIC: no permitted jitter suffices, or K holds a NaN.  Order 0 does nothing.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double scale,
+                                                      void (*refill)(void *context, double *k),
+                                                      void *context, double *jitter,
+                                                      struct gpnn_error *err);
+
+/* Solves L z = b in place for 'n_rhs' right-hand sides, n numbers each, one after another. */
+void gpnn_cholesky_forward(size_t n, const double *factor, size_t n_rhs, double *b);
+
+/* Solves K z = b in place, one right-hand side. */
+void gpnn_cholesky_solve(size_t n, const double *factor, double *b);
+
+/* log det K = 2 sum log L_ii. */
+double gpnn_cholesky_logdet(size_t n, const double *factor);
+
+/* Replaces the factor by the lower triangle of K^-1 (LAPACK's dpotri). */
+void gpnn_cholesky_invert(size_t n, double *factor);
+
+#endif

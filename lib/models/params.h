@@ -1,0 +1,70 @@
+/*
+ * params: the parameters of a local Gaussian process, and the text they travel as
+ * (the format of gpnn-parameters(5)).
+ *
+ * All values are in standardised units: lengthscales in units of the standardised inputs,
+ * kernel scale and noise variance in units of the standardised target squared.
+ */
+#ifndef GPNN_MODELS_PARAMS_H
+#define GPNN_MODELS_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/stream.h"
+#include "models/kernel.h"
+
+/* A zeroed object is empty and may be released. */
+struct gpnn_params {
+  const struct gpnn_kernel *kernel; /* of the table in kernel.c */
+  size_t n_lengthscales;            /* 1, or d under ARD */
+  double *lengthscale;              /* owned; > 0 */
+  double kernelscale;               /* > 0 */
+  double noise;                     /* >= 0 */
+  size_t neighbours;                /* m >= 1 */
+  bool has_calibration;
+  double calibration; /* > 0: the factor by which kernelscale and noise were multiplied,
+                         already contained in them */
+  bool has_index;
+  uint64_t index; /* fingerprint of the index they were made from */
+  char *comments; /* owned; "# ..." lines to write below the first, or NULL.  Not read. */
+};
+
+/*
+ * Reads parameters from 'path' ("-": standard input).  Names may come in any order; kernel,
+ * lengthscale, kernelscale, noise are required; neighbours (default 400), calibration and
+ * index are not.  Blank lines and lines from # are passed over, except that a first line
+ * naming a later format version is refused (GPNN_EVERSION).  GPNN_EDATA, with
+ * "path:line: ...": unknown or repeated name, missing name, value out of range.  An index
+ * file or a table in place of parameters is told as such.  'params' must be zeroed.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_params_read(struct gpnn_params *params, const char *path,
+                                                  struct gpnn_error *err);
+
+/* Writes the parameters so that reading them gives the same values exactly. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_params_write(const struct gpnn_params *params,
+                                                   struct gpnn_output *output,
+                                                   struct gpnn_error *err);
+
+/* Adds one comment line (without "# " and line end). */
+GPNN_PRINTF(3, 4)
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_params_comment(struct gpnn_params *params, struct gpnn_error *err, const char *format, ...);
+
+/*
+ * Checks that parameters fit 'd' standardised inputs and an index of 'fingerprint': another
+ * number of lengthscales is GPNN_EMISMATCH.  '*other_index' tells whether they name another
+ * index, which is worth a warning.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_params_check(const struct gpnn_params *params, size_t d,
+                                                   uint64_t fingerprint, bool *other_index,
+                                                   struct gpnn_error *err);
+
+/* Fills 'lengthscale' with d values: the ARD ones, or the single one d times. */
+void gpnn_params_expand(const struct gpnn_params *params, size_t d, double *lengthscale);
+
+void gpnn_params_release(struct gpnn_params *params);
+
+#endif
