@@ -64,6 +64,9 @@ struct gpnn_search_report {
 bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind);
 const char *gpnn_search_name(enum gpnn_search_kind kind);
 
+/* Name and version of the engine, "FAISS 1.7.3". */
+const char *gpnn_search_engine_version(void);
+
 /*
  * Builds a search over 'x', n > 0 rows by d columns, row-major, which is borrowed and must
  * outlive the search.  AUTO builds inverted lists where they meet the recall at less work
@@ -90,9 +93,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_query(const struct gpnn_search *sea
 const struct gpnn_search_report *gpnn_search_describe(const struct gpnn_search *search);
 const double *gpnn_search_lengthscale(const struct gpnn_search *search);
 
-/* True if 'lengthscale' (d of them, or NULL) orders points as the search's metric does: the
- * ratios to the search's own are all equal to 1e-9. */
-bool gpnn_search_same_metric(const struct gpnn_search *search, const double *lengthscale);
+/* True if two metrics over d columns, each d lengthscales or NULL for Euclidean, order points
+ * alike: their ratios are all equal to 1e-9. */
+bool gpnn_search_same_metric(size_t d, const double *a, const double *b);
 
 /* Writes the engine's own structure to 'file' at its position (flat: nothing). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,

@@ -1,0 +1,422 @@
+#include "cli.h"
+
+#include <assert.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cblas.h>
+
+#include "base/number.h"
+#include "base/threads.h"
+#include "data/search.h"
+#include "progress.h"
+#include "version.h"
+
+enum { EXIT_WORK = 1, EXIT_USAGE = 2, MAX_OPTIONS = 64, FIRST_LONG_ONLY = 256 };
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+GPNN_PRINTF(2, 0)
+static void message(const struct cli *cli, const char *format, va_list args)
+{
+  progress_erase();
+  fprintf(stderr, "%s: ", cli->tool->name);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+}
+
+int cli_usage_error(const struct cli *cli, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  message(cli, format, args);
+  va_end(args);
+  fprintf(stderr, "try '%s --help'\n", cli->tool->name);
+  return EXIT_USAGE;
+}
+
+void cli_warn(const struct cli *cli, const char *format, ...)
+{
+  if (cli->quiet) return;
+  va_list args;
+  va_start(args, format);
+  message(cli, format, args);
+  va_end(args);
+}
+
+void cli_note(const struct cli *cli, const char *format, ...)
+{
+  if (!cli->verbose) return;
+  va_list args;
+  va_start(args, format);
+  message(cli, format, args);
+  va_end(args);
+}
+
+/* ---- help --------------------------------------------------------------------------------- */
+
+static void print_option(const struct cli_option *option)
+{
+  enum { HELP_COLUMN = 27 };
+  char left[80];
+  int used =
+      snprintf(left, sizeof left, "  %c%c%s--%s%s%s", option->letter ? '-' : ' ',
+               option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
+               option->argument ? " " : "", option->argument ? option->argument : "");
+  bool fits = used < HELP_COLUMN;
+  printf("%-*s%s", HELP_COLUMN, left, fits ? "" : " ");
+  printf("%s\n", option->help);
+}
+
+static void print_help(const struct cli_tool *tool, const struct cli_option *options, size_t n)
+{
+  printf("usage: %s %s\n%s\n\n", tool->name, tool->synopsis, tool->purpose);
+  for (size_t i = 0; i < n; i++) print_option(&options[i]);
+  printf("\nManual: man %s, man gpnn\n", tool->name);
+}
+
+static void print_version(const struct cli_tool *tool)
+{
+  printf("%s (gpnn) %s\nparameters format 1, index format 1\n%s\n%s\n", tool->name, GPNN_VERSION,
+         gpnn_search_engine_version(), openblas_get_config());
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static bool set_number(const struct cli *cli, const struct cli_option *option, const char *text)
+{
+  double value = 0;
+  bool whole = option->type != CLI_REAL;
+  bool good = gpnn_number_read(text, strlen(text), &value) == GPNN_NUMBER_OK &&
+              value >= option->low && value <= option->high &&
+              (!whole || value == (double)(size_t)value);
+  if (!good) {
+    char shown[GPNN_MASK_BYTES], low[GPNN_NUMBER_BYTES], high[GPNN_NUMBER_BYTES];
+    gpnn_number_write(low, option->low);
+    gpnn_number_write(high, option->high);
+    cli_usage_error(cli, "option --%s: not %s from %s to %s%s: \"%s\"", option->name,
+                    whole ? "a whole number" : "a number", low, high,
+                    option->type == CLI_AUTO ? ", or auto" : "",
+                    gpnn_mask(shown, text, strlen(text)));
+    return false;
+  }
+  if (whole)
+    *(size_t *)option->value = (size_t)value;
+  else
+    *(double *)option->value = value;
+  return true;
+}
+
+static bool set_delimiter(const struct cli *cli, const struct cli_option *option, const char *text)
+{
+  char *delimiter = option->value;
+  if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
+    *delimiter = '\t';
+  else if (strlen(text) == 1 && strchr("\"\r\n", text[0]) == NULL)
+    *delimiter = text[0];
+  else {
+    cli_usage_error(cli, "option --%s: one character, or tab", option->name);
+    return false;
+  }
+  return true;
+}
+
+static bool set_option(const struct cli *cli, const struct cli_option *option, const char *text)
+{
+  struct cli_list *list = option->value;
+  switch (option->type) {
+  case CLI_FLAG:
+    *(bool *)option->value = true;
+    return true;
+  case CLI_TEXT:
+    *(const char **)option->value = text;
+    return true;
+  case CLI_AUTO:
+    if (strcmp(text, "auto") != 0) return set_number(cli, option, text);
+    *(size_t *)option->value = 0;
+    return true;
+  case CLI_COUNT:
+  case CLI_REAL:
+    return set_number(cli, option, text);
+  case CLI_SEED:
+    if (gpnn_number_read_u64(text, strlen(text), option->value)) return true;
+    cli_usage_error(cli, "option --%s: not a whole number from 0 to 2^64-1: \"%s\"", option->name,
+                    text);
+    return false;
+  case CLI_DELIMITER:
+    return set_delimiter(cli, option, text);
+  case CLI_LIST:
+    if (list->n == CLI_LIST_ITEMS) {
+      cli_usage_error(cli, "option --%s: given more than %d times", option->name, CLI_LIST_ITEMS);
+      return false;
+    }
+    list->items[list->n++] = text;
+    return true;
+  }
+  return false;
+}
+
+/* ---- the command line --------------------------------------------------------------------- */
+
+struct shared_values {
+  bool help, version, no_header;
+  const char *progress;
+  size_t threads;
+};
+
+/* Puts the tool's own rows and the shared ones it wants into 'rows'. */
+static size_t all_options(struct cli *cli, struct shared_values *shared,
+                          const struct cli_option *own, size_t n_own, struct cli_option *rows)
+{
+  const struct {
+    unsigned group;
+    struct cli_option option;
+  } common[] = {
+      {CLI_TABLE,
+       {"delimiter", 'd', CLI_DELIMITER, &cli->table.delimiter, "C",
+        "field delimiter (told from the first line)", 0, 0}},
+      {CLI_TABLE,
+       {"no-header", 0, CLI_FLAG, &shared->no_header, NULL, "the first line is data, not names", 0,
+        0}},
+      {CLI_TABLE,
+       {"na", 0, CLI_TEXT, &cli->na, "STRING",
+        "spelling of a missing value (NA, and the empty field)", 0, 0}},
+      {CLI_OUTPUT,
+       {"output", 'o', CLI_TEXT, &cli->output, "FILE",
+        "write FILE, whole or not at all (standard output)", 0, 0}},
+      {CLI_SEEDED,
+       {"seed", 's', CLI_SEED, &cli->seed, "N", "seed of every random choice (1)", 0, 0}},
+      {CLI_THREADS,
+       {"threads", 'j', CLI_COUNT, &shared->threads, "N",
+        "threads (the cores this process may use)", 1, 1024}},
+      {CLI_THREADS,
+       {"progress", 0, CLI_TEXT, &shared->progress, "WHEN",
+        "progress line: auto, always or never (auto)", 0, 0}},
+      {0, {"quiet", 'q', CLI_FLAG, &cli->quiet, NULL, "no warnings", 0, 0}},
+      {0, {"verbose", 'v', CLI_FLAG, &cli->verbose, NULL, "say what is done, and a summary", 0, 0}},
+      {0, {"help", 'h', CLI_FLAG, &shared->help, NULL, "print this help", 0, 0}},
+      {0, {"version", 'V', CLI_FLAG, &shared->version, NULL, "print versions", 0, 0}},
+  };
+  size_t n = 0;
+  for (; n < n_own; n++) rows[n] = own[n];
+  for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
+    if (common[i].group == 0 || (cli->tool->groups & common[i].group) != 0)
+      rows[n++] = common[i].option;
+  assert(n <= MAX_OPTIONS);
+  return n;
+}
+
+/* Fills what getopt_long wants from the rows. */
+static void getopt_tables(const struct cli_option *rows, size_t n, struct option *longs,
+                          char *shorts)
+{
+  char *s = shorts;
+  for (size_t i = 0; i < n; i++) {
+    bool takes_value = rows[i].type != CLI_FLAG;
+    longs[i] = (struct option){rows[i].name, takes_value ? required_argument : no_argument, NULL,
+                               FIRST_LONG_ONLY + (int)i};
+    if (rows[i].letter != 0) {
+      *s++ = rows[i].letter;
+      if (takes_value) *s++ = ':';
+    }
+  }
+  longs[n] = (struct option){NULL, 0, NULL, 0};
+  *s = '\0';
+}
+
+static const struct cli_option *find_option(const struct cli_option *rows, size_t n, int code)
+{
+  if (code >= FIRST_LONG_ONLY) return &rows[code - FIRST_LONG_ONLY];
+  for (size_t i = 0; i < n; i++)
+    if (rows[i].letter == code) return &rows[i];
+  return NULL;
+}
+
+static bool read_options(struct cli *cli, const struct cli_option *rows, size_t n, int argc,
+                         char **argv)
+{
+  struct option longs[MAX_OPTIONS + 1];
+  char shorts[2 * MAX_OPTIONS + 1];
+  getopt_tables(rows, n, longs, shorts);
+  for (;;) {
+    int code = getopt_long(argc, argv, shorts, longs, NULL);
+    if (code == -1) break;
+    const struct cli_option *option = code == '?' ? NULL : find_option(rows, n, code);
+    if (option == NULL) {
+      fprintf(stderr, "try '%s --help'\n", cli->tool->name); /* getopt has said what is wrong */
+      return false;
+    }
+    if (!set_option(cli, option, optarg)) return false;
+  }
+  cli->n_operands = (size_t)(argc - optind);
+  cli->operands = argv + optind;
+  return true;
+}
+
+static bool check_options(struct cli *cli, const struct shared_values *shared)
+{
+  static const char *const when[] = {"auto", "always", "never"};
+  const struct cli_tool *tool = cli->tool;
+  size_t choice = 0;
+  while (choice < 3 && strcmp(shared->progress, when[choice]) != 0) choice++;
+  if (choice == 3) {
+    cli_usage_error(cli, "option --progress: auto, always or never");
+    return false;
+  }
+  cli->progress = (enum cli_progress)choice;
+  if (cli->n_operands < tool->min_operands) {
+    cli_usage_error(cli, "an operand is missing: %s %s", tool->name, tool->synopsis);
+    return false;
+  }
+  if (cli->n_operands > tool->max_operands) {
+    char shown[GPNN_MASK_BYTES];
+    const char *extra = cli->operands[tool->max_operands];
+    cli_usage_error(cli, "one operand too many: \"%s\"", gpnn_mask(shown, extra, strlen(extra)));
+    return false;
+  }
+  return true;
+}
+
+static struct timespec_pair time_now(void)
+{
+  struct timespec wall;
+  clock_gettime(CLOCK_MONOTONIC, &wall);
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (struct timespec_pair){(double)wall.tv_sec + 1e-9 * (double)wall.tv_nsec,
+                                (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                                    1e-6 *
+                                        (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)};
+}
+
+bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_option *options,
+               size_t n_options, int argc, char **argv, int *status)
+{
+  *cli = (struct cli){.tool = tool,
+                      .seed = 1,
+                      .output = "-",
+                      .table = GPNN_TABLE_OPTIONS_INIT,
+                      .na = "NA",
+                      .started = time_now()};
+  struct shared_values shared = {.progress = "auto"};
+  struct cli_option rows[MAX_OPTIONS];
+  size_t n = all_options(cli, &shared, options, n_options, rows);
+  /* getopt_long begins its messages with argv[0]. */
+  char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+  if (slash != NULL) argv[0] = slash + 1;
+  *status = EXIT_USAGE;
+  if (!read_options(cli, rows, n, argc, argv)) return false;
+  if (shared.help || shared.version) {
+    if (shared.help)
+      print_help(tool, rows, n);
+    else
+      print_version(tool);
+    *status = fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_WORK;
+    return false;
+  }
+  if (!check_options(cli, &shared)) return false;
+  cli->table.has_header = !shared.no_header;
+  cli->threads = shared.threads != 0 ? (int)shared.threads : gpnn_threads_available();
+  gpnn_threads_single_blas();
+  progress_mode(cli->progress == CLI_PROGRESS_ALWAYS, cli->progress == CLI_PROGRESS_NEVER);
+  return true;
+}
+
+const char *cli_operand(const struct cli *cli, size_t i)
+{
+  return i < cli->n_operands ? cli->operands[i] : "-";
+}
+
+/* ---- unfinished files --------------------------------------------------------------------- */
+
+/* What a signal handler needs must be global: the variables that hold the paths of files
+ * under way. */
+enum { MAX_GUARDED = 2 * CLI_LIST_ITEMS };
+static const char *volatile *guarded[MAX_GUARDED];
+static volatile sig_atomic_t n_guarded;
+
+static void remove_unfinished(int signal_number)
+{
+  for (int i = 0; i < n_guarded; i++) {
+    const char *path = *guarded[i];
+    if (path != NULL) unlink(path);
+  }
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+void cli_guard(const char *volatile *path)
+{
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  assert(n_guarded < MAX_GUARDED);
+  if (n_guarded == 0) {
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+      struct sigaction action;
+      /* A signal ignored by whoever started us (nohup) stays ignored. */
+      if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN) continue;
+      memset(&action, 0, sizeof action);
+      action.sa_handler = remove_unfinished;
+      sigemptyset(&action.sa_mask);
+      sigaction(signals[i], &action, NULL);
+    }
+  }
+  guarded[n_guarded] = path;
+  n_guarded++;
+}
+
+/* ---- output ------------------------------------------------------------------------------- */
+
+enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
+                                 struct gpnn_error *err)
+{
+  /* Paths stay listed after their file is complete: by then no file has that name. */
+  static const char *volatile unfinished[CLI_LIST_ITEMS + 1];
+  static size_t n_unfinished;
+  enum gpnn_status status = gpnn_output_open(output, path, err);
+  if (status != GPNN_OK) return status;
+  const char *temporary = gpnn_output_temporary(*output);
+  if (temporary == NULL || n_unfinished > CLI_LIST_ITEMS) return GPNN_OK;
+  unfinished[n_unfinished] = strdup(temporary);
+  cli_guard(&unfinished[n_unfinished++]);
+  return GPNN_OK;
+}
+
+enum gpnn_status cli_close_output(struct gpnn_output *output, enum gpnn_status status,
+                                  struct gpnn_error *err)
+{
+  if (output == NULL) return status;
+  if (status == GPNN_OK) return gpnn_output_close(output, err);
+  gpnn_output_abandon(output);
+  return status;
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void summary(const struct cli *cli)
+{
+  struct timespec_pair now = time_now();
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  cli_note(cli, "wall %.2f s, processor %.2f s, peak memory %.1f MiB, threads %d",
+           now.wall - cli->started.wall, now.cpu - cli->started.cpu, (double)usage.ru_maxrss / 1024,
+           cli->threads);
+}
+
+int cli_end(const struct cli *cli, enum gpnn_status status, const struct gpnn_error *err)
+{
+  progress_erase();
+  if (status == GPNN_OK) {
+    summary(cli);
+    return EXIT_SUCCESS;
+  }
+  if (status == GPNN_EINVAL) return cli_usage_error(cli, "%s", err->text);
+  fprintf(stderr, "%s: %s\n", cli->tool->name, err->text);
+  return EXIT_WORK;
+}

@@ -1,0 +1,49 @@
+#include "methods/predict.h"
+
+#include <math.h>
+
+#include "base/normal.h"
+
+/* From standardised mean and latent variance to what was asked for, in place. */
+static void finish(const struct gpnn_index_contents *contents, const struct gpnn_params *params,
+                   const struct gpnn_predict_options *options, size_t m, size_t n, double *mean,
+                   double *sd)
+{
+  double gamma = options->debias ? 1 + params->noise / ((double)m * params->kernelscale) : 1;
+  bool original = options->units == GPNN_UNITS_ORIGINAL;
+  double scale = original ? contents->standard.y_sd : 1;
+  double centre = original ? contents->standard.y_mean : 0;
+  double noise = options->latent ? 0 : params->noise;
+  for (size_t i = 0; i < n; i++) mean[i] = centre + scale * gamma * mean[i];
+  for (size_t i = 0; i < n && sd != NULL; i++) sd[i] = scale * sqrt(sd[i] + noise);
+}
+
+enum gpnn_status gpnn_predict_rows(const struct gpnn_localgp *gp,
+                                   const struct gpnn_index_contents *contents,
+                                   const struct gpnn_params *params,
+                                   const struct gpnn_predict_options *options, size_t n_rows,
+                                   const double *features, double *z, double *mean, double *sd,
+                                   struct gpnn_localgp_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_standard *standard = &contents->standard;
+  if (options->mean_only) sd = NULL;
+  for (size_t i = 0; i < n_rows; i++)
+    gpnn_standard_apply(standard, features + i * standard->n_in, z + i * standard->n_out);
+  enum gpnn_status status = gpnn_localgp_predict(gp, n_rows, z, NULL, mean, sd, counts, err);
+  if (status == GPNN_OK)
+    finish(contents, params, options, gpnn_localgp_neighbours(gp), n_rows, mean, sd);
+  return status;
+}
+
+double gpnn_predict_target(const struct gpnn_index_contents *contents, enum gpnn_units units,
+                           double y)
+{
+  const struct gpnn_standard *standard = &contents->standard;
+  return units == GPNN_UNITS_ORIGINAL ? y : (y - standard->y_mean) / standard->y_sd;
+}
+
+double gpnn_predict_half_width(double p)
+{
+  /* The upper tail (1-p)/2 keeps its digits where (1+p)/2 would round to 1. */
+  return -gpnn_normal_quantile((1 - p) / 2);
+}
