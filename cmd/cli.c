@@ -196,7 +196,7 @@ static size_t all_options(struct cli *cli, struct shared_values *shared,
       {CLI_THREADS,
        {"threads", 'j', CLI_COUNT, &shared->threads, "N",
         "threads (the cores this process may use)", 1, 1024}},
-      {CLI_THREADS,
+      {CLI_PROGRESS,
        {"progress", 0, CLI_TEXT, &shared->progress, "WHEN",
         "progress line: auto, always or never (auto)", 0, 0}},
       {0, {"quiet", 'q', CLI_FLAG, &cli->quiet, NULL, "no warnings", 0, 0}},
@@ -338,7 +338,7 @@ const char *cli_operand(const struct cli *cli, size_t i)
 
 /* What a signal handler needs must be global: the variables that hold the paths of files
  * under way. */
-enum { MAX_GUARDED = 2 * CLI_LIST_ITEMS };
+enum { MAX_GUARDED = 1024 };
 static const char *volatile *guarded[MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
 
@@ -377,12 +377,12 @@ enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
                                  struct gpnn_error *err)
 {
   /* Paths stay listed after their file is complete: by then no file has that name. */
-  static const char *volatile unfinished[CLI_LIST_ITEMS + 1];
+  static const char *volatile unfinished[MAX_GUARDED / 2];
   static size_t n_unfinished;
   enum gpnn_status status = gpnn_output_open(output, path, err);
   if (status != GPNN_OK) return status;
   const char *temporary = gpnn_output_temporary(*output);
-  if (temporary == NULL || n_unfinished > CLI_LIST_ITEMS) return GPNN_OK;
+  if (temporary == NULL || n_unfinished == MAX_GUARDED / 2) return GPNN_OK;
   unfinished[n_unfinished] = strdup(temporary);
   cli_guard(&unfinished[n_unfinished++]);
   return GPNN_OK;

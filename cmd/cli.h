@@ -47,10 +47,11 @@ struct cli_option {
 
 /* Groups of shared options; -h -V -q -v are always there. */
 enum {
-  CLI_THREADS = 1, /* -j, --progress */
-  CLI_SEEDED = 2,  /* -s */
-  CLI_OUTPUT = 4,  /* -o */
-  CLI_TABLE = 8,   /* -d, --no-header, --na */
+  CLI_THREADS = 1,   /* -j */
+  CLI_SEEDED = 2,    /* -s */
+  CLI_OUTPUT = 4,    /* -o */
+  CLI_TABLE = 8,     /* -d, --no-header, --na */
+  CLI_PROGRESS = 16, /* --progress */
 };
 
 struct cli_tool {

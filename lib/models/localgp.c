@@ -212,7 +212,8 @@ static enum gpnn_status predict_one(struct solve *solve, size_t n_candidates,
   counts->n_jittered += jitter > 0;
   counts->max_jitter = fmax(counts->max_jitter, jitter);
   counts->n_clamped += variance < 0;
-  counts->n_short += m < solve->gp->neighbours;
+  size_t others = solve->gp->data->n - (self >= 0);
+  counts->n_short += m < solve->gp->neighbours && m < others;
   return isfinite(*mean) && isfinite(variance)
              ? GPNN_OK
              : gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");

@@ -1,0 +1,43 @@
+/*
+ * carry: fields that travel unchanged from the rows of an input table to the rows of an
+ * output table, a batch at a time.
+ */
+#ifndef GPNN_CMD_CARRY_H
+#define GPNN_CMD_CARRY_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "data/table.h"
+
+/* A zeroed object carries no columns and may be released. */
+struct carry {
+  size_t n_columns;
+  size_t *columns; /* owned: 0-based columns of the input */
+  size_t n_rows;
+  char *text; /* owned: the fields of all rows, one after another */
+  size_t text_length, text_capacity;
+  size_t *lengths; /* owned: n_rows by n_columns */
+  size_t lengths_capacity;
+};
+
+/* Forgets the rows, not the columns. */
+void carry_clear(struct carry *carry);
+
+/* Keeps the fields of one row; a record without fields (malformed) counts as all 'na'. */
+GPNN_MUST_CHECK enum gpnn_status carry_add(struct carry *carry, const struct gpnn_record *record,
+                                           const char *na, struct gpnn_error *err);
+
+/* Where writing stands in the rows kept; zeroed at the first. */
+struct carry_cursor {
+  size_t row, text;
+};
+
+/* Writes the fields of the next row, each followed by 'delimiter'. */
+GPNN_MUST_CHECK enum gpnn_status carry_write(const struct carry *carry, struct carry_cursor *at,
+                                             struct gpnn_output *output, char delimiter,
+                                             struct gpnn_error *err);
+
+void carry_release(struct carry *carry);
+
+#endif

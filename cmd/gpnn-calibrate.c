@@ -1,0 +1,135 @@
+/* gpnn-calibrate: parameters in, parameters with honest variances out. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "data/rows.h"
+#include "methods/calibrate.h"
+#include "open.h"
+
+/* Fewer rows than this leave the factor too uncertain to pass without a word. */
+enum { FEW_ROWS = 100 };
+static const size_t not_given = SIZE_MAX;
+
+struct arguments {
+  bool leave_one_out, skip_bad;
+  const char *with, *params;
+  size_t rows, neighbours;
+};
+
+/* Calibrates on a table of the user's own. */
+static enum gpnn_status calibrate_table(const struct cli *cli, const struct arguments *a,
+                                        const struct gpnn_index_contents *contents,
+                                        const struct gpnn_localgp *gp, double noise,
+                                        struct gpnn_calibration *calibration,
+                                        struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  struct gpnn_rows rows = {0};
+  enum gpnn_status status = gpnn_table_open(&table, a->with, &cli->table, err);
+  if (status == GPNN_OK) status = gpnn_rows_read(&rows, contents, table, cli->na, a->skip_bad, err);
+  if (status == GPNN_OK) {
+    if (rows.n_skipped > 0) cli_warn(cli, "%s: %zu bad rows left out", a->with, rows.n_skipped);
+    size_t n = a->rows != not_given && a->rows > 0 && a->rows < rows.n ? a->rows : rows.n;
+    status = gpnn_calibrate_rows(gp, noise, n, rows.x, rows.y, NULL, calibration, err);
+    if (status == GPNN_EDATA) status = gpnn_prefix(err, "%s", gpnn_table_name(table));
+  }
+  gpnn_rows_release(&rows);
+  gpnn_table_close(table);
+  return status;
+}
+
+static enum gpnn_status calibrate(const struct cli *cli, const struct arguments *a,
+                                  const struct gpnn_index *index, const struct gpnn_localgp *gp,
+                                  double noise, struct gpnn_calibration *calibration,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  if (a->with != NULL) return calibrate_table(cli, a, contents, gp, noise, calibration, err);
+  if (!a->leave_one_out && contents->n_calibration == 0)
+    return gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
+                     gpnn_index_path(index));
+  enum { DEFAULT_LEFT_OUT = 1000 };
+  size_t rows = a->rows != not_given ? a->rows
+                : a->leave_one_out   ? DEFAULT_LEFT_OUT
+                                     : contents->n_calibration;
+  return gpnn_calibrate_index(gp, contents, noise, a->leave_one_out, rows, cli->seed, calibration,
+                              err);
+}
+
+static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
+                               const struct gpnn_calibration *calibration,
+                               struct gpnn_params *params, struct gpnn_error *err)
+{
+  report_counts(cli, &calibration->counts);
+  cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
+           calibration->standard_error, calibration->n_rows);
+  if (calibration->n_rows < FEW_ROWS)
+    cli_warn(cli, "calibrated on %zu rows only: the factor %.3g has a standard error of %.2g%s",
+             calibration->n_rows, calibration->alpha, calibration->standard_error,
+             a->leave_one_out || a->with != NULL ? "" : "; --loo uses the training rows too");
+  return gpnn_params_comment(params, err,
+                             "calibration: factor %.6g, standard error %.2g, from %zu %s rows",
+                             calibration->alpha, calibration->standard_error, calibration->n_rows,
+                             a->with != NULL    ? "given"
+                             : a->leave_one_out ? "left-out training"
+                                                : "held-out");
+}
+
+static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
+                            struct gpnn_error *err)
+{
+  struct gpnn_index *index = NULL;
+  struct gpnn_params params = {0};
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_output *output = NULL;
+  struct gpnn_calibration calibration = {0};
+  enum gpnn_status status = open_pair(cli, cli_operand(cli, 0), a->params, &index, &params, err);
+  if (status == GPNN_OK)
+    status = open_localgp(cli, index, &params, a->params, a->neighbours, &gp, err);
+  if (status == GPNN_OK) status = calibrate(cli, a, index, gp, params.noise, &calibration, err);
+  if (status == GPNN_OK) {
+    gpnn_calibrate_apply(&calibration, &params);
+    params.neighbours = a->neighbours > 0 ? a->neighbours : params.neighbours;
+    status = report(cli, a, &calibration, &params, err);
+  }
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
+  if (status == GPNN_OK) status = gpnn_params_write(&params, output, err);
+  status = cli_close_output(output, status, err);
+  gpnn_localgp_free(gp);
+  gpnn_params_release(&params);
+  gpnn_index_close(index);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  struct arguments a = {.params = "-", .rows = not_given};
+  const struct cli_option options[] = {
+      {"loo", 0, CLI_FLAG, &a.leave_one_out, NULL, "on training rows left out one at a time", 0, 0},
+      {"with", 0, CLI_TEXT, &a.with, "TABLE", "on the rows of TABLE", 0, 0},
+      {"rows", 'c', CLI_AUTO, &a.rows, "N|auto", "how many rows (all held out; 1000 with --loo)", 1,
+       1e12},
+      {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters (standard input)", 0, 0},
+      {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
+       1e6},
+      {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "leave bad rows of TABLE out", 0, 0},
+  };
+  const struct cli_tool tool = {
+      "gpnn-calibrate",
+      "[OPTION...] INDEX < PARAMS",
+      "Find the one factor that makes predicted variances right on average, on rows\n"
+      "that no prediction used, and print the parameters multiplied by it.",
+      CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS,
+      1,
+      1};
+  struct cli cli;
+  struct gpnn_error err = {0};
+  int status;
+  if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
+    return status;
+  if (a.leave_one_out && a.with != NULL)
+    return cli_usage_error(&cli, "--loo and --with exclude each other");
+  return cli_end(&cli, run(&cli, &a, &err), &err);
+}

@@ -1,0 +1,215 @@
+/* gpnn-index: a table in, an index file out; or an index searched under another metric. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "data/index.h"
+#include "data/training.h"
+#include "models/params.h"
+#include "progress.h"
+
+enum { PAPER_CALIBRATION_ROWS = 1000 };
+static const size_t not_given = SIZE_MAX;
+
+struct arguments {
+  struct gpnn_roles roles;
+  const char *preset, *standardise, *search_kind, *metric;
+  size_t calibration_rows;
+  bool skip_bad;
+  struct gpnn_training_options training;
+  struct gpnn_search_options search;
+};
+
+/* The unfinished index file, for the signal handler. */
+static const char *volatile unfinished;
+
+/* Resolves names and presets.  Returns false after saying what is wrong. */
+static bool resolve(const struct cli *cli, struct arguments *a)
+{
+  bool paper = a->preset != NULL && strcmp(a->preset, "paper") == 0;
+  if (a->preset != NULL && !paper) {
+    cli_usage_error(cli, "option --preset: the only preset is paper");
+    return false;
+  }
+  if (paper && (a->standardise != NULL || a->calibration_rows != not_given)) {
+    cli_usage_error(cli, "--preset paper already says --standardise and --calibration-rows");
+    return false;
+  }
+  if (a->standardise == NULL) a->standardise = paper ? "whiten" : "scale";
+  if (paper) a->calibration_rows = PAPER_CALIBRATION_ROWS;
+  if (!gpnn_standard_by_name(a->standardise, &a->training.standardise)) {
+    cli_usage_error(cli, "option --standardise: scale, whiten or none");
+    return false;
+  }
+  if (!gpnn_search_by_name(a->search_kind, &a->search.kind)) {
+    cli_usage_error(cli, "option --search: auto, flat, ivf or hnsw");
+    return false;
+  }
+  if (strcmp(cli->output, "-") == 0) {
+    cli_usage_error(cli, "an index is a binary file: name it with -o FILE");
+    return false;
+  }
+  a->training.default_calibration = a->calibration_rows == not_given;
+  a->training.calibration_rows = a->calibration_rows;
+  a->training.seed = a->search.seed = cli->seed;
+  a->search.threads = cli->threads;
+  return true;
+}
+
+static void describe_search(const struct cli *cli, const struct gpnn_search *search)
+{
+  const struct gpnn_search_report *report = gpnn_search_describe(search);
+  cli_note(cli, "search %s, recall %.4f of %zu neighbours", gpnn_search_name(report->kind),
+           report->recall, report->neighbours);
+}
+
+/* Builds the search over finished contents and writes the file. */
+static enum gpnn_status write_index(const struct cli *cli,
+                                    const struct gpnn_index_contents *contents,
+                                    const struct gpnn_search_options *options,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_search *search = NULL;
+  enum gpnn_status status =
+      gpnn_search_build(&search, contents->n, contents->d, contents->x, options, err);
+  if (status != GPNN_OK) return status;
+  describe_search(cli, search);
+  if (gpnn_search_describe(search)->recall < options->recall)
+    cli_warn(cli, "the search finds %.4f of the nearest rows, less than the %g asked",
+             gpnn_search_describe(search)->recall, options->recall);
+  status = gpnn_index_write(cli->output, contents, search, &unfinished, err);
+  gpnn_search_free(search);
+  return status;
+}
+
+static void describe_training(const struct cli *cli, const char *name,
+                              const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_standard *standard = &contents->standard;
+  if (contents->n_skipped > 0)
+    cli_warn(cli, "%s: %zu bad rows left out", name, contents->n_skipped);
+  if (standard->n_out < standard->n_in)
+    cli_warn(cli, "%s: %zu of %zu inputs do not vary and are dropped", name,
+             standard->n_in - standard->n_out, standard->n_in);
+  for (size_t j = 0; j < standard->n_in && standard->method == GPNN_STANDARD_SCALE; j++) {
+    char column[GPNN_MASK_BYTES];
+    if (standard->weight[j] == 0)
+      cli_note(cli, "dropped: column '%s'", gpnn_schema_feature_name(&contents->schema, j, column));
+  }
+  cli_note(cli, "%s: %zu training rows, %zu calibration rows, %zu inputs, target '%s'", name,
+           contents->n, contents->n_calibration, contents->d, contents->schema.target.name);
+}
+
+static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
+                                  const struct arguments *a, struct gpnn_training *training,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, err);
+  while (status == GPNN_OK) {
+    progress_update("rows read", training->n, 0);
+    status = gpnn_training_next(training, table, cli->na, a->skip_bad, err);
+  }
+  if (status != GPNN_END) return status;
+  progress_erase();
+  return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
+}
+
+static enum gpnn_status index_table(const struct cli *cli, const struct arguments *a,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  struct gpnn_training training = {0};
+  char provenance[256];
+  enum gpnn_status status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
+  if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
+  if (status == GPNN_OK) {
+    describe_training(cli, gpnn_table_name(table), &training.contents);
+    snprintf(provenance, sizeof provenance,
+             "standardise\t%s\nwhiten-eps\t%g\nsearch\t%s\nrecall\t%g\nneighbours\t%zu\n",
+             a->standardise, a->training.whiten_eps, a->search_kind, a->search.recall,
+             a->search.neighbours);
+    training.contents.provenance = provenance;
+    status = write_index(cli, &training.contents, &a->search, err);
+  }
+  gpnn_training_release(&training);
+  gpnn_table_close(table);
+  return status;
+}
+
+/* Writes the index again with a search under the metric of given parameters. */
+static enum gpnn_status change_metric(const struct cli *cli, struct arguments *a,
+                                      struct gpnn_error *err)
+{
+  struct gpnn_index *old = NULL;
+  struct gpnn_params params = {0};
+  double *lengthscale = NULL;
+  bool other_index = false;
+  enum gpnn_status status = gpnn_params_read(&params, a->metric, err);
+  if (status == GPNN_OK) status = gpnn_index_open(&old, cli_operand(cli, 0), true, err);
+  if (status == GPNN_OK)
+    status = gpnn_params_check(&params, gpnn_index_contents(old)->d, gpnn_index_fingerprint(old),
+                               &other_index, err);
+  if (status != GPNN_OK) goto out;
+  if (other_index) cli_warn(cli, "%s: made from another index", a->metric);
+  const struct gpnn_index_contents *contents = gpnn_index_contents(old);
+  lengthscale = calloc(contents->d, sizeof *lengthscale);
+  if (lengthscale == NULL) {
+    status = gpnn_fail_memory(err, "for the metric");
+    goto out;
+  }
+  gpnn_params_expand(&params, contents->d, lengthscale);
+  a->search.lengthscale = params.n_lengthscales > 1 ? lengthscale : NULL;
+  status = write_index(cli, contents, &a->search, err);
+out:
+  free(lengthscale);
+  gpnn_index_close(old);
+  gpnn_params_release(&params);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  struct arguments a = {.search_kind = "auto",
+                        .calibration_rows = not_given,
+                        .training = GPNN_TRAINING_OPTIONS_INIT,
+                        .search = GPNN_SEARCH_OPTIONS_INIT};
+  const struct cli_option options[] = {
+      {"target", 'y', CLI_TEXT, &a.roles.target, "COL", "column to predict (the last)", 0, 0},
+      {"inputs", 'x', CLI_TEXT, &a.roles.inputs, "LIST", "input columns (all the others)", 0, 0},
+      {"drop", 0, CLI_TEXT, &a.roles.drop, "LIST", "columns that are no inputs", 0, 0},
+      {"one-hot", 0, CLI_TEXT, &a.roles.one_hot, "LIST", "inputs that are categories", 0, 0},
+      {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "leave bad rows out and count them", 0, 0},
+      {"preset", 0, CLI_TEXT, &a.preset, "paper", "whiten, exactly 1000 calibration rows", 0, 0},
+      {"standardise", 0, CLI_TEXT, &a.standardise, "HOW", "scale, whiten or none (scale)", 0, 0},
+      {"whiten-eps", 0, CLI_REAL, &a.training.whiten_eps, "E",
+       "added to variances when whitening (1e-5)", 0, 1e300},
+      {"calibration-rows", 0, CLI_COUNT, &a.calibration_rows, "N",
+       "rows held out (1000, at most a tenth; 0: none)", 0, 1e15},
+      {"search", 0, CLI_TEXT, &a.search_kind, "KIND", "auto, flat, ivf or hnsw (auto)", 0, 0},
+      {"recall", 0, CLI_REAL, &a.search.recall, "R", "share of true neighbours to find (0.99)",
+       1e-3, 1},
+      {"neighbours", 'm', CLI_COUNT, &a.search.neighbours, "M",
+       "for how many neighbours to tune (400)", 1, 1e6},
+      {"metric", 0, CLI_TEXT, &a.metric, "PARAMS",
+       "search by the lengthscales in PARAMS; reads an INDEX", 0, 0},
+  };
+  const struct cli_tool tool = {
+      "gpnn-index",
+      "[OPTION...] -o INDEX [TABLE]\n       gpnn-index --metric PARAMS -o INDEX OLD-INDEX",
+      "Standardise the rows of a table, hold some out for calibration, build the\n"
+      "neighbour search, and write it all to one index file.",
+      CLI_TABLE | CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+      0,
+      1};
+  struct cli cli;
+  struct gpnn_error err = {0};
+  int status;
+  if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
+    return status;
+  if (!resolve(&cli, &a)) return 2;
+  cli_guard(&unfinished);
+  return cli_end(
+      &cli, a.metric != NULL ? change_metric(&cli, &a, &err) : index_table(&cli, &a, &err), &err);
+}

@@ -1,0 +1,173 @@
+/* gpnn-info: what is inside an index or a file of parameters. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "data/index.h"
+#include "models/params.h"
+
+struct run {
+  const struct cli *cli;
+  struct gpnn_output *output;
+};
+
+static enum gpnn_status put_text(struct run *r, const char *name, const char *text,
+                                 struct gpnn_error *err)
+{
+  return gpnn_output_printf(r->output, err, "%s\t%s\n", name, text);
+}
+
+static enum gpnn_status put_count(struct run *r, const char *name, uint64_t value,
+                                  struct gpnn_error *err)
+{
+  return gpnn_output_printf(r->output, err, "%s\t%" PRIu64 "\n", name, value);
+}
+
+static enum gpnn_status put_number(struct run *r, const char *name, double value,
+                                   struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_printf(r->output, err, "%s\t", name);
+  if (status == GPNN_OK) status = gpnn_output_number(r->output, value, err);
+  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+}
+
+/* ---- an index ----------------------------------------------------------------------------- */
+
+static enum gpnn_status put_rows(struct run *r, const struct gpnn_index *index,
+                                 struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  char fingerprint[17];
+  snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, gpnn_index_fingerprint(index));
+  enum gpnn_status status = put_text(r, "file", "gpnn index", err);
+  if (status == GPNN_OK) status = put_text(r, "fingerprint", fingerprint, err);
+  if (status == GPNN_OK) status = put_count(r, "rows", c->n, err);
+  if (status == GPNN_OK) status = put_count(r, "calibration-rows", c->n_calibration, err);
+  if (status == GPNN_OK) status = put_count(r, "skipped-rows", c->n_skipped, err);
+  if (status == GPNN_OK) status = put_count(r, "inputs", c->d, err);
+  if (status == GPNN_OK) status = put_count(r, "seed", c->seed, err);
+  return status;
+}
+
+static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_search_report *s = gpnn_index_search_report(index);
+  const double *metric = gpnn_index_search_lengthscale(index);
+  enum gpnn_status status = put_text(r, "search", gpnn_search_name(s->kind), err);
+  if (status == GPNN_OK && s->n_lists > 0) status = put_count(r, "search-lists", s->n_lists, err);
+  if (status == GPNN_OK && s->effort > 0) status = put_count(r, "search-effort", s->effort, err);
+  if (status == GPNN_OK) status = put_number(r, "search-recall", s->recall, err);
+  if (status == GPNN_OK) status = put_count(r, "search-recall-queries", s->n_queries, err);
+  if (status == GPNN_OK) status = put_count(r, "search-recall-neighbours", s->neighbours, err);
+  if (status == GPNN_OK) status = put_number(r, "search-visited", s->visited, err);
+  if (status == GPNN_OK) status = put_text(r, "metric", metric ? "lengthscales" : "euclidean", err);
+  for (size_t j = 0; j < gpnn_index_contents(index)->d && metric != NULL && status == GPNN_OK; j++)
+    status = put_number(r, "metric-lengthscale", metric[j], err);
+  return status;
+}
+
+/* One line an input: name, mean, and what it is multiplied by. */
+static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_contents *c, size_t j,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_standard *s = &c->standard;
+  char name[GPNN_MASK_BYTES];
+  enum gpnn_status status = gpnn_output_printf(r->output, err, "input\t%s\t",
+                                               gpnn_schema_feature_name(&c->schema, j, name));
+  if (status == GPNN_OK && s->method == GPNN_STANDARD_NONE)
+    status = gpnn_output_text(r->output, "0\t1", err);
+  if (status == GPNN_OK && s->method != GPNN_STANDARD_NONE)
+    status = gpnn_output_number(r->output, s->mean[j], err);
+  if (status == GPNN_OK && s->method == GPNN_STANDARD_SCALE) {
+    status = gpnn_output_text(r->output, "\t", err);
+    if (status == GPNN_OK) status = gpnn_output_number(r->output, s->weight[j], err);
+  }
+  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+}
+
+static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *index,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  char name[GPNN_MASK_BYTES];
+  gpnn_mask(name, c->schema.target.name, strlen(c->schema.target.name));
+  enum gpnn_status status = put_text(r, "target", name, err);
+  if (status == GPNN_OK) status = put_number(r, "target-mean", c->standard.y_mean, err);
+  if (status == GPNN_OK) status = put_number(r, "target-sd", c->standard.y_sd, err);
+  if (status == GPNN_OK)
+    status = put_text(r, "standardise", gpnn_standard_name(c->standard.method), err);
+  for (size_t j = 0; j < c->standard.n_in && status == GPNN_OK; j++)
+    status = put_feature(r, c, j, err);
+  return status;
+}
+
+static enum gpnn_status put_sections(struct run *r, const struct gpnn_index *index,
+                                     struct gpnn_error *err)
+{
+  char tag[5];
+  uint64_t offset, length;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; gpnn_index_section(index, i, tag, &offset, &length) && status == GPNN_OK; i++)
+    status = gpnn_output_printf(r->output, err, "section\t%s\t%" PRIu64 "\t%" PRIu64 "\n", tag,
+                                offset, length);
+  return status;
+}
+
+static enum gpnn_status describe_index(struct run *r, bool verify, struct gpnn_error *err)
+{
+  struct gpnn_index *index = NULL;
+  enum gpnn_status status = gpnn_index_open(&index, cli_operand(r->cli, 0), verify, err);
+  if (status != GPNN_OK) return status;
+  const char *provenance = gpnn_index_contents(index)->provenance;
+  status = cli_open_output(r->cli->output, &r->output, err);
+  if (status == GPNN_OK) status = put_rows(r, index, err);
+  if (status == GPNN_OK) status = put_columns(r, index, err);
+  if (status == GPNN_OK) status = put_search(r, index, err);
+  if (status == GPNN_OK && provenance != NULL)
+    status = gpnn_output_text(r->output, provenance, err);
+  if (status == GPNN_OK) status = put_sections(r, index, err);
+  if (status == GPNN_OK && verify) status = put_text(r, "verified", "yes", err);
+  status = cli_close_output(r->output, status, err);
+  gpnn_index_close(index);
+  return status;
+}
+
+/* ---- parameters --------------------------------------------------------------------------- */
+
+static enum gpnn_status describe_params(struct run *r, struct gpnn_error *err)
+{
+  struct gpnn_params params = {0};
+  enum gpnn_status status = gpnn_params_read(&params, cli_operand(r->cli, 0), err);
+  if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
+  if (status == GPNN_OK) status = gpnn_params_write(&params, r->output, err);
+  status = cli_close_output(r->output, status, err);
+  gpnn_params_release(&params);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  bool verify = false;
+  const struct cli_option options[] = {
+      {"verify", 0, CLI_FLAG, &verify, NULL, "check every byte of an index", 0, 0},
+  };
+  const struct cli_tool tool = {"gpnn-info",
+                                "[OPTION...] [FILE]",
+                                "Show what is inside an index or a file of parameters.",
+                                CLI_OUTPUT,
+                                0,
+                                1};
+  struct cli cli;
+  struct gpnn_error err = {0};
+  int exit_status;
+  if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv,
+                 &exit_status))
+    return exit_status;
+  struct run r = {.cli = &cli};
+  bool is_index = verify || gpnn_index_recognise(cli_operand(&cli, 0));
+  return cli_end(&cli, is_index ? describe_index(&r, verify, &err) : describe_params(&r, &err),
+                 &err);
+}

@@ -1,0 +1,33 @@
+/*
+ * open: the index and the parameters that most tools begin with.
+ */
+#ifndef GPNN_CMD_OPEN_H
+#define GPNN_CMD_OPEN_H
+
+#include "cli.h"
+#include "data/index.h"
+#include "models/localgp.h"
+#include "models/params.h"
+
+/*
+ * Opens the index at 'path', reads parameters from 'params_path' ("-": standard input) and
+ * checks that they go together; warns if the parameters name another index.  'params' must
+ * be zeroed; the caller closes and releases both, also after a failure.
+ */
+GPNN_MUST_CHECK enum gpnn_status open_pair(const struct cli *cli, const char *path,
+                                           const char *params_path, struct gpnn_index **index,
+                                           struct gpnn_params *params, struct gpnn_error *err);
+
+/*
+ * Prepares predictions; if the search had to be built again for the parameters' metric, says
+ * once which command saves that.
+ */
+GPNN_MUST_CHECK enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,
+                                              const struct gpnn_params *params,
+                                              const char *params_path, size_t neighbours,
+                                              struct gpnn_localgp **gp, struct gpnn_error *err);
+
+/* Warns about what was out of the ordinary in many predictions. */
+void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts);
+
+#endif

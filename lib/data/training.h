@@ -1,0 +1,72 @@
+/*
+ * training: from the rows of a table to the contents of an index.
+ *
+ * Calling sequence: gpnn_training_begin() with an open table and the roles of its columns;
+ * gpnn_training_next() until GPNN_END; gpnn_training_finish(), which draws the calibration
+ * rows, learns the standardisation from the others and applies it; then 'contents' is ready
+ * for gpnn_index_write().  gpnn_training_release() at the end, whatever happened.
+ *
+ * Memory: one double a cell, and as much again only while categories are expanded.
+ */
+#ifndef GPNN_DATA_TRAINING_H
+#define GPNN_DATA_TRAINING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/columns.h"
+#include "data/index.h"
+#include "data/standard.h"
+
+struct gpnn_training_options {
+  enum gpnn_standard_method standardise;
+  double whiten_eps;
+  bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
+  size_t calibration_rows;  /* exactly so many */
+  uint64_t seed;
+};
+
+#define GPNN_TRAINING_OPTIONS_INIT        \
+  {                                       \
+    GPNN_STANDARD_SCALE, 1e-5, true, 0, 1 \
+  }
+
+/* A zeroed object is empty and may be released. */
+struct gpnn_training {
+  struct gpnn_columns_map map;
+  size_t n;      /* rows kept so far */
+  double *cells; /* owned; n rows of inputs as read, later the standardised training rows */
+  double *y;     /* owned; n targets */
+  size_t cells_capacity, y_capacity;
+  double *calibration_x, *calibration_y; /* owned */
+  struct gpnn_index_contents contents;   /* schema and n_skipped grow; the rest at the end */
+};
+
+/* Chooses the columns' roles in 'table' (gpnn_schema_choose).  'training' must be zeroed. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *training,
+                                                     const struct gpnn_table *table,
+                                                     const struct gpnn_roles *roles,
+                                                     struct gpnn_error *err);
+
+/*
+ * Reads one more record of 'table'.  GPNN_END: no more.  A bad row (GPNN_EDATA) is left out
+ * and counted if 'skip_bad', else returned.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_next(struct gpnn_training *training,
+                                                    struct gpnn_table *table, const char *na,
+                                                    bool skip_bad, struct gpnn_error *err);
+
+/*
+ * Completes 'contents'.  GPNN_EDATA: fewer than 2 rows remain for training, or nothing to
+ * standardise by (gpnn_standard_learn); sentences begin with 'table_name'.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
+                                                      const struct gpnn_training_options *options,
+                                                      const char *table_name,
+                                                      struct gpnn_error *err);
+
+void gpnn_training_release(struct gpnn_training *training);
+
+#endif
