@@ -1,0 +1,140 @@
+#include "base/normal.h"
+#include "base/rng.h"
+#include "methods/metrics.h"
+#include "unit.h"
+
+static const double levels[] = {0.5, 0.95};
+
+static struct gpnn_metrics_result result_of(size_t n, const double *y, const double *mean,
+                                            const double *sd)
+{
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result result;
+  gpnn_metrics_levels(&metrics, 2, levels);
+  for (size_t i = 0; i < n; i++)
+    assert_ok(gpnn_metrics_add(&metrics, y[i], mean[i], sd == NULL ? NAN : sd[i], &err));
+  assert_ok(gpnn_metrics_result(&metrics, &result, &err));
+  gpnn_metrics_release(&metrics);
+  return result;
+}
+
+static void four_rows_give_what_the_formulas_give_by_hand(void **state)
+{
+  (void)state;
+  const double y[] = {1, 2, 4, 9}, mean[] = {1.5, 2, 3, 9.25}, sd[] = {0.5, 1, 2, 0.25};
+  struct gpnn_metrics_result r = result_of(4, y, mean, sd);
+  const double z[] = {-1, 0, 0.5, -1}; /* (y - mean) / sd */
+  assert_close(r.mse, (0.25 + 0 + 1 + 0.0625) / 4, 1e-15);
+  assert_close(r.rmse, sqrt(1.3125 / 4), 1e-15);
+  assert_close(r.mae, (0.5 + 0 + 1 + 0.25) / 4, 1e-15);
+  assert_close(r.r2, 1 - 1.3125 / (9 + 4 + 0 + 25), 1e-14); /* the truths have mean 4 */
+  assert_close(r.cal, (1 + 0 + 0.25 + 1) / 4, 1e-15);
+  double nll = 0;
+  for (size_t i = 0; i < 4; i++) nll += (log(2 * M_PI) / 2 + log(sd[i]) + z[i] * z[i] / 2) / 4;
+  assert_close(r.nll, nll, 1e-14);
+  assert_close(r.coverage[0], 0.5, 0); /* |z| <= 0.674: the second and the third */
+  assert_close(r.coverage[1], 1, 0);
+  assert_int_equal(r.n, 4);
+}
+
+/* CRPS = integral of (F(t) - [t >= y])^2 dt, by the midpoint rule. */
+static void crps_is_the_integral_that_defines_it(void **state)
+{
+  (void)state;
+  const double y[] = {0.7}, mean[] = {-0.4}, sd[] = {0.8};
+  double integral = 0;
+  const double step = 1e-4;
+  for (double t = -9; t < 9; t += step) {
+    double below = gpnn_normal_below((t + step / 2 - mean[0]) / sd[0]) - (t + step / 2 >= y[0]);
+    integral += step * below * below;
+  }
+  assert_near(result_of(1, y, mean, sd).crps, integral, 1e-6);
+}
+
+static void right_predictions_of_normal_truths_are_calibrated(void **state)
+{
+  (void)state;
+  enum { N = 20000 };
+  static double y[N], mean[N], sd[N];
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N; i++) {
+    mean[i] = 5 * gpnn_rng_normal(&rng);
+    sd[i] = 0.1 + gpnn_rng_uniform(&rng);
+    y[i] = mean[i] + sd[i] * gpnn_rng_normal(&rng);
+  }
+  struct gpnn_metrics_result r = result_of(N, y, mean, sd);
+  assert_near(r.cal, 1, 5 * sqrt(2.0 / N));
+  assert_near(r.coverage[0], 0.5, 5 * sqrt(0.25 / N));
+  assert_near(r.coverage[1], 0.95, 5 * sqrt(0.0475 / N));
+  assert_true(r.pit_distance < 2.2 / sqrt(N)); /* exceeded once in 8000 */
+  double sum = 0;
+  for (size_t i = 0; i < GPNN_METRICS_PIT_BINS; i++) {
+    assert_near(r.pit[i], 0.1, 5 * sqrt(0.09 / N));
+    sum += r.pit[i];
+  }
+  assert_near(sum, 1, 1e-10);
+}
+
+static void the_kolmogorov_distance_of_three_points_is_exact(void **state)
+{
+  (void)state;
+  const double y[] = {0, 0, 0}, sd[] = {1, 1, 1};
+  const double mean[] = {-gpnn_normal_quantile(0.2), -gpnn_normal_quantile(0.3),
+                         -gpnn_normal_quantile(0.9)};
+  /* the empirical distribution jumps to 2/3 at 0.3 */
+  assert_near(result_of(3, y, mean, sd).pit_distance, 2.0 / 3 - 0.3, 1e-12);
+}
+
+static void means_alone_give_the_metrics_of_means(void **state)
+{
+  (void)state;
+  const double y[] = {1, 2}, mean[] = {1, 4};
+  struct gpnn_metrics_result r = result_of(2, y, mean, NULL);
+  assert_false(r.has_sd);
+  assert_close(r.mse, 2, 1e-15);
+}
+
+static void constant_truths_have_no_r2(void **state)
+{
+  (void)state;
+  const double y[] = {3, 3}, mean[] = {1, 4}, sd[] = {1, 1};
+  assert_true(isnan(result_of(2, y, mean, sd).r2));
+}
+
+static void sums_keep_their_digits(void **state)
+{
+  (void)state;
+  enum { N = 100001 };
+  static double y[N], mean[N];
+  y[0] = 1e8; /* squared error 1e16, whose last place is 2 */
+  for (size_t i = 1; i < N; i++) y[i] = 1;
+  assert_close(result_of(N, y, mean, NULL).mse, (1e16 + 1e5) / N, 1e-16);
+}
+
+static void impossible_standard_deviations_are_refused(void **state)
+{
+  (void)state;
+  struct gpnn_metrics metrics = {0};
+  gpnn_metrics_levels(&metrics, 2, levels);
+  assert_fails(gpnn_metrics_add(&metrics, 1, 1, 0, &err), GPNN_EDATA, "standard deviation");
+  assert_fails(gpnn_metrics_add(&metrics, 1, 1, -1, &err), GPNN_EDATA, "standard deviation");
+  struct gpnn_metrics_result result;
+  assert_fails(gpnn_metrics_result(&metrics, &result, &err), GPNN_EDATA, "no row");
+  gpnn_metrics_release(&metrics);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(four_rows_give_what_the_formulas_give_by_hand),
+      cmocka_unit_test(crps_is_the_integral_that_defines_it),
+      cmocka_unit_test(right_predictions_of_normal_truths_are_calibrated),
+      cmocka_unit_test(the_kolmogorov_distance_of_three_points_is_exact),
+      cmocka_unit_test(means_alone_give_the_metrics_of_means),
+      cmocka_unit_test(constant_truths_have_no_r2),
+      cmocka_unit_test(sums_keep_their_digits),
+      cmocka_unit_test(impossible_standard_deviations_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
