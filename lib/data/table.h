@@ -7,6 +7,10 @@
  * or none on the last line), the UTF-8 byte order mark, gzip (through stream.h), and lines
  * of any length.  Blank lines are passed over.  Each record must have as many fields as the
  * first line.  It knows nothing of numbers or of what the columns are for.
+ *
+ * Cost: one pass over the bytes; fields point into the read buffer, which grows to the
+ * longest record, and only fields with doubled quotes are copied.
+ * Threads: one table belongs to one thread at a time.
  */
 #ifndef GPNN_DATA_TABLE_H
 #define GPNN_DATA_TABLE_H
@@ -47,8 +51,9 @@ struct gpnn_record {
 
 /*
  * Opens 'path' ("-": standard input) and reads its first line.  GPNN_EDATA: no line at all,
- * or a table with a NUL byte; a gpnn index is told by its magic bytes and refused with the
- * sentence "... is an index, not a table: did you swap the operands?" (GPNN_EMISMATCH).
+ * or a malformed one.  GPNN_EFORMAT: as gpnn_table_next().  GPNN_EINVAL: a quote, CR, LF
+ * or a byte outside ASCII as delimiter.  GPNN_EMISMATCH: a gpnn index, told by its magic
+ * bytes, "... is an index, not a table: did you swap the operands?", or a parameters file.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
                                                  const struct gpnn_table_options *options,
@@ -58,7 +63,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, cons
  * Reads the next record.  GPNN_END: no more.  GPNN_EDATA: this record is malformed (another
  * number of fields, stray quote), the sentence says where, and the next call goes on with
  * the following line; '*record' then holds its line and raw bytes and no fields.
- * GPNN_EFORMAT: the rest cannot be read (unterminated quote, corrupt gzip).
+ * GPNN_EFORMAT: the rest cannot be read (unterminated quote, a NUL byte, corrupt gzip).
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record, struct gpnn_error *err);
@@ -79,7 +84,8 @@ struct gpnn_field gpnn_table_header(const struct gpnn_table *table);
 /* Closes and frees; NULL is allowed. */
 void gpnn_table_close(struct gpnn_table *table);
 
-/* Appends one field to 'output', quoted where the delimiter, a quote, CR or LF demands it. */
+/* Appends one field to 'output', quoted where the delimiter, a quote, CR or LF demands it.
+ * A record of one empty field would be a blank line, which readers pass over. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_field(struct gpnn_output *output, char delimiter,
                                                         const char *text, size_t length,
                                                         struct gpnn_error *err);
