@@ -58,11 +58,14 @@
 
 #include "data/columns.h"
 #include "data/index.h"
+#include "data/rows.h"
 #include "data/search.h"
 #include "data/sections.h"
+#include "data/split.h"
 #include "data/standard.h"
 #include "data/stream.h"
 #include "data/table.h"
+#include "data/training.h"
 
 #include "models/cholesky.h"
 #include "models/kernel.h"
