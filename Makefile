@@ -18,65 +18,91 @@ BUILD ?= build$(if $(SANITIZE),/sanitize)
 # ---- libraries ----------------------------------------------------------------------------
 PKG_CONFIG ?= pkg-config
 LIBRARIES := openblas lapacke zlib nlopt
-DEP_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(LIBRARIES))
-DEP_LIBS = $(shell $(PKG_CONFIG) --libs $(LIBRARIES))
+ifeq ($(origin DEP_CFLAGS),undefined)
+DEP_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBRARIES) 2>/dev/null)
+endif
+ifeq ($(origin DEP_LIBS),undefined)
+DEP_LIBS := $(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null)
+endif
 FAISS_CFLAGS ?=
 FAISS_LIBS ?= -lfaiss
 # The system's C interface to FAISS where there is one, else ours (lib/data/faiss_c.cc).
-FAISS_C ?= $(shell printf 'int main(void){return 0;}' | \
+ifeq ($(origin FAISS_C),undefined)
+FAISS_C := $(shell printf 'int main(void){return 0;}' | \
   $(CC) -x c - -lfaiss_c -o /dev/null 2>/dev/null && echo -lfaiss_c)
+endif
 
 # ---- how we compile -----------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wvla -Wundef
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wbad-function-cast
+comma := ,
 HARDENING := -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2) -fPIE
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-comma := ,
 OURS := -Ilib -I$(BUILD)/include -fopenmp $(HARDENING) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(C_WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) \
   $(CPPFLAGS) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
 ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) -lstdc++ -lm $(LDLIBS)
 ALL_LDFLAGS = -fopenmp -pie -Wl,-z,relro,-z,now $(SANITIZERS) $(LDFLAGS)
+define newline
+
+
+endef
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
 # ---- files --------------------------------------------------------------------------------
-LIB_C := $(wildcard lib/base/*.c lib/data/*.c lib/models/*.c lib/methods/*.c)
+LIB_C := $(wildcard lib/*/*.c)
 LIB_CC := $(filter-out $(if $(FAISS_C),lib/data/faiss_c.cc),$(wildcard lib/*/*.cc))
 LIB_OBJECTS := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
 LIB := $(BUILD)/libgpnn.a
-HEADERS := $(wildcard lib/*.h lib/*/*.h)
+# A private header is one that drags a dependency's headers in; nobody else needs it.
+PRIVATE_HEADERS := lib/base/blas.h lib/data/faiss_c.h
+HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard lib/*.h lib/*/*.h))
 TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
 CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd/*.c)))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 MANUALS := $(wildcard man/*.[157])
-SHELL_SCRIPTS := $(wildcard scripts/setup scripts/fresh scripts/demo scripts/check-* \
-  scripts/bench/* scripts/experiments/* tests/run tests/*.sh .ci/run)
+VERSION_H := $(BUILD)/include/version.h
+C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* examples) lib/*/*.cc)
+SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli .ci)
+BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all setup demo check bench install uninstall clean format lint help
+.PHONY: all tests setup demo check bench install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SECONDARY:
 
+# ---- build --------------------------------------------------------------------------------
 all: $(LIB) $(PROGRAMS) ## build the library and the tools (default)
 
-# Needs the packages that 'make setup' installs.
+tests: all $(UNIT_TESTS) ## build the unit tests too
+
 $(LIB): $(LIB_OBJECTS)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/include/version.h: Makefile
+# Stands for the libraries we need being there, so that a missing one is named before any
+# compiler trips over it.
+$(BUILD)/libraries:
+	@$(PKG_CONFIG) --print-errors --exists $(LIBRARIES) && \
+	  echo '#include <faiss/MetricType.h>' | \
+	  $(CXX) $(FAISS_CFLAGS) $(CPPFLAGS) -x c++ -E - >/dev/null || \
+	  { echo "gpnn needs $(LIBRARIES) and faiss; on Debian, 'make setup' installs them" >&2; exit 1; }
+	@mkdir -p $(@D) && touch $@
+
+$(VERSION_H): Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define GPNN_VERSION "%s"\n' '$(VERSION)' >$@
 
-$(BUILD)/%.o: %.c | $(BUILD)/include/version.h
+$(BUILD)/%.o: %.c | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CC)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-$(BUILD)/%.o: %.cc | $(BUILD)/include/version.h
+$(BUILD)/%.o: %.cc | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(ALL_CXXFLAGS) -c $< -o $@
@@ -92,3 +118,98 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(Q)$(CC) $^ $(ALL_LDFLAGS) -lcmocka $(ALL_LIBS) -o $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# ---- the two commands ---------------------------------------------------------------------
+# Where they start, compiler and libraries may be missing, and this file has already asked for
+# them in vain: so they call make again once everything is installed.
+AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc || echo 1))
+
+setup: ## install the Debian packages that building and checking need
+	@scripts/setup check
+
+demo: ## install what is missing, build, and show the tools at work on real data
+	@scripts/setup build
+	@$(AGAIN) all
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/demo
+
+check: ## install what is missing, build, run every test and the lint; T=PATTERN picks some
+	@scripts/setup check
+	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
+	@GPNN_BUILD=$(abspath $(BUILD)) tests/run $(T)
+
+bench: all ## measure speed
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run
+
+# ---- lint ---------------------------------------------------------------------------------
+LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers
+.PHONY: lint $(LINTS)
+
+lint: $(LINTS) ## check form: layout, static analysis, scripts, manuals, layers, headers
+
+format: ## lay the C and C++ sources out
+	clang-format -i $(C_SOURCES)
+
+lint-format:
+	clang-format --dry-run -Werror $(C_SOURCES)
+
+# cppcheck does not see a block handed on by memcpy, in mem.c.
+lint-cppcheck:
+	@mkdir -p $(BUILD)/cppcheck
+	cppcheck --quiet --enable=warning,performance,portability --error-exitcode=1 \
+	  --inline-suppr --suppress=memleak:lib/base/mem.c -j$(shell nproc) \
+	  --cppcheck-build-dir=$(BUILD)/cppcheck --std=c11 --std=c++17 -D_XOPEN_SOURCE=700 -Ilib $(filter lib/% cmd/% tests/%,$(C_SOURCES))
+
+lint-shell:
+	shellcheck --exclude=SC1091 $(SHELL_SCRIPTS)
+	$(if $(BATS_FILES),shellcheck --exclude=SC1091 --severity=warning $(BATS_FILES))
+
+lint-manuals:
+	$(if $(MANUALS),mandoc -T lint -W warning $(MANUALS))
+
+lint-layers:
+	scripts/check-layers
+
+# Every public header stands alone, in C and inside extern "C", and gpnn.h has them all.
+lint-headers: $(VERSION_H)
+	@for header in $(HEADERS:lib/%=%); do \
+	  printf '#include "%s"\n' "$$header" | $(CC) -std=c11 -Wall -Wextra -Wpedantic -Werror \
+	    -Ilib -I$(BUILD)/include -fsyntax-only -x c - && \
+	  printf 'extern "C" {\n#include "%s"\n}\n' "$$header" | $(CXX) -std=c++17 -Wall -Werror \
+	    -Ilib -I$(BUILD)/include -fsyntax-only -x c++ - && \
+	  { [ "$$header" = gpnn.h ] || grep -qF "#include \"$$header\"" lib/gpnn.h || \
+	    { echo "lib/gpnn.h does not include \"$$header\""; false; }; } || exit 1; \
+	done
+
+# ---- install ------------------------------------------------------------------------------
+INSTALL ?= install
+PC := $(libdir)/pkgconfig/gpnn.pc
+INCLUDES := $(includedir)/gpnn
+INSTALLED := $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) $(INCLUDES)/version.h \
+  $(HEADERS:lib/%=$(INCLUDES)/%) \
+  $(foreach page,$(MANUALS),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+# Paths below the prefix are told relative to it, so that the .pc file can be moved with it.
+relative = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+put = @$(INSTALL) -D -m $(1) $(2) '$(DESTDIR)$(3)'
+
+install: all ## install under DESTDIR and PREFIX, bindir, libdir, includedir, mandir
+	$(foreach tool,$(TOOLS),$(call put,755,$(BUILD)/bin/$(tool),$(bindir)/$(tool))$(newline))
+	$(foreach header,$(HEADERS),$(call put,644,$(header),$(header:lib/%=$(INCLUDES)/%))$(newline))
+	$(foreach page,$(MANUALS),$(call put,644,$(page),$(mandir)/man$(subst \
+	  .,,$(suffix $(page)))/$(notdir $(page)))$(newline))
+	$(call put,644,$(VERSION_H),$(INCLUDES)/version.h)
+	$(call put,644,$(LIB),$(libdir)/libgpnn.a)
+	@mkdir -p '$(DESTDIR)$(dir $(PC))'
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(call relative,$(libdir))|' \
+	  -e 's|@INCLUDEDIR@|$(call relative,$(INCLUDES))|' -e 's|@VERSION@|$(VERSION)|' \
+	  -e 's|@REQUIRES@|$(LIBRARIES)|' -e 's|@LIBS@|$(FAISS_C) $(FAISS_LIBS)|' \
+	  lib/gpnn.pc.in >'$(DESTDIR)$(PC)'
+
+uninstall: ## remove what install put there
+	@rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
+	@[ ! -d '$(DESTDIR)$(INCLUDES)' ] || find '$(DESTDIR)$(INCLUDES)' -depth -type d -empty -delete
+
+clean: ## remove what was built
+	rm -rf $(BUILD)
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# helper: what the command-line tests share.  A test file begins with 'load helper'.
+#
+# Each test runs in an empty directory of its own, which is removed after it.
+
+bats_require_minimum_version 1.5.0
+
+: "${GPNN_ROOT:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
+: "${GPNN_BUILD:=$GPNN_ROOT/build}"
+PATH=$GPNN_BUILD/bin:$PATH
+export GPNN_ROOT GPNN_BUILD PATH LC_ALL=C
+
+setup() {
+  mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return
+}
+
+# Says why a test failed, where bats shows it.
+complain() {
+  printf '%s\n' "$@" >&2
+  return 1
+}
+
+# make_table ROWS [INPUTS [FIRST [DELIMITER]]]: a table of inputs x1 ... and a target y, from
+# row FIRST (0) on of one endless table, so that tables of different FIRST share a function but
+# no rows.  Inputs are spread over (0, 1); y is smooth but for a tenth of noise.
+make_table() {
+  awk -v rows="$1" -v d="${2:-2}" -v first="${3:-0}" -v delimiter="${4:-"\t"}" '
+    function fraction(x) { return x - int(x) }
+    BEGIN {
+      for (j = 1; j <= d; j++) printf "x%d%s", j, delimiter
+      print "y"
+      for (i = first + 1; i <= first + rows; i++) {
+        y = 3
+        for (j = 1; j <= d; j++) {
+          x = fraction(i * sqrt(j * j + 1))
+          y += sin(5 * x + j) / j
+          printf "%.6f%s", x, delimiter
+        }
+        printf "%.6f\n", y + 0.4 * (fraction(43758.5453 * (2 + sin(i * 12.9898))) - 0.5)
+      }
+    }'
+}
+
+# column NAME [FILE]: the values of one column of a tab-separated table.
+column() {
+  awk -F '\t' -v name="$1" '
+    NR == 1 {
+      for (i = 1; i <= NF; i++) if ($i == name) at = i
+      if (!at) exit 1
+      next
+    }
+    { print $at }' "${2--}"
+}
+
+# value NAME [FILE]: what stands beside NAME in name<TAB>value lines.
+value() {
+  awk -F '\t' -v name="$1" '$1 == name { print $2; found = 1 } END { exit !found }' "${2--}"
+}
+
+# assert_equal ACTUAL EXPECTED
+assert_equal() {
+  [[ $1 == "$2" ]] || complain "is:     $1" "should: $2"
+}
+
+# assert_near ACTUAL EXPECTED TOLERANCE
+assert_near() {
+  awk -v a="$1" -v b="$2" -v t="$3" \
+    'BEGIN { d = a - b; exit !(a ~ /^[-+.0-9]/ && d <= t + 0 && -d <= t + 0) }' ||
+    complain "is $1, not $2 within $3"
+}
+
+# assert_below ACTUAL LIMIT
+assert_below() {
+  awk -v a="$1" -v b="$2" 'BEGIN { exit !(a ~ /^[-+.0-9]/ && a + 0 < b + 0) }' ||
+    complain "is $1, not below $2"
+}
+
+# The files here with their contents, as one text.
+snapshot() {
+  find . -type f -exec cksum {} + | sort
+}
+
+# assert_fails STATUS PATTERN COMMAND...: COMMAND ends with STATUS and says so in exactly one
+# line on standard error, "TOOL: " and then something that PATTERN (an extended regular
+# expression) matches; after a wrong command line one more may point to --help.  It leaves the
+# files here as they were.  Standard input is passed on.
+assert_fails() {
+  local wanted=$1 pattern=$2 status=0 before message line tool lines=()
+  shift 2
+  tool=${1##*/}
+  before=$(snapshot)
+  message=$("$@" 2>&1 >/dev/null) || status=$?
+  ((status == wanted)) || complain "status $status, not $wanted, of: $*" "$message" || return
+  while IFS= read -r line; do
+    [[ $status == 2 && $line == *"try '$tool --help'"* && ${#lines[@]} -gt 0 ]] || lines+=("$line")
+  done <<<"$message"
+  ((${#lines[@]} == 1)) || complain "not one line:" "$message" || return
+  [[ ${lines[0]} == "$tool: "* ]] || complain "does not begin with '$tool: ':" "$message" || return
+  [[ ${lines[0]#"$tool: "} =~ $pattern ]] || complain "no '$pattern' in:" "$message" || return
+  [[ $(snapshot) == "$before" ]] || complain "files changed:" "$before" "now:" "$(snapshot)"
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# What 'make install' puts in place works from there, and 'make uninstall' takes it all away.
+
+load helper
+
+# Runs the project's make with everything below a directory of the test.
+make_there() {
+  make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
+}
+
+# A test build may be sanitized, and then so must be what is linked with it.
+sanitizers() {
+  case $(nm "$GPNN_BUILD/libgpnn.a") in
+    *__asan_init*) echo -fsanitize=address,undefined ;;
+  esac
+}
+
+# pkg-config that finds only the installed gpnn, where it now lies.
+pkg_config_there() {
+  PKG_CONFIG_PATH=$PWD/dest/opt/gpnn/lib/pkgconfig pkg-config --define-prefix "$@" gpnn
+}
+
+@test "installed tools run" {
+  make_there install
+  for tool in "$GPNN_ROOT"/cmd/gpnn-*.c; do
+    name=$(basename "$tool" .c)
+    run -0 "dest/opt/gpnn/bin/$name" --version
+    [[ $output == *"$name"*"$(pkg_config_there --modversion)"* ]] || complain "$output"
+  done
+}
+
+@test "a manual is installed for every tool" {
+  make_there install
+  for tool in dest/opt/gpnn/bin/*; do
+    [[ -f dest/opt/gpnn/share/man/man1/${tool##*/}.1 ]] || complain "no manual for ${tool##*/}"
+  done
+}
+
+@test "a client compiles with what pkg-config says" {
+  make_there install
+  cat >client.c <<'END'
+#include <gpnn.h>
+#include <stdio.h>
+int main(void)
+{
+  return printf("%s %d\n", GPNN_VERSION, gpnn_threads_available() > 0) < 0;
+}
+END
+  # shellcheck disable=SC2046 # lists of words
+  "${CC:-cc}" -std=c11 -Wall -Werror $(pkg_config_there --cflags) client.c -o client \
+    $(sanitizers) $(pkg_config_there --libs)
+  run -0 ./client
+  assert_equal "$output" "$(pkg_config_there --modversion) 1"
+}
+
+@test "only public headers are installed" {
+  make_there install
+  run ! grep -rlE '#include <(faiss|cblas|lapacke|zlib|nlopt)' dest/opt/gpnn/include
+}
+
+@test "directories can be chosen one by one" {
+  make_there install bindir=/b libdir=/l includedir=/i mandir=/m
+  [[ -f dest/l/libgpnn.a && -f dest/i/gpnn/gpnn.h && ! -e dest/opt ]]
+  grep -qx 'libdir=/l' dest/l/pkgconfig/gpnn.pc
+  make_there uninstall bindir=/b libdir=/l includedir=/i mandir=/m
+  assert_equal "$(find dest ! -type d)" ""
+}
+
+@test "uninstall leaves nothing of ours and everything of others" {
+  mkdir -p dest/opt/gpnn/bin
+  touch dest/opt/gpnn/bin/other
+  make_there install
+  make_there uninstall
+  assert_equal "$(find dest ! -type d)" dest/opt/gpnn/bin/other
+  [[ ! -e dest/opt/gpnn/include/gpnn ]]
+}
