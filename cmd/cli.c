@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cblas.h>
-
 #include "base/number.h"
 #include "base/threads.h"
 #include "data/search.h"
@@ -85,7 +83,7 @@ static void print_help(const struct cli_tool *tool, const struct cli_option *opt
 static void print_version(const struct cli_tool *tool)
 {
   printf("%s (gpnn) %s\nparameters format 1, index format 1\n%s\n%s\n", tool->name, GPNN_VERSION,
-         gpnn_search_engine_version(), openblas_get_config());
+         gpnn_search_engine_version(), gpnn_threads_blas());
 }
 
 /* ---- values ------------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ struct run {
 
 /* One metric with its name, ready to be written. */
 struct value {
-  char name[24];
+  char name[40];
   double value;
 };
 
@@ -181,7 +181,7 @@ static void put(struct value *values, size_t *n, const char *name, double value)
 static void put_numbered(struct value *values, size_t *n, const char *family, double number,
                          double value)
 {
-  char name[24];
+  char name[40];
   snprintf(name, sizeof name, "%s%.10g", family, number);
   put(values, n, name, value);
 }

@@ -14,3 +14,8 @@ void gpnn_threads_single_blas(void)
 {
   openblas_set_num_threads(1);
 }
+
+const char *gpnn_threads_blas(void)
+{
+  return openblas_get_config();
+}

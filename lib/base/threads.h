@@ -17,4 +17,7 @@ int gpnn_threads_available(void);
  */
 void gpnn_threads_single_blas(void);
 
+/* What the BLAS says of itself: name, version, kernels in use.  Static text. */
+const char *gpnn_threads_blas(void);
+
 #endif

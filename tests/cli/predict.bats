@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# gpnn-predict: columns, units, intervals, bad rows.
+
+load helper
+
+# An index of two inputs with parameters, and a table to predict.
+prepare() {
+  make_table 400 2 >train.tsv
+  make_table 20 2 400 >test.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi train.tsv
+  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t30\n' >t.par
+}
+
+header() {
+  head -n 1 "$1"
+}
+
+@test "the output has the target, mean and sd, in the order of the rows" {
+  prepare
+  gpnn-predict t.gpi -p t.par test.tsv >out.tsv
+  assert_equal "$(header out.tsv)" $'y\tmean\tsd'
+  column y test.tsv | awk '{ print $1 + 0 }' >a
+  column y out.tsv | awk '{ print $1 + 0 }' >b
+  cmp a b
+}
+
+@test "without the target in the table there is none in the output" {
+  prepare
+  cut -f 1,2 test.tsv >inputs.tsv
+  gpnn-predict t.gpi -p t.par inputs.tsv >out.tsv
+  assert_equal "$(header out.tsv)" $'mean\tsd'
+  assert_equal "$(wc -l <out.tsv)" 21
+}
+
+@test "--keep and --append carry columns along, quoted as they must be" {
+  prepare
+  awk -F '\t' -v OFS=, 'NR == 1 { print "name", $1, $2, "y"; next }
+    { print "\"a,\"\"b\"\" " NR "\"", $1, $2, $3 }' test.tsv >test.csv
+  gpnn-predict t.gpi -p t.par --keep name test.csv >out.csv
+  assert_equal "$(header out.csv)" 'name,y,mean,sd'
+  assert_equal "$(sed -n 2p out.csv | cut -c 1-14)" '"a,""b"" 2",3.'
+  gpnn-predict t.gpi -p t.par --append test.csv >out.csv
+  assert_equal "$(header out.csv)" 'name,x1,x2,y,mean,sd'
+}
+
+@test "intervals lie around the mean at the half-width of the normal distribution" {
+  prepare
+  gpnn-predict t.gpi -p t.par --interval 0.95 test.tsv >one.tsv
+  assert_equal "$(header one.tsv)" $'y\tmean\tsd\tlower\tupper'
+  gpnn-predict t.gpi -p t.par --interval 0.5,0.95 test.tsv >two.tsv
+  assert_equal "$(header two.tsv)" $'y\tmean\tsd\tlower50\tupper50\tlower95\tupper95'
+  awk -F '\t' 'NR > 1 {
+      w = ($5 - $4) / 2 / $3; d = w - 1.959963984540054
+      if (d > 1e-9 || d < -1e-9) exit 1
+    }' one.tsv
+  cut -f 6,7 two.tsv >a
+  cut -f 4,5 one.tsv >b
+  diff <(tail -n +2 a) <(tail -n +2 b)
+}
+
+@test "--latent leaves the noise out, --mean-only the sd" {
+  prepare
+  gpnn-predict t.gpi -p t.par --units standard test.tsv >with.tsv
+  gpnn-predict t.gpi -p t.par --units standard --latent test.tsv >without.tsv
+  paste <(column sd with.tsv) <(column sd without.tsv) |
+    awk '{ d = $1 * $1 - $2 * $2 - 0.04; if (d > 1e-9 || d < -1e-9) exit 1 }'
+  gpnn-predict t.gpi -p t.par --mean-only test.tsv >mean.tsv
+  assert_equal "$(header mean.tsv)" $'y\tmean'
+  gpnn-predict t.gpi -p t.par test.tsv | cut -f 1,2 | cmp - mean.tsv
+}
+
+@test "--units standard is the original less the training mean, by the training sd" {
+  prepare
+  gpnn-info t.gpi >info.txt
+  gpnn-predict t.gpi -p t.par test.tsv >original.tsv
+  gpnn-predict t.gpi -p t.par --units standard test.tsv >standard.tsv
+  paste original.tsv standard.tsv | tail -n +2 |
+    awk -F '\t' -v m="$(value target-mean info.txt)" -v s="$(value target-sd info.txt)" '
+      function off(a, b) { return a - b > 1e-9 || b - a > 1e-9 }
+      off(($1 - m) / s, $4) || off(($2 - m) / s, $5) || off($3 / s, $6) { exit 1 }'
+}
+
+@test "--debias multiplies the standardised mean by 1 + noise / (m kernelscale)" {
+  prepare
+  paste <(gpnn-predict t.gpi -p t.par --units standard test.tsv | column mean) \
+    <(gpnn-predict t.gpi -p t.par --units standard --debias test.tsv | column mean) |
+    awk '{ d = $1 * (1 + 0.04 / 30) - $2; if (d > 1e-9 || d < -1e-9) exit 1 }'
+}
+
+@test "a bad row stops the run with its place, or is predicted NA" {
+  prepare
+  awk -F '\t' -v OFS='\t' 'NR == 5 { $2 = "oops" } NR == 8 { $1 = "" } 1' test.tsv >bad.tsv
+  assert_fails 1 "bad.tsv:5: column 'x2': not a number: \"oops\"" \
+    gpnn-predict t.gpi -p t.par bad.tsv -o out.tsv
+  gpnn-predict t.gpi -p t.par --skip-bad bad.tsv >out.tsv 2>err.txt
+  grep -q '2 bad rows' err.txt
+  assert_equal "$(wc -l <out.tsv)" 21
+  assert_equal "$(sed -n 5p out.tsv | cut -f 2,3)" $'NA\tNA'
+  assert_equal "$(sed -n 8p out.tsv | cut -f 2,3)" $'NA\tNA'
+  gpnn-predict t.gpi -p t.par test.tsv | sed '5d;8d' >a
+  sed '5d;8d' out.tsv | cmp a -
+}
+
+@test "a missing target is no bad row" {
+  prepare
+  awk -F '\t' -v OFS='\t' 'NR == 3 { $3 = "NA" } NR == 4 { $3 = "" } 1' test.tsv >holes.tsv
+  gpnn-predict t.gpi -p t.par holes.tsv >out.tsv
+  assert_equal "$(sed -n '3,4p' out.tsv | cut -f 1)" $'NA\nNA'
+  gpnn-predict t.gpi -p t.par test.tsv | cut -f 2,3 >a
+  cut -f 2,3 out.tsv | cmp a -
+}
+
+@test "missing inputs are all named" {
+  prepare
+  cut -f 2,3 test.tsv >fewer.tsv
+  assert_fails 1 "x1" gpnn-predict t.gpi -p t.par fewer.tsv
+}
+
+@test "without headers columns are found by position" {
+  prepare
+  tail -n +2 train.tsv >train.raw
+  tail -n +2 test.tsv >test.raw
+  gpnn-index --no-header --calibration-rows 0 -o raw.gpi train.raw
+  gpnn-predict --no-header raw.gpi -p t.par test.raw >raw.tsv
+  gpnn-predict t.gpi -p t.par test.tsv | tail -n +2 | cmp - raw.tsv
+  gpnn-predict --no-header raw.gpi -p t.par <(cut -f 1,2 test.raw) >inputs.tsv
+  cut -f 2,3 raw.tsv | cmp - inputs.tsv
+  gpnn-eval --no-header raw.tsv >a
+  gpnn-predict t.gpi -p t.par test.tsv | gpnn-eval | cmp a -
+}
+
+@test "categories are coded one-hot; levels never seen are counted" {
+  awk 'BEGIN {
+    print "colour\tx\ty"
+    split("red green blue", names, " ")
+    for (i = 1; i <= 600; i++) {
+      k = i % 3 + 1; x = (i * 0.618) % 1
+      printf "%s\t%.5f\t%.5f\n", names[k], x, 5 * k + sin(6 * x)
+    }
+  }' >train.tsv
+  gpnn-index --one-hot colour -o c.gpi train.tsv
+  gpnn-info c.gpi | grep -q 'colour=red'
+  printf 'colour\tx\nred\t0.5\nblue\t0.5\npink\t0.5\n' >test.tsv
+  gpnn-fit -m 40 c.gpi | gpnn-predict c.gpi -p - test.tsv >out.tsv 2>err.txt
+  grep -q '1 values* of categories .* never seen' err.txt
+  assert_near "$(sed -n 2p out.tsv | cut -f 1)" 10.14 0.5 # red is k = 2 (5k + sin 3)
+  assert_near "$(sed -n 3p out.tsv | cut -f 1)" 5.14 0.5
+}
+
+@test "with no more rows than neighbours the index serves all of them" {
+  make_table 12 1 >train.tsv
+  make_table 3 1 12 >test.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi train.tsv
+  printf 'kernel\trbf\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t400\n' >t.par
+  gpnn-predict t.gpi -p t.par test.tsv >all.tsv
+  gpnn-predict t.gpi -p t.par -m 12 test.tsv | cmp all.tsv -
+}
+
+@test "a table of no rows gives a header" {
+  prepare
+  head -n 1 test.tsv >empty.tsv
+  gpnn-predict t.gpi -p t.par empty.tsv >out.tsv
+  assert_equal "$(cat out.tsv)" $'y\tmean\tsd'
+}
