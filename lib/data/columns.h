@@ -9,7 +9,11 @@
  * indicators of 0 and 1, in the order of the inputs.
  *
  * Columns are asked for by LIST: names or 1-based numbers or ranges of numbers ("2-5"),
- * separated by commas; a name wins over a number.
+ * separated by commas; a name wins over a number.  A column whose name has a comma is
+ * asked for by number.
+ *
+ * Threads: a schema and a map that only gpnn_schema_encode() uses may be shared freely;
+ * gpnn_schema_learn() changes both.
  */
 #ifndef GPNN_DATA_COLUMNS_H
 #define GPNN_DATA_COLUMNS_H
@@ -19,6 +23,8 @@
 
 #include "base/status.h"
 #include "data/table.h"
+
+enum { GPNN_LEVELS_MAX = 1000 };
 
 struct gpnn_column {
   char *name;      /* owned; without a header the 1-based number as text */
@@ -46,11 +52,20 @@ struct gpnn_roles {
   const char *one_hot; /* inputs that are categories; default: none */
 };
 
+/* The levels of one category in the order of their bytes: how a level is found by its text.
+ * Private to columns.c. */
+struct gpnn_level_order {
+  size_t n;
+  size_t *levels; /* n of them */
+};
+
 /* Where a schema's columns are in one table. */
 struct gpnn_columns_map {
   size_t *inputs;  /* owned, n_inputs of them: 0-based columns of that table */
   bool has_target; /* the table has the target, in column 'target' */
   size_t target;
+  size_t n_orders;
+  struct gpnn_level_order *orders; /* owned, one an input */
 };
 
 /*
@@ -69,8 +84,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find_list(const struct gpnn_table 
 
 /*
  * Chooses the roles in 'table'; 'schema' must be zeroed.  GPNN_EINVAL: unknown or repeated
- * names, a target among the inputs, no input left, fewer than two columns.  Categories
- * have no levels yet: gpnn_schema_learn() adds them.
+ * names, a target that is an input or dropped, a category that is no input, no input left,
+ * fewer than two columns.  Categories have no levels yet: gpnn_schema_learn() adds them.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema,
                                                     const struct gpnn_table *table,
@@ -84,7 +99,7 @@ void gpnn_schema_release(struct gpnn_schema *schema);
  * Finds the schema's inputs in 'table', and its target if it is there.  By name where both
  * tables have a header; otherwise by position, which needs a table of the same number of
  * columns as the training table or of exactly the inputs in order.  GPNN_EMISMATCH names
- * every input that is missing.
+ * every input that is missing.  '*map' is written on success only.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema,
                                                    const struct gpnn_table *table,
@@ -101,7 +116,8 @@ size_t gpnn_schema_features(const struct gpnn_schema *schema);
 const char *gpnn_schema_feature_name(const struct gpnn_schema *schema, size_t feature,
                                      char name[GPNN_MASK_BYTES]);
 
-/* A missing value: the empty field, or the text 'na'. */
+/* A missing value: the empty field, or the text 'na' (NULL: no such text), blanks around
+ * either ignored. */
 bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na);
 
 /*
@@ -115,9 +131,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_number(const struct gpnn_table *ta
 
 /*
  * The training pass: reads the inputs of 'record' into 'cells' (n_inputs numbers), where a
- * category's number is its level; new levels are added to the schema.  Levels are capped at
- * 1000 a column (GPNN_EDATA).  GPNN_EDATA as gpnn_columns_number; a missing category is
- * missing as a number is.  On failure the schema is unchanged.
+ * category's number is its level; new levels are added to the schema (and are made known
+ * to the map).  Levels are capped at GPNN_LEVELS_MAX a column (GPNN_EDATA).  GPNN_EDATA as
+ * gpnn_columns_number; a missing category is missing as a number is.  On failure the schema
+ * is unchanged and 'cells' may hold anything.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema,
                                                    const struct gpnn_columns_map *map,
@@ -131,7 +148,9 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
 
 /*
  * The prediction pass: reads the inputs of 'record' straight into 'features'.  A level never
- * seen in training has all indicators 0 and is counted in '*n_unseen' (added to).
+ * seen in training has all indicators 0 and is counted in '*n_unseen' (added to).  'map'
+ * was made, or learnt with, when 'schema' had all its levels.  On failure 'features' may
+ * hold anything and '*n_unseen' is unchanged.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_schema_encode(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,
