@@ -158,7 +158,8 @@ lint-cppcheck:
 	@mkdir -p $(BUILD)/cppcheck
 	cppcheck --quiet --enable=warning,performance,portability --error-exitcode=1 \
 	  --inline-suppr --suppress=memleak:lib/base/mem.c --suppress=overlappingWriteFunction \
-	  -j$(shell nproc) --cppcheck-build-dir=$(BUILD)/cppcheck --std=c11 --std=c++17 -D_XOPEN_SOURCE=700 -Ilib $(filter lib/% cmd/% tests/%,$(C_SOURCES))
+	  -j$(shell nproc) --cppcheck-build-dir=$(BUILD)/cppcheck --std=c11 --std=c++17 \
+	  -D_XOPEN_SOURCE=700 -Ilib $(filter lib/% cmd/% tests/%,$(C_SOURCES))
 
 lint-shell:
 	shellcheck --exclude=SC1091 $(SHELL_SCRIPTS)
