@@ -66,7 +66,7 @@ PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 MANUALS := $(wildcard man/*.[157])
 VERSION_H := $(BUILD)/include/version.h
-C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* examples) lib/*/*.cc)
+C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib/*/*.cc)
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
@@ -137,7 +137,12 @@ check: ## install what is missing, build, run every test and the lint; T=PATTERN
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
 	@GPNN_BUILD=$(abspath $(BUILD)) tests/run $(T)
 
-bench: all ## measure speed
+$(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $^ $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
+
+bench: all $(BUILD)/bench/factor ## measure speed, as ratios within one run
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run
 
 # ---- lint ---------------------------------------------------------------------------------
