@@ -39,7 +39,7 @@ comma := ,
 HARDENING := -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2) -fPIE
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-OURS := -Ilib -I$(BUILD)/include -fopenmp $(HARDENING) $(SANITIZERS) -MMD -MP
+OURS := -Ilib -I$(BUILD)/include -fopenmp -fno-math-errno $(HARDENING) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(C_WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) \
   $(CPPFLAGS) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
