@@ -7,6 +7,7 @@
 #define GPNN_TESTS_SCRATCH_H
 
 #include <dirent.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -86,13 +87,11 @@ static inline char *scratch_read(const char *path, size_t *length)
 {
   FILE *file = fopen(path, "rb");
   if (file == NULL) fail_msg("cannot open %s", path);
-  char *bytes = NULL;
-  size_t n = 0, got;
-  do {
-    bytes = realloc(bytes, n + 65537);
-    got = fread(bytes + n, 1, 65536, file);
-    n += got;
-  } while (got > 0);
+  fseek(file, 0, SEEK_END);
+  size_t n = (size_t)ftell(file);
+  rewind(file);
+  char *bytes = malloc(n + 1);
+  if (bytes == NULL || fread(bytes, 1, n, file) != n) fail_msg("cannot read %s", path);
   fclose(file);
   bytes[n] = '\0';
   if (length != NULL) *length = n;
@@ -127,10 +126,12 @@ static inline int scratch_feed(const char *bytes, size_t length, size_t piece)
   return old;
 }
 
+/* Puts the old standard input back and waits for the other process. */
 static inline void scratch_unfeed(int old)
 {
   dup2(old, STDIN_FILENO);
   close(old);
+  wait(NULL);
 }
 
 #endif
