@@ -18,37 +18,37 @@
 #include "base/status.h"
 
 /* |actual - expected| <= tolerance, with both values shown on failure. */
-#define assert_near(actual, expected, tolerance)                                                \
-  do {                                                                                          \
-    double near_a_ = (actual), near_e_ = (expected), near_t_ = (tolerance);                     \
-    if (!(fabs(near_a_ - near_e_) <= near_t_))                                                  \
-      fail_msg("%s is %.17g, not %.17g (off by %.3g, allowed %.3g)", #actual, near_a_, near_e_, \
-               near_a_ - near_e_, near_t_);                                                     \
+#define assert_near(actual, expected, tolerance)                                                   \
+  do {                                                                                             \
+    double near_a_ = (actual), near_e_ = (expected), near_t_ = (tolerance);                        \
+    if (!(fabs(near_a_ - near_e_) <= near_t_))                                                     \
+      fail_msg("%s is %.17g, not %.17g (off by %.3g, allowed %.3g)", #actual, near_a_, near_e_,    \
+               near_a_ - near_e_, near_t_);                                                        \
   } while (0)
 
 /* The same relative to the expected value. */
-#define assert_close(actual, expected, relative)              \
-  do {                                                        \
-    double close_e_ = (expected);                             \
-    assert_near(actual, close_e_, (relative)*fabs(close_e_)); \
+#define assert_close(actual, expected, relative)                                                   \
+  do {                                                                                             \
+    double close_e_ = (expected);                                                                  \
+    assert_near(actual, close_e_, (relative)*fabs(close_e_));                                      \
   } while (0)
 
 /* The call succeeds; its sentence is shown if it does not. */
-#define assert_ok(call)                                                                         \
-  do {                                                                                          \
-    struct gpnn_error err = {0};                                                                \
-    enum gpnn_status ok_status_ = (call);                                                       \
-    if (ok_status_ != GPNN_OK) fail_msg("%s: status %d: %s", #call, (int)ok_status_, err.text); \
+#define assert_ok(call)                                                                            \
+  do {                                                                                             \
+    struct gpnn_error err = {0};                                                                   \
+    enum gpnn_status ok_status_ = (call);                                                          \
+    if (ok_status_ != GPNN_OK) fail_msg("%s: status %d: %s", #call, (int)ok_status_, err.text);    \
   } while (0)
 
 /* The call fails with 'status' and a sentence that contains 'text'.  The call uses &err. */
-#define assert_fails(call, wanted_status, wanted_text)                                  \
-  do {                                                                                  \
-    struct gpnn_error err = {0};                                                        \
-    enum gpnn_status fails_status_ = (call);                                            \
-    if (fails_status_ != (wanted_status) || strstr(err.text, (wanted_text)) == NULL)    \
-      fail_msg("%s: status %d, not %d, or no \"%s\" in: %s", #call, (int)fails_status_, \
-               (int)(wanted_status), (wanted_text), err.text);                          \
+#define assert_fails(call, wanted_status, wanted_text)                                             \
+  do {                                                                                             \
+    struct gpnn_error err = {0};                                                                   \
+    enum gpnn_status fails_status_ = (call);                                                       \
+    if (fails_status_ != (wanted_status) || strstr(err.text, (wanted_text)) == NULL)               \
+      fail_msg("%s: status %d, not %d, or no \"%s\" in: %s", #call, (int)fails_status_,            \
+               (int)(wanted_status), (wanted_text), err.text);                                     \
   } while (0)
 
 #endif
