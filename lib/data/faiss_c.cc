@@ -165,6 +165,16 @@ size_t faiss_IndexIVF_get_list_size(const FaissIndexIVF *index, size_t list_no)
   return unwrap_ivf(index)->get_list_size(list_no);
 }
 
+int faiss_IndexIVF_search_preassigned(const FaissIndexIVF *index, idx_t n, const float *x, idx_t k,
+                                      const idx_t *assign, const float *centroid_dis,
+                                      float *distances, idx_t *labels, int store_pairs)
+{
+  return guarded([&] {
+    unwrap_ivf(index)->search_preassigned(n, x, k, assign, centroid_dis, distances, labels,
+                                          store_pairs != 0);
+  });
+}
+
 int faiss_IndexIVFFlat_add_core(FaissIndexIVFFlat *index, idx_t n, const float *x,
                                 const idx_t *xids, const int64_t *precomputed_idx)
 {
