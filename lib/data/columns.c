@@ -69,13 +69,13 @@ static size_t find_name(const struct directory *directory, const char *name, siz
 
 /*
  * Letters to insert, delete or replace to turn 'a' into 'b' (Wagner and Fischer 1974),
- * whatever their case.  Names longer than the row are as far apart as can be.
+ * whatever their case.  A 'b' longer than the row is as far away as can be.
  */
 static size_t edit_distance(const char *a, const char *b)
 {
   enum { LONGEST = 63 };
   size_t n_a = strlen(a), n_b = strlen(b), row[LONGEST + 1];
-  if (n_a > LONGEST || n_b > LONGEST) return SIZE_MAX;
+  if (n_b > LONGEST) return SIZE_MAX;
   for (size_t j = 0; j <= n_b; j++) row[j] = j;
   for (size_t i = 1; i <= n_a; i++) {
     size_t diagonal = row[0];

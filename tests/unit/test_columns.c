@@ -57,6 +57,13 @@ static void an_unknown_column_is_refused_with_a_near_name(void **state)
   assert_fails(gpnn_columns_find(table, "a\033[1m", &column, &err), GPNN_EINVAL, "'a?[1m'");
   assert_int_equal(column, 99);
   gpnn_table_close(table);
+  char text[1000];
+  snprintf(text, sizeof text, "%0500d,b\n", 7); /* a name too long to be compared */
+  table = open_text(text, true);
+  text[400] = '\0';
+  assert_fails(gpnn_columns_find(table, text + 1, &column, &err), GPNN_EINVAL, "0...'");
+  assert_fails(gpnn_columns_find(table, "x7", &column, &err), GPNN_EINVAL, "there are 2 columns");
+  gpnn_table_close(table);
   table = open_text("1,2\n", false);
   assert_fails(gpnn_columns_find(table, "x", &column, &err), GPNN_EINVAL,
                "no column 'x': there are 2 columns");
