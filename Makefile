@@ -179,9 +179,9 @@ lint-layers:
 # Every public header stands alone, in C and inside extern "C", and gpnn.h has them all.
 lint-headers: $(VERSION_H)
 	@for header in $(HEADERS:lib/%=%); do \
-	  printf '#include "%s"\n' "$$header" | $(CC) -std=c11 -Wall -Wextra -Wpedantic -Werror \
+	  printf '#include "%s"\n' "$$header" | $(CC) -std=c11 -fopenmp -Wall -Wextra -Wpedantic -Werror \
 	    -Ilib -I$(BUILD)/include -fsyntax-only -x c - && \
-	  printf 'extern "C" {\n#include "%s"\n}\n' "$$header" | $(CXX) -std=c++17 -Wall -Werror \
+	  printf 'extern "C" {\n#include "%s"\n}\n' "$$header" | $(CXX) -std=c++17 -fopenmp -Wall -Werror \
 	    -Ilib -I$(BUILD)/include -fsyntax-only -x c++ - && \
 	  { [ "$$header" = gpnn.h ] || grep -qF "#include \"$$header\"" lib/gpnn.h || \
 	    { echo "lib/gpnn.h does not include \"$$header\""; false; }; } || exit 1; \
