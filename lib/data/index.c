@@ -200,17 +200,19 @@ static enum gpnn_status write_rows(struct writing *writing, const char *tag, siz
   return write_section(writing, tag, HASHED | CRITICAL, rows, bytes, err);
 }
 
-/* The engine writes itself, straight into the file. */
-static enum gpnn_status write_engine(struct writing *writing, const struct gpnn_search *search,
-                                     struct gpnn_error *err)
+/* The engine writes itself, straight into the file, whose name it does not know. */
+static enum gpnn_status write_engine(struct writing *writing, const char *path,
+                                     const struct gpnn_search *search, struct gpnn_error *err)
 {
+  struct gpnn_error reason = {0};
   enum gpnn_status status = gpnn_sections_begin(writing->writer, "FAIS", false, err);
-  if (status == GPNN_OK)
-    status = gpnn_search_save(search, gpnn_sections_file(writing->writer), err);
-  return status == GPNN_OK ? gpnn_sections_end(writing->writer, err) : status;
+  if (status != GPNN_OK) return status;
+  status = gpnn_search_save(search, gpnn_sections_file(writing->writer), &reason);
+  if (status != GPNN_OK) return gpnn_fail(err, status, "%s: %s", path, reason.text);
+  return gpnn_sections_end(writing->writer, err);
 }
 
-static enum gpnn_status write_sections(struct writing *writing,
+static enum gpnn_status write_sections(struct writing *writing, const char *path,
                                        const struct gpnn_index_contents *contents,
                                        const struct gpnn_search *search, struct gpnn_error *err)
 {
@@ -234,7 +236,7 @@ static enum gpnn_status write_sections(struct writing *writing,
   if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
-  if (status == GPNN_OK) status = write_engine(writing, search, err);
+  if (status == GPNN_OK) status = write_engine(writing, path, search, err);
   return status;
 }
 
@@ -253,7 +255,7 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_cont
     return gpnn_fail_memory(err, "for writing an index");
   }
   if (temporary != NULL) *temporary = copy;
-  status = write_sections(&writing, contents, search, err);
+  status = write_sections(&writing, path, contents, search, err);
   if (status == GPNN_OK)
     status = gpnn_sections_commit(writing.writer, writing.fingerprint, err);
   else

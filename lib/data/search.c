@@ -3,7 +3,6 @@
  */
 #include "data/search.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

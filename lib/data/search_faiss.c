@@ -33,7 +33,7 @@ extern const char *faiss_get_version(void) __attribute__((weak));
 enum {
   ADD_BLOCK = 1 << 16,    /* rows converted and added at a time */
   ASSIGN_BLOCK = 1 << 10, /* rows assigned to lists by one call */
-  TRAIN_PER_LIST = 64,    /* training rows a list: k-means gains little from more */
+  TRAIN_PER_LIST = 40,    /* training rows a list, just above what FAISS asks for */
   TRAIN_LEAST = 39,       /* FAISS complains on standard error below this many */
   GRAPH_LINKS = 32,
 };

@@ -235,7 +235,7 @@ static void auto_is_flat_where_lists_do_not_pay(void **state)
   struct gpnn_search *few = build(GPNN_SEARCH_AUTO, 500, D, x, 10, 0.99, NULL);
   assert_int_equal(gpnn_search_describe(few)->kind, GPNN_SEARCH_FLAT);
   gpnn_search_free(few);
-  struct gpnn_search *wide = build(GPNN_SEARCH_AUTO, N, D, x, 400, 0.999, NULL);
+  struct gpnn_search *wide = build(GPNN_SEARCH_AUTO, N, D, x, 100, 0.999, NULL);
   assert_int_equal(gpnn_search_describe(wide)->kind, GPNN_SEARCH_FLAT);
   assert_near(gpnn_search_describe(wide)->recall, 1, 0);
   gpnn_search_free(wide);
@@ -302,7 +302,7 @@ static char *saved(const struct gpnn_search *search, size_t *length)
 static void two_builds_are_the_same_bytes(void **state)
 {
   (void)state;
-  enum { N = 12000, D = 24 };
+  enum { N = 4000, D = 24 };
   double *x = normal_rows(N, D, 13);
   for (size_t e = 1; e <= 2; e++) {
     struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
