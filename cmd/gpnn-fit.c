@@ -6,12 +6,13 @@
 #include "base/number.h"
 #include "cli.h"
 #include "data/index.h"
-#include "methods/fit.h"
+#include "methods/choose.h"
 
 struct arguments {
   const char *preset, *kernel, *ard, *objective, *optimizer, *start;
+  size_t neighbours; /* 0: auto */
   struct cli_list fix;
-  struct gpnn_fit_options fit;
+  struct gpnn_choose_options choose;
 };
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
@@ -43,51 +44,98 @@ static bool fix_parameter(const struct cli *cli, const char *text, struct gpnn_f
   return wrong(cli, "fix", "the parameters are lengthscale, kernelscale and noise");
 }
 
-/* The published method: isotropic, Adam, 10 blocks of 300, 400 neighbours. */
+/* The published method: one lengthscale, Adam, 10 blocks of 300, 400 neighbours. */
 static bool apply_preset(const struct cli *cli, struct arguments *a)
 {
+  enum { PAPER_NEIGHBOURS = 400 };
   if (a->preset == NULL) return true;
   if (strcmp(a->preset, "paper") != 0) return wrong(cli, "preset", "the only preset is paper");
   if (a->ard != NULL || a->optimizer != NULL)
     return wrong(cli, "preset", "paper already says --ard no and --optimizer adam");
   a->ard = "no";
   a->optimizer = "adam";
+  if (a->kernel == NULL) a->kernel = "rbf";
+  if (a->neighbours == 0) a->neighbours = PAPER_NEIGHBOURS;
   return true;
 }
 
-static bool resolve(const struct cli *cli, struct arguments *a)
+static bool resolve_model(const struct cli *cli, struct arguments *a)
 {
-  if (!apply_preset(cli, a)) return false;
-  a->fit.kernel = gpnn_kernel_by_name(a->kernel);
-  if (a->fit.kernel == NULL) return wrong(cli, "kernel", "rbf, exp, matern32 or matern52");
-  if (a->ard == NULL) a->ard = "yes";
-  a->fit.ard = strcmp(a->ard, "yes") == 0;
-  if (!a->fit.ard && strcmp(a->ard, "no") != 0) return wrong(cli, "ard", "yes or no");
-  if (strcmp(a->objective, "block") != 0) return wrong(cli, "objective", "block");
-  if (a->optimizer == NULL) a->optimizer = "lbfgs";
-  a->fit.optimizer = strcmp(a->optimizer, "adam") == 0 ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
-  if (a->fit.optimizer == GPNN_OPTIMIZER_LBFGS && strcmp(a->optimizer, "lbfgs") != 0)
-    return wrong(cli, "optimizer", "lbfgs or adam");
-  if (a->start != NULL && a->fit.optimizer == GPNN_OPTIMIZER_ADAM)
-    return wrong(cli, "start", "adam always starts where the paper does");
-  for (size_t i = 0; i < a->fix.n; i++)
-    if (!fix_parameter(cli, a->fix.items[i], &a->fit)) return false;
-  a->fit.seed = cli->seed;
-  a->fit.threads = cli->threads;
+  struct gpnn_choose_options *choose = &a->choose;
+  choose->kernel = a->kernel == NULL || strcmp(a->kernel, "auto") == 0;
+  choose->ard = a->ard == NULL || strcmp(a->ard, "auto") == 0;
+  choose->neighbours = a->neighbours == 0;
+  if (!choose->neighbours) choose->fit.neighbours = a->neighbours;
+  if (!choose->kernel) choose->fit.kernel = gpnn_kernel_by_name(a->kernel);
+  if (!choose->kernel && choose->fit.kernel == NULL)
+    return wrong(cli, "kernel", "auto, exp, matern32, matern52 or rbf");
+  choose->fit.ard = choose->ard || strcmp(a->ard, "yes") == 0;
+  if (!choose->fit.ard && strcmp(a->ard, "no") != 0) return wrong(cli, "ard", "auto, yes or no");
   return true;
+}
+
+static bool resolve_method(const struct cli *cli, struct arguments *a)
+{
+  struct gpnn_fit_options *fit = &a->choose.fit;
+  if (strcmp(a->objective, "block") != 0) return wrong(cli, "objective", "block");
+  bool adam = a->optimizer != NULL && strcmp(a->optimizer, "adam") == 0;
+  if (!adam && a->optimizer != NULL && strcmp(a->optimizer, "lbfgs") != 0)
+    return wrong(cli, "optimizer", "lbfgs or adam");
+  if (adam && a->start != NULL)
+    return wrong(cli, "start", "adam always starts where the paper does");
+  fit->optimizer = adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
+  for (size_t i = 0; i < a->fix.n; i++)
+    if (!fix_parameter(cli, a->fix.items[i], fit)) return false;
+  fit->seed = cli->seed;
+  fit->threads = cli->threads;
+  return true;
+}
+
+/* One line for each thing tried, with --verbose. */
+static void tell(void *context, const struct gpnn_candidate *candidate)
+{
+  const struct cli *cli = context;
+  cli_note(cli, "tried %-8s %s %3zu neighbours: NLL %.4f, standard error %.4f",
+           candidate->kernel->name, candidate->ard ? "ARD,       " : "isotropic, ",
+           candidate->neighbours, candidate->nll, candidate->standard_error);
 }
 
 /* Adds what a reader of the parameters may want to know, as comments. */
 static enum gpnn_status annotate(struct gpnn_params *params, const struct gpnn_index *index,
-                                 const struct gpnn_fit_report *report, struct gpnn_error *err)
+                                 const struct gpnn_choose_report *report, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  const struct gpnn_fit_report *fit = &report->fit;
+  const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
   params->has_index = true;
   params->index = gpnn_index_fingerprint(index);
-  return gpnn_params_comment(
-      params, err, "block objective %.6g a row over %zu blocks of %zu of %zu rows; %zu evaluations",
-      report->objective, report->n_blocks, report->block_size, contents->n,
-      report->optimize.n_evaluations);
+  enum gpnn_status status = gpnn_params_comment(
+      params, err,
+      "fit: block objective %.6g a row, %zu blocks of %zu of %zu rows, %zu evaluations",
+      fit->objective, fit->n_blocks, fit->block_size, gpnn_index_contents(index)->n,
+      fit->optimize.n_evaluations);
+  if (status == GPNN_OK && next->kernel != NULL)
+    status = gpnn_params_comment(params, err, "chosen: %s%s, %zu neighbours, NLL %.4f (%zu rows)",
+                                 chosen->kernel->name, chosen->ard ? " ARD" : "",
+                                 chosen->neighbours, chosen->nll, report->n_rows);
+  if (status == GPNN_OK && next->kernel != NULL)
+    status = gpnn_params_comment(params, err, "runner-up: %s%s, NLL %.4f with %zu neighbours",
+                                 next->kernel->name, next->ard ? " ARD" : "", next->nll,
+                                 next->neighbours);
+  return status;
+}
+
+/* Fits what was asked for, or chooses what was left open. */
+static enum gpnn_status fit(const struct cli *cli, const struct arguments *a,
+                            const struct gpnn_index *index, struct gpnn_params *params,
+                            struct gpnn_choose_report *report, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *choose = &a->choose;
+  if (choose->kernel || choose->ard || choose->neighbours) {
+    /* The listener gets its context back without the const that it had. */
+    struct cli context = *cli;
+    return gpnn_choose(index, choose, tell, &context, params, report, err);
+  }
+  return gpnn_fit_block(gpnn_index_contents(index), &choose->fit, params, &report->fit, err);
 }
 
 static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct gpnn_error *err)
@@ -95,18 +143,18 @@ static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct g
   struct gpnn_index *index = NULL;
   struct gpnn_output *output = NULL;
   struct gpnn_params params = {0}, start = {0};
-  struct gpnn_fit_report report;
+  struct gpnn_choose_report report = {0};
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK && a->start != NULL) {
     status = gpnn_params_read(&start, a->start, err);
-    a->fit.start = &start;
+    a->choose.fit.start = &start;
   }
-  if (status == GPNN_OK)
-    status = gpnn_fit_block(gpnn_index_contents(index), &a->fit, &params, &report, err);
+  if (status == GPNN_OK) status = fit(cli, a, index, &params, &report, err);
   if (status == GPNN_OK) status = annotate(&params, index, &report, err);
   if (status == GPNN_OK) {
-    cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", report.optimize.end,
-             report.optimize.start, report.optimize.n_evaluations, report.optimize.outcome);
+    cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", report.fit.optimize.end,
+             report.fit.optimize.start, report.fit.optimize.n_evaluations,
+             report.fit.optimize.outcome);
     status = cli_open_output(cli->output, &output, err);
   }
   if (status == GPNN_OK) status = gpnn_params_write(&params, output, err);
@@ -119,17 +167,20 @@ static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct g
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.kernel = "exp", .objective = "block", .fit = GPNN_FIT_OPTIONS_INIT};
+  struct arguments a = {.objective = "block", .choose = {.fit = GPNN_FIT_OPTIONS_INIT}};
   const struct cli_option options[] = {
-      {"preset", 0, CLI_TEXT, &a.preset, "paper", "the published method: isotropic, adam", 0, 0},
-      {"kernel", 'k', CLI_TEXT, &a.kernel, "KERNEL", "exp, matern32, matern52 or rbf (exp)", 0, 0},
-      {"ard", 0, CLI_TEXT, &a.ard, "yes|no", "one lengthscale for each input (yes)", 0, 0},
+      {"preset", 0, CLI_TEXT, &a.preset, "paper", "the published method: one lengthscale, adam", 0,
+       0},
+      {"kernel", 'k', CLI_TEXT, &a.kernel, "KERNEL", "auto, exp, matern32, matern52 or rbf (auto)",
+       0, 0},
+      {"ard", 0, CLI_TEXT, &a.ard, "A", "one lengthscale for each input: auto, yes, no (auto)", 0,
+       0},
       {"objective", 0, CLI_TEXT, &a.objective, "NAME", "what to minimise: block (block)", 0, 0},
       {"optimizer", 0, CLI_TEXT, &a.optimizer, "NAME", "lbfgs or adam (lbfgs)", 0, 0},
-      {"blocks", 0, CLI_COUNT, &a.fit.n_blocks, "N", "blocks of training rows (10)", 1, 1e6},
-      {"block-size", 0, CLI_COUNT, &a.fit.block_size, "N", "rows a block (300)", 2, 2e4},
-      {"neighbours", 'm', CLI_COUNT, &a.fit.neighbours, "M",
-       "neighbours to predict from, recorded for later (400)", 1, 1e6},
+      {"blocks", 0, CLI_COUNT, &a.choose.fit.n_blocks, "N", "blocks of training rows (10)", 1, 1e6},
+      {"block-size", 0, CLI_COUNT, &a.choose.fit.block_size, "N", "rows a block (300)", 2, 2e4},
+      {"neighbours", 'm', CLI_AUTO, &a.neighbours, "M",
+       "neighbours to predict from, or auto (auto)", 1, 1e6},
       {"fix", 0, CLI_LIST, &a.fix, "NAME=V", "hold lengthscale, kernelscale or noise at V", 0, 0},
       {"start", 0, CLI_TEXT, &a.start, "PARAMS", "start from these parameters", 0, 0},
   };
@@ -146,6 +197,6 @@ int main(int argc, char **argv)
   int status;
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
-  if (!resolve(&cli, &a)) return 2;
+  if (!apply_preset(&cli, &a) || !resolve_model(&cli, &a) || !resolve_method(&cli, &a)) return 2;
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

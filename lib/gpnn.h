@@ -73,6 +73,7 @@
 #include "models/params.h"
 
 #include "methods/calibrate.h"
+#include "methods/choose.h"
 #include "methods/fit.h"
 #include "methods/metrics.h"
 #include "methods/optimize.h"

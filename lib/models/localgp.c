@@ -78,10 +78,8 @@ enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_in
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");
   if (neighbours == 0) neighbours = params->neighbours;
-  *new = (struct gpnn_localgp){.data = data,
-                               .params = params,
-                               .neighbours = neighbours < data->n ? neighbours : data->n,
-                               .threads = threads};
+  *new = (struct gpnn_localgp){.data = data, .params = params, .threads = threads};
+  gpnn_localgp_set_neighbours(new, neighbours);
   new->lengthscale = gpnn_alloc(data->d, 1, sizeof *new->lengthscale);
   if (new->lengthscale == NULL) {
     status = gpnn_fail_memory(err, "for a local Gaussian process");
@@ -112,6 +110,11 @@ bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp)
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp)
 {
   return gp->neighbours;
+}
+
+void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours)
+{
+  gp->neighbours = neighbours < gp->data->n ? neighbours : gp->data->n;
 }
 
 /* ---- one row ------------------------------------------------------------------------------ */
