@@ -82,8 +82,8 @@ static void print_help(const struct cli_tool *tool, const struct cli_option *opt
 
 static void print_version(const struct cli_tool *tool)
 {
-  printf("%s (gpnn) %s\nparameters format 1, index format 1\n%s\n%s\n", tool->name, GPNN_VERSION,
-         gpnn_search_engine_version(), gpnn_threads_blas());
+  printf("%s (gpnn) %s\nparameters format 1, index format 1\nFAISS %s\n%s\n", tool->name,
+         GPNN_VERSION, gpnn_search_engine_version(), gpnn_threads_blas());
 }
 
 /* ---- values ------------------------------------------------------------------------------- */

@@ -47,9 +47,6 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct arguments 
 {
   const struct gpnn_index_contents *contents = gpnn_index_contents(index);
   if (a->with != NULL) return calibrate_table(cli, a, contents, gp, noise, calibration, err);
-  if (!a->leave_one_out && contents->n_calibration == 0)
-    return gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
-                     gpnn_index_path(index));
   enum { DEFAULT_LEFT_OUT = 1000 };
   size_t rows = a->rows != not_given ? a->rows
                 : a->leave_one_out   ? DEFAULT_LEFT_OUT
@@ -86,6 +83,10 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
   struct gpnn_output *output = NULL;
   struct gpnn_calibration calibration = {0};
   enum gpnn_status status = open_pair(cli, cli_operand(cli, 0), a->params, &index, &params, err);
+  if (status == GPNN_OK && a->with == NULL && !a->leave_one_out &&
+      gpnn_index_contents(index)->n_calibration == 0)
+    status = gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
+                       gpnn_index_path(index));
   if (status == GPNN_OK)
     status = open_localgp(cli, index, &params, a->params, a->neighbours, &gp, err);
   if (status == GPNN_OK) status = calibrate(cli, a, index, gp, params.noise, &calibration, err);

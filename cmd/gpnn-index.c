@@ -127,9 +127,8 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
   if (status == GPNN_OK) {
     describe_training(cli, gpnn_table_name(table), &training.contents);
     snprintf(provenance, sizeof provenance,
-             "standardise\t%s\nwhiten-eps\t%g\nsearch\t%s\nrecall\t%g\nneighbours\t%zu\n",
-             a->standardise, a->training.whiten_eps, a->search_kind, a->search.recall,
-             a->search.neighbours);
+             "asked-whiten-eps\t%g\nasked-search\t%s\nasked-recall\t%g\nasked-neighbours\t%zu\n",
+             a->training.whiten_eps, a->search_kind, a->search.recall, a->search.neighbours);
     training.contents.provenance = provenance;
     status = write_index(cli, &training.contents, &a->search, err);
   }

@@ -69,13 +69,13 @@ static size_t find_name(const struct directory *directory, const char *name, siz
 
 /*
  * Letters to insert, delete or replace to turn 'a' into 'b' (Wagner and Fischer 1974),
- * whatever their case.  Names longer than the row are as far apart as can be.
+ * whatever their case.  A 'b' longer than the row is as far away as can be.
  */
 static size_t edit_distance(const char *a, const char *b)
 {
   enum { LONGEST = 63 };
   size_t n_a = strlen(a), n_b = strlen(b), row[LONGEST + 1];
-  if (n_a > LONGEST || n_b > LONGEST) return SIZE_MAX;
+  if (n_b > LONGEST) return SIZE_MAX;
   for (size_t j = 0; j <= n_b; j++) row[j] = j;
   for (size_t i = 1; i <= n_a; i++) {
     size_t diagonal = row[0];
@@ -111,15 +111,17 @@ static const char *nearest_name(const struct gpnn_table *table, const char *want
 static enum gpnn_status fail_unknown(const struct gpnn_table *table, const char *wanted,
                                      struct gpnn_error *err)
 {
-  char shown[GPNN_MASK_BYTES], shown_near[GPNN_MASK_BYTES];
+  char shown[GPNN_MASK_BYTES];
+  mask(shown, wanted);
   uint64_t number;
   bool is_number = gpnn_number_read_u64(wanted, strlen(wanted), &number);
   const char *nearest =
       is_number || !gpnn_table_has_header(table) ? NULL : nearest_name(table, wanted);
-  mask(shown, wanted);
-  if (nearest != NULL)
+  if (nearest != NULL) {
+    char shown_near[GPNN_MASK_BYTES];
     return gpnn_fail(err, GPNN_EINVAL, "%s: no column '%s' (did you mean '%s'?)",
                      gpnn_table_name(table), shown, mask(shown_near, nearest));
+  }
   size_t n = gpnn_table_columns(table);
   return gpnn_fail(err, GPNN_EINVAL, "%s: no column '%s': there %s %zu column%s",
                    gpnn_table_name(table), shown, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
@@ -132,6 +134,14 @@ static enum gpnn_status fail_ambiguous(const struct gpnn_table *table, const cha
   char shown[GPNN_MASK_BYTES];
   return gpnn_fail(err, status, "%s: %zu columns are named '%s'", gpnn_table_name(table), count,
                    mask(shown, name));
+}
+
+static enum gpnn_status fail_column(const struct gpnn_table *table, size_t column, const char *what,
+                                    struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  return gpnn_fail(err, GPNN_EINVAL, "%s: column '%s' %s", gpnn_table_name(table),
+                   mask(shown, gpnn_table_column(table, column)), what);
 }
 
 /* Reads text[0..length) as the 1-based number of one of 'n' columns. */
@@ -187,11 +197,7 @@ static enum gpnn_status find_items(const struct directory *directory, const char
     enum gpnn_status status = find_item(directory, items, &first, &last, err);
     if (status != GPNN_OK) return status;
     for (size_t j = first; j <= last; j++) {
-      char shown[GPNN_MASK_BYTES];
-      if (seen[j])
-        return gpnn_fail(err, GPNN_EINVAL, "%s: column '%s' is asked for twice",
-                         gpnn_table_name(directory->table),
-                         mask(shown, gpnn_table_column(directory->table, j)));
+      if (seen[j]) return fail_column(directory->table, j, "is asked for twice", err);
       seen[j] = true;
       columns[n++] = j;
     }
@@ -240,15 +246,6 @@ struct choice {
   size_t target;
 };
 
-static enum gpnn_status fail_column(const struct choice *choice, size_t column, const char *what,
-                                    struct gpnn_error *err)
-{
-  char shown[GPNN_MASK_BYTES];
-  const struct gpnn_table *table = choice->directory->table;
-  return gpnn_fail(err, GPNN_EINVAL, "%s: column '%s' %s", gpnn_table_name(table),
-                   mask(shown, gpnn_table_column(table, column)), what);
-}
-
 /* The inputs asked for, or all columns but the target. */
 static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
                                       struct gpnn_error *err)
@@ -265,7 +262,7 @@ static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
   }
   for (size_t i = 0; i < choice->n_inputs; i++) {
     if (choice->inputs[i] == choice->target)
-      return fail_column(choice, choice->target, "is both target and input", err);
+      return fail_column(choice->directory->table, choice->target, "is both target and input", err);
     choice->roles[choice->inputs[i]] = INPUT;
   }
   return GPNN_OK;
@@ -282,7 +279,8 @@ static enum gpnn_status drop_inputs(struct choice *choice, const char *list, str
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     if (dropped[i] == choice->target)
-      status = fail_column(choice, dropped[i], "is the target and cannot be dropped", err);
+      status = fail_column(choice->directory->table, dropped[i],
+                           "is the target and cannot be dropped", err);
     else
       choice->roles[dropped[i]] = NO_ROLE;
   }
@@ -352,7 +350,8 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema, const struct
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     is_category[columns[i]] = true;
     if (choice->roles[columns[i]] != INPUT)
-      status = fail_column(choice, columns[i], "is no input, so it cannot be one-hot", err);
+      status = fail_column(choice->directory->table, columns[i],
+                           "is no input, so it cannot be one-hot", err);
   }
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
     schema->inputs[i].is_category = is_category[schema->inputs[i].position];
@@ -653,11 +652,11 @@ static bool is_blank(char c)
 
 bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na)
 {
-  const char *begin = field->text, *end = begin + field->length;
-  while (begin < end && is_blank(*begin)) begin++;
-  while (begin < end && is_blank(end[-1])) end--;
-  size_t length = (size_t)(end - begin);
-  return length == 0 || (na != NULL && strlen(na) == length && memcmp(begin, na, length) == 0);
+  const char *text = field->text;
+  size_t length = field->length;
+  while (length > 0 && is_blank(text[length - 1])) length--;
+  for (; length > 0 && is_blank(*text); text++) length--;
+  return length == 0 || (na != NULL && strlen(na) == length && memcmp(text, na, length) == 0);
 }
 
 /* The place of a bad field and what is wrong with it; its text too where 'shows_text'. */

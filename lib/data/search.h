@@ -6,8 +6,10 @@
  *
  * Precision: an engine may work in single precision and may be approximate.  It proposes a
  * few more candidates than asked; their distances are then computed again here, in double,
- * from the rows themselves, and the nearest are kept in the order of (distance, row).
- * Nothing else of the library uses the engine's distances.
+ * from the rows themselves, and the nearest are kept in the order of (distance, row).  While
+ * the last one kept is no nearer than the farthest candidate, within the error of single
+ * precision, more candidates are asked for, so that flat search finds what brute force in
+ * double finds, ties included.  Nothing else of the library uses the engine's distances.
  *
  * Metric: squared distance sum_j (x_j - x'_j)^2 / lengthscale_j^2; without lengthscales the
  * Euclidean one.
@@ -64,7 +66,7 @@ struct gpnn_search_report {
 bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind);
 const char *gpnn_search_name(enum gpnn_search_kind kind);
 
-/* Name and version of the engine, "FAISS 1.7.3". */
+/* Version of FAISS, the engine behind flat, ivf and hnsw: "1.7.3", or "unknown". */
 const char *gpnn_search_engine_version(void);
 
 /*
@@ -104,7 +106,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *sear
 /*
  * Takes the search of 'report' and 'lengthscale' (copied) over the rows 'x' (borrowed) back
  * from 'file' (borrowed for the call, positioned at what gpnn_search_save() wrote, whose
- * large parts are then mapped, not read).  What is read is checked against n and d.
+ * large parts are then mapped, not read; NULL is allowed for flat and exact).  What is read
+ * is checked against n, d and 'report': GPNN_EFORMAT.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_load(struct gpnn_search **search, FILE *file, size_t n,
                                                   size_t d, const double *x,

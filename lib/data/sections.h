@@ -21,7 +21,7 @@
 
 /* Outside ASCII, then CR LF, ctrl-Z and NUL, so that transfer as text is noticed. */
 #define GPNN_SECTIONS_MAGIC "\x89GPI\r\n\x1a"
-enum { GPNN_SECTIONS_MAGIC_BYTES = 8 };
+enum { GPNN_SECTIONS_MAGIC_BYTES = 8, GPNN_SECTIONS_MOST = 30 };
 
 struct gpnn_sections_writer;
 struct gpnn_sections; /* an open, mapped file */
@@ -47,12 +47,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sections_begin(struct gpnn_sections_writer
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_write(struct gpnn_sections_writer *writer,
                                                      const void *bytes, size_t length,
                                                      struct gpnn_error *err);
-/* A stdio stream at the current end of the section, for libraries that write themselves. */
+/* A stdio stream at the current end of the section, for libraries that write themselves; it
+ * belongs to the writer. */
 FILE *gpnn_sections_file(struct gpnn_sections_writer *writer);
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_end(struct gpnn_sections_writer *writer,
                                                    struct gpnn_error *err);
 
-/* Writes header and table with 'fingerprint', makes the file appear, frees 'writer'. */
+/* Writes header and table with 'fingerprint', makes the file appear, and frees 'writer'
+ * whatever the outcome. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_commit(struct gpnn_sections_writer *writer,
                                                       uint64_t fingerprint, struct gpnn_error *err);
 
@@ -62,7 +64,9 @@ void gpnn_sections_abandon(struct gpnn_sections_writer *writer);
 /*
  * Maps 'path' and checks, in this order: that it is long enough, magic, header checksum,
  * version, byte order, total length, table checksum, bounds and order of sections.  Each
- * has its own sentence.
+ * has its own sentence: GPNN_EMISMATCH for a file of another kind, GPNN_EVERSION for a newer
+ * one, GPNN_EFORMAT for one that is damaged, truncated or of the other byte order, GPNN_EIO
+ * where the system refuses.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_open(struct gpnn_sections **sections,
                                                     const char *path, struct gpnn_error *err);
@@ -83,6 +87,14 @@ const unsigned char *gpnn_sections_bytes(const struct gpnn_sections *sections,
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_check(const struct gpnn_sections *sections,
                                                      const struct gpnn_section *section,
                                                      struct gpnn_error *err);
+
+/*
+ * A stream of its own over the same file, at the start of the section, for libraries that
+ * read themselves; the caller closes it.  GPNN_EIO also if the file was replaced meanwhile.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
+                                                      const struct gpnn_section *section,
+                                                      FILE **stream, struct gpnn_error *err);
 
 const char *gpnn_sections_path(const struct gpnn_sections *sections);
 

@@ -83,16 +83,19 @@ static const char *find_delimiter(const char *s, const char *end, char delimiter
 }
 
 /*
- * Whether a physical line that starts inside quotes or not ends inside them.  Text after a
- * closing quote is malformed and ends the record with its line, so that one stray quote
- * does not swallow the lines that follow; split() will say so.
+ * Whether the physical line number 'line', which starts inside quotes or not, ends inside
+ * them; if a quote opens on it, '*opened' becomes 'line'.  Text after a closing quote is
+ * malformed and ends the record with its line, so that one stray quote does not swallow the
+ * lines that follow; split() will say so.
  */
-static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool quoted)
+static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool quoted, size_t line,
+                           size_t *opened)
 {
   for (;;) {
     bool is_quoted_field = quoted;
     if (!quoted && s < end && *s == '"') {
       quoted = is_quoted_field = true;
+      *opened = line;
       s++;
     }
     while (quoted) {
@@ -145,10 +148,9 @@ static enum gpnn_status find_record(struct gpnn_table *table, struct extent *ext
     enum gpnn_status status = find_line_end(table, from, &length, &has_end, err);
     if (status != GPNN_OK) return status;
     const char *s = table->buffer + table->start + from;
-    bool was_quoted = quoted;
     if (quoted || memchr(s, '"', length) != NULL)
-      quoted = ends_in_quotes(s, s + length, table->delimiter, quoted);
-    if (quoted && !was_quoted) opened = table->line + n_lines;
+      quoted =
+          ends_in_quotes(s, s + length, table->delimiter, quoted, table->line + n_lines, &opened);
     from += length + has_end;
     n_lines++;
   } while (quoted && has_end);
@@ -272,26 +274,41 @@ enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *r
 
 /* ---- the first line ---------------------------------------------------------------------- */
 
-static bool begins_with(const struct gpnn_table *table, const char *bytes, size_t length)
+/*
+ * Whether the stream begins with these bytes, of which no more are waited for than it takes
+ * to tell: the other end of a pipe may be waiting for us.
+ */
+static enum gpnn_status begins_with(struct gpnn_table *table, const char *bytes, size_t length,
+                                    bool *answer, struct gpnn_error *err)
 {
-  return table->end - table->start >= length &&
-         memcmp(table->buffer + table->start, bytes, length) == 0;
+  for (;;) {
+    size_t n = table->end < length ? table->end : length;
+    bool is_alike = memcmp(table->buffer, bytes, n) == 0;
+    if (!is_alike || n == length || table->at_end) {
+      *answer = is_alike && n == length;
+      return GPNN_OK;
+    }
+    enum gpnn_status status = fill(table, err);
+    if (status != GPNN_OK) return status;
+  }
 }
 
 /* Refuses our other files and passes over the byte order mark. */
 static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_error *err)
 {
   static const char params[] = "# gpnn parameters", bom[] = "\xef\xbb\xbf";
-  while (table->end < sizeof params && !table->at_end) {
-    enum gpnn_status status = fill(table, err);
-    if (status != GPNN_OK) return status;
-  }
-  if (begins_with(table, GPNN_SECTIONS_MAGIC, GPNN_SECTIONS_MAGIC_BYTES))
+  bool is_index = false, is_params = false, has_bom = false;
+  enum gpnn_status status =
+      begins_with(table, GPNN_SECTIONS_MAGIC, GPNN_SECTIONS_MAGIC_BYTES, &is_index, err);
+  if (status == GPNN_OK) status = begins_with(table, params, sizeof params - 1, &is_params, err);
+  if (status == GPNN_OK) status = begins_with(table, bom, sizeof bom - 1, &has_bom, err);
+  if (status != GPNN_OK) return status;
+  if (is_index)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "%s: is an index, not a table: did you swap the operands?", name_of(table));
-  if (begins_with(table, params, sizeof params - 1))
+  if (is_params)
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is a parameters file, not a table", name_of(table));
-  if (begins_with(table, bom, sizeof bom - 1)) table->start += sizeof bom - 1;
+  if (has_bom) table->start += sizeof bom - 1;
   return GPNN_OK;
 }
 

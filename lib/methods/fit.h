@@ -55,8 +55,10 @@ struct gpnn_fit_report {
 
 /*
  * Estimates parameters from the training rows of 'contents'.  'params' must be zeroed; the
- * caller releases it.  GPNN_EDATA: fewer than 2 rows.  GPNN_ENUMERIC: no finite objective.
- * The result does not depend on the number of threads.
+ * caller releases it, and sets the index's fingerprint in it.  GPNN_EDATA: fewer than 2 rows.
+ * GPNN_EINVAL: no blocks, or of fewer than 2 rows.  GPNN_EMISMATCH: 'start' has another number
+ * of columns.  GPNN_ENUMERIC: no finite objective.  The result does not depend on the number
+ * of threads.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_fit_block(const struct gpnn_index_contents *contents, const struct gpnn_fit_options *options,

@@ -24,7 +24,8 @@ struct gpnn_optimize_report {
 /*
  * Minimises from 'x' (n numbers, start in, best point out).  'lower' and 'upper' bound x, n
  * numbers each.  A point where the objective fails with GPNN_ENUMERIC is treated as
- * infinitely bad; any other failure ends the search and is returned.
+ * infinitely bad, except the first one; any other failure ends the search and is returned.
+ * At most 400 evaluations, fewer once the value changes by less than 1e-8 of itself.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context,
                                                      size_t n, const double *lower,
@@ -32,7 +33,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, 
                                                      struct gpnn_optimize_report *report,
                                                      struct gpnn_error *err);
 
-/* 'n_steps' of Adam from 'x', unbounded; x becomes the last iterate, as in the paper. */
+/*
+ * 'n_steps' of Adam from 'x', unbounded; x becomes the last iterate, as in the paper.  Any
+ * failure of the objective ends it and is returned.
+ */
 GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context,
                                                     size_t n, size_t n_steps, double rate,
                                                     double *x, struct gpnn_optimize_report *report,

@@ -19,7 +19,8 @@
  *
  * 'refill' writes the lower triangle of K into 'k' again (called only after a failure, with
  * 'context'), so that no copy is kept in the usual case.
- * GPNN_ENUMERIC: no permitted jitter suffices, or K holds a NaN.  Order 0 does nothing.
+ * GPNN_ENUMERIC: no permitted jitter suffices, or K holds a NaN or an infinity; 'k' is then
+ * undefined and '*jitter' untouched.  Order 0 does nothing.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double scale,
                                                       void (*refill)(void *context, double *k),
@@ -35,7 +36,7 @@ void gpnn_cholesky_solve(size_t n, const double *factor, double *b);
 /* log det K = 2 sum log L_ii. */
 double gpnn_cholesky_logdet(size_t n, const double *factor);
 
-/* Replaces the factor by the lower triangle of K^-1 (LAPACK's dpotri). */
+/* Replaces the factor by the lower triangle of K^-1. */
 void gpnn_cholesky_invert(size_t n, double *factor);
 
 #endif

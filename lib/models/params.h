@@ -37,8 +37,9 @@ struct gpnn_params {
  * lengthscale, kernelscale, noise are required; neighbours (default 400), calibration and
  * index are not.  Blank lines and lines from # are passed over, except that a first line
  * naming a later format version is refused (GPNN_EVERSION).  GPNN_EDATA, with
- * "path:line: ...": unknown or repeated name, missing name, value out of range.  An index
- * file or a table in place of parameters is told as such.  'params' must be zeroed.
+ * "path:line: ...": unknown or repeated name, missing name, value out of range, empty input.
+ * A table in place of parameters is told as such (GPNN_EDATA), and so is an index file
+ * (GPNN_EMISMATCH).  'params' must be zeroed.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_read(struct gpnn_params *params, const char *path,
                                                   struct gpnn_error *err);
@@ -48,7 +49,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_params_write(const struct gpnn_params *par
                                                    struct gpnn_output *output,
                                                    struct gpnn_error *err);
 
-/* Adds one comment line (without "# " and line end). */
+/* Adds one comment line (without "# " and line end), of which 508 bytes are kept. */
 GPNN_PRINTF(3, 4)
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_params_comment(struct gpnn_params *params, struct gpnn_error *err, const char *format, ...);

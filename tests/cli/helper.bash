@@ -24,7 +24,8 @@ complain() {
 # row FIRST (0) on of one endless table, so that tables of different FIRST share a function but
 # no rows.  Inputs are spread over (0, 1); y is smooth but for a tenth of noise.
 make_table() {
-  awk -v rows="$1" -v d="${2:-2}" -v first="${3:-0}" -v delimiter="${4:-"\t"}" '
+  local tab=$'\t'
+  awk -v rows="$1" -v d="${2:-2}" -v first="${3:-0}" -v delimiter="${4:-$tab}" '
     function fraction(x) { return x - int(x) }
     BEGIN {
       for (j = 1; j <= d; j++) printf "x%d%s", j, delimiter

@@ -1,0 +1,405 @@
+/*
+ * FAISS behind search_engine.h; the only file that includes its (C) headers.
+ *
+ * FAISS works in single precision.  It is given coordinates in a frame of its own, (x - o) f,
+ * where o is a point amid the rows and f = 2^s / lengthscale brings them to about unit size:
+ * columns far from zero and tiny or huge units then lose nothing to rounding.  The frame is a
+ * function of rows and lengthscales alone, computed by operations that round the same on
+ * every machine, because stored structures are in it (gpnn-index(5)).
+ */
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <faiss/c_api/AutoTune_c.h>
+#include <faiss/c_api/IndexIVFFlat_c.h>
+#include <faiss/c_api/IndexIVF_c.h>
+#include <faiss/c_api/Index_c.h>
+#include <faiss/c_api/error_c.h>
+#include <faiss/c_api/index_factory_c.h>
+#include <faiss/c_api/index_io_c.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/search_engine.h"
+
+/* Absent from the C interface of some versions. */
+extern const char *faiss_get_version(void) __attribute__((weak));
+
+enum {
+  ADD_BLOCK = 1 << 16,    /* rows converted and added at a time */
+  ASSIGN_BLOCK = 1 << 10, /* rows assigned to lists by one call */
+  TRAIN_PER_LIST = 40,    /* training rows a list, just above what FAISS asks for */
+  TRAIN_LEAST = 39,       /* FAISS complains on standard error below this many */
+  GRAPH_LINKS = 32,
+};
+
+/* "Map the inverted lists": what the library tests; FAISS_IO_FLAG_MMAP of the C header is
+ * another number, without effect. */
+enum { READ_MAPPED = 0x646f0000 | 8 };
+
+struct gpnn_faiss {
+  const struct gpnn_points *points;
+  FaissIndex *index;
+  FaissIndexIVF *ivf; /* the same if it has inverted lists, else NULL */
+  size_t effort;
+  double *origin, *factor; /* the frame: d each */
+  double scale;            /* 2^s */
+};
+
+const char *gpnn_search_engine_version(void)
+{
+  return faiss_get_version != NULL ? faiss_get_version() : "unknown";
+}
+
+/* The failure that FAISS just reported while 'doing'. */
+static enum gpnn_status faiss_failed(const char *doing, struct gpnn_error *err)
+{
+  const char *text = faiss_get_last_error();
+  if (text == NULL) text = "unknown error";
+  if (strstr(text, "bad_alloc") != NULL) return gpnn_fail_memory(err, "for a search");
+  return gpnn_fail(err, GPNN_EEXTERNAL, "%s: faiss: %s", doing, text);
+}
+
+/* ---- the frame ---- */
+
+static double middle_of(double a, double b, double c)
+{
+  return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+static void set_frame(struct gpnn_faiss *engine)
+{
+  enum { SAMPLE = 64 };
+  const struct gpnn_points *points = engine->points;
+  size_t n = points->n, d = points->d;
+  const double *x = points->x, *inverse = points->inverse;
+  double largest = 0;
+  for (size_t j = 0; j < d; j++)
+    engine->origin[j] = middle_of(x[j], x[n / 2 * d + j], x[(n - 1) * d + j]);
+  for (size_t i = 0; i < SAMPLE; i++) {
+    /* row floor(i n / SAMPLE), without overflow */
+    const double *row = x + (n / SAMPLE * i + n % SAMPLE * i / SAMPLE) * d;
+    for (size_t j = 0; j < d; j++) {
+      double offset = fabs((row[j] - engine->origin[j]) * (inverse == NULL ? 1 : inverse[j]));
+      if (offset > largest && offset <= DBL_MAX) largest = offset;
+    }
+  }
+  int exponent = 0;
+  if (largest >= DBL_MIN) frexp(largest, &exponent);
+  engine->scale = ldexp(1, -exponent);
+  for (size_t j = 0; j < d; j++)
+    engine->factor[j] = inverse == NULL ? engine->scale : ldexp(inverse[j], -exponent);
+}
+
+/* Outliers so far out that their squares would overflow single precision stay at 'far'. */
+static void to_frame(const struct gpnn_faiss *engine, const double *row, float *framed)
+{
+  static const double far = 1e15;
+  for (size_t j = 0; j < engine->points->d; j++) {
+    double value = (row[j] - engine->origin[j]) * engine->factor[j];
+    framed[j] = (float)fmin(fmax(value, -far), far);
+  }
+}
+
+/*
+ * Each coordinate c is off by at most 2^-24 |c|, those of a row at distance r by at most
+ * 2^-24 (|q| + r); the sum of d squares adds its own rounding.  Generously summed up.
+ */
+double gpnn_faiss_blur(const struct gpnn_faiss *engine, const double *query, double distance)
+{
+  double d = (double)engine->points->d, squares = 0;
+  for (size_t j = 0; j < engine->points->d; j++) {
+    double value = (query[j] - engine->origin[j]) * engine->factor[j] / engine->scale;
+    squares += value * value;
+  }
+  return 0x1p-22 * (sqrt(squares) + (sqrt(d) + d / 4) * distance) +
+         0x1p-60 * sqrt(d) / engine->scale;
+}
+
+/* ---- building ---- */
+
+/* An engine without index; 'points' must fit FAISS's integers. */
+static enum gpnn_status prepare(struct gpnn_faiss **engine, const struct gpnn_points *points,
+                                struct gpnn_error *err)
+{
+  if (points->d > INT_MAX / sizeof(float))
+    return gpnn_fail(err, GPNN_EINVAL, "%zu inputs are too many for a search", points->d);
+  struct gpnn_faiss *made = calloc(1, sizeof *made);
+  if (made == NULL) return gpnn_fail_memory(err, "for a search");
+  made->points = points;
+  made->effort = 1;
+  made->origin = gpnn_alloc(points->d, 1, sizeof *made->origin);
+  made->factor = gpnn_alloc(points->d, 1, sizeof *made->factor);
+  if (made->origin == NULL || made->factor == NULL) {
+    gpnn_faiss_free(made);
+    return gpnn_fail_memory(err, "for a search");
+  }
+  set_frame(made);
+  *engine = made;
+  return GPNN_OK;
+}
+
+static enum gpnn_status make_index(struct gpnn_faiss *engine, enum gpnn_search_kind kind,
+                                   size_t n_lists, struct gpnn_error *err)
+{
+  char description[64] = "Flat";
+  if (kind == GPNN_SEARCH_IVF) snprintf(description, sizeof description, "IVF%zu,Flat", n_lists);
+  if (kind == GPNN_SEARCH_HNSW) snprintf(description, sizeof description, "HNSW%d", GRAPH_LINKS);
+  if (faiss_index_factory(&engine->index, (int)engine->points->d, description, METRIC_L2) != 0)
+    return faiss_failed("making a search", err);
+  engine->ivf = faiss_IndexIVF_cast(engine->index);
+  return GPNN_OK;
+}
+
+/* Finds the centroids of the lists from a random sample of rows. */
+static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_t seed,
+                              struct gpnn_error *err)
+{
+  size_t n = engine->points->n, d = engine->points->d;
+  size_t n_rows = n < n_lists * TRAIN_PER_LIST ? n : n_lists * TRAIN_PER_LIST;
+  /* A set too small for its lists is gone through more than once. */
+  size_t n_train = n_rows < n_lists * TRAIN_LEAST ? n_lists * TRAIN_LEAST : n_rows;
+  uint64_t *rows = gpnn_alloc(n_rows, 1, sizeof *rows);
+  float *sample = gpnn_alloc(n_train, d, sizeof *sample);
+  enum gpnn_status status = GPNN_OK;
+  if (rows == NULL || sample == NULL) {
+    status = gpnn_fail_memory(err, "for training a search");
+    goto out;
+  }
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_SEARCH_TRAIN);
+  status = gpnn_rng_sample(&rng, n, n_rows, rows, err);
+  if (status != GPNN_OK) goto out;
+  for (size_t i = 0; i < n_train; i++)
+    to_frame(engine, engine->points->x + (size_t)rows[i % n_rows] * d, sample + i * d);
+  if (faiss_Index_train(engine->index, (idx_t)n_train, sample) != 0)
+    status = faiss_failed("training a search", err);
+out:
+  free(rows);
+  free(sample);
+  return status;
+}
+
+/* The list of each of 'n' framed rows, in calls of a fixed size shared out among threads. */
+static enum gpnn_status assign_lists(const struct gpnn_faiss *engine, size_t n, const float *x,
+                                     int64_t *lists, int threads, struct gpnn_error *err)
+{
+  FaissIndex *quantizer = faiss_IndexIVF_quantizer(engine->ivf);
+  size_t d = engine->points->d;
+  enum gpnn_status status = GPNN_OK;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (size_t from = 0; from < n; from += ASSIGN_BLOCK) {
+    size_t rows = n - from < ASSIGN_BLOCK ? n - from : ASSIGN_BLOCK;
+    if (faiss_Index_assign(quantizer, (idx_t)rows, x + from * d, lists + from, 1) == 0) continue;
+#pragma omp critical(gpnn_assign)
+    status = faiss_failed("filling a search", err);
+  }
+  return status;
+}
+
+/* Adds all rows, a block at a time. */
+static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct gpnn_error *err)
+{
+  size_t n = engine->points->n, d = engine->points->d, most = n < ADD_BLOCK ? n : ADD_BLOCK;
+  float *block = gpnn_alloc(most, d, sizeof *block);
+  int64_t *lists = gpnn_alloc(most, 1, sizeof *lists);
+  enum gpnn_status status = GPNN_OK;
+  if (block == NULL || lists == NULL) status = gpnn_fail_memory(err, "for filling a search");
+  for (size_t from = 0; from < n && status == GPNN_OK; from += most) {
+    size_t rows = n - from < most ? n - from : most;
+    const double *x = engine->points->x + from * d;
+#pragma omp parallel for num_threads(threads)
+    for (size_t i = 0; i < rows; i++) to_frame(engine, x + i * d, block + i * d);
+    int failed;
+    if (engine->ivf != NULL) {
+      status = assign_lists(engine, rows, block, lists, threads, err);
+      if (status != GPNN_OK) break;
+      failed = faiss_IndexIVFFlat_add_core(faiss_IndexIVFFlat_cast(engine->index), (idx_t)rows,
+                                           block, NULL, lists);
+    } else {
+      failed = faiss_Index_add(engine->index, (idx_t)rows, block);
+    }
+    if (failed != 0) status = faiss_failed("filling a search", err);
+  }
+  free(block);
+  free(lists);
+  return status;
+}
+
+enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine, const struct gpnn_points *points,
+                                  enum gpnn_search_kind kind, size_t n_lists, uint64_t seed,
+                                  int threads, struct gpnn_error *err)
+{
+  if (kind == GPNN_SEARCH_HNSW && points->n > INT_MAX)
+    return gpnn_fail(err, GPNN_EINVAL, "%zu rows are too many for a graph search", points->n);
+  struct gpnn_faiss *made = NULL;
+  enum gpnn_status status = prepare(&made, points, err);
+  if (status != GPNN_OK) return status;
+  /* FAISS takes its number of threads from OpenMP.  A graph depends on the order in which
+   * rows come, so one thread builds it. */
+  int before = omp_get_max_threads();
+  omp_set_num_threads(kind == GPNN_SEARCH_HNSW ? 1 : threads);
+  status = make_index(made, kind, n_lists, err);
+  if (status == GPNN_OK && made->ivf != NULL) status = train(made, n_lists, seed, err);
+  if (status == GPNN_OK) status = add_rows(made, threads, err);
+  omp_set_num_threads(before);
+  if (status == GPNN_OK && kind != GPNN_SEARCH_FLAT) status = gpnn_faiss_set_effort(made, 1, err);
+  if (status == GPNN_OK)
+    *engine = made;
+  else
+    gpnn_faiss_free(made);
+  return status;
+}
+
+enum gpnn_status gpnn_faiss_set_effort(struct gpnn_faiss *engine, size_t effort,
+                                       struct gpnn_error *err)
+{
+  FaissParameterSpace *space = NULL;
+  const char *name = engine->ivf != NULL ? "nprobe" : "efSearch";
+  int failed = faiss_ParameterSpace_new(&space);
+  if (failed == 0)
+    failed = faiss_ParameterSpace_set_index_parameter(space, engine->index, name, (double)effort);
+  enum gpnn_status status = failed == 0 ? GPNN_OK : faiss_failed("tuning a search", err);
+  if (space != NULL) faiss_ParameterSpace_free(space);
+  if (status == GPNN_OK) engine->effort = effort;
+  return status;
+}
+
+/* ---- queries ---- */
+
+bool gpnn_faiss_scratch_init(const struct gpnn_faiss *engine, size_t capacity,
+                             struct gpnn_faiss_scratch *scratch)
+{
+  size_t n_lists = engine->ivf == NULL ? 0 : engine->effort;
+  scratch->queries = gpnn_alloc(GPNN_FAISS_BLOCK, engine->points->d, sizeof *scratch->queries);
+  scratch->distances = gpnn_alloc(capacity, 1, sizeof *scratch->distances);
+  scratch->coarse = gpnn_alloc(GPNN_FAISS_BLOCK, n_lists, sizeof *scratch->coarse);
+  scratch->lists = gpnn_alloc(GPNN_FAISS_BLOCK, n_lists, sizeof *scratch->lists);
+  if (scratch->queries != NULL && scratch->distances != NULL && scratch->coarse != NULL &&
+      scratch->lists != NULL)
+    return true;
+  gpnn_faiss_scratch_release(scratch);
+  return false;
+}
+
+void gpnn_faiss_scratch_release(struct gpnn_faiss_scratch *scratch)
+{
+  free(scratch->queries);
+  free(scratch->distances);
+  free(scratch->coarse);
+  free(scratch->lists);
+  *scratch = (struct gpnn_faiss_scratch){0};
+}
+
+/*
+ * Centroids first, lists after: what FAISS's own search does, but for its read-ahead, which
+ * over mapped lists would start dozens of threads for every call.
+ */
+static int search_lists(const struct gpnn_faiss *engine, size_t n_queries, size_t k,
+                        struct gpnn_faiss_scratch *scratch, int64_t *rows, size_t *visited)
+{
+  size_t effort = engine->effort;
+  int failed = faiss_Index_search(faiss_IndexIVF_quantizer(engine->ivf), (idx_t)n_queries,
+                                  scratch->queries, (idx_t)effort, scratch->coarse, scratch->lists);
+  if (failed != 0) return failed;
+  if (visited != NULL)
+    for (size_t i = 0; i < n_queries * effort; i++)
+      if (scratch->lists[i] >= 0)
+        *visited += faiss_IndexIVF_get_list_size(engine->ivf, (size_t)scratch->lists[i]);
+  return faiss_IndexIVF_search_preassigned(engine->ivf, (idx_t)n_queries, scratch->queries,
+                                           (idx_t)k, scratch->lists, scratch->coarse,
+                                           scratch->distances, rows, 0);
+}
+
+enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *engine, size_t n_queries,
+                                       const double *queries, size_t k,
+                                       struct gpnn_faiss_scratch *scratch, int64_t *rows,
+                                       size_t *visited, struct gpnn_error *err)
+{
+  size_t d = engine->points->d;
+  for (size_t i = 0; i < n_queries; i++)
+    to_frame(engine, queries + i * d, scratch->queries + i * d);
+  int failed = engine->ivf != NULL
+                   ? search_lists(engine, n_queries, k, scratch, rows, visited)
+                   : faiss_Index_search(engine->index, (idx_t)n_queries, scratch->queries, (idx_t)k,
+                                        scratch->distances, rows);
+  return failed == 0 ? GPNN_OK : faiss_failed("searching", err);
+}
+
+/* ---- saving and loading ---- */
+
+enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
+                                 struct gpnn_error *err)
+{
+  errno = 0;
+  int failed = faiss_write_index(engine->index, file), errnum = errno;
+  if (ferror(file))
+    return gpnn_fail_errno(err, errnum == 0 ? EIO : errnum, "the search cannot be written");
+  return failed == 0 ? GPNN_OK : faiss_failed("writing a search", err);
+}
+
+/* The lists together hold every row once; FAISS does not count the bytes it maps. */
+static bool lists_fit(const struct gpnn_faiss *engine, const struct gpnn_search_report *report)
+{
+  size_t n_lists = faiss_IndexIVF_nlist(engine->ivf), n_rows = 0;
+  FaissIndex *quantizer = faiss_IndexIVF_quantizer(engine->ivf);
+  if (n_lists != report->n_lists || report->effort < 1 || report->effort > n_lists) return false;
+  if (quantizer == NULL || (size_t)faiss_Index_ntotal(quantizer) != n_lists ||
+      (size_t)faiss_Index_d(quantizer) != engine->points->d)
+    return false;
+  for (size_t i = 0; i < n_lists; i++) {
+    size_t size = faiss_IndexIVF_get_list_size(engine->ivf, i);
+    if (size > engine->points->n - n_rows) return false;
+    n_rows += size;
+  }
+  return n_rows == engine->points->n;
+}
+
+static bool fits(const struct gpnn_faiss *engine, const struct gpnn_search_report *report)
+{
+  const FaissIndex *index = engine->index;
+  if ((size_t)faiss_Index_d(index) != engine->points->d ||
+      (size_t)faiss_Index_ntotal(index) != engine->points->n ||
+      faiss_Index_metric_type(index) != METRIC_L2 || !faiss_Index_is_trained(index))
+    return false;
+  bool wants_lists = report->kind == GPNN_SEARCH_IVF;
+  if (wants_lists != (engine->ivf != NULL)) return false;
+  return wants_lists ? lists_fit(engine, report) : report->effort >= 1 && report->effort <= INT_MAX;
+}
+
+enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, FILE *file,
+                                 const struct gpnn_points *points,
+                                 const struct gpnn_search_report *report, struct gpnn_error *err)
+{
+  struct gpnn_faiss *made = NULL;
+  enum gpnn_status status = prepare(&made, points, err);
+  if (status != GPNN_OK) return status;
+  if (faiss_read_index(file, READ_MAPPED, &made->index) != 0) {
+    made->index = NULL;
+    status = faiss_failed("reading a search", err);
+  } else {
+    made->ivf = faiss_IndexIVF_cast(made->index);
+    status = fits(made, report)
+                 ? gpnn_faiss_set_effort(made, report->effort, err)
+                 : gpnn_fail(err, GPNN_EFORMAT, "the stored search does not fit the rows");
+  }
+  if (status == GPNN_OK)
+    *engine = made;
+  else
+    gpnn_faiss_free(made);
+  return status;
+}
+
+void gpnn_faiss_free(struct gpnn_faiss *engine)
+{
+  if (engine == NULL) return;
+  if (engine->index != NULL) faiss_Index_free(engine->index);
+  free(engine->origin);
+  free(engine->factor);
+  free(engine);
+}

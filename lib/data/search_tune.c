@@ -1,0 +1,209 @@
+/*
+ * Building a search to a recall.
+ *
+ * The recall is measured on a sample of the rows themselves against brute force: the mean
+ * share of a query's true k nearest that are found.  The effort (lists visited, or efSearch)
+ * is doubled until the recall is met, then bisected to the least that meets it.  Work is
+ * counted in distances, so that the choice between lists and flat is reproducible.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/search_engine.h"
+
+enum {
+  SAMPLE = 256,       /* queries the recall is measured on */
+  FLAT_BELOW = 10000, /* rows under which looking at all of them is quick */
+};
+
+/* The sample with its truth, and room for answers. */
+struct trial {
+  size_t n_queries, k;
+  double *queries;   /* n_queries by d */
+  double *farthest;  /* n_queries: true distance of the k-th nearest */
+  int64_t *rows;     /* n_queries by k */
+  double *distances; /* likewise */
+  int threads;
+};
+
+/* What a trial found. */
+struct measure {
+  double recall;
+  double visited; /* mean share of the rows looked at (ivf) */
+};
+
+static void trial_release(struct trial *trial)
+{
+  free(trial->queries);
+  free(trial->farthest);
+  free(trial->rows);
+  free(trial->distances);
+}
+
+static enum gpnn_status draw_queries(struct trial *trial, const struct gpnn_points *points,
+                                     uint64_t seed, struct gpnn_error *err)
+{
+  uint64_t chosen[SAMPLE];
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_SEARCH_SAMPLE);
+  enum gpnn_status status = gpnn_rng_sample(&rng, points->n, trial->n_queries, chosen, err);
+  for (size_t i = 0; i < trial->n_queries && status == GPNN_OK; i++)
+    memcpy(trial->queries + i * points->d, points->x + (size_t)chosen[i] * points->d,
+           points->d * sizeof *trial->queries);
+  return status;
+}
+
+static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_points *points,
+                                   const struct gpnn_search_options *options,
+                                   struct gpnn_error *err)
+{
+  trial->threads = options->threads;
+  trial->n_queries = points->n < SAMPLE ? points->n : SAMPLE;
+  trial->k = options->neighbours < points->n ? options->neighbours : points->n;
+  if (trial->k == 0) trial->k = 1;
+  trial->queries = gpnn_alloc(trial->n_queries, points->d, sizeof *trial->queries);
+  trial->farthest = gpnn_alloc(trial->n_queries, 1, sizeof *trial->farthest);
+  trial->rows = gpnn_alloc(trial->n_queries, trial->k, sizeof *trial->rows);
+  trial->distances = gpnn_alloc(trial->n_queries, trial->k, sizeof *trial->distances);
+  if (trial->queries == NULL || trial->farthest == NULL || trial->rows == NULL ||
+      trial->distances == NULL)
+    return gpnn_fail_memory(err, "for tuning a search");
+  enum gpnn_status status = draw_queries(trial, points, options->seed, err);
+  if (status == GPNN_OK)
+    status = gpnn_exact_query(points, trial->n_queries, trial->queries, trial->k, trial->rows,
+                              trial->distances, trial->threads, err);
+  for (size_t i = 0; i < trial->n_queries && status == GPNN_OK; i++)
+    trial->farthest[i] = trial->distances[i * trial->k + trial->k - 1];
+  return status;
+}
+
+/* Measures the search at 'effort'. */
+static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search, size_t effort,
+                                struct measure *found, struct gpnn_error *err)
+{
+  size_t visited = 0, hits = 0, n_truth = trial->n_queries * trial->k;
+  enum gpnn_status status = gpnn_faiss_set_effort(search->engine, effort, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_search_query_counted(search, trial->n_queries, trial->queries, trial->k, trial->rows,
+                                  trial->distances, trial->threads, &visited, err);
+  if (status != GPNN_OK) return status;
+  /* By distance, so that either of two rows at the same distance counts as found. */
+  for (size_t i = 0; i < n_truth; i++) hits += trial->distances[i] <= trial->farthest[i / trial->k];
+  found->recall = (double)hits / (double)n_truth;
+  found->visited = (double)visited / (double)trial->n_queries / (double)search->points.n;
+  return GPNN_OK;
+}
+
+/* Sets the least effort up to 'most' that reaches 'recall', or 'most', and reports it. */
+static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *search, double recall,
+                                    size_t most, struct gpnn_error *err)
+{
+  struct measure found = {0}, best = {0};
+  size_t low = 0, high = 1; /* 'low' is known to be too little */
+  enum gpnn_status status = measure(trial, search, high, &best, err);
+  while (status == GPNN_OK && best.recall < recall && high < most) {
+    low = high;
+    high = most / 2 < high ? most : 2 * high;
+    status = measure(trial, search, high, &best, err);
+  }
+  while (status == GPNN_OK && best.recall >= recall && high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    status = measure(trial, search, middle, &found, err);
+    if (found.recall >= recall) {
+      high = middle;
+      best = found;
+    } else {
+      low = middle;
+    }
+  }
+  if (status == GPNN_OK) status = gpnn_faiss_set_effort(search->engine, high, err);
+  if (status != GPNN_OK) return status;
+  search->report.effort = high;
+  search->report.recall = best.recall;
+  search->report.visited = best.visited;
+  search->report.n_queries = trial->n_queries;
+  search->report.neighbours = trial->k;
+  return GPNN_OK;
+}
+
+/* About 2 sqrt(n): twice as many are searched a little quicker, but take four times as long
+ * to train.  FAISS wants 39 rows or more to train each. */
+static size_t lists_for(size_t n)
+{
+  size_t wanted = (size_t)(2 * sqrt((double)n)), most = n / 39;
+  if (wanted > most) wanted = most;
+  return wanted == 0 ? 1 : wanted;
+}
+
+static enum gpnn_status tune_engine(struct gpnn_search *search, enum gpnn_search_kind kind,
+                                    const struct gpnn_search_options *options,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_points *points = &search->points;
+  bool has_lists = kind == GPNN_SEARCH_IVF;
+  struct trial trial = {0};
+  search->report.kind = kind;
+  search->report.n_lists = has_lists ? lists_for(points->n) : 0;
+  enum gpnn_status status = trial_init(&trial, points, options, err);
+  if (status == GPNN_OK)
+    status = gpnn_faiss_build(&search->engine, points, kind, search->report.n_lists, options->seed,
+                              options->threads, err);
+  /* A graph with a beam of 2^16 is slower than looking at every row. */
+  if (status == GPNN_OK)
+    status = find_effort(&trial, search, options->recall,
+                         has_lists ? search->report.n_lists : 1 << 16, err);
+  trial_release(&trial);
+  return status;
+}
+
+static void report_flat(struct gpnn_search *search, enum gpnn_search_kind kind, size_t neighbours)
+{
+  search->report = (struct gpnn_search_report){
+      .kind = kind, .recall = 1, .neighbours = neighbours, .visited = 1};
+}
+
+static enum gpnn_status make_flat(struct gpnn_search *search,
+                                  const struct gpnn_search_options *options, struct gpnn_error *err)
+{
+  report_flat(search, GPNN_SEARCH_FLAT, options->neighbours);
+  return gpnn_faiss_build(&search->engine, &search->points, GPNN_SEARCH_FLAT, 0, options->seed,
+                          options->threads, err);
+}
+
+/* Lists if they meet the recall at under half of flat's distances, else flat: lists jump
+ * about in memory where flat reads on. */
+static enum gpnn_status choose(struct gpnn_search *search,
+                               const struct gpnn_search_options *options, struct gpnn_error *err)
+{
+  if (search->points.n < FLAT_BELOW) return make_flat(search, options, err);
+  enum gpnn_status status = tune_engine(search, GPNN_SEARCH_IVF, options, err);
+  if (status != GPNN_OK) return status;
+  double n = (double)search->points.n;
+  double work = (double)search->report.n_lists + search->report.visited * n;
+  if (search->report.recall >= options->recall && work < n / 2) return GPNN_OK;
+  gpnn_faiss_free(search->engine);
+  search->engine = NULL;
+  return make_flat(search, options, err);
+}
+
+enum gpnn_status gpnn_search_tune(struct gpnn_search *search,
+                                  const struct gpnn_search_options *options, struct gpnn_error *err)
+{
+  switch (options->kind) {
+  case GPNN_SEARCH_AUTO:
+    return choose(search, options, err);
+  case GPNN_SEARCH_FLAT:
+    return make_flat(search, options, err);
+  case GPNN_SEARCH_EXACT:
+    report_flat(search, GPNN_SEARCH_EXACT, options->neighbours);
+    return GPNN_OK;
+  case GPNN_SEARCH_IVF:
+  case GPNN_SEARCH_HNSW:
+    break;
+  }
+  return tune_engine(search, options->kind, options, err);
+}

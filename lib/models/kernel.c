@@ -1,0 +1,120 @@
+#include "models/kernel.h"
+
+#include <string.h>
+
+#include "base/simd.h"
+
+/*
+ * sqrt(factor r^2), held below where exp(-s) has long been zero: polynomial times exp(-s)
+ * must not become infinity times zero.  A NaN passes through.
+ */
+static inline double scaled_root(double factor, double r2)
+{
+  double s = sqrt(factor * r2);
+  return s > 1000 ? 1000 : s;
+}
+
+GPNN_SIMD static void rbf(size_t n, double *r2)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) r2[i] = exp(-0.5 * r2[i]);
+}
+
+GPNN_SIMD static void rbf_slope(size_t n, const double *restrict r2, double *restrict c,
+                                double *restrict slope)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) c[i] = slope[i] = exp(-0.5 * r2[i]);
+}
+
+GPNN_SIMD static void exponential(size_t n, double *r2)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) r2[i] = exp(-sqrt(r2[i]));
+}
+
+GPNN_SIMD static void exponential_slope(size_t n, const double *restrict r2, double *restrict c,
+                                        double *restrict slope)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    double r = sqrt(r2[i]), e = exp(-r);
+    c[i] = e;
+    slope[i] = e / (r == 0 ? INFINITY : r); /* 0 at r = 0 */
+  }
+}
+
+GPNN_SIMD static void matern32(size_t n, double *r2)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    double s = scaled_root(3, r2[i]);
+    r2[i] = (1 + s) * exp(-s);
+  }
+}
+
+GPNN_SIMD static void matern32_slope(size_t n, const double *restrict r2, double *restrict c,
+                                     double *restrict slope)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    double s = scaled_root(3, r2[i]), e = exp(-s);
+    c[i] = (1 + s) * e;
+    slope[i] = 3 * e;
+  }
+}
+
+GPNN_SIMD static void matern52(size_t n, double *r2)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    double s = scaled_root(5, r2[i]);
+    r2[i] = (1 + s + s * s * (1.0 / 3)) * exp(-s);
+  }
+}
+
+GPNN_SIMD static void matern52_slope(size_t n, const double *restrict r2, double *restrict c,
+                                     double *restrict slope)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    double s = scaled_root(5, r2[i]), e = exp(-s);
+    c[i] = (1 + s + s * s * (1.0 / 3)) * e;
+    slope[i] = (5.0 / 3) * (1 + s) * e;
+  }
+}
+
+static const struct gpnn_kernel kernels[] = {
+    {"exp", "exp(-r)", exponential, exponential_slope},
+    {"matern32", "(1 + sqrt3 r) exp(-sqrt3 r)", matern32, matern32_slope},
+    {"matern52", "(1 + sqrt5 r + 5r^2/3) exp(-sqrt5 r)", matern52, matern52_slope},
+    {"rbf", "exp(-r^2/2)", rbf, rbf_slope},
+};
+
+const struct gpnn_kernel *gpnn_kernel_by_name(const char *name)
+{
+  if (strcmp(name, "matern12") == 0) name = "exp";
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    if (strcmp(kernels[i].name, name) == 0) return &kernels[i];
+  return NULL;
+}
+
+const struct gpnn_kernel *gpnn_kernel_at(size_t i)
+{
+  return i < sizeof kernels / sizeof *kernels ? &kernels[i] : NULL;
+}
+
+GPNN_SIMD void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const double *columns,
+                                     const double *point, double *r2)
+{
+  for (size_t i = 0; i < n; i++) r2[i] = 0;
+  for (size_t j = 0; j < d; j++) {
+    const double *column = columns + j * stride;
+    double here = point[j];
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+      double difference = column[i] - here;
+      r2[i] += difference * difference;
+    }
+  }
+}

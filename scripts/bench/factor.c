@@ -1,0 +1,71 @@
+/*
+ * factor: the time that LAPACK's Cholesky factorisation alone needs.
+ *
+ *   factor M COUNT THREADS
+ *
+ * Factors COUNT covariance matrices of order M (exponential kernel of random points, as a
+ * prediction has them) with LAPACKE_dpotrf on THREADS threads, each factorisation on one of
+ * them, and prints the seconds that the busiest thread spent inside dpotrf: what no
+ * implementation over the same LAPACK can go below.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+
+/* A covariance matrix of m points in eight dimensions, column-major. */
+static void fill(size_t m, double *k)
+{
+  enum { D = 8 };
+  double *x = gpnn_alloc(m, D, sizeof *x);
+  if (x == NULL) exit(1);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
+  for (size_t i = 0; i < m * D; i++) x[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < m; j++) {
+      double r2 = 0;
+      for (size_t c = 0; c < D; c++) r2 += pow(x[i * D + c] - x[j * D + c], 2);
+      k[i * m + j] = exp(-sqrt(r2)) + (i == j ? 0.1 : 0);
+    }
+  }
+  free(x);
+}
+
+int main(int argc, char **argv)
+{
+  if (argc != 4) {
+    fprintf(stderr, "usage: factor M COUNT THREADS\n");
+    return 2;
+  }
+  size_t m = strtoul(argv[1], NULL, 10), count = strtoul(argv[2], NULL, 10);
+  int threads = atoi(argv[3]);
+  double *k = gpnn_alloc(m, m, sizeof *k), busiest = 0;
+  if (k == NULL) return 1;
+  gpnn_threads_single_blas();
+  fill(m, k);
+#pragma omp parallel num_threads(threads)
+  {
+    double *own = gpnn_alloc(m, m, sizeof *own), spent = 0;
+    if (own == NULL) exit(1);
+#pragma omp for schedule(dynamic, 8)
+    for (size_t i = 0; i < count; i++) {
+      memcpy(own, k, m * m * sizeof *own);
+      double before = omp_get_wtime();
+      if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)m, own, (int)m) != 0) exit(1);
+      spent += omp_get_wtime() - before;
+    }
+    free(own);
+#pragma omp critical
+    busiest = fmax(busiest, spent);
+  }
+  free(k);
+  printf("%.4f\n", busiest);
+  return 0;
+}

@@ -1,0 +1,188 @@
+#include "unit.h"
+
+#include "base/mem.h"
+#include "base/threads.h"
+#include "models/cholesky.h"
+
+enum { N = 70 }; /* deep enough for two levels of halving */
+
+/* A well-conditioned covariance; the upper triangle holds what must not be touched. */
+static void covariance(void *context, double *k)
+{
+  double noise = *(const double *)context;
+  for (size_t j = 0; j < N; j++)
+    for (size_t i = 0; i < N; i++)
+      k[j * N + i] =
+          i < j ? 1e300 : exp(-0.05 * fabs((double)i - (double)j)) + (i == j ? noise : 0);
+}
+
+/* Rank one: singular, so that only jitter helps. */
+static void ones(void *context, double *k)
+{
+  (void)context;
+  for (size_t i = 0; i < 9; i++) k[i] = 1;
+}
+
+static void negative(void *context, double *k)
+{
+  (void)context;
+  for (size_t i = 0; i < 4; i++) k[i] = i % 3 == 0 ? -1 : 0;
+}
+
+static void poisoned(void *context, double *k)
+{
+  for (size_t i = 0; i < 9; i++) k[i] = i % 4 == 0 ? 2 : 0.1;
+  k[5] = *(const double *)context; /* row 2, column 1 */
+}
+
+static void never(void *context, double *k)
+{
+  (void)context;
+  (void)k;
+  fail_msg("refilled though the factorisation succeeded");
+}
+
+static double *factored(double noise)
+{
+  double jitter = -1, *k = gpnn_alloc(N, N, sizeof *k);
+  assert_non_null(k);
+  covariance(&noise, k);
+  assert_ok(gpnn_cholesky_factor(N, k, 1, never, NULL, &jitter, &err));
+  assert_true(jitter == 0);
+  return k;
+}
+
+static double entry(size_t i, size_t j, double noise)
+{
+  return exp(-0.05 * fabs((double)i - (double)j)) + (i == j ? noise : 0);
+}
+
+static void factor_times_its_transpose_is_the_matrix(void **state)
+{
+  (void)state;
+  double *l = factored(0.1);
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j <= i; j++) {
+      double sum = 0;
+      for (size_t q = 0; q <= j; q++) sum += l[q * N + i] * l[q * N + j];
+      assert_near(sum, entry(i, j, 0.1), 1e-13);
+    }
+  assert_true(l[5 * N + 4] == 1e300);
+  free(l);
+}
+
+static void solve_gives_what_the_matrix_maps_to_b(void **state)
+{
+  (void)state;
+  double *l = factored(0.1), z[N];
+  for (size_t i = 0; i < N; i++) z[i] = cos((double)i);
+  gpnn_cholesky_solve(N, l, z);
+  for (size_t i = 0; i < N; i++) {
+    double sum = 0;
+    for (size_t j = 0; j < N; j++) sum += entry(i, j, 0.1) * z[j];
+    assert_near(sum, cos((double)i), 1e-12);
+  }
+  free(l);
+}
+
+static void forward_solves_one_side_and_many_alike(void **state)
+{
+  (void)state;
+  double *l = factored(0.1), b[3 * N], one[N];
+  for (size_t i = 0; i < 3 * N; i++) b[i] = sin((double)i);
+  memcpy(one, b + N, sizeof one);
+  gpnn_cholesky_forward(N, l, 3, b);
+  gpnn_cholesky_forward(N, l, 1, one);
+  for (size_t i = 0; i < N; i++) {
+    double sum = 0;
+    for (size_t j = 0; j <= i; j++) sum += l[j * N + i] * b[N + j];
+    assert_near(sum, sin((double)(N + i)), 1e-13);
+    assert_near(one[i], b[N + i], 1e-13);
+  }
+  free(l);
+}
+
+static void inverse_times_the_matrix_is_the_identity(void **state)
+{
+  (void)state;
+  double *k = factored(0.1);
+  gpnn_cholesky_invert(N, k);
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < N; j++) {
+      double sum = 0;
+      for (size_t q = 0; q < N; q++)
+        sum += (q <= i ? k[q * N + i] : k[i * N + q]) * entry(q, j, 0.1);
+      assert_near(sum, i == j, 1e-12);
+    }
+  assert_true(k[5 * N + 4] == 1e300);
+  free(k);
+}
+
+static void logdet_of_a_known_matrix(void **state)
+{
+  (void)state;
+  double k[] = {4, 2, 0, 10}, jitter; /* determinant 4*10 - 2*2 */
+  assert_ok(gpnn_cholesky_factor(2, k, 1, never, NULL, &jitter, &err));
+  assert_close(gpnn_cholesky_logdet(2, k), log(36), 1e-15);
+}
+
+static void singular_matrix_gets_the_least_jitter(void **state)
+{
+  (void)state;
+  double k[9], jitter = 0;
+  ones(NULL, k);
+  assert_ok(gpnn_cholesky_factor(3, k, 4, ones, NULL, &jitter, &err));
+  assert_close(jitter, 4e-10, 1e-12);
+  assert_close(k[0] * k[0], 1 + jitter, 1e-15);
+}
+
+static void indefinite_matrix_is_refused_and_jitter_untouched(void **state)
+{
+  (void)state;
+  double k[4], jitter = -7;
+  negative(NULL, k);
+  assert_fails(gpnn_cholesky_factor(2, k, 1, negative, NULL, &jitter, &err), GPNN_ENUMERIC,
+               "not positive definite, even with 0.0001");
+  assert_true(jitter == -7);
+}
+
+static void what_is_not_finite_is_noticed(void **state)
+{
+  (void)state;
+  double values[] = {NAN, INFINITY, -INFINITY};
+  for (size_t i = 0; i < 3; i++) {
+    double k[9], jitter = -7;
+    poisoned(&values[i], k);
+    assert_fails(gpnn_cholesky_factor(3, k, 1, poisoned, &values[i], &jitter, &err), GPNN_ENUMERIC,
+                 "not finite");
+  }
+}
+
+static void order_zero_does_nothing(void **state)
+{
+  (void)state;
+  double k[1] = {5}, b[1] = {6}, jitter = -7;
+  assert_ok(gpnn_cholesky_factor(0, k, 1, never, NULL, &jitter, &err));
+  assert_true(jitter == 0);
+  gpnn_cholesky_forward(0, k, 1, b);
+  gpnn_cholesky_solve(0, k, b);
+  gpnn_cholesky_invert(0, k);
+  assert_true(k[0] == 5 && b[0] == 6 && gpnn_cholesky_logdet(0, k) == 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(factor_times_its_transpose_is_the_matrix),
+      cmocka_unit_test(solve_gives_what_the_matrix_maps_to_b),
+      cmocka_unit_test(forward_solves_one_side_and_many_alike),
+      cmocka_unit_test(inverse_times_the_matrix_is_the_identity),
+      cmocka_unit_test(logdet_of_a_known_matrix),
+      cmocka_unit_test(singular_matrix_gets_the_least_jitter),
+      cmocka_unit_test(indefinite_matrix_is_refused_and_jitter_untouched),
+      cmocka_unit_test(what_is_not_finite_is_noticed),
+      cmocka_unit_test(order_zero_does_nothing),
+  };
+  gpnn_threads_single_blas();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

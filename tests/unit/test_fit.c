@@ -1,0 +1,331 @@
+#include "unit.h"
+
+#include "base/rng.h"
+#include "base/threads.h"
+#include "methods/fit.h"
+
+enum { ROWS = 240, D = 3 };
+
+/* A smooth function of two of three columns, with noise. */
+struct data {
+  double x[ROWS * D], y[ROWS];
+  struct gpnn_index_contents contents;
+};
+
+static void make_data(struct data *data)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
+  for (size_t i = 0; i < ROWS; i++) {
+    double *x = data->x + i * D;
+    for (size_t j = 0; j < D; j++) x[j] = gpnn_rng_normal(&rng);
+    data->y[i] = sin(2 * x[0]) + 0.4 * x[1] + 0.2 * gpnn_rng_normal(&rng);
+  }
+  data->contents = (struct gpnn_index_contents){.n = ROWS, .d = D, .x = data->x, .y = data->y};
+}
+
+static struct gpnn_fit_options options(const char *kernel)
+{
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  options.kernel = gpnn_kernel_by_name(kernel);
+  options.n_blocks = 3;
+  options.block_size = 60;
+  return options;
+}
+
+/* 1/2 (y' K^-1 y + log det K + s log 2 pi) of one block by Gaussian elimination. */
+static double dense_loss(const struct gpnn_params *params, size_t s, const double *x,
+                         const double *y)
+{
+  double k[20][21], loss = (double)s * log(8 * atan(1));
+  for (size_t i = 0; i < s; i++) {
+    for (size_t q = 0; q < s; q++) {
+      double r2 = 0;
+      for (size_t j = 0; j < D; j++)
+        r2 += pow((x[i * D + j] - x[q * D + j]) /
+                      params->lengthscale[params->n_lengthscales == 1 ? 0 : j],
+                  2);
+      params->kernel->correlation(1, &r2);
+      k[i][q] = params->kernelscale * r2 + (i == q ? params->noise : 0);
+    }
+    k[i][s] = y[i];
+  }
+  /* Eliminating below the pivots leaves z with y' K^-1 y = sum z_i^2 / pivot_i. */
+  for (size_t i = 0; i < s; i++) {
+    for (size_t below = i + 1; below < s; below++) {
+      double share = k[below][i] / k[i][i];
+      for (size_t q = i; q <= s; q++) k[below][q] -= share * k[i][q];
+    }
+    loss += log(k[i][i]) + k[i][s] * k[i][s] / k[i][i];
+  }
+  return loss / 2;
+}
+
+static void objective_is_the_dense_formula_over_blocks(void **state)
+{
+  (void)state;
+  struct data data;
+  double lengthscale[] = {0.7, 1.9, 3.1}, value, expected = 0;
+  struct gpnn_params params = {
+      .n_lengthscales = 3, .lengthscale = lengthscale, .kernelscale = 1.3, .noise = 0.07};
+  make_data(&data);
+  for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
+    params.kernel = gpnn_kernel_at(k);
+    expected = 0;
+    for (size_t b = 0; b < 4; b++)
+      expected += dense_loss(&params, 20, data.x + b * 20 * D, data.y + b * 20);
+    assert_ok(gpnn_fit_block_objective(&params, 4, 20, D, data.x, data.y, 2, &value, NULL, &err));
+    assert_close(value, expected / 80, 1e-12);
+  }
+}
+
+static double value_at(const struct gpnn_params *params, const struct data *data)
+{
+  double value = 0;
+  assert_ok(gpnn_fit_block_objective(params, 4, 60, D, data->x, data->y, 2, &value, NULL, &err));
+  return value;
+}
+
+/* Central differences with one step of Richardson's extrapolation: error O(h^4). */
+static double difference(struct gpnn_params *params, double *parameter, const struct data *data)
+{
+  double estimate[2], centre = *parameter;
+  for (int i = 0; i < 2; i++) {
+    double h = i == 0 ? 2e-3 : 1e-3;
+    *parameter = centre * exp(h);
+    double up = value_at(params, data);
+    *parameter = centre * exp(-h);
+    estimate[i] = (up - value_at(params, data)) / (2 * h);
+    *parameter = centre;
+  }
+  return (4 * estimate[1] - estimate[0]) / 3;
+}
+
+static void check_gradient(size_t n_lengthscales)
+{
+  struct data data;
+  double lengthscale[] = {0.8, 1.7, 2.9};
+  struct gpnn_params params = {.n_lengthscales = n_lengthscales,
+                               .lengthscale = lengthscale,
+                               .kernelscale = 1.4,
+                               .noise = 0.09};
+  make_data(&data);
+  for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
+    double gradient[5], value;
+    params.kernel = gpnn_kernel_at(k);
+    assert_ok(
+        gpnn_fit_block_objective(&params, 4, 60, D, data.x, data.y, 2, &value, gradient, &err));
+    for (size_t j = 0; j < n_lengthscales; j++)
+      assert_close(gradient[j], difference(&params, &lengthscale[j], &data), 1e-6);
+    assert_close(gradient[n_lengthscales], difference(&params, &params.kernelscale, &data), 1e-6);
+    assert_close(gradient[n_lengthscales + 1], difference(&params, &params.noise, &data), 1e-6);
+  }
+}
+
+static void isotropic_gradient_agrees_with_differences(void **state)
+{
+  (void)state;
+  check_gradient(1);
+}
+
+static void ard_gradient_agrees_with_differences(void **state)
+{
+  (void)state;
+  check_gradient(3);
+}
+
+static void lbfgs_is_no_worse_than_adam(void **state)
+{
+  (void)state;
+  struct data data;
+  make_data(&data);
+  for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++)
+    for (int ard = 0; ard < 2; ard++) {
+      struct gpnn_fit_options opts = options(gpnn_kernel_at(k)->name);
+      struct gpnn_params params[2] = {{0}, {0}};
+      struct gpnn_fit_report report[2];
+      opts.ard = ard;
+      for (int i = 0; i < 2; i++) {
+        opts.optimizer = i == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM;
+        assert_ok(gpnn_fit_block(&data.contents, &opts, &params[i], &report[i], &err));
+        assert_int_equal(params[i].n_lengthscales, ard ? D : 1);
+      }
+      assert_true(report[0].objective <= report[1].objective + 1e-7);
+      gpnn_params_release(&params[0]);
+      gpnn_params_release(&params[1]);
+    }
+}
+
+/* The values are those of an independent implementation (NumPy, dense algebra, 200 steps)
+ * on the same 24 rows in one block. */
+static void adam_takes_the_steps_of_the_paper(void **state)
+{
+  (void)state;
+  enum { N = 24 };
+  double x[2 * N], y[N];
+  for (size_t i = 0; i < N; i++) {
+    x[2 * i] = sin(1 + (double)i);
+    x[2 * i + 1] = cos(2 * (double)i);
+    y[i] = sin(3 * x[2 * i]) + 0.5 * x[2 * i + 1] + 0.1 * cos(7 * (double)i);
+  }
+  struct gpnn_index_contents contents = {.n = N, .d = 2, .x = x, .y = y};
+  struct gpnn_fit_options opts = options("matern32");
+  struct gpnn_params params = {0};
+  struct gpnn_fit_report report;
+  opts.optimizer = GPNN_OPTIMIZER_ADAM;
+  opts.ard = false;
+  assert_ok(gpnn_fit_block(&contents, &opts, &params, &report, &err));
+  assert_int_equal(report.n_blocks, 1);
+  assert_int_equal(report.block_size, N);
+  assert_close(params.lengthscale[0], 0.89460123665037172, 1e-9);
+  assert_close(params.noise, 0.00081294798463402986, 1e-9);
+  assert_close(params.kernelscale, 0.7318497744977488, 1e-9);
+  gpnn_params_release(&params);
+}
+
+static void result_does_not_depend_on_threads(void **state)
+{
+  (void)state;
+  struct data data;
+  make_data(&data);
+  struct gpnn_params params[3] = {{0}, {0}, {0}};
+  struct gpnn_fit_report report[3];
+  for (int i = 0; i < 3; i++) {
+    struct gpnn_fit_options opts = options("matern52");
+    opts.threads = i + 1;
+    assert_ok(gpnn_fit_block(&data.contents, &opts, &params[i], &report[i], &err));
+    assert_memory_equal(params[i].lengthscale, params[0].lengthscale, D * sizeof(double));
+    assert_true(params[i].noise == params[0].noise);
+    assert_true(params[i].kernelscale == params[0].kernelscale);
+    assert_true(report[i].objective == report[0].objective);
+  }
+  for (int i = 0; i < 3; i++) gpnn_params_release(&params[i]);
+}
+
+static void fixed_parameters_are_held_exactly(void **state)
+{
+  (void)state;
+  struct data data;
+  make_data(&data);
+  for (int mask = 1; mask < 8; mask++)
+    for (int adam = 0; adam < 2; adam++) {
+      struct gpnn_fit_options opts = options("exp");
+      struct gpnn_params params = {0};
+      struct gpnn_fit_report report;
+      opts.optimizer = adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
+      opts.fixed_lengthscale = mask & 1 ? 1.1 : 0;
+      opts.fixed_kernelscale = mask & 2 ? 0.7 : 0;
+      opts.fixed_noise = mask & 4 ? 0.3 : 0;
+      assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+      for (size_t j = 0; j < D; j++) assert_true((params.lengthscale[j] == 1.1) == (mask & 1));
+      assert_true((params.kernelscale == 0.7) == (mask >> 1 & 1));
+      assert_true((params.noise == 0.3) == (mask >> 2 & 1));
+      gpnn_params_release(&params);
+    }
+}
+
+static void starting_at_the_result_stays_there(void **state)
+{
+  (void)state;
+  struct data data;
+  make_data(&data);
+  struct gpnn_fit_options opts = options("rbf");
+  struct gpnn_params first = {0}, second = {0};
+  struct gpnn_fit_report report, again;
+  assert_ok(gpnn_fit_block(&data.contents, &opts, &first, &report, &err));
+  opts.start = &first;
+  assert_ok(gpnn_fit_block(&data.contents, &opts, &second, &again, &err));
+  assert_near(again.optimize.start, report.objective, 1e-12);
+  assert_near(again.objective, report.objective, 1e-6);
+  gpnn_params_release(&first);
+  gpnn_params_release(&second);
+}
+
+static void start_with_other_columns_is_refused(void **state)
+{
+  (void)state;
+  struct data data;
+  double two[] = {1, 2};
+  struct gpnn_params start = {.n_lengthscales = 2, .lengthscale = two}, params = {0};
+  struct gpnn_fit_options opts = options("exp");
+  struct gpnn_fit_report report;
+  make_data(&data);
+  opts.start = &start;
+  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_EMISMATCH,
+               "2 lengthscales, the index has 3 inputs");
+}
+
+static void few_rows_make_fewer_or_smaller_blocks(void **state)
+{
+  (void)state;
+  static const size_t rows[] = {2, 59, 60, 130, ROWS};
+  static const size_t blocks[] = {1, 1, 1, 2, 3}, sizes[] = {2, 59, 60, 60, 60};
+  struct data data;
+  make_data(&data);
+  for (size_t i = 0; i < 5; i++) {
+    struct gpnn_fit_options opts = options("exp");
+    struct gpnn_params params = {0};
+    struct gpnn_fit_report report;
+    data.contents.n = rows[i];
+    assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+    assert_int_equal(report.n_blocks, blocks[i]);
+    assert_int_equal(report.block_size, sizes[i]);
+    gpnn_params_release(&params);
+  }
+}
+
+static void what_cannot_be_estimated_is_refused(void **state)
+{
+  (void)state;
+  struct data data;
+  struct gpnn_params params = {0};
+  struct gpnn_fit_report report;
+  struct gpnn_fit_options opts = options("exp");
+  make_data(&data);
+  data.contents.n = 1;
+  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_EDATA,
+               "at least 2 rows, there are 1");
+  data.contents.n = ROWS;
+  opts.block_size = 1;
+  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_EINVAL,
+               "a block of at least 2 rows");
+  opts.block_size = ROWS;
+  data.y[17] = NAN;
+  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_ENUMERIC,
+               "not finite");
+  assert_null(params.lengthscale);
+}
+
+static void rows_all_alike_still_have_a_fit(void **state)
+{
+  (void)state;
+  struct data data;
+  struct gpnn_params params = {0};
+  struct gpnn_fit_report report;
+  struct gpnn_fit_options opts = options("rbf");
+  make_data(&data);
+  for (size_t i = 0; i < ROWS * D; i++) data.x[i] = 3;
+  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+  assert_true(isfinite(report.objective));
+  gpnn_params_release(&params);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(objective_is_the_dense_formula_over_blocks),
+      cmocka_unit_test(isotropic_gradient_agrees_with_differences),
+      cmocka_unit_test(ard_gradient_agrees_with_differences),
+      cmocka_unit_test(lbfgs_is_no_worse_than_adam),
+      cmocka_unit_test(adam_takes_the_steps_of_the_paper),
+      cmocka_unit_test(result_does_not_depend_on_threads),
+      cmocka_unit_test(fixed_parameters_are_held_exactly),
+      cmocka_unit_test(starting_at_the_result_stays_there),
+      cmocka_unit_test(start_with_other_columns_is_refused),
+      cmocka_unit_test(few_rows_make_fewer_or_smaller_blocks),
+      cmocka_unit_test(what_cannot_be_estimated_is_refused),
+      cmocka_unit_test(rows_all_alike_still_have_a_fit),
+  };
+  gpnn_threads_single_blas();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

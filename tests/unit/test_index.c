@@ -1,0 +1,524 @@
+#include "unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "data/index.h"
+
+enum { N = 400, D = 4, C = 7 };
+
+/* Everything an index is made of, owned, and a directory for it. */
+struct place {
+  char directory[64], path[80];
+  struct gpnn_index_contents contents;
+  double *x, *y, *calibration_x, *calibration_y;
+};
+
+static double *normal_rows(struct gpnn_rng *rng, size_t n)
+{
+  double *x = gpnn_alloc(n, 1, sizeof *x);
+  assert_non_null(x);
+  for (size_t i = 0; i < n; i++) x[i] = gpnn_rng_normal(rng);
+  return x;
+}
+
+static struct gpnn_column column(const char *name, size_t position)
+{
+  return (struct gpnn_column){.name = gpnn_copy_text(name, strlen(name)), .position = position};
+}
+
+/* Inputs: two numbers and a category of two levels (one with a NUL): four features. */
+static void make_schema(struct gpnn_schema *schema)
+{
+  static const char *const levels[] = {"red", "bl\0ue"};
+  static const size_t lengths[] = {3, 5};
+  schema->n_columns = 5;
+  schema->has_header = true;
+  schema->target = column("price", 4);
+  schema->n_inputs = 3;
+  schema->inputs = calloc(3, sizeof *schema->inputs);
+  schema->inputs[0] = column("lat", 0);
+  schema->inputs[1] = column("l\xc3\xa4nge", 2);
+  schema->inputs[2] = column("colour", 3);
+  struct gpnn_column *category = &schema->inputs[2];
+  category->is_category = true;
+  category->n_levels = 2;
+  category->levels = calloc(2, sizeof *category->levels);
+  category->level_lengths = calloc(2, sizeof *category->level_lengths);
+  for (size_t i = 0; i < 2; i++) {
+    category->levels[i] = gpnn_copy_text(levels[i], lengths[i]);
+    category->level_lengths[i] = lengths[i];
+  }
+}
+
+static int enter(void **state)
+{
+  struct place *place = calloc(1, sizeof *place);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
+  strcpy(place->directory, "/tmp/gpnn-index-XXXXXX");
+  if (mkdtemp(place->directory) == NULL) return -1;
+  snprintf(place->path, sizeof place->path, "%s/test.gpi", place->directory);
+  place->x = normal_rows(&rng, N * D);
+  place->y = normal_rows(&rng, N);
+  place->calibration_x = normal_rows(&rng, C * D);
+  place->calibration_y = normal_rows(&rng, C);
+  struct gpnn_index_contents *contents = &place->contents;
+  *contents = (struct gpnn_index_contents){.n = N,
+                                           .d = D,
+                                           .x = place->x,
+                                           .y = place->y,
+                                           .n_calibration = C,
+                                           .calibration_x = place->calibration_x,
+                                           .calibration_y = place->calibration_y,
+                                           .n_skipped = 3,
+                                           .seed = 42,
+                                           .provenance = "target\tprice\nsearch\tauto\n"};
+  make_schema(&contents->schema);
+  assert_ok(gpnn_standard_learn(&contents->standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, place->x,
+                                place->y, &err));
+  *state = place;
+  return 0;
+}
+
+static int leave(void **state)
+{
+  struct place *place = *state;
+  gpnn_schema_release(&place->contents.schema);
+  gpnn_standard_release(&place->contents.standard);
+  free(place->x);
+  free(place->y);
+  free(place->calibration_x);
+  free(place->calibration_y);
+  unlink(place->path);
+  int failed = rmdir(place->directory); /* fails if a test left anything */
+  free(place);
+  return failed;
+}
+
+static struct gpnn_search *build(const struct place *place, enum gpnn_search_kind kind,
+                                 const double *lengthscale)
+{
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  struct gpnn_search *search = NULL;
+  options.kind = kind;
+  options.neighbours = 5;
+  options.recall = 0.8;
+  options.lengthscale = lengthscale;
+  assert_ok(gpnn_search_build(&search, N, D, place->x, &options, &err));
+  return search;
+}
+
+static void write_index(const struct place *place, enum gpnn_search_kind kind,
+                        const double *lengthscale)
+{
+  struct gpnn_search *search = build(place, kind, lengthscale);
+  const char *volatile temporary = NULL;
+  assert_ok(gpnn_index_write(place->path, &place->contents, search, &temporary, &err));
+  assert_null(temporary);
+  gpnn_search_free(search);
+}
+
+struct bytes {
+  unsigned char *at;
+  size_t length;
+};
+
+static struct bytes slurp(const char *path)
+{
+  struct stat st;
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  assert_int_equal(fstat(fileno(file), &st), 0);
+  struct bytes bytes = {malloc((size_t)st.st_size + 1), (size_t)st.st_size};
+  assert_int_equal(fread(bytes.at, 1, bytes.length, file), bytes.length);
+  fclose(file);
+  return bytes;
+}
+
+static void spill(const char *path, const void *bytes, size_t length)
+{
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(bytes, 1, length, file), length);
+  assert_int_equal(fclose(file), 0);
+}
+
+static unsigned char *entry_of(struct bytes whole, const char *tag)
+{
+  for (size_t i = 0; i < 30; i++)
+    if (memcmp(whole.at + 64 + 32 * i, tag, 4) == 0) return whole.at + 64 + 32 * i;
+  fail_msg("no section %s", tag);
+  return NULL;
+}
+
+static unsigned char *section_of(struct bytes whole, const char *tag)
+{
+  return whole.at + gpnn_load_u64(entry_of(whole, tag) + 8);
+}
+
+/* Corrects all checksums after a test has changed sections or table. */
+static void reseal(struct bytes whole)
+{
+  for (size_t i = 0; i < gpnn_load_u32(whole.at + 24); i++) {
+    unsigned char *entry = whole.at + 64 + 32 * i;
+    const unsigned char *section = whole.at + gpnn_load_u64(entry + 8);
+    gpnn_store_u32(entry + 24, (uint32_t)crc32_z(0, section, gpnn_load_u64(entry + 16)));
+  }
+  gpnn_store_u32(whole.at + 28, (uint32_t)crc32(0, whole.at + 64, 960));
+  gpnn_store_u32(whole.at + 60, (uint32_t)crc32(0, whole.at, 60));
+}
+
+static void assert_refused(const char *path, bool verify, enum gpnn_status status, const char *text)
+{
+  struct gpnn_index *index = NULL;
+  assert_fails(gpnn_index_open(&index, path, verify, &err), status, text);
+  assert_null(index);
+}
+
+static void assert_columns_equal(const struct gpnn_column *a, const struct gpnn_column *b)
+{
+  assert_string_equal(a->name, b->name);
+  assert_int_equal(a->position, b->position);
+  assert_int_equal(a->is_category, b->is_category);
+  assert_int_equal(a->n_levels, b->n_levels);
+  for (size_t i = 0; i < a->n_levels; i++) {
+    assert_int_equal(a->level_lengths[i], b->level_lengths[i]);
+    assert_memory_equal(a->levels[i], b->levels[i], a->level_lengths[i]);
+  }
+}
+
+static void contents_read_back(void **state)
+{
+  const struct place *place = *state;
+  const struct gpnn_index_contents *wrote = &place->contents;
+  const double lengthscale[D] = {1, 2, 3, 0.5};
+  struct gpnn_index *index = NULL;
+  write_index(place, GPNN_SEARCH_FLAT, lengthscale);
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  const struct gpnn_index_contents *read = gpnn_index_contents(index);
+  assert_int_equal(read->n, N);
+  assert_int_equal(read->d, D);
+  assert_int_equal(read->n_calibration, C);
+  assert_int_equal(read->n_skipped, 3);
+  assert_int_equal(read->seed, 42);
+  assert_string_equal(read->provenance, wrote->provenance);
+  assert_memory_equal(read->x, wrote->x, N * D * sizeof(double));
+  assert_memory_equal(read->y, wrote->y, N * sizeof(double));
+  assert_memory_equal(read->calibration_x, wrote->calibration_x, C * D * sizeof(double));
+  assert_memory_equal(read->calibration_y, wrote->calibration_y, C * sizeof(double));
+  assert_int_equal((uintptr_t)read->x % 64, 0);
+  assert_int_equal(read->schema.n_columns, 5);
+  assert_true(read->schema.has_header);
+  assert_columns_equal(&read->schema.target, &wrote->schema.target);
+  assert_int_equal(read->schema.n_inputs, 3);
+  for (size_t i = 0; i < 3; i++)
+    assert_columns_equal(&read->schema.inputs[i], &wrote->schema.inputs[i]);
+  assert_int_equal(read->standard.method, GPNN_STANDARD_WHITEN);
+  assert_int_equal(read->standard.n_in, D);
+  assert_int_equal(read->standard.n_out, D);
+  assert_near(read->standard.eps, 1e-5, 0);
+  assert_near(read->standard.y_mean, wrote->standard.y_mean, 0);
+  assert_near(read->standard.y_sd, wrote->standard.y_sd, 0);
+  assert_memory_equal(read->standard.mean, wrote->standard.mean, D * sizeof(double));
+  assert_memory_equal(read->standard.weight, wrote->standard.weight, D * D * sizeof(double));
+  assert_int_equal(gpnn_index_search_report(index)->kind, GPNN_SEARCH_FLAT);
+  assert_memory_equal(gpnn_index_search_lengthscale(index), lengthscale, sizeof lengthscale);
+  assert_string_equal(gpnn_index_path(index), place->path);
+  char tag[5];
+  uint64_t offset, length;
+  assert_true(gpnn_index_section(index, 5, tag, &offset, &length));
+  assert_string_equal(tag, "ROWS");
+  assert_int_equal(length, N * D * sizeof(double));
+  assert_true(gpnn_index_section(index, 9, tag, &offset, &length));
+  assert_false(gpnn_index_section(index, 10, tag, &offset, &length));
+  gpnn_index_close(index);
+  gpnn_index_close(NULL);
+}
+
+static void a_stored_search_answers_the_same(void **state)
+{
+  const struct place *place = *state;
+  static const enum gpnn_search_kind kinds[] = {GPNN_SEARCH_FLAT, GPNN_SEARCH_IVF,
+                                                GPNN_SEARCH_HNSW};
+  enum { K = 9 };
+  int64_t *wanted = calloc(N * K, sizeof *wanted), *got = calloc(N * K, sizeof *got);
+  double *distances = calloc(N * K, sizeof *distances);
+  for (size_t i = 0; i < 3; i++) {
+    struct gpnn_search *built = build(place, kinds[i], NULL), *loaded = NULL;
+    struct gpnn_index *index = NULL;
+    write_index(place, kinds[i], NULL);
+    assert_ok(gpnn_index_open(&index, place->path, false, &err));
+    assert_null(gpnn_index_search_lengthscale(index));
+    assert_ok(gpnn_index_search(index, &loaded, &err));
+    assert_ok(gpnn_search_query(built, N, place->x, K, wanted, distances, 2, &err));
+    assert_ok(gpnn_search_query(loaded, N, place->x, K, got, distances, 2, &err));
+    assert_memory_equal(got, wanted, N * K * sizeof *got);
+    gpnn_search_free(built);
+    gpnn_search_free(loaded);
+    gpnn_index_close(index);
+  }
+  free(wanted);
+  free(got);
+  free(distances);
+}
+
+static void the_same_index_is_the_same_bytes(void **state)
+{
+  const struct place *place = *state;
+  write_index(place, GPNN_SEARCH_IVF, NULL);
+  struct bytes first = slurp(place->path);
+  write_index(place, GPNN_SEARCH_IVF, NULL);
+  struct bytes second = slurp(place->path);
+  assert_int_equal(first.length, second.length);
+  assert_memory_equal(first.at, second.at, first.length);
+  free(first.at);
+  free(second.at);
+}
+
+static uint64_t fingerprint_now(const struct place *place, enum gpnn_search_kind kind)
+{
+  struct gpnn_index *index = NULL;
+  write_index(place, kind, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  uint64_t fingerprint = gpnn_index_fingerprint(index);
+  gpnn_index_close(index);
+  return fingerprint;
+}
+
+static void the_fingerprint_is_of_data_not_of_search(void **state)
+{
+  struct place *place = *state;
+  uint64_t flat = fingerprint_now(place, GPNN_SEARCH_FLAT);
+  place->contents.provenance = "other\n";
+  assert_true(fingerprint_now(place, GPNN_SEARCH_IVF) == flat);
+  place->y[5] = nextafter(place->y[5], 9);
+  uint64_t other = fingerprint_now(place, GPNN_SEARCH_FLAT);
+  assert_true(other != flat);
+  place->contents.schema.inputs[0].name[0] = 'L';
+  assert_true(fingerprint_now(place, GPNN_SEARCH_FLAT) != other);
+}
+
+static void no_calibration_rows_is_allowed(void **state)
+{
+  struct place *place = *state;
+  struct gpnn_index *index = NULL;
+  place->contents.n_calibration = 0;
+  place->contents.calibration_x = place->contents.calibration_y = NULL;
+  place->contents.provenance = NULL;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  assert_int_equal(gpnn_index_contents(index)->n_calibration, 0);
+  assert_string_equal(gpnn_index_contents(index)->provenance, "");
+  gpnn_index_close(index);
+}
+
+static void tables_and_others_are_no_indexes(void **state)
+{
+  const struct place *place = *state;
+  assert_false(gpnn_index_recognise(place->path));
+  assert_refused(place->path, false, GPNN_EIO, "No such file");
+  assert_refused(place->directory, false, GPNN_EIO, "is a directory");
+  spill(place->path, "a\tb\n1\t2\n", 8);
+  assert_refused(place->path, false, GPNN_EMISMATCH,
+                 "is a table, not an index: did you swap the operands?");
+  spill(place->path, "\x1f\x8b\x08\0", 4);
+  assert_refused(place->path, false, GPNN_EMISMATCH, "is a table");
+  spill(place->path, "\x7f\x45LF\0\0", 6);
+  assert_refused(place->path, false, GPNN_EMISMATCH, "is not an index");
+  spill(place->path, "", 0);
+  assert_refused(place->path, false, GPNN_EMISMATCH, "is empty");
+  assert_false(gpnn_index_recognise(place->path));
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_true(gpnn_index_recognise(place->path));
+}
+
+static void every_truncation_is_refused(void **state)
+{
+  const struct place *place = *state;
+  write_index(place, GPNN_SEARCH_IVF, NULL);
+  struct bytes whole = slurp(place->path);
+  for (size_t i = 0; i < gpnn_load_u32(whole.at + 24); i++) {
+    size_t at = (size_t)gpnn_load_u64(whole.at + 64 + 32 * i + 8);
+    for (size_t length = at - 1; length <= at + 1 && length < whole.length; length++) {
+      spill(place->path, whole.at, length);
+      assert_refused(place->path, false, GPNN_EFORMAT, "truncated");
+    }
+  }
+  for (size_t length = 8; length < whole.length; length += 499) {
+    spill(place->path, whole.at, length);
+    assert_refused(place->path, false, GPNN_EFORMAT, "truncated");
+  }
+  free(whole.at);
+}
+
+static void a_flipped_bit_is_noticed(void **state)
+{
+  const struct place *place = *state;
+  static const char *const small[] = {"INFO", "COLS", "STDZ", "SRCH", "OPTS"};
+  static const char *const large[] = {"ROWS", "YVAL", "CALX", "CALY", "FAIS"};
+  write_index(place, GPNN_SEARCH_IVF, NULL);
+  struct bytes whole = slurp(place->path);
+  for (size_t i = 0; i < 5; i++) {
+    section_of(whole, small[i])[3] ^= 4;
+    spill(place->path, whole.at, whole.length);
+    assert_refused(place->path, false, GPNN_EFORMAT, small[i]);
+    section_of(whole, small[i])[3] ^= 4;
+    section_of(whole, large[i])[3] ^= 4;
+    spill(place->path, whole.at, whole.length);
+    assert_refused(place->path, true, GPNN_EFORMAT, large[i]);
+    section_of(whole, large[i])[3] ^= 4;
+  }
+  free(whole.at);
+}
+
+static void a_damaged_search_is_refused_when_loaded(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_index *index = NULL;
+  struct gpnn_search *search = NULL;
+  write_index(place, GPNN_SEARCH_IVF, NULL);
+  struct bytes whole = slurp(place->path);
+  section_of(whole, "FAIS")[200] ^= 1;
+  spill(place->path, whole.at, whole.length);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  assert_fails(gpnn_index_search(index, &search, &err), GPNN_EFORMAT, "section FAIS");
+  assert_null(search);
+  gpnn_index_close(index);
+  free(whole.at);
+}
+
+/* Rows of zeros and ones for a file whose checksums are right and whose meaning is not. */
+static void well_sealed_nonsense_is_refused(void **state)
+{
+  const struct place *place = *state;
+  static const struct {
+    const char *tag;
+    size_t at, width;
+    uint64_t value;
+    const char *text;
+  } cases[] = {
+      {"INFO", 0, 8, 0, "INFO"},
+      {"INFO", 0, 8, N + 1, "ROWS"},
+      {"INFO", 0, 8, UINT64_MAX, "ROWS"},
+      {"INFO", 8, 8, D + 1, "STDZ"},
+      {"INFO", 16, 8, C - 1, "CALX"},
+      {"INFO", 16, 8, UINT64_MAX / 16, "CALX"},
+      {"COLS", 8, 4, 2, "COLS"},           /* neither with nor without header */
+      {"COLS", 12, 4, 2, "COLS"},          /* bytes left over */
+      {"COLS", 12, 4, UINT32_MAX, "COLS"}, /* more inputs than bytes */
+      {"COLS", 16, 8, 5, "COLS"},          /* target outside the table */
+      {"COLS", 24, 4, 1, "COLS"},          /* target a category */
+      {"COLS", 28, 4, UINT32_MAX, "COLS"}, /* levels of a number */
+      {"COLS", 32, 4, UINT32_MAX, "COLS"}, /* a name longer than the section */
+      {"COLS", 36, 4, 0x63690070, "COLS"}, /* a name with a NUL */
+      {"STDZ", 0, 4, 3, "STDZ"},           /* no such method */
+      {"STDZ", 0, 4, 1, "STDZ"},           /* scale has other weights */
+      {"STDZ", 8, 8, UINT64_MAX / 4, "STDZ"},
+      {"STDZ", 16, 8, D - 1, "STDZ"},
+      {"STDZ", 40, 8, 0, "STDZ"},                   /* sd 0 */
+      {"STDZ", 40, 8, 0x7ff8000000000000u, "STDZ"}, /* sd NaN */
+      {"STDZ", 48, 8, 0x7ff0000000000000u, "STDZ"}, /* mean infinite */
+      {"SRCH", 0, 4, 0, "SRCH"},                    /* auto is no search */
+      {"SRCH", 0, 4, 77, "SRCH"},
+      {"SRCH", 4, 4, 1, "SRCH"}, /* lengthscales that are not there */
+  };
+  write_index(place, GPNN_SEARCH_IVF, NULL);
+  struct bytes whole = slurp(place->path);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    unsigned char *at = section_of(whole, cases[i].tag) + cases[i].at, kept[8];
+    memcpy(kept, at, 8);
+    if (cases[i].width == 4)
+      gpnn_store_u32(at, (uint32_t)cases[i].value);
+    else
+      gpnn_store_u64(at, cases[i].value);
+    reseal(whole);
+    spill(place->path, whole.at, whole.length);
+    assert_refused(place->path, false, GPNN_EFORMAT, cases[i].text);
+    memcpy(at, kept, 8);
+  }
+  free(whole.at);
+}
+
+static void rows_and_fingerprint_are_checked_on_request(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_index *index = NULL;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  struct bytes whole = slurp(place->path);
+  gpnn_store_u64(whole.at + 40, 1);
+  reseal(whole);
+  spill(place->path, whole.at, whole.length);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  assert_true(gpnn_index_fingerprint(index) == 1);
+  gpnn_index_close(index);
+  assert_refused(place->path, true, GPNN_EFORMAT, "fingerprint");
+  gpnn_store_u64(section_of(whole, "YVAL") + 8, 0x7ff0000000000000u);
+  reseal(whole);
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, true, GPNN_EFORMAT, "YVAL");
+  free(whole.at);
+}
+
+static void unknown_sections_count_only_if_critical(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_index *index = NULL;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  struct bytes whole = slurp(place->path);
+  unsigned char *entry = entry_of(whole, "OPTS");
+  memcpy(entry, "NEWS", 4);
+  reseal(whole);
+  spill(place->path, whole.at, whole.length);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  assert_null(gpnn_index_contents(index)->provenance);
+  gpnn_index_close(index);
+  gpnn_store_u32(entry + 4, 1);
+  reseal(whole);
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, false, GPNN_EVERSION, "section NEWS is not known");
+  memcpy(entry, "OPTS", 4);
+  memcpy(entry_of(whole, "STDZ"), "STDX", 4);
+  gpnn_store_u32(entry_of(whole, "STDX") + 4, 0);
+  reseal(whole);
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, false, GPNN_EFORMAT, "section STDZ is missing");
+  free(whole.at);
+}
+
+static void a_failed_write_leaves_nothing(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_search *search = build(place, GPNN_SEARCH_FLAT, NULL);
+  assert_fails(gpnn_index_write("/dev/null", &place->contents, search, NULL, &err), GPNN_EIO,
+               "not a regular file");
+  assert_fails(gpnn_index_write("/nowhere/at/all.gpi", &place->contents, search, NULL, &err),
+               GPNN_EIO, "cannot be created");
+  gpnn_search_free(search);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(contents_read_back, enter, leave),
+      cmocka_unit_test_setup_teardown(a_stored_search_answers_the_same, enter, leave),
+      cmocka_unit_test_setup_teardown(the_same_index_is_the_same_bytes, enter, leave),
+      cmocka_unit_test_setup_teardown(the_fingerprint_is_of_data_not_of_search, enter, leave),
+      cmocka_unit_test_setup_teardown(no_calibration_rows_is_allowed, enter, leave),
+      cmocka_unit_test_setup_teardown(tables_and_others_are_no_indexes, enter, leave),
+      cmocka_unit_test_setup_teardown(every_truncation_is_refused, enter, leave),
+      cmocka_unit_test_setup_teardown(a_flipped_bit_is_noticed, enter, leave),
+      cmocka_unit_test_setup_teardown(a_damaged_search_is_refused_when_loaded, enter, leave),
+      cmocka_unit_test_setup_teardown(well_sealed_nonsense_is_refused, enter, leave),
+      cmocka_unit_test_setup_teardown(rows_and_fingerprint_are_checked_on_request, enter, leave),
+      cmocka_unit_test_setup_teardown(unknown_sections_count_only_if_critical, enter, leave),
+      cmocka_unit_test_setup_teardown(a_failed_write_leaves_nothing, enter, leave),
+  };
+  gpnn_threads_single_blas();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* Files that appear whole or not at all. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/newfile.h"
+#include "scratch.h"
+
+static void put(const struct gpnn_newfile *file, const char *text)
+{
+  assert_int_equal(write(file->fd, text, strlen(text)), strlen(text));
+}
+
+static void assert_holds(const char *path, const char *expected)
+{
+  char *bytes = scratch_read(path, NULL);
+  assert_string_equal(bytes, expected);
+  free(bytes);
+}
+
+static void a_file_appears_at_commit(void **state)
+{
+  (void)state;
+  const char *path = scratch_path("new");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  put(&file, "text");
+  assert_int_not_equal(access(path, F_OK), 0);
+  assert_int_equal(access(file.temporary, F_OK), 0);
+  assert_memory_equal(file.temporary, scratch_folder, strlen(scratch_folder));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_holds(path, "text");
+  assert_int_equal(file.fd, -1);
+  assert_null(file.target);
+  assert_null(file.temporary);
+  assert_int_equal(scratch_count(1), 1);
+}
+
+static void an_abandoned_file_leaves_the_old_one(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("old", "old");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  put(&file, "new");
+  gpnn_newfile_abandon(&file);
+  gpnn_newfile_abandon(&file);
+  assert_holds(path, "old");
+  assert_int_equal(scratch_count(1), 1);
+}
+
+static mode_t mode_of(const char *path)
+{
+  struct stat st;
+  assert_int_equal(stat(path, &st), 0);
+  return st.st_mode & 0777;
+}
+
+static void permissions_are_the_old_files_or_the_umasks(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("mode", "old");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_int_equal(chmod(path, 0640), 0);
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(mode_of(path), 0640);
+  unlink(path);
+  mode_t before = umask(027);
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_int_equal(umask(before), 027);
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(mode_of(path), 0640);
+  scratch_count(1);
+}
+
+static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("real", "old"), *link = scratch_path("link");
+  assert_int_equal(symlink("real", link), 0);
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, link, &err));
+  put(&file, "new");
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  struct stat st;
+  assert_true(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+  assert_holds(path, "new");
+  scratch_count(1);
+}
+
+static void devices_and_folders_are_refused(void **state)
+{
+  (void)state;
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_fails(gpnn_newfile_create(&file, "/dev/null", &err), GPNN_EIO,
+               "/dev/null: is a device or pipe, not a regular file");
+  assert_fails(gpnn_newfile_create(&file, scratch_folder, &err), GPNN_EIO, "is a directory");
+  assert_int_equal(file.fd, -1);
+  assert_null(file.temporary);
+}
+
+static void a_folder_that_is_not_there_is_named(void **state)
+{
+  (void)state;
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_fails(gpnn_newfile_create(&file, scratch_path("no/file"), &err), GPNN_EIO,
+               "no/file: cannot be created: No such file or directory");
+  assert_null(file.temporary);
+}
+
+static void names_of_the_greatest_length_can_be_written(void **state)
+{
+  (void)state;
+  char name[256];
+  memset(name, 'n', 255);
+  name[255] = '\0';
+  const char *path = scratch_path(name);
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(access(path, F_OK), 0);
+  scratch_count(1);
+}
+
+static void a_name_without_a_folder_is_of_the_current_one(void **state)
+{
+  (void)state;
+  int here = open(".", O_RDONLY | O_DIRECTORY);
+  assert_int_equal(chdir(scratch_folder), 0);
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, "bare", &err));
+  assert_null(strchr(file.temporary, '/'));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(fchdir(here), 0);
+  close(here);
+  assert_int_equal(access(scratch_path("bare"), F_OK), 0);
+  scratch_count(1);
+}
+
+static void a_commit_that_fails_leaves_nothing(void **state)
+{
+  (void)state;
+  const char *path = scratch_path("becomes-a-folder");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_int_equal(mkdir(path, 0700), 0);
+  assert_fails(gpnn_newfile_commit(&file, &err), GPNN_EIO, "cannot be written: Is a directory");
+  assert_null(file.temporary);
+  assert_int_equal(rmdir(path), 0);
+  assert_int_equal(scratch_count(0), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_file_appears_at_commit),
+      cmocka_unit_test(an_abandoned_file_leaves_the_old_one),
+      cmocka_unit_test(permissions_are_the_old_files_or_the_umasks),
+      cmocka_unit_test(a_symbolic_link_stays_and_its_target_is_replaced),
+      cmocka_unit_test(devices_and_folders_are_refused),
+      cmocka_unit_test(a_folder_that_is_not_there_is_named),
+      cmocka_unit_test(names_of_the_greatest_length_can_be_written),
+      cmocka_unit_test(a_name_without_a_folder_is_of_the_current_one),
+      cmocka_unit_test(a_commit_that_fails_leaves_nothing),
+  };
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}

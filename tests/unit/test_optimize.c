@@ -1,0 +1,142 @@
+#include "unit.h"
+
+#include "methods/optimize.h"
+
+/* Rosenbrock's valley: minimum 0 at (1, 1). */
+static enum gpnn_status valley(void *context, size_t n, const double *x, double *f,
+                               double *gradient, struct gpnn_error *err)
+{
+  (void)context;
+  (void)n;
+  (void)err;
+  double a = 1 - x[0], b = x[1] - x[0] * x[0];
+  *f = a * a + 100 * b * b;
+  if (gradient != NULL) {
+    gradient[0] = -2 * a - 400 * x[0] * b;
+    gradient[1] = 200 * b;
+  }
+  return GPNN_OK;
+}
+
+/* The same, undefined left of -1, and a failure of its own kind right of 'context'. */
+static enum gpnn_status cliff(void *context, size_t n, const double *x, double *f, double *gradient,
+                              struct gpnn_error *err)
+{
+  const double *end = context;
+  if (x[0] < -1) return gpnn_fail(err, GPNN_ENUMERIC, "undefined here");
+  if (end != NULL && x[0] > *end) return gpnn_fail(err, GPNN_EIO, "the disk is gone");
+  return valley(NULL, n, x, f, gradient, err);
+}
+
+static enum gpnn_status steps_down(void *context, size_t n, const double *x, double *f,
+                                   double *gradient, struct gpnn_error *err)
+{
+  (void)err;
+  double *seen = context; /* records the points it is asked at */
+  for (size_t i = 0; i < n; i++) *f = 3 * x[i];
+  if (gradient != NULL) gradient[0] = 3;
+  seen[(size_t)seen[9]] = x[0];
+  seen[9]++;
+  return GPNN_OK;
+}
+
+static const double low[] = {-10, -10}, high[] = {10, 10};
+
+static void lbfgs_finds_the_floor_of_a_valley(void **state)
+{
+  (void)state;
+  double x[] = {-1.2, 1};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, low, high, x, &report, &err));
+  assert_near(x[0], 1, 1e-4);
+  assert_near(x[1], 1, 1e-4);
+  assert_close(report.start, 24.2, 1e-12);
+  assert_true(report.end < 1e-8);
+  assert_in_range(report.n_evaluations, 2, 400);
+  assert_non_null(report.outcome);
+}
+
+static void lbfgs_stops_at_a_bound(void **state)
+{
+  (void)state;
+  const double upper[] = {0.5, 10};
+  double x[] = {-1.2, 1};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, low, upper, x, &report, &err));
+  assert_near(x[0], 0.5, 1e-12);
+  assert_near(x[1], 0.25, 1e-4);
+}
+
+static void lbfgs_goes_round_points_without_value(void **state)
+{
+  (void)state;
+  double x[] = {-0.99, -3};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_lbfgs(cliff, NULL, 2, low, high, x, &report, &err));
+  assert_true(x[0] >= -1);
+  assert_true(report.end < report.start);
+  double f;
+  assert_ok(valley(NULL, 2, x, &f, NULL, &err));
+  assert_true(f == report.end);
+}
+
+static void lbfgs_refuses_to_start_where_there_is_no_value(void **state)
+{
+  (void)state;
+  double x[] = {-2, 1};
+  struct gpnn_optimize_report report = {.n_evaluations = 77};
+  assert_fails(gpnn_optimize_lbfgs(cliff, NULL, 2, low, high, x, &report, &err), GPNN_ENUMERIC,
+               "undefined here");
+  assert_true(x[0] == -2 && report.n_evaluations == 77);
+}
+
+static void other_failures_end_the_search(void **state)
+{
+  (void)state;
+  double x[] = {-0.9, 1}, end = 0.2;
+  struct gpnn_optimize_report report = {0};
+  assert_fails(gpnn_optimize_lbfgs(cliff, &end, 2, low, high, x, &report, &err), GPNN_EIO,
+               "the disk is gone");
+  assert_true(x[0] == -0.9);
+  x[0] = 0.15;
+  assert_fails(gpnn_optimize_adam(cliff, &end, 2, 200, 0.1, x, &report, &err), GPNN_EIO,
+               "the disk is gone");
+  assert_true(x[0] == 0.15);
+}
+
+/* Under a constant slope both moments, corrected, are constant, so each step is
+ * rate * 3 / (3 + 1e-8). */
+static void adam_steps_by_its_rate_under_a_constant_slope(void **state)
+{
+  (void)state;
+  double x = 1, seen[10] = {0};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, 5, 0.1, &x, &report, &err));
+  for (size_t t = 0; t <= 5; t++) assert_near(seen[t], 1 - 0.1 * (double)t, 5e-9);
+  assert_true(x == seen[5]);
+  assert_true(report.start == 3 && report.end == 3 * x);
+  assert_int_equal(report.n_evaluations, 6);
+}
+
+static void adam_of_no_steps_stays(void **state)
+{
+  (void)state;
+  double x = 1, seen[10] = {0};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, 0, 0.1, &x, &report, &err));
+  assert_true(x == 1 && report.start == 3 && report.end == 3);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lbfgs_finds_the_floor_of_a_valley),
+      cmocka_unit_test(lbfgs_stops_at_a_bound),
+      cmocka_unit_test(lbfgs_goes_round_points_without_value),
+      cmocka_unit_test(lbfgs_refuses_to_start_where_there_is_no_value),
+      cmocka_unit_test(other_failures_end_the_search),
+      cmocka_unit_test(adam_steps_by_its_rate_under_a_constant_slope),
+      cmocka_unit_test(adam_of_no_steps_stays),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

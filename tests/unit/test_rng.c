@@ -1,0 +1,201 @@
+/* Random numbers: fixed sequences, no bias, distinct samples. */
+#include "base/rng.h"
+#include "unit.h"
+
+static struct gpnn_rng seeded(uint64_t seed)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
+  return rng;
+}
+
+static void the_sequence_is_splitmix64(void **state)
+{
+  (void)state;
+  /* The reference implementation's first outputs from state 1234567. */
+  static const uint64_t expected[] = {6457827717110365317u, 3203168211198807973u,
+                                      9817491932198370423u, 4593380528125082431u,
+                                      16408922859458223821u};
+  struct gpnn_rng rng = {1234567};
+  for (size_t i = 0; i < 5; i++) assert_true(gpnn_rng_next(&rng) == expected[i]);
+}
+
+static void seeds_and_purposes_give_sequences_of_their_own(void **state)
+{
+  (void)state;
+  struct gpnn_rng rngs[4];
+  gpnn_rng_init(&rngs[0], 1, GPNN_RNG_SPLIT);
+  gpnn_rng_init(&rngs[1], 1, GPNN_RNG_HOLD_OUT);
+  gpnn_rng_init(&rngs[2], 2, GPNN_RNG_SPLIT);
+  gpnn_rng_init(&rngs[3], 1, GPNN_RNG_SPLIT);
+  uint64_t words[4];
+  for (size_t i = 0; i < 4; i++) words[i] = gpnn_rng_next(&rngs[i]);
+  assert_true(words[0] == words[3]);
+  assert_true(words[0] != words[1] && words[0] != words[2] && words[1] != words[2]);
+}
+
+/* Pearson's statistic of 'n' draws over 'k' classes of equal probability. */
+static double chi_square(const size_t *counts, size_t k, size_t n)
+{
+  double expected = (double)n / (double)k, sum = 0;
+  for (size_t i = 0; i < k; i++)
+    sum += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
+  return sum;
+}
+
+static void bounded_integers_are_uniform(void **state)
+{
+  (void)state;
+  enum { K = 7, N = 70000 };
+  struct gpnn_rng rng = seeded(1);
+  size_t counts[K] = {0};
+  for (int i = 0; i < N; i++) {
+    uint64_t value = gpnn_rng_below(&rng, K);
+    assert_true(value < K);
+    counts[value]++;
+  }
+  assert_true(chi_square(counts, K, N) < 27.9); /* 6 degrees of freedom, 1 in 10,000 */
+  assert_true(gpnn_rng_below(&rng, 1) == 0);
+}
+
+/* Under a bound of 3/4 of 2^64, a plain remainder would fall in its first third, 2^62 wide,
+ * half of the time. */
+static void huge_bounds_have_no_bias(void **state)
+{
+  (void)state;
+  enum { N = 30000 };
+  struct gpnn_rng rng = seeded(2);
+  uint64_t third = (uint64_t)1 << 62;
+  size_t counts[3] = {0};
+  for (int i = 0; i < N; i++) counts[gpnn_rng_below(&rng, 3 * third) / third]++;
+  assert_true(chi_square(counts, 3, N) < 18.4); /* 2 degrees of freedom, 1 in 10,000 */
+}
+
+static void uniform_reals_are_in_range_with_the_right_moments(void **state)
+{
+  (void)state;
+  enum { N = 100000 };
+  struct gpnn_rng rng = seeded(3);
+  double sum = 0, squares = 0;
+  for (int i = 0; i < N; i++) {
+    double u = gpnn_rng_uniform(&rng);
+    assert_true(u >= 0 && u < 1);
+    sum += u;
+    squares += u * u;
+  }
+  assert_near(sum / N, 0.5, 4 * sqrt(1.0 / 12 / N));
+  assert_near(squares / N, 1.0 / 3, 4 * sqrt(4.0 / 45 / N));
+}
+
+static void normal_deviates_have_the_right_moments(void **state)
+{
+  (void)state;
+  enum { N = 100000 };
+  struct gpnn_rng rng = seeded(4);
+  double sums[4] = {0};
+  size_t within = 0;
+  for (int i = 0; i < N; i++) {
+    double z = gpnn_rng_normal(&rng), power = 1;
+    assert_true(isfinite(z));
+    for (int k = 0; k < 4; k++) sums[k] += power *= z;
+    within += fabs(z) < 1;
+  }
+  assert_near(sums[0] / N, 0, 4 * sqrt(1.0 / N));
+  assert_near(sums[1] / N, 1, 4 * sqrt(2.0 / N));
+  assert_near(sums[2] / N, 0, 4 * sqrt(15.0 / N));
+  assert_near(sums[3] / N, 3, 4 * sqrt(96.0 / N));
+  assert_near((double)within / N, 0.682689492137086, 4 * sqrt(0.2166 / N));
+}
+
+static int compare_words(const void *a, const void *b)
+{
+  const uint64_t *left = a, *right = b;
+  return (*left > *right) - (*left < *right);
+}
+
+static void assert_distinct_below(uint64_t *sample, size_t k, uint64_t n)
+{
+  qsort(sample, k, sizeof *sample, compare_words);
+  for (size_t i = 0; i < k; i++) {
+    assert_true(sample[i] < n);
+    assert_true(i == 0 || sample[i] != sample[i - 1]);
+  }
+}
+
+static void samples_are_distinct(void **state)
+{
+  (void)state;
+  struct gpnn_rng rng = seeded(5);
+  uint64_t sample[1000];
+  for (uint64_t n = 0; n < 200; n++) {
+    for (size_t k = 0; k <= n; k += 1 + k / 3) {
+      assert_ok(gpnn_rng_sample(&rng, n, k, sample, &err));
+      assert_distinct_below(sample, k, n);
+    }
+    assert_ok(gpnn_rng_sample(&rng, n, (size_t)n, sample, &err)); /* a permutation */
+    assert_distinct_below(sample, (size_t)n, n);
+  }
+}
+
+/* It could not finish, or have the memory, if its cost depended on n. */
+static void a_sample_of_very_many_costs_what_a_sample_of_few_does(void **state)
+{
+  (void)state;
+  struct gpnn_rng rng = seeded(6);
+  uint64_t sample[1000];
+  assert_ok(gpnn_rng_sample(&rng, (uint64_t)1 << 62, 1000, sample, &err));
+  assert_distinct_below(sample, 1000, (uint64_t)1 << 62);
+}
+
+static void every_ordered_sample_is_equally_likely(void **state)
+{
+  (void)state;
+  enum { N = 60000, CELLS = 20 }; /* ordered pairs of 5 */
+  struct gpnn_rng rng = seeded(7);
+  size_t counts[25] = {0}, used[CELLS], n_used = 0;
+  for (int i = 0; i < N; i++) {
+    uint64_t pair[2];
+    assert_ok(gpnn_rng_sample(&rng, 5, 2, pair, &err));
+    counts[pair[0] * 5 + pair[1]]++;
+  }
+  for (size_t c = 0; c < 25; c++) {
+    if (c % 6 == 0)
+      assert_int_equal(counts[c], 0);
+    else
+      used[n_used++] = counts[c];
+  }
+  assert_true(chi_square(used, CELLS, N) < 50.8); /* 19 degrees of freedom, 1 in 10,000 */
+}
+
+static void hashes_depend_on_every_byte_length_and_seed(void **state)
+{
+  (void)state;
+  char text[] = "a group's name";
+  uint64_t hash = gpnn_rng_hash(1, text, sizeof text);
+  assert_true(hash == gpnn_rng_hash(1, text, sizeof text));
+  assert_true(hash != gpnn_rng_hash(2, text, sizeof text));
+  assert_true(hash != gpnn_rng_hash(1, text, sizeof text - 1));
+  for (size_t i = 0; i < sizeof text; i++) {
+    text[i] ^= 1;
+    assert_true(hash != gpnn_rng_hash(1, text, sizeof text));
+    text[i] ^= 1;
+  }
+  assert_true(gpnn_rng_hash(1, "", 0) != gpnn_rng_hash(1, "\0", 1));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_sequence_is_splitmix64),
+      cmocka_unit_test(seeds_and_purposes_give_sequences_of_their_own),
+      cmocka_unit_test(bounded_integers_are_uniform),
+      cmocka_unit_test(huge_bounds_have_no_bias),
+      cmocka_unit_test(uniform_reals_are_in_range_with_the_right_moments),
+      cmocka_unit_test(normal_deviates_have_the_right_moments),
+      cmocka_unit_test(samples_are_distinct),
+      cmocka_unit_test(a_sample_of_very_many_costs_what_a_sample_of_few_does),
+      cmocka_unit_test(every_ordered_sample_is_equally_likely),
+      cmocka_unit_test(hashes_depend_on_every_byte_length_and_seed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+#include "unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/bytes.h"
+#include "data/sections.h"
+
+/* A directory for each test, and the file in it that the tests write. */
+struct place {
+  char directory[64], path[80];
+};
+
+static int enter(void **state)
+{
+  struct place *place = calloc(1, sizeof *place);
+  strcpy(place->directory, "/tmp/gpnn-sections-XXXXXX");
+  if (mkdtemp(place->directory) == NULL) return -1;
+  snprintf(place->path, sizeof place->path, "%s/file", place->directory);
+  *state = place;
+  return 0;
+}
+
+static int leave(void **state)
+{
+  struct place *place = *state;
+  unlink(place->path);
+  int failed = rmdir(place->directory); /* fails if a test left anything */
+  free(place);
+  return failed;
+}
+
+/* Sections ABCD (5 bytes), EFGH (empty), IJKL (written by others, 100000 bytes). */
+static void write_three(const char *path)
+{
+  struct gpnn_sections_writer *writer = NULL;
+  assert_ok(gpnn_sections_create(&writer, path, &err));
+  assert_ok(gpnn_sections_begin(writer, "ABCD", true, &err));
+  assert_ok(gpnn_sections_write(writer, "hel", 3, &err));
+  assert_ok(gpnn_sections_write(writer, "lo", 2, &err));
+  assert_ok(gpnn_sections_end(writer, &err));
+  assert_ok(gpnn_sections_begin(writer, "EFGH", false, &err));
+  assert_ok(gpnn_sections_end(writer, &err));
+  assert_ok(gpnn_sections_begin(writer, "IJKL", false, &err));
+  for (int i = 0; i < 100000; i++) fputc(i % 251, gpnn_sections_file(writer));
+  assert_ok(gpnn_sections_end(writer, &err));
+  assert_ok(gpnn_sections_commit(writer, 0x0123456789abcdefu, &err));
+}
+
+struct bytes {
+  unsigned char *at;
+  size_t length;
+};
+
+static struct bytes slurp(const char *path)
+{
+  struct stat st;
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  assert_int_equal(fstat(fileno(file), &st), 0);
+  struct bytes bytes = {malloc((size_t)st.st_size + 1), (size_t)st.st_size};
+  assert_int_equal(fread(bytes.at, 1, bytes.length, file), bytes.length);
+  fclose(file);
+  return bytes;
+}
+
+static void spill(const char *path, const void *bytes, size_t length)
+{
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(bytes, 1, length, file), length);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* Corrects both checksums of the front after a test has changed it. */
+static void reseal(unsigned char *bytes)
+{
+  gpnn_store_u32(bytes + 28, (uint32_t)crc32(0, bytes + 64, 960));
+  gpnn_store_u32(bytes + 60, (uint32_t)crc32(0, bytes, 60));
+}
+
+static void assert_refused(const char *path, enum gpnn_status status, const char *text)
+{
+  struct gpnn_sections *sections = NULL;
+  assert_fails(gpnn_sections_open(&sections, path, &err), status, text);
+  assert_null(sections);
+}
+
+static void sections_read_back(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_sections *sections = NULL;
+  write_three(place->path);
+  assert_ok(gpnn_sections_open(&sections, place->path, &err));
+  assert_int_equal(gpnn_sections_count(sections), 3);
+  assert_true(gpnn_sections_fingerprint(sections) == 0x0123456789abcdefu);
+  assert_string_equal(gpnn_sections_path(sections), place->path);
+  const struct gpnn_section *first = gpnn_sections_find(sections, "ABCD");
+  assert_non_null(first);
+  assert_int_equal(first->offset, 1024);
+  assert_int_equal(first->length, 5);
+  assert_true(first->critical);
+  assert_int_equal(first->crc, crc32(0, (const unsigned char *)"hello", 5));
+  assert_memory_equal(gpnn_sections_bytes(sections, first), "hello", 5);
+  const struct gpnn_section *last = gpnn_sections_get(sections, 2);
+  assert_string_equal(last->tag, "IJKL");
+  assert_int_equal(last->length, 100000);
+  assert_int_equal(last->offset % 64, 0);
+  assert_false(last->critical);
+  for (int i = 0; i < 100000; i++)
+    assert_int_equal(gpnn_sections_bytes(sections, last)[i], i % 251);
+  for (size_t i = 0; i < 3; i++)
+    assert_ok(gpnn_sections_check(sections, gpnn_sections_get(sections, i), &err));
+  assert_null(gpnn_sections_find(sections, "NONE"));
+  gpnn_sections_close(sections);
+}
+
+static void a_stream_starts_at_its_section(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_sections *sections = NULL;
+  FILE *stream = NULL;
+  write_three(place->path);
+  assert_ok(gpnn_sections_open(&sections, place->path, &err));
+  const struct gpnn_section *first = gpnn_sections_get(sections, 0);
+  assert_ok(gpnn_sections_stream(sections, first, &stream, &err));
+  assert_int_equal(fgetc(stream), 'h');
+  fclose(stream);
+  write_three(place->path); /* another file under the same name */
+  assert_fails(gpnn_sections_stream(sections, first, &stream, &err), GPNN_EIO, "replaced");
+  gpnn_sections_close(sections);
+}
+
+static void the_same_sections_are_the_same_bytes(void **state)
+{
+  const struct place *place = *state;
+  write_three(place->path);
+  struct bytes first = slurp(place->path);
+  write_three(place->path);
+  struct bytes second = slurp(place->path);
+  assert_int_equal(first.length, second.length);
+  assert_memory_equal(first.at, second.at, first.length);
+  free(first.at);
+  free(second.at);
+}
+
+static void an_abandoned_file_leaves_nothing(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_sections_writer *writer = NULL;
+  assert_ok(gpnn_sections_create(&writer, place->path, &err));
+  assert_int_equal(access(gpnn_sections_temporary(writer), F_OK), 0);
+  assert_ok(gpnn_sections_begin(writer, "ABCD", true, &err));
+  gpnn_sections_abandon(writer);
+  gpnn_sections_abandon(NULL);
+  assert_int_equal(access(place->path, F_OK), -1);
+}
+
+static void foreign_files_are_told_apart(void **state)
+{
+  const struct place *place = *state;
+  assert_refused(place->directory, GPNN_EIO, "is a directory");
+  assert_refused(place->path, GPNN_EIO, "No such file");
+  assert_refused("/dev/null", GPNN_EIO, "not a regular file");
+  spill(place->path, "", 0);
+  assert_refused(place->path, GPNN_EMISMATCH, "is empty");
+  spill(place->path, "a,b\n", 4);
+  assert_refused(place->path, GPNN_EMISMATCH, "is not an index");
+  spill(place->path, "\x89GPI\n\x1a", 7);
+  assert_refused(place->path, GPNN_EFORMAT, "transfer as text");
+  spill(place->path, GPNN_SECTIONS_MAGIC, 8);
+  assert_refused(place->path, GPNN_EFORMAT, "truncated");
+}
+
+static void every_truncation_is_refused(void **state)
+{
+  const struct place *place = *state;
+  write_three(place->path);
+  struct bytes whole = slurp(place->path);
+  for (size_t length = 1; length < whole.length; length += length < 1300 ? 1 : 977) {
+    struct gpnn_sections *sections = NULL;
+    spill(place->path, whole.at, length);
+    assert_int_not_equal(gpnn_sections_open(&sections, place->path, NULL), GPNN_OK);
+  }
+  spill(place->path, whole.at, whole.length - 1);
+  assert_refused(place->path, GPNN_EFORMAT, "truncated");
+  whole.at[whole.length] = 0;
+  spill(place->path, whole.at, whole.length + 1);
+  assert_refused(place->path, GPNN_EFORMAT, "damaged");
+  free(whole.at);
+}
+
+static void every_bit_of_the_front_counts(void **state)
+{
+  const struct place *place = *state;
+  write_three(place->path);
+  struct bytes whole = slurp(place->path);
+  for (size_t bit = 0; bit < 1024 * 8; bit += 3) {
+    struct gpnn_sections *sections = NULL;
+    whole.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    spill(place->path, whole.at, whole.length);
+    assert_int_not_equal(gpnn_sections_open(&sections, place->path, NULL), GPNN_OK);
+    whole.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+  }
+  whole.at[20] ^= 1;
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, GPNN_EFORMAT, "header's checksum");
+  whole.at[20] ^= 1;
+  whole.at[70] ^= 1;
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, GPNN_EFORMAT, "table is wrong");
+  free(whole.at);
+}
+
+static void a_damaged_section_is_named(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_sections *sections = NULL;
+  write_three(place->path);
+  struct bytes whole = slurp(place->path);
+  whole.at[1026] ^= 0x10;
+  spill(place->path, whole.at, whole.length);
+  assert_ok(gpnn_sections_open(&sections, place->path, &err));
+  assert_fails(gpnn_sections_check(sections, gpnn_sections_get(sections, 0), &err), GPNN_EFORMAT,
+               "section ABCD");
+  assert_ok(gpnn_sections_check(sections, gpnn_sections_get(sections, 2), &err));
+  gpnn_sections_close(sections);
+  whole.at[1026] ^= 0x10;
+  whole.at[1024 + 10] = 1; /* padding */
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, GPNN_EFORMAT, "not in order");
+  free(whole.at);
+}
+
+/* Files whose checksums are right and whose meaning is not. */
+static void well_sealed_nonsense_is_refused(void **state)
+{
+  const struct place *place = *state;
+  enum { ENTRY = 64 };
+  static const struct {
+    size_t at;
+    uint64_t value;
+    size_t width;
+    enum gpnn_status status;
+    const char *text;
+  } cases[] = {
+      {8, 2, 4, GPNN_EVERSION, "format 2.0"},
+      {16, 0x04030201, 4, GPNN_EFORMAT, "byte order"},
+      {20, 1, 4, GPNN_EVERSION, "feature"},
+      {24, 31, 4, GPNN_EFORMAT, "not in order"},
+      {24, UINT32_MAX, 4, GPNN_EFORMAT, "not in order"},
+      {24, 2, 4, GPNN_EFORMAT, "not in order"},
+      {32, 64, 8, GPNN_EFORMAT, "damaged"},
+      {32, UINT64_MAX, 8, GPNN_EFORMAT, "truncated"},
+      {ENTRY, 0x44434261, 4, GPNN_EFORMAT, "not in order"},      /* a small letter */
+      {ENTRY + 32, 0x44434241, 4, GPNN_EFORMAT, "not in order"}, /* ABCD twice */
+      {ENTRY + 4, 2, 4, GPNN_EFORMAT, "not in order"},           /* unknown flag */
+      {ENTRY + 8, 1088, 8, GPNN_EFORMAT, "not in order"},        /* a gap */
+      {ENTRY + 8, UINT64_MAX - 63, 8, GPNN_EFORMAT, "not in order"},
+      {ENTRY + 16, UINT64_MAX, 8, GPNN_EFORMAT, "not in order"},  /* overflow */
+      {ENTRY + 16, 65, 8, GPNN_EFORMAT, "not in order"},          /* overlap */
+      {ENTRY + 64 + 16, 100001, 8, GPNN_EFORMAT, "not in order"}, /* past the end */
+      {ENTRY + 64 + 16, 99999, 8, GPNN_EFORMAT, "not in order"},  /* bytes left over */
+      {ENTRY + 28, 1, 4, GPNN_EFORMAT, "not in order"},           /* reserved */
+  };
+  write_three(place->path);
+  struct bytes whole = slurp(place->path);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    unsigned char kept[8];
+    memcpy(kept, whole.at + cases[i].at, 8);
+    if (cases[i].width == 4)
+      gpnn_store_u32(whole.at + cases[i].at, (uint32_t)cases[i].value);
+    else
+      gpnn_store_u64(whole.at + cases[i].at, cases[i].value);
+    reseal(whole.at);
+    spill(place->path, whole.at, whole.length);
+    assert_refused(place->path, cases[i].status, cases[i].text);
+    memcpy(whole.at + cases[i].at, kept, 8);
+  }
+  gpnn_store_u32(whole.at + 12, 7); /* a newer minor version is read */
+  reseal(whole.at);
+  spill(place->path, whole.at, whole.length);
+  struct gpnn_sections *sections = NULL;
+  assert_ok(gpnn_sections_open(&sections, place->path, &err));
+  gpnn_sections_close(sections);
+  free(whole.at);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(sections_read_back, enter, leave),
+      cmocka_unit_test_setup_teardown(a_stream_starts_at_its_section, enter, leave),
+      cmocka_unit_test_setup_teardown(the_same_sections_are_the_same_bytes, enter, leave),
+      cmocka_unit_test_setup_teardown(an_abandoned_file_leaves_nothing, enter, leave),
+      cmocka_unit_test_setup_teardown(foreign_files_are_told_apart, enter, leave),
+      cmocka_unit_test_setup_teardown(every_truncation_is_refused, enter, leave),
+      cmocka_unit_test_setup_teardown(every_bit_of_the_front_counts, enter, leave),
+      cmocka_unit_test_setup_teardown(a_damaged_section_is_named, enter, leave),
+      cmocka_unit_test_setup_teardown(well_sealed_nonsense_is_refused, enter, leave),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/* Sentences of failures, and foreign bytes made fit to be shown. */
+#include <errno.h>
+
+#include "unit.h"
+
+static void a_failure_returns_its_status_and_sentence(void **state)
+{
+  (void)state;
+  struct gpnn_error err = {0};
+  assert_int_equal(gpnn_fail(&err, GPNN_EDATA, "row %d: %s", 7, "bad"), GPNN_EDATA);
+  assert_int_equal(err.status, GPNN_EDATA);
+  assert_string_equal(err.text, "row 7: bad");
+}
+
+static void no_error_object_is_needed(void **state)
+{
+  (void)state;
+  assert_int_equal(gpnn_fail(NULL, GPNN_EFORMAT, "x"), GPNN_EFORMAT);
+  assert_int_equal(gpnn_fail_errno(NULL, ENOSPC, "x"), GPNN_EIO);
+  assert_int_equal(gpnn_fail_memory(NULL, "x"), GPNN_ENOMEM);
+}
+
+static void a_system_failure_ends_in_the_systems_words(void **state)
+{
+  (void)state;
+  struct gpnn_error err = {0};
+  assert_int_equal(gpnn_fail_errno(&err, ENOENT, "%s: cannot be opened", "x"), GPNN_EIO);
+  assert_string_equal(err.text, "x: cannot be opened: No such file or directory");
+  assert_int_equal(gpnn_fail_errno(&err, ENOMEM, "x"), GPNN_ENOMEM);
+  assert_int_equal(err.status, GPNN_ENOMEM);
+}
+
+static void context_goes_before_the_sentence(void **state)
+{
+  (void)state;
+  struct gpnn_error err = {0};
+  gpnn_fail(&err, GPNN_EVERSION, "inner");
+  assert_int_equal(gpnn_prefix(&err, "file %d", 1), GPNN_EVERSION);
+  assert_string_equal(err.text, "file 1: inner");
+}
+
+static void long_sentences_are_cut_and_end(void **state)
+{
+  (void)state;
+  char longer[2 * GPNN_ERROR_BYTES];
+  memset(longer, 'x', sizeof longer - 1);
+  longer[sizeof longer - 1] = '\0';
+  struct gpnn_error err = {0};
+  gpnn_fail(&err, GPNN_EIO, "%s", longer);
+  assert_int_equal(strlen(err.text), GPNN_ERROR_BYTES - 1);
+  gpnn_prefix(&err, "ab");
+  assert_int_equal(strlen(err.text), GPNN_ERROR_BYTES - 1);
+  assert_memory_equal(err.text, "ab: xxx", 7);
+  gpnn_fail_errno(&err, EIO, "%s", longer);
+  assert_int_equal(strlen(err.text), GPNN_ERROR_BYTES - 1);
+}
+
+static void assert_masks(const char *bytes, size_t n_bytes, const char *expected)
+{
+  char out[GPNN_MASK_BYTES];
+  assert_ptr_equal(gpnn_mask(out, bytes, n_bytes), out);
+  assert_string_equal(out, expected);
+}
+
+static void printable_text_is_shown_as_it_is(void **state)
+{
+  (void)state;
+  assert_masks("", 0, "");
+  assert_masks(NULL, 0, "");
+  assert_masks("abc ~", 5, "abc ~");
+  assert_masks("\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7", 9, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7");
+}
+
+static void what_could_harm_a_terminal_is_not_shown(void **state)
+{
+  (void)state;
+  assert_masks("a\033[2J\x7f\n\t\0b", 10, "a?[2J????b");
+  assert_masks("\xc2\x9b", 2, "??");      /* a C1 control */
+  assert_masks("\xe2\x80\xae", 3, "???"); /* right-to-left override */
+  assert_masks("\xe2\x80\x8b", 3, "???"); /* zero width space */
+}
+
+static void malformed_utf8_is_not_shown(void **state)
+{
+  (void)state;
+  assert_masks("\x80", 1, "?");
+  assert_masks("\xc3", 1, "?");                /* cut short */
+  assert_masks("\xe2\x82", 2, "??");           /* cut short */
+  assert_masks("\xc3(", 2, "?(");              /* no continuation */
+  assert_masks("\xc0\xaf", 2, "??");           /* overlong */
+  assert_masks("\xe0\x80\xaf", 3, "???");      /* overlong */
+  assert_masks("\xed\xa0\x80", 3, "???");      /* a surrogate */
+  assert_masks("\xf4\x90\x80\x80", 4, "????"); /* beyond U+10FFFF */
+  assert_masks("\xff\xfe", 2, "??");
+}
+
+static void long_text_is_cut_between_characters(void **state)
+{
+  (void)state;
+  char text[200], out[GPNN_MASK_BYTES];
+  for (size_t i = 0; i + 1 < sizeof text; i += 2) memcpy(text + i, "\xc3\xa9", 2);
+  for (size_t n = 0; n <= sizeof text; n++) {
+    gpnn_mask(out, text, n);
+    size_t length = strlen(out);
+    assert_true(length < GPNN_MASK_BYTES);
+    if (n >= GPNN_MASK_BYTES) {
+      assert_string_equal(out + length - 3, "...");
+      assert_int_equal(length % 2, 1); /* whole pairs and three dots */
+    }
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_failure_returns_its_status_and_sentence),
+      cmocka_unit_test(no_error_object_is_needed),
+      cmocka_unit_test(a_system_failure_ends_in_the_systems_words),
+      cmocka_unit_test(context_goes_before_the_sentence),
+      cmocka_unit_test(long_sentences_are_cut_and_end),
+      cmocka_unit_test(printable_text_is_shown_as_it_is),
+      cmocka_unit_test(what_could_harm_a_terminal_is_not_shown),
+      cmocka_unit_test(malformed_utf8_is_not_shown),
+      cmocka_unit_test(long_text_is_cut_between_characters),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
