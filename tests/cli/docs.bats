@@ -147,6 +147,8 @@ sections() {
   run_page() { "$GPNN_ROOT/tests/docs/examples" "$1"; }
   printf '.EX\n$ printf \\(aqa\\et%%s\\en\\(aq \\-b |\n>   cat\na\t-b\n\n$ true\n.EE\n' >page.1
   run_page page.1
+  printf '.EX\n$ yes | head -n 1\ny\n.EE\n' >page.1
+  run_page page.1
   printf '.EX\n$ echo a\nb\n.EE\n' >page.1
   run ! run_page page.1
   printf '.EX\n$ echo a\na\n$ false | cat\n.EE\n' >page.1
