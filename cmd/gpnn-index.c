@@ -91,8 +91,9 @@ static void describe_training(const struct cli *cli, const char *name,
   if (contents->n_skipped > 0)
     cli_warn(cli, "%s: %zu bad rows left out", name, contents->n_skipped);
   if (standard->n_out < standard->n_in)
-    cli_warn(cli, "%s: %zu of %zu inputs do not vary and are dropped", name,
-             standard->n_in - standard->n_out, standard->n_in);
+    cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
+             standard->n_in - standard->n_out, standard->n_in,
+             standard->method == GPNN_STANDARD_WHITEN ? "directions of the inputs" : "inputs");
   for (size_t j = 0; j < standard->n_in && standard->method == GPNN_STANDARD_SCALE; j++) {
     char column[GPNN_MASK_BYTES];
     if (standard->weight[j] == 0)

@@ -42,7 +42,4 @@ void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *coun
   if (counts->n_clamped > 0)
     cli_note(cli, "%zu rows had a variance that rounding made negative; set to zero",
              counts->n_clamped);
-  if (counts->n_short > 0)
-    cli_warn(cli, "%zu rows had fewer neighbours than asked: the search found no more",
-             counts->n_short);
 }

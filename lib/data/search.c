@@ -218,8 +218,16 @@ enum gpnn_status gpnn_search_query(const struct gpnn_search *search, size_t n_qu
                                    const double *queries, size_t k, int64_t *rows,
                                    double *distances, int threads, struct gpnn_error *err)
 {
-  return gpnn_search_query_counted(search, n_queries, queries, k, rows, distances, threads, NULL,
-                                   err);
+  const struct gpnn_points *points = &search->points;
+  enum gpnn_status status =
+      gpnn_search_query_counted(search, n_queries, queries, k, rows, distances, threads, NULL, err);
+  /* Lists that together hold fewer than k rows: rare, and all rows are looked at instead. */
+  size_t last = smaller(k, points->n) - 1;
+  for (size_t q = 0; q < n_queries && k > 0 && status == GPNN_OK; q++)
+    if (rows[q * k + last] < 0)
+      status = gpnn_exact_query(points, 1, queries + q * points->d, k, rows + q * k,
+                                distances + q * k, threads, err);
+  return status;
 }
 
 /* ---- building, saving, loading ---- */

@@ -73,7 +73,9 @@ const char *gpnn_search_engine_version(void);
  * Builds a search over 'x', n > 0 rows by d columns, row-major, which is borrowed and must
  * outlive the search.  AUTO builds inverted lists where they meet the recall at less work
  * than looking at every row (work counted in distances, not seconds, so that the choice is
- * reproducible), else flat.  GPNN_EEXTERNAL carries the engine's own message.
+ * reproducible), else flat; and flat at once where looking at every row costs little beside a
+ * prediction from that many neighbours, since then it may as well be exact.  GPNN_EEXTERNAL carries
+ * the engine's own message.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t d,
                                                    const double *x,
@@ -83,8 +85,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_build(struct gpnn_search **search, 
 /*
  * Finds the 'k' nearest rows of each of 'n_queries' rows of 'queries' (n_queries by d):
  * 'rows' and 'distances' (squared, in the search's metric) have n_queries by k entries, each
- * query's nearest first, ties by row number.  Where fewer than k are found (k > n, or an
- * approximate engine ran dry) the rest of 'rows' is -1 and of 'distances' infinity.
+ * query's nearest first, ties by row number.  If k > n the rest of 'rows' is -1 and of
+ * 'distances' infinity.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_query(const struct gpnn_search *search,
                                                    size_t n_queries, const double *queries,

@@ -174,12 +174,24 @@ static enum gpnn_status make_flat(struct gpnn_search *search,
                           options->threads, err);
 }
 
+/*
+ * Whether looking at all rows costs a query little beside predicting from its k neighbours, so
+ * that exactness is as good as free: n d against k^3/3 + 20 k^2 (factorisation and covariances),
+ * of which the former takes some ten times as long an operation; a fifth is little.
+ */
+static bool flat_is_cheap(const struct gpnn_points *points, size_t neighbours)
+{
+  double k = (double)neighbours, solve = k * k * k / 3 + 20 * k * k;
+  return 50 * (double)points->n * (double)points->d <= solve;
+}
+
 /* Lists if they meet the recall at under half of flat's distances, else flat: lists jump
  * about in memory where flat reads on. */
 static enum gpnn_status choose(struct gpnn_search *search,
                                const struct gpnn_search_options *options, struct gpnn_error *err)
 {
-  if (search->points.n < FLAT_BELOW) return make_flat(search, options, err);
+  if (search->points.n < FLAT_BELOW || flat_is_cheap(&search->points, options->neighbours))
+    return make_flat(search, options, err);
   enum gpnn_status status = tune_engine(search, GPNN_SEARCH_IVF, options, err);
   if (status != GPNN_OK) return status;
   double n = (double)search->points.n;

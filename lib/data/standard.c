@@ -117,22 +117,34 @@ static double sign_of(size_t d, const double *vector)
   return vector[largest] < 0 ? -1 : 1;
 }
 
-/* Rows of W = diag(1/sqrt(lambda + eps)) U' / sqrt(d) for the directions that are kept, in
+/*
+ * A direction varies unless its variance is rounding beside what it would be were the columns
+ * uncorrelated.  Comparing with the largest eigenvalue instead would drop columns for being
+ * measured in large units: in one of the published data sets, a column whose standard deviation
+ * is 1e-7 of another's.
+ */
+static bool direction_varies(size_t d, double lambda, const double *u, const double *variance)
+{
+  double uncorrelated = 0;
+  for (size_t j = 0; j < d; j++) uncorrelated += u[j] * u[j] * variance[j];
+  return lambda > 1e-12 * uncorrelated;
+}
+
+/* Rows of W = diag(1/sqrt(lambda + eps)) U' / sqrt(d) for the directions that vary, in
  * ascending order of lambda; 'vectors' holds U column-major. */
 static enum gpnn_status fill_weights(struct gpnn_standard *standard, const double *lambda,
-                                     const double *vectors, struct gpnn_error *err)
+                                     const double *vectors, const double *variance,
+                                     struct gpnn_error *err)
 {
-  size_t d = standard->n_in, first = 0;
-  double least = 1e-12 * lambda[d - 1];
-  if (!(lambda[d - 1] > 0)) return GPNN_OK; /* nothing varies: the caller says so */
-  while (lambda[first] < least) first++;
-  standard->weight = gpnn_alloc(d - first, d, sizeof *standard->weight);
+  size_t d = standard->n_in;
+  standard->weight = gpnn_alloc(d, d, sizeof *standard->weight);
   if (standard->weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
-  standard->n_out = d - first;
-  for (size_t i = first; i < d; i++) {
+  for (size_t i = 0; i < d; i++) {
     const double *u = vectors + i * d;
+    if (!direction_varies(d, lambda[i], u, variance)) continue;
+    double *row = standard->weight + standard->n_out++ * d;
     double factor = sign_of(d, u) / sqrt(lambda[i] + standard->eps) / sqrt((double)d);
-    for (size_t j = 0; j < d; j++) standard->weight[(i - first) * d + j] = factor * u[j];
+    for (size_t j = 0; j < d; j++) row[j] = factor * u[j];
   }
   return GPNN_OK;
 }
@@ -142,15 +154,17 @@ static enum gpnn_status learn_whiten(struct gpnn_standard *standard, size_t n, c
 {
   size_t d = standard->n_in;
   double *cov = gpnn_alloc(d, d, sizeof *cov), *lambda = gpnn_alloc(d, 1, sizeof *lambda);
+  double *variance = gpnn_alloc(d, 1, sizeof *variance);
   bool varies = false;
   enum gpnn_status status = GPNN_OK;
-  if (cov == NULL || lambda == NULL) {
+  if (cov == NULL || lambda == NULL || variance == NULL) {
     status = gpnn_fail_memory(err, "for the covariance of the inputs");
     goto out;
   }
   for (size_t j = 0; j < d; j++) {
     double sd;
     moments(n, x + j, d, &standard->mean[j], &sd);
+    variance[j] = sd * sd;
     varies = varies || sd > 0;
   }
   if (!varies) goto out; /* the caller says so */
@@ -162,10 +176,11 @@ static enum gpnn_status learn_whiten(struct gpnn_standard *standard, size_t n, c
                ? gpnn_fail_memory(err, "for the covariance of the inputs")
            : info != 0 ? gpnn_fail(err, GPNN_ENUMERIC,
                                    "the eigenvalues of the inputs' covariance did not converge")
-                       : fill_weights(standard, lambda, cov, err);
+                       : fill_weights(standard, lambda, cov, variance, err);
 out:
   free(cov);
   free(lambda);
+  free(variance);
   return status;
 }
 

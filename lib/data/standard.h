@@ -4,8 +4,8 @@
  * y <- (y - mean) / sd with the training mean and population standard deviation.
  *   whiten  x <- W (x - mean) / sqrt(d),  W = diag(1/sqrt(lambda + eps)) U',  from the
  *           symmetric eigendecomposition U diag(lambda) U' of the population covariance.
- *           eps is absolute, in raw units squared; directions with lambda < 1e-12 times the
- *           largest are dropped.
+ *           eps is absolute, in raw units squared; a direction whose variance is rounding
+ *           (under 1e-12 of what it would be were the columns uncorrelated) is dropped.
  *   scale   x_j <- (x_j - mean_j) / (sqrt(d) sd_j); a constant column is dropped.
  *   none    inputs as they are (the target is standardised all the same).
  * The factor 1/sqrt(d) uses the number of features that remain.  For whiten that is

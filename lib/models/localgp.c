@@ -212,8 +212,6 @@ static enum gpnn_status predict_one(struct solve *solve, size_t n_candidates,
   counts->n_jittered += jitter > 0;
   counts->max_jitter = fmax(counts->max_jitter, jitter);
   counts->n_clamped += variance < 0;
-  size_t others = solve->gp->data->n - (self >= 0);
-  counts->n_short += m < solve->gp->neighbours && m < others;
   return isfinite(*mean) && isfinite(variance)
              ? GPNN_OK
              : gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
@@ -234,7 +232,6 @@ static void add_counts(struct gpnn_localgp_counts *to, const struct gpnn_localgp
   to->n_jittered += from->n_jittered;
   to->max_jitter = fmax(to->max_jitter, from->max_jitter);
   to->n_clamped += from->n_clamped;
-  to->n_short += from->n_short;
 }
 
 static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch, size_t n_rows,

@@ -29,7 +29,6 @@ struct gpnn_localgp_counts {
   size_t n_jittered; /* rows whose covariance needed jitter */
   double max_jitter; /* the largest, in standardised y squared */
   size_t n_clamped;  /* rows whose latent variance came out under zero and was set to it */
-  size_t n_short;    /* rows for which fewer than m neighbours were found */
 };
 
 /*

@@ -113,6 +113,18 @@ static void whitening_drops_dependent_directions(void **state)
   gpnn_standard_release(&standard);
 }
 
+static void whitening_keeps_columns_of_very_different_units(void **state)
+{
+  (void)state;
+  double x[N * D], y[N];
+  make_rows(x, y);
+  for (size_t i = 0; i < N; i++) x[i * D] *= 1e7;
+  struct gpnn_standard standard = {0};
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, x, y, &err));
+  assert_int_equal(standard.n_out, D);
+  gpnn_standard_release(&standard);
+}
+
 static void constant_columns_are_dropped_under_scale(void **state)
 {
   (void)state;
@@ -196,6 +208,7 @@ int main(void)
       cmocka_unit_test(whitened_columns_have_covariance_one_over_d),
       cmocka_unit_test(whitening_damps_by_eps),
       cmocka_unit_test(whitening_drops_dependent_directions),
+      cmocka_unit_test(whitening_keeps_columns_of_very_different_units),
       cmocka_unit_test(constant_columns_are_dropped_under_scale),
       cmocka_unit_test(rounding_noise_is_no_variation),
       cmocka_unit_test(extreme_magnitudes_survive_scaling),
