@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+# The documentation: examples run and do what they show, options and defaults are those of
+# --help, nothing is missing.
+
+load helper
+
+# examples_of PAGE: runs the examples of a page of this project where they expect to be: beside
+# the data sets and two small tables.
+examples_of() {
+  cp "$GPNN_ROOT"/tests/data/*.tsv.gz .
+  zcat bike.tsv.gz | awk 'NR == 1 || NR % 11 == 0' >train.tsv
+  zcat bike.tsv.gz | awk 'NR == 1 || NR % 55 == 3' >test.tsv
+  "$GPNN_ROOT/tests/docs/examples" "$GPNN_ROOT/$1"
+}
+
+# The names of all tools.
+tools() {
+  basename -s .c "$GPNN_ROOT"/cmd/gpnn-*.c
+}
+
+# Pages of the manual, without their folder.
+pages() {
+  basename -a "$GPNN_ROOT"/man/*.[1-9]
+}
+
+# for_tools FUNCTION: calls it with the name of each tool; every failure is told.
+for_tools() {
+  local tool failed=0
+  for tool in $(tools); do
+    "$1" "$tool" || { echo "($1 $tool)" >&2; failed=1; }
+  done
+  return $failed
+}
+
+# The options that --help lists, a line each: name, tab, default ("" if it names none).
+help_options() {
+  "$1" --help | awk '
+    /^  (-.,|   ) --[a-z]/ {
+      match($0, /--[a-z-]+/)
+      name = substr($0, RSTART, RLENGTH)
+      default = match($0, /\(.*\)$/) ? substr($0, RSTART + 1, RLENGTH - 2) : ""
+      print name "\t" default
+    }'
+}
+
+# The options that the manual's OPTIONS describes, a line each: name, tab, text.
+manual_options() {
+  awk -v sq="'" '
+    function flush() { if (name != "") print name "\t" text; name = text = "" }
+    /^\.SH/ { flush(); inside = /^\.SH OPTIONS/; next }
+    !inside { next }
+    /^\.SS/ { flush(); next }
+    { gsub(/\\-/, "-"); gsub(/\\\(aq/, sq); gsub(/\\f./, "") }
+    tag { tag = 0; if (match($0, /--[a-z-]+/)) { flush(); name = substr($0, RSTART, RLENGTH) }; next }
+    /^\.TP/ { tag = 1; next }
+    { sub(/^\.(B|I|BR|IR|BI) /, ""); text = text (text == "" ? "" : " ") $0 }
+    END { flush() }' "$GPNN_ROOT/man/$1.1"
+}
+
+same_options() {
+  diff <(help_options "$1" | cut -f 1 | sort) <(manual_options "$1" | cut -f 1 | sort) >&2
+}
+
+same_defaults() {
+  local name default failed=0
+  while IFS=$'\t' read -r name default; do
+    [[ -n $default ]] || continue
+    manual_options "$1" | awk -F '\t' -v name="$name" '$1 == name { print $2 }' |
+      grep -qF "Default: $default" || complain "$name: no 'Default: $default'" || failed=1
+  done < <(help_options "$1")
+  return $failed
+}
+
+short_help() {
+  local status=0
+  "$1" --help >help.txt 2>err.txt || status=$?
+  assert_equal "$status" 0 || return
+  [[ ! -s err.txt ]] || complain 'help on standard error' || return
+  awk 'length > 80 { print "over 80 columns: " $0; bad = 1 }
+    END { if (NR > 40) { print "over 40 lines"; bad = 1 } exit bad }' help.txt >&2
+}
+
+version() {
+  "$1" --version >version.txt 2>err.txt || complain "status $?" || return
+  [[ ! -s err.txt ]] || complain 'on standard error' || return
+  grep -qE "^$1 .*[0-9]+\.[0-9]+\.[0-9]+$" version.txt
+}
+
+sections() {
+  local section failed=0
+  for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'INPUT AND OUTPUT' 'EXIT STATUS' EXAMPLES \
+    LIMITATIONS 'SEE ALSO'; do
+    grep -qx "\.SH $section" "$GPNN_ROOT/man/$1.1" || complain "no $section" || failed=1
+  done
+  return $failed
+}
+
+# ---- what is there ----------------------------------------------------------------------------
+
+@test "every tool has a page with all sections" {
+  for_tools sections
+}
+
+@test "the overview names every page under SEE ALSO" {
+  for page in $(pages); do
+    name=${page%.*} section=${page##*.}
+    [[ $page == gpnn.7 ]] || sed '1,/^\.SH SEE ALSO/d;s/\\-/-/g' "$GPNN_ROOT/man/gpnn.7" |
+      grep -qE "^\.BR $name \($section\),?$" || complain "no $page"
+  done
+}
+
+@test "pages refer to pages that exist" {
+  grep -hE '^\.BR gpnn[a-z\\-]* \([0-9]\)' "$GPNN_ROOT"/man/*.[1-9] | sed 's/\\-/-/g' |
+    sed -E 's/^\.BR ([a-z-]+) \(([0-9])\).*/\1.\2/' | sort -u >named
+  pages | sort >there
+  assert_equal "$(comm -23 named there)" ''
+}
+
+@test "every page has examples, and a test of them here" {
+  for page in $(pages); do
+    grep -q '^\.SH EXAMPLES' "$GPNN_ROOT/man/$page" || complain "$page: no EXAMPLES"
+    grep -qx "  examples_of man/$page" "$BATS_TEST_FILENAME" || complain "$page: no test"
+  done
+}
+
+# ---- --help, --version and the manual ---------------------------------------------------------
+
+@test "--help fits 40 lines of 80 columns, on standard output" {
+  for_tools short_help
+}
+
+@test "--version says which" {
+  for_tools version
+}
+
+@test "the manual describes the options of --help, and no other" {
+  for_tools same_options
+}
+
+@test "the manual gives the defaults of --help, word for word" {
+  for_tools same_defaults
+}
+
+# ---- examples ---------------------------------------------------------------------------------
+
+@test "a page whose example fails, or shows another output, is noticed" {
+  run_page() { "$GPNN_ROOT/tests/docs/examples" "$1"; }
+  printf '.EX\n$ printf \\(aqa\\et%%s\\en\\(aq \\-b |\n>   cat\na\t-b\n\n$ true\n.EE\n' >page.1
+  run_page page.1
+  printf '.EX\n$ yes | head -n 1\ny\n.EE\n' >page.1
+  run_page page.1
+  printf '.EX\n$ echo a\nb\n.EE\n' >page.1
+  run ! run_page page.1
+  printf '.EX\n$ echo a\na\n$ false | cat\n.EE\n' >page.1
+  run ! run_page page.1
+  printf '.EX\nshown\n.EE\n' >page.1
+  run ! run_page page.1
+  printf '# T\n```text\n$ false\n```\n```sh\n$ echo a\na\n```\n' >page.md
+  run_page page.md
+  printf '# T\n```sh\n$ echo a\nb\n```\n' >page.md
+  run ! run_page page.md
+}
+
+@test "the examples of gpnn(7)" {
+  examples_of man/gpnn.7
+}
+
+@test "the examples of gpnn-split(1)" {
+  examples_of man/gpnn-split.1
+}
+
+@test "the examples of gpnn-index(1)" {
+  examples_of man/gpnn-index.1
+}
+
+@test "the examples of gpnn-fit(1)" {
+  examples_of man/gpnn-fit.1
+}
+
+@test "the examples of gpnn-calibrate(1)" {
+  examples_of man/gpnn-calibrate.1
+}
+
+@test "the examples of gpnn-predict(1)" {
+  examples_of man/gpnn-predict.1
+}
+
+@test "the examples of gpnn-eval(1)" {
+  examples_of man/gpnn-eval.1
+}
+
+@test "the examples of gpnn-info(1)" {
+  examples_of man/gpnn-info.1
+}
+
+@test "the examples of gpnn-table(5)" {
+  examples_of man/gpnn-table.5
+}
+
+@test "the examples of gpnn-parameters(5)" {
+  examples_of man/gpnn-parameters.5
+}
+
+@test "the examples of gpnn-index(5)" {
+  examples_of man/gpnn-index.5
+}
+
+@test "the examples of README.md" {
+  examples_of README.md
+}
