@@ -82,7 +82,8 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
   struct gpnn_localgp *gp = NULL;
   struct gpnn_output *output = NULL;
   struct gpnn_calibration calibration = {0};
-  enum gpnn_status status = open_pair(cli, cli_operand(cli, 0), a->params, &index, &params, err);
+  enum gpnn_status status =
+      open_pair(cli, cli_operand(cli, 0), a->params, false, &index, &params, err);
   if (status == GPNN_OK && a->with == NULL && !a->leave_one_out &&
       gpnn_index_contents(index)->n_calibration == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
@@ -132,5 +133,9 @@ int main(int argc, char **argv)
     return status;
   if (a.leave_one_out && a.with != NULL)
     return cli_usage_error(&cli, "--loo and --with exclude each other");
+  if (a.with == NULL && a.skip_bad)
+    return cli_usage_error(&cli, "--skip-bad is about the rows of --with TABLE");
+  if (a.with != NULL && strcmp(a.with, "-") == 0 && strcmp(a.params, "-") == 0)
+    return cli_usage_error(&cli, "parameters and table cannot both be standard input");
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

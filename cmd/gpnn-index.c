@@ -1,22 +1,25 @@
 /* gpnn-index: a table in, an index file out; or an index searched under another metric. */
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "data/index.h"
 #include "data/training.h"
-#include "models/params.h"
+#include "open.h"
 #include "progress.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
-static const size_t not_given = SIZE_MAX;
+
+/* Values of options that were not given. */
+static const size_t no_count = SIZE_MAX;
+static const double no_number = -1;
 
 struct arguments {
   struct gpnn_roles roles;
-  const char *preset, *standardise, *search_kind, *metric;
-  size_t calibration_rows;
+  const char *output, *preset, *standardise, *search_kind, *metric;
+  size_t calibration_rows, neighbours;
+  double whiten_eps, recall;
   bool skip_bad;
   struct gpnn_training_options training;
   struct gpnn_search_options search;
@@ -25,37 +28,57 @@ struct arguments {
 /* The unfinished index file, for the signal handler. */
 static const char *volatile unfinished;
 
-/* Resolves names and presets.  Returns false after saying what is wrong. */
-static bool resolve(const struct cli *cli, struct arguments *a)
+static bool wrong(const struct cli *cli, const char *what)
+{
+  cli_usage_error(cli, "%s", what);
+  return false;
+}
+
+/* What only makes sense when a table is read. */
+static bool has_table_options(const struct arguments *a)
+{
+  const struct gpnn_roles *roles = &a->roles;
+  return roles->target != NULL || roles->inputs != NULL || roles->drop != NULL ||
+         roles->one_hot != NULL || a->skip_bad || a->preset != NULL || a->standardise != NULL ||
+         a->whiten_eps != no_number || a->calibration_rows != no_count;
+}
+
+static bool resolve_table(const struct cli *cli, struct arguments *a)
 {
   bool paper = a->preset != NULL && strcmp(a->preset, "paper") == 0;
-  if (a->preset != NULL && !paper) {
-    cli_usage_error(cli, "option --preset: the only preset is paper");
-    return false;
-  }
-  if (paper && (a->standardise != NULL || a->calibration_rows != not_given)) {
-    cli_usage_error(cli, "--preset paper already says --standardise and --calibration-rows");
-    return false;
-  }
+  if (a->preset != NULL && !paper) return wrong(cli, "option --preset: the only preset is paper");
+  if (paper && (a->standardise != NULL || a->calibration_rows != no_count))
+    return wrong(cli, "--preset paper already says --standardise and --calibration-rows");
   if (a->standardise == NULL) a->standardise = paper ? "whiten" : "scale";
   if (paper) a->calibration_rows = PAPER_CALIBRATION_ROWS;
-  if (!gpnn_standard_by_name(a->standardise, &a->training.standardise)) {
-    cli_usage_error(cli, "option --standardise: scale, whiten or none");
-    return false;
-  }
-  if (!gpnn_search_by_name(a->search_kind, &a->search.kind)) {
-    cli_usage_error(cli, "option --search: auto, flat, ivf or hnsw");
-    return false;
-  }
-  if (strcmp(cli->output, "-") == 0) {
-    cli_usage_error(cli, "an index is a binary file: name it with -o FILE");
-    return false;
-  }
-  a->training.default_calibration = a->calibration_rows == not_given;
+  if (!gpnn_standard_by_name(a->standardise, &a->training.standardise))
+    return wrong(cli, "option --standardise: scale, whiten or none");
+  if (a->whiten_eps != no_number) a->training.whiten_eps = a->whiten_eps;
+  a->training.default_calibration = a->calibration_rows == no_count;
   a->training.calibration_rows = a->calibration_rows;
-  a->training.seed = a->search.seed = cli->seed;
+  a->training.seed = cli->seed;
+  return true;
+}
+
+static bool resolve_search(const struct cli *cli, struct arguments *a)
+{
+  if (a->search_kind != NULL && !gpnn_search_by_name(a->search_kind, &a->search.kind))
+    return wrong(cli, "option --search: auto, flat, ivf or hnsw");
+  if (a->recall != no_number) a->search.recall = a->recall;
+  if (a->neighbours != no_count) a->search.neighbours = a->neighbours;
+  a->search.seed = cli->seed;
   a->search.threads = cli->threads;
   return true;
+}
+
+/* Checks what was asked and fills in the rest.  Returns false after saying what is wrong. */
+static bool resolve(const struct cli *cli, struct arguments *a)
+{
+  if (a->output == NULL || strcmp(a->output, "-") == 0)
+    return wrong(cli, "an index is a binary file: name it with -o FILE");
+  if (a->metric != NULL && has_table_options(a))
+    return wrong(cli, "--metric reads an index: options for tables have no place");
+  return resolve_search(cli, a) && (a->metric != NULL || resolve_table(cli, a));
 }
 
 static void describe_search(const struct cli *cli, const struct gpnn_search *search)
@@ -66,7 +89,7 @@ static void describe_search(const struct cli *cli, const struct gpnn_search *sea
 }
 
 /* Builds the search over finished contents and writes the file. */
-static enum gpnn_status write_index(const struct cli *cli,
+static enum gpnn_status write_index(const struct cli *cli, const char *output,
                                     const struct gpnn_index_contents *contents,
                                     const struct gpnn_search_options *options,
                                     struct gpnn_error *err)
@@ -79,7 +102,7 @@ static enum gpnn_status write_index(const struct cli *cli,
   if (gpnn_search_describe(search)->recall < options->recall)
     cli_warn(cli, "the search finds %.4f of the nearest rows, less than the %g asked",
              gpnn_search_describe(search)->recall, options->recall);
-  status = gpnn_index_write(cli->output, contents, search, &unfinished, err);
+  status = gpnn_index_write(output, contents, search, &unfinished, err);
   gpnn_search_free(search);
   return status;
 }
@@ -127,15 +150,25 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
   if (status == GPNN_OK) {
     describe_training(cli, gpnn_table_name(table), &training.contents);
-    snprintf(provenance, sizeof provenance,
-             "asked-whiten-eps\t%g\nasked-search\t%s\nasked-recall\t%g\nasked-neighbours\t%zu\n",
-             a->training.whiten_eps, a->search_kind, a->search.recall, a->search.neighbours);
+    snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
+             gpnn_search_name(a->search.kind), a->training.whiten_eps);
     training.contents.provenance = provenance;
-    status = write_index(cli, &training.contents, &a->search, err);
+    status = write_index(cli, a->output, &training.contents, &a->search, err);
   }
   gpnn_training_release(&training);
   gpnn_table_close(table);
   return status;
+}
+
+/* What a search in memory would do for these parameters, unless something else is asked. */
+static void complete_search(struct arguments *a, const struct gpnn_index *old,
+                            const struct gpnn_params *params)
+{
+  const struct gpnn_search_report *stored = gpnn_index_search_report(old);
+  if (a->search_kind == NULL) a->search.kind = stored->kind;
+  if (a->recall == no_number) a->search.recall = stored->asked;
+  if (a->neighbours == no_count) a->search.neighbours = params->neighbours;
+  a->search.seed = gpnn_index_contents(old)->seed;
 }
 
 /* Writes the index again with a search under the metric of given parameters. */
@@ -144,26 +177,15 @@ static enum gpnn_status change_metric(const struct cli *cli, struct arguments *a
 {
   struct gpnn_index *old = NULL;
   struct gpnn_params params = {0};
-  double *lengthscale = NULL;
-  bool other_index = false;
-  enum gpnn_status status = gpnn_params_read(&params, a->metric, err);
-  if (status == GPNN_OK) status = gpnn_index_open(&old, cli_operand(cli, 0), true, err);
-  if (status == GPNN_OK)
-    status = gpnn_params_check(&params, gpnn_index_contents(old)->d, gpnn_index_fingerprint(old),
-                               &other_index, err);
-  if (status != GPNN_OK) goto out;
-  if (other_index) cli_warn(cli, "%s: made from another index", a->metric);
-  const struct gpnn_index_contents *contents = gpnn_index_contents(old);
-  lengthscale = calloc(contents->d, sizeof *lengthscale);
-  if (lengthscale == NULL) {
-    status = gpnn_fail_memory(err, "for the metric");
-    goto out;
+  enum gpnn_status status =
+      open_pair(cli, cli_operand(cli, 0), a->metric, true, &old, &params, err);
+  if (status == GPNN_OK) {
+    const struct gpnn_index_contents *contents = gpnn_index_contents(old);
+    complete_search(a, old, &params);
+    /* As many as there are inputs, or one for all: then the metric is Euclidean. */
+    a->search.lengthscale = params.n_lengthscales == contents->d ? params.lengthscale : NULL;
+    status = write_index(cli, a->output, contents, &a->search, err);
   }
-  gpnn_params_expand(&params, contents->d, lengthscale);
-  a->search.lengthscale = params.n_lengthscales > 1 ? lengthscale : NULL;
-  status = write_index(cli, contents, &a->search, err);
-out:
-  free(lengthscale);
   gpnn_index_close(old);
   gpnn_params_release(&params);
   return status;
@@ -171,11 +193,14 @@ out:
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.search_kind = "auto",
-                        .calibration_rows = not_given,
+  struct arguments a = {.calibration_rows = no_count,
+                        .neighbours = no_count,
+                        .whiten_eps = no_number,
+                        .recall = no_number,
                         .training = GPNN_TRAINING_OPTIONS_INIT,
                         .search = GPNN_SEARCH_OPTIONS_INIT};
   const struct cli_option options[] = {
+      {"output", 'o', CLI_TEXT, &a.output, "FILE", "the index to write, whole or not at all", 0, 0},
       {"target", 'y', CLI_TEXT, &a.roles.target, "COL", "column to predict (the last)", 0, 0},
       {"inputs", 'x', CLI_TEXT, &a.roles.inputs, "LIST", "input columns (all the others)", 0, 0},
       {"drop", 0, CLI_TEXT, &a.roles.drop, "LIST", "columns that are no inputs", 0, 0},
@@ -183,15 +208,14 @@ int main(int argc, char **argv)
       {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "leave bad rows out and count them", 0, 0},
       {"preset", 0, CLI_TEXT, &a.preset, "paper", "whiten, exactly 1000 calibration rows", 0, 0},
       {"standardise", 0, CLI_TEXT, &a.standardise, "HOW", "scale, whiten or none (scale)", 0, 0},
-      {"whiten-eps", 0, CLI_REAL, &a.training.whiten_eps, "E",
-       "added to variances when whitening (1e-5)", 0, 1e300},
+      {"whiten-eps", 0, CLI_REAL, &a.whiten_eps, "E", "added to variances when whitening (1e-5)", 0,
+       1e300},
       {"calibration-rows", 0, CLI_COUNT, &a.calibration_rows, "N",
        "rows held out (1000, at most a tenth; 0: none)", 0, 1e15},
       {"search", 0, CLI_TEXT, &a.search_kind, "KIND", "auto, flat, ivf or hnsw (auto)", 0, 0},
-      {"recall", 0, CLI_REAL, &a.search.recall, "R", "share of true neighbours to find (0.99)",
-       1e-3, 1},
-      {"neighbours", 'm', CLI_COUNT, &a.search.neighbours, "M",
-       "for how many neighbours to tune (400)", 1, 1e6},
+      {"recall", 0, CLI_REAL, &a.recall, "R", "share of true neighbours to find (0.99)", 1e-3, 1},
+      {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M",
+       "neighbours to tune for (400; those of PARAMS)", 1, 1e6},
       {"metric", 0, CLI_TEXT, &a.metric, "PARAMS",
        "search by the lengthscales in PARAMS; reads an INDEX", 0, 0},
   };
@@ -200,7 +224,7 @@ int main(int argc, char **argv)
       "[OPTION...] -o INDEX [TABLE]\n       gpnn-index --metric PARAMS -o INDEX OLD-INDEX",
       "Standardise the rows of a table, hold some out for calibration, build the\n"
       "neighbour search, and write it all to one index file.",
-      CLI_TABLE | CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+      CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
       0,
       1};
   struct cli cli;

@@ -59,6 +59,7 @@ static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index
   enum gpnn_status status = put_text(r, "search", gpnn_search_name(s->kind), err);
   if (status == GPNN_OK && s->n_lists > 0) status = put_count(r, "search-lists", s->n_lists, err);
   if (status == GPNN_OK && s->effort > 0) status = put_count(r, "search-effort", s->effort, err);
+  if (status == GPNN_OK) status = put_number(r, "search-recall-asked", s->asked, err);
   if (status == GPNN_OK) status = put_number(r, "search-recall", s->recall, err);
   if (status == GPNN_OK) status = put_count(r, "search-recall-queries", s->n_queries, err);
   if (status == GPNN_OK) status = put_count(r, "search-recall-neighbours", s->neighbours, err);
@@ -167,7 +168,9 @@ int main(int argc, char **argv)
                  &exit_status))
     return exit_status;
   struct run r = {.cli = &cli};
-  bool is_index = verify || gpnn_index_recognise(cli_operand(&cli, 0));
-  return cli_end(&cli, is_index ? describe_index(&r, verify, &err) : describe_params(&r, &err),
+  const char *path = cli_operand(&cli, 0);
+  bool is_index = gpnn_index_recognise(path);
+  return cli_end(&cli,
+                 is_index || verify ? describe_index(&r, verify, &err) : describe_params(&r, &err),
                  &err);
 }

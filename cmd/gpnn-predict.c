@@ -287,7 +287,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 {
   const struct cli *cli = r->cli;
   enum gpnn_status status =
-      open_pair(cli, cli_operand(cli, 0), r->a->params, &r->index, &r->params, err);
+      open_pair(cli, cli_operand(cli, 0), r->a->params, false, &r->index, &r->params, err);
   if (status != GPNN_OK) return status;
   r->contents = gpnn_index_contents(r->index);
   status = gpnn_table_open(&r->table, cli_operand(cli, 1), &cli->table, err);

@@ -230,8 +230,8 @@ int main(int argc, char **argv)
       "gpnn-split",
       "-f A:B -o FILE -o FILE [OPTION...] [TABLE]\n       gpnn-split -k K -o 'fold%d.tsv' "
       "[OPTION...] [TABLE]",
-      "Distribute the rows of a table at random over two or more tables; rows keep their\n"
-      "order and their text.",
+      "Distribute the rows of a table at random over two or more tables; rows keep\n"
+      "their order and their text.",
       CLI_TABLE | CLI_SEEDED | CLI_PROGRESS,
       0,
       1};

@@ -3,11 +3,11 @@
 #include <string.h>
 
 enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *params_path,
-                           struct gpnn_index **index, struct gpnn_params *params,
+                           bool verify, struct gpnn_index **index, struct gpnn_params *params,
                            struct gpnn_error *err)
 {
   bool other_index = false;
-  enum gpnn_status status = gpnn_index_open(index, path, false, err);
+  enum gpnn_status status = gpnn_index_open(index, path, verify, err);
   if (status == GPNN_OK) status = gpnn_params_read(params, params_path, err);
   if (status != GPNN_OK) return status;
   const char *name = strcmp(params_path, "-") == 0 ? "(stdin)" : params_path;

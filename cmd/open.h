@@ -10,13 +10,14 @@
 #include "models/params.h"
 
 /*
- * Opens the index at 'path', reads parameters from 'params_path' ("-": standard input) and
- * checks that they go together; warns if the parameters name another index.  'params' must
- * be zeroed; the caller closes and releases both, also after a failure.
+ * Opens the index at 'path' (checking every byte if 'verify'), reads parameters from 'params_path'
+ * ("-": standard input) and checks that they go together; warns if the parameters name another
+ * index.  'params' must be zeroed; the caller closes and releases both, also after a failure.
  */
 GPNN_MUST_CHECK enum gpnn_status open_pair(const struct cli *cli, const char *path,
-                                           const char *params_path, struct gpnn_index **index,
-                                           struct gpnn_params *params, struct gpnn_error *err);
+                                           const char *params_path, bool verify,
+                                           struct gpnn_index **index, struct gpnn_params *params,
+                                           struct gpnn_error *err);
 
 /*
  * Prepares predictions; if the search had to be built again for the parameters' metric, says

@@ -129,6 +129,7 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
   put_u32(blob, lengthscale != NULL);
   put_u64(blob, report->n_lists);
   put_u64(blob, report->effort);
+  put_f64(blob, report->asked);
   put_f64(blob, report->recall);
   put_u64(blob, report->n_queries);
   put_u64(blob, report->neighbours);
@@ -451,7 +452,9 @@ static void take_search(struct cursor *cursor, struct gpnn_index *index)
   report->kind = (enum gpnn_search_kind)kind;
   report->n_lists = take_size(cursor);
   report->effort = take_size(cursor);
+  report->asked = take_f64(cursor);
   report->recall = take_f64(cursor);
+  require(cursor, report->asked > 0 && report->asked <= 1);
   report->n_queries = take_size(cursor);
   report->neighbours = take_size(cursor);
   report->visited = take_f64(cursor);

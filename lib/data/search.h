@@ -56,6 +56,7 @@ struct gpnn_search_report {
   enum gpnn_search_kind kind;
   size_t n_lists;    /* ivf: inverted lists */
   size_t effort;     /* ivf: lists visited a query; hnsw: efSearch */
+  double asked;      /* the recall asked for */
   double recall;     /* measured mean share found; 1 for flat and exact */
   size_t n_queries;  /* queries it was measured on; 0 for flat and exact */
   size_t neighbours; /* for how many neighbours */

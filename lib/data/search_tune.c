@@ -147,6 +147,7 @@ static enum gpnn_status tune_engine(struct gpnn_search *search, enum gpnn_search
   bool has_lists = kind == GPNN_SEARCH_IVF;
   struct trial trial = {0};
   search->report.kind = kind;
+  search->report.asked = options->recall;
   search->report.n_lists = has_lists ? lists_for(points->n) : 0;
   enum gpnn_status status = trial_init(&trial, points, options, err);
   if (status == GPNN_OK)
@@ -160,16 +161,20 @@ static enum gpnn_status tune_engine(struct gpnn_search *search, enum gpnn_search
   return status;
 }
 
-static void report_flat(struct gpnn_search *search, enum gpnn_search_kind kind, size_t neighbours)
+static void report_flat(struct gpnn_search *search, enum gpnn_search_kind kind,
+                        const struct gpnn_search_options *options)
 {
-  search->report = (struct gpnn_search_report){
-      .kind = kind, .recall = 1, .neighbours = neighbours, .visited = 1};
+  search->report = (struct gpnn_search_report){.kind = kind,
+                                               .asked = options->recall,
+                                               .recall = 1,
+                                               .neighbours = options->neighbours,
+                                               .visited = 1};
 }
 
 static enum gpnn_status make_flat(struct gpnn_search *search,
                                   const struct gpnn_search_options *options, struct gpnn_error *err)
 {
-  report_flat(search, GPNN_SEARCH_FLAT, options->neighbours);
+  report_flat(search, GPNN_SEARCH_FLAT, options);
   return gpnn_faiss_build(&search->engine, &search->points, GPNN_SEARCH_FLAT, 0, options->seed,
                           options->threads, err);
 }
@@ -211,7 +216,7 @@ enum gpnn_status gpnn_search_tune(struct gpnn_search *search,
   case GPNN_SEARCH_FLAT:
     return make_flat(search, options, err);
   case GPNN_SEARCH_EXACT:
-    report_flat(search, GPNN_SEARCH_EXACT, options->neighbours);
+    report_flat(search, GPNN_SEARCH_EXACT, options);
     return GPNN_OK;
   case GPNN_SEARCH_IVF:
   case GPNN_SEARCH_HNSW:

@@ -66,18 +66,22 @@ static enum gpnn_status expand(struct gpnn_training *training, struct gpnn_error
   return GPNN_OK;
 }
 
-/* Moves the rows drawn to the calibration arrays and closes the gaps they leave. */
-static void move_out(struct gpnn_training *training, size_t width, const bool *is_drawn)
+/* Copies the rows drawn, in the order drawn, so that the first few of them are a random sample
+ * too, and closes the gaps they leave. */
+static void move_out(struct gpnn_training *training, size_t width, size_t c, const uint64_t *drawn,
+                     bool *is_drawn)
 {
-  size_t kept = 0, moved = 0;
+  double *cells = training->cells, *y = training->y;
+  for (size_t i = 0; i < c; i++) {
+    memcpy(training->calibration_x + i * width, cells + drawn[i] * width, width * sizeof *cells);
+    training->calibration_y[i] = y[drawn[i]];
+    is_drawn[drawn[i]] = true;
+  }
+  size_t kept = 0;
   for (size_t i = 0; i < training->n; i++) {
-    double *to =
-        is_drawn[i] ? training->calibration_x + moved * width : training->cells + kept * width;
-    memmove(to, training->cells + i * width, width * sizeof *to);
-    if (is_drawn[i])
-      training->calibration_y[moved++] = training->y[i];
-    else
-      training->y[kept++] = training->y[i];
+    if (is_drawn[i]) continue;
+    memmove(cells + kept * width, cells + i * width, width * sizeof *cells);
+    y[kept++] = y[i];
   }
   training->n = kept;
 }
@@ -97,8 +101,7 @@ static enum gpnn_status hold_out(struct gpnn_training *training, size_t c, size_
   gpnn_rng_init(&rng, seed, GPNN_RNG_HOLD_OUT);
   if (status == GPNN_OK) status = gpnn_rng_sample(&rng, training->n, c, drawn, err);
   if (status == GPNN_OK) {
-    for (size_t i = 0; i < c; i++) is_drawn[drawn[i]] = true;
-    move_out(training, width, is_drawn);
+    move_out(training, width, c, drawn, is_drawn);
     training->contents.n_calibration = c;
   }
   free(drawn);

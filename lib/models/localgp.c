@@ -55,13 +55,13 @@ static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_i
   const double *metric = search_metric(gp);
   if (gpnn_search_same_metric(data->d, metric, gpnn_index_search_lengthscale(index)))
     return gpnn_index_search(index, &gp->search, err);
-  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  options.kind = gpnn_index_search_report(index)->kind == GPNN_SEARCH_FLAT ? GPNN_SEARCH_FLAT
-                                                                           : GPNN_SEARCH_AUTO;
-  options.neighbours = gp->neighbours;
-  options.lengthscale = metric;
-  options.seed = data->seed;
-  options.threads = gp->threads;
+  const struct gpnn_search_report *stored = gpnn_index_search_report(index);
+  const struct gpnn_search_options options = {.kind = stored->kind,
+                                              .recall = stored->asked,
+                                              .neighbours = gp->neighbours,
+                                              .lengthscale = metric,
+                                              .seed = data->seed,
+                                              .threads = gp->threads};
   gp->rebuilt_search = true;
   return gpnn_search_build(&gp->search, data->n, data->d, data->x, &options, err);
 }
