@@ -33,7 +33,7 @@ static enum gpnn_status calibrate_table(const struct cli *cli, const struct argu
     if (rows.n_skipped > 0) cli_warn(cli, "%s: %zu bad rows left out", a->with, rows.n_skipped);
     size_t n = a->rows != not_given && a->rows > 0 && a->rows < rows.n ? a->rows : rows.n;
     status = gpnn_calibrate_rows(gp, noise, n, rows.x, rows.y, NULL, calibration, err);
-    if (status == GPNN_EDATA) status = gpnn_prefix(err, "%s", gpnn_table_name(table));
+    if (status == GPNN_EDATA) status = gpnn_prefix(err, status, "%s", gpnn_table_name(table));
   }
   gpnn_rows_release(&rows);
   gpnn_table_close(table);

@@ -164,7 +164,7 @@ static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
     status = gpnn_metrics_add(&group->metrics, truth, mean, sd, err);
   }
   if (status == GPNN_EDATA)
-    return gpnn_prefix(err, "%s:%zu", gpnn_table_name(r->table), record.line);
+    return gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(r->table), record.line);
   return status;
 }
 

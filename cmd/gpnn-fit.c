@@ -138,6 +138,19 @@ static enum gpnn_status fit(const struct cli *cli, const struct arguments *a,
   return gpnn_fit_block(gpnn_index_contents(index), &choose->fit, params, &report->fit, err);
 }
 
+/* The model that is started from is the one to fit, unless another was asked for. */
+static void start_from(struct arguments *a, const struct gpnn_params *start)
+{
+  struct gpnn_choose_options *choose = &a->choose;
+  choose->fit.start = start;
+  if (a->kernel == NULL) choose->fit.kernel = start->kernel;
+  if (a->ard == NULL) choose->fit.ard = start->n_lengthscales > 1;
+  if (a->neighbours == 0) choose->fit.neighbours = start->neighbours;
+  choose->kernel = choose->kernel && a->kernel != NULL;
+  choose->ard = choose->ard && a->ard != NULL;
+  choose->neighbours = false;
+}
+
 static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct gpnn_error *err)
 {
   struct gpnn_index *index = NULL;
@@ -147,7 +160,7 @@ static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct g
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK && a->start != NULL) {
     status = gpnn_params_read(&start, a->start, err);
-    a->choose.fit.start = &start;
+    if (status == GPNN_OK) start_from(a, &start);
   }
   if (status == GPNN_OK) status = fit(cli, a, index, &params, &report, err);
   if (status == GPNN_OK) status = annotate(&params, index, &report, err);

@@ -154,7 +154,7 @@ static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
     status = gpnn_fail_errno(err, errno, "the copy of standard input");
   if (status == GPNN_OK) {
     status = gpnn_split_init(&r->split, r->a->n_parts, r->a->weights, r->n_rows, r->cli->seed, err);
-    if (status != GPNN_OK) status = gpnn_prefix(err, "%s", gpnn_table_name(r->table));
+    if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", gpnn_table_name(r->table));
   }
   return status == GPNN_OK ? reopen(r, path, err) : status;
 }

@@ -13,7 +13,7 @@ enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *
   const char *name = strcmp(params_path, "-") == 0 ? "(stdin)" : params_path;
   status = gpnn_params_check(params, gpnn_index_contents(*index)->d, gpnn_index_fingerprint(*index),
                              &other_index, err);
-  if (status != GPNN_OK) return gpnn_prefix(err, "%s", name);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name);
   if (other_index) cli_warn(cli, "%s: made from another index than %s", name, path);
   return GPNN_OK;
 }

@@ -48,17 +48,19 @@ enum gpnn_status gpnn_fail_memory(struct gpnn_error *err, const char *what)
   return gpnn_fail(err, GPNN_ENOMEM, "not enough memory %s", what);
 }
 
-enum gpnn_status gpnn_prefix(struct gpnn_error *err, const char *format, ...)
+enum gpnn_status gpnn_prefix(struct gpnn_error *err, enum gpnn_status status, const char *format,
+                             ...)
 {
+  if (err == NULL) return status;
   char old[GPNN_ERROR_BYTES];
   memcpy(old, err->text, sizeof old);
   va_list args;
   va_start(args, format);
-  compose(err, err->status, format, args);
+  compose(err, status, format, args);
   va_end(args);
   size_t used = strlen(err->text);
   snprintf(err->text + used, sizeof err->text - used, ": %s", old);
-  return err->status;
+  return status;
 }
 
 /* Length of the well-formed printable UTF-8 character at 's', or 0. */

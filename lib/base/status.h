@@ -58,9 +58,11 @@ enum gpnn_status gpnn_fail_errno(struct gpnn_error *err, int errnum, const char 
 /* Out of memory while doing 'what' (a short noun phrase: "reading the table"). */
 enum gpnn_status gpnn_fail_memory(struct gpnn_error *err, const char *what);
 
-/* Puts "context: " before the sentence in 'err' and returns the status held there. */
-GPNN_PRINTF(2, 3)
-enum gpnn_status gpnn_prefix(struct gpnn_error *err, const char *format, ...);
+/* Puts "context: " before the sentence in 'err' (which may be NULL) and returns 'status', that
+ * of the failure the sentence is about. */
+GPNN_PRINTF(3, 4)
+enum gpnn_status gpnn_prefix(struct gpnn_error *err, enum gpnn_status status, const char *format,
+                             ...);
 
 /*
  * Copies 'n_bytes' bytes from outside into 'out' so that they can be shown: control bytes

@@ -154,19 +154,32 @@ static uint64_t fold(uint64_t hash, const void *bytes, size_t length)
   return hash;
 }
 
-static uint64_t fold_section(uint64_t hash, const char *tag, const void *bytes, size_t length)
+/* The columns apart from the rest, so that parameters can tell an index of other columns from
+ * one of other rows. */
+struct fingerprint {
+  uint64_t columns, rest;
+};
+
+static void fold_section(struct fingerprint *print, const char *tag, const void *bytes,
+                         size_t length)
 {
+  uint64_t *hash = memcmp(tag, "COLS", 4) == 0 ? &print->columns : &print->rest;
   unsigned char head[12];
   memcpy(head, tag, 4);
   gpnn_store_u64(head + 4, length);
-  return fold(fold(hash, head, sizeof head), bytes, length);
+  *hash = fold(fold(*hash, head, sizeof head), bytes, length);
+}
+
+static uint64_t fingerprint_value(const struct fingerprint *print)
+{
+  return print->columns >> 32 << 32 | print->rest >> 32;
 }
 
 /* ---- writing ---- */
 
 struct writing {
   struct gpnn_sections_writer *writer;
-  uint64_t fingerprint;
+  struct fingerprint fingerprint;
 };
 
 enum { HASHED = 1, CRITICAL = 2 };
@@ -177,7 +190,7 @@ static enum gpnn_status write_section(struct writing *writing, const char *tag, 
   enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, (flags & CRITICAL) != 0, err);
   if (status == GPNN_OK) status = gpnn_sections_write(writing->writer, bytes, length, err);
   if (status == GPNN_OK) status = gpnn_sections_end(writing->writer, err);
-  if (flags & HASHED) writing->fingerprint = fold_section(writing->fingerprint, tag, bytes, length);
+  if (flags & HASHED) fold_section(&writing->fingerprint, tag, bytes, length);
   return status;
 }
 
@@ -258,7 +271,7 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_cont
   if (temporary != NULL) *temporary = copy;
   status = write_sections(&writing, path, contents, search, err);
   if (status == GPNN_OK)
-    status = gpnn_sections_commit(writing.writer, writing.fingerprint, err);
+    status = gpnn_sections_commit(writing.writer, fingerprint_value(&writing.fingerprint), err);
   else
     gpnn_sections_abandon(writing.writer);
   if (temporary != NULL) *temporary = NULL;
@@ -559,7 +572,7 @@ static enum gpnn_status take_all(struct gpnn_index *index, struct gpnn_error *er
 static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_error *err)
 {
   static const char *const hashed[] = {"INFO", "COLS", "STDZ", "ROWS", "YVAL", "CALX", "CALY"};
-  uint64_t fingerprint = 0;
+  struct fingerprint fingerprint = {0};
   const struct gpnn_sections *sections = index->sections;
   for (size_t i = 0; i < gpnn_sections_count(sections); i++) {
     enum gpnn_status status = gpnn_sections_check(sections, gpnn_sections_get(sections, i), err);
@@ -569,14 +582,14 @@ static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_e
     const struct gpnn_section *section = gpnn_sections_find(sections, hashed[i]);
     const unsigned char *bytes = gpnn_sections_bytes(sections, section);
     size_t length = (size_t)section->length;
-    fingerprint = fold_section(fingerprint, hashed[i], bytes, length);
+    fold_section(&fingerprint, hashed[i], bytes, length);
     const double *values = (const double *)(const void *)bytes;
     for (size_t j = 0; i >= 3 && j < length / sizeof *values; j++)
       if (!isfinite(values[j]))
         return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no number",
                          gpnn_sections_path(sections), hashed[i]);
   }
-  if (fingerprint != gpnn_sections_fingerprint(sections))
+  if (fingerprint_value(&fingerprint) != gpnn_sections_fingerprint(sections))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
                      gpnn_sections_path(sections));
   return GPNN_OK;

@@ -63,8 +63,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, cons
 /* The mapped contents; last as long as the index. */
 const struct gpnn_index_contents *gpnn_index_contents(const struct gpnn_index *index);
 
-/* 64-bit hash of rows, targets, calibration rows, columns and standardisation: equal data
- * and options have equal fingerprints, whatever the search. */
+/* 64-bit hash: of the columns in the upper half; of rows, targets, calibration rows and
+ * standardisation in the lower.  Equal data and options have equal fingerprints, whatever the
+ * search. */
 uint64_t gpnn_index_fingerprint(const struct gpnn_index *index);
 
 /* What search the file holds, without loading it: its report, and its d lengthscales or

@@ -4,6 +4,7 @@
 #include "data/search.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,8 @@ static enum gpnn_status query_engine(const struct gpnn_search *search, size_t n_
   struct outcome outcome = {.status = GPNN_OK};
 #pragma omp parallel num_threads(threads) reduction(+ : total)
   {
+    /* A team of one does not count as parallel, and FAISS would start teams of its own. */
+    omp_set_num_threads(1);
     struct workplace place = {0};
     struct gpnn_error failure = {0};
     bool ready = workplace_init(search, kept, &place);

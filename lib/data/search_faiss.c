@@ -194,6 +194,7 @@ static enum gpnn_status assign_lists(const struct gpnn_faiss *engine, size_t n, 
   enum gpnn_status status = GPNN_OK;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (size_t from = 0; from < n; from += ASSIGN_BLOCK) {
+    omp_set_num_threads(1); /* no team inside ours, which may be of one */
     size_t rows = n - from < ASSIGN_BLOCK ? n - from : ASSIGN_BLOCK;
     if (faiss_Index_assign(quantizer, (idx_t)rows, x + from * d, lists + from, 1) == 0) continue;
 #pragma omp critical(gpnn_assign)

@@ -159,7 +159,7 @@ enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                       const char *table_name, struct gpnn_error *err)
 {
   enum gpnn_status status = finish(training, options, err);
-  if (status != GPNN_OK) return gpnn_prefix(err, "%s", table_name);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", table_name);
   struct gpnn_index_contents *contents = &training->contents;
   contents->n = training->n;
   contents->d = contents->standard.n_out;

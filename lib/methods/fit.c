@@ -281,12 +281,13 @@ static int compare_doubles(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Median distance between the rows of the first block; where most rows are alike, the
+/* Median distance between up to 300 rows of the first block; where most rows are alike, the
  * largest instead; 1 where all are. */
 static enum gpnn_status median_distance(const struct problem *problem, double *median,
                                         struct gpnn_error *err)
 {
-  size_t s = problem->block_size, d = problem->d, n = 0;
+  enum { MOST = 300 };
+  size_t s = problem->block_size < MOST ? problem->block_size : MOST, d = problem->d, n = 0;
   double *r2 = gpnn_alloc(s, s, sizeof *r2);
   if (r2 == NULL) return gpnn_fail_memory(err, "for distances");
   for (size_t i = 1; i < s; i++)

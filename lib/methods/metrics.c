@@ -85,8 +85,9 @@ static void summarise_pit(struct gpnn_metrics *metrics, struct gpnn_metrics_resu
     double above = (double)(i + 1) / (double)n - p, below = p - (double)i / (double)n;
     result->pit_distance = fmax(result->pit_distance, fmax(above, below));
     size_t bin = (size_t)(p * GPNN_METRICS_PIT_BINS);
-    result->pit[bin < GPNN_METRICS_PIT_BINS ? bin : GPNN_METRICS_PIT_BINS - 1] += 1 / (double)n;
+    result->pit[bin < GPNN_METRICS_PIT_BINS ? bin : GPNN_METRICS_PIT_BINS - 1]++;
   }
+  for (size_t bin = 0; bin < GPNN_METRICS_PIT_BINS; bin++) result->pit[bin] /= (double)n;
 }
 
 enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,

@@ -52,8 +52,8 @@ struct gpnn_metrics_result {
 /* Sets the nominal levels; at most GPNN_METRICS_LEVELS, each in (0, 1). */
 void gpnn_metrics_levels(struct gpnn_metrics *metrics, size_t n_levels, const double *levels);
 
-/* Adds one row; an sd that is NaN means none was predicted; an sd of 0 is GPNN_EDATA unless
- * NaN, as is a negative one. */
+/* Adds one row.  An sd that is NaN means that none was predicted; GPNN_EDATA: it is not a
+ * positive number. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth,
                                                   double mean, double sd, struct gpnn_error *err);
 

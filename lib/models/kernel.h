@@ -23,7 +23,6 @@
 
 struct gpnn_kernel {
   const char *name;
-  const char *formula; /* for help texts */
   /* Replaces n values of r^2 by c(r). */
   void (*correlation)(size_t n, double *r2);
   /* From n values of r^2, writes c(r) to 'c' and g(r) to 'slope'. */

@@ -18,7 +18,7 @@ struct gpnn_localgp {
   const struct gpnn_params *params;
   struct gpnn_search *search; /* owned */
   bool rebuilt_search;
-  double *lengthscale; /* owned; d of them */
+  double *lengthscale, *inverse; /* owned; d of each, the second 1 / lengthscale */
   size_t neighbours;
   int threads;
 };
@@ -62,7 +62,8 @@ static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_i
                                               .lengthscale = metric,
                                               .seed = data->seed,
                                               .threads = gp->threads};
-  gp->rebuilt_search = true;
+  /* A flat search is made anew at every opening, whatever its metric. */
+  gp->rebuilt_search = stored->kind != GPNN_SEARCH_FLAT;
   return gpnn_search_build(&gp->search, data->n, data->d, data->x, &options, err);
 }
 
@@ -81,10 +82,12 @@ enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_in
   *new = (struct gpnn_localgp){.data = data, .params = params, .threads = threads};
   gpnn_localgp_set_neighbours(new, neighbours);
   new->lengthscale = gpnn_alloc(data->d, 1, sizeof *new->lengthscale);
-  if (new->lengthscale == NULL) {
+  new->inverse = gpnn_alloc(data->d, 1, sizeof *new->inverse);
+  if (new->lengthscale == NULL || new->inverse == NULL) {
     status = gpnn_fail_memory(err, "for a local Gaussian process");
   } else {
     gpnn_params_expand(params, data->d, new->lengthscale);
+    for (size_t j = 0; j < data->d; j++) new->inverse[j] = 1 / new->lengthscale[j];
     status = find_search(new, index, err);
   }
   if (status == GPNN_OK)
@@ -99,6 +102,7 @@ void gpnn_localgp_free(struct gpnn_localgp *gp)
   if (gp == NULL) return;
   gpnn_search_free(gp->search);
   free(gp->lengthscale);
+  free(gp->inverse);
   free(gp);
 }
 
@@ -166,7 +170,7 @@ static void fill_cross_covariance(const struct solve *solve, const double *x)
   const struct gpnn_localgp *gp = solve->gp;
   size_t d = gp->data->d;
   double *point = solve->scratch->point, *cross = solve->scratch->rhs;
-  for (size_t j = 0; j < d; j++) point[j] = x[j] / gp->lengthscale[j];
+  for (size_t j = 0; j < d; j++) point[j] = x[j] * gp->inverse[j];
   gpnn_kernel_distances(solve->m, d, solve->stride, solve->scratch->columns, point, cross);
   gp->params->kernel->correlation(solve->m, cross);
   for (size_t i = 0; i < solve->m; i++) cross[i] *= gp->params->kernelscale;
@@ -187,7 +191,7 @@ static void gather(struct solve *solve, size_t n_candidates, const int64_t *cand
     int64_t row = candidates[i];
     if (row < 0 || row == self) continue;
     const double *x = gp->data->x + (size_t)row * d;
-    for (size_t j = 0; j < d; j++) columns[j * solve->stride + m] = x[j] / gp->lengthscale[j];
+    for (size_t j = 0; j < d; j++) columns[j * solve->stride + m] = x[j] * gp->inverse[j];
     targets[m++] = gp->data->y[row];
   }
   memmove(targets + m, targets, m * sizeof *targets);

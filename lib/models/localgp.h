@@ -55,7 +55,7 @@ void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours);
  * Writes 'mean' and, unless it is NULL, 'latent' (variance), n_rows numbers each, in
  * standardised units.  Adds to '*counts'.  A row's result does not depend on the others, on
  * their number, or on the threads.  GPNN_ENUMERIC: even with jitter not positive definite.
- * Cost: O(m^3/3 + m^2 d) a row; memory O(threads m^2 + n_rows m).
+ * Cost: O(m^3/3 + m^2 d) a row; memory O(threads m^2 + 1024 m).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict(const struct gpnn_localgp *gp, size_t n_rows,
                                                       const double *x, const int64_t *self,

@@ -352,6 +352,10 @@ enum gpnn_status gpnn_params_check(const struct gpnn_params *params, size_t d, u
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu lengthscales, the index has %zu inputs",
                      params->n_lengthscales, d);
+  /* The upper half is of the columns (data/index.h). */
+  if (params->has_index && params->index >> 32 != fingerprint >> 32)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the parameters were made from an index of other columns");
   *other_index = params->has_index && params->index != fingerprint;
   return GPNN_OK;
 }

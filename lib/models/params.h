@@ -56,8 +56,8 @@ gpnn_params_comment(struct gpnn_params *params, struct gpnn_error *err, const ch
 
 /*
  * Checks that parameters fit 'd' standardised inputs and an index of 'fingerprint': another
- * number of lengthscales is GPNN_EMISMATCH.  '*other_index' tells whether they name another
- * index, which is worth a warning.
+ * number of lengthscales, or an index of other columns, is GPNN_EMISMATCH.  '*other_index' tells
+ * whether they name another index of the same columns, which is worth a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_check(const struct gpnn_params *params, size_t d,
                                                    uint64_t fingerprint, bool *other_index,

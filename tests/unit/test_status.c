@@ -35,7 +35,8 @@ static void context_goes_before_the_sentence(void **state)
   (void)state;
   struct gpnn_error err = {0};
   gpnn_fail(&err, GPNN_EVERSION, "inner");
-  assert_int_equal(gpnn_prefix(&err, "file %d", 1), GPNN_EVERSION);
+  assert_int_equal(gpnn_prefix(&err, GPNN_EVERSION, "file %d", 1), GPNN_EVERSION);
+  assert_int_equal(gpnn_prefix(NULL, GPNN_EDATA, "file"), GPNN_EDATA);
   assert_string_equal(err.text, "file 1: inner");
 }
 
@@ -48,7 +49,7 @@ static void long_sentences_are_cut_and_end(void **state)
   struct gpnn_error err = {0};
   gpnn_fail(&err, GPNN_EIO, "%s", longer);
   assert_int_equal(strlen(err.text), GPNN_ERROR_BYTES - 1);
-  gpnn_prefix(&err, "ab");
+  gpnn_prefix(&err, GPNN_EIO, "ab");
   assert_int_equal(strlen(err.text), GPNN_ERROR_BYTES - 1);
   assert_memory_equal(err.text, "ab: xxx", 7);
   gpnn_fail_errno(&err, EIO, "%s", longer);
