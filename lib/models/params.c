@@ -30,6 +30,7 @@ struct reader {
   const char *name; /* of the stream, for messages */
   size_t line;
   unsigned seen; /* bit i: entry i of the table was read */
+  size_t n_comments;
   struct gpnn_error *err;
 };
 
@@ -173,10 +174,28 @@ static enum gpnn_status unknown_name(struct reader *reader, struct span name)
   return refuse(reader, "unknown name \"%s\"", shown);
 }
 
+/* The first comments are kept, but for that of the format, which is written anew. */
+static enum gpnn_status read_comment(struct reader *reader, struct span line)
+{
+  size_t length = sizeof first_line - 1;
+  if (line.length >= length && memcmp(line.at, first_line, length) == 0) return GPNN_OK;
+  line.at++;
+  line.length--;
+  if (line.length > 0 && *line.at == ' ') line.at++, line.length--;
+  enum { MOST = 500, MOST_COMMENTS = 100 };
+  if (reader->n_comments == MOST_COMMENTS) return GPNN_OK;
+  reader->n_comments++;
+  int shown = line.length < MOST ? (int)line.length : MOST;
+  return gpnn_params_comment(&reader->params, reader->err, "%.*s", shown, line.at);
+}
+
 static enum gpnn_status read_line(struct reader *reader, struct span line)
 {
-  struct span name = next_field(&line);
-  if (name.length == 0 || *name.at == '#') return GPNN_OK;
+  struct span whole = line, name = next_field(&line);
+  if (name.length == 0) return GPNN_OK;
+  if (*name.at == '#')
+    return read_comment(reader,
+                        (struct span){name.at, whole.length - (size_t)(name.at - whole.at)});
   size_t i = 0;
   while (i < N_ENTRIES && (strlen(entries[i].name) != name.length ||
                            memcmp(entries[i].name, name.at, name.length) != 0))

@@ -29,14 +29,15 @@ struct gpnn_params {
                          already contained in them */
   bool has_index;
   uint64_t index; /* fingerprint of the index they were made from */
-  char *comments; /* owned; "# ..." lines to write below the first, or NULL.  Not read. */
+  char *comments; /* owned; "# ..." lines to write below the first, or NULL */
 };
 
 /*
  * Reads parameters from 'path' ("-": standard input).  Names may come in any order; kernel,
  * lengthscale, kernelscale, noise are required; neighbours (default 400), calibration and
- * index are not.  Blank lines and lines from # are passed over, except that a first line
- * naming a later format version is refused (GPNN_EVERSION).  GPNN_EDATA, with
+ * index are not.  Blank lines are passed over; of lines from # the first 100 are kept as
+ * comments, except that a first line naming a later format version is refused
+ * (GPNN_EVERSION).  GPNN_EDATA, with
  * "path:line: ...": unknown or repeated name, missing name, value out of range, empty input.
  * A table in place of parameters is told as such (GPNN_EDATA), and so is an index file
  * (GPNN_EMISMATCH).  'params' must be zeroed.

@@ -138,6 +138,9 @@ static void written_text_is_the_documented_one(void **state)
   fclose(file);
   assert_string_equal(text, "# gpnn parameters 1\n# rows 3000\n# from a b\n" BASE
                             "neighbours\t400\nindex\t0000000000001234\n");
+  assert_ok(gpnn_params_read(&params, place->path, &err));
+  assert_string_equal(params.comments, "# rows 3000\n# from a b\n");
+  gpnn_params_release(&params);
 }
 
 static void later_version_is_refused(void **state)
