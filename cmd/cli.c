@@ -1,6 +1,8 @@
 #include "cli.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,10 +26,22 @@ enum { EXIT_WORK = 1, EXIT_USAGE = 2, MAX_OPTIONS = 64, FIRST_LONG_ONLY = 256 };
 GPNN_PRINTF(2, 0)
 static void message(const struct cli *cli, const char *format, va_list args)
 {
+  char text[GPNN_ERROR_BYTES + 256];
+  vsnprintf(text, sizeof text, format, args);
+  /* File names may hold control characters, and those could command the terminal. */
+  for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++)
+    if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) *c = '?';
   progress_erase();
-  fprintf(stderr, "%s: ", cli->tool->name);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
+  fprintf(stderr, "%s: %s\n", cli->tool->name, text);
+}
+
+GPNN_PRINTF(2, 3)
+static void say(const struct cli *cli, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  message(cli, format, args);
+  va_end(args);
 }
 
 int cli_usage_error(const struct cli *cli, const char *format, ...)
@@ -129,6 +143,11 @@ static bool set_delimiter(const struct cli *cli, const struct cli_option *option
 static bool set_option(const struct cli *cli, const struct cli_option *option, const char *text)
 {
   struct cli_list *list = option->value;
+  bool is_text = option->type == CLI_TEXT || option->type == CLI_LIST;
+  if (is_text && text[0] == '\0' && option->value != (const void *)&cli->na) {
+    cli_usage_error(cli, "option --%s: its value is empty", option->name);
+    return false;
+  }
   switch (option->type) {
   case CLI_FLAG:
     *(bool *)option->value = true;
@@ -159,6 +178,60 @@ static bool set_option(const struct cli *cli, const struct cli_option *option, c
     return true;
   }
   return false;
+}
+
+/* ---- unfinished files --------------------------------------------------------------------- */
+
+/* What a signal handler needs must be global: the variables that hold the paths of files
+ * under way. */
+enum { MAX_GUARDED = 1024 };
+static const char *volatile *guarded[MAX_GUARDED];
+static volatile sig_atomic_t n_guarded;
+
+static void remove_unfinished(int signal_number)
+{
+  for (int i = 0; i < n_guarded; i++) {
+    const char *path = *guarded[i];
+    if (path != NULL) unlink(path);
+  }
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+static void watch_signals(void)
+{
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    struct sigaction action;
+    /* A signal ignored by whoever started us (nohup) stays ignored; but without a reader we
+     * always end, quietly. */
+    if (signals[i] != SIGPIPE && sigaction(signals[i], NULL, &action) == 0 &&
+        action.sa_handler == SIG_IGN)
+      continue;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = remove_unfinished;
+    sigemptyset(&action.sa_mask);
+    sigaction(signals[i], &action, NULL);
+  }
+  signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
+}
+
+void cli_guard(const char *volatile *path)
+{
+  assert(n_guarded < MAX_GUARDED);
+  guarded[n_guarded] = path;
+  n_guarded++;
+}
+
+/* Where a standard stream is closed, the next file opened would take its number, and receive
+ * our messages: puts something there that can be neither read nor written. */
+static void hold_standard_descriptors(void)
+{
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+    if (fcntl(fd, F_GETFD) != -1) continue;
+    int held = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (held > STDERR_FILENO) close(held);
+  }
 }
 
 /* ---- the command line --------------------------------------------------------------------- */
@@ -273,6 +346,11 @@ static bool check_options(struct cli *cli, const struct shared_values *shared)
     cli_usage_error(cli, "an operand is missing: %s %s", tool->name, tool->synopsis);
     return false;
   }
+  for (size_t i = 0; i < cli->n_operands; i++) {
+    if (cli->operands[i][0] != '\0') continue;
+    cli_usage_error(cli, "an operand is empty: file names are not, and - is standard input");
+    return false;
+  }
   if (cli->n_operands > tool->max_operands) {
     char shown[GPNN_MASK_BYTES];
     const char *extra = cli->operands[tool->max_operands];
@@ -294,6 +372,18 @@ static struct timespec_pair time_now(void)
                                         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)};
 }
 
+/* --help or --version, whose reader may be a full disk. */
+static int print_and_end(const struct cli *cli, const struct cli_option *rows, size_t n, bool help)
+{
+  if (help)
+    print_help(cli->tool, rows, n);
+  else
+    print_version(cli->tool);
+  if (fflush(stdout) == 0) return EXIT_SUCCESS;
+  say(cli, "(stdout): cannot be written: %s", strerror(errno));
+  return EXIT_WORK;
+}
+
 bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_option *options,
                size_t n_options, int argc, char **argv, int *status)
 {
@@ -303,6 +393,8 @@ bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_op
                       .table = GPNN_TABLE_OPTIONS_INIT,
                       .na = "NA",
                       .started = time_now()};
+  hold_standard_descriptors();
+  watch_signals();
   struct shared_values shared = {.progress = "auto"};
   struct cli_option rows[MAX_OPTIONS];
   size_t n = all_options(cli, &shared, options, n_options, rows);
@@ -312,11 +404,7 @@ bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_op
   *status = EXIT_USAGE;
   if (!read_options(cli, rows, n, argc, argv)) return false;
   if (shared.help || shared.version) {
-    if (shared.help)
-      print_help(tool, rows, n);
-    else
-      print_version(tool);
-    *status = fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_WORK;
+    *status = print_and_end(cli, rows, n, shared.help);
     return false;
   }
   if (!check_options(cli, &shared)) return false;
@@ -330,43 +418,6 @@ bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_op
 const char *cli_operand(const struct cli *cli, size_t i)
 {
   return i < cli->n_operands ? cli->operands[i] : "-";
-}
-
-/* ---- unfinished files --------------------------------------------------------------------- */
-
-/* What a signal handler needs must be global: the variables that hold the paths of files
- * under way. */
-enum { MAX_GUARDED = 1024 };
-static const char *volatile *guarded[MAX_GUARDED];
-static volatile sig_atomic_t n_guarded;
-
-static void remove_unfinished(int signal_number)
-{
-  for (int i = 0; i < n_guarded; i++) {
-    const char *path = *guarded[i];
-    if (path != NULL) unlink(path);
-  }
-  signal(signal_number, SIG_DFL);
-  raise(signal_number);
-}
-
-void cli_guard(const char *volatile *path)
-{
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-  assert(n_guarded < MAX_GUARDED);
-  if (n_guarded == 0) {
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-      struct sigaction action;
-      /* A signal ignored by whoever started us (nohup) stays ignored. */
-      if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN) continue;
-      memset(&action, 0, sizeof action);
-      action.sa_handler = remove_unfinished;
-      sigemptyset(&action.sa_mask);
-      sigaction(signals[i], &action, NULL);
-    }
-  }
-  guarded[n_guarded] = path;
-  n_guarded++;
 }
 
 /* ---- output ------------------------------------------------------------------------------- */
@@ -415,6 +466,6 @@ int cli_end(const struct cli *cli, enum gpnn_status status, const struct gpnn_er
     return EXIT_SUCCESS;
   }
   if (status == GPNN_EINVAL) return cli_usage_error(cli, "%s", err->text);
-  fprintf(stderr, "%s: %s\n", cli->tool->name, err->text);
+  say(cli, "%s", err->text);
   return EXIT_WORK;
 }

@@ -18,35 +18,33 @@ struct arguments {
   size_t rows, neighbours;
 };
 
-/* Calibrates on a table of the user's own. */
-static enum gpnn_status calibrate_table(const struct cli *cli, const struct arguments *a,
-                                        const struct gpnn_index_contents *contents,
-                                        const struct gpnn_localgp *gp, double noise,
-                                        struct gpnn_calibration *calibration,
-                                        struct gpnn_error *err)
+/* Reads the table of the user's own, if there is one. */
+static enum gpnn_status read_table(const struct cli *cli, const struct arguments *a,
+                                   const struct gpnn_index_contents *contents,
+                                   struct gpnn_rows *rows, struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
-  struct gpnn_rows rows = {0};
+  if (a->with == NULL) return GPNN_OK;
   enum gpnn_status status = gpnn_table_open(&table, a->with, &cli->table, err);
-  if (status == GPNN_OK) status = gpnn_rows_read(&rows, contents, table, cli->na, a->skip_bad, err);
-  if (status == GPNN_OK) {
-    if (rows.n_skipped > 0) cli_warn(cli, "%s: %zu bad rows left out", a->with, rows.n_skipped);
-    size_t n = a->rows != not_given && a->rows > 0 && a->rows < rows.n ? a->rows : rows.n;
-    status = gpnn_calibrate_rows(gp, noise, n, rows.x, rows.y, NULL, calibration, err);
-    if (status == GPNN_EDATA) status = gpnn_prefix(err, status, "%s", gpnn_table_name(table));
-  }
-  gpnn_rows_release(&rows);
+  if (status == GPNN_OK) status = gpnn_rows_read(rows, contents, table, cli->na, a->skip_bad, err);
+  if (status == GPNN_OK && rows->n_skipped > 0)
+    cli_warn(cli, "%s: %zu bad rows left out", gpnn_table_name(table), rows->n_skipped);
+  if (status == GPNN_OK && rows->n == 0)
+    status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);
   return status;
 }
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct arguments *a,
-                                  const struct gpnn_index *index, const struct gpnn_localgp *gp,
-                                  double noise, struct gpnn_calibration *calibration,
-                                  struct gpnn_error *err)
+                                  const struct gpnn_index *index, const struct gpnn_rows *given,
+                                  const struct gpnn_localgp *gp, double noise,
+                                  struct gpnn_calibration *calibration, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = gpnn_index_contents(index);
-  if (a->with != NULL) return calibrate_table(cli, a, contents, gp, noise, calibration, err);
+  if (a->with != NULL) {
+    size_t n = a->rows != not_given && a->rows > 0 && a->rows < given->n ? a->rows : given->n;
+    return gpnn_calibrate_rows(gp, noise, n, given->x, given->y, NULL, calibration, err);
+  }
   enum { DEFAULT_LEFT_OUT = 1000 };
   size_t rows = a->rows != not_given ? a->rows
                 : a->leave_one_out   ? DEFAULT_LEFT_OUT
@@ -79,6 +77,7 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
 {
   struct gpnn_index *index = NULL;
   struct gpnn_params params = {0};
+  struct gpnn_rows rows = {0};
   struct gpnn_localgp *gp = NULL;
   struct gpnn_output *output = NULL;
   struct gpnn_calibration calibration = {0};
@@ -88,9 +87,11 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
       gpnn_index_contents(index)->n_calibration == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
                        gpnn_index_path(index));
+  if (status == GPNN_OK) status = read_table(cli, a, gpnn_index_contents(index), &rows, err);
   if (status == GPNN_OK)
     status = open_localgp(cli, index, &params, a->params, a->neighbours, &gp, err);
-  if (status == GPNN_OK) status = calibrate(cli, a, index, gp, params.noise, &calibration, err);
+  if (status == GPNN_OK)
+    status = calibrate(cli, a, index, &rows, gp, params.noise, &calibration, err);
   if (status == GPNN_OK) {
     gpnn_calibrate_apply(&calibration, &params);
     params.neighbours = a->neighbours > 0 ? a->neighbours : params.neighbours;
@@ -100,6 +101,7 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
   if (status == GPNN_OK) status = gpnn_params_write(&params, output, err);
   status = cli_close_output(output, status, err);
   gpnn_localgp_free(gp);
+  gpnn_rows_release(&rows);
   gpnn_params_release(&params);
   gpnn_index_close(index);
   return status;

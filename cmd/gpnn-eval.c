@@ -52,7 +52,7 @@ struct value {
 static bool read_levels(const struct cli *cli, struct arguments *a)
 {
   const char *text = a->levels;
-  while (*text != '\0') {
+  do {
     size_t length = strcspn(text, ",");
     double p = 0;
     bool good = gpnn_number_read(text, length, &p) == GPNN_NUMBER_OK && p > 0 && p < 1;
@@ -62,8 +62,8 @@ static bool read_levels(const struct cli *cli, struct arguments *a)
       return false;
     }
     a->level[a->n_levels++] = p;
-    text += length + (text[length] == ',');
-  }
+    text += length;
+  } while (*text++ == ',');
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/newfile.h"
 #include "cli.h"
 #include "data/index.h"
 #include "data/training.h"
@@ -126,6 +127,15 @@ static void describe_training(const struct cli *cli, const char *name,
            contents->n, contents->n_calibration, contents->d, contents->schema.target.name);
 }
 
+/* Whether the file can be created is told before the work, not after it. */
+static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
+{
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  enum gpnn_status status = gpnn_newfile_create(&file, path, err);
+  gpnn_newfile_abandon(&file);
+  return status;
+}
+
 static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
                                   const struct arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
@@ -234,6 +244,8 @@ int main(int argc, char **argv)
     return status;
   if (!resolve(&cli, &a)) return 2;
   cli_guard(&unfinished);
-  return cli_end(
-      &cli, a.metric != NULL ? change_metric(&cli, &a, &err) : index_table(&cli, &a, &err), &err);
+  enum gpnn_status done = check_output(cli.output, &err);
+  if (done == GPNN_OK)
+    done = a.metric != NULL ? change_metric(&cli, &a, &err) : index_table(&cli, &a, &err);
+  return cli_end(&cli, done, &err);
 }

@@ -51,7 +51,8 @@ struct run {
 static bool read_intervals(const struct cli *cli, struct arguments *a)
 {
   const char *text = a->intervals;
-  while (text != NULL && *text != '\0') {
+  if (text == NULL) return true;
+  do {
     size_t length = strcspn(text, ",");
     double p = 0;
     if (gpnn_number_read(text, length, &p) != GPNN_NUMBER_OK || !(p > 0 && p < 1)) {
@@ -64,8 +65,8 @@ static bool read_intervals(const struct cli *cli, struct arguments *a)
     }
     a->levels[a->n_intervals] = p;
     a->half_widths[a->n_intervals++] = gpnn_predict_half_width(p);
-    text += length + (text[length] == ',');
-  }
+    text += length;
+  } while (*text++ == ',');
   return true;
 }
 
@@ -225,8 +226,9 @@ static enum gpnn_status write_value(struct run *r, double value, bool known, cha
   enum gpnn_status status = GPNN_OK;
   if (before != '\0') status = gpnn_output_write(r->output, &before, 1, err);
   if (status != GPNN_OK) return status;
-  return known ? gpnn_output_number(r->output, value, err)
-               : gpnn_output_text(r->output, r->cli->na, err);
+  return known
+             ? gpnn_output_number(r->output, value, err)
+             : gpnn_table_write_field(r->output, r->delimiter, r->cli->na, strlen(r->cli->na), err);
 }
 
 /* Writes row 'i', whose prediction is entry 'good' if it has one. */

@@ -40,7 +40,7 @@ static const char *volatile spool_path;
 static bool read_fractions(const struct cli *cli, struct arguments *a)
 {
   const char *text = a->fractions;
-  while (*text != '\0') {
+  do {
     size_t length = strcspn(text, ":");
     double weight = 0;
     bool good = gpnn_number_read(text, length, &weight) == GPNN_NUMBER_OK && weight > 0;
@@ -49,11 +49,23 @@ static bool read_fractions(const struct cli *cli, struct arguments *a)
       return false;
     }
     a->weights[a->n_parts++] = weight;
-    text += length + (text[length] == ':');
-  }
+    text += length;
+  } while (*text++ == ':');
   if (a->n_parts >= 2) return true;
   cli_usage_error(cli, "option --fractions: two parts or more, as in 7:2");
   return false;
+}
+
+/* Of two parts in one file, only the last would be left. */
+static bool are_distinct(const struct cli *cli, const struct cli_list *outputs)
+{
+  for (size_t i = 0; i < outputs->n; i++)
+    for (size_t j = 0; j < i; j++)
+      if (strcmp(outputs->items[i], outputs->items[j]) == 0) {
+        cli_usage_error(cli, "two parts would go to the same output: \"%s\"", outputs->items[i]);
+        return false;
+      }
+  return true;
 }
 
 static bool resolve(const struct cli *cli, struct arguments *a)
@@ -64,7 +76,7 @@ static bool resolve(const struct cli *cli, struct arguments *a)
   }
   if (a->fractions != NULL) {
     if (!read_fractions(cli, a)) return false;
-    if (a->outputs.n == a->n_parts) return true;
+    if (a->outputs.n == a->n_parts) return are_distinct(cli, &a->outputs);
     cli_usage_error(cli, "%zu parts need %zu outputs: one -o FILE each", a->n_parts, a->n_parts);
     return false;
   }
@@ -210,8 +222,11 @@ static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
   return status == GPNN_END ? GPNN_OK : status;
 }
 
+/* All bytes are out before the first part gets its name: if one fails, there are none. */
 static enum gpnn_status close_parts(struct run *r, enum gpnn_status status, struct gpnn_error *err)
 {
+  for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++)
+    status = gpnn_output_flush(r->parts[k], err);
   for (size_t k = 0; k < r->a->n_parts; k++) status = cli_close_output(r->parts[k], status, err);
   return status;
 }

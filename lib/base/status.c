@@ -37,8 +37,11 @@ enum gpnn_status gpnn_fail_errno(struct gpnn_error *err, int errnum, const char 
     char reason[128] = "unknown error";
     if (strerror_r(errnum, reason, sizeof reason) != 0)
       snprintf(reason, sizeof reason, "error %d", errnum);
-    size_t used = strlen(err->text);
-    snprintf(err->text + used, sizeof err->text - used, ": %s", reason);
+    /* The reason matters more than the end of a long file name. */
+    size_t used = strlen(err->text), room = sizeof err->text - strlen(reason) - sizeof "...: ";
+    bool is_cut = used > room;
+    if (is_cut) used = room;
+    snprintf(err->text + used, sizeof err->text - used, "%s: %s", is_cut ? "..." : "", reason);
   }
   return status;
 }

@@ -606,15 +606,19 @@ static size_t read_start(const char *path, void *bytes, size_t room)
   return got;
 }
 
-/* Compressed, or text: no control bytes but blanks and line ends. */
-static bool is_table(const char *path)
+/* What a file that is no index looks like; NULL: like nothing we know. */
+static const char *look_of(const char *path)
 {
+  static const char params[] = "# gpnn parameters";
   unsigned char bytes[512];
   size_t got = read_start(path, bytes, sizeof bytes);
-  if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) return true;
+  if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) return "a table";
+  if (got >= strlen(params) && memcmp(bytes, params, strlen(params)) == 0)
+    return "a parameters file";
+  /* Text: no control bytes but blanks and line ends. */
   for (size_t i = 0; i < got; i++)
-    if (bytes[i] < 0x20 && memchr("\t\r\n", bytes[i], 3) == NULL) return false;
-  return got > 0;
+    if (bytes[i] < 0x20 && memchr("\t\r\n", bytes[i], 3) == NULL) return NULL;
+  return got > 0 ? "a table" : NULL;
 }
 
 enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
@@ -623,9 +627,10 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   struct gpnn_index *opened = calloc(1, sizeof *opened);
   if (opened == NULL) return gpnn_fail_memory(err, "for opening an index");
   enum gpnn_status status = gpnn_sections_open(&opened->sections, path, err);
-  if (status == GPNN_EMISMATCH && is_table(path))
-    status = gpnn_fail(err, GPNN_EMISMATCH,
-                       "%s is a table, not an index: did you swap the operands?", path);
+  const char *look = status == GPNN_EMISMATCH ? look_of(path) : NULL;
+  if (look != NULL)
+    status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index: did you swap the operands?",
+                       path, look);
   if (status == GPNN_OK) status = take_all(opened, err);
   if (status == GPNN_OK && verify) status = verify_all(opened, err);
   opened->is_verified = verify;

@@ -463,10 +463,13 @@ void gpnn_table_close(struct gpnn_table *table)
 
 /* ---- fields out -------------------------------------------------------------------------- */
 
+/* A tab, or a comma where tabs do not delimit, would pass for the delimiter of a header. */
 static bool needs_quotes(char delimiter, const char *text, size_t length)
 {
   for (size_t i = 0; i < length; i++)
-    if (text[i] == delimiter || text[i] == '"' || text[i] == '\r' || text[i] == '\n') return true;
+    if (text[i] == delimiter || text[i] == '"' || text[i] == '\r' || text[i] == '\n' ||
+        text[i] == '\t' || (text[i] == ',' && delimiter != '\t'))
+      return true;
   return false;
 }
 

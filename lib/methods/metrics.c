@@ -21,7 +21,9 @@ static void add(struct gpnn_metrics_sum *s, double value)
 
 static double mean_of(const struct gpnn_metrics_sum *s, size_t n)
 {
-  return n == 0 ? NAN : (s->sum + s->compensation) / (double)n;
+  if (n == 0) return NAN;
+  /* Beyond the largest number the compensation would be infinity less infinity. */
+  return (isinf(s->sum) ? s->sum : s->sum + s->compensation) / (double)n;
 }
 
 void gpnn_metrics_levels(struct gpnn_metrics *metrics, size_t n_levels, const double *levels)

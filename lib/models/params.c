@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,8 @@ static enum gpnn_status read_lengthscales(struct reader *reader, struct span val
     enum gpnn_status status = read_real(reader, "lengthscale", field, false,
                                         &params->lengthscale[params->n_lengthscales]);
     if (status != GPNN_OK) return status;
+    if (isinf(1 / params->lengthscale[params->n_lengthscales]))
+      return refuse(reader, "lengthscale: too small to divide by");
     params->n_lengthscales++;
   }
 }
@@ -245,6 +248,9 @@ static enum gpnn_status read_lines(struct reader *reader, struct span text)
     if (entries[i].required && !(reader->seen & 1u << i))
       status =
           gpnn_fail(reader->err, GPNN_EDATA, "%s: %s is missing", reader->name, entries[i].name);
+  if (status == GPNN_OK && isinf(reader->params.kernelscale + reader->params.noise))
+    status = gpnn_fail(reader->err, GPNN_EDATA, "%s: kernelscale and noise are too large to add",
+                       reader->name);
   return status;
 }
 
