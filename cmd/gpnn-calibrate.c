@@ -8,8 +8,6 @@
 #include "methods/calibrate.h"
 #include "open.h"
 
-/* Fewer rows than this leave the factor too uncertain to pass without a word. */
-enum { FEW_ROWS = 100 };
 static const size_t not_given = SIZE_MAX;
 
 struct arguments {
@@ -36,21 +34,34 @@ static enum gpnn_status read_table(const struct cli *cli, const struct arguments
 }
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct arguments *a,
-                                  const struct gpnn_index *index, const struct gpnn_rows *given,
-                                  const struct gpnn_localgp *gp, double noise,
+                                  const struct gpnn_index_contents *contents,
+                                  struct gpnn_rows *given, const struct gpnn_localgp *gp,
                                   struct gpnn_calibration *calibration, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
-  if (a->with != NULL) {
-    size_t n = a->rows != not_given && a->rows > 0 && a->rows < given->n ? a->rows : given->n;
-    return gpnn_calibrate_rows(gp, noise, n, given->x, given->y, NULL, calibration, err);
-  }
   enum { DEFAULT_LEFT_OUT = 1000 };
-  size_t rows = a->rows != not_given ? a->rows
-                : a->leave_one_out   ? DEFAULT_LEFT_OUT
-                                     : contents->n_calibration;
-  return gpnn_calibrate_index(gp, contents, noise, a->leave_one_out, rows, cli->seed, calibration,
-                              err);
+  if (a->leave_one_out) {
+    size_t wanted = a->rows == not_given ? DEFAULT_LEFT_OUT : a->rows;
+    return gpnn_calibrate_left_out(gp, wanted, cli->seed, calibration, err);
+  }
+  if (a->with == NULL)
+    return gpnn_calibrate_rows(gp, contents->n_calibration, contents->calibration_x,
+                               contents->calibration_y, a->rows, calibration, err);
+  gpnn_rows_shuffle(given, contents->d, cli->seed);
+  return gpnn_calibrate_rows(gp, given->n, given->x, given->y, a->rows, calibration, err);
+}
+
+/* A factor that hangs on few rows should not pass without a word. */
+static void warn_if_uncertain(const struct cli *cli, const struct arguments *a,
+                              const struct gpnn_calibration *calibration)
+{
+  enum { FEW_ROWS = 100 };
+  static const double large = 0.25;
+  if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= large * calibration->alpha)
+    return;
+  bool has_more = !a->leave_one_out && a->with == NULL;
+  cli_warn(cli, "the factor %.3g, from %zu rows, has a standard error of %.2g%s",
+           calibration->alpha, calibration->n_rows, calibration->standard_error,
+           has_more ? "; --loo -c auto uses training rows too" : "");
 }
 
 static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
@@ -60,10 +71,7 @@ static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
   report_counts(cli, &calibration->counts);
   cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
            calibration->standard_error, calibration->n_rows);
-  if (calibration->n_rows < FEW_ROWS)
-    cli_warn(cli, "calibrated on %zu rows only: the factor %.3g has a standard error of %.2g%s",
-             calibration->n_rows, calibration->alpha, calibration->standard_error,
-             a->leave_one_out || a->with != NULL ? "" : "; --loo uses the training rows too");
+  warn_if_uncertain(cli, a, calibration);
   return gpnn_params_comment(params, err,
                              "calibration: factor %.6g, standard error %.2g, from %zu %s rows",
                              calibration->alpha, calibration->standard_error, calibration->n_rows,
@@ -91,7 +99,7 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
   if (status == GPNN_OK)
     status = open_localgp(cli, index, &params, a->params, a->neighbours, &gp, err);
   if (status == GPNN_OK)
-    status = calibrate(cli, a, index, &rows, gp, params.noise, &calibration, err);
+    status = calibrate(cli, a, gpnn_index_contents(index), &rows, gp, &calibration, err);
   if (status == GPNN_OK) {
     gpnn_calibrate_apply(&calibration, &params);
     params.neighbours = a->neighbours > 0 ? a->neighbours : params.neighbours;

@@ -272,9 +272,8 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
   while (read == GPNN_OK) {
     read = read_batch(r, err);
     if (read != GPNN_OK && read != GPNN_END) return read;
-    enum gpnn_status status =
-        gpnn_predict_rows(r->gp, r->contents, &r->params, &r->a->predict, r->n_good, r->features,
-                          r->z, r->mean, r->sd, &r->counts, err);
+    enum gpnn_status status = gpnn_predict_rows(r->gp, &r->a->predict, r->n_good, r->features, r->z,
+                                                r->mean, r->sd, &r->counts, err);
     if (status == GPNN_OK) status = write_batch(r, err);
     if (status != GPNN_OK) return status;
     r->n_done += r->n_rows;

@@ -22,6 +22,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_SEARCH_SAMPLE = 4, /* queries that measure recall */
   GPNN_RNG_ESTIMATE = 5,      /* rows of the estimation blocks */
   GPNN_RNG_LEAVE_ONE_OUT = 6, /* rows of leave-one-out calibration */
+  GPNN_RNG_GIVEN_ROWS = 7,    /* order of rows given to calibrate on */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 

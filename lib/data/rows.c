@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 
 /* What reading needs besides the rows. */
 struct reading {
@@ -58,6 +59,24 @@ enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_index_
   free(r.features);
   gpnn_columns_map_release(&r.map);
   return status == GPNN_END ? GPNN_OK : status;
+}
+
+static void swap(double *a, double *b)
+{
+  double t = *a;
+  *a = *b;
+  *b = t;
+}
+
+void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_GIVEN_ROWS);
+  for (size_t i = rows->n; i > 1; i--) {
+    size_t k = (size_t)gpnn_rng_below(&rng, i);
+    swap(&rows->y[k], &rows->y[i - 1]);
+    for (size_t j = 0; j < d; j++) swap(&rows->x[k * d + j], &rows->x[(i - 1) * d + j]);
+  }
 }
 
 void gpnn_rows_release(struct gpnn_rows *rows)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "data/index.h"
@@ -29,6 +30,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows,
                                                 const struct gpnn_index_contents *contents,
                                                 struct gpnn_table *table, const char *na,
                                                 bool skip_bad, struct gpnn_error *err);
+
+/* Puts the rows, of 'd' inputs each, in random order. */
+void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed);
 
 void gpnn_rows_release(struct gpnn_rows *rows);
 

@@ -1,6 +1,7 @@
 #include "methods/calibrate.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,28 +31,58 @@ static enum gpnn_status summarise(size_t n, const double *z2, struct gpnn_calibr
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_calibrate_rows(const struct gpnn_localgp *gp, double noise, size_t n_rows,
-                                     const double *x, const double *y, const int64_t *self,
-                                     struct gpnn_calibration *calibration, struct gpnn_error *err)
+/* Finds the factor on exactly 'n' rows; 'self' as in gpnn_localgp_predict(). */
+static enum gpnn_status find_factor(const struct gpnn_localgp *gp, size_t n, const double *x,
+                                    const double *y, const int64_t *self,
+                                    struct gpnn_calibration *calibration, struct gpnn_error *err)
 {
-  if (n_rows == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
   struct gpnn_calibration result = {0};
-  double *mean = gpnn_alloc(n_rows, 1, sizeof *mean);
-  double *latent = gpnn_alloc(n_rows, 1, sizeof *latent);
+  double noise = gpnn_localgp_params(gp)->noise;
+  double *mean = gpnn_alloc(n, 1, sizeof *mean);
+  double *latent = gpnn_alloc(n, 1, sizeof *latent);
   enum gpnn_status status;
   if (mean == NULL || latent == NULL)
     status = gpnn_fail_memory(err, "for calibration");
   else
-    status = gpnn_localgp_predict(gp, n_rows, x, self, mean, latent, &result.counts, err);
+    status = gpnn_localgp_predict(gp, n, x, self, mean, latent, &result.counts, err);
   if (status == GPNN_OK) {
     double *z2 = mean;
-    for (size_t i = 0; i < n_rows; i++)
+    for (size_t i = 0; i < n; i++)
       z2[i] = (y[i] - mean[i]) * (y[i] - mean[i]) / (latent[i] + noise);
-    status = summarise(n_rows, z2, &result, err);
+    status = summarise(n, z2, &result, err);
   }
   if (status == GPNN_OK) *calibration = result;
   free(mean);
   free(latent);
+  return status;
+}
+
+/* Rows to begin with, and whether they were enough; if not, '*n' becomes how many to try next. */
+static size_t first_rows(size_t wanted, size_t available)
+{
+  if (wanted == GPNN_CALIBRATE_AUTO) wanted = AUTO_ROWS;
+  return wanted < available ? wanted : available;
+}
+
+static bool were_enough(const struct gpnn_calibration *calibration, size_t wanted, size_t available,
+                        size_t *n)
+{
+  if (wanted != GPNN_CALIBRATE_AUTO || *n == available ||
+      calibration->standard_error < auto_precision * calibration->alpha)
+    return true;
+  *n = *n > available / 2 ? available : 2 * *n;
+  return false;
+}
+
+enum gpnn_status gpnn_calibrate_rows(const struct gpnn_localgp *gp, size_t n_rows, const double *x,
+                                     const double *y, size_t wanted,
+                                     struct gpnn_calibration *calibration, struct gpnn_error *err)
+{
+  if (n_rows == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
+  size_t n = first_rows(wanted, n_rows);
+  enum gpnn_status status;
+  do status = find_factor(gp, n, x, y, NULL, calibration, err);
+  while (status == GPNN_OK && !were_enough(calibration, wanted, n_rows, &n));
   return status;
 }
 
@@ -92,39 +123,21 @@ static enum gpnn_status left_out_draw(struct left_out *rows,
   return status;
 }
 
-static enum gpnn_status calibrate_on(const struct gpnn_localgp *gp,
-                                     const struct gpnn_index_contents *contents, double noise,
-                                     bool leave_one_out, size_t n_rows, uint64_t seed,
-                                     struct gpnn_calibration *calibration, struct gpnn_error *err)
+enum gpnn_status gpnn_calibrate_left_out(const struct gpnn_localgp *gp, size_t wanted,
+                                         uint64_t seed, struct gpnn_calibration *calibration,
+                                         struct gpnn_error *err)
 {
-  if (!leave_one_out)
-    return gpnn_calibrate_rows(gp, noise, n_rows, contents->calibration_x, contents->calibration_y,
-                               NULL, calibration, err);
-  struct left_out rows = {0};
-  enum gpnn_status status = left_out_draw(&rows, contents, n_rows, seed, err);
-  if (status == GPNN_OK)
-    status = gpnn_calibrate_rows(gp, noise, n_rows, rows.x, rows.y, rows.self, calibration, err);
-  left_out_release(&rows);
+  const struct gpnn_index_contents *contents = gpnn_localgp_data(gp);
+  size_t n = first_rows(wanted, contents->n);
+  enum gpnn_status status;
+  do {
+    /* A larger draw begins with the rows of a smaller one. */
+    struct left_out rows = {0};
+    status = left_out_draw(&rows, contents, n, seed, err);
+    if (status == GPNN_OK) status = find_factor(gp, n, rows.x, rows.y, rows.self, calibration, err);
+    left_out_release(&rows);
+  } while (status == GPNN_OK && !were_enough(calibration, wanted, contents->n, &n));
   return status;
-}
-
-enum gpnn_status gpnn_calibrate_index(const struct gpnn_localgp *gp,
-                                      const struct gpnn_index_contents *contents, double noise,
-                                      bool leave_one_out, size_t n_rows, uint64_t seed,
-                                      struct gpnn_calibration *calibration, struct gpnn_error *err)
-{
-  size_t available = leave_one_out ? contents->n : contents->n_calibration;
-  bool grow = n_rows == GPNN_CALIBRATE_AUTO;
-  if (grow) n_rows = AUTO_ROWS;
-  for (;;) {
-    if (n_rows > available) n_rows = available;
-    enum gpnn_status status =
-        calibrate_on(gp, contents, noise, leave_one_out, n_rows, seed, calibration, err);
-    if (status != GPNN_OK || !grow || n_rows == available ||
-        calibration->standard_error < auto_precision * calibration->alpha)
-      return status;
-    n_rows *= 2;
-  }
 }
 
 void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params)

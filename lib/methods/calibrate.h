@@ -24,30 +24,26 @@ struct gpnn_calibration {
   struct gpnn_localgp_counts counts;
 };
 
-/*
- * Finds the factor on given rows: 'x' n_rows by d and 'y', both standardised.  With 'self'
- * (may be NULL) the rows are training rows left out one at a time (gpnn_localgp_predict).
- * GPNN_EDATA: no rows.  GPNN_ENUMERIC: alpha is zero or not finite (every row predicted
- * without error).
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_rows(const struct gpnn_localgp *gp, double noise,
-                                                     size_t n_rows, const double *x,
-                                                     const double *y, const int64_t *self,
-                                                     struct gpnn_calibration *calibration,
-                                                     struct gpnn_error *err);
-
+/* How many rows: begin with 1000 and double until the standard error is under 2 % of alpha. */
 enum { GPNN_CALIBRATE_AUTO = 0 };
 
 /*
- * Finds the factor on the rows that the index holds out, or (leave_one_out) on random
- * training rows, each predicted from the others.  'n_rows' is how many, at most as many as
- * there are; GPNN_CALIBRATE_AUTO starts at 1000 and doubles until the standard error is
- * under 2 % of alpha or no rows are left.
+ * Finds the factor on the first 'wanted' (or GPNN_CALIBRATE_AUTO; never more than there are) of
+ * 'n_rows' given rows in random order: 'x' n_rows by d and 'y', both standardised; the rows an
+ * index holds out are such.  GPNN_EDATA: no rows.  GPNN_ENUMERIC: alpha is zero (every row is
+ * predicted without error) or not finite.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_calibrate_index(const struct gpnn_localgp *gp, const struct gpnn_index_contents *contents,
-                     double noise, bool leave_one_out, size_t n_rows, uint64_t seed,
-                     struct gpnn_calibration *calibration, struct gpnn_error *err);
+gpnn_calibrate_rows(const struct gpnn_localgp *gp, size_t n_rows, const double *x, const double *y,
+                    size_t wanted, struct gpnn_calibration *calibration, struct gpnn_error *err);
+
+/*
+ * Finds the factor on 'wanted' (likewise) random training rows, each predicted from the others.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_left_out(const struct gpnn_localgp *gp,
+                                                         size_t wanted, uint64_t seed,
+                                                         struct gpnn_calibration *calibration,
+                                                         struct gpnn_error *err);
 
 /* Multiplies kernel scale and noise variance by alpha and records it, cumulatively. */
 void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params);

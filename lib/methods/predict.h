@@ -27,13 +27,12 @@ struct gpnn_predict_options {
 };
 
 /*
- * Predicts 'n_rows' rows of 'features' (n_rows by standard.n_in, table units).  Writes 'mean'
- * and, unless mean_only, 'sd', n_rows numbers each.  'z' is scratch of n_rows by d numbers.
+ * Predicts 'n_rows' rows of 'features' (n_rows by the index's standard.n_in, table units).  Writes
+ * 'mean' and, unless mean_only, 'sd', n_rows numbers each.  'z' is scratch of n_rows by d numbers.
  * Outcomes as gpnn_localgp_predict.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_predict_rows(const struct gpnn_localgp *gp, const struct gpnn_index_contents *contents,
-                  const struct gpnn_params *params, const struct gpnn_predict_options *options,
+gpnn_predict_rows(const struct gpnn_localgp *gp, const struct gpnn_predict_options *options,
                   size_t n_rows, const double *features, double *z, double *mean, double *sd,
                   struct gpnn_localgp_counts *counts, struct gpnn_error *err);
 

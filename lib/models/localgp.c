@@ -106,6 +106,16 @@ void gpnn_localgp_free(struct gpnn_localgp *gp)
   free(gp);
 }
 
+const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *gp)
+{
+  return gp->data;
+}
+
+const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp)
+{
+  return gp->params;
+}
+
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp)
 {
   return gp->rebuilt_search;

@@ -45,6 +45,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
 /* True if the search had to be built again because the index's has another metric. */
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp);
 
+/* What predictions are made from, as given to gpnn_localgp_new(). */
+const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *gp);
+const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp);
+
 /* Neighbours in use: m, or n if that is less; and another number of them from now on. */
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp);
 void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours);

@@ -258,10 +258,15 @@ par() {
 
 @test "parameters of another index: a warning when columns agree, else an error" {
   fixture
-  { cat t.par; printf 'index\t1111111111111111\n'; } >other.par
+  gpnn-index -s 9 -o other.gpi train.tsv
+  { cat t.par; printf 'index\t%s\n' "$(gpnn-info other.gpi | value fingerprint)"; } >other.par
   gpnn-predict t.gpi -p other.par test.tsv >out.tsv 2>err.txt
   assert_equal "$(cat err.txt)" 'gpnn-predict: other.par: made from another index than t.gpi'
   assert_sane out.tsv
+  sed '1s/x1/z1/' train.tsv >renamed.tsv
+  gpnn-index -o renamed.gpi renamed.tsv
+  assert_fails 1 '^other.par: the parameters were made from an index of other columns' \
+    gpnn-calibrate renamed.gpi -p other.par
   sed 's/0\.8/1\t2\t3/' t.par >wide.par
   assert_fails 1 '^wide.par: the parameters have 3 lengthscales, the index has 2 inputs' \
     gpnn-predict t.gpi -p wide.par test.tsv

@@ -112,7 +112,7 @@ load helper
 @test "a search under the metric of ARD parameters gives the same predictions without a rebuild" {
   make_table 900 3 >train.tsv
   make_table 80 3 900 >test.tsv
-  gpnn-index -o a.gpi train.tsv
+  gpnn-index --search ivf --recall 0.9 -o a.gpi train.tsv
   printf 'kernel\texp\nlengthscale\t0.3\t2\t9\nkernelscale\t1\nnoise\t0.05\nneighbours\t40\n' >t.par
   gpnn-predict a.gpi -p t.par test.tsv >a.tsv 2>a.err
   grep -q 'gpnn-index --metric t.par' a.err
@@ -120,6 +120,7 @@ load helper
   gpnn-predict b.gpi -p t.par test.tsv >b.tsv 2>b.err
   [[ ! -s b.err ]]
   cmp a.tsv b.tsv
+  assert_equal "$(gpnn-info a.gpi | value fingerprint)" "$(gpnn-info b.gpi | value fingerprint)"
 }
 
 @test "calibrating twice finds a factor of one" {

@@ -53,8 +53,7 @@ static void after_calibration_z2_is_one_and_nll_minimal(void **state)
   struct setting s;
   set_up(&s);
   struct gpnn_calibration calibration;
-  const struct gpnn_index_contents *contents = gpnn_index_contents(s.f.index);
-  assert_ok(gpnn_calibrate_index(s.gp, contents, s.params.noise, false, C, 1, &calibration, &err));
+  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &calibration, &err));
   double before[C], after[C], z2, best, worse;
   score(&s, 1, &z2, &worse, before);
   assert_close(calibration.alpha, z2, 1e-12);
@@ -78,10 +77,9 @@ static void calibrating_again_finds_nothing_to_do(void **state)
   struct setting s;
   set_up(&s);
   struct gpnn_calibration first, second;
-  const struct gpnn_index_contents *contents = gpnn_index_contents(s.f.index);
-  assert_ok(gpnn_calibrate_index(s.gp, contents, s.params.noise, false, C, 1, &first, &err));
+  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &first, &err));
   gpnn_calibrate_apply(&first, &s.params);
-  assert_ok(gpnn_calibrate_index(s.gp, contents, s.params.noise, false, C, 1, &second, &err));
+  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &second, &err));
   assert_near(second.alpha, 1, 1e-12);
   gpnn_calibrate_apply(&second, &s.params);
   assert_close(s.params.calibration, first.alpha, 1e-12);
@@ -96,7 +94,7 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   struct gpnn_calibration calibration;
   double mean[C], latent[C], squares = 0;
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_calibrate_rows(s.gp, s.params.noise, C, s.f.cx, s.f.cy, NULL, &calibration, &err));
+  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &calibration, &err));
   assert_ok(gpnn_localgp_predict(s.gp, C, s.f.cx, NULL, mean, latent, &counts, &err));
   for (size_t i = 0; i < C; i++) {
     double z2 = pow(s.f.cy[i] - mean[i], 2) / (latent[i] + s.params.noise);
@@ -112,14 +110,17 @@ static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration drawn, all;
-  const struct gpnn_index_contents *contents = gpnn_index_contents(s.f.index);
+  struct gpnn_calibration drawn;
   int64_t self[N];
+  double mean[N], latent[N], alpha = 0;
+  struct gpnn_localgp_counts counts = {0};
   for (size_t i = 0; i < N; i++) self[i] = (int64_t)i;
-  assert_ok(gpnn_calibrate_index(s.gp, contents, s.params.noise, true, 10 * N, 3, &drawn, &err));
-  assert_ok(gpnn_calibrate_rows(s.gp, s.params.noise, N, s.f.x, s.f.y, self, &all, &err));
+  assert_ok(gpnn_localgp_predict(s.gp, N, s.f.x, self, mean, latent, &counts, &err));
+  for (size_t i = 0; i < N; i++)
+    alpha += pow(s.f.y[i] - mean[i], 2) / (latent[i] + s.params.noise) / N;
+  assert_ok(gpnn_calibrate_left_out(s.gp, 10 * N, 3, &drawn, &err));
   assert_int_equal(drawn.n_rows, N);
-  assert_close(drawn.alpha, all.alpha, 1e-12);
+  assert_close(drawn.alpha, alpha, 1e-12);
   tear_down(&s);
 }
 
@@ -129,8 +130,7 @@ static void auto_takes_all_rows_when_they_are_too_few_for_its_precision(void **s
   struct setting s;
   set_up(&s);
   struct gpnn_calibration calibration;
-  assert_ok(gpnn_calibrate_index(s.gp, gpnn_index_contents(s.f.index), s.params.noise, false,
-                                 GPNN_CALIBRATE_AUTO, 1, &calibration, &err));
+  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, GPNN_CALIBRATE_AUTO, &calibration, &err));
   assert_int_equal(calibration.n_rows, C);
   tear_down(&s);
 }
@@ -141,7 +141,7 @@ static void no_rows_are_refused(void **state)
   struct setting s;
   set_up(&s);
   struct gpnn_calibration calibration;
-  assert_fails(gpnn_calibrate_rows(s.gp, 0.1, 0, NULL, NULL, NULL, &calibration, &err), GPNN_EDATA,
+  assert_fails(gpnn_calibrate_rows(s.gp, 0, NULL, NULL, 5, &calibration, &err), GPNN_EDATA,
                "no rows");
   tear_down(&s);
 }
@@ -159,8 +159,7 @@ static void units_latent_and_debias_do_what_they_say(void **state)
                                                   {.units = GPNN_UNITS_STANDARD, .latent = true},
                                                   {.units = GPNN_UNITS_STANDARD, .debias = true}};
   for (size_t k = 0; k < 4; k++)
-    assert_ok(gpnn_predict_rows(s.gp, contents, &s.params, &options[k], C, s.f.cx, z, mean[k],
-                                sd[k], &counts, &err));
+    assert_ok(gpnn_predict_rows(s.gp, &options[k], C, s.f.cx, z, mean[k], sd[k], &counts, &err));
   double gamma = (s.params.noise + 25 * s.params.kernelscale) / (25 * s.params.kernelscale);
   for (size_t i = 0; i < C; i++) {
     assert_close(mean[1][i], 3 + 2 * mean[0][i], 1e-13); /* the fixture's mean and sd */
