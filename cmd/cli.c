@@ -140,6 +140,30 @@ static bool set_delimiter(const struct cli *cli, const struct cli_option *option
   return true;
 }
 
+static bool set_probabilities(const struct cli *cli, const struct cli_option *option,
+                              const char *text)
+{
+  struct cli_probabilities *list = option->value;
+  list->n = 0;
+  do {
+    size_t length = strcspn(text, ",");
+    double p = 0;
+    bool good = gpnn_number_read(text, length, &p) == GPNN_NUMBER_OK && p > 0 && p < 1 &&
+                list->n < CLI_PROBABILITIES_MAX;
+    for (size_t i = 0; i < list->n; i++) good = good && list->p[i] != p;
+    if (!good) {
+      cli_usage_error(cli,
+                      "option --%s: up to %d different probabilities between 0 and 1, as in "
+                      "0.5,0.95",
+                      option->name, CLI_PROBABILITIES_MAX);
+      return false;
+    }
+    list->p[list->n++] = p;
+    text += length;
+  } while (*text++ == ',');
+  return true;
+}
+
 static bool set_option(const struct cli *cli, const struct cli_option *option, const char *text)
 {
   struct cli_list *list = option->value;
@@ -169,6 +193,8 @@ static bool set_option(const struct cli *cli, const struct cli_option *option, c
     return false;
   case CLI_DELIMITER:
     return set_delimiter(cli, option, text);
+  case CLI_PROBABILITIES:
+    return set_probabilities(cli, option, text);
   case CLI_LIST:
     if (list->n == CLI_LIST_ITEMS) {
       cli_usage_error(cli, "option --%s: given more than %d times", option->name, CLI_LIST_ITEMS);

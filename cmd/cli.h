@@ -18,21 +18,27 @@
 #include "data/table.h"
 
 enum cli_type {
-  CLI_FLAG,      /* bool */
-  CLI_TEXT,      /* const char * */
-  CLI_COUNT,     /* size_t, within low and high */
-  CLI_AUTO,      /* size_t as CLI_COUNT, or "auto", stored as 0 */
-  CLI_REAL,      /* double, within low and high */
-  CLI_SEED,      /* uint64_t */
-  CLI_DELIMITER, /* char: one byte, or "tab", "\t" */
-  CLI_LIST,      /* struct cli_list: the option may be given several times */
+  CLI_FLAG,          /* bool */
+  CLI_TEXT,          /* const char * */
+  CLI_COUNT,         /* size_t, within low and high */
+  CLI_AUTO,          /* size_t as CLI_COUNT, or "auto", stored as 0 */
+  CLI_REAL,          /* double, within low and high */
+  CLI_SEED,          /* uint64_t */
+  CLI_DELIMITER,     /* char: one byte, or "tab", "\t" */
+  CLI_LIST,          /* struct cli_list: the option may be given several times */
+  CLI_PROBABILITIES, /* struct cli_probabilities: P[,P...], each between 0 and 1, once */
 };
 
-enum { CLI_LIST_ITEMS = 64 };
+enum { CLI_LIST_ITEMS = 64, CLI_PROBABILITIES_MAX = 32 };
 
 struct cli_list {
   size_t n;
   const char *items[CLI_LIST_ITEMS];
+};
+
+struct cli_probabilities {
+  size_t n;
+  double p[CLI_PROBABILITIES_MAX];
 };
 
 struct cli_option {

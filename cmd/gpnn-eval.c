@@ -15,10 +15,9 @@
 enum { MAX_VALUES = GPNN_METRICS_LEVELS + GPNN_METRICS_PIT_BINS + 20 };
 
 struct arguments {
-  const char *truth, *mean, *sd, *levels, *by, *index;
+  const char *truth, *mean, *sd, *by, *index;
   bool json;
-  size_t n_levels;
-  double level[GPNN_METRICS_LEVELS];
+  struct cli_probabilities levels;
 };
 
 /* The rows of one value of the --by column, or all rows. */
@@ -46,26 +45,6 @@ struct value {
   char name[40];
   double value;
 };
-
-/* ---- options ------------------------------------------------------------------------------ */
-
-static bool read_levels(const struct cli *cli, struct arguments *a)
-{
-  const char *text = a->levels;
-  do {
-    size_t length = strcspn(text, ",");
-    double p = 0;
-    bool good = gpnn_number_read(text, length, &p) == GPNN_NUMBER_OK && p > 0 && p < 1;
-    if (!good || a->n_levels == GPNN_METRICS_LEVELS) {
-      cli_usage_error(cli, "option --levels: up to %d probabilities between 0 and 1, as in 0.5,0.9",
-                      GPNN_METRICS_LEVELS);
-      return false;
-    }
-    a->level[a->n_levels++] = p;
-    text += length;
-  } while (*text++ == ',');
-  return true;
-}
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
@@ -136,7 +115,7 @@ static struct group *find_group(struct run *r, const struct gpnn_field *name)
   memmove(r->groups + low + 1, r->groups + low, (r->n_groups - low) * sizeof *r->groups);
   r->n_groups++;
   r->groups[low] = (struct group){.name = copy, .name_length = name->length};
-  gpnn_metrics_levels(&r->groups[low].metrics, r->a->n_levels, r->a->level);
+  gpnn_metrics_levels(&r->groups[low].metrics, r->a->levels.n, r->a->levels.p);
   return &r->groups[low];
 }
 
@@ -216,8 +195,8 @@ static enum gpnn_status list_values(const struct run *r, struct group *group,
     put(values, n, "nll", m.nll);
     put(values, n, "cal", m.cal);
     put(values, n, "crps", m.crps);
-    for (size_t i = 0; i < r->a->n_levels; i++)
-      put_numbered(values, n, "coverage", 100 * r->a->level[i], m.coverage[i]);
+    for (size_t i = 0; i < r->a->levels.n; i++)
+      put_numbered(values, n, "coverage", 100 * r->a->levels.p[i], m.coverage[i]);
     put(values, n, "pit_distance", m.pit_distance);
     for (size_t i = 0; i < GPNN_METRICS_PIT_BINS; i++)
       put_numbered(values, n, "pit", (double)(i + 1), m.pit[i]);
@@ -334,7 +313,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = gpnn_table_open(&r->table, cli_operand(r->cli, 0), &r->cli->table, err);
   if (status == GPNN_OK) status = find_columns(r, err);
-  gpnn_metrics_levels(&r->all.metrics, r->a->n_levels, r->a->level);
+  gpnn_metrics_levels(&r->all.metrics, r->a->levels.n, r->a->levels.p);
   return status;
 }
 
@@ -373,13 +352,14 @@ static void release(struct run *r)
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.levels = "0.5,0.8,0.9,0.95,0.99"};
+  struct arguments a = {.levels = {5, {0.5, 0.8, 0.9, 0.95, 0.99}}};
   const struct cli_option options[] = {
       {"truth", 'y', CLI_TEXT, &a.truth, "COL", "the true values (the column before 'mean')", 0, 0},
       {"mean", 0, CLI_TEXT, &a.mean, "COL", "the predicted means (mean)", 0, 0},
       {"sd", 0, CLI_TEXT, &a.sd, "COL", "the standard deviations (sd, if there is one)", 0, 0},
       {"by", 0, CLI_TEXT, &a.by, "COL", "a row of metrics for each value of COL", 0, 0},
-      {"levels", 0, CLI_TEXT, &a.levels, "P[,P...]", "coverages (0.5,0.8,0.9,0.95,0.99)", 0, 0},
+      {"levels", 0, CLI_PROBABILITIES, &a.levels, "P[,P...]", "coverages (0.5,0.8,0.9,0.95,0.99)",
+       0, 0},
       {"index", 0, CLI_TEXT, &a.index, "INDEX", "metrics in its standardised units too", 0, 0},
       {"json", 0, CLI_FLAG, &a.json, NULL, "one JSON object", 0, 0},
   };
@@ -396,7 +376,6 @@ int main(int argc, char **argv)
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv,
                  &exit_status))
     return exit_status;
-  if (!read_levels(&cli, &a)) return 2;
   struct run r = {.cli = &cli, .a = &a};
   enum gpnn_status status = evaluate(&r, &err);
   release(&r);

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "data/index.h"
 #include "methods/choose.h"
+#include "progress.h"
 
 struct arguments {
   const char *preset, *kernel, *ard, *objective, *optimizer, *start;
@@ -91,11 +92,17 @@ static bool resolve_method(const struct cli *cli, struct arguments *a)
   return true;
 }
 
+struct telling {
+  const struct cli *cli;
+  size_t n; /* things tried */
+};
+
 /* One line for each thing tried, with --verbose. */
 static void tell(void *context, const struct gpnn_candidate *candidate)
 {
-  const struct cli *cli = context;
-  cli_note(cli, "tried %-8s %s %3zu neighbours: NLL %.4f, standard error %.4f",
+  struct telling *telling = context;
+  progress_update("models tried", ++telling->n, 0);
+  cli_note(telling->cli, "tried %-8s %s %3zu neighbours: NLL %.4f, standard error %.4f",
            candidate->kernel->name, candidate->ard ? "ARD,       " : "isotropic, ",
            candidate->neighbours, candidate->nll, candidate->standard_error);
 }
@@ -131,9 +138,8 @@ static enum gpnn_status fit(const struct cli *cli, const struct arguments *a,
 {
   const struct gpnn_choose_options *choose = &a->choose;
   if (choose->kernel || choose->ard || choose->neighbours) {
-    /* The listener gets its context back without the const that it had. */
-    struct cli context = *cli;
-    return gpnn_choose(index, choose, tell, &context, params, report, err);
+    struct telling telling = {cli, 0};
+    return gpnn_choose(index, choose, tell, &telling, params, report, err);
   }
   return gpnn_fit_block(gpnn_index_contents(index), &choose->fit, params, &report->fit, err);
 }
@@ -202,7 +208,7 @@ int main(int argc, char **argv)
       "[OPTION...] INDEX",
       "Estimate lengthscales, kernel scale and noise variance from a few thousand\n"
       "random rows of an index, and print them as parameters.",
-      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS,
+      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
       1,
       1};
   struct cli cli;

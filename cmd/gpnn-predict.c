@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/normal.h"
 #include "base/number.h"
 #include "carry.h"
 #include "cli.h"
@@ -11,15 +12,13 @@
 #include "open.h"
 #include "progress.h"
 
-enum { MAX_INTERVALS = 16 };
-
 struct arguments {
-  const char *params, *intervals, *units, *keep;
+  const char *params, *units, *keep;
   bool append, skip_bad;
   size_t neighbours, batch;
   struct gpnn_predict_options predict;
-  size_t n_intervals;
-  double levels[MAX_INTERVALS], half_widths[MAX_INTERVALS];
+  struct cli_probabilities intervals;
+  double half_widths[CLI_PROBABILITIES_MAX];
 };
 
 /* All that a run holds. */
@@ -47,29 +46,6 @@ struct run {
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-/* --interval P[,P...] */
-static bool read_intervals(const struct cli *cli, struct arguments *a)
-{
-  const char *text = a->intervals;
-  if (text == NULL) return true;
-  do {
-    size_t length = strcspn(text, ",");
-    double p = 0;
-    if (gpnn_number_read(text, length, &p) != GPNN_NUMBER_OK || !(p > 0 && p < 1)) {
-      cli_usage_error(cli, "option --interval: probabilities between 0 and 1, as in 0.9,0.95");
-      return false;
-    }
-    if (a->n_intervals == MAX_INTERVALS) {
-      cli_usage_error(cli, "option --interval: at most %d probabilities", MAX_INTERVALS);
-      return false;
-    }
-    a->levels[a->n_intervals] = p;
-    a->half_widths[a->n_intervals++] = gpnn_predict_half_width(p);
-    text += length;
-  } while (*text++ == ',');
-  return true;
-}
-
 static bool resolve(const struct cli *cli, struct arguments *a)
 {
   if (strcmp(a->units, "standard") == 0)
@@ -82,11 +58,13 @@ static bool resolve(const struct cli *cli, struct arguments *a)
     cli_usage_error(cli, "--append keeps all columns already; give it or --keep");
     return false;
   }
-  if (a->predict.mean_only && a->intervals != NULL) {
+  if (a->predict.mean_only && a->intervals.n > 0) {
     cli_usage_error(cli, "--mean-only leaves nothing to make an --interval from");
     return false;
   }
-  return read_intervals(cli, a);
+  for (size_t i = 0; i < a->intervals.n; i++)
+    a->half_widths[i] = gpnn_normal_half_width(a->intervals.p[i]);
+  return true;
 }
 
 /* ---- columns ------------------------------------------------------------------------------ */
@@ -130,8 +108,8 @@ static enum gpnn_status write_name(struct run *r, const char *name, bool first,
 static enum gpnn_status write_interval_names(struct run *r, size_t i, struct gpnn_error *err)
 {
   char lower[48] = "lower", upper[48] = "upper", percent[GPNN_NUMBER_BYTES];
-  if (r->a->n_intervals > 1) {
-    snprintf(percent, sizeof percent, "%.10g", 100 * r->a->levels[i]);
+  if (r->a->intervals.n > 1) {
+    snprintf(percent, sizeof percent, "%.10g", 100 * r->a->intervals.p[i]);
     snprintf(lower, sizeof lower, "lower%s", percent);
     snprintf(upper, sizeof upper, "upper%s", percent);
   }
@@ -152,7 +130,7 @@ static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
   }
   if (status == GPNN_OK) status = write_name(r, "mean", first, err);
   if (status == GPNN_OK && !r->a->predict.mean_only) status = write_name(r, "sd", false, err);
-  for (size_t i = 0; i < r->a->n_intervals && status == GPNN_OK; i++)
+  for (size_t i = 0; i < r->a->intervals.n && status == GPNN_OK; i++)
     status = write_interval_names(r, i, err);
   return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
 }
@@ -246,7 +224,7 @@ static enum gpnn_status write_row(struct run *r, size_t i, size_t good, struct c
     status = write_value(r, mean, known, has_target ? r->delimiter : '\0', err);
   if (status == GPNN_OK && !a->predict.mean_only)
     status = write_value(r, sd, known, r->delimiter, err);
-  for (size_t k = 0; k < a->n_intervals && status == GPNN_OK; k++) {
+  for (size_t k = 0; k < a->intervals.n && status == GPNN_OK; k++) {
     double half = a->half_widths[k] * sd;
     status = write_value(r, mean - half, known, r->delimiter, err);
     if (status == GPNN_OK) status = write_value(r, mean + half, known, r->delimiter, err);
@@ -337,8 +315,8 @@ int main(int argc, char **argv)
       {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters; - is standard input (-)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
        1e6},
-      {"interval", 0, CLI_TEXT, &a.intervals, "P[,P...]", "add central intervals, as in 0.95", 0,
-       0},
+      {"interval", 0, CLI_PROBABILITIES, &a.intervals, "P[,P...]",
+       "add central intervals, as in 0.95", 0, 0},
       {"latent", 0, CLI_FLAG, &a.predict.latent, NULL, "sd of the function, without noise", 0, 0},
       {"debias", 0, CLI_FLAG, &a.predict.debias, NULL, "mean unbiased for few neighbours", 0, 0},
       {"mean-only", 0, CLI_FLAG, &a.predict.mean_only, NULL, "no sd", 0, 0},

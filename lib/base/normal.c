@@ -31,3 +31,16 @@ double gpnn_normal_quantile(double p)
   }
   return z;
 }
+
+double gpnn_normal_half_width(double p)
+{
+  /* The upper tail (1-p)/2 keeps its digits where (1+p)/2 would round to 1. */
+  return -gpnn_normal_quantile((1 - p) / 2);
+}
+
+double gpnn_normal_loss(double error, double sd)
+{
+  static const double log_two_pi = 1.83787706640934548356;
+  double z = error / sd;
+  return log(sd) + 0.5 * (z * z + log_two_pi);
+}

@@ -10,4 +10,10 @@ double gpnn_normal_density(double z);
 double gpnn_normal_below(double z);
 double gpnn_normal_quantile(double p);
 
+/* Half the width of the central interval of probability p in (0, 1): the (1+p)/2 quantile. */
+double gpnn_normal_half_width(double p);
+
+/* Negative log density at 'error' from the mean, standard deviation 'sd' > 0. */
+double gpnn_normal_loss(double error, double sd);
+
 #endif

@@ -248,7 +248,7 @@ static enum gpnn_status set_metric(struct gpnn_search *search, const double *len
     search->lengthscale[j] = lengthscale[j];
     search->inverse[j] = 1 / lengthscale[j];
     if (!(lengthscale[j] > 0) || !isfinite(search->inverse[j]))
-      return gpnn_fail(err, GPNN_EINVAL, "lengthscale %zu is not a positive number", j + 1);
+      return gpnn_fail(err, GPNN_ENUMERIC, "lengthscale %zu is not a positive number", j + 1);
   }
   search->points.inverse = search->inverse;
   return GPNN_OK;

@@ -128,7 +128,7 @@ static enum gpnn_status prepare(struct gpnn_faiss **engine, const struct gpnn_po
                                 struct gpnn_error *err)
 {
   if (points->d > INT_MAX / sizeof(float))
-    return gpnn_fail(err, GPNN_EINVAL, "%zu inputs are too many for a search", points->d);
+    return gpnn_fail(err, GPNN_EDATA, "%zu inputs are too many for a search", points->d);
   struct gpnn_faiss *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
   made->points = points;
@@ -237,7 +237,7 @@ enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine, const struct gpnn_
                                   int threads, struct gpnn_error *err)
 {
   if (kind == GPNN_SEARCH_HNSW && points->n > INT_MAX)
-    return gpnn_fail(err, GPNN_EINVAL, "%zu rows are too many for a graph search", points->n);
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search", points->n);
   struct gpnn_faiss *made = NULL;
   enum gpnn_status status = prepare(&made, points, err);
   if (status != GPNN_OK) return status;

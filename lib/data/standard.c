@@ -211,7 +211,7 @@ enum gpnn_status gpnn_standard_learn(struct gpnn_standard *standard,
 {
   if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
   if (n_in == 0 || n_in > INT_MAX)
-    return gpnn_fail(err, GPNN_EINVAL, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
+    return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
   struct gpnn_standard learnt = {.method = method, .n_in = n_in};
   learnt.eps = method == GPNN_STANDARD_WHITEN ? eps : 0;
   learnt.mean = gpnn_alloc(n_in, 1, sizeof *learnt.mean);

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/normal.h"
 #include "base/rng.h"
 #include "models/localgp.h"
 
-static const double log_two_pi = 1.83787706640934548356;
 static const size_t neighbour_counts[] = {16, 32, 64, 128, 256, 400};
 enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0] };
 
@@ -95,8 +95,7 @@ static enum gpnn_status losses(struct choice *c, const struct gpnn_localgp *gp, 
     alpha += error * error / variance / (double)c->n;
   }
   for (size_t i = 0; i < c->n; i++) {
-    double error = c->y[i] - c->mean[i], variance = alpha * (c->latent[i] + noise);
-    loss[i] = 0.5 * (log(variance) + error * error / variance + log_two_pi);
+    loss[i] = gpnn_normal_loss(c->y[i] - c->mean[i], sqrt(alpha * (c->latent[i] + noise)));
     if (!isfinite(loss[i])) return gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
   }
   return GPNN_OK;

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/normal.h"
 
-static const double log_two_pi = 1.83787706640934548356;
 static const double one_over_sqrt_pi = 0.56418958354775628695;
 
 /* Neumaier's compensated addition. */
@@ -32,7 +31,7 @@ void gpnn_metrics_levels(struct gpnn_metrics *metrics, size_t n_levels, const do
   metrics->n_levels = n_levels;
   for (size_t i = 0; i < n_levels; i++) {
     metrics->levels[i] = levels[i];
-    metrics->half_width[i] = -gpnn_normal_quantile((1 - levels[i]) / 2);
+    metrics->half_width[i] = gpnn_normal_half_width(levels[i]);
   }
 }
 
@@ -45,7 +44,7 @@ static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double e
                  sizeof *metrics->pit))
     return gpnn_fail_memory(err, "for the calibration of predictions");
   double z = error / sd, below = gpnn_normal_below(z);
-  add(&metrics->nll, log(sd) + 0.5 * (z * z + log_two_pi));
+  add(&metrics->nll, gpnn_normal_loss(error, sd));
   add(&metrics->cal, z * z);
   add(&metrics->crps, sd * (z * (2 * below - 1) + 2 * gpnn_normal_density(z) - one_over_sqrt_pi));
   for (size_t i = 0; i < metrics->n_levels; i++)

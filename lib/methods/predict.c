@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "base/normal.h"
-
 /* From standardised mean and latent variance to what was asked for, in place. */
 static void finish(const struct gpnn_localgp *gp, const struct gpnn_predict_options *options,
                    size_t n, double *mean, double *sd)
@@ -39,10 +37,4 @@ double gpnn_predict_target(const struct gpnn_index_contents *contents, enum gpnn
 {
   const struct gpnn_standard *standard = &contents->standard;
   return units == GPNN_UNITS_ORIGINAL ? y : (y - standard->y_mean) / standard->y_sd;
-}
-
-double gpnn_predict_half_width(double p)
-{
-  /* The upper tail (1-p)/2 keeps its digits where (1+p)/2 would round to 1. */
-  return -gpnn_normal_quantile((1 - p) / 2);
 }

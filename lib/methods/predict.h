@@ -40,8 +40,4 @@ gpnn_predict_rows(const struct gpnn_localgp *gp, const struct gpnn_predict_optio
 double gpnn_predict_target(const struct gpnn_index_contents *contents, enum gpnn_units units,
                            double y);
 
-/* Half-width, in standard deviations, of the central Gaussian interval of probability p in
- * (0, 1): the (1+p)/2 quantile. */
-double gpnn_predict_half_width(double p);
-
 #endif

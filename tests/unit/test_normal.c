@@ -44,10 +44,19 @@ static void quantile_is_odd_about_one_half(void **state)
     assert_true(gpnn_normal_quantile(p) == -gpnn_normal_quantile(1 - p));
 }
 
+static void half_widths_and_losses_are_their_definitions(void **state)
+{
+  (void)state;
+  assert_close(gpnn_normal_half_width(0.95), 1.959963984540054, 1e-13);
+  assert_close(gpnn_normal_half_width(0.5), 0.6744897501960817, 1e-13);
+  assert_close(gpnn_normal_loss(1.5, 2), -log(gpnn_normal_density(0.75) / 2), 1e-14);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(density_is_its_formula),
+      cmocka_unit_test(half_widths_and_losses_are_their_definitions),
       cmocka_unit_test(below_is_accurate_in_both_tails),
       cmocka_unit_test(quantile_inverts_below),
       cmocka_unit_test(quantile_knows_the_usual_levels),

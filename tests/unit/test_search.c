@@ -420,7 +420,7 @@ static void bad_arguments_are_refused(void **state)
   options.recall = 1;
   assert_fails(gpnn_search_build(&search, 0, 1, x, &options, &err), GPNN_EINVAL, "rows");
   options.lengthscale = negative;
-  assert_fails(gpnn_search_build(&search, 2, 1, x, &options, &err), GPNN_EINVAL, "lengthscale 1");
+  assert_fails(gpnn_search_build(&search, 2, 1, x, &options, &err), GPNN_ENUMERIC, "lengthscale 1");
   assert_null(search);
 }
 
