@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "carry.h"
 #include "cli.h"
+#include "data/columns.h"
 #include "methods/predict.h"
 #include "open.h"
 #include "progress.h"

@@ -59,6 +59,7 @@
 #include "data/columns.h"
 #include "data/index.h"
 #include "data/rows.h"
+#include "data/schema.h"
 #include "data/search.h"
 #include "data/sections.h"
 #include "data/split.h"

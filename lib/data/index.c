@@ -1,5 +1,5 @@
 /*
- * The sections of gpnn-index(5): composing them, and taking them back without trusting them.
+ * Reading the sections of gpnn-index(5), without trusting them.
  */
 #include "data/index.h"
 
@@ -11,273 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "data/index_fingerprint.h"
 #include "data/sections.h"
-
-/* ---- composing sections ---- */
-
-/* A growing block of bytes; after a failed allocation it stays failed, asked once at the end. */
-struct blob {
-  unsigned char *bytes;
-  size_t length, capacity;
-  bool failed;
-};
-
-static void put(struct blob *blob, const void *bytes, size_t length)
-{
-  if (blob->failed || length > SIZE_MAX - blob->length ||
-      !gpnn_grow(&blob->bytes, &blob->capacity, blob->length + length, 1)) {
-    blob->failed = true;
-    return;
-  }
-  if (length > 0) memcpy(blob->bytes + blob->length, bytes, length);
-  blob->length += length;
-}
-
-static void put_u32(struct blob *blob, uint32_t value)
-{
-  unsigned char bytes[4];
-  gpnn_store_u32(bytes, value);
-  put(blob, bytes, sizeof bytes);
-}
-
-static void put_u64(struct blob *blob, uint64_t value)
-{
-  unsigned char bytes[8];
-  gpnn_store_u64(bytes, value);
-  put(blob, bytes, sizeof bytes);
-}
-
-static void put_f64(struct blob *blob, double value)
-{
-  unsigned char bytes[8];
-  gpnn_store_f64(bytes, value);
-  put(blob, bytes, sizeof bytes);
-}
-
-static void put_f64s(struct blob *blob, size_t n, const double *values)
-{
-  for (size_t i = 0; i < n; i++) put_f64(blob, values[i]);
-}
-
-static void put_text(struct blob *blob, const char *text, size_t length)
-{
-  if (length > UINT32_MAX) blob->failed = true;
-  put_u32(blob, (uint32_t)length);
-  put(blob, text, length);
-}
-
-static void compose_info(struct blob *blob, const struct gpnn_index_contents *contents)
-{
-  put_u64(blob, contents->n);
-  put_u64(blob, contents->d);
-  put_u64(blob, contents->n_calibration);
-  put_u64(blob, contents->n_skipped);
-  put_u64(blob, contents->seed);
-}
-
-static void compose_column(struct blob *blob, const struct gpnn_column *column)
-{
-  put_u64(blob, column->position);
-  put_u32(blob, column->is_category);
-  put_u32(blob, (uint32_t)column->n_levels);
-  put_text(blob, column->name, strlen(column->name));
-  for (size_t i = 0; i < column->n_levels; i++)
-    put_text(blob, column->levels[i], column->level_lengths[i]);
-}
-
-static void compose_columns(struct blob *blob, const struct gpnn_schema *schema)
-{
-  put_u64(blob, schema->n_columns);
-  put_u32(blob, schema->has_header);
-  put_u32(blob, (uint32_t)schema->n_inputs);
-  compose_column(blob, &schema->target);
-  for (size_t i = 0; i < schema->n_inputs; i++) compose_column(blob, &schema->inputs[i]);
-}
-
-static size_t n_weights(const struct gpnn_standard *standard)
-{
-  switch (standard->method) {
-  case GPNN_STANDARD_SCALE:
-    return standard->n_in;
-  case GPNN_STANDARD_WHITEN:
-    return standard->n_in * standard->n_out;
-  case GPNN_STANDARD_NONE:
-    break;
-  }
-  return 0;
-}
-
-static void compose_standard(struct blob *blob, const struct gpnn_standard *standard)
-{
-  put_u32(blob, standard->method);
-  put_u32(blob, 0);
-  put_u64(blob, standard->n_in);
-  put_u64(blob, standard->n_out);
-  put_f64(blob, standard->eps);
-  put_f64(blob, standard->y_mean);
-  put_f64(blob, standard->y_sd);
-  put_f64s(blob, standard->n_in, standard->mean);
-  put_f64s(blob, n_weights(standard), standard->weight);
-}
-
-static void compose_search(struct blob *blob, size_t d, const struct gpnn_search *search)
-{
-  const struct gpnn_search_report *report = gpnn_search_describe(search);
-  const double *lengthscale = gpnn_search_lengthscale(search);
-  const char *version = gpnn_search_engine_version();
-  put_u32(blob, report->kind);
-  put_u32(blob, lengthscale != NULL);
-  put_u64(blob, report->n_lists);
-  put_u64(blob, report->effort);
-  put_f64(blob, report->asked);
-  put_f64(blob, report->recall);
-  put_u64(blob, report->n_queries);
-  put_u64(blob, report->neighbours);
-  put_f64(blob, report->visited);
-  if (lengthscale != NULL) put_f64s(blob, d, lengthscale);
-  put_text(blob, version, strlen(version));
-}
-
-/* ---- the fingerprint ---- */
-
-/* Eight bytes at a time (the last ones padded with zeros): each word is mixed in by a
- * bijection, so that any change of a word changes the hash. */
-static uint64_t fold(uint64_t hash, const void *bytes, size_t length)
-{
-  const unsigned char *from = bytes;
-  for (size_t at = 0; at < length; at += 8) {
-    uint64_t word = 0;
-    memcpy(&word, from + at, length - at < 8 ? length - at : 8);
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
-
-/* The columns apart from the rest, so that parameters can tell an index of other columns from
- * one of other rows. */
-struct fingerprint {
-  uint64_t columns, rest;
-};
-
-static void fold_section(struct fingerprint *print, const char *tag, const void *bytes,
-                         size_t length)
-{
-  uint64_t *hash = memcmp(tag, "COLS", 4) == 0 ? &print->columns : &print->rest;
-  unsigned char head[12];
-  memcpy(head, tag, 4);
-  gpnn_store_u64(head + 4, length);
-  *hash = fold(fold(*hash, head, sizeof head), bytes, length);
-}
-
-static uint64_t fingerprint_value(const struct fingerprint *print)
-{
-  return print->columns >> 32 << 32 | print->rest >> 32;
-}
-
-/* ---- writing ---- */
-
-struct writing {
-  struct gpnn_sections_writer *writer;
-  struct fingerprint fingerprint;
-};
-
-enum { HASHED = 1, CRITICAL = 2 };
-
-static enum gpnn_status write_section(struct writing *writing, const char *tag, int flags,
-                                      const void *bytes, size_t length, struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, (flags & CRITICAL) != 0, err);
-  if (status == GPNN_OK) status = gpnn_sections_write(writing->writer, bytes, length, err);
-  if (status == GPNN_OK) status = gpnn_sections_end(writing->writer, err);
-  if (flags & HASHED) fold_section(&writing->fingerprint, tag, bytes, length);
-  return status;
-}
-
-static enum gpnn_status write_blob(struct writing *writing, const char *tag, int flags,
-                                   struct blob *blob, struct gpnn_error *err)
-{
-  enum gpnn_status status =
-      blob->failed ? gpnn_fail_memory(err, "for writing an index")
-                   : write_section(writing, tag, flags, blob->bytes, blob->length, err);
-  free(blob->bytes);
-  *blob = (struct blob){0};
-  return status;
-}
-
-static enum gpnn_status write_rows(struct writing *writing, const char *tag, size_t n, size_t d,
-                                   const double *rows, struct gpnn_error *err)
-{
-  size_t count, bytes;
-  if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof *rows, &bytes))
-    return gpnn_fail_memory(err, "for writing an index");
-  return write_section(writing, tag, HASHED | CRITICAL, rows, bytes, err);
-}
-
-/* The engine writes itself, straight into the file, whose name it does not know. */
-static enum gpnn_status write_engine(struct writing *writing, const char *path,
-                                     const struct gpnn_search *search, struct gpnn_error *err)
-{
-  struct gpnn_error reason = {0};
-  enum gpnn_status status = gpnn_sections_begin(writing->writer, "FAIS", false, err);
-  if (status != GPNN_OK) return status;
-  status = gpnn_search_save(search, gpnn_sections_file(writing->writer), &reason);
-  if (status != GPNN_OK) return gpnn_fail(err, status, "%s: %s", path, reason.text);
-  return gpnn_sections_end(writing->writer, err);
-}
-
-static enum gpnn_status write_sections(struct writing *writing, const char *path,
-                                       const struct gpnn_index_contents *contents,
-                                       const struct gpnn_search *search, struct gpnn_error *err)
-{
-  size_t n = contents->n, d = contents->d, c = contents->n_calibration;
-  const char *provenance = contents->provenance == NULL ? "" : contents->provenance;
-  struct blob blob = {0};
-  compose_info(&blob, contents);
-  enum gpnn_status status = write_blob(writing, "INFO", HASHED | CRITICAL, &blob, err);
-  if (status != GPNN_OK) return status;
-  compose_columns(&blob, &contents->schema);
-  status = write_blob(writing, "COLS", HASHED | CRITICAL, &blob, err);
-  if (status != GPNN_OK) return status;
-  compose_standard(&blob, &contents->standard);
-  status = write_blob(writing, "STDZ", HASHED | CRITICAL, &blob, err);
-  if (status != GPNN_OK) return status;
-  compose_search(&blob, d, search);
-  status = write_blob(writing, "SRCH", CRITICAL, &blob, err);
-  if (status == GPNN_OK)
-    status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
-  if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, contents->x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
-  if (status == GPNN_OK) status = write_engine(writing, path, search, err);
-  return status;
-}
-
-enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_contents *contents,
-                                  const struct gpnn_search *search, const char *volatile *temporary,
-                                  struct gpnn_error *err)
-{
-  struct writing writing = {0};
-  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, err);
-  if (status != GPNN_OK) return status;
-  /* A copy, since a signal may come while the writer is being freed. */
-  const char *name = gpnn_sections_temporary(writing.writer);
-  char *copy = gpnn_copy_text(name, strlen(name));
-  if (copy == NULL) {
-    gpnn_sections_abandon(writing.writer);
-    return gpnn_fail_memory(err, "for writing an index");
-  }
-  if (temporary != NULL) *temporary = copy;
-  status = write_sections(&writing, path, contents, search, err);
-  if (status == GPNN_OK)
-    status = gpnn_sections_commit(writing.writer, fingerprint_value(&writing.fingerprint), err);
-  else
-    gpnn_sections_abandon(writing.writer);
-  if (temporary != NULL) *temporary = NULL;
-  free(copy);
-  return status;
-}
 
 /* ---- reading sections ---- */
 
@@ -572,7 +307,7 @@ static enum gpnn_status take_all(struct gpnn_index *index, struct gpnn_error *er
 static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_error *err)
 {
   static const char *const hashed[] = {"INFO", "COLS", "STDZ", "ROWS", "YVAL", "CALX", "CALY"};
-  struct fingerprint fingerprint = {0};
+  struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_sections *sections = index->sections;
   for (size_t i = 0; i < gpnn_sections_count(sections); i++) {
     enum gpnn_status status = gpnn_sections_check(sections, gpnn_sections_get(sections, i), err);
@@ -582,14 +317,14 @@ static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_e
     const struct gpnn_section *section = gpnn_sections_find(sections, hashed[i]);
     const unsigned char *bytes = gpnn_sections_bytes(sections, section);
     size_t length = (size_t)section->length;
-    fold_section(&fingerprint, hashed[i], bytes, length);
+    gpnn_fingerprint_add(&fingerprint, hashed[i], bytes, length);
     const double *values = (const double *)(const void *)bytes;
     for (size_t j = 0; i >= 3 && j < length / sizeof *values; j++)
       if (!isfinite(values[j]))
         return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no number",
                          gpnn_sections_path(sections), hashed[i]);
   }
-  if (fingerprint_value(&fingerprint) != gpnn_sections_fingerprint(sections))
+  if (gpnn_fingerprint_value(&fingerprint) != gpnn_sections_fingerprint(sections))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
                      gpnn_sections_path(sections));
   return GPNN_OK;

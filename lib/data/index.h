@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "data/columns.h"
+#include "data/schema.h"
 #include "data/search.h"
 #include "data/standard.h"
 

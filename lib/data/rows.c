@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "data/columns.h"
 
 /* What reading needs besides the rows. */
 struct reading {

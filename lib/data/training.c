@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "data/columns.h"
 
 enum { CALIBRATION_ROWS = 1000, LEAST_ROWS = 2 };
 

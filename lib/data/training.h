@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "data/columns.h"
 #include "data/index.h"
+#include "data/schema.h"
 #include "data/standard.h"
 
 struct gpnn_training_options {

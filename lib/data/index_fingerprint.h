@@ -1,0 +1,23 @@
+/*
+ * index_fingerprint: what writing and reading an index share; not for other modules.
+ */
+#ifndef GPNN_DATA_INDEX_FINGERPRINT_H
+#define GPNN_DATA_INDEX_FINGERPRINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The columns apart from the rest, so that parameters can tell an index of other columns from
+ * one of other rows.  A zeroed object has nothing in it yet. */
+struct gpnn_fingerprint {
+  uint64_t columns, rest;
+};
+
+/* Adds a section: its tag, its length and its bytes. */
+void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const char *tag, const void *bytes,
+                          size_t length);
+
+/* The fingerprint: of the columns in the upper half, of the rest in the lower. */
+uint64_t gpnn_fingerprint_value(const struct gpnn_fingerprint *print);
+
+#endif
