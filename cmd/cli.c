@@ -167,7 +167,8 @@ static bool set_probabilities(const struct cli *cli, const struct cli_option *op
 static bool set_option(const struct cli *cli, const struct cli_option *option, const char *text)
 {
   struct cli_list *list = option->value;
-  bool is_text = option->type == CLI_TEXT || option->type == CLI_LIST;
+  bool is_text =
+      option->type == CLI_TEXT || option->type == CLI_LIST || option->type == CLI_PROBABILITIES;
   if (is_text && text[0] == '\0' && option->value != (const void *)&cli->na) {
     cli_usage_error(cli, "option --%s: its value is empty", option->name);
     return false;

@@ -30,7 +30,7 @@ static void note(void *context, const struct gpnn_candidate *candidate)
 static void make_one_relevant_input(struct fixture *f)
 {
   struct gpnn_rng rng;
-  fixture_new(f, 900, 3, 0, 1);
+  fixture_new(f, 300, 3, 0, 1);
   gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
   for (size_t i = 0; i < f->n; i++) f->y[i] = sin(3 * f->x[3 * i]) + 0.05 * gpnn_rng_normal(&rng);
   gpnn_index_close(f->index);
