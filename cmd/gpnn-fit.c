@@ -121,13 +121,17 @@ static enum gpnn_status annotate(struct gpnn_params *params, const struct gpnn_i
       fit->objective, fit->n_blocks, fit->block_size, gpnn_index_contents(index)->n,
       fit->optimize.n_evaluations);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_params_comment(params, err, "chosen: %s%s, %zu neighbours, NLL %.4f (%zu rows)",
-                                 chosen->kernel->name, chosen->ard ? " ARD" : "",
-                                 chosen->neighbours, chosen->nll, report->n_rows);
+    status = gpnn_params_comment(params, err,
+                                 "chosen: %s%s, NLL %.4f with %zu neighbours (%zu rows left out)",
+                                 chosen->kernel->name, chosen->ard ? " ARD" : "", chosen->nll,
+                                 chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_params_comment(params, err, "runner-up: %s%s, NLL %.4f with %zu neighbours",
                                  next->kernel->name, next->ard ? " ARD" : "", next->nll,
                                  next->neighbours);
+  if (status == GPNN_OK && report->fewest.kernel != NULL)
+    status = gpnn_params_comment(params, err, "neighbours: %zu, NLL %.4f",
+                                 report->fewest.neighbours, report->fewest.nll);
   return status;
 }
 

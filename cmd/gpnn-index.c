@@ -109,9 +109,15 @@ static enum gpnn_status write_index(const struct cli *cli, const char *output,
 }
 
 static void describe_training(const struct cli *cli, const char *name,
-                              const struct gpnn_index_contents *contents)
+                              const struct gpnn_training *training)
 {
+  static const double most = 0.5;
+  const struct gpnn_index_contents *contents = &training->contents;
   const struct gpnn_standard *standard = &contents->standard;
+  if (contents->n > 2 && training->largest_share > most)
+    cli_warn(cli,
+             "%s: one row, whose target is %.6g, has %.0f %% of the target's variance: a slip?",
+             name, training->outlier, 100 * training->largest_share);
   if (contents->n_skipped > 0)
     cli_warn(cli, "%s: %zu bad rows left out", name, contents->n_skipped);
   if (standard->n_out < standard->n_in)
@@ -159,7 +165,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
   enum gpnn_status status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
   if (status == GPNN_OK) {
-    describe_training(cli, gpnn_table_name(table), &training.contents);
+    describe_training(cli, gpnn_table_name(table), &training);
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
     training.contents.provenance = provenance;

@@ -1,5 +1,6 @@
 #include "data/training.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,17 @@ static void standardise(const struct gpnn_standard *standard, size_t n, double *
   }
 }
 
+/* Finds the row that contributes most to the target's variance. */
+static void find_outlier(struct gpnn_training *training)
+{
+  const struct gpnn_standard *standard = &training->contents.standard;
+  double farthest = 0;
+  for (size_t i = 0; i < training->n; i++)
+    if (fabs(training->y[i]) > fabs(farthest)) farthest = training->y[i];
+  training->largest_share = farthest * farthest / (double)training->n;
+  training->outlier = standard->y_mean + standard->y_sd * farthest;
+}
+
 static enum gpnn_status learn(struct gpnn_training *training,
                               const struct gpnn_training_options *options, size_t width,
                               struct gpnn_error *err)
@@ -137,6 +149,7 @@ static enum gpnn_status learn(struct gpnn_training *training,
   standardise(standard, contents->n_calibration, training->calibration_x, training->calibration_y,
               row);
   free(row);
+  find_outlier(training);
   return GPNN_OK;
 }
 

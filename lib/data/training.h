@@ -42,6 +42,8 @@ struct gpnn_training {
   size_t cells_capacity, y_capacity;
   double *calibration_x, *calibration_y; /* owned */
   struct gpnn_index_contents contents;   /* schema and n_skipped grow; the rest at the end */
+  double largest_share; /* of the target's variance, in one row; near 1: an outlier rules */
+  double outlier;       /* that row's target, in table units */
 };
 
 /* Chooses the columns' roles in 'table' (gpnn_schema_choose).  'training' must be zeroed. */

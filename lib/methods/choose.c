@@ -170,7 +170,8 @@ static enum gpnn_status choose_kernel(struct choice *c, struct gpnn_error *err)
   const struct gpnn_choose_options *options = c->options;
   const struct gpnn_kernel *kernel;
   /* With one input, one lengthscale for each is one for all. */
-  bool both = options->ard && gpnn_index_contents(c->index)->d > 1;
+  size_t d = gpnn_index_contents(c->index)->d;
+  bool both = options->ard && d > 1 && d <= GPNN_CHOOSE_ARD;
   enum gpnn_status status = GPNN_OK;
   for (size_t k = 0; (kernel = gpnn_kernel_at(k)) != NULL && status == GPNN_OK; k++) {
     if (!options->kernel && kernel != options->fit.kernel) continue;
@@ -217,8 +218,8 @@ static enum gpnn_status choose_neighbours(struct choice *c, struct gpnn_error *e
     if (neighbour_counts[n_tried++] >= n) break; /* more would be the same rows */
   }
   if (status == GPNN_OK) {
-    c->report->chosen = tried[fewest_as_good(c, n_tried, tried, loss)];
-    c->params->neighbours = c->report->chosen.neighbours;
+    c->report->fewest = tried[fewest_as_good(c, n_tried, tried, loss)];
+    c->params->neighbours = c->report->fewest.neighbours;
   }
   gpnn_localgp_free(gp);
   free(loss);

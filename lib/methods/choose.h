@@ -19,7 +19,9 @@
 #include "methods/fit.h"
 #include "models/params.h"
 
-enum { GPNN_CHOOSE_ROWS = 512, GPNN_CHOOSE_NEIGHBOURS = 400 };
+/* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
+ * ARD is not tried. */
+enum { GPNN_CHOOSE_ROWS = 512, GPNN_CHOOSE_NEIGHBOURS = 400, GPNN_CHOOSE_ARD = 64 };
 
 struct gpnn_choose_options {
   struct gpnn_fit_options fit;  /* kernel, ard and neighbours are used where not chosen */
@@ -39,9 +41,12 @@ struct gpnn_candidate {
 typedef void gpnn_choose_listener(void *context, const struct gpnn_candidate *candidate);
 
 struct gpnn_choose_report {
-  struct gpnn_candidate chosen, runner_up; /* runner_up.kernel is NULL if there was none */
-  size_t n_rows;                           /* rows the candidates were scored on */
-  struct gpnn_fit_report fit;              /* of the chosen one */
+  struct gpnn_candidate chosen, runner_up; /* with equally many neighbours; runner_up.kernel is
+                                              NULL if there was none */
+  struct gpnn_candidate fewest; /* the chosen one with the neighbours chosen; kernel NULL: not
+                                   chosen */
+  size_t n_rows;                /* rows the candidates were scored on */
+  struct gpnn_fit_report fit;   /* of the chosen one */
 };
 
 /*

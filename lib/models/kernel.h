@@ -23,6 +23,9 @@
 
 struct gpnn_kernel {
   const char *name;
+  /* Variance of noise, in units of the target's, under which random rows cannot tell noise from
+   * the roughness of the process: a search for parameters should not go below it. */
+  double least_noise;
   /* Replaces n values of r^2 by c(r). */
   void (*correlation)(size_t n, double *r2);
   /* From n values of r^2, writes c(r) to 'c' and g(r) to 'slope'. */

@@ -507,3 +507,12 @@ par() {
   gpnn-split --no-header -f 1:1 -o a -o b raw.tsv
   assert_equal "$(cat a b | wc -l)" 300
 }
+
+@test "a target that rules all others is told" {
+  fixture
+  sed '2s/[^\t]*$/1e5/' train.tsv >slip.tsv
+  gpnn-index -o x.gpi slip.tsv 2>err.txt
+  grep -q 'one row, whose target is 100000, has 100 % of the target' err.txt
+  gpnn-index -o x.gpi train.tsv 2>err.txt
+  [[ ! -s err.txt ]]
+}

@@ -156,7 +156,8 @@ load helper
   best=$(sed -n 's/.*tried \([a-z0-9]*\) .* 400 neighbours: NLL \([-0-9.]*\),.*/\2 \1/p' log |
     sort -g | head -n 1 | cut -d ' ' -f 2)
   assert_equal "$(value kernel t.par)" "$best"
-  grep -q "^# chosen: $best ARD, $(value neighbours t.par) neighbours" t.par
+  grep -q "^# chosen: $best ARD, NLL .* with 400 neighbours" t.par
+  grep -q "^# neighbours: $(value neighbours t.par), NLL " t.par
   grep -q '^# runner-up: ' t.par
   gpnn-fit --ard yes --kernel "$best" -m "$(value neighbours t.par)" t.gpi >u.par
   diff <(grep -v '^#' t.par) <(grep -v '^#' u.par)

@@ -89,7 +89,7 @@ static void neighbours_are_the_fewest_that_are_as_good(void **state)
    * each, by far when they are as alike as here. */
   assert_true(chosen >= best && chosen <= best + error);
   assert_true(params.neighbours < 400);
-  assert_int_equal(params.neighbours, report.chosen.neighbours);
+  assert_int_equal(params.neighbours, report.fewest.neighbours);
   gpnn_params_release(&params);
   fixture_free(&f);
 }
