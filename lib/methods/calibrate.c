@@ -26,7 +26,7 @@ static enum gpnn_status summarise(size_t n, const double *z2, struct gpnn_calibr
                                 : "the calibration factor is not finite");
   for (size_t i = 0; i < n; i++) squares += (z2[i] - alpha) * (z2[i] - alpha);
   result->alpha = alpha;
-  result->standard_error = sqrt(squares) / (double)n;
+  result->standard_error = n > 1 ? sqrt(squares) / (double)n : INFINITY;
   result->n_rows = n;
   return GPNN_OK;
 }

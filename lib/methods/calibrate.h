@@ -19,7 +19,8 @@
 
 struct gpnn_calibration {
   double alpha;          /* the factor found */
-  double standard_error; /* of alpha: the ideal bootstrap's, sqrt(sum (z^2 - alpha)^2) / c */
+  double standard_error; /* of alpha: the ideal bootstrap's, sqrt(sum (z^2 - alpha)^2) / c;
+                            infinite for one row */
   size_t n_rows;         /* c */
   struct gpnn_localgp_counts counts;
 };

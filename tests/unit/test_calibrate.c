@@ -102,6 +102,8 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   }
   assert_close(calibration.standard_error, sqrt(squares / C) / sqrt(C), 1e-12);
   assert_int_equal(calibration.n_rows, C);
+  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, 1, &calibration, &err));
+  assert_true(isinf(calibration.standard_error)); /* one row says nothing of its spread */
   tear_down(&s);
 }
 
