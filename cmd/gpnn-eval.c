@@ -166,15 +166,14 @@ static void put_numbered(struct value *values, size_t *n, const char *family, do
 }
 
 /* The metrics with a unit, in units of the training standard deviation. */
-static void put_standard(const struct gpnn_metrics_result *m, double y_sd, struct value *values,
-                         size_t *n)
+static void put_standard(const struct gpnn_metrics_result *m, struct value *values, size_t *n)
 {
-  put(values, n, "rmse_standard", m->rmse / y_sd);
-  put(values, n, "mse_standard", m->mse / (y_sd * y_sd));
-  put(values, n, "mae_standard", m->mae / y_sd);
+  put(values, n, "rmse_standard", m->rmse);
+  put(values, n, "mse_standard", m->mse);
+  put(values, n, "mae_standard", m->mae);
   if (!m->has_sd) return;
-  put(values, n, "nll_standard", m->nll - log(y_sd));
-  put(values, n, "crps_standard", m->crps / y_sd);
+  put(values, n, "nll_standard", m->nll);
+  put(values, n, "crps_standard", m->crps);
 }
 
 /* All metrics of a group, '*n' of them, in the order in which they are written. */
@@ -201,7 +200,10 @@ static enum gpnn_status list_values(const struct run *r, struct group *group,
     for (size_t i = 0; i < GPNN_METRICS_PIT_BINS; i++)
       put_numbered(values, n, "pit", (double)(i + 1), m.pit[i]);
   }
-  if (r->y_sd > 0) put_standard(&m, r->y_sd, values, n);
+  if (r->y_sd > 0) {
+    m = gpnn_metrics_in_units(&m, r->y_sd);
+    put_standard(&m, values, n);
+  }
   return GPNN_OK;
 }
 

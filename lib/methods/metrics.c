@@ -111,6 +111,18 @@ enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
   return GPNN_OK;
 }
 
+struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_result *result,
+                                                 double unit)
+{
+  struct gpnn_metrics_result r = *result;
+  r.rmse /= unit;
+  r.mse /= unit * unit;
+  r.mae /= unit;
+  r.nll -= log(unit);
+  r.crps /= unit;
+  return r;
+}
+
 void gpnn_metrics_release(struct gpnn_metrics *metrics)
 {
   free(metrics->pit);

@@ -62,6 +62,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metric
                                                      struct gpnn_metrics_result *result,
                                                      struct gpnn_error *err);
 
+/* The same result with truths, means and standard deviations divided by 'unit' > 0: what has a
+ * unit is divided by it (the MSE by its square), the NLL loses its logarithm. */
+struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_result *result,
+                                                 double unit);
+
 void gpnn_metrics_release(struct gpnn_metrics *metrics);
 
 #endif

@@ -112,6 +112,27 @@ static void sums_keep_their_digits(void **state)
   assert_close(result_of(N, y, mean, NULL).mse, (1e16 + 1e5) / N, 1e-16);
 }
 
+static void other_units_are_those_of_scaled_rows(void **state)
+{
+  (void)state;
+  const double y[] = {1, 2, 4}, mean[] = {1.5, 2, 3}, sd[] = {0.5, 1, 2}, unit = 4;
+  double small_y[3], small_mean[3], small_sd[3];
+  for (size_t i = 0; i < 3; i++) {
+    small_y[i] = y[i] / unit;
+    small_mean[i] = mean[i] / unit;
+    small_sd[i] = sd[i] / unit;
+  }
+  struct gpnn_metrics_result whole = result_of(3, y, mean, sd);
+  struct gpnn_metrics_result scaled = gpnn_metrics_in_units(&whole, unit);
+  struct gpnn_metrics_result direct = result_of(3, small_y, small_mean, small_sd);
+  assert_close(scaled.rmse, direct.rmse, 1e-14);
+  assert_close(scaled.mse, direct.mse, 1e-14);
+  assert_close(scaled.mae, direct.mae, 1e-14);
+  assert_close(scaled.nll, direct.nll, 1e-14);
+  assert_close(scaled.crps, direct.crps, 1e-14);
+  assert_close(scaled.cal, direct.cal, 1e-14);
+}
+
 static void impossible_standard_deviations_are_refused(void **state)
 {
   (void)state;
@@ -134,6 +155,7 @@ int main(void)
       cmocka_unit_test(means_alone_give_the_metrics_of_means),
       cmocka_unit_test(constant_truths_have_no_r2),
       cmocka_unit_test(sums_keep_their_digits),
+      cmocka_unit_test(other_units_are_those_of_scaled_rows),
       cmocka_unit_test(impossible_standard_deviations_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
