@@ -137,6 +137,29 @@ static void auto_takes_all_rows_when_they_are_too_few_for_its_precision(void **s
   tear_down(&s);
 }
 
+static void auto_doubles_while_the_standard_error_is_over_its_precision(void **state)
+{
+  (void)state;
+  struct setting s;
+  fixture_new(&s.f, 2500, D, 0, 1);
+  s.params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
+                                  .n_lengthscales = 1,
+                                  .kernelscale = 0.7,
+                                  .noise = 0.01,
+                                  .neighbours = 10};
+  s.params.lengthscale = calloc(1, sizeof(double));
+  assert_non_null(s.params.lengthscale);
+  s.params.lengthscale[0] = 0.8;
+  s.gp = NULL;
+  assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
+  struct gpnn_calibration calibration;
+  assert_ok(gpnn_calibrate_left_out(s.gp, GPNN_CALIBRATE_AUTO, 1, &calibration, &err));
+  /* Normal errors have a relative standard error of sqrt(2/2500), still more than 2 %. */
+  assert_int_equal(calibration.n_rows, 2500);
+  assert_true(calibration.standard_error > 0.02 * calibration.alpha);
+  tear_down(&s);
+}
+
 static void no_rows_are_refused(void **state)
 {
   (void)state;
@@ -184,6 +207,7 @@ int main(void)
       cmocka_unit_test(the_standard_error_is_that_of_a_mean),
       cmocka_unit_test(leaving_one_out_over_all_rows_covers_each_row_once),
       cmocka_unit_test(auto_takes_all_rows_when_they_are_too_few_for_its_precision),
+      cmocka_unit_test(auto_doubles_while_the_standard_error_is_over_its_precision),
       cmocka_unit_test(no_rows_are_refused),
       cmocka_unit_test(units_latent_and_debias_do_what_they_say),
   };

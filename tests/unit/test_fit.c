@@ -224,6 +224,33 @@ static void fixed_parameters_are_held_exactly(void **state)
     }
 }
 
+/* Noise-free rows leave no noise to find: the search ends at the floor of the kernel, which is
+ * higher for the rough one; asked for, less is held. */
+static void noise_ends_at_the_floor_of_the_kernel(void **state)
+{
+  (void)state;
+  struct data data;
+  make_data(&data);
+  double y[sizeof data.y / sizeof *data.y];
+  for (size_t i = 0; i < data.contents.n; i++) y[i] = sin(data.x[i * D]);
+  data.contents.y = y;
+  struct gpnn_fit_options opts = options("exp");
+  struct gpnn_params params = {0};
+  struct gpnn_fit_report report;
+  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+  assert_close(params.noise, 3e-3, 1e-6);
+  gpnn_params_release(&params);
+  opts = options("matern52");
+  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+  assert_true(params.noise >= 0.999e-6 && params.noise < 3e-3);
+  gpnn_params_release(&params);
+  opts = options("exp");
+  opts.fixed_noise = 1e-5;
+  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+  assert_true(params.noise == 1e-5);
+  gpnn_params_release(&params);
+}
+
 static void starting_at_the_result_stays_there(void **state)
 {
   (void)state;
@@ -320,6 +347,7 @@ int main(void)
       cmocka_unit_test(adam_takes_the_steps_of_the_paper),
       cmocka_unit_test(result_does_not_depend_on_threads),
       cmocka_unit_test(fixed_parameters_are_held_exactly),
+      cmocka_unit_test(noise_ends_at_the_floor_of_the_kernel),
       cmocka_unit_test(starting_at_the_result_stays_there),
       cmocka_unit_test(start_with_other_columns_is_refused),
       cmocka_unit_test(few_rows_make_fewer_or_smaller_blocks),

@@ -189,6 +189,28 @@ static void more_neighbours_than_rows_are_marked_missing(void **state)
   }
 }
 
+static void lists_that_run_dry_are_made_up_for(void **state)
+{
+  (void)state;
+  enum { N = 2000, D = 2, K = 1500 };
+  double *x = normal_rows(N, D, 8);
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  struct gpnn_search *lists = NULL;
+  options.kind = GPNN_SEARCH_IVF;
+  options.neighbours = 5; /* few lists do for 5 and cannot hold 1500 */
+  options.recall = 0.5;
+  assert_ok(gpnn_search_build(&lists, N, D, x, &options, &err));
+  assert_true(gpnn_search_describe(lists)->visited < 0.5);
+  struct gpnn_search *plain = build(GPNN_SEARCH_EXACT, N, D, x, K, 1, NULL);
+  struct answers a = query(lists, 20, x, K, 2), b = query(plain, 20, x, K, 1);
+  assert_memory_equal(a.rows, b.rows, 20 * K * sizeof *a.rows);
+  release(a);
+  release(b);
+  gpnn_search_free(lists);
+  gpnn_search_free(plain);
+  free(x);
+}
+
 static void lists_meet_the_recall_at_less_work(void **state)
 {
   (void)state;
@@ -434,6 +456,7 @@ int main(void)
       cmocka_unit_test(single_precision_loses_no_neighbours),
       cmocka_unit_test(lengthscales_are_the_metric),
       cmocka_unit_test(more_neighbours_than_rows_are_marked_missing),
+      cmocka_unit_test(lists_that_run_dry_are_made_up_for),
       cmocka_unit_test(lists_meet_the_recall_at_less_work),
       cmocka_unit_test(all_lists_are_exact),
       cmocka_unit_test(auto_is_flat_where_lists_do_not_pay),
