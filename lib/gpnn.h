@@ -71,6 +71,7 @@
 #include "models/cholesky.h"
 #include "models/kernel.h"
 #include "models/localgp.h"
+#include "models/mean.h"
 #include "models/params.h"
 
 #include "methods/calibrate.h"

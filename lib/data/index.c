@@ -21,6 +21,7 @@ struct gpnn_index {
   struct gpnn_index_contents contents;
   struct gpnn_search_report report;
   double *lengthscale; /* owned, or NULL */
+  uint32_t *group;     /* owned; contents.group */
   char *provenance;    /* owned; contents.provenance */
   bool is_verified;
 };
@@ -303,6 +304,18 @@ static enum gpnn_status take_all(struct gpnn_index *index, struct gpnn_error *er
   return status;
 }
 
+/* Every input is a group of its own. */
+static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_index_contents *contents = &index->contents;
+  index->group = gpnn_alloc(contents->d, 1, sizeof *index->group);
+  if (index->group == NULL) return gpnn_fail_memory(err, "for opening an index");
+  for (size_t j = 0; j < contents->d; j++) index->group[j] = (uint32_t)j;
+  contents->n_groups = contents->d;
+  contents->group = index->group;
+  return GPNN_OK;
+}
+
 /* All checksums, the fingerprint, and that rows are finite. */
 static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_error *err)
 {
@@ -367,6 +380,7 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index: did you swap the operands?",
                        path, look);
   if (status == GPNN_OK) status = take_all(opened, err);
+  if (status == GPNN_OK) status = set_groups(opened, err);
   if (status == GPNN_OK && verify) status = verify_all(opened, err);
   opened->is_verified = verify;
   if (status == GPNN_OK)
@@ -470,6 +484,7 @@ void gpnn_index_close(struct gpnn_index *index)
   gpnn_schema_release(&index->contents.schema);
   gpnn_standard_release(&index->contents.standard);
   free(index->lengthscale);
+  free(index->group);
   free(index->provenance);
   gpnn_sections_close(index->sections);
   free(index);

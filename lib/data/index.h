@@ -23,20 +23,34 @@
 
 struct gpnn_index;
 
-/* Everything an index says about its data; standardised units throughout. */
+/*
+ * Everything an index says about its data and one of its targets; standardised units throughout.
+ *
+ * Inputs that are coordinates of one column or pair (a point on a circle, a place on the sphere)
+ * form a group and take one lengthscale; every other input is a group of its own.
+ */
 struct gpnn_index_contents {
-  size_t n;                      /* training rows */
-  size_t d;                      /* standardised inputs a row */
-  const double *x;               /* n by d, row-major */
-  const double *y;               /* n */
-  size_t n_calibration;          /* rows held out for calibration, may be 0 */
-  const double *calibration_x;   /* n_calibration by d */
-  const double *calibration_y;   /* n_calibration */
-  struct gpnn_schema schema;     /* columns of the table */
-  struct gpnn_standard standard; /* table units <-> standardised units */
-  size_t n_skipped;              /* rows of the table that were left out as bad */
-  uint64_t seed;                 /* of every random choice made */
-  const char *provenance;        /* "name<TAB>value" lines: options used; for people */
+  size_t n;                             /* training rows */
+  size_t d;                             /* standardised inputs a row */
+  size_t n_groups;                      /* of inputs */
+  const uint32_t *group;                /* d: of which group each input is */
+  const double *x;                      /* n by d, row-major */
+  const double *y;                      /* n: the target */
+  size_t n_regressors;                  /* terms of the mean that are no inputs, may be 0 */
+  const double *regressors;             /* n by n_regressors, row-major, centred and scaled to sd 1;
+                                           NULL if there are none */
+  const double *noise;                  /* n: known noise variance of each row, in addition to the
+                                           parameters'; NULL: none */
+  size_t n_calibration;                 /* rows held out for calibration, may be 0 */
+  const double *calibration_x;          /* n_calibration by d */
+  const double *calibration_y;          /* n_calibration */
+  const double *calibration_regressors; /* n_calibration by n_regressors, or NULL */
+  const double *calibration_noise;      /* n_calibration, or NULL */
+  struct gpnn_schema schema;            /* columns of the table */
+  struct gpnn_standard standard;        /* table units <-> standardised units */
+  size_t n_skipped;                     /* rows of the table that were left out as bad */
+  uint64_t seed;                        /* of every random choice made */
+  const char *provenance;               /* "name<TAB>value" lines: options used; for people */
 };
 
 /*

@@ -31,7 +31,7 @@ static enum gpnn_status summarise(size_t n, const double *z2, struct gpnn_calibr
   return GPNN_OK;
 }
 
-/* Finds the factor on exactly 'n' rows; 'self' as in gpnn_localgp_predict(). */
+/* Finds the factor on exactly 'n' rows; 'self' as in struct gpnn_points. */
 static enum gpnn_status find_factor(const struct gpnn_localgp *gp, size_t n, const double *x,
                                     const double *y, const int64_t *self,
                                     struct gpnn_calibration *calibration, struct gpnn_error *err)
@@ -44,7 +44,9 @@ static enum gpnn_status find_factor(const struct gpnn_localgp *gp, size_t n, con
   if (mean == NULL || latent == NULL)
     status = gpnn_fail_memory(err, "for calibration");
   else
-    status = gpnn_localgp_predict(gp, n, x, self, mean, latent, &result.counts, err);
+    status = gpnn_localgp_predict(gp, &(struct gpnn_points){.n = n, .x = x, .self = self},
+                                  &(struct gpnn_prediction){.mean = mean, .latent = latent},
+                                  &result.counts, err);
   if (status == GPNN_OK) {
     double *z2 = mean;
     for (size_t i = 0; i < n; i++)

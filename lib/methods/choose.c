@@ -86,8 +86,9 @@ static enum gpnn_status losses(struct choice *c, const struct gpnn_localgp *gp, 
                                double *loss, struct gpnn_error *err)
 {
   struct gpnn_localgp_counts counts = {0};
-  enum gpnn_status status =
-      gpnn_localgp_predict(gp, c->n, c->x, c->self, c->mean, c->latent, &counts, err);
+  struct gpnn_points points = {.n = c->n, .x = c->x, .self = c->self};
+  struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
+  enum gpnn_status status = gpnn_localgp_predict(gp, &points, &prediction, &counts, err);
   if (status != GPNN_OK) return status;
   double alpha = 0;
   for (size_t i = 0; i < c->n; i++) {

@@ -75,7 +75,8 @@ static void fill_covariance(void *context, double *k)
     double *column = k + q * s;
     for (size_t j = 0; j < d; j++) scratch->point[j] = scratch->columns[j * s + q];
     gpnn_kernel_distances(s - q, d, s, scratch->columns + q, scratch->point, scratch->r2);
-    block->params->kernel->with_slope(s - q, scratch->r2, column + q, scratch->slope + q * s + q);
+    block->params->kernel->with_slope(block->params->smoothness, s - q, scratch->r2, column + q,
+                                      scratch->slope + q * s + q);
     for (size_t i = q; i < s; i++) column[i] *= block->params->kernelscale;
     column[q] += block->params->noise;
   }
@@ -335,7 +336,8 @@ static void start_lengthscales(const struct gpnn_params *start, struct gpnn_para
 {
   double sum = 0;
   if (params->n_lengthscales > 1 || start->n_lengthscales == 1) {
-    gpnn_params_expand(start, params->n_lengthscales, params->lengthscale);
+    for (size_t j = 0; j < params->n_lengthscales; j++)
+      params->lengthscale[j] = start->lengthscale[start->n_lengthscales == 1 ? 0 : j];
     return;
   }
   for (size_t j = 0; j < start->n_lengthscales; j++) sum += log(start->lengthscale[j]);

@@ -27,7 +27,9 @@ enum gpnn_status gpnn_predict_rows(const struct gpnn_localgp *gp,
   if (options->mean_only) sd = NULL;
   for (size_t i = 0; i < n_rows; i++)
     gpnn_standard_apply(standard, features + i * standard->n_in, z + i * standard->n_out);
-  enum gpnn_status status = gpnn_localgp_predict(gp, n_rows, z, NULL, mean, sd, counts, err);
+  struct gpnn_points points = {.n = n_rows, .x = z};
+  struct gpnn_prediction prediction = {.mean = mean, .latent = sd};
+  enum gpnn_status status = gpnn_localgp_predict(gp, &points, &prediction, counts, err);
   if (status == GPNN_OK) finish(gp, options, n_rows, mean, sd);
   return status;
 }

@@ -14,28 +14,32 @@ static inline double scaled_root(double factor, double r2)
   return s > 1000 ? 1000 : s;
 }
 
-GPNN_SIMD static void rbf(size_t n, double *r2)
+GPNN_SIMD static void rbf(double smoothness, size_t n, double *r2)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) r2[i] = exp(-0.5 * r2[i]);
 }
 
-GPNN_SIMD static void rbf_slope(size_t n, const double *restrict r2, double *restrict c,
-                                double *restrict slope)
+GPNN_SIMD static void rbf_slope(double smoothness, size_t n, const double *restrict r2,
+                                double *restrict c, double *restrict slope)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) c[i] = slope[i] = exp(-0.5 * r2[i]);
 }
 
-GPNN_SIMD static void exponential(size_t n, double *r2)
+GPNN_SIMD static void exponential(double smoothness, size_t n, double *r2)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) r2[i] = exp(-sqrt(r2[i]));
 }
 
-GPNN_SIMD static void exponential_slope(size_t n, const double *restrict r2, double *restrict c,
-                                        double *restrict slope)
+GPNN_SIMD static void exponential_slope(double smoothness, size_t n, const double *restrict r2,
+                                        double *restrict c, double *restrict slope)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     double r = sqrt(r2[i]), e = exp(-r);
@@ -44,8 +48,9 @@ GPNN_SIMD static void exponential_slope(size_t n, const double *restrict r2, dou
   }
 }
 
-GPNN_SIMD static void matern32(size_t n, double *r2)
+GPNN_SIMD static void matern32(double smoothness, size_t n, double *r2)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     double s = scaled_root(3, r2[i]);
@@ -53,9 +58,10 @@ GPNN_SIMD static void matern32(size_t n, double *r2)
   }
 }
 
-GPNN_SIMD static void matern32_slope(size_t n, const double *restrict r2, double *restrict c,
-                                     double *restrict slope)
+GPNN_SIMD static void matern32_slope(double smoothness, size_t n, const double *restrict r2,
+                                     double *restrict c, double *restrict slope)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     double s = scaled_root(3, r2[i]), e = exp(-s);
@@ -64,8 +70,9 @@ GPNN_SIMD static void matern32_slope(size_t n, const double *restrict r2, double
   }
 }
 
-GPNN_SIMD static void matern52(size_t n, double *r2)
+GPNN_SIMD static void matern52(double smoothness, size_t n, double *r2)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     double s = scaled_root(5, r2[i]);
@@ -73,9 +80,10 @@ GPNN_SIMD static void matern52(size_t n, double *r2)
   }
 }
 
-GPNN_SIMD static void matern52_slope(size_t n, const double *restrict r2, double *restrict c,
-                                     double *restrict slope)
+GPNN_SIMD static void matern52_slope(double smoothness, size_t n, const double *restrict r2,
+                                     double *restrict c, double *restrict slope)
 {
+  (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     double s = scaled_root(5, r2[i]), e = exp(-s);

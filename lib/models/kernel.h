@@ -26,10 +26,11 @@ struct gpnn_kernel {
   /* Variance of noise, in units of the target's, under which random rows cannot tell noise from
    * the roughness of the process: a search for parameters should not go below it. */
   double least_noise;
-  /* Replaces n values of r^2 by c(r). */
-  void (*correlation)(size_t n, double *r2);
+  /* Replaces n values of r^2 by c(r).  'smoothness' is nu of the general Matern kernel; the
+   * others take no notice of it. */
+  void (*correlation)(double smoothness, size_t n, double *r2);
   /* From n values of r^2, writes c(r) to 'c' and g(r) to 'slope'. */
-  void (*with_slope)(size_t n, const double *r2, double *c, double *slope);
+  void (*with_slope)(double smoothness, size_t n, const double *r2, double *c, double *slope);
 };
 
 /* The kernel called 'name' ("matern12" is "exp"), or NULL. */

@@ -28,7 +28,10 @@ struct scratch {
   double *columns; /* d by stride: scaled neighbours, one column after another */
   double *point;   /* d: one scaled row */
   double *k;       /* m by m: covariance, then its factor */
-  double *rhs;     /* 2 by m: covariances with the row, then the neighbours' targets */
+  double *noise;   /* m: known noise variance of the neighbours */
+  double *rhs;     /* 2 + p by m: covariances with the row, the neighbours' targets without their
+                      mean, and, if the p coefficients are uncertain, their terms */
+  double *terms;   /* p: of one row, then less what the neighbours say of them */
 };
 
 /* One row's solve under way: what the covariance is filled from. */
@@ -36,6 +39,14 @@ struct solve {
   const struct gpnn_localgp *gp;
   struct scratch *scratch;
   size_t m, stride;
+};
+
+/* The numbers of neighbours to predict with, and where results go. */
+struct task {
+  const struct gpnn_points *points;
+  size_t n_numbers;
+  const size_t *numbers;
+  const struct gpnn_prediction *prediction;
 };
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -74,7 +85,7 @@ enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_in
   const struct gpnn_index_contents *data = gpnn_index_contents(index);
   bool other_index;
   enum gpnn_status status =
-      gpnn_params_check(params, data->d, gpnn_index_fingerprint(index), &other_index, err);
+      gpnn_params_check(params, data->n_groups, gpnn_index_fingerprint(index), &other_index, err);
   if (status != GPNN_OK) return status;
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");
@@ -86,7 +97,7 @@ enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_in
   if (new->lengthscale == NULL || new->inverse == NULL) {
     status = gpnn_fail_memory(err, "for a local Gaussian process");
   } else {
-    gpnn_params_expand(params, data->d, new->lengthscale);
+    gpnn_params_expand(params, data->d, data->group, new->lengthscale);
     for (size_t j = 0; j < data->d; j++) new->inverse[j] = 1 / new->lengthscale[j];
     status = find_search(new, index, err);
   }
@@ -139,13 +150,23 @@ static size_t padded(size_t m)
   return (m + LANES - 1) / LANES * LANES;
 }
 
-static bool scratch_new(struct scratch *s, size_t m, size_t d)
+/* Terms of the mean that take part in the solve: those of uncertain coefficients. */
+static size_t n_uncertain(const struct gpnn_localgp *gp)
 {
+  return gp->params->covariance == NULL ? 0 : gp->params->n_coefficients;
+}
+
+static bool scratch_new(struct scratch *s, const struct gpnn_localgp *gp)
+{
+  size_t m = gp->neighbours, d = gp->data->d, p = gp->params->n_coefficients;
   s->columns = gpnn_alloc(d, padded(m), sizeof *s->columns);
   s->point = gpnn_alloc(d, 1, sizeof *s->point);
   s->k = gpnn_alloc(m, m, sizeof *s->k);
-  s->rhs = gpnn_alloc(2, m, sizeof *s->rhs);
-  return s->columns != NULL && s->point != NULL && s->k != NULL && s->rhs != NULL;
+  s->noise = gpnn_alloc(m, 1, sizeof *s->noise);
+  s->rhs = gpnn_alloc(2 + n_uncertain(gp), m, sizeof *s->rhs);
+  s->terms = gpnn_alloc(p, 1, sizeof *s->terms);
+  return s->columns != NULL && s->point != NULL && s->k != NULL && s->noise != NULL &&
+         s->rhs != NULL && s->terms != NULL;
 }
 
 static void scratch_release(struct scratch *s)
@@ -153,7 +174,9 @@ static void scratch_release(struct scratch *s)
   free(s->columns);
   free(s->point);
   free(s->k);
+  free(s->noise);
   free(s->rhs);
+  free(s->terms);
 }
 
 /* Writes the lower triangle of K = kernelscale C + noise I. */
@@ -168,9 +191,9 @@ static void fill_covariance(void *context, double *k)
     double *column = k + a * m + a;
     for (size_t j = 0; j < d; j++) point[j] = columns[j * stride + a];
     gpnn_kernel_distances(m - a, d, stride, columns + a, point, column);
-    params->kernel->correlation(m - a, column);
+    params->kernel->correlation(params->smoothness, m - a, column);
     for (size_t i = 0; i < m - a; i++) column[i] *= params->kernelscale;
-    column[0] += params->noise;
+    column[0] += params->noise + solve->scratch->noise[a];
   }
 }
 
@@ -182,56 +205,146 @@ static void fill_cross_covariance(const struct solve *solve, const double *x)
   double *point = solve->scratch->point, *cross = solve->scratch->rhs;
   for (size_t j = 0; j < d; j++) point[j] = x[j] * gp->inverse[j];
   gpnn_kernel_distances(solve->m, d, solve->stride, solve->scratch->columns, point, cross);
-  gp->params->kernel->correlation(solve->m, cross);
+  gp->params->kernel->correlation(gp->params->smoothness, solve->m, cross);
   for (size_t i = 0; i < solve->m; i++) cross[i] *= gp->params->kernelscale;
 }
 
-/*
- * Copies up to m of the candidate rows that are not 'self', scaled, and their targets; sets
- * solve->m to their number.  The targets stand in the second right-hand side, whose place is
- * known only then.
- */
-static void gather(struct solve *solve, size_t n_candidates, const int64_t *candidates,
-                   int64_t self)
+/* Whether training row 'row' may be a neighbour of point 'i'. */
+static bool is_allowed(const struct gpnn_points *points, size_t i, int64_t row)
 {
-  const struct gpnn_localgp *gp = solve->gp;
-  double *columns = solve->scratch->columns, *targets = solve->scratch->rhs;
-  size_t d = gp->data->d, m = 0;
-  for (size_t i = 0; i < n_candidates && m < solve->m; i++) {
-    int64_t row = candidates[i];
-    if (row < 0 || row == self) continue;
-    const double *x = gp->data->x + (size_t)row * d;
-    for (size_t j = 0; j < d; j++) columns[j * solve->stride + m] = x[j] * gp->inverse[j];
-    targets[m++] = gp->data->y[row];
-  }
-  memmove(targets + m, targets, m * sizeof *targets);
-  solve->m = m;
+  if (row < 0 || (points->self != NULL && points->self[i] == row)) return false;
+  return points->cluster == NULL || points->training_cluster[row] != points->cluster[i];
 }
 
-static enum gpnn_status predict_one(struct solve *solve, size_t n_candidates,
-                                    const int64_t *candidates, const double *x, int64_t self,
-                                    double *mean, double *latent,
+static double mean_of_row(const struct gpnn_localgp *gp, size_t row)
+{
+  const struct gpnn_index_contents *data = gp->data;
+  size_t p = data->n_regressors;
+  return gpnn_mean_value(gp->params->mean, gp->params->coefficients, data->d,
+                         data->x + row * data->d, p, p == 0 ? NULL : data->regressors + row * p);
+}
+
+/* Writes the terms of neighbour 'i', training row 'row', to the right-hand sides of the terms. */
+static void gather_terms(const struct solve *solve, size_t i, size_t row)
+{
+  const struct gpnn_localgp *gp = solve->gp;
+  const struct gpnn_index_contents *data = gp->data;
+  double *terms = solve->scratch->terms;
+  size_t p = data->n_regressors, n_terms = n_uncertain(gp);
+  if (n_terms == 0) return;
+  gpnn_mean_terms(gp->params->mean, data->d, data->x + row * data->d, p,
+                  p == 0 ? NULL : data->regressors + row * p, terms);
+  for (size_t t = 0; t < n_terms; t++) solve->scratch->rhs[(2 + t) * solve->m + i] = terms[t];
+}
+
+/*
+ * Copies up to m of the candidate rows that point 'i' may have as neighbours, scaled, with their
+ * noise, and their targets and terms into the right-hand sides; sets solve->m to their number.
+ * 'candidates' keeps the rows copied.
+ */
+static void gather(struct solve *solve, const struct gpnn_points *points, size_t i,
+                   size_t n_candidates, int64_t *candidates)
+{
+  const struct gpnn_localgp *gp = solve->gp;
+  struct scratch *scratch = solve->scratch;
+  size_t d = gp->data->d, m = 0;
+  for (size_t c = 0; c < n_candidates && m < solve->m; c++)
+    if (is_allowed(points, i, candidates[c])) candidates[m++] = candidates[c];
+  solve->m = m;
+  for (size_t a = 0; a < m; a++) {
+    size_t row = (size_t)candidates[a];
+    const double *x = gp->data->x + row * d;
+    for (size_t j = 0; j < d; j++) scratch->columns[j * solve->stride + a] = x[j] * gp->inverse[j];
+    scratch->noise[a] = gp->data->noise == NULL ? 0 : gp->data->noise[row];
+    scratch->rhs[m + a] = gp->data->y[row] - mean_of_row(gp, row);
+    gather_terms(solve, a, row);
+  }
+}
+
+/*
+ * q'Vq, q = t* - (L^-1 T)'v over the first 'm' neighbours: what the uncertainty of the
+ * coefficients adds to the variance.
+ */
+static double uncertainty_of_mean(const struct solve *solve, const struct gpnn_points *points,
+                                  size_t i, size_t m)
+{
+  const struct gpnn_localgp *gp = solve->gp;
+  const struct gpnn_params *params = gp->params;
+  size_t n_terms = n_uncertain(gp), p = gp->data->n_regressors;
+  double *q = solve->scratch->terms, sum = 0;
+  const double *v = solve->scratch->rhs;
+  if (n_terms == 0) return 0;
+  gpnn_mean_terms(params->mean, gp->data->d, points->x + i * gp->data->d, p,
+                  p == 0 ? NULL : points->regressors + i * p, q);
+  for (size_t t = 0; t < n_terms; t++) q[t] -= cblas_ddot((int)m, v, 1, v + (2 + t) * solve->m, 1);
+  for (size_t t = 0; t < n_terms; t++)
+    sum += q[t] * cblas_ddot((int)n_terms, params->covariance + t * n_terms, 1, q, 1);
+  return sum;
+}
+
+/* Mean and latent variance of point 'i' for every number of neighbours asked for. */
+static enum gpnn_status finish_one(const struct solve *solve, const struct task *task, size_t i,
+                                   struct gpnn_localgp_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_localgp *gp = solve->gp;
+  const struct gpnn_points *points = task->points;
+  const struct gpnn_prediction *to = task->prediction;
+  const double *v = solve->scratch->rhs, *u = v + solve->m;
+  size_t p = gp->data->n_regressors, done = 0;
+  double mean =
+      gpnn_mean_value(gp->params->mean, gp->params->coefficients, gp->data->d,
+                      points->x + i * gp->data->d, p, p == 0 ? NULL : points->regressors + i * p);
+  double variance = gp->params->kernelscale;
+  for (size_t k = 0; k < task->n_numbers; k++) {
+    size_t m = task->numbers[k] < solve->m ? task->numbers[k] : solve->m;
+    mean += cblas_ddot((int)(m - done), v + done, 1, u + done, 1);
+    variance -= cblas_ddot((int)(m - done), v + done, 1, v + done, 1);
+    done = m;
+    double latent = variance + uncertainty_of_mean(solve, points, i, m);
+    if (!isfinite(mean) || !isfinite(latent))
+      return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
+    if (to->mean != NULL) to->mean[k * points->n + i] = mean;
+    if (to->latent != NULL) to->latent[k * points->n + i] = latent > 0 ? latent : 0;
+    counts->n_clamped += latent < 0 && k + 1 == task->n_numbers;
+  }
+  return GPNN_OK;
+}
+
+/* Distance of point 'i' to its nearest neighbour; infinite if it has none. */
+static double nearest_distance(const struct solve *solve, const struct gpnn_points *points,
+                               size_t i, const int64_t *neighbours)
+{
+  const struct gpnn_localgp *gp = solve->gp;
+  size_t d = gp->data->d;
+  double r2 = 0;
+  if (solve->m == 0) return INFINITY;
+  for (size_t j = 0; j < d; j++) {
+    double difference = points->x[i * d + j] - gp->data->x[(size_t)neighbours[0] * d + j];
+    r2 += difference * difference * gp->inverse[j] * gp->inverse[j];
+  }
+  return sqrt(r2);
+}
+
+static enum gpnn_status predict_one(struct solve *solve, const struct task *task, size_t i,
+                                    size_t n_candidates, int64_t *candidates,
                                     struct gpnn_localgp_counts *counts, struct gpnn_error *err)
 {
-  const struct gpnn_params *params = solve->gp->params;
-  gather(solve, n_candidates, candidates, self);
-  size_t m = solve->m;
-  double *k = solve->scratch->k, *v = solve->scratch->rhs, *u = v + m, jitter = 0;
-  fill_covariance(solve, k);
-  enum gpnn_status status =
-      gpnn_cholesky_factor(m, k, params->kernelscale, fill_covariance, solve, &jitter, err);
+  const struct gpnn_points *points = task->points;
+  const struct gpnn_prediction *to = task->prediction;
+  struct scratch *scratch = solve->scratch;
+  double jitter = 0;
+  gather(solve, points, i, n_candidates, candidates);
+  if (to->nearest != NULL) to->nearest[i] = nearest_distance(solve, points, i, candidates);
+  if (to->mean == NULL && to->latent == NULL) return GPNN_OK;
+  fill_covariance(solve, scratch->k);
+  enum gpnn_status status = gpnn_cholesky_factor(
+      solve->m, scratch->k, solve->gp->params->kernelscale, fill_covariance, solve, &jitter, err);
   if (status != GPNN_OK) return status;
-  fill_cross_covariance(solve, x);
-  gpnn_cholesky_forward(m, k, 2, v);
-  *mean = cblas_ddot((int)m, v, 1, u, 1);
-  double variance = params->kernelscale - cblas_ddot((int)m, v, 1, v, 1);
-  if (latent != NULL) *latent = variance > 0 ? variance : 0;
+  fill_cross_covariance(solve, points->x + i * solve->gp->data->d);
+  gpnn_cholesky_forward(solve->m, scratch->k, 2 + n_uncertain(solve->gp), scratch->rhs);
   counts->n_jittered += jitter > 0;
   counts->max_jitter = fmax(counts->max_jitter, jitter);
-  counts->n_clamped += variance < 0;
-  return isfinite(*mean) && isfinite(variance)
-             ? GPNN_OK
-             : gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
+  return finish_one(solve, task, i, counts, err);
 }
 
 /* ---- many rows ---------------------------------------------------------------------------- */
@@ -251,23 +364,22 @@ static void add_counts(struct gpnn_localgp_counts *to, const struct gpnn_localgp
   to->n_clamped += from->n_clamped;
 }
 
-static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch, size_t n_rows,
-                          const double *x, const int64_t *self, size_t n_candidates,
-                          const int64_t *candidates, double *mean, double *latent,
-                          struct gpnn_localgp_counts *counts, struct outcome *outcome)
+static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch,
+                          const struct task *task, size_t begin, size_t end, size_t n_candidates,
+                          int64_t *candidates, struct gpnn_localgp_counts *counts,
+                          struct outcome *outcome)
 {
 #pragma omp parallel num_threads(gp->threads)
   {
     struct gpnn_localgp_counts own = {0};
     struct solve solve = {.gp = gp, .scratch = &scratch[omp_get_thread_num()]};
 #pragma omp for schedule(dynamic, 8)
-    for (size_t i = 0; i < n_rows; i++) {
+    for (size_t i = begin; i < end; i++) {
       struct gpnn_error error = {0};
       solve.m = gp->neighbours;
       solve.stride = padded(solve.m);
-      enum gpnn_status status = predict_one(
-          &solve, n_candidates, candidates + i * n_candidates, x + i * gp->data->d,
-          self == NULL ? -1 : self[i], &mean[i], latent == NULL ? NULL : &latent[i], &own, &error);
+      enum gpnn_status status = predict_one(&solve, task, i, n_candidates,
+                                            candidates + (i - begin) * n_candidates, &own, &error);
       if (status == GPNN_OK) continue;
 #pragma omp critical(gpnn_localgp)
       if (outcome->status == GPNN_OK || i < outcome->row)
@@ -278,27 +390,32 @@ static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch
   }
 }
 
-enum gpnn_status gpnn_localgp_predict(const struct gpnn_localgp *gp, size_t n_rows, const double *x,
-                                      const int64_t *self, double *mean, double *latent,
-                                      struct gpnn_localgp_counts *counts, struct gpnn_error *err)
+/* Candidates to ask the search for, so that enough of them are allowed. */
+static size_t candidates_for(const struct gpnn_localgp *gp, const struct gpnn_points *points)
 {
-  size_t d = gp->data->d, chunk = n_rows < CHUNK ? n_rows : CHUNK;
-  size_t k = gp->neighbours + (self != NULL && gp->neighbours < gp->data->n);
+  size_t k = gp->neighbours + (points->self != NULL);
+  if (points->cluster != NULL) k += points->largest_cluster;
+  return k < gp->data->n ? k : gp->data->n;
+}
+
+static enum gpnn_status predict_task(const struct gpnn_localgp *gp, const struct task *task,
+                                     struct gpnn_localgp_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_points *points = task->points;
+  size_t chunk = points->n < CHUNK ? points->n : CHUNK, k = candidates_for(gp, points);
   int64_t *candidates = gpnn_alloc(chunk, k, sizeof *candidates);
   double *distances = gpnn_alloc(chunk, k, sizeof *distances);
   struct scratch *scratch = calloc((size_t)gp->threads, sizeof *scratch);
   struct outcome outcome = {.status = GPNN_OK};
   bool enough = candidates != NULL && distances != NULL && scratch != NULL;
-  for (int t = 0; enough && t < gp->threads; t++)
-    enough = scratch_new(&scratch[t], gp->neighbours, d);
+  for (int t = 0; enough && t < gp->threads; t++) enough = scratch_new(&scratch[t], gp);
   if (!enough) outcome.status = gpnn_fail_memory(&outcome.error, "for predictions");
-  for (size_t begin = 0; begin < n_rows && outcome.status == GPNN_OK; begin += chunk) {
-    size_t n = n_rows - begin < chunk ? n_rows - begin : chunk;
-    outcome.status = gpnn_search_query(gp->search, n, x + begin * d, k, candidates, distances,
-                                       gp->threads, &outcome.error);
+  for (size_t begin = 0; begin < points->n && outcome.status == GPNN_OK; begin += chunk) {
+    size_t end = points->n - begin < chunk ? points->n : begin + chunk;
+    outcome.status = gpnn_search_query(gp->search, end - begin, points->x + begin * gp->data->d, k,
+                                       candidates, distances, gp->threads, &outcome.error);
     if (outcome.status != GPNN_OK) break;
-    predict_chunk(gp, scratch, n, x + begin * d, self == NULL ? NULL : self + begin, k, candidates,
-                  mean + begin, latent == NULL ? NULL : latent + begin, counts, &outcome);
+    predict_chunk(gp, scratch, task, begin, end, k, candidates, counts, &outcome);
   }
   if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
   for (int t = 0; scratch != NULL && t < gp->threads; t++) scratch_release(&scratch[t]);
@@ -306,4 +423,24 @@ enum gpnn_status gpnn_localgp_predict(const struct gpnn_localgp *gp, size_t n_ro
   free(distances);
   free(candidates);
   return outcome.status;
+}
+
+enum gpnn_status gpnn_localgp_predict(const struct gpnn_localgp *gp,
+                                      const struct gpnn_points *points,
+                                      const struct gpnn_prediction *prediction,
+                                      struct gpnn_localgp_counts *counts, struct gpnn_error *err)
+{
+  struct task task = {points, 1, &gp->neighbours, prediction};
+  return predict_task(gp, &task, counts, err);
+}
+
+enum gpnn_status gpnn_localgp_predict_each(const struct gpnn_localgp *gp,
+                                           const struct gpnn_points *points, size_t n_numbers,
+                                           const size_t *numbers,
+                                           const struct gpnn_prediction *prediction,
+                                           struct gpnn_localgp_counts *counts,
+                                           struct gpnn_error *err)
+{
+  struct task task = {points, n_numbers, numbers, prediction};
+  return predict_task(gp, &task, counts, err);
 }

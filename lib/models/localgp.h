@@ -3,8 +3,11 @@
  * (A eqs 5-7; T eqs 4-5; specification section 4).
  *
  * For a row x*, with N its m nearest training rows, K = kernelscale C_N + noise I = L L',
- * k_j = kernelscale c(x_j, x*), v = L^-1 k, u = L^-1 y_N:
- *   mean = v'u,   latent variance = kernelscale - v'v.
+ * k_j = kernelscale c(x_j, x*), v = L^-1 k, u = L^-1 (y_N - T_N b):
+ *   mean = t*'b + v'u,   latent variance = kernelscale - v'v,
+ * where b are the coefficients of the mean's terms t (models/mean.h).  Where the rows have known
+ * noise variances they are added to K's diagonal.  Where the coefficients have a covariance V,
+ * q'Vq with q = t* - T_N'K^-1 k is added to the latent variance.
  * The variance of an observation is the latent variance plus the noise variance.
  *
  * Neighbours are the nearest in the metric of the kernel: Euclidean after division by the
@@ -23,6 +26,25 @@
 #include "models/params.h"
 
 struct gpnn_localgp;
+
+/* Rows to predict. */
+struct gpnn_points {
+  size_t n;
+  const double *x;          /* n by d, standardised */
+  const double *regressors; /* n by n_regressors, standardised; NULL: there are none */
+  const int64_t *self; /* n: the training row that it is, no neighbour of its own; NULL: none */
+  /* Rows of one cluster are not neighbours of each other. */
+  const uint32_t *cluster;          /* n: its cluster; NULL: none */
+  const uint32_t *training_cluster; /* of each training row; UINT32_MAX: of no cluster */
+  size_t largest_cluster;           /* training rows in the largest cluster */
+};
+
+/* What is predicted, in standardised units; any of them may be NULL. */
+struct gpnn_prediction {
+  double *mean;    /* one a point */
+  double *latent;  /* one a point: variance of the function without noise */
+  double *nearest; /* one a point: distance to the nearest neighbour, in lengthscales */
+};
 
 /* What was out of the ordinary, added up over calls. */
 struct gpnn_localgp_counts {
@@ -54,18 +76,28 @@ size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp);
 void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours);
 
 /*
- * Predicts 'n_rows' rows of standardised inputs 'x' (n_rows by d).  'self', if not NULL,
- * holds for each row the training row that it is, which is then no neighbour of its own.
- * Writes 'mean' and, unless it is NULL, 'latent' (variance), n_rows numbers each, in
- * standardised units.  Adds to '*counts'.  A row's result does not depend on the others, on
- * their number, or on the threads.  GPNN_ENUMERIC: even with jitter not positive definite.
- * Cost: O(m^3/3 + m^2 d) a row; memory O(threads m^2 + 1024 m).
+ * Predicts rows.  Writes those arrays of 'prediction' that are not NULL and adds to '*counts'.  A
+ * row's result does not depend on the others, on their number, or on the threads.
+ * GPNN_ENUMERIC: even with jitter not positive definite.  Cost: O(m^3/3 + m^2 d) a row; memory
+ * O(threads m^2 + 1024 m).
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict(const struct gpnn_localgp *gp, size_t n_rows,
-                                                      const double *x, const int64_t *self,
-                                                      double *mean, double *latent,
+GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict(const struct gpnn_localgp *gp,
+                                                      const struct gpnn_points *points,
+                                                      const struct gpnn_prediction *prediction,
                                                       struct gpnn_localgp_counts *counts,
                                                       struct gpnn_error *err);
+
+/*
+ * The same for several numbers of neighbours, rising and none above the object's own, at the cost
+ * of the largest: 'mean' and 'latent' get one block of points after another, a block a number.
+ * Neighbours are factored nearest first, so that the fewer ones' factor is the leading part.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict_each(const struct gpnn_localgp *gp,
+                                                           const struct gpnn_points *points,
+                                                           size_t n_numbers, const size_t *numbers,
+                                                           const struct gpnn_prediction *prediction,
+                                                           struct gpnn_localgp_counts *counts,
+                                                           struct gpnn_error *err);
 
 void gpnn_localgp_free(struct gpnn_localgp *gp);
 

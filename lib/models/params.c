@@ -370,13 +370,13 @@ enum gpnn_status gpnn_params_comment(struct gpnn_params *params, struct gpnn_err
 
 /* ---- use ------------------------------------------------------------------------------ */
 
-enum gpnn_status gpnn_params_check(const struct gpnn_params *params, size_t d, uint64_t fingerprint,
-                                   bool *other_index, struct gpnn_error *err)
+enum gpnn_status gpnn_params_check(const struct gpnn_params *params, size_t n_groups,
+                                   uint64_t fingerprint, bool *other_index, struct gpnn_error *err)
 {
-  if (params->n_lengthscales != 1 && params->n_lengthscales != d)
+  if (params->n_lengthscales != 1 && params->n_lengthscales != n_groups)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu lengthscales, the index has %zu inputs",
-                     params->n_lengthscales, d);
+                     params->n_lengthscales, n_groups);
   /* The upper half is of the columns (data/index.h). */
   if (params->has_index && params->index >> 32 != fingerprint >> 32)
     return gpnn_fail(err, GPNN_EMISMATCH,
@@ -385,15 +385,21 @@ enum gpnn_status gpnn_params_check(const struct gpnn_params *params, size_t d, u
   return GPNN_OK;
 }
 
-void gpnn_params_expand(const struct gpnn_params *params, size_t d, double *lengthscale)
+void gpnn_params_expand(const struct gpnn_params *params, size_t d, const uint32_t *group,
+                        double *lengthscale)
 {
   for (size_t j = 0; j < d; j++)
-    lengthscale[j] = params->lengthscale[params->n_lengthscales == 1 ? 0 : j];
+    lengthscale[j] = params->lengthscale[params->n_lengthscales == 1 ? 0 : group[j]];
 }
 
 void gpnn_params_release(struct gpnn_params *params)
 {
+  free(params->target);
   free(params->lengthscale);
+  free(params->coefficients);
+  free(params->covariance);
+  free(params->conformal_level);
+  free(params->conformal_width);
   free(params->comments);
   *params = (struct gpnn_params){0};
 }

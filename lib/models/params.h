@@ -15,18 +15,37 @@
 #include "base/status.h"
 #include "data/stream.h"
 #include "models/kernel.h"
+#include "models/mean.h"
+
+/* Levels of gpnn_params.distance. */
+enum { GPNN_N_DISTANCES = 4 };
 
 /* A zeroed object is empty and may be released. */
 struct gpnn_params {
+  char *target;                     /* owned; name of the target they are of; NULL: the only one */
   const struct gpnn_kernel *kernel; /* of the table in kernel.c */
-  size_t n_lengthscales;            /* 1, or d under ARD */
+  double smoothness;                /* nu of the general Matern kernel, > 0; else 0 */
+  size_t n_lengthscales;            /* 1, or under ARD one a group of inputs (data/index.h) */
   double *lengthscale;              /* owned; > 0 */
   double kernelscale;               /* > 0 */
   double noise;                     /* >= 0 */
+  enum gpnn_mean mean;              /* of the process: coefficients times its terms */
+  size_t n_coefficients;            /* gpnn_mean_width() of them */
+  double *coefficients;             /* owned; in standardised y */
+  double *covariance;               /* owned; of the coefficients, n_coefficients squared,
+                                       standardised y squared; NULL: they are taken as known */
+  double degrees;                   /* > 2: of freedom of a Student-t predictive distribution of
+                                       the variance predicted; 0: it is Gaussian */
   size_t neighbours;                /* m >= 1 */
   bool has_calibration;
   double calibration; /* > 0: the factor by which kernelscale and noise were multiplied,
                          already contained in them */
+  size_t n_conformal;
+  double *conformal_level; /* owned; n_conformal of them, in (0, 1), rising */
+  double *conformal_width; /* owned; the half width of an interval of that level, in sd */
+  bool has_distance;
+  double distance[GPNN_N_DISTANCES]; /* from a row seen in calibration to its nearest training
+                                        row, in the kernel's metric: quantiles .5 .9 .99 .999 */
   bool has_index;
   uint64_t index; /* fingerprint of the index they were made from */
   char *comments; /* owned; "# ..." lines to write below the first, or NULL */
@@ -56,16 +75,18 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_params_comment(struct gpnn_params *params, struct gpnn_error *err, const char *format, ...);
 
 /*
- * Checks that parameters fit 'd' standardised inputs and an index of 'fingerprint': another
+ * Checks that parameters fit 'n_groups' groups of inputs and an index of 'fingerprint': another
  * number of lengthscales, or an index of other columns, is GPNN_EMISMATCH.  '*other_index' tells
  * whether they name another index of the same columns, which is worth a warning.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_params_check(const struct gpnn_params *params, size_t d,
-                                                   uint64_t fingerprint, bool *other_index,
-                                                   struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_params_check(const struct gpnn_params *params,
+                                                   size_t n_groups, uint64_t fingerprint,
+                                                   bool *other_index, struct gpnn_error *err);
 
-/* Fills 'lengthscale' with d values: the ARD ones, or the single one d times. */
-void gpnn_params_expand(const struct gpnn_params *params, size_t d, double *lengthscale);
+/* Fills 'lengthscale' with d values: those of the inputs' groups ('group', d of them, as in
+ * struct gpnn_index_contents), or the single one d times. */
+void gpnn_params_expand(const struct gpnn_params *params, size_t d, const uint32_t *group,
+                        double *lengthscale);
 
 void gpnn_params_release(struct gpnn_params *params);
 

@@ -38,7 +38,9 @@ static void score(const struct setting *s, double factor, double *z2, double *nl
 {
   double latent[C];
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_predict(s->gp, C, s->f.cx, NULL, means, latent, &counts, &err));
+  assert_ok(gpnn_localgp_predict(s->gp, &(struct gpnn_points){.n = C, .x = s->f.cx, .self = NULL},
+                                 &(struct gpnn_prediction){.mean = means, .latent = latent},
+                                 &counts, &err));
   *z2 = *nll = 0;
   for (size_t i = 0; i < C; i++) {
     double v = factor * (latent[i] + s->params.noise), e = s->f.cy[i] - means[i];
@@ -95,7 +97,9 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   double mean[C], latent[C], squares = 0;
   struct gpnn_localgp_counts counts = {0};
   assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &calibration, &err));
-  assert_ok(gpnn_localgp_predict(s.gp, C, s.f.cx, NULL, mean, latent, &counts, &err));
+  assert_ok(gpnn_localgp_predict(s.gp, &(struct gpnn_points){.n = C, .x = s.f.cx, .self = NULL},
+                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
+                                 &err));
   for (size_t i = 0; i < C; i++) {
     double z2 = pow(s.f.cy[i] - mean[i], 2) / (latent[i] + s.params.noise);
     squares += pow(z2 - calibration.alpha, 2);
@@ -117,7 +121,9 @@ static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
   double mean[N], latent[N], alpha = 0;
   struct gpnn_localgp_counts counts = {0};
   for (size_t i = 0; i < N; i++) self[i] = (int64_t)i;
-  assert_ok(gpnn_localgp_predict(s.gp, N, s.f.x, self, mean, latent, &counts, &err));
+  assert_ok(gpnn_localgp_predict(s.gp, &(struct gpnn_points){.n = N, .x = s.f.x, .self = self},
+                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
+                                 &err));
   for (size_t i = 0; i < N; i++)
     alpha += pow(s.f.y[i] - mean[i], 2) / (latent[i] + s.params.noise) / N;
   assert_ok(gpnn_calibrate_left_out(s.gp, 10 * N, 3, &drawn, &err));

@@ -45,7 +45,7 @@ static double dense_loss(const struct gpnn_params *params, size_t s, const doubl
         r2 += pow((x[i * D + j] - x[q * D + j]) /
                       params->lengthscale[params->n_lengthscales == 1 ? 0 : j],
                   2);
-      params->kernel->correlation(1, &r2);
+      params->kernel->correlation(0, 1, &r2);
       k[i][q] = params->kernelscale * r2 + (i == q ? params->noise : 0);
     }
     k[i][s] = y[i];

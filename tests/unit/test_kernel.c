@@ -21,11 +21,11 @@ static void each_kernel_is_its_formula(void **state)
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
     const struct gpnn_kernel *kernel = gpnn_kernel_at(k);
     for (size_t i = 0; i < N; i++) r2[i] = 0.0003 * (double)(i * i);
-    kernel->with_slope(N, r2, c, slope);
+    kernel->with_slope(0, N, r2, c, slope);
     /* 4 units in the last place of the vector exponential, and the roundings of its argument,
      * which is at most 151. */
     for (size_t i = 0; i < N; i++) assert_close(c[i], formula(kernel->name, sqrt(r2[i])), 1e-13);
-    kernel->correlation(N, r2);
+    kernel->correlation(0, N, r2);
     for (size_t i = 0; i < N; i++) assert_close(r2[i], c[i], 4e-15);
   }
 }
@@ -37,7 +37,7 @@ static void slope_is_the_derivative_by_log_lengthscale(void **state)
     const struct gpnn_kernel *kernel = gpnn_kernel_at(k);
     for (double r = 0.05; r < 6; r *= 1.3) {
       double r2 = r * r, c, slope, h = 1e-5;
-      kernel->with_slope(1, &r2, &c, &slope);
+      kernel->with_slope(0, 1, &r2, &c, &slope);
       /* A longer lengthscale shortens r. */
       double difference =
           (formula(kernel->name, r * exp(-h)) - formula(kernel->name, r * exp(h))) / (2 * h);
@@ -52,8 +52,8 @@ static void at_distance_zero_correlation_is_exactly_one(void **state)
   static const double limit[] = {0, 3, 5.0 / 3, 1}; /* slopes, in the order of the table */
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
     double r2[17] = {0}, c[17], slope[17];
-    gpnn_kernel_at(k)->with_slope(17, r2, c, slope);
-    gpnn_kernel_at(k)->correlation(17, r2);
+    gpnn_kernel_at(k)->with_slope(0, 17, r2, c, slope);
+    gpnn_kernel_at(k)->correlation(0, 17, r2);
     for (size_t i = 0; i < 17; i++) {
       assert_true(c[i] == 1);
       assert_true(r2[i] == 1);
@@ -68,8 +68,8 @@ static void far_points_have_correlation_zero_and_no_nan(void **state)
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
     double far[] = {1e7, 1e100, 1e308, INFINITY, 1e7, 1e100, 1e308, INFINITY, INFINITY};
     double c[9], slope[9];
-    gpnn_kernel_at(k)->with_slope(9, far, c, slope);
-    gpnn_kernel_at(k)->correlation(9, far);
+    gpnn_kernel_at(k)->with_slope(0, 9, far, c, slope);
+    gpnn_kernel_at(k)->correlation(0, 9, far);
     for (size_t i = 0; i < 9; i++) {
       assert_true(c[i] == 0);
       assert_true(slope[i] == 0);
@@ -84,7 +84,7 @@ static void nan_stays_nan(void **state)
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
     double r2[9], c[9], slope[9];
     for (size_t i = 0; i < 9; i++) r2[i] = NAN;
-    gpnn_kernel_at(k)->with_slope(9, r2, c, slope);
+    gpnn_kernel_at(k)->with_slope(0, 9, r2, c, slope);
     for (size_t i = 0; i < 9; i++) assert_true(isnan(c[i]));
   }
 }

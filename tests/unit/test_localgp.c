@@ -24,7 +24,9 @@ static void predict(const struct fixture *f, const struct gpnn_params *params, s
 {
   struct gpnn_localgp *gp = NULL;
   assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, threads, &err));
-  assert_ok(gpnn_localgp_predict(gp, n_rows, x, self, mean, latent, counts, &err));
+  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = n_rows, .x = x, .self = self},
+                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, counts,
+                                 &err));
   gpnn_localgp_free(gp);
 }
 

@@ -224,10 +224,10 @@ static void expand_repeats_a_single_lengthscale(void **state)
   (void)state;
   double lengthscale[] = {4, 5}, out[2];
   struct gpnn_params params = {.n_lengthscales = 2, .lengthscale = lengthscale};
-  gpnn_params_expand(&params, 2, out);
+  gpnn_params_expand(&params, 2, (const uint32_t[]){0, 1}, out);
   assert_true(out[0] == 4 && out[1] == 5);
   params.n_lengthscales = 1;
-  gpnn_params_expand(&params, 2, out);
+  gpnn_params_expand(&params, 2, (const uint32_t[]){0, 1}, out);
   assert_true(out[0] == 4 && out[1] == 4);
 }
 
