@@ -78,6 +78,7 @@
 #include "methods/choose.h"
 #include "methods/fit.h"
 #include "methods/metrics.h"
+#include "methods/neighbourhood.h"
 #include "methods/optimize.h"
 #include "methods/predict.h"
 
