@@ -84,14 +84,12 @@ static double as_normal(double t, double df)
   return copysign(z * sqrt(y), t);
 }
 
-/* F(t) = I_x(df/2, 1/2) / 2 for t < 0, with x = df / (df + t^2). */
+/* F(t) = I_x(df/2, 1/2) / 2 for finite t <= 0, with x = df / (df + t^2). */
 static double lower_tail(double t, double df)
 {
   double s = t / sqrt(df), a = df / 2, x = 1 / (1 + s * s);
   /* (1-x)^(1/2) / B(a, 1/2) as 1/B = gamma_ratio / sqrt(pi) = peak sqrt(df). */
-  double factor = peak(df) * -t * exp(-(a + 0.5) * log_one_plus_square(s));
-  if (isinf(s * s)) /* where x is 0, the fraction 1 and the product above perhaps too small */
-    return peak(df) * pow(-s, -df) / sqrt(df);
+  double factor = peak(df) * exp(log(-t) - (a + 0.5) * log_one_plus_square(s));
   if (x < (a + 1) / (a + 2.5)) return factor * beta_fraction(a, 0.5, x) / (2 * a);
   return 0.5 - factor * beta_fraction(0.5, a, s * s / (1 + s * s));
 }
@@ -103,7 +101,7 @@ double gpnn_student_density(double t, double df)
 
 double gpnn_student_below(double t, double df)
 {
-  if (isinf(df)) return gpnn_normal_below(t);
+  if (isinf(df) || isinf(t)) return gpnn_normal_below(t);
   if (df >= many) return gpnn_normal_below(as_normal(t, df));
   return t < 0 ? lower_tail(t, df) : 1 - lower_tail(-t, df);
 }
@@ -112,14 +110,13 @@ double gpnn_student_quantile(double p, double df)
 {
   if (isinf(df)) return gpnn_normal_quantile(p);
   if (p > 0.5) return -gpnn_student_quantile(1 - p, df);
-  double z = gpnn_normal_quantile(p);
-  if (z >= 0) return 0;
+  if (p == 0.5) return 0;
   /* Newton's steps on log F(-e^u) as a function of u, which is concave: after the first, every
    * step goes the same way, down, until rounding turns it. */
-  double u = log(-z);
+  double u = log(-gpnn_normal_quantile(p));
   for (int step = 0; step < 100; step++) {
-    double t = -exp(u), below = gpnn_student_below(t, df);
-    double change = below * log(below / p) / (-t * gpnn_student_density(t, df));
+    double t = -exp(u), log_below = log(gpnn_student_below(t, df));
+    double change = (log_below - log(p)) / exp(log_density(t, df) + u - log_below);
     u += change;
     if (step > 0 && !(change < -1e-16)) break;
   }
