@@ -451,6 +451,7 @@ enum gpnn_status gpnn_fit_block(const struct gpnn_index_contents *contents,
   if (status != GPNN_OK) return status;
   size_t n_lengthscales = options->ard ? contents->d : 1;
   struct gpnn_params fitted = {.kernel = options->kernel,
+                               .smoothness = options->smoothness,
                                .n_lengthscales = n_lengthscales,
                                .neighbours = options->neighbours};
   struct gpnn_fit_report own = {0};
