@@ -380,7 +380,8 @@ static void search_bounds(const struct gpnn_params *params, size_t i, double med
                           double *upper)
 {
   size_t k = params->n_lengthscales;
-  *lower = log(i < k ? 1e-4 * median : i == k ? 1e-6 : params->kernel->least_noise);
+  double noise = gpnn_kernel_least_noise(params->kernel, params->smoothness);
+  *lower = log(i < k ? 1e-4 * median : i == k ? 1e-6 : noise);
   *upper = log(i < k ? 1e4 * median : i == k ? 1e4 : 1e2);
 }
 
