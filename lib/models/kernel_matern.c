@@ -94,6 +94,7 @@ GPNN_SIMD static void near_rows(const struct order *order, struct part *part)
 {
   double f[BLOCK], p[BLOCK], q[BLOCK], power[BLOCK], down[BLOCK];
   double mu = order->mu;
+  if (part->n == 0) return;
 #pragma omp simd
   for (size_t i = 0; i < part->n; i++) {
     double l = -0.5 * log(part->w[i]), s = mu * l, up = exp(s);
@@ -135,6 +136,7 @@ GPNN_SIMD static void far_rows(const struct order *order, struct part *part)
   enum { N_NODES = 16 };
   double z[BLOCK], h[BLOCK], e[BLOCK], e_step[BLOCK], a[BLOCK], a_step[BLOCK];
   double mu = order->mu;
+  if (part->n == 0) return;
 #pragma omp simd
   for (size_t i = 0; i < part->n; i++) {
     z[i] = 2 * sqrt(part->w[i]);

@@ -195,6 +195,19 @@ static void matern_is_its_definition_at_every_smoothness_and_distance(void **sta
     }
 }
 
+/* Near 0 a rough correlation is 1 - Gamma(1 - nu) / Gamma(1 + nu) (z/2)^(2 nu), but for terms of
+ * the order of z^2. */
+static void rough_matern_falls_as_a_power_from_the_least_distances_on(void **state)
+{
+  (void)state;
+  for (double s = 0.01; s < 0.3; s *= 1.7)
+    for (double r = 1e-130; r < 1e-9; r *= 1e5) {
+      double r2 = r * r;
+      gpnn_kernel_by_name("matern")->correlation(s, 1, &r2);
+      assert_near(1 - r2, tgamma(1 - s) / tgamma(1 + s) * pow(r * sqrt(s / 2), 2 * s), 1e-13);
+    }
+}
+
 static void matern_of_half_a_whole_number_is_the_closed_form(void **state)
 {
   (void)state;
@@ -313,6 +326,7 @@ int main(void)
       cmocka_unit_test(kernels_are_read_as_people_write_them),
       cmocka_unit_test(rough_processes_keep_more_noise),
       cmocka_unit_test(matern_is_its_definition_at_every_smoothness_and_distance),
+      cmocka_unit_test(rough_matern_falls_as_a_power_from_the_least_distances_on),
       cmocka_unit_test(matern_of_half_a_whole_number_is_the_closed_form),
       cmocka_unit_test(matern_agrees_with_values_of_high_precision),
       cmocka_unit_test(matern_grows_smooth_towards_rbf),

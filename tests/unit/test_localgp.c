@@ -356,7 +356,7 @@ static void means_and_known_noise_are_the_dense_formula(void **state)
   for (int mean = GPNN_MEAN_ZERO; mean <= GPNN_MEAN_REGRESSORS; mean++)
     for (int noisy = 0; noisy < 2; noisy++)
       for (size_t m = 12; m <= ROWS; m += ROWS - 12) {
-        double means[POINTS], latent[POINTS], right, right_latent, distances[ROWS];
+        double means[POINTS] = {0}, latent[POINTS] = {0}, right, right_latent, distances[ROWS];
         size_t rows[ROWS];
         model_new(&s, (enum gpnn_mean)mean, noisy, m);
         struct gpnn_points points = points_of(&s);
@@ -411,7 +411,7 @@ static void uncertain_coefficients_give_universal_kriging(void **state)
   (void)state;
   static struct model s;
   for (int mean = GPNN_MEAN_CONSTANT; mean <= GPNN_MEAN_REGRESSORS; mean++) {
-    double means[POINTS], latent[POINTS], known[POINTS];
+    double means[POINTS] = {0}, latent[POINTS] = {0}, known[POINTS];
     model_new(&s, (enum gpnn_mean)mean, true, ROWS);
     struct gpnn_points points = points_of(&s);
     estimate_coefficients(&s);
@@ -444,8 +444,8 @@ static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
   static const size_t numbers[N_NUMBERS] = {1, 2, 9, 33, 60};
   static struct model s;
   for (int mean = GPNN_MEAN_ZERO; mean <= GPNN_MEAN_LINEAR; mean += 2) {
-    double means[N_NUMBERS][POINTS], latent[N_NUMBERS][POINTS], mean_1[POINTS], latent_1[POINTS];
-    double nearest[POINTS], nearest_1[POINTS];
+    double means[N_NUMBERS][POINTS], latent[N_NUMBERS][POINTS], nearest[POINTS];
+    double mean_1[POINTS] = {0}, latent_1[POINTS] = {0}, nearest_1[POINTS] = {0};
     int64_t self[POINTS];
     struct gpnn_localgp *gp = NULL;
     struct gpnn_localgp_counts counts = {0};

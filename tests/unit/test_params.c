@@ -325,6 +325,25 @@ static void several_targets_are_refused_where_one_is_expected(void **state)
                  "x.par: parameters of 3 targets: expected one");
 }
 
+static void each_target_keeps_a_hundred_comments(void **state)
+{
+  static char text[4000];
+  struct place *place = *state;
+  struct gpnn_params *params = NULL;
+  size_t n = 0, length = 0;
+  for (size_t block = 0; block < 2; block++) {
+    length += (size_t)snprintf(text + length, sizeof text - length, "target t%zu\n" BASE, block);
+    for (size_t i = 0; i < 60 + 60 * block; i++)
+      length += (size_t)snprintf(text + length, sizeof text - length, "# c\n");
+  }
+  put(place, text, length);
+  assert_ok(gpnn_params_read_all(&params, &n, place->path, &err));
+  assert_int_equal(n, 2);
+  assert_int_equal(strlen(params[0].comments), 60 * strlen("# c\n"));
+  assert_int_equal(strlen(params[1].comments), 100 * strlen("# c\n"));
+  gpnn_params_release_all(params, n);
+}
+
 static void blocks_that_are_not_whole_are_refused(void **state)
 {
   assert_refused(state, "target a\n" BASE "target a\n" BASE, GPNN_EDATA,
@@ -530,6 +549,7 @@ int main(void)
       cmocka_unit_test(any_parameters_read_back_the_same),
       cmocka_unit_test(all_optional_lines_are_the_documented_ones),
       cmocka_unit_test(several_targets_are_refused_where_one_is_expected),
+      cmocka_unit_test(each_target_keeps_a_hundred_comments),
       cmocka_unit_test(blocks_that_are_not_whole_are_refused),
       cmocka_unit_test(names_that_would_not_read_back_are_not_written),
       cmocka_unit_test(values_that_do_not_go_together_are_refused),
