@@ -122,7 +122,7 @@ static void assert_chooses(const struct gpnn_table *table, const struct gpnn_rol
   snprintf(shown, sizeof shown, "%s<", schema.target.name);
   for (size_t i = 0; i < schema.n_inputs; i++)
     snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s%s%s", i == 0 ? "" : ",",
-             schema.inputs[i].name, schema.inputs[i].is_category ? "*" : "");
+             schema.inputs[i].name, schema.inputs[i].kind == GPNN_COLUMN_CATEGORY ? "*" : "");
   assert_string_equal(shown, expected);
   for (size_t i = 0; i < schema.n_inputs; i++)
     assert_string_equal(gpnn_table_column(table, schema.inputs[i].position), schema.inputs[i].name);

@@ -46,7 +46,7 @@ static void make_schema(struct gpnn_schema *schema)
   schema->inputs[1] = column("l\xc3\xa4nge", 2);
   schema->inputs[2] = column("colour", 3);
   struct gpnn_column *category = &schema->inputs[2];
-  category->is_category = true;
+  category->kind = GPNN_COLUMN_CATEGORY;
   category->n_levels = 2;
   category->levels = calloc(2, sizeof *category->levels);
   category->level_lengths = calloc(2, sizeof *category->level_lengths);
@@ -80,8 +80,8 @@ static int enter(void **state)
                                            .seed = 42,
                                            .provenance = "target\tprice\nsearch\tauto\n"};
   make_schema(&contents->schema);
-  assert_ok(gpnn_standard_learn(&contents->standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, place->x,
-                                place->y, &err));
+  assert_ok(gpnn_standard_learn(&contents->standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL,
+                                place->x, place->y, &err));
   *state = place;
   return 0;
 }
@@ -185,7 +185,7 @@ static void assert_columns_equal(const struct gpnn_column *a, const struct gpnn_
 {
   assert_string_equal(a->name, b->name);
   assert_int_equal(a->position, b->position);
-  assert_int_equal(a->is_category, b->is_category);
+  assert_int_equal(a->kind, b->kind);
   assert_int_equal(a->n_levels, b->n_levels);
   for (size_t i = 0; i < a->n_levels; i++) {
     assert_int_equal(a->level_lengths[i], b->level_lengths[i]);

@@ -50,7 +50,7 @@ static void scaled_columns_have_variance_one_over_d(void **state)
   double x[N * D], y[N], z[N * D];
   struct gpnn_standard standard = {0};
   make_rows(x, y);
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 1e-5, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++) {
@@ -73,7 +73,7 @@ static void whitened_columns_have_covariance_one_over_d(void **state)
   double x[N * D], y[N], z[N * D];
   struct gpnn_standard standard = {0};
   make_rows(x, y);
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++)
@@ -88,7 +88,7 @@ static void whitening_damps_by_eps(void **state)
   (void)state;
   const double x[] = {2, 1, 2, -1, -2, 1, -2, -1}, y[] = {0, 1, 2, 3}, eps = 0.5;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, eps, 4, 2, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, eps, 4, 2, NULL, x, y, &err));
   assert_int_equal(standard.n_out, 2);
   double small = 1 / sqrt(1 + eps) / sqrt(2), large = 1 / sqrt(4 + eps) / sqrt(2);
   const double expected[] = {0, small, large, 0};
@@ -105,7 +105,7 @@ static void whitening_drops_dependent_directions(void **state)
   for (size_t i = 0; i < N; i++) x[i * D + 2] = 0.5 * x[i * D + 1];
   for (size_t i = 0; i < N; i++) x[i * D] -= 1e6;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_in, D);
   assert_int_equal(standard.n_out, 2);
   gpnn_standard_apply(&standard, x, z);
@@ -120,7 +120,7 @@ static void whitening_keeps_columns_of_very_different_units(void **state)
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D] *= 1e7;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   gpnn_standard_release(&standard);
 }
@@ -132,7 +132,7 @@ static void constant_columns_are_dropped_under_scale(void **state)
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D + 1] = 0.1;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, 2);
   assert_true(standard.weight[1] == 0);
   gpnn_standard_apply(&standard, x, z);
@@ -147,9 +147,9 @@ static void rounding_noise_is_no_variation(void **state)
   (void)state;
   double x[4] = {1e9, 1e9, nextafter(1e9, 2e9), 1e9}, y[4] = {1, 2, 3, 4};
   struct gpnn_standard standard = {0};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 1, x, y, &err), GPNN_EDATA,
-               "no input varies");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, x, y, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 1, NULL, x, y, &err),
+               GPNN_EDATA, "no input varies");
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, NULL, x, y, &err),
                GPNN_EDATA, "no input varies");
   assert_null(standard.mean);
 }
@@ -161,14 +161,14 @@ static void extreme_magnitudes_survive_scaling(void **state)
   const double x[] = {1e150, 1e-150, 2e150, 2e-150, 3e150, 3e-150, 4e150, 4e-150};
   struct gpnn_standard standard = {0};
   double z[2];
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 2, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 2, NULL, x, y, &err));
   assert_close(standard.y_sd, sqrt(1.25) * 1e200, 1e-14);
   gpnn_standard_apply(&standard, x, z);
   assert_close(z[0], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
   assert_close(z[1], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
   gpnn_standard_release(&standard);
   const double huge[] = {1e200, -1e200, 1e200, -1e200};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, huge, y, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, NULL, huge, y, &err),
                GPNN_ENUMERIC, "too large for whitening");
 }
 
@@ -178,7 +178,7 @@ static void none_leaves_inputs_and_standardises_the_target(void **state)
   double x[N * D], y[N], z[D];
   make_rows(x, y);
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_NONE, 0, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_NONE, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   assert_null(standard.weight);
   gpnn_standard_apply(&standard, x, z);
@@ -192,11 +192,11 @@ static void hopeless_tables_are_refused(void **state)
   (void)state;
   const double x[] = {1, 2, 3}, same[] = {4, 4, 4};
   struct gpnn_standard standard = {0};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 1, 1, x, x, &err), GPNN_EDATA,
-               "at least 2");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, x, same, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 1, 1, NULL, x, x, &err),
+               GPNN_EDATA, "at least 2");
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, NULL, x, same, &err),
                GPNN_EDATA, "the target does not vary");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, same, x, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, NULL, same, x, &err),
                GPNN_EDATA, "no input varies");
 }
 
