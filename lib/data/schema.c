@@ -436,9 +436,9 @@ static enum gpnn_status read_number(const struct gpnn_schema *schema,
   if (status == GPNN_OK && kind == GPNN_COLUMN_LATITUDE && fabs(*value) > 90)
     status = gpnn_columns_fail_field(table, record, map->inputs[input],
                                      "a latitude is from -90 to 90 degrees", true, err);
-  if (status == GPNN_OK && kind == GPNN_COLUMN_LONGITUDE && fabs(*value) > 360)
+  if (status == GPNN_OK && kind == GPNN_COLUMN_LONGITUDE && fabs(*value) > 720)
     status = gpnn_columns_fail_field(table, record, map->inputs[input],
-                                     "a longitude is from -360 to 360 degrees", true, err);
+                                     "a longitude is from -720 to 720 degrees", true, err);
   return status;
 }
 

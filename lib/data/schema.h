@@ -162,7 +162,7 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, size_t feat
  * The training pass: reads the inputs of 'record' into 'cells' (n_inputs numbers), where a
  * category's number is its level; new levels are added to the schema (and are made known
  * to the map).  Levels are capped at GPNN_LEVELS_MAX a column (GPNN_EDATA).  GPNN_EDATA as
- * gpnn_columns_number, and for a latitude outside [-90, 90] or a longitude outside [-360, 360]; a
+ * gpnn_columns_number, and for a latitude outside [-90, 90] or a longitude outside [-720, 720]; a
  * missing category is missing as a number is.  On failure the schema is unchanged and 'cells' may
  * hold anything.
  */
