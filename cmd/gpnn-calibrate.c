@@ -19,12 +19,15 @@ struct arguments {
 /* Reads the table of the user's own, if there is one. */
 static enum gpnn_status read_table(const struct cli *cli, const struct arguments *a,
                                    const struct gpnn_index_contents *contents,
-                                   struct gpnn_rows *rows, struct gpnn_error *err)
+                                   const struct gpnn_params *params, struct gpnn_rows *rows,
+                                   struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
+  bool has_regressors = params->mean == GPNN_MEAN_REGRESSORS;
   if (a->with == NULL) return GPNN_OK;
   enum gpnn_status status = gpnn_table_open(&table, a->with, &cli->table, err);
-  if (status == GPNN_OK) status = gpnn_rows_read(rows, contents, table, cli->na, a->skip_bad, err);
+  if (status == GPNN_OK)
+    status = gpnn_rows_read(rows, contents, table, cli->na, has_regressors, a->skip_bad, err);
   if (status == GPNN_OK && rows->n_skipped > 0)
     cli_warn(cli, "%s: %zu bad rows left out", gpnn_table_name(table), rows->n_skipped);
   if (status == GPNN_OK && rows->n == 0)
@@ -95,7 +98,8 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
       gpnn_index_contents(index)->n_calibration == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
                        gpnn_index_path(index));
-  if (status == GPNN_OK) status = read_table(cli, a, gpnn_index_contents(index), &rows, err);
+  if (status == GPNN_OK)
+    status = read_table(cli, a, gpnn_index_contents(index), &params, &rows, err);
   if (status == GPNN_OK)
     status = open_localgp(cli, index, &params, a->params, a->neighbours, &gp, err);
   if (status == GPNN_OK)

@@ -76,14 +76,18 @@
 #include "models/localgp.h"
 #include "models/mean.h"
 #include "models/params.h"
+#include "models/vecchia.h"
+#include "models/whiten.h"
 
 #include "methods/calibrate.h"
 #include "methods/choose.h"
+#include "methods/conjugate.h"
 #include "methods/fit.h"
 #include "methods/intervals.h"
 #include "methods/metrics.h"
 #include "methods/neighbourhood.h"
 #include "methods/optimize.h"
 #include "methods/predict.h"
+#include "methods/regress.h"
 
 #endif
