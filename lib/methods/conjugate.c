@@ -261,7 +261,7 @@ static enum gpnn_status score_rows(const struct validation *v, size_t fold, doub
       error -= q[t] * v->coefficients[t];
       for (size_t s = 0; s < p; s++) variance += q[t] * v->covariance[t * p + s] * q[s];
     }
-    status = gpnn_metrics_add(metrics, error, 0, sqrt(scale * variance), err);
+    status = gpnn_metrics_add(metrics, error, 0, sqrt(scale * variance), INFINITY, err);
   }
   return status;
 }
