@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "data/index.h"
 #include "methods/choose.h"
+#include "methods/regress.h"
 #include "progress.h"
 
 struct arguments {
@@ -113,8 +114,7 @@ static bool resolve_optimizer(const struct cli *cli, struct arguments *a)
   struct gpnn_fit_options *fit = &a->choose.fit;
   if (a->optimizer == NULL) return true;
   bool adam = strcmp(a->optimizer, "adam") == 0;
-  if (!adam && strcmp(a->optimizer, "lbfgs") != 0)
-    return wrong(cli, "optimizer", "lbfgs or adam");
+  if (!adam && strcmp(a->optimizer, "lbfgs") != 0) return wrong(cli, "optimizer", "lbfgs or adam");
   fit->optimizer = adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
   if (adam && a->start != NULL && fit->first == GPNN_OBJECTIVE_BLOCK)
     return wrong(cli, "start", "adam over blocks always starts where the paper does");
@@ -188,13 +188,11 @@ static enum gpnn_status annotate(struct gpnn_params *params, const struct gpnn_i
   char text[96];
   params->has_index = true;
   params->index = gpnn_index_fingerprint(index);
-  enum gpnn_status status =
-      comment_fit(params, gpnn_index_contents(index)->n, &report->fit, err);
+  enum gpnn_status status = comment_fit(params, gpnn_index_contents(index)->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_params_comment(params, err,
-                                 "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
-                                 describe(chosen, text), chosen->nll, chosen->neighbours,
-                                 report->n_rows);
+    status = gpnn_params_comment(
+        params, err, "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
+        describe(chosen, text), chosen->nll, chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_params_comment(params, err, "runner-up: %s, NLL %.4f with %zu neighbours",
                                  describe(next, text), next->nll, next->neighbours);
@@ -202,16 +200,6 @@ static enum gpnn_status annotate(struct gpnn_params *params, const struct gpnn_i
     status = gpnn_params_comment(params, err, "neighbours: %zu, NLL %.4f",
                                  report->fewest.neighbours, report->fewest.nll);
   return status;
-}
-
-/* Coefficients of the mean, for people: in the table's units, with standard errors. */
-static enum gpnn_status comment_mean(struct gpnn_params *params, const struct gpnn_index *index,
-                                     const struct gpnn_index_contents *contents,
-                                     struct gpnn_error *err)
-{
-  (void)index;
-  return params->covariance == NULL ? GPNN_OK
-                                    : gpnn_regress_describe(params, contents, err);
 }
 
 /* Warns of what makes neighbourhoods lie about the noise. */
@@ -238,7 +226,9 @@ static enum gpnn_status fit_target(const struct cli *cli, const struct arguments
   enum gpnn_status status =
       gpnn_choose(index, contents, choose, tell, &telling, params, &report, err);
   if (status == GPNN_OK) status = annotate(params, index, &report, err);
-  if (status == GPNN_OK) status = comment_mean(params, index, contents, err);
+  /* With a standard error, coefficients are of interest in themselves. */
+  if (status == GPNN_OK && params->covariance != NULL)
+    status = gpnn_regress_describe(params, contents, err);
   if (status != GPNN_OK) return status;
   const struct gpnn_fit_report *fit = &report.fit;
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
@@ -320,8 +310,8 @@ int main(int argc, char **argv)
        "neighbours to predict from, or auto (auto)", 1, 1e6},
       {"mean", 0, CLI_TEXT, &a.mean, "MEAN", "zero, constant, linear or regressors (constant)", 0,
        0},
-      {"objective", 0, CLI_TEXT, &a.objective, "O[,O]",
-       "block, loo, mll-k or vecchia (by effort)", 0, 0},
+      {"objective", 0, CLI_TEXT, &a.objective, "O[,O]", "block, loo, mll-k or vecchia (by effort)",
+       0, 0},
       {"optimizer", 0, CLI_TEXT, &a.optimizer, "NAME", "lbfgs or adam (by objective)", 0, 0},
       {"blocks", 0, CLI_COUNT, &fit->n_blocks, "N", "block: blocks of training rows (10)", 1, MOST},
       {"block-size", 0, CLI_COUNT, &fit->block_size, "N", "block: rows a block (300)", 2,
@@ -330,8 +320,8 @@ int main(int argc, char **argv)
       {"rows", 0, CLI_COUNT, &fit->rows, "N", "others: rows to learn from (8000)", 1, 1e9},
       {"steps", 0, CLI_COUNT, &fit->steps, "N", "others: steps of adam (300)", 1, MOST},
       {"batch", 0, CLI_COUNT, &fit->batch, "N", "others: rows a step (256)", 1, MOST},
-      {"refresh", 0, CLI_COUNT, &fit->refresh, "N",
-       "others: steps between neighbour searches (50)", 1, MOST},
+      {"refresh", 0, CLI_COUNT, &fit->refresh, "N", "others: steps between neighbour searches (50)",
+       1, MOST},
       {"thin", 0, CLI_REAL, &a.thin, "EPS", "others: pass over neighbours within EPS (off)", 0,
        1e6},
       {"fix", 0, CLI_LIST, &a.fix, "NAME=V", "hold lengthscale, kernelscale or noise at V", 0, 0},

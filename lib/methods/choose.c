@@ -380,11 +380,11 @@ static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
 /* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
 static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
 {
-  enum gpnn_status status = GPNN_OK;
-  if (c->n_counts > N_FIRST) status = score(c, &c->best, c->n_counts, err);
-  if (status == GPNN_OK && c->n_counts > N_FIRST && c->second.candidate.kernel != NULL)
-    status = score(c, &c->second, c->n_counts, err);
-  if (status == GPNN_OK && c->second.candidate.nll < c->best.candidate.nll) {
+  if (c->n_counts <= N_FIRST) return GPNN_OK;
+  enum gpnn_status status = score(c, &c->best, c->n_counts, err);
+  if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
+  status = score(c, &c->second, c->n_counts, err);
+  if (status == GPNN_OK && is_better(&c->second, &c->best)) {
     struct trial best = c->second;
     c->second = c->best;
     c->best = best;

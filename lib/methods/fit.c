@@ -177,8 +177,13 @@ static enum gpnn_status regress(const struct gpnn_index_contents *contents,
 {
   struct gpnn_regress_options regress = GPNN_REGRESS_OPTIONS_INIT;
   size_t n_rows;
-  if (params->mean == GPNN_MEAN_ZERO || (params->mean == GPNN_MEAN_CONSTANT && !with_constant))
+  if (params->mean == GPNN_MEAN_ZERO) return GPNN_OK;
+  if (params->mean == GPNN_MEAN_CONSTANT && !with_constant) {
+    /* The covariance found with blocks is of another estimate. */
+    free(params->covariance);
+    params->covariance = NULL;
     return GPNN_OK;
+  }
   regress.seed = options->seed;
   regress.threads = options->threads;
   return gpnn_regress(contents, &regress, params, &n_rows, err);

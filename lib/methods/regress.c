@@ -271,8 +271,7 @@ enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
   bool other_index;
   if (n == 0 || options->neighbours == 0)
     return gpnn_fail(err, GPNN_EINVAL, "a regression needs rows and neighbours");
-  enum gpnn_status status =
-      gpnn_params_check(params, contents, params->index, &other_index, err);
+  enum gpnn_status status = gpnn_params_check(params, contents, params->index, &other_index, err);
   if (status == GPNN_OK)
     status =
         gpnn_regress_draw(&rows, contents, params->mean, n, options->seed, GPNN_RNG_REGRESS, err);

@@ -78,6 +78,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_regress_comment(struct gpnn_params *params
                                                       const char *const *names, const char *target,
                                                       struct gpnn_error *err);
 
+/* The same with names and units of an index's inputs or regressors. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_regress_describe(struct gpnn_params *params,
+                                                       const struct gpnn_index_contents *contents,
+                                                       struct gpnn_error *err);
+
 /* ---- parts, for methods that build on them ------------------------------------------------ */
 
 /* Random rows of an index in random order, as gpnn_whiten() takes them; values are the terms of
