@@ -51,7 +51,6 @@ struct gpnn_conjugate_options {
   double prior_shape, prior_scale; /* of s2, > 0; standardised y squared */
   size_t most_rows;                /* rows of the cross-validation: all, or this many random
                                       ones; the posterior takes all */
-  const char *const *names;        /* of the mean's terms, for messages, or NULL */
   enum gpnn_search_kind search;    /* as in models/vecchia.h */
   double recall;
   uint64_t seed;
@@ -102,7 +101,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents
 /*
  * The posterior alone, for given parameters: 'params' has kernel, lengthscales, mean and
  * neighbours, and in 'noise' the ratio a; it gets the rest.  Uses of 'options' the prior, the
- * search, names, seed and threads.
+ * search, seed and threads.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_conjugate_posterior(const struct gpnn_index_contents *contents,
