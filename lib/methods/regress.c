@@ -264,13 +264,13 @@ enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
   struct gpnn_regress_sums sums = {0};
   struct gpnn_regress_units units = {0};
   double left;
-  bool other_index;
   if (n == 0 || options->neighbours == 0)
     return gpnn_fail(err, GPNN_EINVAL, "a regression needs rows and neighbours");
-  enum gpnn_status status = gpnn_params_check(params, contents, params->index, &other_index, err);
-  if (status == GPNN_OK)
-    status =
-        gpnn_regress_draw(&rows, contents, params->mean, n, options->seed, GPNN_RNG_REGRESS, err);
+  if (params->n_lengthscales != 1 && params->n_lengthscales != contents->n_groups)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%zu lengthscales do not fit %zu inputs",
+                     params->n_lengthscales, contents->n_groups);
+  enum gpnn_status status =
+      gpnn_regress_draw(&rows, contents, params->mean, n, options->seed, GPNN_RNG_REGRESS, err);
   if (status == GPNN_OK) status = gpnn_regress_sums_init(&sums, rows.n_terms, err);
   if (status == GPNN_OK) status = sum_rows(&rows, contents->group, options, params, &sums, err);
   if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
@@ -384,7 +384,7 @@ enum gpnn_status gpnn_regress_in_units(const struct gpnn_params *params,
   return GPNN_OK;
 }
 
-/* One line of gpnn_regress_comment(). */
+/* One line of gpnn_regress_describe(). */
 static enum gpnn_status comment_one(struct gpnn_params *params, const char *term,
                                     const char *target, bool is_constant, double coefficient,
                                     double standard_error, struct gpnn_error *err)
@@ -397,9 +397,9 @@ static enum gpnn_status comment_one(struct gpnn_params *params, const char *term
                              is_constant ? "" : term);
 }
 
-enum gpnn_status gpnn_regress_comment(struct gpnn_params *params,
-                                      const struct gpnn_index_contents *contents,
-                                      struct gpnn_error *err)
+enum gpnn_status gpnn_regress_describe(struct gpnn_params *params,
+                                       const struct gpnn_index_contents *contents,
+                                       struct gpnn_error *err)
 {
   char target[GPNN_MASK_BYTES];
   const char *column = contents->schema.target.name;

@@ -86,9 +86,9 @@ gpnn_regress_in_units(const struct gpnn_params *params, const struct gpnn_regres
  *   # coefficient PTC 0.1432 (standard error 0.0021) in FCH per unit of PTC
  * 'contents' are those they were estimated from.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_regress_comment(struct gpnn_params *params,
-                                                      const struct gpnn_index_contents *contents,
-                                                      struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_regress_describe(struct gpnn_params *params,
+                                                       const struct gpnn_index_contents *contents,
+                                                       struct gpnn_error *err);
 
 /* ---- parts, for methods that build on them ------------------------------------------------ */
 

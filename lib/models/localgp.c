@@ -82,7 +82,10 @@ enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_in
                                   const struct gpnn_params *params, size_t neighbours, int threads,
                                   struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gpnn_index_contents(index);
+  size_t target = 0;
+  if (params->target != NULL && !gpnn_index_find_target(index, params->target, &target))
+    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'", params->target);
+  const struct gpnn_index_contents *data = gpnn_index_target(index, target);
   bool other_index;
   enum gpnn_status status =
       gpnn_params_check(params, data, gpnn_index_fingerprint(index), &other_index, err);

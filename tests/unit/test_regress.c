@@ -241,7 +241,7 @@ static void comments_say_coefficients_with_units(void **state)
                                .covariance = covariance};
   s.moments[1].mean = 0;
   covariance[4] = 0.01;
-  assert_ok(gpnn_regress_comment(&params, &s.contents, &err));
+  assert_ok(gpnn_regress_describe(&params, &s.contents, &err));
   assert_string_equal(params.comments,
                       "# coefficient constant 37 (standard error 14) in F?CH\n"
                       "# coefficient slope 14 (standard error 2.8) in F?CH per unit of slope\n"
@@ -251,7 +251,7 @@ static void comments_say_coefficients_with_units(void **state)
   params.comments = NULL;
   params.covariance = NULL;
   params.mean = GPNN_MEAN_LINEAR;
-  assert_ok(gpnn_regress_comment(&params, &s.contents, &err));
+  assert_ok(gpnn_regress_describe(&params, &s.contents, &err));
   assert_string_equal(params.comments, "# coefficient constant 107 in F?CH\n"
                                        "# coefficient east 3.5 in F?CH per unit of east\n"
                                        "# coefficient north 1.75 in F?CH per unit of north\n");
