@@ -41,7 +41,7 @@ static enum gpnn_status check(const struct gpnn_index_contents *contents,
                               const struct gpnn_conjugate_options *o, struct gpnn_error *err)
 {
   if (contents->noise != NULL)
-    return gpnn_fail(err, GPNN_EINVAL,
+    return gpnn_fail(err, GPNN_EDATA,
                      "known noise of the rows has no place under a conjugate prior");
   if (o->kernel == NULL || o->neighbours == 0 || o->n_folds < 2 || o->n_ranges == 0 ||
       o->n_noises == 0)

@@ -85,9 +85,9 @@ struct gpnn_conjugate_report {
 /*
  * Chooses range and ratio and computes the posterior.  'params' must be zeroed and is released by
  * the caller, who also sets the index's fingerprint in it.  'listener' may be NULL.
- * GPNN_EDATA: the terms of the mean are collinear, or there are fewer rows than folds, or they
- * have no extent.  GPNN_EINVAL: an option is out of its bounds, or the rows have known noise, for
- * which a conjugate prior has no place.  GPNN_ENUMERIC: nothing on the grid can be scored.
+ * GPNN_EDATA: the terms of the mean are collinear, there are fewer rows than folds, they have no
+ * extent, or they have known noise, for which a conjugate prior has no place.  GPNN_EINVAL: an
+ * option is out of its bounds.  GPNN_ENUMERIC: nothing on the grid can be scored.
  * Cost O(K m^3) a row of the cross-validation and thing tried, O(m^3) a row of all; memory
  * O(n m).  The result does not depend on the number of threads.
  */
