@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli.h"
+#include "conjugate.h"
 #include "data/index.h"
 #include "methods/choose.h"
 #include "methods/regress.h"
@@ -17,6 +18,8 @@ struct arguments {
   double thin;
   struct cli_list fix;
   struct gpnn_choose_options choose;
+  bool is_conjugate;
+  struct conjugate_arguments conjugate;
 };
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
@@ -138,6 +141,24 @@ static bool resolve_method(const struct cli *cli, struct arguments *a)
   return true;
 }
 
+/* --method conjugate has an estimation of its own. */
+static bool resolve_conjugate(const struct cli *cli, struct arguments *a)
+{
+  const struct {
+    const char *name;
+    bool is_given;
+  } others[] = {{"preset", a->preset != NULL},
+                {"objective", a->objective != NULL},
+                {"optimizer", a->optimizer != NULL},
+                {"ard", a->ard != NULL && strcmp(a->ard, "yes") == 0},
+                {"fix", a->fix.n > 0}};
+  bool ok;
+  a->is_conjugate = conjugate_is_asked(cli, &a->conjugate, &ok);
+  for (size_t i = 0; ok && a->is_conjugate && i < sizeof others / sizeof others[0]; i++)
+    if (others[i].is_given) return wrong(cli, others[i].name, "is of --method local");
+  return ok;
+}
+
 struct telling {
   const struct cli *cli;
   size_t n; /* things tried */
@@ -221,6 +242,7 @@ static enum gpnn_status fit_target(const struct cli *cli, const struct arguments
 {
   const struct gpnn_choose_options *choose = &a->choose;
   const struct gpnn_index_contents *contents = gpnn_index_target(index, target);
+  if (a->is_conjugate) return conjugate_fit(cli, &a->conjugate, choose, index, target, params, err);
   struct telling telling = {cli, 0};
   struct gpnn_choose_report report = {0};
   enum gpnn_status status =
@@ -295,11 +317,13 @@ int main(int argc, char **argv)
                         .effort = "normal",
                         .k = 32,
                         .thin = -1,
-                        .choose = {.fit = GPNN_FIT_OPTIONS_INIT}};
+                        .choose = {.fit = GPNN_FIT_OPTIONS_INIT},
+                        .conjugate = CONJUGATE_ARGUMENTS_INIT};
   struct gpnn_fit_options *fit = &a.choose.fit;
   const struct cli_option options[] = {
       {"preset", 0, CLI_TEXT, &a.preset, "paper", "the published method: one lengthscale, adam", 0,
        0},
+      {"method", 0, CLI_TEXT, &a.conjugate.method, "NAME", "local or conjugate (local)", 0, 0},
       {"effort", 0, CLI_TEXT, &a.effort, "E", "what to try: fast, normal or thorough (normal)", 0,
        0},
       {"kernel", 'k', CLI_TEXT, &a.kernel, "KERNEL",
@@ -325,6 +349,10 @@ int main(int argc, char **argv)
       {"thin", 0, CLI_REAL, &a.thin, "EPS", "others: pass over neighbours within EPS (off)", 0,
        1e6},
       {"fix", 0, CLI_LIST, &a.fix, "NAME=V", "hold lengthscale, kernelscale or noise at V", 0, 0},
+      {"folds", 0, CLI_COUNT, &a.conjugate.n_folds, "K",
+       "conjugate: folds of the cross-validation (5)", 2, 1000},
+      {"score", 0, CLI_TEXT, &a.conjugate.score, "S", "conjugate: choose by rmspe or crps (rmspe)",
+       0, 0},
       {"start", 0, CLI_TEXT, &a.start, "PARAMS", "start from these parameters", 0, 0},
   };
   const struct cli_tool tool = {
@@ -340,6 +368,8 @@ int main(int argc, char **argv)
   int status;
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
-  if (!apply_preset(&cli, &a) || !resolve_model(&cli, &a) || !resolve_method(&cli, &a)) return 2;
+  if (!resolve_conjugate(&cli, &a) || !apply_preset(&cli, &a) || !resolve_model(&cli, &a) ||
+      !resolve_method(&cli, &a))
+    return 2;
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

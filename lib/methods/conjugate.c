@@ -41,7 +41,7 @@ static enum gpnn_status check(const struct gpnn_index_contents *contents,
                               const struct gpnn_conjugate_options *o, struct gpnn_error *err)
 {
   if (contents->noise != NULL)
-    return gpnn_fail(err, GPNN_EINVAL,
+    return gpnn_fail(err, GPNN_EDATA,
                      "known noise of the rows has no place under a conjugate prior");
   if (o->kernel == NULL || o->neighbours == 0 || o->n_folds < 2 || o->n_ranges == 0 ||
       o->n_noises == 0)
@@ -73,6 +73,7 @@ static double expected_scale(const struct gpnn_conjugate_options *o, size_t n, d
 struct validation {
   const struct gpnn_conjugate_options *options;
   struct gpnn_regress_rows rows; /* row i is of fold i mod K: they are in random order */
+  struct gpnn_regress_units units;
   size_t m;
   int64_t *neighbours; /* K by n by m: for each fold left out, those of each row; only
                           rows of other folds */
@@ -88,6 +89,7 @@ struct validation {
 static void validation_release(struct validation *v)
 {
   gpnn_regress_rows_release(&v->rows);
+  gpnn_regress_units_release(&v->units);
   free(v->neighbours);
   free(v->ratio);
   free(v->lengthscale);
@@ -235,6 +237,7 @@ static enum gpnn_status validation_init(struct validation *v,
   size_t n = contents->n < o->most_rows ? contents->n : o->most_rows;
   enum gpnn_status status =
       gpnn_regress_draw(&v->rows, contents, o->mean, n, o->seed, GPNN_RNG_FOLDS, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&v->units, contents, o->mean, err);
   if (status != GPNN_OK) return status;
   v->m = o->neighbours < n ? o->neighbours : n;
   if (!validation_alloc(v)) return gpnn_fail_memory(err, "for cross-validation");
@@ -281,7 +284,7 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
       if (i % o->n_folds != fold) gpnn_regress_add(&sums, v->residuals + i * w, v->variances[i]);
-    status = gpnn_regress_solve(&sums, o->names, v->coefficients, v->covariance, &left, err);
+    status = gpnn_regress_solve(&sums, v->units.names, v->coefficients, v->covariance, &left, err);
   }
   if (status == GPNN_OK)
     status = score_rows(v, fold, expected_scale(o, sums.n_rows, left), metrics, err);
@@ -425,6 +428,7 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *cont
 {
   struct gpnn_params unscaled = *params; /* borrows the lengthscales */
   struct gpnn_regress_sums sums = {0};
+  struct gpnn_regress_units units = {0};
   double left;
   enum gpnn_status status = GPNN_OK;
   unscaled.kernelscale = 1;
@@ -432,7 +436,8 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *cont
     status =
         gpnn_fail(err, GPNN_EINVAL, "known noise of the rows has no place under a conjugate prior");
   if (status == GPNN_OK) status = sum_all(contents, options, &unscaled, &sums, err);
-  if (status == GPNN_OK) status = gpnn_regress_apply(&sums, options->names, params, &left, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
+  if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
   if (status == GPNN_OK) {
     double scale = expected_scale(options, sums.n_rows, left);
     size_t p = params->n_coefficients;
@@ -441,6 +446,7 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *cont
     params->degrees = 2 * options->prior_shape + (double)sums.n_rows;
     for (size_t i = 0; i < p * p; i++) params->covariance[i] *= scale;
   }
+  gpnn_regress_units_release(&units);
   gpnn_regress_sums_release(&sums);
   return status;
 }

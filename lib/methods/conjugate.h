@@ -51,7 +51,6 @@ struct gpnn_conjugate_options {
   double prior_shape, prior_scale; /* of s2, > 0; standardised y squared */
   size_t most_rows;                /* rows of the cross-validation: all, or this many random
                                       ones; the posterior takes all */
-  const char *const *names;        /* of the mean's terms, for messages, or NULL */
   enum gpnn_search_kind search;    /* as in models/vecchia.h */
   double recall;
   uint64_t seed;
@@ -86,9 +85,9 @@ struct gpnn_conjugate_report {
 /*
  * Chooses range and ratio and computes the posterior.  'params' must be zeroed and is released by
  * the caller, who also sets the index's fingerprint in it.  'listener' may be NULL.
- * GPNN_EDATA: the terms of the mean are collinear, or there are fewer rows than folds, or they
- * have no extent.  GPNN_EINVAL: an option is out of its bounds, or the rows have known noise, for
- * which a conjugate prior has no place.  GPNN_ENUMERIC: nothing on the grid can be scored.
+ * GPNN_EDATA: the terms of the mean are collinear, there are fewer rows than folds, they have no
+ * extent, or they have known noise, for which a conjugate prior has no place.  GPNN_EINVAL: an
+ * option is out of its bounds.  GPNN_ENUMERIC: nothing on the grid can be scored.
  * Cost O(K m^3) a row of the cross-validation and thing tried, O(m^3) a row of all; memory
  * O(n m).  The result does not depend on the number of threads.
  */
@@ -102,7 +101,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents
 /*
  * The posterior alone, for given parameters: 'params' has kernel, lengthscales, mean and
  * neighbours, and in 'noise' the ratio a; it gets the rest.  Uses of 'options' the prior, the
- * search, names, seed and threads.
+ * search, seed and threads.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_conjugate_posterior(const struct gpnn_index_contents *contents,

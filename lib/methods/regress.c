@@ -130,23 +130,18 @@ enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
 
 /* ---- solution ----------------------------------------------------------------------------- */
 
-static enum gpnn_status fail_collinear(const char *const *names, size_t term,
-                                       struct gpnn_error *err)
+static enum gpnn_status fail_collinear(char *const *names, size_t term, struct gpnn_error *err)
 {
-  char mask[GPNN_MASK_BYTES];
-  if (names == NULL)
-    return gpnn_fail(err, GPNN_EDATA, "term %zu of the mean is a combination of those before it",
-                     term + 1);
   return gpnn_fail(err, GPNN_EDATA,
                    "term '%s' of the mean is a combination of those before it: leave it out",
-                   gpnn_mask(mask, names[term], strlen(names[term])));
+                   names[term]);
 }
 
 /*
  * Factors the products in place, the target's column last, so that its pivot is the square root
  * of what the terms leave of the target.  Column-major, lower triangle, order n_terms + 1.
  */
-static enum gpnn_status factor_products(size_t n_terms, double *products, const char *const *names,
+static enum gpnn_status factor_products(size_t n_terms, double *products, char *const *names,
                                         struct gpnn_error *err)
 {
   size_t w = n_terms + 1;
@@ -184,7 +179,7 @@ static void finish_solution(size_t n_terms, const double *factor, double *coeffi
       covariance[i * n_terms + j] = covariance[j * n_terms + i];
 }
 
-enum gpnn_status gpnn_regress_solve(const struct gpnn_regress_sums *sums, const char *const *names,
+enum gpnn_status gpnn_regress_solve(const struct gpnn_regress_sums *sums, char *const *names,
                                     double *coefficients, double *covariance, double *left,
                                     struct gpnn_error *err)
 {
@@ -201,7 +196,7 @@ enum gpnn_status gpnn_regress_solve(const struct gpnn_regress_sums *sums, const 
   return status;
 }
 
-enum gpnn_status gpnn_regress_apply(const struct gpnn_regress_sums *sums, const char *const *names,
+enum gpnn_status gpnn_regress_apply(const struct gpnn_regress_sums *sums, char *const *names,
                                     struct gpnn_params *params, double *left,
                                     struct gpnn_error *err)
 {
@@ -267,24 +262,92 @@ enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
   size_t n = contents->n < options->most_rows ? contents->n : options->most_rows;
   struct gpnn_regress_rows rows = {0};
   struct gpnn_regress_sums sums = {0};
+  struct gpnn_regress_units units = {0};
   double left;
-  bool other_index;
   if (n == 0 || options->neighbours == 0)
     return gpnn_fail(err, GPNN_EINVAL, "a regression needs rows and neighbours");
-  enum gpnn_status status = gpnn_params_check(params, contents, params->index, &other_index, err);
-  if (status == GPNN_OK)
-    status =
-        gpnn_regress_draw(&rows, contents, params->mean, n, options->seed, GPNN_RNG_REGRESS, err);
+  if (params->n_lengthscales != 1 && params->n_lengthscales != contents->n_groups)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%zu lengthscales do not fit %zu inputs",
+                     params->n_lengthscales, contents->n_groups);
+  enum gpnn_status status =
+      gpnn_regress_draw(&rows, contents, params->mean, n, options->seed, GPNN_RNG_REGRESS, err);
   if (status == GPNN_OK) status = gpnn_regress_sums_init(&sums, rows.n_terms, err);
   if (status == GPNN_OK) status = sum_rows(&rows, contents->group, options, params, &sums, err);
-  if (status == GPNN_OK) status = gpnn_regress_apply(&sums, options->names, params, &left, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
+  if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
   if (status == GPNN_OK) *n_rows = n;
+  gpnn_regress_units_release(&units);
   gpnn_regress_sums_release(&sums);
   gpnn_regress_rows_release(&rows);
   return status;
 }
 
 /* ---- units -------------------------------------------------------------------------------- */
+
+void gpnn_regress_units_release(struct gpnn_regress_units *units)
+{
+  for (size_t t = 0; units->names != NULL && t < units->n_terms; t++) free(units->names[t]);
+  free(units->names);
+  free(units->terms);
+  *units = (struct gpnn_regress_units){0};
+}
+
+/* The name of input 'j', and its moments where it is a column of the table. */
+static void describe_input(const struct gpnn_index_contents *contents, size_t j,
+                           char name[GPNN_MASK_BYTES], struct gpnn_moments *moments)
+{
+  const struct gpnn_standard *standard = &contents->standard;
+  size_t feature = 0, kept = 0;
+  if (contents->n_groups != contents->d) {
+    snprintf(name, GPNN_MASK_BYTES, "coordinate %zu", j + 1);
+    return;
+  }
+  gpnn_index_group_name(contents, contents->group[j], name);
+  if (standard->method != GPNN_STANDARD_SCALE) return;
+  for (; feature < standard->n_in; feature++)
+    if (standard->weight[feature] != 0 && kept++ == j) break;
+  *moments = (struct gpnn_moments){standard->mean[feature], 1 / standard->weight[feature]};
+}
+
+/* The name and moments of term 't' of 'mean', of which 'moments' are 0 and 1. */
+static void describe_term(const struct gpnn_index_contents *contents, enum gpnn_mean mean, size_t t,
+                          char name[GPNN_MASK_BYTES], struct gpnn_moments *moments)
+{
+  if (t == 0) {
+    snprintf(name, GPNN_MASK_BYTES, "constant");
+  } else if (mean == GPNN_MEAN_REGRESSORS) {
+    const char *column = contents->schema.regressors[t - 1].name;
+    gpnn_mask(name, column, strlen(column));
+    *moments = contents->standard.regressors[t - 1];
+  } else {
+    describe_input(contents, t - 1, name, moments);
+  }
+}
+
+enum gpnn_status gpnn_regress_units_init(struct gpnn_regress_units *units,
+                                         const struct gpnn_index_contents *contents,
+                                         enum gpnn_mean mean, struct gpnn_error *err)
+{
+  struct gpnn_regress_units made = {.n_terms =
+                                        gpnn_mean_width(mean, contents->d, contents->n_regressors),
+                                    .target = {contents->standard.y_mean, contents->standard.y_sd}};
+  made.names = gpnn_alloc(made.n_terms, 1, sizeof *made.names);
+  made.terms = gpnn_alloc(made.n_terms, 1, sizeof *made.terms);
+  bool enough = made.names != NULL && made.terms != NULL;
+  for (size_t t = 0; t < made.n_terms && enough; t++) {
+    char name[GPNN_MASK_BYTES];
+    made.terms[t] = (struct gpnn_moments){0, 1};
+    describe_term(contents, mean, t, name, &made.terms[t]);
+    made.names[t] = gpnn_copy_text(name, strlen(name));
+    enough = made.names[t] != NULL;
+  }
+  if (!enough) {
+    gpnn_regress_units_release(&made);
+    return gpnn_fail_memory(err, "for the terms of a mean");
+  }
+  *units = made;
+  return GPNN_OK;
+}
 
 /* Value and standard error of sum_t weight_t coefficient_t. */
 static void combine(const struct gpnn_params *params, const double *weight, double *value,
@@ -305,56 +368,55 @@ enum gpnn_status gpnn_regress_in_units(const struct gpnn_params *params,
                                        const struct gpnn_regress_units *units, double *coefficients,
                                        double *standard_errors, struct gpnn_error *err)
 {
-  size_t p = params->n_coefficients;
+  size_t p = units->n_terms;
   double *weight = gpnn_alloc(p, 1, sizeof *weight);
   if (weight == NULL) return gpnn_fail_memory(err, "for coefficients");
-  for (size_t t = p; t-- > 0;) {
-    /* The constant takes what the other terms' means come to: sum_j c_j (x_j - mean_j) / sd_j. */
-    for (size_t j = 0; j < p; j++) {
-      double mean = j == 0 || units->mean == NULL ? 0 : units->mean[j - 1];
-      double sd = j == 0 || units->sd == NULL ? 1 : units->sd[j - 1];
-      if (t == 0)
-        weight[j] = j == 0 ? 1 : -mean / sd;
-      else
-        weight[j] = j == t ? 1 / sd : 0;
-    }
+  for (size_t t = 0; t < p; t++) {
+    /* sum_j c_j (x_j - mean_j) / sd_j: the constant takes what the terms' means come to. */
+    for (size_t j = 0; j < p; j++)
+      weight[j] = t == 0 ? -units->terms[j].mean / units->terms[j].sd : 0;
+    weight[t] = 1 / units->terms[t].sd;
     combine(params, weight, coefficients + t, standard_errors + t);
-    coefficients[t] = coefficients[t] * units->y_sd + (t == 0 ? units->y_mean : 0);
-    standard_errors[t] *= units->y_sd;
+    coefficients[t] = coefficients[t] * units->target.sd + (t == 0 ? units->target.mean : 0);
+    standard_errors[t] *= units->target.sd;
   }
   free(weight);
   return GPNN_OK;
 }
 
-/* One line of gpnn_regress_comment(). */
-static enum gpnn_status comment_one(struct gpnn_params *params, const char *name,
+/* One line of gpnn_regress_describe(). */
+static enum gpnn_status comment_one(struct gpnn_params *params, const char *term,
                                     const char *target, bool is_constant, double coefficient,
                                     double standard_error, struct gpnn_error *err)
 {
-  char term[GPNN_MASK_BYTES], unit[GPNN_MASK_BYTES], error[64] = "";
-  gpnn_mask(term, name, strlen(name));
-  gpnn_mask(unit, target, strlen(target));
+  char error[64] = "";
   if (!isnan(standard_error))
     snprintf(error, sizeof error, " (standard error %.2g)", standard_error);
   return gpnn_params_comment(params, err, "coefficient %s %.6g%s in %s%s%s", term, coefficient,
-                             error, unit, is_constant ? "" : " per unit of ",
+                             error, target, is_constant ? "" : " per unit of ",
                              is_constant ? "" : term);
 }
 
-enum gpnn_status gpnn_regress_comment(struct gpnn_params *params,
-                                      const struct gpnn_regress_units *units,
-                                      const char *const *names, const char *target,
-                                      struct gpnn_error *err)
+enum gpnn_status gpnn_regress_describe(struct gpnn_params *params,
+                                       const struct gpnn_index_contents *contents,
+                                       struct gpnn_error *err)
 {
-  size_t p = params->n_coefficients;
-  double *coefficients = gpnn_alloc(p, 2, sizeof *coefficients);
-  if (coefficients == NULL) return gpnn_fail_memory(err, "for coefficients");
-  double *standard_errors = coefficients + p;
-  enum gpnn_status status =
-      gpnn_regress_in_units(params, units, coefficients, standard_errors, err);
-  for (size_t t = 0; t < p && status == GPNN_OK; t++)
-    status =
-        comment_one(params, names[t], target, t == 0, coefficients[t], standard_errors[t], err);
+  char target[GPNN_MASK_BYTES];
+  const char *column = contents->schema.target.name;
+  struct gpnn_regress_units units = {0};
+  double *coefficients = gpnn_alloc(params->n_coefficients, 2, sizeof *coefficients);
+  enum gpnn_status status = coefficients == NULL
+                                ? gpnn_fail_memory(err, "for coefficients")
+                                : gpnn_regress_units_init(&units, contents, params->mean, err);
+  if (status == GPNN_OK) {
+    double *standard_errors = coefficients + units.n_terms;
+    gpnn_mask(target, column, strlen(column));
+    status = gpnn_regress_in_units(params, &units, coefficients, standard_errors, err);
+    for (size_t t = 0; t < units.n_terms && status == GPNN_OK; t++)
+      status = comment_one(params, units.names[t], target, t == 0, coefficients[t],
+                           standard_errors[t], err);
+  }
+  gpnn_regress_units_release(&units);
   free(coefficients);
   return status;
 }

@@ -23,17 +23,16 @@
 /* ---- coefficients ------------------------------------------------------------------------- */
 
 struct gpnn_regress_options {
-  size_t most_rows;         /* rows used: all, or this many random ones, so that the cost does not
-                               grow with n */
-  size_t neighbours;        /* earlier rows that each is conditioned on */
-  const char *const *names; /* of the mean's terms, for messages; NULL: they go by number */
+  size_t most_rows;  /* rows used: all, or this many random ones, so that the cost does not
+                        grow with n */
+  size_t neighbours; /* earlier rows that each is conditioned on */
   uint64_t seed;
   int threads;
 };
 
 #define GPNN_REGRESS_OPTIONS_INIT \
   {                               \
-    20000, 30, NULL, 1, 1         \
+    20000, 30, 1, 1               \
   }
 
 /*
@@ -53,16 +52,30 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_regress(const struct gpnn_index_contents *
 
 /* ---- in the table's units ----------------------------------------------------------------- */
 
-/* How target and terms were standardised: (value - mean) / sd. */
+/* Names of the mean's terms, the constant's first, and how terms and target were standardised:
+ * (value - mean) / sd.  Zeroed, it may be released. */
 struct gpnn_regress_units {
-  double y_mean, y_sd;
-  const double *mean, *sd; /* of each term but the constant; NULL: they are as in the table */
+  size_t n_terms;
+  char **names;               /* owned, n_terms of them; masked */
+  struct gpnn_moments *terms; /* owned; n_terms; of the constant 0 and 1 */
+  struct gpnn_moments target;
 };
 
 /*
+ * Fills 'units', which must be zeroed, for 'mean' over 'contents'.  Terms that are no column of
+ * the table (inputs that were mixed, coordinates of a point) stay as they are standardised.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_regress_units_init(struct gpnn_regress_units *units,
+                                                         const struct gpnn_index_contents *contents,
+                                                         enum gpnn_mean mean,
+                                                         struct gpnn_error *err);
+
+void gpnn_regress_units_release(struct gpnn_regress_units *units);
+
+/*
  * Writes the coefficients of params->mean for terms and target in the table's units, and their
- * standard errors, n_coefficients of each.  The constant, the first, is then the mean where every
- * term is zero in the table.  A standard error is NaN where the parameters have no covariance.
+ * standard errors, n_terms of each.  The constant is then the mean where every term is zero in
+ * the table.  A standard error is NaN where the parameters have no covariance.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_regress_in_units(const struct gpnn_params *params, const struct gpnn_regress_units *units,
@@ -71,14 +84,8 @@ gpnn_regress_in_units(const struct gpnn_params *params, const struct gpnn_regres
 /*
  * Adds them to the comments of 'params', a line each, as in
  *   # coefficient PTC 0.1432 (standard error 0.0021) in FCH per unit of PTC
- * 'names' are those of the terms, the constant's first; 'target' that of the target.
+ * 'contents' are those they were estimated from.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_regress_comment(struct gpnn_params *params,
-                                                      const struct gpnn_regress_units *units,
-                                                      const char *const *names, const char *target,
-                                                      struct gpnn_error *err);
-
-/* The same with names and units of an index's inputs or regressors. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_describe(struct gpnn_params *params,
                                                        const struct gpnn_index_contents *contents,
                                                        struct gpnn_error *err);
@@ -130,18 +137,18 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *
 
 /*
  * Writes the coefficients g = V T'M^-1 y (n_terms), V = (T'M^-1 T)^-1 (n_terms squared) and
- * '*left' = y'M^-1 y - g'V^-1 g.  'names' and GPNN_EDATA as in gpnn_regress().
+ * '*left' = y'M^-1 y - g'V^-1 g.  GPNN_EDATA as in gpnn_regress(); 'names' (n_terms) are the
+ * terms', for its sentence.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_solve(const struct gpnn_regress_sums *sums,
-                                                    const char *const *names, double *coefficients,
+                                                    char *const *names, double *coefficients,
                                                     double *covariance, double *left,
                                                     struct gpnn_error *err);
 
 /* The same, put into 'params' in the place of other coefficients. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_apply(const struct gpnn_regress_sums *sums,
-                                                    const char *const *names,
-                                                    struct gpnn_params *params, double *left,
-                                                    struct gpnn_error *err);
+                                                    char *const *names, struct gpnn_params *params,
+                                                    double *left, struct gpnn_error *err);
 
 void gpnn_regress_sums_release(struct gpnn_regress_sums *sums);
 

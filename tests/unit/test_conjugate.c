@@ -346,11 +346,11 @@ static void what_cannot_be_done_is_refused(void **state)
   REFUSED(GPNN_EINVAL, "prior");
   bad = good;
   contents.noise = f.y;
-  REFUSED(GPNN_EINVAL, "known noise");
+  REFUSED(GPNN_EDATA, "known noise");
   contents.noise = NULL;
   for (size_t i = 0; i < 20; i++) f.x[i * D + 1] = 2 * f.x[i * D];
   contents.x = f.x;
-  REFUSED(GPNN_EDATA, "term 3");
+  REFUSED(GPNN_EDATA, "term 'x2'");
   memset(f.x, 0, 20 * D * sizeof *f.x);
   REFUSED(GPNN_EDATA, "one place");
 #undef REFUSED

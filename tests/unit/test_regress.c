@@ -11,6 +11,8 @@ struct setting {
   double *x, *y, *regressors, *noise;
   uint32_t group[D];
   double lengthscale[D];
+  struct gpnn_column columns[D + P];
+  struct gpnn_moments moments[P];
   struct gpnn_index_contents contents;
   struct gpnn_params params;
 };
@@ -39,7 +41,24 @@ static void set_up(struct setting *s, size_t n, enum gpnn_mean mean)
                                              .y = s->y,
                                              .n_regressors = P,
                                              .regressors = s->regressors,
-                                             .noise = s->noise};
+                                             .noise = s->noise,
+                                             .schema = {.n_inputs = D,
+                                                        .inputs = s->columns,
+                                                        .target.name = "F\tCH",
+                                                        .n_regressors = P,
+                                                        .regressors = s->columns + D},
+                                             .standard = {.n_in = D,
+                                                          .n_out = D,
+                                                          .y_mean = 100,
+                                                          .y_sd = 7,
+                                                          .n_regressors = P,
+                                                          .regressors = s->moments}};
+  s->columns[0].name = "east";
+  s->columns[1].name = "north";
+  s->columns[D].name = "slope";
+  s->columns[D + 1].name = "as\tpect";
+  s->moments[0] = (struct gpnn_moments){5, 0.25};
+  s->moments[1] = (struct gpnn_moments){-40, 12};
   s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
                                    .n_lengthscales = D,
                                    .lengthscale = s->lengthscale,
@@ -148,15 +167,11 @@ static void threads_change_no_bit(void **state)
 static void collinear_terms_are_named(void **state)
 {
   (void)state;
-  static const char *const names[] = {"constant", "slope", "as\tpect"};
   struct setting s;
   struct gpnn_regress_options options = with_neighbours(N);
   size_t n_rows;
   set_up(&s, N, GPNN_MEAN_REGRESSORS);
   for (size_t i = 0; i < N; i++) s.regressors[i * P + 1] = 3 - 2 * s.regressors[i * P];
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err), GPNN_EDATA,
-               "term 3 of the mean");
-  options.names = names;
   assert_fails(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err), GPNN_EDATA,
                "'as?pect'");
   for (size_t i = 0; i < N; i++) s.regressors[i * P] = 0;
@@ -186,10 +201,9 @@ static void nothing_to_regress_on_is_refused(void **state)
 static void coefficients_in_table_units_are_those_of_the_table(void **state)
 {
   (void)state;
-  static const double mean[] = {5, -40}, sd[] = {0.25, 12};
-  const struct gpnn_regress_units units = {100, 7, mean, sd};
   struct setting s, table;
   struct gpnn_regress_options options = with_neighbours(N);
+  struct gpnn_regress_units units = {0};
   double coefficients[3], standard_errors[3];
   size_t n_rows;
   set_up(&s, N, GPNN_MEAN_REGRESSORS);
@@ -198,17 +212,19 @@ static void coefficients_in_table_units_are_those_of_the_table(void **state)
     table.y[i] = 100 + 7 * s.y[i];
     table.noise[i] *= 49;
     for (size_t j = 0; j < P; j++)
-      table.regressors[i * P + j] = mean[j] + sd[j] * s.regressors[i * P + j];
+      table.regressors[i * P + j] = s.moments[j].mean + s.moments[j].sd * s.regressors[i * P + j];
   }
   table.params.kernelscale *= 49;
   table.params.noise *= 49;
   assert_ok(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err));
   assert_ok(gpnn_regress(&table.contents, &options, &table.params, &n_rows, &err));
+  assert_ok(gpnn_regress_units_init(&units, &s.contents, GPNN_MEAN_REGRESSORS, &err));
   assert_ok(gpnn_regress_in_units(&s.params, &units, coefficients, standard_errors, &err));
   for (size_t t = 0; t < 3; t++) {
     assert_close(coefficients[t], table.params.coefficients[t], 1e-9);
     assert_close(standard_errors[t], sqrt(table.params.covariance[t * 3 + t]), 1e-9);
   }
+  gpnn_regress_units_release(&units);
   tear_down(&s);
   tear_down(&table);
 }
@@ -216,23 +232,56 @@ static void coefficients_in_table_units_are_those_of_the_table(void **state)
 static void comments_say_coefficients_with_units(void **state)
 {
   (void)state;
-  static const char *const names[] = {"constant", "PTC"};
-  static const double mean[] = {10}, sd[] = {2};
-  const struct gpnn_regress_units units = {5, 3, mean, sd};
-  double coefficients[] = {1, 0.5}, covariance[] = {0.04, 0, 0, 0.01};
-  struct gpnn_params params = {
-      .n_coefficients = 2, .coefficients = coefficients, .covariance = covariance};
-  assert_ok(gpnn_regress_comment(&params, &units, names, "FCH", &err));
+  struct setting s;
+  double coefficients[] = {1, 0.5, 0.25}, covariance[9] = {0.04};
+  set_up(&s, N, GPNN_MEAN_REGRESSORS);
+  struct gpnn_params params = {.mean = GPNN_MEAN_REGRESSORS,
+                               .n_coefficients = 3,
+                               .coefficients = coefficients,
+                               .covariance = covariance};
+  s.moments[1].mean = 0;
+  covariance[4] = 0.01;
+  assert_ok(gpnn_regress_describe(&params, &s.contents, &err));
   assert_string_equal(params.comments,
-                      "# coefficient constant 0.5 (standard error 1.6) in FCH\n"
-                      "# coefficient PTC 0.75 (standard error 0.15) in FCH per unit of PTC\n");
+                      "# coefficient constant 37 (standard error 14) in F?CH\n"
+                      "# coefficient slope 14 (standard error 2.8) in F?CH per unit of slope\n"
+                      "# coefficient as?pect 0.145833 (standard error 0) in F?CH per unit of "
+                      "as?pect\n");
   free(params.comments);
   params.comments = NULL;
   params.covariance = NULL;
-  assert_ok(gpnn_regress_comment(&params, &units, names, "FCH", &err));
-  assert_string_equal(params.comments, "# coefficient constant 0.5 in FCH\n"
-                                       "# coefficient PTC 0.75 in FCH per unit of PTC\n");
+  params.mean = GPNN_MEAN_LINEAR;
+  assert_ok(gpnn_regress_describe(&params, &s.contents, &err));
+  assert_string_equal(params.comments, "# coefficient constant 107 in F?CH\n"
+                                       "# coefficient east 3.5 in F?CH per unit of east\n"
+                                       "# coefficient north 1.75 in F?CH per unit of north\n");
   free(params.comments);
+  tear_down(&s);
+}
+
+static void inputs_that_were_scaled_are_told_in_their_units(void **state)
+{
+  (void)state;
+  struct setting s;
+  double mean[] = {10, 20, 30}, weight[] = {0.5, 0, 0.1}; /* the second was constant */
+  struct gpnn_column columns[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
+  struct gpnn_regress_units units = {0};
+  set_up(&s, N, GPNN_MEAN_LINEAR);
+  s.contents.schema.n_inputs = s.contents.standard.n_in = 3;
+  s.contents.schema.inputs = columns;
+  s.contents.standard.method = GPNN_STANDARD_SCALE;
+  s.contents.standard.mean = mean;
+  s.contents.standard.weight = weight;
+  assert_ok(gpnn_regress_units_init(&units, &s.contents, GPNN_MEAN_LINEAR, &err));
+  assert_int_equal(units.n_terms, 3);
+  assert_string_equal(units.names[1], "a");
+  assert_string_equal(units.names[2], "c");
+  assert_near(units.terms[1].mean, 10, 0);
+  assert_near(units.terms[1].sd, 2, 0);
+  assert_near(units.terms[2].mean, 30, 0);
+  assert_near(units.terms[2].sd, 10, 1e-14);
+  gpnn_regress_units_release(&units);
+  tear_down(&s);
 }
 
 int main(void)
@@ -247,6 +296,7 @@ int main(void)
       cmocka_unit_test(nothing_to_regress_on_is_refused),
       cmocka_unit_test(coefficients_in_table_units_are_those_of_the_table),
       cmocka_unit_test(comments_say_coefficients_with_units),
+      cmocka_unit_test(inputs_that_were_scaled_are_told_in_their_units),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
