@@ -76,6 +76,7 @@
 #include "models/localgp.h"
 #include "models/mean.h"
 #include "models/params.h"
+#include "models/rotation.h"
 #include "models/vecchia.h"
 #include "models/whiten.h"
 

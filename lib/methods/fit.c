@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "methods/fit_coordinates.h"
 #include "methods/regress.h"
+#include "models/rotation.h"
 
 /* ---- names ------------------------------------------------------------------------------ */
 
@@ -147,6 +148,10 @@ static enum gpnn_status check_options(const struct gpnn_index_contents *contents
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters to start from have %zu lengthscales, the index has %zu inputs",
                      start->n_lengthscales, contents->n_groups);
+  if (options->rotation != NULL &&
+      (options->mean == GPNN_MEAN_LINEAR || contents->n_groups != contents->d))
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "inputs cannot be rotated with a linear mean or with points");
   if (options->mean == GPNN_MEAN_REGRESSORS && contents->n_regressors == 0)
     return gpnn_fail(err, GPNN_EMISMATCH, "the index has no regressors for the mean");
   return GPNN_OK;
@@ -157,12 +162,12 @@ static enum gpnn_status allocate(const struct gpnn_index_contents *contents,
                                  struct gpnn_error *err)
 {
   size_t n_terms = gpnn_mean_width(options->mean, contents->d, contents->n_regressors);
-  *params = (struct gpnn_params){.kernel = options->kernel,
-                                 .smoothness = options->smoothness,
-                                 .n_lengthscales = options->ard ? contents->n_groups : 1,
-                                 .neighbours = options->neighbours,
-                                 .mean = options->mean,
-                                 .n_coefficients = n_terms};
+  params->kernel = options->kernel;
+  params->smoothness = options->smoothness;
+  params->n_lengthscales = options->ard ? contents->n_groups : 1;
+  params->neighbours = options->neighbours;
+  params->mean = options->mean;
+  params->n_coefficients = n_terms;
   params->lengthscale = gpnn_alloc(params->n_lengthscales, 1, sizeof *params->lengthscale);
   params->coefficients = gpnn_alloc(n_terms, 1, sizeof *params->coefficients);
   return params->lengthscale != NULL && params->coefficients != NULL
@@ -203,29 +208,60 @@ static enum gpnn_status run_stage(const struct gpnn_index_contents *contents,
   return status == GPNN_OK ? regress(contents, options, by_block, params, err) : status;
 }
 
+/* Runs the stages on what the kernel sees. */
+static enum gpnn_status run_stages(const struct gpnn_index_contents *contents,
+                                   const struct gpnn_fit_options *options,
+                                   struct gpnn_params *params, struct gpnn_fit_report *report,
+                                   struct gpnn_error *err)
+{
+  struct spread spread = {0};
+  enum gpnn_status status = allocate(contents, options, params, err);
+  if (status == GPNN_OK) status = measure_spread(contents, options->seed, &spread, err);
+  if (status == GPNN_OK) {
+    start_parameters(options, &spread, params);
+    status = run_stage(contents, options, options->first, spread.median, params, report, err);
+  }
+  if (status == GPNN_OK && options->second != GPNN_OBJECTIVE_NONE)
+    status = run_stage(contents, options, options->second, spread.median, params, report, err);
+  free(spread.group);
+  return status;
+}
+
+/* The rows that the kernel sees, in a block that the caller frees, and the rotation in 'params'. */
+static enum gpnn_status rotate(const struct gpnn_index_contents *contents, const double *rotation,
+                               struct gpnn_params *params, double **rotated, struct gpnn_error *err)
+{
+  size_t d = contents->d;
+  *rotated = gpnn_alloc(contents->n, d, sizeof **rotated);
+  params->rotation = gpnn_alloc(d, d, sizeof *params->rotation);
+  if (*rotated == NULL || params->rotation == NULL)
+    return gpnn_fail_memory(err, "for rotated training rows");
+  params->n_rotation = d * d;
+  memcpy(params->rotation, rotation, d * d * sizeof *rotation);
+  gpnn_rotation_apply(d, rotation, contents->n, contents->x, *rotated);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
                           const struct gpnn_fit_options *options, struct gpnn_params *params,
                           struct gpnn_fit_report *report, struct gpnn_error *err)
 {
-  enum gpnn_status status = check_options(contents, options, err);
-  if (status != GPNN_OK) return status;
+  struct gpnn_index_contents seen = *contents;
   struct gpnn_params fitted = {0};
   struct gpnn_fit_report own = {.spacing = 1};
-  struct spread spread = {0};
-  status = allocate(contents, options, &fitted, err);
-  if (status == GPNN_OK) status = measure_spread(contents, options->seed, &spread, err);
-  if (status == GPNN_OK) {
-    start_parameters(options, &spread, &fitted);
-    status = run_stage(contents, options, options->first, spread.median, &fitted, &own, err);
+  double *rotated = NULL;
+  enum gpnn_status status = check_options(contents, options, err);
+  if (status == GPNN_OK && options->rotation != NULL) {
+    status = rotate(contents, options->rotation, &fitted, &rotated, err);
+    seen.x = rotated;
   }
-  if (status == GPNN_OK && options->second != GPNN_OBJECTIVE_NONE)
-    status = run_stage(contents, options, options->second, spread.median, &fitted, &own, err);
+  if (status == GPNN_OK) status = run_stages(&seen, options, &fitted, &own, err);
   if (status == GPNN_OK) {
     *params = fitted;
     *report = own;
   } else {
     gpnn_params_release(&fitted);
   }
-  free(spread.group);
+  free(rotated);
   return status;
 }

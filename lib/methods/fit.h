@@ -65,7 +65,9 @@ struct gpnn_fit_options {
   double thin;         /* neighbours no farther than this, in standardised inputs, are passed over;
                           negative: none */
   enum gpnn_mean mean; /* its coefficients are estimated too */
-  size_t neighbours;   /* recorded in the parameters; not used by the objective */
+  const double *rotation;          /* d by d: what the kernel sees (models/rotation.h), or NULL.
+                                      Not with a linear mean, nor with groups of inputs. */
+  size_t neighbours;               /* recorded in the parameters; not used by the objective */
   double fixed_kernelscale;        /* > 0: held at this value; 0: free */
   double fixed_noise;              /* > 0: held; 0: free */
   double fixed_lengthscale;        /* > 0: all of them held; 0: free */
@@ -100,9 +102,9 @@ struct gpnn_fit_report {
  * Estimates parameters from the training rows of 'contents'.  'params' must be zeroed; the
  * caller releases it, and sets the index's fingerprint in it.  GPNN_EDATA: fewer than 2 rows, or
  * collinear terms of the mean.  GPNN_EINVAL: no blocks, or of fewer than 2 rows; no neighbours,
- * rows, steps.  GPNN_EMISMATCH: 'start' has another number of columns, or there are no regressors
- * for the mean.  GPNN_ENUMERIC: no finite objective.  The result does not depend on the number
- * of threads.
+ * rows, steps; a rotation where it cannot be.  GPNN_EMISMATCH: 'start' has another number of
+ * columns, or there are no regressors for the mean.  GPNN_ENUMERIC: no finite objective.  The
+ * result does not depend on the number of threads.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
                                           const struct gpnn_fit_options *options,

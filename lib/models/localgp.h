@@ -10,9 +10,9 @@
  * q'Vq with q = t* - T_N'K^-1 k is added to the latent variance.
  * The variance of an observation is the latent variance plus the noise variance.
  *
- * Neighbours are the nearest in the metric of the kernel: Euclidean after division by the
- * lengthscales.  The index's own search serves if it has that metric; otherwise one is
- * built in memory for the life of the object.
+ * Neighbours are the nearest in the metric of the kernel: Euclidean after the parameters' rotation,
+ * if they have one, and division by the lengthscales.  The index's own search serves if it has that
+ * metric; otherwise one is built in memory for the life of the object.
  */
 #ifndef GPNN_MODELS_LOCALGP_H
 #define GPNN_MODELS_LOCALGP_H
