@@ -13,7 +13,7 @@
 #include "progress.h"
 
 struct arguments {
-  const char *preset, *kernel, *ard, *objective, *optimizer, *start, *mean, *effort;
+  const char *preset, *kernel, *ard, *objective, *optimizer, *start, *mean, *effort, *rotate;
   size_t neighbours, k; /* 0: auto */
   double thin;
   struct cli_list fix;
@@ -57,11 +57,12 @@ static bool apply_preset(const struct cli *cli, struct arguments *a)
   enum { PAPER_NEIGHBOURS = 400 };
   if (a->preset == NULL) return true;
   if (strcmp(a->preset, "paper") != 0) return wrong(cli, "preset", "the only preset is paper");
-  if (a->ard != NULL || a->optimizer != NULL || a->objective != NULL)
+  if (a->ard != NULL || a->optimizer != NULL || a->objective != NULL || a->rotate != NULL)
     return wrong(cli, "preset", "paper already says --ard no, --optimizer adam, --objective block");
   a->ard = "no";
   a->optimizer = "adam";
   a->objective = "block";
+  a->rotate = "none";
   if (a->kernel == NULL) a->kernel = "rbf";
   if (a->neighbours == 0) a->neighbours = PAPER_NEIGHBOURS;
   return true;
@@ -81,6 +82,19 @@ static bool resolve_model(const struct cli *cli, struct arguments *a)
   choose->fit.ard = choose->ard || strcmp(a->ard, "yes") == 0;
   if (!choose->fit.ard && strcmp(a->ard, "no") != 0) return wrong(cli, "ard", "auto, yes or no");
   return true;
+}
+
+static bool resolve_rotation(const struct cli *cli, struct arguments *a)
+{
+  static const char *const names[] = {"none", "whiten", "learn"};
+  a->choose.rotation = a->rotate == NULL || strcmp(a->rotate, "auto") == 0;
+  if (a->choose.rotation) return true;
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(a->rotate, names[i]) != 0) continue;
+    a->choose.rotate = (enum gpnn_rotate)i;
+    return true;
+  }
+  return wrong(cli, "rotate", "auto, none, whiten or learn");
 }
 
 /* --objective NAME[,NAME] */
@@ -130,7 +144,8 @@ static bool resolve_method(const struct cli *cli, struct arguments *a)
   a->choose.k = a->k == 0;
   if (a->k > 0) fit->k = a->k;
   fit->thin = a->thin;
-  if (!resolve_objective(cli, a) || !resolve_effort(cli, a) || !resolve_optimizer(cli, a))
+  if (!resolve_rotation(cli, a) || !resolve_objective(cli, a) || !resolve_effort(cli, a) ||
+      !resolve_optimizer(cli, a))
     return false;
   if (!gpnn_mean_by_name(a->mean, &fit->mean))
     return wrong(cli, "mean", "zero, constant, linear or regressors");
@@ -170,8 +185,9 @@ static const char *describe(const struct gpnn_candidate *candidate, char text[96
   char kernel[GPNN_KERNEL_BYTES], of[32] = "";
   gpnn_kernel_write(candidate->kernel, candidate->smoothness, kernel);
   if (candidate->k > 0) snprintf(of, sizeof of, " of %zu", candidate->k);
-  snprintf(text, 96, "%s %s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
-           gpnn_objective_name(candidate->objective), of);
+  static const char *const rotations[] = {"", " whitened", " rotated"};
+  snprintf(text, 96, "%s %s%s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
+           rotations[candidate->rotate], gpnn_objective_name(candidate->objective), of);
   return text;
 }
 
@@ -181,7 +197,7 @@ static void tell(void *context, const struct gpnn_candidate *candidate)
   struct telling *telling = context;
   char text[96];
   progress_update("models tried", ++telling->n, 0);
-  cli_note(telling->cli, "tried %-30s %3zu neighbours: NLL %.4f, standard error %.4f",
+  cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f, standard error %.4f",
            describe(candidate, text), candidate->neighbours, candidate->nll,
            candidate->standard_error);
 }
@@ -313,7 +329,7 @@ static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct g
 int main(int argc, char **argv)
 {
   enum { MOST = 1000000, MOST_NEIGHBOURS = 20000 };
-  struct arguments a = {.mean = "constant",
+  struct arguments a = {.mean = "zero",
                         .effort = "normal",
                         .k = 32,
                         .thin = -1,
@@ -330,9 +346,10 @@ int main(int argc, char **argv)
        "auto, exp, matern32, matern52, rbf, matern:NU (auto)", 0, 0},
       {"ard", 0, CLI_TEXT, &a.ard, "A", "one lengthscale for each input: auto, yes, no (auto)", 0,
        0},
+      {"rotate", 0, CLI_TEXT, &a.rotate, "R", "mix inputs: auto, none, whiten, learn (auto)", 0, 0},
       {"neighbours", 'm', CLI_AUTO, &a.neighbours, "M",
        "neighbours to predict from, or auto (auto)", 1, 1e6},
-      {"mean", 0, CLI_TEXT, &a.mean, "MEAN", "zero, constant, linear or regressors (constant)", 0,
+      {"mean", 0, CLI_TEXT, &a.mean, "MEAN", "zero, constant, linear or regressors (zero)", 0,
        0},
       {"objective", 0, CLI_TEXT, &a.objective, "O[,O]", "block, loo, mll-k or vecchia (by effort)",
        0, 0},

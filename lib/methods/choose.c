@@ -8,6 +8,7 @@
 #include "base/normal.h"
 #include "base/rng.h"
 #include "models/localgp.h"
+#include "models/rotation.h"
 
 /* What is tried for the number of neighbours.  Candidates are told apart by the first few, which
  * cost a tenth of all; the best two by all. */
@@ -39,6 +40,7 @@ struct choice {
   double *regressors;    /* n by n_regressors */
   int64_t *self;         /* n: which training rows they are */
   double *mean, *latent; /* N_COUNTS by n: scratch */
+  double *whitening;     /* d by d, or NULL: whitening is not tried */
 };
 
 static void trial_release(struct trial *trial)
@@ -61,6 +63,7 @@ static void choice_release(struct choice *c)
   free(c->self);
   free(c->mean);
   free(c->latent);
+  free(c->whitening);
 }
 
 static bool choice_alloc(struct choice *c, size_t n)
@@ -237,6 +240,13 @@ static enum gpnn_status name_target(const struct choice *c, struct gpnn_params *
   return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
 }
 
+static enum gpnn_rotate rotate_of(const struct choice *c, const struct gpnn_fit_options *options)
+{
+  if (options->learn_rotation) return GPNN_ROTATE_LEARN;
+  return options->rotation != NULL && options->rotation == c->whitening ? GPNN_ROTATE_WHITEN
+                                                                        : GPNN_ROTATE_NONE;
+}
+
 /* Fits and scores one candidate, and keeps it if it is among the best; one that is not positive
  * definite is passed over. */
 static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_options *options,
@@ -250,6 +260,7 @@ static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_op
   trial.candidate = (struct gpnn_candidate){.kernel = options->kernel,
                                             .smoothness = options->smoothness,
                                             .ard = options->ard,
+                                            .rotate = rotate_of(c, options),
                                             .objective = trial.fit.objective,
                                             .k = trial.fit.k};
   if (status == GPNN_OK) status = name_target(c, &trial.params, err);
@@ -295,6 +306,50 @@ static enum gpnn_status try_isotropic(struct choice *c, struct gpnn_fit_options 
   return try_candidate(c, &options, err);
 }
 
+/* Options that go on from the best so far, by the last objective alone. */
+static struct gpnn_fit_options from_best(const struct choice *c, struct gpnn_fit_options options)
+{
+  const struct trial *best = &c->best;
+  options.kernel = best->candidate.kernel;
+  options.smoothness = best->candidate.smoothness;
+  options.ard = best->candidate.ard;
+  options.rotation = best->params.rotation;
+  options.start = &best->params;
+  if (options.second != GPNN_OBJECTIVE_NONE) options.first = options.second;
+  options.second = GPNN_OBJECTIVE_NONE;
+  return options;
+}
+
+/* The best so far with whitened inputs, and then with directions learnt. */
+static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options options,
+                                      struct gpnn_error *err)
+{
+  if (c->best.candidate.kernel == NULL) return GPNN_OK;
+  options.kernel = c->best.candidate.kernel;
+  options.smoothness = c->best.candidate.smoothness;
+  options.rotation = c->whitening;
+  enum gpnn_status status = try_candidate(c, &options, err);
+  if (status != GPNN_OK || !c->best.candidate.ard) return status;
+  options = from_best(c, options);
+  options.learn_rotation = true;
+  return try_candidate(c, &options, err);
+}
+
+/* Computes the whitening if it will be needed; whether rotations are to be tried. */
+static enum gpnn_status prepare_rotation(struct choice *c, bool *tried, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *options = c->options;
+  const struct gpnn_index_contents *contents = c->contents;
+  size_t d = contents->d;
+  *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
+           d <= GPNN_CHOOSE_ROTATION && contents->n_groups == d &&
+           options->fit.mean != GPNN_MEAN_LINEAR && options->ard && options->objective;
+  if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
+  c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
+  if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
+  return gpnn_rotation_whiten(contents->n, d, contents->x, options->fit.seed, c->whitening, err);
+}
+
 /* The best two again, from where they are, at more expense. */
 static enum gpnn_status try_harder(struct choice *c, struct gpnn_fit_options options,
                                    struct gpnn_error *err)
@@ -313,6 +368,8 @@ static enum gpnn_status try_harder(struct choice *c, struct gpnn_fit_options opt
     options.smoothness = from[i].candidate.smoothness;
     options.ard = from[i].candidate.ard;
     options.start = &from[i].params;
+    options.rotation = from[i].params.rotation;
+    options.learn_rotation = from[i].candidate.rotate == GPNN_ROTATE_LEARN;
     status = try_candidate(c, &options, err);
   }
   /* They are compared with what they came from. */
@@ -333,12 +390,7 @@ static enum gpnn_status try_k(struct choice *c, struct gpnn_fit_options options,
     own.k = grid[i];
     if (i > 0 && (best->kernel == NULL || grid[i - 1] >= c->contents->n)) break;
     if (i > 0) {
-      own.kernel = best->kernel;
-      own.smoothness = best->smoothness;
-      own.ard = best->ard;
-      own.start = &c->best.params;
-      own.first = best->objective;
-      own.second = GPNN_OBJECTIVE_NONE;
+      own = from_best(c, own);
       own.steps = options.steps / 2;
     }
     status = i == 0 ? try_kernels(c, own, true, err) : try_candidate(c, &own, err);
@@ -351,6 +403,11 @@ static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *options = c->options;
   struct gpnn_fit_options fit = options->fit;
+  bool tries_rotations;
+  enum gpnn_status status = prepare_rotation(c, &tries_rotations, err);
+  if (status != GPNN_OK) return status;
+  if (!options->rotation && options->rotate == GPNN_ROTATE_WHITEN) fit.rotation = c->whitening;
+  if (!options->rotation) fit.learn_rotation = options->rotate == GPNN_ROTATE_LEARN;
   /* With one lengthscale in all, one for each is one for all. */
   size_t n_groups = c->contents->n_groups;
   bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD;
@@ -360,14 +417,15 @@ static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
     fit.second = fast ? GPNN_OBJECTIVE_NONE : GPNN_OBJECTIVE_LOO;
   }
   fit.ard = both || (!options->ard && fit.ard);
-  enum gpnn_status status =
-      options->k ? try_k(c, fit, err) : try_kernels(c, fit, options->objective && !fast, err);
+  status = options->k ? try_k(c, fit, err) : try_kernels(c, fit, options->objective && !fast, err);
   if (status == GPNN_OK && both && fast) {
     fit.ard = false;
     status = try_kernels(c, fit, false, err);
   } else if (status == GPNN_OK && both) {
     status = try_isotropic(c, fit, err);
   }
+  fit.ard = true;
+  if (status == GPNN_OK && tries_rotations) status = try_rotations(c, fit, err);
   if (status == GPNN_OK && options->effort == GPNN_EFFORT_THOROUGH)
     status = try_harder(c, fit, err);
   if (status == GPNN_OK && c->best.candidate.kernel == NULL)

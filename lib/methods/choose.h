@@ -11,7 +11,8 @@
  * How much is tried:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
  *   normal    every kernel under ARD by leave-one-out, the first from blocks, the others from it;
- *             then the best of them with one lengthscale;
+ *             then the best of them with one lengthscale, with whitened inputs, and with a
+ *             rotation that is learnt from the best of those (models/rotation.h);
  *   thorough  then the best two again, from where they are, with four times the rows, three times
  *             the steps and twice the neighbours.
  */
@@ -27,15 +28,30 @@
 #include "models/params.h"
 
 /* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
- * ARD is not tried. */
-enum { GPNN_CHOOSE_ROWS = 1024, GPNN_CHOOSE_NEIGHBOURS = 400, GPNN_CHOOSE_ARD = 64 };
+ * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation. */
+enum {
+  GPNN_CHOOSE_ROWS = 1024,
+  GPNN_CHOOSE_NEIGHBOURS = 400,
+  GPNN_CHOOSE_ARD = 64,
+  GPNN_CHOOSE_ROTATION = 32
+};
 
 enum gpnn_effort { GPNN_EFFORT_FAST = 0, GPNN_EFFORT_NORMAL = 1, GPNN_EFFORT_THOROUGH = 2 };
 
+/* What the kernel sees of the inputs. */
+enum gpnn_rotate {
+  GPNN_ROTATE_NONE = 0,   /* the inputs themselves */
+  GPNN_ROTATE_WHITEN = 1, /* their principal components, scaled to equal variances */
+  GPNN_ROTATE_LEARN = 2,  /* directions found by the objective of neighbourhoods */
+};
+
 struct gpnn_choose_options {
-  struct gpnn_fit_options fit;     /* what is not chosen is used as it is here */
+  struct gpnn_fit_options fit;     /* what is not chosen is used as it is here; of rotations
+                                      'rotate' decides */
+  enum gpnn_rotate rotate;         /* where it is not chosen */
   bool kernel, ard, neighbours, k; /* which of them to choose */
-  bool objective;                  /* whether the objective goes by the effort */
+  bool rotation;
+  bool objective; /* whether the objective goes by the effort */
   enum gpnn_effort effort;
 };
 
@@ -44,6 +60,7 @@ struct gpnn_candidate {
   const struct gpnn_kernel *kernel; /* NULL: none */
   double smoothness;
   bool ard;
+  enum gpnn_rotate rotate;
   enum gpnn_objective_kind objective;
   size_t k; /* neighbours in the objective; 0 under blocks */
   size_t neighbours;

@@ -152,6 +152,12 @@ static enum gpnn_status check_options(const struct gpnn_index_contents *contents
       (options->mean == GPNN_MEAN_LINEAR || contents->n_groups != contents->d))
     return gpnn_fail(err, GPNN_EINVAL,
                      "inputs cannot be rotated with a linear mean or with points");
+  if (options->learn_rotation &&
+      (!options->ard || options->mean == GPNN_MEAN_LINEAR || contents->n_groups != contents->d ||
+       options->first == GPNN_OBJECTIVE_VECCHIA || options->second == GPNN_OBJECTIVE_VECCHIA))
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "a rotation can be learnt with ARD alone, and not with a linear mean, points "
+                     "or vecchia");
   if (options->mean == GPNN_MEAN_REGRESSORS && contents->n_regressors == 0)
     return gpnn_fail(err, GPNN_EMISMATCH, "the index has no regressors for the mean");
   return GPNN_OK;

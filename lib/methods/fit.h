@@ -65,6 +65,7 @@ struct gpnn_fit_options {
   double thin;         /* neighbours no farther than this, in standardised inputs, are passed over;
                           negative: none */
   enum gpnn_mean mean; /* its coefficients are estimated too */
+  bool learn_rotation; /* by the objectives of neighbourhoods; ARD only */
   const double *rotation;          /* d by d: what the kernel sees (models/rotation.h), or NULL.
                                       Not with a linear mean, nor with groups of inputs. */
   size_t neighbours;               /* recorded in the parameters; not used by the objective */

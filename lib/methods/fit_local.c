@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "data/search.h"
 #include "methods/fit_coordinates.h"
 #include "methods/neighbourhood.h"
+#include "models/rotation.h"
 #include "models/vecchia.h"
 
 /* ---- the pool --------------------------------------------------------------------------- */
@@ -31,6 +33,19 @@ struct batches {
   int64_t *row, *neighbour;
 };
 
+/*
+ * A rotation being learnt: the kernel sees (I + E) base times the inputs.  Directions are as free
+ * to mix as lengthscales to change, so E stands in the place of the lengthscales: its diagonal is
+ * what they would change by.
+ */
+struct turning {
+  size_t n;             /* d squared, or 0: nothing is learnt */
+  double *base;         /* d by d: what is seen at the start */
+  double *map;          /* d by d: what is seen now */
+  double *turn;         /* d by d: I + E */
+  double *by_map, *all; /* d by d, by d: scratch; n by d: all rows as seen */
+};
+
 /* An estimation under way. */
 struct problem {
   const struct gpnn_index_contents *contents;
@@ -43,6 +58,7 @@ struct problem {
   bool lists_changed;  /* at the last search for neighbours */
   double spacing;      /* as in struct gpnn_fit_report, at the first search */
   double *lengthscale; /* d: scratch */
+  struct turning turning;
 };
 
 static void problem_release(struct problem *problem)
@@ -56,6 +72,8 @@ static void problem_release(struct problem *problem)
   free(problem->batches.row);
   free(problem->batches.neighbour);
   free(problem->lengthscale);
+  free(problem->turning.base);
+  free(problem->turning.all);
 }
 
 /* Neighbours a row has in the objective: MLL-k counts the row itself. */
@@ -113,6 +131,78 @@ static enum gpnn_status draw_pool(struct problem *problem, struct gpnn_error *er
   return status;
 }
 
+/* ---- a rotation being learnt -------------------------------------------------------------- */
+
+/* Begins with the lengthscales as they are. */
+static enum gpnn_status begin_turning(struct problem *problem, const struct gpnn_params *params,
+                                      struct gpnn_error *err)
+{
+  struct turning *turning = &problem->turning;
+  size_t d = problem->contents->d;
+  if (!problem->options->learn_rotation) return GPNN_OK;
+  turning->n = d * d;
+  turning->base = gpnn_alloc(4 * d, d, sizeof *turning->base);
+  turning->all = gpnn_alloc(problem->contents->n, d, sizeof *turning->all);
+  if (turning->base == NULL || turning->all == NULL) return gpnn_fail_memory(err, "for a rotation");
+  turning->map = turning->base + d * d;
+  turning->turn = turning->map + d * d;
+  turning->by_map = turning->turn + d * d;
+  gpnn_params_expand(params, d, problem->contents->group, problem->lengthscale);
+  for (size_t j = 0; j < d; j++) turning->base[j * d + j] = 1 / problem->lengthscale[j];
+  return GPNN_OK;
+}
+
+/* Sets the map from E, which stands behind the other coordinates. */
+static void set_turning(struct problem *problem, const double *u)
+{
+  struct turning *turning = &problem->turning;
+  int d = (int)problem->contents->d;
+  if (turning->n == 0) return;
+  memcpy(turning->turn, u + problem->coordinates.n, turning->n * sizeof *u);
+  for (int j = 0; j < d; j++) turning->turn[j * d + j] += 1;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, d, d, d, 1, turning->turn, d,
+              turning->base, d, 0, turning->map, d);
+}
+
+/*
+ * From the derivative H by a further (I + E') of the map to that by E, H (I + E)^-T, which stands
+ * behind the other derivatives.  Where I + E cannot be inverted H itself serves.
+ */
+static void turning_gradient(const struct problem *problem, double *gradient)
+{
+  const struct turning *turning = &problem->turning;
+  lapack_int d = (lapack_int)problem->contents->d, *pivots = NULL;
+  double *to = gradient + problem->coordinates.n;
+  if (turning->n == 0) return;
+  memcpy(to, turning->by_map, turning->n * sizeof *to);
+  pivots = gpnn_alloc((size_t)d, 1, sizeof *pivots);
+  /* Row-major G = H T^-T is column-major T^-1 H', with T' standing where T is row-major. */
+  if (pivots != NULL && LAPACKE_dgetrf(LAPACK_COL_MAJOR, d, d, turning->turn, d, pivots) == 0)
+    (void)LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'T', d, d, turning->turn, d, pivots, to, d);
+  free(pivots);
+}
+
+/* Writes what was learnt to the parameters, behind the rotation 'given' (or NULL). */
+static enum gpnn_status finish_turning(struct problem *problem, struct gpnn_params *params,
+                                       struct gpnn_error *err)
+{
+  struct turning *turning = &problem->turning;
+  int d = (int)problem->contents->d;
+  const double longest = 1e12;
+  if (turning->n == 0) return GPNN_OK;
+  if (params->rotation == NULL) {
+    params->rotation = gpnn_alloc(turning->n, 1, sizeof *params->rotation);
+    if (params->rotation == NULL) return gpnn_fail_memory(err, "for a rotation");
+    params->n_rotation = turning->n;
+    memcpy(turning->base, turning->map, turning->n * sizeof *turning->map);
+  } else {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, d, d, d, 1, turning->map, d,
+                params->rotation, d, 0, turning->base, d);
+  }
+  return gpnn_rotation_decompose((size_t)d, turning->base, longest, params->rotation,
+                                 params->lengthscale, err);
+}
+
 /* ---- neighbours ------------------------------------------------------------------------- */
 
 /* Whether training rows 'a' and 'b' are so near that one is to be passed over. */
@@ -168,12 +258,21 @@ static double median_spacing(size_t n, size_t n_found, const double *distance)
 static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = problem->contents;
+  const struct turning *turning = &problem->turning;
   struct pool *pool = &problem->pool;
-  size_t wanted = 1 + pool->k * (problem->options->thin < 0 ? 1 : 2);
+  size_t d = contents->d, wanted = 1 + pool->k * (problem->options->thin < 0 ? 1 : 2);
   if (wanted > contents->n) wanted = contents->n;
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  const double *all = contents->x;
   options.neighbours = wanted;
-  options.lengthscale = problem->lengthscale;
+  if (turning->n == 0) {
+    options.lengthscale = problem->lengthscale;
+  } else {
+    gpnn_rotation_apply(d, turning->map, contents->n, contents->x, turning->all);
+    all = turning->all;
+    for (size_t i = 0; i < pool->n; i++)
+      memcpy(pool->x + i * d, all + (size_t)pool->row[i] * d, d * sizeof *all);
+  }
   options.seed = problem->options->seed;
   options.threads = problem->options->threads;
   int64_t *found = gpnn_alloc(pool->n, wanted, sizeof *found);
@@ -183,7 +282,7 @@ static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *e
   if (found == NULL || distance == NULL)
     status = gpnn_fail_memory(err, "for neighbours");
   else
-    status = gpnn_search_build(&search, contents->n, contents->d, contents->x, &options, err);
+    status = gpnn_search_build(&search, contents->n, d, all, &options, err);
   if (status == GPNN_OK)
     status =
         gpnn_search_query(search, pool->n, pool->x, wanted, found, distance, options.threads, err);
@@ -225,6 +324,7 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
 {
   const struct gpnn_index_contents *contents = problem->contents;
   gpnn_fit_coordinates_set(&problem->coordinates, u);
+  set_turning(problem, u);
   gpnn_params_expand(problem->coordinates.params, contents->d, contents->group,
                      problem->lengthscale);
   problem->lists_changed = false;
@@ -241,12 +341,21 @@ static enum gpnn_status evaluate(struct problem *problem, const struct gpnn_neig
   struct gpnn_fit_coordinates *coordinates = &problem->coordinates;
   enum gpnn_density density =
       problem->kind == GPNN_OBJECTIVE_MLL_K ? GPNN_DENSITY_JOINT : GPNN_DENSITY_CONDITIONAL;
+  struct turning *turning = &problem->turning;
+  struct gpnn_neighbourhood_result result = {0};
+  if (gradient != NULL) result.gradient = coordinates->gradient;
+  if (gradient != NULL) result.by_map = turning->n == 0 ? NULL : turning->by_map;
   gpnn_fit_coordinates_set(coordinates, u);
+  set_turning(problem, u);
   enum gpnn_status status = gpnn_neighbourhood_objective(
-      problem->contents, coordinates->params, density, hoods, problem->options->threads, f,
-      gradient == NULL ? NULL : coordinates->gradient, NULL, NULL, err);
-  if (status == GPNN_OK && gradient != NULL) gpnn_fit_coordinates_gradient(coordinates, gradient);
-  return status;
+      problem->contents, coordinates->params, turning->n == 0 ? NULL : turning->map, density, hoods,
+      problem->options->threads, &result, err);
+  if (status != GPNN_OK) return status;
+  *f = result.value;
+  if (gradient == NULL) return GPNN_OK;
+  gpnn_fit_coordinates_gradient(coordinates, gradient);
+  turning_gradient(problem, gradient);
+  return GPNN_OK;
 }
 
 static enum gpnn_status pool_objective(void *context, size_t n, const double *u, double *f,
@@ -296,37 +405,61 @@ static enum gpnn_status batch_objective(void *context, size_t n, const double *u
 
 /* ---- searches for parameters ------------------------------------------------------------ */
 
-static enum gpnn_status search_adam(struct problem *problem, struct gpnn_optimize_report *report,
-                                    struct gpnn_error *err)
+/* The coordinates of the search: those of the parameters, then E. */
+struct point {
+  size_t n;
+  double *u, *lower, *upper; /* n of each, in one block that 'u' owns */
+};
+
+static enum gpnn_status point_init(const struct problem *problem, struct point *point,
+                                   struct gpnn_error *err)
 {
-  struct gpnn_fit_coordinates *c = &problem->coordinates;
+  const struct gpnn_fit_coordinates *c = &problem->coordinates;
+  const double most = 4; /* beyond it directions have long lost what they were */
+  point->n = c->n + problem->turning.n;
+  point->u = gpnn_alloc(point->n, 3, sizeof *point->u);
+  if (point->u == NULL) return gpnn_fail_memory(err, "for the search");
+  point->lower = point->u + point->n;
+  point->upper = point->lower + point->n;
+  for (size_t i = 0; i < point->n; i++) {
+    point->u[i] = i < c->n ? c->u[i] : 0;
+    point->lower[i] = i < c->n ? c->lower[i] : -most;
+    point->upper[i] = i < c->n ? c->upper[i] : most;
+  }
+  return GPNN_OK;
+}
+
+/* Entries of E move as one, so each has to move less than a parameter. */
+static enum gpnn_status search_adam(struct problem *problem, struct point *point,
+                                    struct gpnn_optimize_report *report, struct gpnn_error *err)
+{
+  const double rate = problem->turning.n == 0 ? 0.1 : 0.1 / sqrt((double)problem->contents->d);
   const struct gpnn_adam adam = {.n_steps = problem->options->steps,
-                                 .rate = 0.1,
+                                 .rate = rate,
                                  .falling = true,
-                                 .lower = c->lower,
-                                 .upper = c->upper};
-  return gpnn_optimize_adam(batch_objective, problem, c->n, &adam, c->u, report, err);
+                                 .lower = point->lower,
+                                 .upper = point->upper};
+  return gpnn_optimize_adam(batch_objective, problem, point->n, &adam, point->u, report, err);
 }
 
 /* All rows of the pool at once, with neighbours found anew until they or the objective no longer
  * change. */
-static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimize_report *report,
-                                     struct gpnn_error *err)
+static enum gpnn_status search_lbfgs(struct problem *problem, struct point *point,
+                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
   enum { MOST_ROUNDS = 10, MOST_EVALUATIONS = 60 };
-  struct gpnn_fit_coordinates *c = &problem->coordinates;
   struct gpnn_optimize_report round = {0};
   size_t n_evaluations = 0;
   double start = 0, before = INFINITY;
   for (size_t i = 0; i < MOST_ROUNDS; i++) {
-    enum gpnn_status status = refresh(problem, c->u, err);
+    enum gpnn_status status = refresh(problem, point->u, err);
     if (status != GPNN_OK) return status;
-    if (!problem->lists_changed || fabs(before - round.end) < 1e-6) break;
-    before = round.end;
-    status = gpnn_optimize_lbfgs(pool_objective, problem, c->n, MOST_EVALUATIONS, c->lower,
-                                 c->upper, c->u, &round, err);
+    if (i > 0 && (!problem->lists_changed || fabs(before - round.end) < 1e-6)) break;
+    before = i == 0 ? INFINITY : round.end;
+    status = gpnn_optimize_lbfgs(pool_objective, problem, point->n, MOST_EVALUATIONS, point->lower,
+                                 point->upper, point->u, &round, err);
     if (status != GPNN_OK) return status;
-    if (i == 0) start = round.start, before = INFINITY;
+    if (i == 0) start = round.start;
     n_evaluations += round.n_evaluations;
   }
   *report = round;
@@ -335,6 +468,24 @@ static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimi
   return GPNN_OK;
 }
 
+static enum gpnn_status search(struct problem *problem, struct gpnn_optimize_report *report,
+                               struct gpnn_error *err)
+{
+  struct point point = {0};
+  enum gpnn_status status = point_init(problem, &point, err);
+  if (status == GPNN_OK)
+    status = problem->options->optimizer == GPNN_OPTIMIZER_LBFGS
+                 ? search_lbfgs(problem, &point, report, err)
+                 : search_adam(problem, &point, report, err);
+  if (status == GPNN_OK) {
+    gpnn_fit_coordinates_set(&problem->coordinates, point.u);
+    set_turning(problem, point.u);
+  }
+  free(point.u);
+  return status;
+}
+
+/* While a rotation is learnt the lengthscales stay as they are: E has them. */
 enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_index_contents *contents,
                                          const struct gpnn_fit_options *options,
                                          enum gpnn_objective_kind kind, double scale,
@@ -342,17 +493,17 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_index_contents *conte
                                          struct gpnn_error *err)
 {
   struct problem problem = {.contents = contents, .options = options, .kind = kind, .spacing = -1};
+  struct gpnn_fit_options free_ones = *options;
   bool with_constant = params->mean != GPNN_MEAN_ZERO;
-  enum gpnn_status status =
-      gpnn_fit_coordinates_init(&problem.coordinates, options, params, scale, with_constant, err);
+  if (options->learn_rotation) free_ones.fixed_lengthscale = 1;
+  enum gpnn_status status = gpnn_fit_coordinates_init(&problem.coordinates, &free_ones, params,
+                                                      scale, with_constant, err);
   if (status == GPNN_OK) status = allocate(&problem, err);
   if (status == GPNN_OK) status = draw_pool(&problem, err);
-  if (status == GPNN_OK)
-    status = options->optimizer == GPNN_OPTIMIZER_LBFGS
-                 ? search_lbfgs(&problem, &report->optimize, err)
-                 : search_adam(&problem, &report->optimize, err);
+  if (status == GPNN_OK) status = begin_turning(&problem, params, err);
+  if (status == GPNN_OK) status = search(&problem, &report->optimize, err);
+  if (status == GPNN_OK) status = finish_turning(&problem, params, err);
   if (status == GPNN_OK) {
-    gpnn_fit_coordinates_set(&problem.coordinates, problem.coordinates.u);
     report->objective = kind;
     report->value = report->optimize.end;
     report->n_rows = problem.pool.n;

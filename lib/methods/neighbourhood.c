@@ -15,7 +15,9 @@ static const double log_two_pi = 1.83787706640934548356;
 
 /* What a thread needs for a row of k neighbours and d inputs; s = k + 1. */
 struct scratch {
-  double *z;          /* d by s, a column after another: (x - x_i) / lengthscale */
+  double *z;          /* d by s, a column after another: (x - x_i) as the kernel sees it */
+  double *t;          /* the same: weights times z */
+  double *difference; /* d: of one row */
   double *r2, *slope; /* s (s - 1) / 2: of pairs, columns of the lower triangle, no diagonal */
   double *pair;       /* the same: correlations, later weights */
   double *cross2, *cross, *cross_slope; /* k: the same with the row itself */
@@ -29,6 +31,7 @@ struct term {
   const struct gpnn_index_contents *data;
   const struct gpnn_params *params;
   const double *inverse; /* d: 1 / lengthscale */
+  const double *map;     /* d by d, or NULL: in the place of 'inverse' */
   size_t k, stride;      /* neighbours; numbers from one column of z to the next */
   struct scratch *scratch;
 };
@@ -43,6 +46,8 @@ struct outcome {
 static void scratch_release(struct scratch *s)
 {
   free(s->z);
+  free(s->t);
+  free(s->difference);
   free(s->r2);
   free(s->cross2);
   free(s->a);
@@ -53,11 +58,14 @@ static bool scratch_init(struct scratch *scratch, size_t k, size_t d)
 {
   size_t s = k + 1, pairs = s * k / 2;
   scratch->z = gpnn_alloc(d, s, sizeof(double));
+  scratch->t = gpnn_alloc(d, s, sizeof(double));
+  scratch->difference = gpnn_alloc(d, 1, sizeof(double));
   scratch->r2 = gpnn_alloc(3, pairs, sizeof(double));
   scratch->cross2 = gpnn_alloc(3, k, sizeof(double));
   scratch->a = gpnn_alloc(s, s, sizeof(double));
   scratch->diagonal = gpnn_alloc(4, s, sizeof(double));
-  if (scratch->z == NULL || scratch->r2 == NULL || scratch->cross2 == NULL || scratch->a == NULL ||
+  if (scratch->z == NULL || scratch->t == NULL || scratch->difference == NULL ||
+      scratch->r2 == NULL || scratch->cross2 == NULL || scratch->a == NULL ||
       scratch->diagonal == NULL)
     return false;
   scratch->slope = scratch->r2 + pairs;
@@ -92,8 +100,11 @@ static void place(const struct term *term, size_t i, size_t row, size_t centre)
   const struct scratch *scratch = term->scratch;
   size_t d = term->data->d;
   const double *x = term->data->x + row * d, *origin = term->data->x + centre * d;
+  for (size_t j = 0; j < d; j++) scratch->difference[j] = x[j] - origin[j];
   for (size_t j = 0; j < d; j++)
-    scratch->z[j * term->stride + i] = (x[j] - origin[j]) * term->inverse[j];
+    scratch->z[j * term->stride + i] =
+        term->map == NULL ? scratch->difference[j] * term->inverse[j]
+                          : cblas_ddot((int)d, term->map + j * d, 1, scratch->difference, 1);
   scratch->r[i] = residual(term, row);
   scratch->diagonal[i] = noise_of(term, row);
 }
@@ -184,6 +195,45 @@ static void add_cross(const struct term *term, const double *weight, double *gra
         weighted_squares(term->k, weight, term->scratch->z + j * term->stride, 0);
 }
 
+/* ---- derivatives by the map ------------------------------------------------------------ */
+
+/*
+ * Adds to 'by_map' what add_pairs() adds to its diagonal, for all pairs of directions:
+ * 2 sum_ab weight_ab (z_a - z_b)(z_a - z_b)' over pairs, = 2 Z (D - W) Z', with the weights as a
+ * symmetric matrix W and its row sums D.
+ */
+static void add_map_pairs(const struct term *term, double *by_map)
+{
+  const struct scratch *scratch = term->scratch;
+  size_t stride = term->stride, k = term->k, d = term->data->d;
+  const double *weight = scratch->pair;
+  double *sum = scratch->diagonal, *w = scratch->a;
+  for (size_t a = 0; a < k; a++) sum[a] = w[a * k + a] = 0;
+  for (size_t b = 0; b < k; b++)
+    for (size_t a = b + 1; a < k; a++) {
+      w[b * k + a] = w[a * k + b] = -*weight;
+      sum[a] += *weight;
+      sum[b] += *weight++;
+    }
+  for (size_t a = 0; a < k; a++) w[a * k + a] = sum[a];
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)k, (int)d, (int)k, 1, w, (int)k,
+              scratch->z, (int)stride, 0, scratch->t, (int)stride);
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)d, (int)d, (int)k, 2, scratch->z,
+              (int)stride, scratch->t, (int)stride, 1, by_map, (int)d);
+}
+
+/* The same with the centre, of weights 'weight'. */
+static void add_map_cross(const struct term *term, const double *weight, double *by_map)
+{
+  const struct scratch *scratch = term->scratch;
+  size_t stride = term->stride, k = term->k, d = term->data->d;
+  for (size_t j = 0; j < d; j++)
+    for (size_t a = 0; a < k; a++)
+      scratch->t[j * stride + a] = weight[a] * scratch->z[j * stride + a];
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)d, (int)d, (int)k, 1, scratch->z,
+              (int)stride, scratch->t, (int)stride, 1, by_map, (int)d);
+}
+
 /* ---- conditional ---------------------------------------------------------------------- */
 
 /*
@@ -191,7 +241,7 @@ static void add_cross(const struct term *term, const double *weight, double *gra
  * by v (specification LOO-k, 4.1).
  */
 static void conditional_gradient(const struct term *term, double by_mean, double by_variance,
-                                 double explained, double *gradient)
+                                 double explained, double *gradient, double *by_map)
 {
   const struct gpnn_params *params = term->params;
   const struct scratch *scratch = term->scratch;
@@ -213,6 +263,8 @@ static void conditional_gradient(const struct term *term, double by_mean, double
   }
   add_pairs(term, gradient);
   add_cross(term, cross, gradient);
+  if (by_map != NULL) add_map_cross(term, cross, by_map);
+  if (by_map != NULL) add_map_pairs(term, by_map);
   gradient[n_lengthscales] = by_variance * (scale - explained) + kept;
   gradient[n_lengthscales + 1] = noise * (by_variance - by_mean * wa + by_variance * ww);
   gradient[n_lengthscales + 2] = by_mean * (1 - sum_w);
@@ -220,7 +272,7 @@ static void conditional_gradient(const struct term *term, double by_mean, double
 
 /* The log density of row 'row' given the neighbours in place. */
 static enum gpnn_status conditional(struct term *term, size_t row, struct outcome *outcome,
-                                    double *gradient, struct gpnn_error *err)
+                                    double *gradient, double *by_map, struct gpnn_error *err)
 {
   const struct scratch *scratch = term->scratch;
   const struct gpnn_params *params = term->params;
@@ -247,14 +299,14 @@ static enum gpnn_status conditional(struct term *term, size_t row, struct outcom
   if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
   gpnn_cholesky_backward(k, scratch->a, 1, scratch->w);
   gpnn_cholesky_backward(k, scratch->a, 1, scratch->alpha);
-  conditional_gradient(term, e / v, 0.5 * (outcome->z2 - 1) / v, explained, gradient);
+  conditional_gradient(term, e / v, 0.5 * (outcome->z2 - 1) / v, explained, gradient, by_map);
   return GPNN_OK;
 }
 
 /* ---- joint ---------------------------------------------------------------------------- */
 
 /* Gradient of log N(r; 0, A), A inverted in place (specification LOO-k, 4.2). */
-static void joint_gradient(const struct term *term, double fit, double *gradient)
+static void joint_gradient(const struct term *term, double fit, double *gradient, double *by_map)
 {
   const struct gpnn_params *params = term->params;
   const struct scratch *scratch = term->scratch;
@@ -273,6 +325,7 @@ static void joint_gradient(const struct term *term, double fit, double *gradient
     sum += alpha[b];
   }
   add_pairs(term, gradient);
+  if (by_map != NULL) add_map_pairs(term, by_map);
   gradient[n_lengthscales] = 0.5 * (fit - (double)k - kept);
   gradient[n_lengthscales + 1] = 0.5 * params->noise * (squares - trace);
   gradient[n_lengthscales + 2] = sum;
@@ -280,7 +333,7 @@ static void joint_gradient(const struct term *term, double fit, double *gradient
 
 /* The log density of the rows in place together. */
 static enum gpnn_status joint(struct term *term, struct outcome *outcome, double *gradient,
-                              struct gpnn_error *err)
+                              double *by_map, struct gpnn_error *err)
 {
   const struct scratch *scratch = term->scratch;
   size_t k = term->k;
@@ -297,7 +350,7 @@ static enum gpnn_status joint(struct term *term, struct outcome *outcome, double
   outcome->loss = 0.5 * (fit + gpnn_cholesky_logdet(k, scratch->a) + (double)k * log_two_pi);
   if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
   gpnn_cholesky_invert(k, scratch->a);
-  joint_gradient(term, fit, gradient);
+  joint_gradient(term, fit, gradient, by_map);
   return GPNN_OK;
 }
 
@@ -316,81 +369,111 @@ static void gather(struct term *term, const struct gpnn_neighbourhoods *hoods,
   }
 }
 
-/* Evaluates every row into its own place of 'outcomes' and 'gradients' ('width' numbers each). */
-static void evaluate_rows(const struct term *shared, const struct gpnn_neighbourhoods *hoods,
-                          enum gpnn_density density, struct scratch *scratch, int n_threads,
-                          struct outcome *outcomes, size_t width, double *gradients)
+/* All rows under way: 'gradients' has for each row 'width' numbers of the gradient and then,
+ * behind them, of the map, n_map of them. */
+struct evaluation {
+  struct term shared;
+  const struct gpnn_neighbourhoods *hoods;
+  enum gpnn_density density;
+  size_t n_threads, width, n_map;
+  struct scratch *scratch; /* n_threads */
+  struct outcome *outcomes;
+  double *gradients; /* NULL: none are wanted */
+};
+
+static void evaluation_release(struct evaluation *e)
 {
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 8)
-  for (size_t i = 0; i < hoods->n; i++) {
-    struct term term = *shared;
-    struct gpnn_error ignored;
-    double *gradient = gradients == NULL ? NULL : gradients + i * width;
-    term.scratch = &scratch[omp_get_thread_num()];
-    for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] = 0;
-    gather(&term, hoods, density, i);
-    enum gpnn_status status =
-        density == GPNN_DENSITY_JOINT
-            ? joint(&term, &outcomes[i], gradient, &ignored)
-            : conditional(&term, (size_t)hoods->row[i], &outcomes[i], gradient, &ignored);
-    if (status != GPNN_OK || !isfinite(outcomes[i].loss)) outcomes[i].loss = NAN;
-  }
+  for (size_t t = 0; e->scratch != NULL && t < e->n_threads; t++) scratch_release(&e->scratch[t]);
+  free(e->scratch);
+  free(e->outcomes);
+  free(e->gradients);
+}
+
+static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
+{
+  size_t n = e->hoods->n;
+  e->scratch = gpnn_alloc(e->n_threads, 1, sizeof *e->scratch);
+  e->outcomes = gpnn_alloc(n, 1, sizeof *e->outcomes);
+  if (with_gradient) e->gradients = gpnn_alloc(n, e->width + e->n_map, sizeof *e->gradients);
+  if (!e->scratch || !e->outcomes || (with_gradient && !e->gradients)) return false;
+  for (size_t t = 0; t < e->n_threads; t++)
+    if (!scratch_init(&e->scratch[t], e->hoods->k, e->shared.data->d)) return false;
+  return true;
+}
+
+static void evaluate_row(struct evaluation *e, size_t i)
+{
+  struct term term = e->shared;
+  struct gpnn_error ignored;
+  struct outcome *outcome = &e->outcomes[i];
+  double *gradient = e->gradients == NULL ? NULL : e->gradients + i * (e->width + e->n_map);
+  double *by_map = gradient == NULL || e->n_map == 0 ? NULL : gradient + e->width;
+  term.scratch = &e->scratch[omp_get_thread_num()];
+  gather(&term, e->hoods, e->density, i);
+  enum gpnn_status status =
+      e->density == GPNN_DENSITY_JOINT
+          ? joint(&term, outcome, gradient, by_map, &ignored)
+          : conditional(&term, (size_t)e->hoods->row[i], outcome, gradient, by_map, &ignored);
+  if (status != GPNN_OK || !isfinite(outcome->loss)) outcome->loss = NAN;
 }
 
 /* Sums over the rows in their order, so that rounding does not depend on who computed what. */
-static enum gpnn_status add_up(size_t n, const struct outcome *outcomes, size_t width,
-                               const double *gradients, double *value, double *gradient,
+static enum gpnn_status add_up(const struct evaluation *e, struct gpnn_neighbourhood_result *result,
                                struct gpnn_error *err)
 {
+  size_t used = 0, all = e->width + e->n_map;
   double sum = 0;
-  size_t used = 0;
-  for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (isnan(outcomes[i].loss)) continue;
+  for (size_t j = 0; e->gradients != NULL && j < e->width; j++) result->gradient[j] = 0;
+  for (size_t j = 0; e->gradients != NULL && j < e->n_map; j++) result->by_map[j] = 0;
+  for (size_t i = 0; i < e->hoods->n; i++) {
+    if (isnan(e->outcomes[i].loss)) continue;
     used++;
-    sum += outcomes[i].loss;
-    for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] -= gradients[i * width + j];
+    sum += e->outcomes[i].loss;
+    if (e->gradients == NULL) continue;
+    const double *own = e->gradients + i * all;
+    for (size_t j = 0; j < e->width; j++) result->gradient[j] -= own[j];
+    /* A lengthscale and its direction of the map pull in opposite ways. */
+    for (size_t j = 0; j < e->n_map; j++) result->by_map[j] += own[e->width + j];
   }
   if (used == 0) return gpnn_fail(err, GPNN_ENUMERIC, "the likelihood is not finite");
-  *value = sum / (double)used;
-  for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] /= (double)used;
+  result->value = sum / (double)used;
+  for (size_t j = 0; e->gradients != NULL && j < e->width; j++) result->gradient[j] /= (double)used;
+  for (size_t j = 0; e->gradients != NULL && j < e->n_map; j++) result->by_map[j] /= (double)used;
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_neighbourhood_objective(const struct gpnn_index_contents *contents,
-                                              const struct gpnn_params *params,
+                                              const struct gpnn_params *params, const double *map,
                                               enum gpnn_density density,
                                               const struct gpnn_neighbourhoods *hoods, int threads,
-                                              double *value, double *gradient, double *loss,
-                                              double *z2, struct gpnn_error *err)
+                                              struct gpnn_neighbourhood_result *result,
+                                              struct gpnn_error *err)
 {
-  size_t d = contents->d, width = params->n_lengthscales + 3;
-  size_t n_threads = threads < 1 ? 1 : (size_t)threads;
+  size_t d = contents->d;
   double *inverse = gpnn_alloc(d, 1, sizeof *inverse);
-  struct outcome *outcomes = gpnn_alloc(hoods->n, 1, sizeof *outcomes);
-  double *gradients = gradient == NULL ? NULL : gpnn_alloc(hoods->n, width, sizeof *gradients);
-  struct scratch *scratch = gpnn_alloc(n_threads, 1, sizeof *scratch);
+  struct evaluation e = {
+      .shared = {.data = contents, .params = params, .map = map, .stride = hoods->k + 1},
+      .hoods = hoods,
+      .density = density,
+      .n_threads = threads < 1 ? 1 : (size_t)threads,
+      .width = params->n_lengthscales + 3,
+      .n_map = result->by_map == NULL ? 0 : d * d};
   enum gpnn_status status = GPNN_OK;
-  bool enough = inverse != NULL && outcomes != NULL && scratch != NULL &&
-                (gradient == NULL || gradients != NULL);
-  for (size_t t = 0; enough && t < n_threads; t++) enough = scratch_init(&scratch[t], hoods->k, d);
-  if (!enough) status = gpnn_fail_memory(err, "for neighbourhoods");
-  if (status == GPNN_OK) {
+  if (inverse == NULL || !evaluation_alloc(&e, result->gradient != NULL)) {
+    status = gpnn_fail_memory(err, "for neighbourhoods");
+  } else {
     gpnn_params_expand(params, d, contents->group, inverse);
     for (size_t j = 0; j < d; j++) inverse[j] = 1 / inverse[j];
-    struct term term = {
-        .data = contents, .params = params, .inverse = inverse, .stride = hoods->k + 1};
-    evaluate_rows(&term, hoods, density, scratch, (int)n_threads, outcomes, width, gradients);
-    status = add_up(hoods->n, outcomes, width, gradients, value, gradient, err);
+    e.shared.inverse = inverse;
+#pragma omp parallel for num_threads((int)e.n_threads) schedule(dynamic, 8)
+    for (size_t i = 0; i < hoods->n; i++) evaluate_row(&e, i);
+    status = add_up(&e, result, err);
   }
   for (size_t i = 0; i < hoods->n && status == GPNN_OK; i++) {
-    if (loss != NULL) loss[i] = outcomes[i].loss;
-    if (z2 != NULL) z2[i] = outcomes[i].z2;
+    if (result->loss != NULL) result->loss[i] = e.outcomes[i].loss;
+    if (result->z2 != NULL) result->z2[i] = e.outcomes[i].z2;
   }
-  for (size_t t = 0; scratch != NULL && t < n_threads; t++) scratch_release(&scratch[t]);
-  free(scratch);
-  free(gradients);
-  free(outcomes);
+  evaluation_release(&e);
   free(inverse);
   return status;
 }

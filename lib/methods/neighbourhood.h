@@ -39,21 +39,29 @@ struct gpnn_neighbourhoods {
   const int64_t *neighbour; /* n by k; -1 for a place that is empty */
 };
 
+/* What to compute; all but 'value' may be NULL. */
+struct gpnn_neighbourhood_result {
+  double value;     /* mean negative log density of the rows */
+  double *gradient; /* n_lengthscales + 3: by the logarithms of the lengthscales, of the kernel
+                       scale and of the noise variance, and by the constant of the mean (zero where
+                       the mean has none) */
+  double *by_map;   /* d by d: by E, where z becomes (I + E) z; needs 'gradient' */
+  double *loss;     /* n: each row's negative log density */
+  double *z2;       /* n: each row's squared standardised error; conditional density only */
+};
+
 /*
- * Writes to '*value' the mean negative log density of the rows, in standardised units, and to
- * 'gradient', unless it is NULL, its derivatives by the logarithms of the lengthscales, of the
- * kernel scale and of the noise variance, and by the constant of the mean (zero where the mean has
- * none): n_lengthscales + 3 numbers.  'loss' and 'z2', n numbers each or NULL, get each row's
- * negative log density and its squared standardised error (conditional density only).
+ * Evaluates the density of 'hoods' in standardised units.  The kernel sees differences z of rows:
+ * 'map' (d by d, row-major) times those of the inputs; without one (NULL), those of the inputs
+ * divided by the lengthscales.
  *
  * A row whose covariance is not positive definite even with jitter is left out, with NaN in
  * 'loss'; GPNN_ENUMERIC if that leaves none, or nothing finite.  The result does not depend on the
- * number of threads.  Cost: O(n (k^3 + k^2 d)).
+ * number of threads.  Cost: O(n (k^3 + k^2 d)), with 'by_map' O(n k d^2) more.
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_neighbourhood_objective(const struct gpnn_index_contents *contents,
-                             const struct gpnn_params *params, enum gpnn_density density,
-                             const struct gpnn_neighbourhoods *hoods, int threads, double *value,
-                             double *gradient, double *loss, double *z2, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_neighbourhood_objective(
+    const struct gpnn_index_contents *contents, const struct gpnn_params *params, const double *map,
+    enum gpnn_density density, const struct gpnn_neighbourhoods *hoods, int threads,
+    struct gpnn_neighbourhood_result *result, struct gpnn_error *err);
 
 #endif

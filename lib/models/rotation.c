@@ -51,3 +51,32 @@ void gpnn_rotation_apply(size_t d, const double *rotation, size_t n, const doubl
     for (size_t j = 0; j < d; j++)
       z[i * d + j] = cblas_ddot((int)d, rotation + j * d, 1, x + i * d, 1);
 }
+
+enum gpnn_status gpnn_rotation_decompose(size_t d, const double *map, double longest,
+                                         double *rotation, double *lengthscale,
+                                         struct gpnn_error *err)
+{
+  lapack_int order = (lapack_int)d;
+  double *b = gpnn_alloc(d, d, sizeof *b), *s = gpnn_alloc(d, 3, sizeof *s);
+  double *u = gpnn_alloc(d, d, sizeof *u), *unused = gpnn_alloc(d, d, sizeof *unused);
+  enum gpnn_status status = GPNN_OK;
+  if (b == NULL || s == NULL || u == NULL || unused == NULL) {
+    status = gpnn_fail_memory(err, "for a rotation");
+    goto out;
+  }
+  /* Row-major B is column-major B' = V diag(s) U': its left singular vectors are the rows of V'. */
+  memcpy(b, map, d * d * sizeof *b);
+  if (LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'A', 'N', order, order, b, order, s, u, order, unused, order,
+                     s + d) != 0) {
+    status = gpnn_fail(err, GPNN_ENUMERIC, "the rotation of the inputs has no decomposition");
+    goto out;
+  }
+  memcpy(rotation, u, d * d * sizeof *u);
+  for (size_t j = 0; j < d; j++) lengthscale[j] = s[j] * longest > 1 ? 1 / s[j] : longest;
+out:
+  free(b);
+  free(s);
+  free(u);
+  free(unused);
+  return status;
+}

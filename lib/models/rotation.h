@@ -26,4 +26,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_rotation_whiten(size_t n, size_t d, const 
 /* z = A x for n rows, 'z' apart from 'x'. */
 void gpnn_rotation_apply(size_t d, const double *rotation, size_t n, const double *x, double *z);
 
+/*
+ * From a map B (d by d), z = B x, to the rotation V' and the lengthscales 1/s of its singular value
+ * decomposition U diag(s) V', which give the same distances: 'rotation' (d by d; may be 'map') and
+ * 'lengthscale' (d, rising).  Directions that vanish get 'longest' for a lengthscale.
+ * GPNN_ENUMERIC: no decomposition.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_rotation_decompose(size_t d, const double *map,
+                                                         double longest, double *rotation,
+                                                         double *lengthscale,
+                                                         struct gpnn_error *err);
+
 #endif

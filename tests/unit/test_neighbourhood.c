@@ -98,6 +98,18 @@ static struct lists nearest(const struct rows *r, const double *lengthscale, siz
   return lists;
 }
 
+static enum gpnn_status objective(const struct gpnn_index_contents *contents,
+                                  const struct gpnn_params *params, enum gpnn_density density,
+                                  const struct gpnn_neighbourhoods *hoods, int threads,
+                                  double *value, double *gradient, double *loss, double *z2)
+{
+  struct gpnn_neighbourhood_result result = {.gradient = gradient, .loss = loss, .z2 = z2};
+  enum gpnn_status status =
+      gpnn_neighbourhood_objective(contents, params, NULL, density, hoods, threads, &result, NULL);
+  *value = result.value;
+  return status;
+}
+
 static void lists_free(struct lists *lists)
 {
   free(lists->row);
@@ -154,8 +166,8 @@ static void test_the_golden_case_has_the_verified_values_and_gradients(void **st
                                  .n_coefficients = 1,
                                  .coefficients = &constant};
     double value, gradient[5], loss[GOLDEN_N];
-    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, cases[c].density, &lists.hoods, 2,
-                                           &value, gradient, loss, NULL, NULL));
+    assert_ok(objective(&r.contents, &params, cases[c].density, &lists.hoods, 2, &value, gradient,
+                        loss, NULL));
     assert_close(-value, cases[c].value, 1e-11);
     for (size_t i = 0; i < 5; i++) assert_true(fabs(-gradient[i] - cases[c].gradient[i]) < 1e-9);
     if (!is_joint && strcmp(cases[c].kernel, "matern52") == 0)
@@ -187,16 +199,14 @@ static void check_gradient(const struct rows *r, struct gpnn_params *params,
   size_t width = params->n_lengthscales + 3;
   double value, gradient[32];
   const double h = 1e-5;
-  assert_ok(gpnn_neighbourhood_objective(&r->contents, params, density, &lists->hoods, 1, &value,
-                                         gradient, NULL, NULL, NULL));
+  assert_ok(
+      objective(&r->contents, params, density, &lists->hoods, 1, &value, gradient, NULL, NULL));
   for (size_t i = 0; i < width; i++) {
     double up, down;
     move(params, i, h);
-    assert_ok(gpnn_neighbourhood_objective(&r->contents, params, density, &lists->hoods, 1, &up,
-                                           NULL, NULL, NULL, NULL));
+    assert_ok(objective(&r->contents, params, density, &lists->hoods, 1, &up, NULL, NULL, NULL));
     move(params, i, -2 * h);
-    assert_ok(gpnn_neighbourhood_objective(&r->contents, params, density, &lists->hoods, 1, &down,
-                                           NULL, NULL, NULL, NULL));
+    assert_ok(objective(&r->contents, params, density, &lists->hoods, 1, &down, NULL, NULL, NULL));
     move(params, i, h);
     assert_true(fabs((up - down) / (2 * h) - gradient[i]) < 1e-6 * (1 + fabs(gradient[i])));
   }
@@ -235,6 +245,42 @@ static void test_gradients_agree_with_central_differences(void **state)
           lists_free(&lists);
           rows_free(&r);
         }
+}
+
+static void test_the_derivative_by_the_map_agrees_with_central_differences(void **state)
+{
+  enum { D = 4, N_ROWS = 30, K = 9 };
+  (void)state;
+  struct rows r = random_rows(N_ROWS, D, 6);
+  double ones[D] = {1, 1, 1, 1}, map[D * D], moved[D * D], by_map[D * D], gradient[D + 3];
+  for (size_t j = 0; j < (size_t)D * D; j++) map[j] = (j % (D + 1) == 0) + 0.1 * cos(3 * (double)j);
+  struct lists lists = nearest(&r, ones, K, false);
+  for (int density = 0; density < 2; density++) {
+    struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern52"),
+                                 .n_lengthscales = D,
+                                 .lengthscale = ones,
+                                 .kernelscale = 0.8,
+                                 .noise = 0.05};
+    struct gpnn_neighbourhood_result at = {.gradient = gradient, .by_map = by_map}, up = {0},
+                                     down = {0};
+    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, map, (enum gpnn_density)density,
+                                           &lists.hoods, 2, &at, NULL));
+    for (size_t p = 0; p < D; p++)
+      for (size_t q = 0; q < D; q++) {
+        const double h = 1e-5;
+        for (int sign = -1; sign <= 1; sign += 2) { /* (I + E) map, E = sign h at (p, q) */
+          memcpy(moved, map, sizeof map);
+          for (size_t j = 0; j < D; j++) moved[p * D + j] += sign * h * map[q * D + j];
+          assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, moved,
+                                                 (enum gpnn_density)density, &lists.hoods, 1,
+                                                 sign > 0 ? &up : &down, NULL));
+        }
+        double slope = (up.value - down.value) / (2 * h);
+        assert_true(fabs(slope - by_map[p * D + q]) < 1e-6 * (1 + fabs(slope)));
+      }
+  }
+  lists_free(&lists);
+  rows_free(&r);
 }
 
 /* ---- exact limits ----------------------------------------------------------------------- */
@@ -289,17 +335,17 @@ static void test_with_all_others_as_neighbours_the_limits_are_exact(void **state
   double evidence = 0.5 * (fit + logdet + N * log(2 * acos(-1.0)));
   double value, loss[N];
   struct lists all = nearest(&r, metric, N - 1, false), before = nearest(&r, metric, N - 1, true);
-  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &all.hoods,
-                                         1, &value, NULL, loss, NULL, NULL));
+  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &all.hoods, 1, &value, NULL,
+                      loss, NULL));
   for (size_t i = 0; i < N; i++) { /* leave-one-out from one inverse */
     double v = 1 / inverse[i][i], e = weighted[i] * v;
     assert_close(loss[i], 0.5 * (log(v) + e * e / v + log(2 * acos(-1.0))), 1e-9);
   }
-  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL,
-                                         &before.hoods, 1, &value, NULL, NULL, NULL, NULL));
+  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &before.hoods, 1, &value,
+                      NULL, NULL, NULL));
   assert_close(value * N, evidence, 1e-9); /* Vecchia's is the likelihood */
-  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_JOINT, &all.hoods, 1,
-                                         &value, NULL, NULL, NULL, NULL));
+  assert_ok(
+      objective(&r.contents, &params, GPNN_DENSITY_JOINT, &all.hoods, 1, &value, NULL, NULL, NULL));
   assert_close(value, evidence, 1e-9);
   lists_free(&all);
   lists_free(&before);
@@ -321,8 +367,8 @@ static void test_kernel_scale_and_noise_together_only_rescale_the_variance(void 
   struct lists lists = nearest(&r, lengthscale, 10, false);
   for (size_t i = 0; i < 40; i++) {
     struct gpnn_neighbourhoods one = {1, 10, lists.row + i, lists.neighbour + i * 10};
-    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &one, 1,
-                                           &value, gradient, NULL, &z2, NULL));
+    assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &one, 1, &value, gradient,
+                        NULL, &z2));
     assert_true(fabs(-(gradient[3] + gradient[4]) - 0.5 * (z2 - 1)) < 1e-10 * (1 + z2));
   }
   lists_free(&lists);
@@ -340,10 +386,10 @@ static void test_threads_change_no_bit(void **state)
                                .kernelscale = 0.9,
                                .noise = 0.1};
   struct lists lists = nearest(&r, lengthscale, 12, false);
-  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL,
-                                         &lists.hoods, 1, &one[0], one + 1, NULL, NULL, NULL));
-  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL,
-                                         &lists.hoods, 4, &many[0], many + 1, NULL, NULL, NULL));
+  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 1, &one[0],
+                      one + 1, NULL, NULL));
+  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 4, &many[0],
+                      many + 1, NULL, NULL));
   assert_memory_equal(one, many, sizeof one);
   lists_free(&lists);
   rows_free(&r);
@@ -354,6 +400,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_golden_case_has_the_verified_values_and_gradients),
       cmocka_unit_test(test_gradients_agree_with_central_differences),
+      cmocka_unit_test(test_the_derivative_by_the_map_agrees_with_central_differences),
       cmocka_unit_test(test_with_all_others_as_neighbours_the_limits_are_exact),
       cmocka_unit_test(test_kernel_scale_and_noise_together_only_rescale_the_variance),
       cmocka_unit_test(test_threads_change_no_bit),
