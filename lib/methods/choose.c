@@ -270,27 +270,26 @@ static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_op
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
-/* Every kernel, or the one that is given, with the options at hand.  With 'start_from_best' each
- * after the first starts from the best so far, by the last objective alone and in half the
- * steps. */
-static enum gpnn_status try_kernels(struct choice *c, struct gpnn_fit_options options,
-                                    bool start_from_best, struct gpnn_error *err)
+/* Kernels from the middle of roughness outwards. */
+static const char *const by_roughness[] = {"matern32", "exp", "matern52", "rbf"};
+enum { N_KERNELS = sizeof by_roughness / sizeof by_roughness[0] };
+
+/*
+ * Every kernel, or the one that is given.  Scores have one peak along roughness, so that without
+ * 'all' a smoother kernel is tried only while the smoothest tried so far is the best.
+ */
+static enum gpnn_status try_kernels(struct choice *c, struct gpnn_fit_options options, bool all,
+                                    struct gpnn_error *err)
 {
-  const struct gpnn_choose_options *given = c->options;
-  const struct gpnn_kernel *kernel;
   enum gpnn_status status = GPNN_OK;
-  if (!given->kernel) return try_candidate(c, &options, err);
-  for (size_t k = 0; (kernel = gpnn_kernel_at(k)) != NULL && status == GPNN_OK; k++) {
-    if (gpnn_kernel_needs_smoothness(kernel)) continue;
-    options.kernel = kernel;
-    struct gpnn_fit_options own = options;
-    if (start_from_best && c->best.candidate.kernel != NULL) {
-      own.start = &c->best.params;
-      own.first = options.second;
-      own.second = GPNN_OBJECTIVE_NONE;
-      own.steps = options.steps / 2;
-    }
-    status = try_candidate(c, &own, err);
+  if (!c->options->kernel) return try_candidate(c, &options, err);
+  for (size_t k = 0; k < N_KERNELS && status == GPNN_OK; k++) {
+    const struct gpnn_kernel *smoother = k == 2   ? gpnn_kernel_by_name(by_roughness[0])
+                                         : k == 3 ? gpnn_kernel_by_name(by_roughness[2])
+                                                  : NULL;
+    if (!all && smoother != NULL && c->best.candidate.kernel != smoother) break;
+    options.kernel = gpnn_kernel_by_name(by_roughness[k]);
+    status = try_candidate(c, &options, err);
   }
   return status;
 }
@@ -324,13 +323,16 @@ static struct gpnn_fit_options from_best(const struct choice *c, struct gpnn_fit
 static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
 {
+  size_t all_steps = options.steps;
   if (c->best.candidate.kernel == NULL) return GPNN_OK;
   options.kernel = c->best.candidate.kernel;
   options.smoothness = c->best.candidate.smoothness;
   options.rotation = c->whitening;
+  options.steps = (all_steps + 1) / 2;
   enum gpnn_status status = try_candidate(c, &options, err);
   if (status != GPNN_OK || !c->best.candidate.ard) return status;
   options = from_best(c, options);
+  options.steps = all_steps;
   options.learn_rotation = true;
   return try_candidate(c, &options, err);
 }
@@ -393,8 +395,36 @@ static enum gpnn_status try_k(struct choice *c, struct gpnn_fit_options options,
       own = from_best(c, own);
       own.steps = options.steps / 2;
     }
-    status = i == 0 ? try_kernels(c, own, true, err) : try_candidate(c, &own, err);
+    status = i == 0 ? try_kernels(c, own, false, err) : try_candidate(c, &own, err);
   }
+  return status;
+}
+
+/* By blocks alone: every kernel with many lengthscales and with one. */
+static enum gpnn_status try_fast(struct choice *c, struct gpnn_fit_options fit, bool both,
+                                 struct gpnn_error *err)
+{
+  enum gpnn_status status = try_kernels(c, fit, true, err);
+  if (status != GPNN_OK || !both) return status;
+  fit.ard = false;
+  return try_kernels(c, fit, true, err);
+}
+
+/*
+ * Kernels in half the steps, since what is learnt in the end starts from the best of them; then
+ * one lengthscale, which takes fewer still; then rotations.
+ */
+static enum gpnn_status try_normal(struct choice *c, struct gpnn_fit_options fit, bool both,
+                                   bool rotations, struct gpnn_error *err)
+{
+  struct gpnn_fit_options own = fit;
+  if (rotations) own.steps = (fit.steps + 1) / 2;
+  enum gpnn_status status = c->options->k ? try_k(c, own, err) : try_kernels(c, own, false, err);
+  own.steps = (fit.steps + 3) / 4;
+  if (status == GPNN_OK && both) status = try_isotropic(c, own, err);
+  if (status == GPNN_OK && rotations) status = try_rotations(c, fit, err);
+  if (status == GPNN_OK && c->options->effort == GPNN_EFFORT_THOROUGH)
+    status = try_harder(c, fit, err);
   return status;
 }
 
@@ -403,31 +433,17 @@ static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *options = c->options;
   struct gpnn_fit_options fit = options->fit;
-  bool tries_rotations;
-  enum gpnn_status status = prepare_rotation(c, &tries_rotations, err);
+  bool rotations, fast = options->effort == GPNN_EFFORT_FAST;
+  enum gpnn_status status = prepare_rotation(c, &rotations, err);
   if (status != GPNN_OK) return status;
   if (!options->rotation && options->rotate == GPNN_ROTATE_WHITEN) fit.rotation = c->whitening;
   if (!options->rotation) fit.learn_rotation = options->rotate == GPNN_ROTATE_LEARN;
+  if (options->objective) fit.first = fast ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
   /* With one lengthscale in all, one for each is one for all. */
   size_t n_groups = c->contents->n_groups;
   bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD;
-  bool fast = options->effort == GPNN_EFFORT_FAST;
-  if (options->objective) {
-    fit.first = GPNN_OBJECTIVE_BLOCK;
-    fit.second = fast ? GPNN_OBJECTIVE_NONE : GPNN_OBJECTIVE_LOO;
-  }
   fit.ard = both || (!options->ard && fit.ard);
-  status = options->k ? try_k(c, fit, err) : try_kernels(c, fit, options->objective && !fast, err);
-  if (status == GPNN_OK && both && fast) {
-    fit.ard = false;
-    status = try_kernels(c, fit, false, err);
-  } else if (status == GPNN_OK && both) {
-    status = try_isotropic(c, fit, err);
-  }
-  fit.ard = true;
-  if (status == GPNN_OK && tries_rotations) status = try_rotations(c, fit, err);
-  if (status == GPNN_OK && options->effort == GPNN_EFFORT_THOROUGH)
-    status = try_harder(c, fit, err);
+  status = fast ? try_fast(c, fit, both, err) : try_normal(c, fit, both, rotations, err);
   if (status == GPNN_OK && c->best.candidate.kernel == NULL)
     return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
   return status;

@@ -10,9 +10,9 @@
  *
  * How much is tried:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
- *   normal    every kernel under ARD by leave-one-out, the first from blocks, the others from it;
- *             then the best of them with one lengthscale, with whitened inputs, and with a
- *             rotation that is learnt from the best of those (models/rotation.h);
+ *   normal    kernels under ARD by leave-one-out, smoother ones while they are better; the best of
+ *             them with one lengthscale, with whitened inputs, and with a rotation that is learnt
+ *             from the best of those (models/rotation.h);
  *   thorough  then the best two again, from where they are, with four times the rows, three times
  *             the steps and twice the neighbours.
  */

@@ -78,11 +78,11 @@ struct gpnn_fit_options {
   int threads;
 };
 
-#define GPNN_FIT_OPTIONS_INIT                                                               \
-  {                                                                                         \
-    .ard = true, .first = GPNN_OBJECTIVE_BLOCK, .n_blocks = 10, .block_size = 300, .k = 32, \
-    .rows = 8000, .batch = 256, .steps = 300, .refresh = 50, .thin = -1, .neighbours = 400, \
-    .seed = 1, .threads = 1                                                                 \
+#define GPNN_FIT_OPTIONS_INIT                                                                \
+  {                                                                                          \
+    .ard = true, .first = GPNN_OBJECTIVE_BLOCK, .n_blocks = 10, .block_size = 300, .k = 32,  \
+    .rows = 8000, .batch = 64, .steps = 1500, .refresh = 250, .thin = -1, .neighbours = 400, \
+    .seed = 1, .threads = 1                                                                  \
   }
 
 struct gpnn_fit_report {

@@ -137,7 +137,7 @@ enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, si
     status = objective(context, n, u, &own.end, gradient, err);
     if (status != GPNN_OK) break;
     if (t == 0) own.start = own.end;
-    rate = adam->falling ? adam->rate / pow(5, (double)(4 * t / adam->n_steps)) : adam->rate;
+    rate = adam->falling ? adam->rate * (1 - (double)t / (double)adam->n_steps) : adam->rate;
     unseen1 *= beta1;
     unseen2 *= beta2;
     for (size_t i = 0; i < n; i++) {

@@ -37,8 +37,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, 
 struct gpnn_adam {
   size_t n_steps;
   double rate;
-  bool falling;                /* divide the rate by 5 after each quarter of the steps (LOO-k,
-                                  A.10.1) */
+  bool falling;                /* the rate falls in a line to zero */
   const double *lower, *upper; /* bounds, n numbers each, or NULL: none */
 };
 
