@@ -76,7 +76,11 @@
 
 #include "methods/calibrate.h"
 #include "methods/choose.h"
+#include "methods/conformal.h"
+#include "methods/distance.h"
 #include "methods/fit.h"
+#include "methods/known.h"
+#include "methods/leftout.h"
 #include "methods/metrics.h"
 #include "methods/optimize.h"
 #include "methods/predict.h"

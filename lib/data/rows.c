@@ -13,6 +13,7 @@ struct reading {
   struct gpnn_columns_map map;
   struct gpnn_table *table;
   const char *na;
+  bool inputs_only;
   double *features; /* one row as the table has it */
 };
 
@@ -24,26 +25,28 @@ static enum gpnn_status read_row(struct gpnn_rows *rows, struct reading *r, stru
   enum gpnn_status status = gpnn_table_next(r->table, &record, err);
   if (status != GPNN_OK) return status;
   if (!gpnn_grow(&rows->x, &rows->x_capacity, at + standard->n_out, sizeof *rows->x) ||
-      !gpnn_grow(&rows->y, &rows->y_capacity, rows->n + 1, sizeof *rows->y))
+      (!r->inputs_only && !gpnn_grow(&rows->y, &rows->y_capacity, rows->n + 1, sizeof *rows->y)))
     return gpnn_fail_memory(err, "for the rows");
   double y = 0;
-  status = gpnn_columns_number(r->table, &record, r->map.target, r->na, &y, err);
+  if (!r->inputs_only)
+    status = gpnn_columns_number(r->table, &record, r->map.target, r->na, &y, err);
   if (status == GPNN_OK)
     status = gpnn_schema_encode(&r->contents->schema, &r->map, r->table, &record, r->na,
                                 r->features, &n_unseen, err);
   if (status != GPNN_OK) return status;
   gpnn_standard_apply(standard, r->features, rows->x + at);
-  rows->y[rows->n++] = (y - standard->y_mean) / standard->y_sd;
+  if (!r->inputs_only) rows->y[rows->n] = (y - standard->y_mean) / standard->y_sd;
+  rows->n++;
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_index_contents *contents,
-                                struct gpnn_table *table, const char *na, bool skip_bad,
-                                struct gpnn_error *err)
+                                struct gpnn_table *table, const char *na, bool inputs_only,
+                                bool skip_bad, struct gpnn_error *err)
 {
-  struct reading r = {.contents = contents, .table = table, .na = na};
+  struct reading r = {.contents = contents, .table = table, .na = na, .inputs_only = inputs_only};
   enum gpnn_status status = gpnn_schema_match(&contents->schema, table, &r.map, err);
-  if (status == GPNN_OK && !r.map.has_target)
+  if (status == GPNN_OK && !inputs_only && !r.map.has_target)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
                        gpnn_table_name(table), contents->schema.target.name);
   if (status == GPNN_OK) {

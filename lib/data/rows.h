@@ -23,13 +23,14 @@ struct gpnn_rows {
 
 /*
  * Reads the rest of 'table', whose columns are found as gpnn_schema_match() does; the target
- * must be there (GPNN_EMISMATCH).  Bad rows are left out if 'skip_bad', else GPNN_EDATA.
- * 'rows' must be zeroed.
+ * must be there (GPNN_EMISMATCH), unless only the inputs are wanted: then y stays NULL.  Bad rows
+ * are left out if 'skip_bad', else GPNN_EDATA. 'rows' must be zeroed.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows,
                                                 const struct gpnn_index_contents *contents,
                                                 struct gpnn_table *table, const char *na,
-                                                bool skip_bad, struct gpnn_error *err);
+                                                bool inputs_only, bool skip_bad,
+                                                struct gpnn_error *err);
 
 /* Puts the rows, of 'd' inputs each, in random order. */
 void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed);

@@ -132,6 +132,11 @@ bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp)
   return gp->rebuilt_search;
 }
 
+int gpnn_localgp_threads(const struct gpnn_localgp *gp)
+{
+  return gp->threads;
+}
+
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp)
 {
   return gp->neighbours;
@@ -212,8 +217,7 @@ static void fill_cross_covariance(const struct solve *solve, const double *x)
 /* Whether training row 'row' may be a neighbour of point 'i'. */
 static bool is_allowed(const struct gpnn_points *points, size_t i, int64_t row)
 {
-  if (row < 0 || (points->self != NULL && points->self[i] == row)) return false;
-  return points->cluster == NULL || points->training_cluster[row] != points->cluster[i];
+  return row >= 0 && (points->self == NULL || points->self[i] != row);
 }
 
 static double mean_of_row(const struct gpnn_localgp *gp, size_t row)
@@ -390,19 +394,32 @@ static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch
   }
 }
 
-/* Candidates to ask the search for, so that enough of them are allowed. */
-static size_t candidates_for(const struct gpnn_localgp *gp, const struct gpnn_points *points)
+/* Candidates for neighbours of a point, so that enough of them are allowed. */
+static size_t n_candidates(const struct gpnn_localgp *gp, const struct gpnn_points *points)
 {
+  if (points->candidates != NULL) return points->n_candidates;
   size_t k = gp->neighbours + (points->self != NULL);
-  if (points->cluster != NULL) k += points->largest_cluster;
   return k < gp->data->n ? k : gp->data->n;
+}
+
+/* Fills 'candidates' for points begin to end, k of each; 'distances' is scratch as large. */
+static enum gpnn_status find_candidates(const struct gpnn_localgp *gp,
+                                        const struct gpnn_points *points, size_t begin, size_t end,
+                                        size_t k, int64_t *candidates, double *distances,
+                                        struct gpnn_error *err)
+{
+  if (points->candidates == NULL)
+    return gpnn_search_query(gp->search, end - begin, points->x + begin * gp->data->d, k,
+                             candidates, distances, gp->threads, err);
+  memcpy(candidates, points->candidates + begin * k, (end - begin) * k * sizeof *candidates);
+  return GPNN_OK;
 }
 
 static enum gpnn_status predict_task(const struct gpnn_localgp *gp, const struct task *task,
                                      struct gpnn_localgp_counts *counts, struct gpnn_error *err)
 {
   const struct gpnn_points *points = task->points;
-  size_t chunk = points->n < CHUNK ? points->n : CHUNK, k = candidates_for(gp, points);
+  size_t chunk = points->n < CHUNK ? points->n : CHUNK, k = n_candidates(gp, points);
   int64_t *candidates = gpnn_alloc(chunk, k, sizeof *candidates);
   double *distances = gpnn_alloc(chunk, k, sizeof *distances);
   struct scratch *scratch = calloc((size_t)gp->threads, sizeof *scratch);
@@ -412,8 +429,8 @@ static enum gpnn_status predict_task(const struct gpnn_localgp *gp, const struct
   if (!enough) outcome.status = gpnn_fail_memory(&outcome.error, "for predictions");
   for (size_t begin = 0; begin < points->n && outcome.status == GPNN_OK; begin += chunk) {
     size_t end = points->n - begin < chunk ? points->n : begin + chunk;
-    outcome.status = gpnn_search_query(gp->search, end - begin, points->x + begin * gp->data->d, k,
-                                       candidates, distances, gp->threads, &outcome.error);
+    outcome.status =
+        find_candidates(gp, points, begin, end, k, candidates, distances, &outcome.error);
     if (outcome.status != GPNN_OK) break;
     predict_chunk(gp, scratch, task, begin, end, k, candidates, counts, &outcome);
   }
