@@ -67,9 +67,10 @@ static bool resolve_model(const struct cli *cli, struct arguments *a)
   choose->ard = a->ard == NULL || strcmp(a->ard, "auto") == 0;
   choose->neighbours = a->neighbours == 0;
   if (!choose->neighbours) choose->fit.neighbours = a->neighbours;
-  if (!choose->kernel) choose->fit.kernel = gpnn_kernel_by_name(a->kernel);
-  if (!choose->kernel && choose->fit.kernel == NULL)
-    return wrong(cli, "kernel", "auto, exp, matern32, matern52 or rbf");
+  if (!choose->kernel &&
+      !gpnn_kernel_parse(a->kernel, &choose->fit.kernel, &choose->fit.smoothness))
+    return wrong(cli, "kernel",
+                 "auto, exp, matern32, matern52, rbf or matern:NU, as in matern:1.2");
   choose->fit.ard = choose->ard || strcmp(a->ard, "yes") == 0;
   if (!choose->fit.ard && strcmp(a->ard, "no") != 0) return wrong(cli, "ard", "auto, yes or no");
   return true;
@@ -154,6 +155,7 @@ static void start_from(struct arguments *a, const struct gpnn_params *start)
   struct gpnn_choose_options *choose = &a->choose;
   choose->fit.start = start;
   if (a->kernel == NULL) choose->fit.kernel = start->kernel;
+  if (a->kernel == NULL) choose->fit.smoothness = start->smoothness;
   if (a->ard == NULL) choose->fit.ard = start->n_lengthscales > 1;
   if (a->neighbours == 0) choose->fit.neighbours = start->neighbours;
   choose->kernel = choose->kernel && a->kernel != NULL;
@@ -194,8 +196,8 @@ int main(int argc, char **argv)
   const struct cli_option options[] = {
       {"preset", 0, CLI_TEXT, &a.preset, "paper", "the published method: one lengthscale, adam", 0,
        0},
-      {"kernel", 'k', CLI_TEXT, &a.kernel, "KERNEL", "auto, exp, matern32, matern52 or rbf (auto)",
-       0, 0},
+      {"kernel", 'k', CLI_TEXT, &a.kernel, "KERNEL",
+       "exp, matern32, matern52, rbf, matern:NU or auto (auto)", 0, 0},
       {"ard", 0, CLI_TEXT, &a.ard, "A", "one lengthscale for each input: auto, yes, no (auto)", 0,
        0},
       {"objective", 0, CLI_TEXT, &a.objective, "NAME", "what to minimise: block (block)", 0, 0},

@@ -11,8 +11,8 @@ enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *
   if (status == GPNN_OK) status = gpnn_params_read(params, params_path, err);
   if (status != GPNN_OK) return status;
   const char *name = strcmp(params_path, "-") == 0 ? "(stdin)" : params_path;
-  status = gpnn_params_check(params, gpnn_index_contents(*index)->n_groups,
-                             gpnn_index_fingerprint(*index), &other_index, err);
+  status = gpnn_params_check(params, gpnn_index_contents(*index), gpnn_index_fingerprint(*index),
+                             &other_index, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name);
   if (other_index) cli_warn(cli, "%s: made from another index than %s", name, path);
   return GPNN_OK;

@@ -6,8 +6,8 @@
  * Without GNU libc's support (or under the sanitizers, which run before its choice is made)
  * the mark is empty and the same source is compiled once.
  *
- * exp() is declared to have the vector forms of GNU libc's libmvec, which math.h itself does
- * only under -ffast-math.  They are within 4 units in the last place.  Vectorising them takes
+ * exp() and log() are declared to have the vector forms of GNU libc's libmvec, which math.h itself
+ * does only under -ffast-math.  They are within 4 units in the last place.  Vectorising them takes
  * -fno-math-errno.
  */
 #ifndef GPNN_BASE_SIMD_H
@@ -19,6 +19,8 @@
 #define GPNN_SIMD __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #pragma omp declare simd notinbranch
 extern double exp(double);
+#pragma omp declare simd notinbranch
+extern double log(double);
 #else
 #define GPNN_SIMD
 #endif

@@ -175,7 +175,9 @@ static enum gpnn_status choose_kernel(struct choice *c, struct gpnn_error *err)
   bool both = options->ard && d > 1 && d <= GPNN_CHOOSE_ARD;
   enum gpnn_status status = GPNN_OK;
   for (size_t k = 0; (kernel = gpnn_kernel_at(k)) != NULL && status == GPNN_OK; k++) {
-    if (!options->kernel && kernel != options->fit.kernel) continue;
+    bool candidate =
+        options->kernel ? !gpnn_kernel_needs_smoothness(kernel) : kernel == options->fit.kernel;
+    if (!candidate) continue;
     status = try_kernel(c, kernel, both || (!options->ard && options->fit.ard), err);
     if (status == GPNN_OK && both) status = try_kernel(c, kernel, false, err);
   }

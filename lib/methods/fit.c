@@ -380,7 +380,8 @@ static void search_bounds(const struct gpnn_params *params, size_t i, double med
                           double *upper)
 {
   size_t k = params->n_lengthscales;
-  *lower = log(i < k ? 1e-4 * median : i == k ? 1e-6 : params->kernel->least_noise);
+  double noise = gpnn_kernel_least_noise(params->kernel, params->smoothness);
+  *lower = log(i < k ? 1e-4 * median : i == k ? 1e-6 : noise);
   *upper = log(i < k ? 1e4 * median : i == k ? 1e4 : 1e2);
 }
 
@@ -451,6 +452,7 @@ enum gpnn_status gpnn_fit_block(const struct gpnn_index_contents *contents,
   if (status != GPNN_OK) return status;
   size_t n_lengthscales = options->ard ? contents->d : 1;
   struct gpnn_params fitted = {.kernel = options->kernel,
+                               .smoothness = options->smoothness,
                                .n_lengthscales = n_lengthscales,
                                .neighbours = options->neighbours};
   struct gpnn_fit_report own = {0};

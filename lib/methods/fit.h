@@ -28,7 +28,8 @@ enum gpnn_optimizer {
 
 struct gpnn_fit_options {
   const struct gpnn_kernel *kernel;
-  bool ard; /* one lengthscale a column */
+  double smoothness; /* of the kernel, where it needs one (models/kernel.h) */
+  bool ard;          /* one lengthscale a column */
   enum gpnn_optimizer optimizer;
   size_t n_blocks;                 /* w */
   size_t block_size;               /* s */
@@ -42,9 +43,9 @@ struct gpnn_fit_options {
   int threads;
 };
 
-#define GPNN_FIT_OPTIONS_INIT                                           \
-  {                                                                     \
-    NULL, true, GPNN_OPTIMIZER_LBFGS, 10, 300, 400, 0, 0, 0, NULL, 1, 1 \
+#define GPNN_FIT_OPTIONS_INIT                                              \
+  {                                                                        \
+    NULL, 0, true, GPNN_OPTIMIZER_LBFGS, 10, 300, 400, 0, 0, 0, NULL, 1, 1 \
   }
 
 struct gpnn_fit_report {

@@ -1,8 +1,11 @@
 #include "models/kernel.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/simd.h"
+#include "models/kernel_matern.h"
 
 /*
  * sqrt(factor r^2), held below where exp(-s) has long been zero: polynomial times exp(-s)
@@ -92,18 +95,12 @@ GPNN_SIMD static void matern52_slope(double smoothness, size_t n, const double *
   }
 }
 
-/*
- * Without a floor, fits of exp to blocks of random rows often end without noise: the process is
- * rough enough to explain everything at the distances that the blocks see.  Rows alike in all
- * inputs but not in the target are then predicted with next to no variance, and a single one of
- * them outweighs all others in a calibration factor.  On the public data sets tried, noise held
- * at 3e-3 to 1e-2 predicted as well or better wherever a free fit had gone below.
- */
 static const struct gpnn_kernel kernels[] = {
-    {"exp", 3e-3, exponential, exponential_slope},
-    {"matern32", 1e-6, matern32, matern32_slope},
-    {"matern52", 1e-6, matern52, matern52_slope},
-    {"rbf", 1e-6, rbf, rbf_slope},
+    {"exp", 0.5, exponential, exponential_slope},
+    {"matern32", 1.5, matern32, matern32_slope},
+    {"matern52", 2.5, matern52, matern52_slope},
+    {"rbf", INFINITY, rbf, rbf_slope},
+    {"matern", 0, gpnn_kernel_matern, gpnn_kernel_matern_slope},
 };
 
 const struct gpnn_kernel *gpnn_kernel_by_name(const char *name)
@@ -117,6 +114,52 @@ const struct gpnn_kernel *gpnn_kernel_by_name(const char *name)
 const struct gpnn_kernel *gpnn_kernel_at(size_t i)
 {
   return i < sizeof kernels / sizeof *kernels ? &kernels[i] : NULL;
+}
+
+bool gpnn_kernel_needs_smoothness(const struct gpnn_kernel *kernel)
+{
+  return kernel->smoothness == 0;
+}
+
+bool gpnn_kernel_parse(const char *text, const struct gpnn_kernel **kernel, double *smoothness)
+{
+  char name[GPNN_KERNEL_BYTES] = "";
+  const char *colon = strchr(text, ':');
+  size_t length = colon == NULL ? strlen(text) : (size_t)(colon - text);
+  double nu = 0;
+  if (length >= sizeof name) return false;
+  memcpy(name, text, length);
+  const struct gpnn_kernel *found = gpnn_kernel_by_name(name);
+  if (found == NULL || gpnn_kernel_needs_smoothness(found) != (colon != NULL)) return false;
+  if (colon != NULL && (gpnn_number_read(colon + 1, strlen(colon + 1), &nu) != GPNN_NUMBER_OK ||
+                        !(nu > 0) || nu > GPNN_KERNEL_SMOOTHEST))
+    return false;
+  *kernel = found;
+  *smoothness = nu;
+  return true;
+}
+
+void gpnn_kernel_write(const struct gpnn_kernel *kernel, double smoothness,
+                       char text[GPNN_KERNEL_BYTES])
+{
+  char number[GPNN_NUMBER_BYTES] = "";
+  bool needed = gpnn_kernel_needs_smoothness(kernel);
+  if (needed) gpnn_number_write(number, smoothness);
+  snprintf(text, GPNN_KERNEL_BYTES, "%s%s%s", kernel->name, needed ? ":" : "", number);
+}
+
+/*
+ * Without a floor, fits of exp to blocks of random rows often end without noise: the process is
+ * rough enough to explain everything at the distances that the blocks see.  Rows alike in all
+ * inputs but not in the target are then predicted with next to no variance, and a single one of
+ * them outweighs all others in a calibration factor.  On the public data sets tried, noise held
+ * at 3e-3 to 1e-2 predicted as well or better wherever a free fit had gone below.  Processes
+ * without a derivative are taken to be like exp in this.
+ */
+double gpnn_kernel_least_noise(const struct gpnn_kernel *kernel, double smoothness)
+{
+  double nu = gpnn_kernel_needs_smoothness(kernel) ? smoothness : kernel->smoothness;
+  return nu < 1 ? 3e-3 : 1e-6;
 }
 
 GPNN_SIMD void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const double *columns,

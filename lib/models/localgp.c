@@ -85,7 +85,7 @@ enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_in
   const struct gpnn_index_contents *data = gpnn_index_contents(index);
   bool other_index;
   enum gpnn_status status =
-      gpnn_params_check(params, data->n_groups, gpnn_index_fingerprint(index), &other_index, err);
+      gpnn_params_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
   if (status != GPNN_OK) return status;
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");

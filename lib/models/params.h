@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "data/index.h"
 #include "data/stream.h"
 #include "models/kernel.h"
 #include "models/mean.h"
@@ -52,19 +53,35 @@ struct gpnn_params {
 };
 
 /*
- * Reads parameters from 'path' ("-": standard input).  Names may come in any order; kernel,
- * lengthscale, kernelscale, noise are required; neighbours (default 400), calibration and
- * index are not.  Blank lines are passed over; of lines from # the first 100 are kept as
- * comments, except that a first line naming a later format version is refused
- * (GPNN_EVERSION).  GPNN_EDATA, with
- * "path:line: ...": unknown or repeated name, missing name, value out of range, empty input.
- * A table in place of parameters is told as such (GPNN_EDATA), and so is an index file
- * (GPNN_EMISMATCH).  'params' must be zeroed.
+ * Reads parameters from 'path' ("-": standard input): those of one target, or of several one
+ * after another, each beginning with a line that names its target.  '*params' gets an array of
+ * '*n' >= 1 in the order of the text, for gpnn_params_release_all().
+ *
+ * Names may come in any order; kernel, lengthscale, kernelscale and noise are required, of the
+ * others neighbours is 400 where it is missing.  Blank lines are passed over; of a target's lines
+ * from # the first 100 are kept as comments, except that a first line naming a later format
+ * version is refused (GPNN_EVERSION).  GPNN_EDATA, with "path:line: ..." or, where it is of no one
+ * line, "path: ...": unknown or repeated name, missing name, a target twice, value out of range,
+ * values that do not go together, empty input.  A table in place of parameters is told as such
+ * (GPNN_EDATA), and so is an index file (GPNN_EMISMATCH).
  */
+GPNN_MUST_CHECK enum gpnn_status gpnn_params_read_all(struct gpnn_params **params, size_t *n,
+                                                      const char *path, struct gpnn_error *err);
+
+/* The same where one target is expected; several are GPNN_EMISMATCH.  'params' must be zeroed. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_read(struct gpnn_params *params, const char *path,
                                                   struct gpnn_error *err);
 
-/* Writes the parameters so that reading them gives the same values exactly. */
+/*
+ * Writes the parameters of 'n' targets so that reading them gives the same values exactly.
+ * GPNN_EINVAL, with nothing written: of several one has no target's name, or the same as another;
+ * or a name would not read back: it is empty, has a line end, or a blank at either end.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_params_write_all(const struct gpnn_params *params, size_t n,
+                                                       struct gpnn_output *output,
+                                                       struct gpnn_error *err);
+
+/* The same for one. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_write(const struct gpnn_params *params,
                                                    struct gpnn_output *output,
                                                    struct gpnn_error *err);
@@ -75,13 +92,15 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_params_comment(struct gpnn_params *params, struct gpnn_error *err, const char *format, ...);
 
 /*
- * Checks that parameters fit 'n_groups' groups of inputs and an index of 'fingerprint': another
- * number of lengthscales, or an index of other columns, is GPNN_EMISMATCH.  '*other_index' tells
- * whether they name another index of the same columns, which is worth a warning.
+ * Checks that parameters fit an index of 'contents' and 'fingerprint': another number of
+ * lengthscales or of coefficients, or an index of other columns, is GPNN_EMISMATCH.
+ * '*other_index' tells whether they name another index of the same columns, which is worth a
+ * warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_check(const struct gpnn_params *params,
-                                                   size_t n_groups, uint64_t fingerprint,
-                                                   bool *other_index, struct gpnn_error *err);
+                                                   const struct gpnn_index_contents *contents,
+                                                   uint64_t fingerprint, bool *other_index,
+                                                   struct gpnn_error *err);
 
 /* Fills 'lengthscale' with d values: those of the inputs' groups ('group', d of them, as in
  * struct gpnn_index_contents), or the single one d times. */
@@ -89,5 +108,8 @@ void gpnn_params_expand(const struct gpnn_params *params, size_t d, const uint32
                         double *lengthscale);
 
 void gpnn_params_release(struct gpnn_params *params);
+
+/* Releases each of an array of 'n' and frees it; NULL is allowed. */
+void gpnn_params_release_all(struct gpnn_params *params, size_t n);
 
 #endif

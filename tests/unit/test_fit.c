@@ -28,6 +28,7 @@ static struct gpnn_fit_options options(const char *kernel)
 {
   struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
   options.kernel = gpnn_kernel_by_name(kernel);
+  options.smoothness = 1.2;
   options.n_blocks = 3;
   options.block_size = 60;
   return options;
@@ -45,7 +46,7 @@ static double dense_loss(const struct gpnn_params *params, size_t s, const doubl
         r2 += pow((x[i * D + j] - x[q * D + j]) /
                       params->lengthscale[params->n_lengthscales == 1 ? 0 : j],
                   2);
-      params->kernel->correlation(0, 1, &r2);
+      params->kernel->correlation(params->smoothness, 1, &r2);
       k[i][q] = params->kernelscale * r2 + (i == q ? params->noise : 0);
     }
     k[i][s] = y[i];
@@ -66,8 +67,11 @@ static void objective_is_the_dense_formula_over_blocks(void **state)
   (void)state;
   struct data data;
   double lengthscale[] = {0.7, 1.9, 3.1}, value, expected = 0;
-  struct gpnn_params params = {
-      .n_lengthscales = 3, .lengthscale = lengthscale, .kernelscale = 1.3, .noise = 0.07};
+  struct gpnn_params params = {.smoothness = 1.2,
+                               .n_lengthscales = 3,
+                               .lengthscale = lengthscale,
+                               .kernelscale = 1.3,
+                               .noise = 0.07};
   make_data(&data);
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
     params.kernel = gpnn_kernel_at(k);
@@ -105,7 +109,8 @@ static void check_gradient(size_t n_lengthscales)
 {
   struct data data;
   double lengthscale[] = {0.8, 1.7, 2.9};
-  struct gpnn_params params = {.n_lengthscales = n_lengthscales,
+  struct gpnn_params params = {.smoothness = 1.2,
+                               .n_lengthscales = n_lengthscales,
                                .lengthscale = lengthscale,
                                .kernelscale = 1.4,
                                .noise = 0.09};

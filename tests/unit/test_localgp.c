@@ -208,6 +208,357 @@ static void lengthscales_for_other_inputs_are_refused(void **state)
   fixture_free(&f);
 }
 
+/* ---- means, known noise, clusters ----------------------------------------------------------- */
+
+enum { ROWS = 70, INPUTS = 3, POINTS = 8, REGRESSORS = 2, TERMS = 4 };
+
+/* An index with regressors and known noise, and points with the same. */
+struct model {
+  struct fixture f;
+  struct gpnn_params params;
+  double regressors[ROWS * REGRESSORS], point_regressors[POINTS * REGRESSORS], noise[ROWS];
+  double coefficients[TERMS], covariance[TERMS * TERMS];
+};
+
+/* What an index file holds, to be changed: the object behind the pointer is no constant. */
+static struct gpnn_index_contents *contents_of(const struct fixture *f)
+{
+  const struct gpnn_index_contents *borrowed = gpnn_index_contents(f->index);
+  struct gpnn_index_contents *contents;
+  memcpy(&contents, &borrowed, sizeof contents);
+  return contents;
+}
+
+static void model_new(struct model *s, enum gpnn_mean mean, bool noisy, size_t neighbours)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
+  fixture_new(&s->f, ROWS, INPUTS, POINTS, 1);
+  for (size_t i = 0; i < ROWS * REGRESSORS; i++) s->regressors[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < POINTS * REGRESSORS; i++) s->point_regressors[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < ROWS; i++) s->noise[i] = i % 3 == 0 ? 0 : gpnn_rng_uniform(&rng);
+  for (size_t i = 0; i < TERMS; i++) s->coefficients[i] = gpnn_rng_normal(&rng);
+  struct gpnn_index_contents *contents = contents_of(&s->f);
+  contents->n_regressors = REGRESSORS;
+  contents->regressors = s->regressors;
+  contents->noise = noisy ? s->noise : NULL;
+  s->params = make_params("matern32", INPUTS, neighbours);
+  s->params.mean = mean;
+  s->params.n_coefficients = gpnn_mean_width(mean, INPUTS, REGRESSORS);
+  s->params.coefficients = s->coefficients;
+}
+
+static void model_free(struct model *s)
+{
+  s->params.coefficients = s->params.covariance = NULL; /* not owned here */
+  gpnn_params_release(&s->params);
+  fixture_free(&s->f);
+}
+
+static struct gpnn_points points_of(const struct model *s)
+{
+  return (struct gpnn_points){.n = POINTS, .x = s->f.cx, .regressors = s->point_regressors};
+}
+
+static void model_predict(const struct model *s, const struct gpnn_points *points,
+                          const struct gpnn_prediction *prediction)
+{
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_localgp_counts counts = {0};
+  assert_ok(gpnn_localgp_new(&gp, s->f.index, &s->params, 0, 2, &err));
+  assert_ok(gpnn_localgp_predict(gp, points, prediction, &counts, &err));
+  assert_int_equal(counts.n_jittered, 0);
+  gpnn_localgp_free(gp);
+}
+
+/* Term 't' of a row. */
+static double term_of(const struct model *s, size_t t, const double *x, const double *regressors)
+{
+  if (t == 0) return 1;
+  return s->params.mean == GPNN_MEAN_LINEAR ? x[t - 1] : regressors[t - 1];
+}
+
+static double row_term(const struct model *s, size_t t, size_t row)
+{
+  return term_of(s, t, s->f.x + row * INPUTS, s->regressors + row * REGRESSORS);
+}
+
+static double point_term(const struct model *s, size_t t, size_t i)
+{
+  return term_of(s, t, s->f.cx + i * INPUTS, s->point_regressors + i * REGRESSORS);
+}
+
+static long double covariance_of(const struct model *s, const double *a, const double *b)
+{
+  return (long double)s->params.kernelscale *
+         dense_kernel("matern32", INPUTS, a, b, INPUTS, s->params.lengthscale);
+}
+
+/* Covariance of observations 'a' and 'b'. */
+static long double observed(const struct model *s, size_t a, size_t b)
+{
+  long double noise = s->params.noise;
+  if (contents_of(&s->f)->noise != NULL) noise += s->noise[a];
+  return covariance_of(s, s->f.x + a * INPUTS, s->f.x + b * INPUTS) + (a == b ? noise : 0);
+}
+
+/* The formula of localgp.h for point 'i' from 'n' rows, without a covariance. */
+static void expect_known_mean(const struct model *s, size_t i, size_t n, const size_t *rows,
+                              double *mean, double *latent)
+{
+  static long double k[ROWS * ROWS], cross[ROWS], u[ROWS], v[ROWS];
+  long double m = 0, variance = s->params.kernelscale;
+  size_t p = s->params.n_coefficients;
+  for (size_t a = 0; a < n; a++) {
+    for (size_t b = 0; b < n; b++) k[a * n + b] = observed(s, rows[a], rows[b]);
+    u[a] = cross[a] = covariance_of(s, s->f.x + rows[a] * INPUTS, s->f.cx + i * INPUTS);
+    v[a] = s->f.y[rows[a]];
+    for (size_t t = 0; t < p; t++)
+      v[a] -= (long double)s->coefficients[t] * row_term(s, t, rows[a]);
+  }
+  dense_solve(n, k, u, v);
+  for (size_t t = 0; t < p; t++) m += (long double)s->coefficients[t] * point_term(s, t, i);
+  for (size_t a = 0; a < n; a++) {
+    m += cross[a] * v[a];
+    variance -= cross[a] * u[a];
+  }
+  *mean = (double)m;
+  *latent = (double)variance;
+}
+
+/* The up to m rows nearest to point 'i' that are not of 'cluster', and their distances. */
+static size_t nearest_rows(const struct model *s, size_t i, const uint32_t *clusters,
+                           uint32_t cluster, size_t m, size_t *rows, double *distances)
+{
+  struct near all[ROWS];
+  size_t n = 0;
+  for (size_t r = 0; r < ROWS; r++) {
+    if (clusters != NULL && clusters[r] == cluster) continue;
+    all[n] = (struct near){0, r};
+    for (size_t j = 0; j < INPUTS; j++)
+      all[n].distance +=
+          pow((s->f.x[r * INPUTS + j] - s->f.cx[i * INPUTS + j]) / s->params.lengthscale[j], 2);
+    n++;
+  }
+  qsort(all, n, sizeof all[0], nearer);
+  if (n > m) n = m;
+  for (size_t a = 0; a < n; a++) {
+    rows[a] = all[a].row;
+    distances[a] = sqrt(all[a].distance);
+  }
+  return n;
+}
+
+static void means_and_known_noise_are_the_dense_formula(void **state)
+{
+  (void)state;
+  static struct model s;
+  for (int mean = GPNN_MEAN_ZERO; mean <= GPNN_MEAN_REGRESSORS; mean++)
+    for (int noisy = 0; noisy < 2; noisy++)
+      for (size_t m = 12; m <= ROWS; m += ROWS - 12) {
+        double means[POINTS] = {0}, latent[POINTS] = {0}, right, right_latent, distances[ROWS];
+        size_t rows[ROWS];
+        model_new(&s, (enum gpnn_mean)mean, noisy, m);
+        struct gpnn_points points = points_of(&s);
+        model_predict(&s, &points, &(struct gpnn_prediction){.mean = means, .latent = latent});
+        for (size_t i = 0; i < POINTS; i++) {
+          assert_int_equal(nearest_rows(&s, i, NULL, 0, m, rows, distances), m);
+          expect_known_mean(&s, i, m, rows, &right, &right_latent);
+          assert_near(means[i], right, 1e-10);
+          assert_near(latent[i], right_latent, 1e-10);
+        }
+        model_free(&s);
+      }
+}
+
+/*
+ * Solves [K T; T' 0] [w; l] = right, in place, over all rows: universal kriging, in which the
+ * unbiasedness of the weights w stands for any estimate of coefficients.
+ */
+static void solve_bordered(const struct model *s, long double *right)
+{
+  static long double matrix[(ROWS + TERMS) * (ROWS + TERMS)], unused[ROWS + TERMS];
+  size_t p = s->params.n_coefficients, n = ROWS + p;
+  memset(matrix, 0, sizeof matrix);
+  for (size_t a = 0; a < ROWS; a++) {
+    for (size_t b = 0; b < ROWS; b++) matrix[a * n + b] = observed(s, a, b);
+    for (size_t t = 0; t < p; t++)
+      matrix[a * n + ROWS + t] = matrix[(ROWS + t) * n + a] = row_term(s, t, a);
+  }
+  memset(unused, 0, sizeof unused);
+  dense_solve(n, matrix, right, unused);
+}
+
+/* Generalised least squares: coefficients and their covariance, from bordered systems too. */
+static void estimate_coefficients(struct model *s)
+{
+  long double right[ROWS + TERMS] = {0};
+  size_t p = s->params.n_coefficients;
+  for (size_t a = 0; a < ROWS; a++) right[a] = s->f.y[a];
+  solve_bordered(s, right);
+  for (size_t t = 0; t < p; t++) s->coefficients[t] = (double)right[ROWS + t];
+  for (size_t t = 0; t < p; t++) {
+    memset(right, 0, sizeof right);
+    right[ROWS + t] = 1;
+    solve_bordered(s, right);
+    for (size_t q = 0; q < p; q++) s->covariance[t * p + q] = -(double)right[ROWS + q];
+  }
+  s->params.covariance = s->covariance;
+}
+
+static void uncertain_coefficients_give_universal_kriging(void **state)
+{
+  (void)state;
+  static struct model s;
+  for (int mean = GPNN_MEAN_CONSTANT; mean <= GPNN_MEAN_REGRESSORS; mean++) {
+    double means[POINTS] = {0}, latent[POINTS] = {0}, known[POINTS];
+    model_new(&s, (enum gpnn_mean)mean, true, ROWS);
+    struct gpnn_points points = points_of(&s);
+    estimate_coefficients(&s);
+    model_predict(&s, &points, &(struct gpnn_prediction){.mean = means, .latent = latent});
+    s.params.covariance = NULL;
+    model_predict(&s, &points, &(struct gpnn_prediction){.latent = known});
+    for (size_t i = 0; i < POINTS; i++) {
+      long double right[ROWS + TERMS], value = 0, variance = s.params.kernelscale;
+      size_t n = ROWS + s.params.n_coefficients;
+      for (size_t a = 0; a < n; a++)
+        right[a] = a < ROWS ? covariance_of(&s, s.f.x + a * INPUTS, s.f.cx + i * INPUTS)
+                            : point_term(&s, a - ROWS, i);
+      long double given[ROWS + TERMS];
+      memcpy(given, right, sizeof given);
+      solve_bordered(&s, right);
+      for (size_t a = 0; a < n; a++) variance -= right[a] * given[a];
+      for (size_t a = 0; a < ROWS; a++) value += right[a] * s.f.y[a];
+      assert_near(means[i], (double)value, 1e-10);
+      assert_near(latent[i], (double)variance, 1e-10);
+      assert_true(latent[i] > known[i]);
+    }
+    model_free(&s);
+  }
+}
+
+static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
+{
+  (void)state;
+  enum { N_NUMBERS = 5 };
+  static const size_t numbers[N_NUMBERS] = {1, 2, 9, 33, 60};
+  static struct model s;
+  for (int mean = GPNN_MEAN_ZERO; mean <= GPNN_MEAN_LINEAR; mean += 2) {
+    double means[N_NUMBERS][POINTS], latent[N_NUMBERS][POINTS], nearest[POINTS];
+    double mean_1[POINTS] = {0}, latent_1[POINTS] = {0}, nearest_1[POINTS] = {0};
+    int64_t self[POINTS];
+    struct gpnn_localgp *gp = NULL;
+    struct gpnn_localgp_counts counts = {0};
+    model_new(&s, (enum gpnn_mean)mean, true, 60);
+    if (mean != GPNN_MEAN_ZERO) estimate_coefficients(&s);
+    for (size_t i = 0; i < POINTS; i++) self[i] = (int64_t)i;
+    struct gpnn_points points = points_of(&s);
+    points.x = s.f.x;
+    points.self = self;
+    assert_ok(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 2, &err));
+    struct gpnn_prediction all = {means[0], latent[0], nearest};
+    assert_ok(gpnn_localgp_predict_each(gp, &points, N_NUMBERS, numbers, &all, &counts, &err));
+    for (size_t k = 0; k < N_NUMBERS; k++) {
+      struct gpnn_prediction one = {mean_1, latent_1, nearest_1};
+      gpnn_localgp_set_neighbours(gp, numbers[k]);
+      assert_ok(gpnn_localgp_predict(gp, &points, &one, &counts, &err));
+      for (size_t i = 0; i < POINTS; i++) {
+        assert_near(means[k][i], mean_1[i], 1e-10);
+        assert_near(latent[k][i], latent_1[i], 1e-10);
+        assert_true(nearest[i] == nearest_1[i]);
+      }
+    }
+    gpnn_localgp_free(gp);
+    model_free(&s);
+  }
+}
+
+static void rows_of_the_same_cluster_are_no_neighbours(void **state)
+{
+  (void)state;
+  enum { M = 15, N_CLUSTERS = 5 };
+  static struct model s;
+  uint32_t clusters[ROWS], cluster[POINTS];
+  double means[POINTS], latent[POINTS], nearest[POINTS], distances[ROWS], right, right_latent;
+  size_t rows[ROWS], largest = 0;
+  model_new(&s, GPNN_MEAN_CONSTANT, false, M);
+  for (size_t r = 0; r < ROWS; r++) { /* one cluster is most of the rows; some are of none */
+    clusters[r] = r % 2 == 0 ? 0 : r % 7 == 0 ? UINT32_MAX : (uint32_t)r % N_CLUSTERS;
+    largest += clusters[r] == 0;
+  }
+  for (size_t i = 0; i < POINTS; i++) cluster[i] = (uint32_t)i % N_CLUSTERS;
+  struct gpnn_points points = points_of(&s);
+  points.cluster = cluster;
+  points.training_cluster = clusters;
+  points.largest_cluster = largest;
+  model_predict(&s, &points, &(struct gpnn_prediction){means, latent, nearest});
+  for (size_t i = 0; i < POINTS; i++) {
+    assert_int_equal(nearest_rows(&s, i, clusters, cluster[i], M, rows, distances), M);
+    expect_known_mean(&s, i, M, rows, &right, &right_latent);
+    assert_near(means[i], right, 1e-10);
+    assert_near(latent[i], right_latent, 1e-10);
+    assert_close(nearest[i], distances[0], 1e-12);
+  }
+  model_free(&s);
+}
+
+static void where_all_rows_are_of_the_cluster_the_mean_is_left(void **state)
+{
+  (void)state;
+  static struct model s;
+  uint32_t clusters[ROWS] = {0}, cluster[POINTS] = {0};
+  double means[POINTS], latent[POINTS], nearest[POINTS];
+  model_new(&s, GPNN_MEAN_CONSTANT, false, 5);
+  struct gpnn_points points = points_of(&s);
+  points.cluster = cluster;
+  points.training_cluster = clusters;
+  points.largest_cluster = ROWS;
+  model_predict(&s, &points, &(struct gpnn_prediction){means, latent, nearest});
+  for (size_t i = 0; i < POINTS; i++) {
+    assert_true(means[i] == s.coefficients[0]);
+    assert_true(latent[i] == s.params.kernelscale);
+    assert_true(isinf(nearest[i]));
+  }
+  model_free(&s);
+}
+
+static void nearest_is_the_distance_in_lengthscales(void **state)
+{
+  (void)state;
+  static struct model s;
+  double nearest[POINTS], distances[ROWS];
+  size_t rows[ROWS];
+  int64_t self[POINTS];
+  model_new(&s, GPNN_MEAN_LINEAR, false, 3);
+  struct gpnn_points points = points_of(&s);
+  model_predict(&s, &points, &(struct gpnn_prediction){.nearest = nearest});
+  for (size_t i = 0; i < POINTS; i++) {
+    nearest_rows(&s, i, NULL, 0, 1, rows, distances);
+    assert_close(nearest[i], distances[0], 1e-12);
+    self[i] = (int64_t)i;
+  }
+  points.x = s.f.x;
+  model_predict(&s, &points, &(struct gpnn_prediction){.nearest = nearest});
+  for (size_t i = 0; i < POINTS; i++) assert_true(nearest[i] == 0);
+  points.self = self; /* a training row is not its own neighbour */
+  model_predict(&s, &points, &(struct gpnn_prediction){.nearest = nearest});
+  for (size_t i = 0; i < POINTS; i++) assert_true(nearest[i] > 0);
+  model_free(&s);
+}
+
+static void coefficients_for_another_mean_are_refused(void **state)
+{
+  (void)state;
+  static struct model s;
+  struct gpnn_localgp *gp = NULL;
+  model_new(&s, GPNN_MEAN_LINEAR, false, 5);
+  s.params.mean = GPNN_MEAN_REGRESSORS;
+  assert_fails(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 1, &err), GPNN_EMISMATCH,
+               "4 coefficients, a regressors mean has 3 with this index");
+  assert_null(gp);
+  model_free(&s);
+}
+
 int main(void)
 {
   gpnn_threads_single_blas();
@@ -218,6 +569,13 @@ int main(void)
       cmocka_unit_test(threads_and_batches_change_no_bit),
       cmocka_unit_test(duplicates_without_noise_need_jitter_and_stay_finite),
       cmocka_unit_test(lengthscales_for_other_inputs_are_refused),
+      cmocka_unit_test(means_and_known_noise_are_the_dense_formula),
+      cmocka_unit_test(uncertain_coefficients_give_universal_kriging),
+      cmocka_unit_test(each_number_of_neighbours_is_as_if_predicted_alone),
+      cmocka_unit_test(rows_of_the_same_cluster_are_no_neighbours),
+      cmocka_unit_test(where_all_rows_are_of_the_cluster_the_mean_is_left),
+      cmocka_unit_test(nearest_is_the_distance_in_lengthscales),
+      cmocka_unit_test(coefficients_for_another_mean_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/rng.h"
 #include "data/sections.h"
 #include "models/params.h"
 
@@ -143,6 +145,282 @@ static void written_text_is_the_documented_one(void **state)
   gpnn_params_release(&params);
 }
 
+/* ---- every field, there and back ------------------------------------------------------------ */
+
+/* A number of any size; of either sign where 'low' is negative, else above it. */
+static double any_real(struct gpnn_rng *rng, double low)
+{
+  double size = exp(40 * gpnn_rng_uniform(rng) - 20) * (1 + gpnn_rng_uniform(rng));
+  if (low < 0 && gpnn_rng_uniform(rng) < 0.5) return -size;
+  return low < 0 ? size : low + size;
+}
+
+static double *any_list(struct gpnn_rng *rng, size_t n, double low)
+{
+  double *list = gpnn_alloc(n, 1, sizeof *list);
+  assert_non_null(list);
+  for (size_t i = 0; i < n; i++) list[i] = any_real(rng, low);
+  return list;
+}
+
+static bool toss(struct gpnn_rng *rng)
+{
+  return gpnn_rng_uniform(rng) < 0.5;
+}
+
+static size_t any_count(struct gpnn_rng *rng, size_t most)
+{
+  return 1 + (size_t)((double)most * gpnn_rng_uniform(rng));
+}
+
+static void any_mean(struct gpnn_rng *rng, struct gpnn_params *params)
+{
+  params->mean = (enum gpnn_mean)(any_count(rng, 4) - 1);
+  if (params->mean == GPNN_MEAN_ZERO) return;
+  size_t p = params->mean == GPNN_MEAN_CONSTANT ? 1 : any_count(rng, 6);
+  params->n_coefficients = p;
+  params->coefficients = any_list(rng, p, -1);
+  if (toss(rng)) return;
+  params->covariance = any_list(rng, p * p, 0);
+  for (size_t i = 0; i < p; i++)
+    for (size_t j = 0; j < i; j++)
+      params->covariance[i * p + j] = params->covariance[j * p + i] = any_real(rng, -1);
+}
+
+static void any_calibration(struct gpnn_rng *rng, struct gpnn_params *params)
+{
+  params->has_calibration = toss(rng);
+  if (params->has_calibration) params->calibration = any_real(rng, 0);
+  if (toss(rng)) {
+    size_t n = any_count(rng, 5);
+    params->n_conformal = n;
+    params->conformal_level = gpnn_alloc(n, 1, sizeof(double));
+    params->conformal_width = any_list(rng, n, 0);
+    for (size_t i = 0; i < n; i++)
+      params->conformal_level[i] = ((double)i + gpnn_rng_uniform(rng)) / (double)n;
+  }
+  params->has_distance = toss(rng);
+  for (size_t i = 0; params->has_distance && i < GPNN_N_DISTANCES; i++)
+    params->distance[i] = any_real(rng, 0) + (i == 0 ? 0 : params->distance[i - 1]);
+}
+
+static struct gpnn_params any_params(struct gpnn_rng *rng, const char *target)
+{
+  struct gpnn_params params = {.kernel = gpnn_kernel_at(any_count(rng, 5) - 1)};
+  if (gpnn_kernel_needs_smoothness(params.kernel)) params.smoothness = 100 * gpnn_rng_uniform(rng);
+  if (target != NULL) params.target = gpnn_copy_text(target, strlen(target));
+  params.n_lengthscales = any_count(rng, 4);
+  params.lengthscale = any_list(rng, params.n_lengthscales, 0);
+  params.kernelscale = any_real(rng, 0);
+  params.noise = toss(rng) ? 0 : any_real(rng, 0);
+  any_mean(rng, &params);
+  if (toss(rng)) params.degrees = any_real(rng, 2);
+  params.neighbours = any_count(rng, 1000);
+  any_calibration(rng, &params);
+  params.has_index = toss(rng);
+  if (params.has_index) params.index = gpnn_rng_next(rng);
+  for (size_t i = any_count(rng, 3); i > 1; i--)
+    assert_ok(gpnn_params_comment(&params, &err, "comment %zu", i));
+  return params;
+}
+
+static void assert_same_list(size_t n, const double *a, const double *b)
+{
+  assert_int_equal(a == NULL, b == NULL);
+  if (a != NULL) assert_memory_equal(a, b, n * sizeof *a);
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+  assert_int_equal(a == NULL, b == NULL);
+  if (a != NULL) assert_string_equal(a, b);
+}
+
+static void assert_same(const struct gpnn_params *a, const struct gpnn_params *b)
+{
+  size_t p = a->n_coefficients;
+  assert_same_text(a->target, b->target);
+  assert_ptr_equal(a->kernel, b->kernel);
+  assert_true(a->smoothness == b->smoothness);
+  assert_int_equal(a->n_lengthscales, b->n_lengthscales);
+  assert_same_list(a->n_lengthscales, a->lengthscale, b->lengthscale);
+  assert_true(a->kernelscale == b->kernelscale && a->noise == b->noise);
+  assert_true(a->mean == b->mean && a->degrees == b->degrees);
+  assert_int_equal(p, b->n_coefficients);
+  assert_same_list(p, a->coefficients, b->coefficients);
+  assert_same_list(p * p, a->covariance, b->covariance);
+  assert_int_equal(a->neighbours, b->neighbours);
+  assert_true(a->has_calibration == b->has_calibration && a->calibration == b->calibration);
+  assert_int_equal(a->n_conformal, b->n_conformal);
+  assert_same_list(a->n_conformal, a->conformal_level, b->conformal_level);
+  assert_same_list(a->n_conformal, a->conformal_width, b->conformal_width);
+  assert_true(a->has_distance == b->has_distance);
+  assert_memory_equal(a->distance, b->distance, sizeof a->distance);
+  assert_true(a->has_index == b->has_index && a->index == b->index);
+  assert_same_text(a->comments, b->comments);
+}
+
+static void write_all(const struct place *place, const struct gpnn_params *params, size_t n)
+{
+  struct gpnn_output *output = NULL;
+  assert_ok(gpnn_output_open(&output, place->path, &err));
+  assert_ok(gpnn_params_write_all(params, n, output, &err));
+  assert_ok(gpnn_output_close(output, &err));
+}
+
+static void any_parameters_read_back_the_same(void **state)
+{
+  static const char *const targets[] = {"y", "sale price (1000 $)", "#\t\xc3\xa9", "kernel"};
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
+  for (int round = 0; round < 300; round++) {
+    struct gpnn_params params[4], *back = NULL;
+    size_t n = any_count(&rng, 4), n_back = 0;
+    for (size_t i = 0; i < n; i++)
+      params[i] = any_params(&rng, n == 1 && round % 2 == 0 ? NULL : targets[i]);
+    write_all(*state, params, n);
+    assert_ok(gpnn_params_read_all(&back, &n_back, ((struct place *)*state)->path, &err));
+    assert_int_equal(n_back, n);
+    for (size_t i = 0; i < n; i++) assert_same(&params[i], &back[i]);
+    for (size_t i = 0; i < n; i++) gpnn_params_release(&params[i]);
+    gpnn_params_release_all(back, n_back);
+  }
+}
+
+static void all_optional_lines_are_the_documented_ones(void **state)
+{
+  static const char text[] = "# gpnn parameters 1\n# a note\ntarget\ty 1\nkernel\tmatern:1.2\n"
+                             "lengthscale\t0.5\nkernelscale\t0.9\nnoise\t0.1\nmean\tlinear\n"
+                             "coefficients\t-1\t2\ncovariance\t4\t-1\t9\ndegrees\t4.5\n"
+                             "neighbours\t64\ncalibration\t1.1\n"
+                             "conformal\t0.5\t0.7\t0.95\t2.1\ndistances\t0.1\t0.2\t0.2\t3\n"
+                             "index\t0000000000000007\ntarget\tz\n# of z\nkernel\trbf\n"
+                             "lengthscale\t1\nkernelscale\t1\nnoise\t0\nneighbours\t400\n";
+  struct place *place = *state;
+  struct gpnn_params *params = NULL;
+  char back[sizeof text + 1] = "";
+  size_t n = 0;
+  put(place, text, strlen(text));
+  assert_ok(gpnn_params_read_all(&params, &n, place->path, &err));
+  assert_int_equal(n, 2);
+  assert_string_equal(params[0].target, "y 1");
+  assert_true(params[0].smoothness == 1.2 && params[0].degrees == 4.5);
+  assert_true(params[0].covariance[1] == -1 && params[0].covariance[2] == -1);
+  assert_true(params[0].covariance[0] == 4 && params[0].covariance[3] == 9);
+  assert_true(params[0].conformal_level[1] == 0.95 && params[0].conformal_width[1] == 2.1);
+  assert_true(params[0].has_distance && params[0].distance[3] == 3);
+  assert_string_equal(params[1].comments, "# of z\n");
+  write_all(place, params, n);
+  FILE *file = fopen(place->path, "rb");
+  assert_non_null(file);
+  back[fread(back, 1, sizeof back - 1, file)] = '\0';
+  fclose(file);
+  assert_string_equal(back, text);
+  gpnn_params_release_all(params, n);
+}
+
+static void several_targets_are_refused_where_one_is_expected(void **state)
+{
+  assert_refused(state, "target a\n" BASE "target b\n" BASE "target c\n" BASE, GPNN_EMISMATCH,
+                 "x.par: parameters of 3 targets: expected one");
+}
+
+static void each_target_keeps_a_hundred_comments(void **state)
+{
+  static char text[4000];
+  struct place *place = *state;
+  struct gpnn_params *params = NULL;
+  size_t n = 0, length = 0;
+  for (size_t block = 0; block < 2; block++) {
+    length += (size_t)snprintf(text + length, sizeof text - length, "target t%zu\n" BASE, block);
+    for (size_t i = 0; i < 60 + 60 * block; i++)
+      length += (size_t)snprintf(text + length, sizeof text - length, "# c\n");
+  }
+  put(place, text, length);
+  assert_ok(gpnn_params_read_all(&params, &n, place->path, &err));
+  assert_int_equal(n, 2);
+  assert_int_equal(strlen(params[0].comments), 60 * strlen("# c\n"));
+  assert_int_equal(strlen(params[1].comments), 100 * strlen("# c\n"));
+  gpnn_params_release_all(params, n);
+}
+
+static void blocks_that_are_not_whole_are_refused(void **state)
+{
+  assert_refused(state, "target a\n" BASE "target a\n" BASE, GPNN_EDATA,
+                 "x.par:6: target: \"a\" a second time");
+  assert_refused(state, BASE "target a\n" BASE, GPNN_EDATA,
+                 "x.par:5: target: has to come before the other names");
+  assert_refused(state, "target a\nkernel rbf\ntarget b\n" BASE, GPNN_EDATA,
+                 "x.par: target \"a\": lengthscale is missing");
+  assert_refused(state, "target a\n" BASE "target b\nkernel rbf\n", GPNN_EDATA,
+                 "x.par: target \"b\": lengthscale is missing");
+  assert_refused(state, "target a\n" BASE "target b\n" BASE "noise 1\n", GPNN_EDATA,
+                 "x.par:11: noise: given a second time");
+  assert_refused(state, "target \t \r\n" BASE, GPNN_EDATA, "x.par:1: target: has no value");
+  assert_refused(state, "target a\nx y\n", GPNN_EDATA, "is this a table?");
+}
+
+static void names_that_would_not_read_back_are_not_written(void **state)
+{
+  static const char *const names[] = {"", " a", "a ", "a\r", "\ta", "a\nb"};
+  struct place *place = *state;
+  struct gpnn_params params[2] = {{0}, {0}};
+  struct gpnn_output *output = NULL;
+  assert_ok(read_text(place, BASE, &params[0], &err));
+  assert_ok(read_text(place, BASE, &params[1], &err));
+  assert_ok(gpnn_output_open(&output, place->path, &err));
+  assert_fails(gpnn_params_write_all(params, 2, output, &err), GPNN_EINVAL, "need their names");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    params[0].target = gpnn_copy_text(names[i], strlen(names[i]));
+    assert_fails(gpnn_params_write(params, output, &err), GPNN_EINVAL, "cannot hold");
+    free(params[0].target);
+  }
+  params[0].target = gpnn_copy_text("y", 1);
+  params[1].target = gpnn_copy_text("y", 1);
+  assert_fails(gpnn_params_write_all(params, 2, output, &err), GPNN_EINVAL,
+               "target \"y\": has parameters twice");
+  gpnn_output_abandon(output);
+  gpnn_params_release(&params[0]);
+  gpnn_params_release(&params[1]);
+}
+
+static void values_that_do_not_go_together_are_refused(void **state)
+{
+  assert_refused(state, BASE "coefficients 1\n", GPNN_EDATA,
+                 "coefficients: a mean of zero has none");
+  assert_refused(state, BASE "mean zero\ncoefficients 1\n", GPNN_EDATA, "a mean of zero has none");
+  assert_refused(state, BASE "covariance 1\n", GPNN_EDATA, "covariance: there are no coefficients");
+  assert_refused(state, BASE "mean linear\n", GPNN_EDATA, "mean: linear without coefficients");
+  assert_refused(state, BASE "mean constant\ncoefficients 1 2\n", GPNN_EDATA,
+                 "coefficients: 2 of them, a constant mean has one");
+  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 1 2\n", GPNN_EDATA,
+                 "covariance: 2 numbers, the lower triangle of 2 coefficients has 3");
+  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 1 2 -3\n", GPNN_EDATA,
+                 "covariance: a variance is negative");
+}
+
+static void optional_values_out_of_range_are_refused(void **state)
+{
+  assert_refused(state, "kernel matern\n", GPNN_EDATA,
+                 "\"matern\" is none of exp, matern32, matern52, rbf, matern:NU");
+  assert_refused(state, "kernel matern:0\n", GPNN_EDATA, "\"matern:0\" is none of");
+  assert_refused(state, "mean cubic\n", GPNN_EDATA,
+                 "mean: \"cubic\" is none of zero, constant, linear, regressors");
+  assert_refused(state, "coefficients 1 x\n", GPNN_EDATA, "coefficients: not a number: \"x\"");
+  assert_refused(state, "degrees 2\n", GPNN_EDATA, "degrees: not above 2");
+  assert_refused(state, "degrees -3\n", GPNN_EDATA, "degrees: not a positive number");
+  assert_refused(state, "conformal 0.5\n", GPNN_EDATA,
+                 "x.par:1: conformal: a level without a width");
+  assert_refused(state, "conformal 0 1\n", GPNN_EDATA, "not between 0 and 1");
+  assert_refused(state, "conformal 1 1\n", GPNN_EDATA, "not between 0 and 1");
+  assert_refused(state, "conformal 0.5 1 0.5 2\n", GPNN_EDATA, "the levels do not rise");
+  assert_refused(state, "conformal 0.5 -1\n", GPNN_EDATA, "conformal: not a non-negative number");
+  assert_refused(state, "distances 1 2 3\n", GPNN_EDATA, "distances: 3 numbers, not 4");
+  assert_refused(state, "distances 1 2 3 4 5\n", GPNN_EDATA, "distances: 5 numbers, not 4");
+  assert_refused(state, "distances 1 3 2 4\n", GPNN_EDATA, "distances: they fall");
+  assert_refused(state, "distances -1 3 2 4\n", GPNN_EDATA, "not a non-negative number");
+}
+
 static void later_version_is_refused(void **state)
 {
   assert_refused(state, "# gpnn parameters 2\n" BASE, GPNN_EVERSION, "version 2");
@@ -205,18 +483,39 @@ static void check_compares_columns_and_index(void **state)
   (void)state;
   double lengthscale[] = {1, 2};
   struct gpnn_params params = {.n_lengthscales = 2, .lengthscale = lengthscale};
+  struct gpnn_index_contents two = {.d = 3, .n_groups = 2}, three = {.d = 3, .n_groups = 3};
   bool other = true;
-  assert_ok(gpnn_params_check(&params, 2, 5, &other, &err));
+  assert_ok(gpnn_params_check(&params, &two, 5, &other, &err));
   assert_false(other);
   params.has_index = true;
   params.index = 6;
-  assert_ok(gpnn_params_check(&params, 2, 5, &other, &err));
+  assert_ok(gpnn_params_check(&params, &two, 5, &other, &err));
   assert_true(other);
-  assert_fails(gpnn_params_check(&params, 3, 6, &other, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_params_check(&params, &three, 6, &other, &err), GPNN_EMISMATCH,
                "2 lengthscales, the index has 3 inputs");
   params.n_lengthscales = 1;
-  assert_ok(gpnn_params_check(&params, 3, 6, &other, &err));
+  assert_ok(gpnn_params_check(&params, &three, 6, &other, &err));
   assert_false(other);
+  assert_fails(gpnn_params_check(&params, &three, 6 + ((uint64_t)1 << 32), &other, &err),
+               GPNN_EMISMATCH, "an index of other columns");
+}
+
+static void check_compares_coefficients_with_the_terms_of_the_index(void **state)
+{
+  (void)state;
+  struct gpnn_index_contents contents = {.d = 4, .n_groups = 4, .n_regressors = 2};
+  struct gpnn_params params = {.n_lengthscales = 1};
+  static const size_t right[] = {0, 1, 5, 3};
+  bool other;
+  for (int mean = GPNN_MEAN_ZERO; mean <= GPNN_MEAN_REGRESSORS; mean++)
+    for (params.n_coefficients = 0; params.n_coefficients < 7; params.n_coefficients++) {
+      params.mean = (enum gpnn_mean)mean;
+      if (params.n_coefficients == right[mean])
+        assert_ok(gpnn_params_check(&params, &contents, 1, &other, &err));
+      else
+        assert_fails(gpnn_params_check(&params, &contents, 1, &other, &err), GPNN_EMISMATCH,
+                     "coefficients, a ");
+    }
 }
 
 static void expand_repeats_a_single_lengthscale(void **state)
@@ -231,6 +530,15 @@ static void expand_repeats_a_single_lengthscale(void **state)
   assert_true(out[0] == 4 && out[1] == 4);
 }
 
+static void expand_gives_inputs_of_a_group_its_lengthscale(void **state)
+{
+  (void)state;
+  double lengthscale[] = {4, 5, 6}, out[5];
+  struct gpnn_params params = {.n_lengthscales = 3, .lengthscale = lengthscale};
+  gpnn_params_expand(&params, 5, (const uint32_t[]){1, 1, 0, 2, 1}, out);
+  assert_memory_equal(out, ((double[]){5, 5, 4, 6, 5}), sizeof out);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -238,13 +546,23 @@ int main(void)
       cmocka_unit_test(hand_made_file_is_read),
       cmocka_unit_test(written_parameters_read_back_exactly),
       cmocka_unit_test(written_text_is_the_documented_one),
+      cmocka_unit_test(any_parameters_read_back_the_same),
+      cmocka_unit_test(all_optional_lines_are_the_documented_ones),
+      cmocka_unit_test(several_targets_are_refused_where_one_is_expected),
+      cmocka_unit_test(each_target_keeps_a_hundred_comments),
+      cmocka_unit_test(blocks_that_are_not_whole_are_refused),
+      cmocka_unit_test(names_that_would_not_read_back_are_not_written),
+      cmocka_unit_test(values_that_do_not_go_together_are_refused),
+      cmocka_unit_test(optional_values_out_of_range_are_refused),
       cmocka_unit_test(later_version_is_refused),
       cmocka_unit_test(unknown_repeated_and_missing_names_are_refused),
       cmocka_unit_test(values_out_of_range_are_refused),
       cmocka_unit_test(other_kinds_of_file_are_told_as_such),
       cmocka_unit_test(control_bytes_are_masked_in_messages),
       cmocka_unit_test(check_compares_columns_and_index),
+      cmocka_unit_test(check_compares_coefficients_with_the_terms_of_the_index),
       cmocka_unit_test(expand_repeats_a_single_lengthscale),
+      cmocka_unit_test(expand_gives_inputs_of_a_group_its_lengthscale),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
