@@ -54,10 +54,13 @@
 #include "base/number.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "base/student.h"
+#include "base/sum.h"
 #include "base/threads.h"
 
 #include "data/columns.h"
 #include "data/index.h"
+#include "data/predictions.h"
 #include "data/rows.h"
 #include "data/schema.h"
 #include "data/search.h"
@@ -79,10 +82,3 @@
 #include "methods/conformal.h"
 #include "methods/distance.h"
 #include "methods/fit.h"
-#include "methods/known.h"
-#include "methods/leftout.h"
-#include "methods/metrics.h"
-#include "methods/optimize.h"
-#include "methods/predict.h"
-
-#endif

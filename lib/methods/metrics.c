@@ -6,64 +6,65 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/normal.h"
+#include "base/student.h"
 
-static const double one_over_sqrt_pi = 0.56418958354775628695;
-
-/* Neumaier's compensated addition. */
-static void add(struct gpnn_metrics_sum *s, double value)
+static void set_half_widths(struct gpnn_metrics *metrics, double df)
 {
-  double sum = s->sum + value;
-  s->compensation += fabs(s->sum) >= fabs(value) ? (s->sum - sum) + value : (value - sum) + s->sum;
-  s->sum = sum;
-}
-
-static double mean_of(const struct gpnn_metrics_sum *s, size_t n)
-{
-  if (n == 0) return NAN;
-  /* Beyond the largest number the compensation would be infinity less infinity. */
-  return (isinf(s->sum) ? s->sum : s->sum + s->compensation) / (double)n;
+  metrics->df = df;
+  for (size_t i = 0; i < metrics->n_levels; i++)
+    metrics->half_width[i] = gpnn_student_half_width(metrics->levels[i], df);
 }
 
 void gpnn_metrics_levels(struct gpnn_metrics *metrics, size_t n_levels, const double *levels)
 {
   assert(n_levels <= GPNN_METRICS_LEVELS);
   metrics->n_levels = n_levels;
-  for (size_t i = 0; i < n_levels; i++) {
-    metrics->levels[i] = levels[i];
-    metrics->half_width[i] = gpnn_normal_half_width(levels[i]);
+  for (size_t i = 0; i < n_levels; i++) metrics->levels[i] = levels[i];
+  set_half_widths(metrics, INFINITY);
+}
+
+static enum gpnn_status add_intervals(struct gpnn_metrics *metrics, double error, double scale,
+                                      double df, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (df != metrics->df) set_half_widths(metrics, df);
+  for (size_t i = 0; i < metrics->n_levels && status == GPNN_OK; i++) {
+    double half = metrics->half_width[i] * scale;
+    status = gpnn_intervals_add(&metrics->intervals[i], error, -half, half, err);
   }
+  return status;
 }
 
 static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double error, double sd,
-                                          struct gpnn_error *err)
+                                          double df, struct gpnn_error *err)
 {
   if (!(sd > 0) || isinf(sd))
     return gpnn_fail(err, GPNN_EDATA, "a standard deviation is not a positive number");
+  if (!(df > 2)) return gpnn_fail(err, GPNN_EDATA, "degrees of freedom are not above 2");
   if (!gpnn_grow(&metrics->pit, &metrics->pit_capacity, metrics->n_with_sd + 1,
                  sizeof *metrics->pit))
     return gpnn_fail_memory(err, "for the calibration of predictions");
-  double z = error / sd, below = gpnn_normal_below(z);
-  add(&metrics->nll, gpnn_normal_loss(error, sd));
-  add(&metrics->cal, z * z);
-  add(&metrics->crps, sd * (z * (2 * below - 1) + 2 * gpnn_normal_density(z) - one_over_sqrt_pi));
-  for (size_t i = 0; i < metrics->n_levels; i++)
-    metrics->covered[i] += fabs(z) <= metrics->half_width[i];
-  metrics->pit[metrics->n_with_sd++] = below;
+  double z = error / sd, scale = sd * gpnn_student_unit_scale(df);
+  enum gpnn_status status = add_intervals(metrics, error, scale, df, err);
+  if (status != GPNN_OK) return status;
+  gpnn_sum_add(&metrics->nll, gpnn_student_loss(error, scale, df));
+  gpnn_sum_add(&metrics->cal, z * z);
+  gpnn_sum_add(&metrics->crps, scale * gpnn_student_crps(error / scale, df));
+  metrics->pit[metrics->n_with_sd++] = gpnn_student_below(error / scale, df);
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, double mean,
-                                  double sd, struct gpnn_error *err)
+                                  double sd, double df, struct gpnn_error *err)
 {
   double error = truth - mean;
   if (!isnan(sd)) {
-    enum gpnn_status status = add_probabilistic(metrics, error, sd, err);
+    enum gpnn_status status = add_probabilistic(metrics, error, sd, df, err);
     if (status != GPNN_OK) return status;
   }
   metrics->n++;
-  add(&metrics->squared, error * error);
-  add(&metrics->absolute, fabs(error));
+  gpnn_sum_add(&metrics->squared, error * error);
+  gpnn_sum_add(&metrics->absolute, fabs(error));
   double from_mean = truth - metrics->y_mean;
   metrics->y_mean += from_mean / (double)metrics->n;
   metrics->y_m2 += from_mean * (truth - metrics->y_mean);
@@ -76,19 +77,39 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Kolmogorov distance of the PIT values from uniform, and their histogram. */
-static void summarise_pit(struct gpnn_metrics *metrics, struct gpnn_metrics_result *result)
+/* Kolmogorov distance of the PIT values from uniform. */
+static double pit_distance(struct gpnn_metrics *metrics)
 {
   size_t n = metrics->n_with_sd;
+  double distance = 0;
   qsort(metrics->pit, n, sizeof *metrics->pit, compare);
   for (size_t i = 0; i < n; i++) {
     double p = metrics->pit[i];
     double above = (double)(i + 1) / (double)n - p, below = p - (double)i / (double)n;
-    result->pit_distance = fmax(result->pit_distance, fmax(above, below));
-    size_t bin = (size_t)(p * GPNN_METRICS_PIT_BINS);
-    result->pit[bin < GPNN_METRICS_PIT_BINS ? bin : GPNN_METRICS_PIT_BINS - 1]++;
+    distance = fmax(distance, fmax(above, below));
   }
-  for (size_t bin = 0; bin < GPNN_METRICS_PIT_BINS; bin++) result->pit[bin] /= (double)n;
+  return distance;
+}
+
+void gpnn_metrics_pit_shares(const struct gpnn_metrics *metrics, size_t n_bins, double *shares)
+{
+  size_t n = metrics->n_with_sd;
+  for (size_t bin = 0; bin < n_bins; bin++) shares[bin] = 0;
+  for (size_t i = 0; i < n; i++) {
+    size_t bin = (size_t)(metrics->pit[i] * (double)n_bins);
+    shares[bin < n_bins ? bin : n_bins - 1]++;
+  }
+  for (size_t bin = 0; bin < n_bins; bin++) shares[bin] /= (double)n;
+}
+
+static void put_interval(const struct gpnn_metrics *metrics, size_t i,
+                         struct gpnn_metrics_result *result)
+{
+  struct gpnn_intervals_result r =
+      gpnn_intervals_result(&metrics->intervals[i], metrics->levels[i]);
+  result->coverage[i] = r.coverage;
+  result->width[i] = r.width;
+  result->score[i] = r.score;
 }
 
 enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
@@ -97,16 +118,18 @@ enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
   size_t n = metrics->n, n_sd = metrics->n_with_sd;
   if (n == 0) return gpnn_fail(err, GPNN_EDATA, "no row with a truth and a prediction");
   struct gpnn_metrics_result r = {.n = n, .has_sd = n_sd > 0};
-  r.mse = mean_of(&metrics->squared, n);
+  r.mse = gpnn_sum_mean(&metrics->squared, n);
   r.rmse = sqrt(r.mse);
-  r.mae = mean_of(&metrics->absolute, n);
+  r.mae = gpnn_sum_mean(&metrics->absolute, n);
   r.r2 = metrics->y_m2 > 0 ? 1 - r.mse * (double)n / metrics->y_m2 : NAN;
-  r.nll = mean_of(&metrics->nll, n_sd);
-  r.cal = mean_of(&metrics->cal, n_sd);
-  r.crps = mean_of(&metrics->crps, n_sd);
-  for (size_t i = 0; i < metrics->n_levels && n_sd > 0; i++)
-    r.coverage[i] = (double)metrics->covered[i] / (double)n_sd;
-  if (n_sd > 0) summarise_pit(metrics, &r);
+  r.nll = gpnn_sum_mean(&metrics->nll, n_sd);
+  r.cal = gpnn_sum_mean(&metrics->cal, n_sd);
+  r.crps = gpnn_sum_mean(&metrics->crps, n_sd);
+  for (size_t i = 0; i < metrics->n_levels && n_sd > 0; i++) put_interval(metrics, i, &r);
+  if (n_sd > 0) {
+    r.pit_distance = pit_distance(metrics);
+    gpnn_metrics_pit_shares(metrics, GPNN_METRICS_PIT_BINS, r.pit);
+  }
   *result = r;
   return GPNN_OK;
 }
@@ -120,6 +143,10 @@ struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_resul
   r.mae /= unit;
   r.nll -= log(unit);
   r.crps /= unit;
+  for (size_t i = 0; i < GPNN_METRICS_LEVELS; i++) {
+    r.width[i] /= unit;
+    r.score[i] /= unit;
+  }
   return r;
 }
 

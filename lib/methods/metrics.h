@@ -6,11 +6,14 @@
  *   MSE, RMSE, MAE, R^2 (against the mean of the truths);
  *   NLL = mean of 1/2 (log sd^2 + z^2 + log 2 pi);   CAL = mean of z^2 (1 is right);
  *   CRPS = mean of sd [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ];
- *   coverage of the central interval of each nominal level;
+ *   coverage, mean width and interval score of the central interval of each nominal level
+ *   (methods/intervals.h);
  *   PIT = Phi(z): its histogram, and its Kolmogorov distance from uniform.
+ * A row may be predicted by Student's t instead of the normal distribution: NLL, CRPS, intervals
+ * and PIT are then those of base/student.h with scale sd sqrt((df - 2) / df).
  *
- * Calling sequence: gpnn_metrics_add() row by row, gpnn_metrics_result(),
- * gpnn_metrics_release().  Memory: 8 bytes a row (the PIT values).
+ * Calling sequence: gpnn_metrics_levels(), gpnn_metrics_add() row by row,
+ * gpnn_metrics_result(), gpnn_metrics_release().  Memory: 8 bytes a row (the PIT values).
  */
 #ifndef GPNN_METHODS_METRICS_H
 #define GPNN_METHODS_METRICS_H
@@ -19,6 +22,8 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "base/sum.h"
+#include "methods/intervals.h"
 
 enum { GPNN_METRICS_LEVELS = 32, GPNN_METRICS_PIT_BINS = 10 };
 
@@ -28,13 +33,12 @@ struct gpnn_metrics {
   double levels[GPNN_METRICS_LEVELS]; /* nominal coverages in (0, 1) */
   size_t n;                           /* rows added */
   size_t n_with_sd;                   /* of these with a standard deviation */
-  struct gpnn_metrics_sum {
-    double sum, compensation;
-  } squared, absolute, nll, cal, crps;
+  struct gpnn_sum squared, absolute, nll, cal, crps;
   double y_mean, y_m2; /* Welford's mean and sum of squares of the truths */
-  size_t covered[GPNN_METRICS_LEVELS];
-  double half_width[GPNN_METRICS_LEVELS]; /* filled by gpnn_metrics_levels() */
-  double *pit;                            /* owned; n_with_sd values */
+  struct gpnn_intervals intervals[GPNN_METRICS_LEVELS];
+  double df; /* that the half widths are for: of the row before */
+  double half_width[GPNN_METRICS_LEVELS];
+  double *pit; /* owned; n_with_sd values */
   size_t pit_capacity;
 };
 
@@ -44,7 +48,7 @@ struct gpnn_metrics_result {
   double rmse, mse, mae;
   double r2; /* NaN where the truths do not vary */
   double nll, cal, crps;
-  double coverage[GPNN_METRICS_LEVELS];
+  double coverage[GPNN_METRICS_LEVELS], width[GPNN_METRICS_LEVELS], score[GPNN_METRICS_LEVELS];
   double pit_distance;
   double pit[GPNN_METRICS_PIT_BINS]; /* share of rows in each of equal bins */
 };
@@ -52,15 +56,21 @@ struct gpnn_metrics_result {
 /* Sets the nominal levels; at most GPNN_METRICS_LEVELS, each in (0, 1). */
 void gpnn_metrics_levels(struct gpnn_metrics *metrics, size_t n_levels, const double *levels);
 
-/* Adds one row.  An sd that is NaN means that none was predicted; GPNN_EDATA: it is not a
- * positive number. */
+/* Adds one row.  An sd that is NaN means that none was predicted; a df of INFINITY is the normal
+ * distribution.  GPNN_EDATA: sd is not a positive number, or df not above 2 (below, Student's t
+ * has no standard deviation). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth,
-                                                  double mean, double sd, struct gpnn_error *err);
+                                                  double mean, double sd, double df,
+                                                  struct gpnn_error *err);
 
 /* Computes the result (sorting the PIT values).  GPNN_EDATA: no row was added. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
                                                      struct gpnn_metrics_result *result,
                                                      struct gpnn_error *err);
+
+/* The share of the rows with a standard deviation (of which there must be one) in each of
+ * 'n_bins' equal bins of the PIT. */
+void gpnn_metrics_pit_shares(const struct gpnn_metrics *metrics, size_t n_bins, double *shares);
 
 /* The same result with truths, means and standard deviations divided by 'unit' > 0: what has a
  * unit is divided by it (the MSE by its square), the NLL loses its logarithm. */

@@ -1,5 +1,6 @@
 #include "base/normal.h"
 #include "base/rng.h"
+#include "base/student.h"
 #include "methods/metrics.h"
 #include "unit.h"
 
@@ -12,7 +13,7 @@ static struct gpnn_metrics_result result_of(size_t n, const double *y, const dou
   struct gpnn_metrics_result result;
   gpnn_metrics_levels(&metrics, 2, levels);
   for (size_t i = 0; i < n; i++)
-    assert_ok(gpnn_metrics_add(&metrics, y[i], mean[i], sd == NULL ? NAN : sd[i], &err));
+    assert_ok(gpnn_metrics_add(&metrics, y[i], mean[i], sd == NULL ? NAN : sd[i], INFINITY, &err));
   assert_ok(gpnn_metrics_result(&metrics, &result, &err));
   gpnn_metrics_release(&metrics);
   return result;
@@ -131,6 +132,8 @@ static void other_units_are_those_of_scaled_rows(void **state)
   assert_close(scaled.nll, direct.nll, 1e-14);
   assert_close(scaled.crps, direct.crps, 1e-14);
   assert_close(scaled.cal, direct.cal, 1e-14);
+  assert_close(scaled.width[1], direct.width[1], 1e-14);
+  assert_close(scaled.score[0], direct.score[0], 1e-14);
 }
 
 static void impossible_standard_deviations_are_refused(void **state)
@@ -138,10 +141,137 @@ static void impossible_standard_deviations_are_refused(void **state)
   (void)state;
   struct gpnn_metrics metrics = {0};
   gpnn_metrics_levels(&metrics, 2, levels);
-  assert_fails(gpnn_metrics_add(&metrics, 1, 1, 0, &err), GPNN_EDATA, "standard deviation");
-  assert_fails(gpnn_metrics_add(&metrics, 1, 1, -1, &err), GPNN_EDATA, "standard deviation");
+  assert_fails(gpnn_metrics_add(&metrics, 1, 1, 0, INFINITY, &err), GPNN_EDATA,
+               "standard deviation");
+  assert_fails(gpnn_metrics_add(&metrics, 1, 1, -1, INFINITY, &err), GPNN_EDATA,
+               "standard deviation");
   struct gpnn_metrics_result result;
   assert_fails(gpnn_metrics_result(&metrics, &result, &err), GPNN_EDATA, "no row");
+  gpnn_metrics_release(&metrics);
+}
+
+static void widths_and_scores_are_those_of_the_central_intervals(void **state)
+{
+  (void)state;
+  const double y[] = {1, 2, 4, 9}, mean[] = {1.5, 2, 3, 9.25}, sd[] = {0.5, 1, 2, 0.25};
+  struct gpnn_metrics_result r = result_of(4, y, mean, sd);
+  double half = 0.67448975019608174; /* the first and the last miss by (1 - half) sd */
+  assert_close(r.width[0], 2 * half * 3.75 / 4, 1e-14);
+  assert_close(r.score[0], (2 * half * 3.75 + 2 / 0.5 * (1 - half) * 0.75) / 4, 1e-14);
+  assert_close(r.score[1], r.width[1], 1e-15); /* all are within */
+}
+
+/* Truths and predictions moved together by any shift, and mirrored, score the same. */
+static void scores_do_not_depend_on_origin_or_direction(void **state)
+{
+  (void)state;
+  const double y[] = {1, 2, 4}, mean[] = {1.5, 2, 3}, sd[] = {0.5, 1, 2};
+  const double moved[] = {9, 8, 6}, moved_mean[] = {8.5, 8, 7}; /* 10 less each */
+  struct gpnn_metrics_result a = result_of(3, y, mean, sd), b = result_of(3, moved, moved_mean, sd);
+  assert_close(a.nll, b.nll, 1e-14);
+  assert_close(a.crps, b.crps, 1e-14);
+  assert_close(a.score[0], b.score[0], 1e-14);
+  assert_close(a.r2, b.r2, 1e-14);
+}
+
+static struct gpnn_metrics_result student_row(double y, double sd, double df)
+{
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result result;
+  gpnn_metrics_levels(&metrics, 2, levels);
+  assert_ok(gpnn_metrics_add(&metrics, 1 + y, 1, sd, df, &err));
+  assert_ok(gpnn_metrics_result(&metrics, &result, &err));
+  gpnn_metrics_release(&metrics);
+  return result;
+}
+
+/* With 4 degrees of freedom all is elementary: scale^2 = sd^2 / 2,
+ * f(t) = 3/8 (1 + t^2/4)^(-5/2), and the quantile of 0.95 within is 2.776445105197793. */
+static void a_student_prediction_is_scored_as_one(void **state)
+{
+  (void)state;
+  double y = 1.2, sd = 0.8, scale = sd / sqrt(2), t = y / scale;
+  struct gpnn_metrics_result r = student_row(y, sd, 4);
+  assert_close(r.nll, log(scale) - log(0.375) + 2.5 * log(1 + t * t / 4), 1e-13);
+  assert_close(r.cal, y * y / (sd * sd), 1e-14);
+  assert_close(r.width[1], 2 * scale * 2.7764451051977987, 1e-13);
+  assert_close(r.crps, scale * gpnn_student_crps(t, 4), 1e-15);
+  double s = t / sqrt(4 + t * t);
+  double pit = 0.5 + 0.75 * (s - s * s * s / 3);
+  assert_close(r.pit_distance, fmax(pit, 1 - pit), 1e-13);
+}
+
+static void rows_of_different_degrees_of_freedom_mix(void **state)
+{
+  (void)state;
+  static const double dfs[] = {4, INFINITY, 4, 2.5};
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result all;
+  gpnn_metrics_levels(&metrics, 2, levels);
+  double nll = 0, width = 0;
+  for (size_t i = 0; i < 4; i++) {
+    struct gpnn_metrics_result one = student_row(0.3, 2, dfs[i]);
+    nll += one.nll / 4;
+    width += one.width[1] / 4;
+    assert_ok(gpnn_metrics_add(&metrics, 1.3, 1, 2, dfs[i], &err));
+  }
+  assert_ok(gpnn_metrics_result(&metrics, &all, &err));
+  assert_close(all.nll, nll, 1e-14);
+  assert_close(all.width[1], width, 1e-14);
+  gpnn_metrics_release(&metrics);
+}
+
+static void right_predictions_of_student_truths_are_calibrated(void **state)
+{
+  (void)state;
+  enum { N = 20000, DF = 5 };
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result r;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 12, GPNN_RNG_TEST);
+  gpnn_metrics_levels(&metrics, 2, levels);
+  for (size_t i = 0; i < N; i++) {
+    double chi2 = 0, z = gpnn_rng_normal(&rng);
+    for (size_t k = 0; k < DF; k++) {
+      double one = gpnn_rng_normal(&rng);
+      chi2 += one * one;
+    }
+    double sd = 3 * sqrt(DF / (DF - 2.0)); /* of scale 3 */
+    assert_ok(gpnn_metrics_add(&metrics, 3 * z / sqrt(chi2 / DF), 0, sd, DF, &err));
+  }
+  assert_ok(gpnn_metrics_result(&metrics, &r, &err));
+  assert_near(r.coverage[0], 0.5, 5 * sqrt(0.25 / N));
+  assert_near(r.coverage[1], 0.95, 5 * sqrt(0.0475 / N));
+  assert_true(r.pit_distance < 2.2 / sqrt(N));
+  gpnn_metrics_release(&metrics);
+}
+
+static void pit_shares_of_any_number_of_bins_count_every_row_once(void **state)
+{
+  (void)state;
+  struct gpnn_metrics metrics = {0};
+  double shares[4];
+  for (size_t i = 0; i < 4; i++) /* PITs 0.1, 0.2, 0.6, and 1 to rounding */
+    assert_ok(gpnn_metrics_add(
+        &metrics, i == 3 ? 50 : gpnn_normal_quantile(i == 2 ? 0.6 : 0.1 * (double)(i + 1)), 0, 1,
+        INFINITY, &err));
+  gpnn_metrics_pit_shares(&metrics, 4, shares);
+  assert_close(shares[0], 0.5, 0);
+  assert_close(shares[1], 0, 0);
+  assert_close(shares[2], 0.25, 0);
+  assert_close(shares[3], 0.25, 0);
+  gpnn_metrics_pit_shares(&metrics, 1, shares);
+  assert_close(shares[0], 1, 0);
+  gpnn_metrics_release(&metrics);
+}
+
+static void too_few_degrees_of_freedom_are_refused(void **state)
+{
+  (void)state;
+  struct gpnn_metrics metrics = {0};
+  assert_fails(gpnn_metrics_add(&metrics, 1, 1, 1, 2, &err), GPNN_EDATA, "not above 2");
+  assert_fails(gpnn_metrics_add(&metrics, 1, 1, 1, NAN, &err), GPNN_EDATA, "not above 2");
+  assert_int_equal(metrics.n, 0);
   gpnn_metrics_release(&metrics);
 }
 
@@ -157,6 +287,13 @@ int main(void)
       cmocka_unit_test(sums_keep_their_digits),
       cmocka_unit_test(other_units_are_those_of_scaled_rows),
       cmocka_unit_test(impossible_standard_deviations_are_refused),
+      cmocka_unit_test(widths_and_scores_are_those_of_the_central_intervals),
+      cmocka_unit_test(scores_do_not_depend_on_origin_or_direction),
+      cmocka_unit_test(a_student_prediction_is_scored_as_one),
+      cmocka_unit_test(rows_of_different_degrees_of_freedom_mix),
+      cmocka_unit_test(right_predictions_of_student_truths_are_calibrated),
+      cmocka_unit_test(pit_shares_of_any_number_of_bins_count_every_row_once),
+      cmocka_unit_test(too_few_degrees_of_freedom_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

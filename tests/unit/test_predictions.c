@@ -1,0 +1,180 @@
+/* Which columns of a table of predictions are what, and its rows. */
+#include "data/predictions.h"
+#include "scratch.h"
+
+static struct gpnn_table *open_text(const char *text, bool has_header)
+{
+  struct gpnn_table *table = NULL;
+  struct gpnn_table_options options = {0, has_header};
+  assert_ok(gpnn_table_open(&table, scratch_text("t.csv", text), &options, &err));
+  return table;
+}
+
+static struct gpnn_predictions found_in(const char *header)
+{
+  struct gpnn_predictions p = {0};
+  struct gpnn_table *table = open_text(header, true);
+  assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
+  gpnn_table_close(table);
+  return p;
+}
+
+static void assert_refused(const char *header, const char *why)
+{
+  struct gpnn_predictions p = {0};
+  struct gpnn_table *table = open_text(header, true);
+  assert_fails(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err),
+               GPNN_EINVAL, why);
+  assert_null(p.targets);
+  gpnn_table_close(table);
+}
+
+static void one_target_has_columns_without_its_name(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p = found_in("x,y,mean,sd,df,lower,upper\n");
+  assert_int_equal(p.n_targets, 1);
+  const struct gpnn_predictions_target *t = &p.targets[0];
+  assert_null(t->name);
+  assert_int_equal(t->truth, 1);
+  assert_int_equal(t->mean, 2);
+  assert_true(t->has_sd && t->sd == 3 && t->has_df && t->df == 4);
+  assert_int_equal(t->n_intervals, 1);
+  assert_true(t->intervals[0].lower == 5 && t->intervals[0].upper == 6);
+  assert_true(isnan(t->intervals[0].level));
+  gpnn_predictions_release(&p);
+}
+
+static void levels_are_told_from_the_names_of_the_ends(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p =
+      found_in("y,mean,sd,lower90,upper90,lower97.5,upper97.5,lower5x,upper5x,lower100,upper100,"
+               "lower80\n");
+  const struct gpnn_predictions_target *t = &p.targets[0];
+  assert_int_equal(t->n_intervals, 2); /* the others are no levels, or have one end */
+  assert_close(t->intervals[0].level, 0.9, 1e-15);
+  assert_close(t->intervals[1].level, 0.975, 1e-15);
+  assert_true(t->intervals[1].lower == 5 && t->intervals[1].upper == 6);
+  gpnn_predictions_release(&p);
+}
+
+static void columns_before_the_mean_are_carried_along(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p = found_in("df,lower,upper,mean_x,x,y,mean,sd\n");
+  const struct gpnn_predictions_target *t = &p.targets[0];
+  assert_int_equal(p.n_targets, 1);
+  assert_true(!t->has_df && t->n_intervals == 0 && t->truth == 5);
+  gpnn_predictions_release(&p);
+}
+
+static void several_targets_are_told_by_the_ends_of_the_names(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p =
+      found_in("id,a,mean_a,sd_a,lower90_a,upper90_a,b_2,mean_b_2,sd_b_2,lower90_b_2,upper90_b_2,"
+               "mean_untold,sd_untold\n");
+  assert_int_equal(p.n_targets, 2); /* one has no truth */
+  assert_string_equal(p.targets[0].name, "a");
+  assert_string_equal(p.targets[1].name, "b_2");
+  assert_true(p.targets[0].truth == 1 && p.targets[0].mean == 2 && p.targets[0].sd == 3);
+  assert_true(p.targets[1].truth == 6 && p.targets[1].mean == 7 && p.targets[1].sd == 8);
+  assert_int_equal(p.targets[1].n_intervals, 1);
+  assert_true(p.targets[1].intervals[0].lower == 9 && p.targets[1].intervals[0].upper == 10);
+  gpnn_predictions_release(&p);
+}
+
+static void columns_that_are_asked_for_make_one_target(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p = {0};
+  struct gpnn_table *table = open_text("a,mean_a,sd_a\n", true);
+  struct gpnn_predictions_wanted wanted = {.mean = "mean_a", .sd = "3"};
+  assert_ok(gpnn_predictions_find(&p, table, &wanted, &err));
+  assert_true(p.n_targets == 1 && p.targets[0].name == NULL && p.targets[0].truth == 0);
+  assert_true(p.targets[0].has_sd && p.targets[0].sd == 2);
+  gpnn_predictions_release(&p);
+  wanted.df = "nu";
+  assert_fails(gpnn_predictions_find(&p, table, &wanted, &err), GPNN_EINVAL, "no column 'nu'");
+  gpnn_table_close(table);
+}
+
+static void without_a_header_columns_go_by_number(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p = {0};
+  struct gpnn_table *table = open_text("1,2,3\n", false);
+  assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
+  assert_true(p.targets[0].truth == 0 && p.targets[0].mean == 1 && p.targets[0].sd == 2);
+  gpnn_predictions_release(&p);
+  gpnn_table_close(table);
+  table = open_text("1,2\n", false);
+  assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
+  assert_false(p.targets[0].has_sd);
+  gpnn_predictions_release(&p);
+  gpnn_table_close(table);
+}
+
+static void what_leaves_a_column_open_is_refused(void **state)
+{
+  (void)state;
+  assert_refused("y,sd\n", "no column 'mean'");
+  assert_refused("mean,sd\n", "no column before 'mean'");
+  assert_refused("y,mean,sd,sd\n", "'sd'");
+  assert_refused("y,mean,df,df\n", "'df'");
+  assert_refused("y,mean,lower,upper,upper\n", "'upper'");
+  assert_refused("a,mean_a,mean_a\n", "'mean_a'");
+  assert_refused("a,a,mean_a\n", "'a'");
+  assert_refused("a,mean_a,sd_a,b,mean_b\n", "target 'b' has other columns");
+  assert_refused("mean_a,sd_a\n", "no column 'mean'");
+}
+
+static void rows_are_read_with_what_may_be_infinite_or_missing(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p = {0};
+  struct gpnn_prediction row;
+  struct gpnn_record record;
+  struct gpnn_table *table =
+      open_text("y,mean,sd,df,lower,upper\n1,2,3,4,-5,6\n1,2,3,NA,-Inf,infinity\n1,2,3,inf,,6\n"
+                "NA,2,3,4,5,6\n1,2,3,x,5,6\n1,2,inf,5,5,6\n",
+                true);
+  assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_true(row.truth == 1 && row.mean == 2 && row.sd == 3 && row.df == 4);
+  assert_true(row.lower[0] == -5 && row.upper[0] == 6);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_true(isinf(row.df) && row.lower[0] == -INFINITY && row.upper[0] == INFINITY);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_true(isinf(row.df) && isnan(row.lower[0]) && row.upper[0] == 6);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_int_equal(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, NULL),
+                   GPNN_END);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+               ":6: column 'df': not a number");
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+               ":7: column 'sd'");
+  gpnn_predictions_release(&p);
+  gpnn_table_close(table);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_target_has_columns_without_its_name),
+      cmocka_unit_test(levels_are_told_from_the_names_of_the_ends),
+      cmocka_unit_test(columns_before_the_mean_are_carried_along),
+      cmocka_unit_test(several_targets_are_told_by_the_ends_of_the_names),
+      cmocka_unit_test(columns_that_are_asked_for_make_one_target),
+      cmocka_unit_test(without_a_header_columns_go_by_number),
+      cmocka_unit_test(what_leaves_a_column_open_is_refused),
+      cmocka_unit_test(rows_are_read_with_what_may_be_infinite_or_missing),
+  };
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
