@@ -56,23 +56,27 @@ static size_t default_rows(const struct arguments *a)
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Reads the table of the user's own, if there is one. */
+/* Reads the table of the user's own, if there is one, for the target of 'contents'. */
 static enum gpnn_status read_table(const struct cli *cli, const struct arguments *a,
                                    const struct gpnn_index_contents *contents,
-                                   struct gpnn_rows *rows, struct gpnn_error *err)
+                                   const struct gpnn_params *params, struct gpnn_rows *rows,
+                                   struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
+  bool inputs_only = a->like != NULL;
+  bool reads_regressors = !inputs_only && params->mean == GPNN_MEAN_REGRESSORS;
   if (a->with == NULL && a->like == NULL) return GPNN_OK;
   enum gpnn_status status =
-      gpnn_table_open(&table, a->with != NULL ? a->with : a->like, &cli->table, err);
+      gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
   if (status == GPNN_OK)
-    status = gpnn_rows_read(rows, contents, table, cli->na, a->like != NULL, a->skip_bad, err);
+    status = gpnn_rows_read(rows, contents, table, cli->na, inputs_only, reads_regressors,
+                            a->skip_bad, err);
   if (status == GPNN_OK && rows->n_skipped > 0)
     cli_warn(cli, "%s: %zu bad rows left out", gpnn_table_name(table), rows->n_skipped);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);
-  if (status == GPNN_OK && a->with != NULL) gpnn_rows_shuffle(rows, contents->d, cli->seed);
+  if (status == GPNN_OK && !inputs_only) gpnn_rows_shuffle(rows, contents->d, cli->seed);
   return status;
 }
 
@@ -82,7 +86,7 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct arguments 
                                   struct gpnn_params *params, struct gpnn_calibration *calibration,
                                   struct gpnn_error *err)
 {
-  struct gpnn_points points = {.n = table->n, .x = table->x};
+  struct gpnn_points points = {.n = table->n, .x = table->x, .regressors = table->regressors};
   struct gpnn_calibrate_options options = {
       .on = source(a),
       .by = strcmp(a->by, "noise") == 0 ? GPNN_CALIBRATE_NOISE : GPNN_CALIBRATE_FACTOR,
@@ -90,7 +94,7 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct arguments 
       .seed = cli->seed,
       .cluster_rows = a->blocked,
       .like = points,
-      .given = {.points = points, .y = table->y, .together = 1}};
+      .given = {.points = points, .y = table->y, .noise = table->noise, .together = 1}};
   if (a->with == NULL) options.given = gpnn_known_held_out(contents);
   return gpnn_calibrate(gp, params, &options, calibration, err);
 }
@@ -159,34 +163,50 @@ static enum gpnn_status apply(const struct cli *cli, const struct arguments *a,
 
 /* ---- the tool ----------------------------------------------------------------------------- */
 
+/* Calibrates the parameters of one target. */
+static enum gpnn_status run_target(const struct cli *cli, const struct arguments *a,
+                                   const struct gpnn_index *index, struct gpnn_params *params,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_rows rows = {0};
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_calibration calibration = {0};
+  enum gpnn_status status = open_localgp(cli, index, params, a->params, a->neighbours, &gp, err);
+  if (status == GPNN_OK) status = read_table(cli, a, gpnn_localgp_data(gp), params, &rows, err);
+  if (status == GPNN_OK)
+    status = calibrate(cli, a, gpnn_localgp_data(gp), &rows, gp, params, &calibration, err);
+  if (status == GPNN_OK) status = apply(cli, a, &calibration, params, err);
+  gpnn_calibration_release(&calibration);
+  gpnn_localgp_free(gp);
+  gpnn_rows_release(&rows);
+  return status;
+}
+
 static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
                             struct gpnn_error *err)
 {
   struct gpnn_index *index = NULL;
-  struct gpnn_params params = {0};
-  struct gpnn_rows rows = {0};
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_params *params = NULL;
   struct gpnn_output *output = NULL;
-  struct gpnn_calibration calibration = {0};
+  size_t n = 0;
+  const char *table = a->with != NULL ? a->with : a->like;
   enum gpnn_status status =
-      open_pair(cli, cli_operand(cli, 0), a->params, false, &index, &params, err);
-  if (status == GPNN_OK && a->with == NULL && source(a) == GPNN_CALIBRATE_GIVEN &&
+      open_all(cli, cli_operand(cli, 0), a->params, false, &index, &params, &n, err);
+  if (status == GPNN_OK && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
       gpnn_index_contents(index)->n_calibration == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
                        gpnn_index_path(index));
-  if (status == GPNN_OK) status = read_table(cli, a, gpnn_index_contents(index), &rows, err);
-  if (status == GPNN_OK)
-    status = open_localgp(cli, index, &params, a->params, a->neighbours, &gp, err);
-  if (status == GPNN_OK)
-    status = calibrate(cli, a, gpnn_index_contents(index), &rows, gp, &params, &calibration, err);
-  if (status == GPNN_OK) status = apply(cli, a, &calibration, &params, err);
+  if (status == GPNN_OK && n > 1 && table != NULL && strcmp(table, "-") == 0)
+    status = gpnn_fail(err, GPNN_EINVAL,
+                       "TABLE is read once for each target: it cannot be standard input");
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    if (n > 1) cli_note(cli, "target %s:", params[t].target);
+    status = run_target(cli, a, index, &params[t], err);
+  }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_params_write(&params, output, err);
+  if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);
   status = cli_close_output(output, status, err);
-  gpnn_calibration_release(&calibration);
-  gpnn_localgp_free(gp);
-  gpnn_rows_release(&rows);
-  gpnn_params_release(&params);
+  gpnn_params_release_all(params, n);
   gpnn_index_close(index);
   return status;
 }

@@ -1,8 +1,10 @@
 /* gpnn-index: a table in, an index file out; or an index searched under another metric. */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/newfile.h"
 #include "cli.h"
 #include "data/index.h"
@@ -18,6 +20,7 @@ static const double no_number = -1;
 
 struct arguments {
   struct gpnn_roles roles;
+  struct cli_list periods, places;
   const char *output, *preset, *standardise, *search_kind, *metric;
   size_t calibration_rows, neighbours;
   double whiten_eps, recall;
@@ -40,8 +43,9 @@ static bool has_table_options(const struct arguments *a)
 {
   const struct gpnn_roles *roles = &a->roles;
   return roles->target != NULL || roles->inputs != NULL || roles->drop != NULL ||
-         roles->one_hot != NULL || a->skip_bad || a->preset != NULL || a->standardise != NULL ||
-         a->whiten_eps != no_number || a->calibration_rows != no_count;
+         roles->one_hot != NULL || roles->regressors != NULL || roles->row_noise != NULL ||
+         a->periods.n > 0 || a->places.n > 0 || a->skip_bad || a->preset != NULL ||
+         a->standardise != NULL || a->whiten_eps != no_number || a->calibration_rows != no_count;
 }
 
 static bool resolve_table(const struct cli *cli, struct arguments *a)
@@ -54,6 +58,13 @@ static bool resolve_table(const struct cli *cli, struct arguments *a)
   if (paper) a->calibration_rows = PAPER_CALIBRATION_ROWS;
   if (!gpnn_standard_by_name(a->standardise, &a->training.standardise))
     return wrong(cli, "option --standardise: scale, whiten or none");
+  if (a->training.standardise == GPNN_STANDARD_WHITEN && a->periods.n + a->places.n > 0)
+    return wrong(cli, "whiten mixes inputs, so that no period or place on the globe is left: use "
+                      "--standardise scale");
+  a->roles.periods = a->periods.items;
+  a->roles.n_periods = a->periods.n;
+  a->roles.places = a->places.items;
+  a->roles.n_places = a->places.n;
   if (a->whiten_eps != no_number) a->training.whiten_eps = a->whiten_eps;
   a->training.default_calibration = a->calibration_rows == no_count;
   a->training.calibration_rows = a->calibration_rows;
@@ -108,29 +119,48 @@ static enum gpnn_status write_index(const struct cli *cli, const char *output,
   return status;
 }
 
+/* Name of target 't', masked. */
+static const char *target_name(const struct gpnn_schema *schema, size_t t,
+                               char name[GPNN_MASK_BYTES])
+{
+  const char *full = t == 0 ? schema->target.name : schema->more[t - 1].name;
+  return gpnn_mask(name, full, strlen(full));
+}
+
+static void warn_of_outlier(const struct cli *cli, const char *name,
+                            const struct gpnn_training *training)
+{
+  static const double most = 0.5;
+  char target[GPNN_MASK_BYTES];
+  if (training->contents.n <= 2 || training->largest_share <= most) return;
+  target_name(&training->contents.schema, training->outlier_target, target);
+  cli_warn(
+      cli, "%s: one row, whose target%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
+      name, training->contents.n_more > 0 ? " " : "", training->contents.n_more > 0 ? target : "",
+      training->outlier, 100 * training->largest_share);
+}
+
 static void describe_training(const struct cli *cli, const char *name,
                               const struct gpnn_training *training)
 {
-  static const double most = 0.5;
   const struct gpnn_index_contents *contents = &training->contents;
   const struct gpnn_standard *standard = &contents->standard;
-  if (contents->n > 2 && training->largest_share > most)
-    cli_warn(cli,
-             "%s: one row, whose target is %.6g, has %.0f %% of the target's variance: a slip?",
-             name, training->outlier, 100 * training->largest_share);
+  char shown[GPNN_MASK_BYTES];
+  warn_of_outlier(cli, name, training);
   if (contents->n_skipped > 0)
     cli_warn(cli, "%s: %zu bad rows left out", name, contents->n_skipped);
   if (standard->n_out < standard->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
              standard->n_in - standard->n_out, standard->n_in,
              standard->method == GPNN_STANDARD_WHITEN ? "directions of the inputs" : "inputs");
-  for (size_t j = 0; j < standard->n_in && standard->method == GPNN_STANDARD_SCALE; j++) {
-    char column[GPNN_MASK_BYTES];
+  for (size_t j = 0; j < standard->n_in && standard->method == GPNN_STANDARD_SCALE; j++)
     if (standard->weight[j] == 0)
-      cli_note(cli, "dropped: column '%s'", gpnn_schema_feature_name(&contents->schema, j, column));
-  }
+      cli_note(cli, "dropped: column '%s'", gpnn_schema_feature_name(&contents->schema, j, shown));
   cli_note(cli, "%s: %zu training rows, %zu calibration rows, %zu inputs, target '%s'", name,
-           contents->n, contents->n_calibration, contents->d, contents->schema.target.name);
+           contents->n, contents->n_calibration, contents->d,
+           target_name(&contents->schema, 0, shown));
+  for (size_t t = 1; t <= contents->n_more; t++)
+    cli_note(cli, "%s: target '%s'", name, target_name(&contents->schema, t, shown));
 }
 
 /* Whether the file can be created is told before the work, not after it. */
@@ -187,21 +217,37 @@ static void complete_search(struct arguments *a, const struct gpnn_index *old,
   a->search.seed = gpnn_index_contents(old)->seed;
 }
 
+/* The lengthscale of each input, in memory of its own, or NULL if there is one for all: then the
+ * metric is Euclidean. */
+static enum gpnn_status take_lengthscales(const struct gpnn_index_contents *contents,
+                                          const struct gpnn_params *params, double **lengthscale,
+                                          struct gpnn_error *err)
+{
+  *lengthscale = NULL;
+  if (params->n_lengthscales != contents->n_groups) return GPNN_OK;
+  *lengthscale = gpnn_alloc(contents->d, 1, sizeof **lengthscale);
+  if (*lengthscale == NULL) return gpnn_fail_memory(err, "for the lengthscales");
+  gpnn_params_expand(params, contents->d, contents->group, *lengthscale);
+  return GPNN_OK;
+}
+
 /* Writes the index again with a search under the metric of given parameters. */
 static enum gpnn_status change_metric(const struct cli *cli, struct arguments *a,
                                       struct gpnn_error *err)
 {
   struct gpnn_index *old = NULL;
   struct gpnn_params params = {0};
+  double *lengthscale = NULL;
   enum gpnn_status status =
       open_pair(cli, cli_operand(cli, 0), a->metric, true, &old, &params, err);
+  if (status == GPNN_OK)
+    status = take_lengthscales(gpnn_index_contents(old), &params, &lengthscale, err);
   if (status == GPNN_OK) {
-    const struct gpnn_index_contents *contents = gpnn_index_contents(old);
     complete_search(a, old, &params);
-    /* As many as there are inputs, or one for all: then the metric is Euclidean. */
-    a->search.lengthscale = params.n_lengthscales == contents->d ? params.lengthscale : NULL;
-    status = write_index(cli, a->output, contents, &a->search, err);
+    a->search.lengthscale = lengthscale;
+    status = write_index(cli, a->output, gpnn_index_contents(old), &a->search, err);
   }
+  free(lengthscale);
   gpnn_index_close(old);
   gpnn_params_release(&params);
   return status;
@@ -217,10 +263,17 @@ int main(int argc, char **argv)
                         .search = GPNN_SEARCH_OPTIONS_INIT};
   const struct cli_option options[] = {
       {"output", 'o', CLI_TEXT, &a.output, "FILE", "the index to write, whole or not at all", 0, 0},
-      {"target", 'y', CLI_TEXT, &a.roles.target, "COL", "column to predict (the last)", 0, 0},
+      {"target", 'y', CLI_TEXT, &a.roles.target, "LIST", "columns to predict (the last)", 0, 0},
       {"inputs", 'x', CLI_TEXT, &a.roles.inputs, "LIST", "input columns (all the others)", 0, 0},
       {"drop", 0, CLI_TEXT, &a.roles.drop, "LIST", "columns that are no inputs", 0, 0},
       {"one-hot", 0, CLI_TEXT, &a.roles.one_hot, "LIST", "inputs that are categories", 0, 0},
+      {"period", 0, CLI_LIST, &a.periods, "COL=P", "inputs that repeat, as in hour=24,doy=365.25",
+       0, 0},
+      {"geo", 0, CLI_LIST, &a.places, "LAT,LON", "inputs in degrees: a place on the globe", 0, 0},
+      {"regressors", 0, CLI_TEXT, &a.roles.regressors, "LIST", "columns that the mean depends on",
+       0, 0},
+      {"row-noise", 0, CLI_TEXT, &a.roles.row_noise, "COL", "known variance of each row's noise", 0,
+       0},
       {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "leave bad rows out and count them", 0, 0},
       {"preset", 0, CLI_TEXT, &a.preset, "paper", "whiten, exactly 1000 calibration rows", 0, 0},
       {"standardise", 0, CLI_TEXT, &a.standardise, "HOW", "scale, whiten or none (scale)", 0, 0},

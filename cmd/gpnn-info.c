@@ -89,20 +89,68 @@ static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_conte
   return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
 }
 
-static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *index,
-                                    struct gpnn_error *err)
+/* "WHAT", a name, a mean and an sd. */
+static enum gpnn_status put_moments(struct run *r, const char *what, const char *name,
+                                    struct gpnn_moments of, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  char shown[GPNN_MASK_BYTES];
+  enum gpnn_status status =
+      gpnn_output_printf(r->output, err, "%s\t%s\t", what, gpnn_mask(shown, name, strlen(name)));
+  if (status == GPNN_OK) status = gpnn_output_number(r->output, of.mean, err);
+  if (status == GPNN_OK) status = gpnn_output_text(r->output, "\t", err);
+  if (status == GPNN_OK) status = gpnn_output_number(r->output, of.sd, err);
+  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+}
+
+static enum gpnn_status put_target(struct run *r, const struct gpnn_index_contents *c,
+                                   struct gpnn_error *err)
+{
   char name[GPNN_MASK_BYTES];
   gpnn_mask(name, c->schema.target.name, strlen(c->schema.target.name));
   enum gpnn_status status = put_text(r, "target", name, err);
   if (status == GPNN_OK) status = put_number(r, "target-mean", c->standard.y_mean, err);
   if (status == GPNN_OK) status = put_number(r, "target-sd", c->standard.y_sd, err);
+  return status;
+}
+
+/* Groups where some have several inputs, the columns behind them, and columns that are neither
+ * input nor target. */
+static enum gpnn_status put_roles(struct run *r, const struct gpnn_index_contents *c,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &c->schema;
+  char name[GPNN_MASK_BYTES];
+  enum gpnn_status status = GPNN_OK;
+  for (size_t g = 0; g < c->n_groups && c->n_groups < c->d && status == GPNN_OK; g++)
+    status = put_text(r, "group", gpnn_index_group_name(c, g, name), err);
+  for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    if (column->kind != GPNN_COLUMN_PERIODIC) continue;
+    gpnn_mask(name, column->name, strlen(column->name));
+    status = gpnn_output_printf(r->output, err, "period\t");
+    if (status == GPNN_OK) status = put_number(r, name, column->period, err);
+  }
+  for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++)
+    status =
+        put_moments(r, "regressor", schema->regressors[j].name, c->standard.regressors[j], err);
+  if (status == GPNN_OK && schema->has_noise)
+    status = put_text(r, "row-noise",
+                      gpnn_mask(name, schema->noise.name, strlen(schema->noise.name)), err);
+  return status;
+}
+
+static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *index,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < gpnn_index_n_targets(index) && status == GPNN_OK; t++)
+    status = put_target(r, gpnn_index_target(index, t), err);
   if (status == GPNN_OK)
     status = put_text(r, "standardise", gpnn_standard_name(c->standard.method), err);
   for (size_t j = 0; j < c->standard.n_in && status == GPNN_OK; j++)
     status = put_feature(r, c, j, err);
-  return status;
+  return status == GPNN_OK ? put_roles(r, c, err) : status;
 }
 
 static enum gpnn_status put_sections(struct run *r, const struct gpnn_index *index,

@@ -20,9 +20,10 @@ struct gpnn_index {
   struct gpnn_sections *sections;
   struct gpnn_index_contents contents;
   struct gpnn_search_report report;
-  double *lengthscale; /* owned, or NULL */
-  uint32_t *group;     /* owned; contents.group */
-  char *provenance;    /* owned; contents.provenance */
+  double *lengthscale;               /* owned, or NULL */
+  uint32_t *group;                   /* owned; contents.group */
+  struct gpnn_index_contents *views; /* owned, of the further targets; what is in them is not */
+  char *provenance;                  /* owned; contents.provenance */
   bool is_verified;
 };
 
@@ -135,10 +136,11 @@ static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_col
   enum { LEAST_LEVEL = 4 };
   size_t name_length;
   column->position = take_size(cursor);
-  column->is_category = take_bool(cursor);
+  bool is_category = take_bool(cursor);
+  column->kind = is_category ? GPNN_COLUMN_CATEGORY : GPNN_COLUMN_NUMBER;
   size_t n_levels = take_u32(cursor);
   column->name = take_text(cursor, &name_length);
-  require(cursor, column->position < n_columns && (column->is_category || n_levels == 0));
+  require(cursor, column->position < n_columns && (is_category || n_levels == 0));
   require(cursor, column->name != NULL && strlen(column->name) == name_length);
   column->levels = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
   column->level_lengths = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
@@ -148,19 +150,95 @@ static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_col
     column->levels[i] = take_text(cursor, &column->level_lengths[i]);
 }
 
+enum { LEAST_COLUMN = 20 };
+
 static void take_columns(struct cursor *cursor, struct gpnn_index *index)
 {
-  enum { LEAST_COLUMN = 20 };
   struct gpnn_schema *schema = &index->contents.schema;
   schema->n_columns = take_size(cursor);
   schema->has_header = take_bool(cursor);
   size_t n_inputs = take_u32(cursor);
   take_column(cursor, schema->n_columns, &schema->target);
-  require(cursor, n_inputs > 0 && !schema->target.is_category);
+  require(cursor, n_inputs > 0 && schema->target.kind == GPNN_COLUMN_NUMBER);
   schema->inputs = take_room(cursor, n_inputs, LEAST_COLUMN, sizeof *schema->inputs);
   if (schema->inputs == NULL) return;
   schema->n_inputs = n_inputs;
   for (size_t i = 0; i < n_inputs; i++) take_column(cursor, schema->n_columns, &schema->inputs[i]);
+}
+
+/* The kind of an input, which so far is a category or a number. */
+static void take_kind(struct cursor *cursor, struct gpnn_column *column)
+{
+  uint32_t kind = take_u32(cursor);
+  column->partner = take_u32(cursor);
+  column->period = take_f64(cursor);
+  require(cursor, kind <= GPNN_COLUMN_LONGITUDE);
+  require(cursor, (kind == GPNN_COLUMN_CATEGORY) == (column->kind == GPNN_COLUMN_CATEGORY));
+  require(cursor, kind == GPNN_COLUMN_PERIODIC ? column->period > 0 : column->period == 0);
+  if (!cursor->failed) column->kind = (enum gpnn_column_kind)kind;
+}
+
+/* Latitudes and longitudes come in pairs. */
+static void require_pairs(struct cursor *cursor, const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
+    enum gpnn_column_kind kind = schema->inputs[i].kind, other = GPNN_COLUMN_LATITUDE;
+    size_t partner = schema->inputs[i].partner;
+    bool is_paired = kind == GPNN_COLUMN_LATITUDE || kind == GPNN_COLUMN_LONGITUDE;
+    if (kind == GPNN_COLUMN_LATITUDE) other = GPNN_COLUMN_LONGITUDE;
+    require(cursor, is_paired ? partner < schema->n_inputs : partner == 0);
+    if (!is_paired || cursor->failed) continue;
+    require(cursor, schema->inputs[partner].kind == other && schema->inputs[partner].partner == i);
+  }
+}
+
+/* 'n' columns that are numbers; '*n_taken' tells how many there are to be released. */
+static void take_numbers(struct cursor *cursor, size_t n_columns, size_t n,
+                         struct gpnn_column **columns, size_t *n_taken)
+{
+  *columns = take_room(cursor, n, LEAST_COLUMN, sizeof **columns);
+  if (*columns == NULL) return;
+  *n_taken = n;
+  for (size_t i = 0; i < n; i++) {
+    take_column(cursor, n_columns, &(*columns)[i]);
+    require(cursor, (*columns)[i].kind == GPNN_COLUMN_NUMBER);
+  }
+}
+
+static void take_roles(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->contents.schema;
+  size_t n_more = take_u32(cursor), n_regressors = take_u32(cursor);
+  schema->has_noise = take_bool(cursor);
+  require(cursor, take_u32(cursor) == 0);
+  for (size_t i = 0; i < schema->n_inputs; i++) take_kind(cursor, &schema->inputs[i]);
+  require_pairs(cursor, schema);
+  take_numbers(cursor, schema->n_columns, n_more, &schema->more, &schema->n_more);
+  take_numbers(cursor, schema->n_columns, n_regressors, &schema->regressors, &schema->n_regressors);
+  if (schema->has_noise) take_column(cursor, schema->n_columns, &schema->noise);
+  require(cursor, schema->noise.kind == GPNN_COLUMN_NUMBER);
+}
+
+static struct gpnn_moments *take_moments(struct cursor *cursor, size_t n)
+{
+  struct gpnn_moments *moments = take_room(cursor, n, 16, sizeof *moments);
+  for (size_t i = 0; i < n && moments != NULL; i++) {
+    moments[i].mean = take_f64(cursor);
+    moments[i].sd = take_f64(cursor);
+    require(cursor, moments[i].sd > 0);
+  }
+  return moments;
+}
+
+/* Means and sds of further targets and of regressors. */
+static void take_all_moments(struct cursor *cursor, struct gpnn_index *index)
+{
+  const struct gpnn_schema *schema = &index->contents.schema;
+  struct gpnn_standard *standard = &index->contents.standard;
+  standard->n_more = schema->n_more;
+  standard->n_regressors = schema->n_regressors;
+  standard->more = take_moments(cursor, schema->n_more);
+  standard->regressors = take_moments(cursor, schema->n_regressors);
 }
 
 static void take_standard(struct cursor *cursor, struct gpnn_index *index)
@@ -272,7 +350,9 @@ static enum gpnn_status take_rows(const struct gpnn_index *index, const char *ta
 
 static enum gpnn_status check_tags(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char known[] = "INFO COLS STDZ SRCH OPTS ROWS YVAL CALX CALY FAIS";
+  static const char known[] =
+      "INFO COLS ROLE STDZ MOMS SRCH OPTS ROWS YVAL CALX CALY YMOR CALM REGR "
+      "CALR NOIS CALN FAIS";
   for (size_t i = 0; i < gpnn_sections_count(index->sections); i++) {
     const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
     if (section->critical && strstr(known, section->tag) == NULL)
@@ -282,44 +362,149 @@ static enum gpnn_status check_tags(const struct gpnn_index *index, struct gpnn_e
   return GPNN_OK;
 }
 
+static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *err)
+{
+  bool extended = gpnn_sections_find(index->sections, "ROLE") != NULL;
+  enum gpnn_status status = take_section(index, "INFO", take_info, err);
+  if (status == GPNN_OK) status = take_section(index, "COLS", take_columns, err);
+  if (status == GPNN_OK && extended) status = take_section(index, "ROLE", take_roles, err);
+  if (status == GPNN_OK) status = take_section(index, "STDZ", take_standard, err);
+  if (status == GPNN_OK && extended) status = take_section(index, "MOMS", take_all_moments, err);
+  if (status == GPNN_OK) status = take_section(index, "SRCH", take_search, err);
+  if (status == GPNN_OK && gpnn_sections_find(index->sections, "OPTS") != NULL)
+    status = take_section(index, "OPTS", take_provenance, err);
+  if (status == GPNN_OK &&
+      gpnn_schema_features(&index->contents.schema) != index->contents.standard.n_in)
+    status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
+                       gpnn_sections_path(index->sections));
+  return status;
+}
+
+/* Columns that are neither inputs nor the first target. */
+static enum gpnn_status take_others(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_index_contents *contents = &index->contents;
+  size_t n = contents->n, c = contents->n_calibration;
+  size_t n_more = contents->n_more = contents->schema.n_more;
+  size_t r = contents->n_regressors = contents->schema.n_regressors;
+  enum gpnn_status status = GPNN_OK;
+  if (n_more > 0) {
+    status = take_rows(index, "YMOR", n_more, n, &contents->more, err);
+    if (status == GPNN_OK)
+      status = take_rows(index, "CALM", n_more, c, &contents->calibration_more, err);
+  }
+  if (r > 0 && status == GPNN_OK) {
+    status = take_rows(index, "REGR", n, r, &contents->regressors, err);
+    if (status == GPNN_OK)
+      status = take_rows(index, "CALR", c, r, &contents->calibration_regressors, err);
+  }
+  if (contents->schema.has_noise && status == GPNN_OK) {
+    status = take_rows(index, "NOIS", n_more + 1, n, &contents->noise, err);
+    if (status == GPNN_OK)
+      status = take_rows(index, "CALN", n_more + 1, c, &contents->calibration_noise, err);
+  }
+  return status;
+}
+
 static enum gpnn_status take_all(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_index_contents *contents = &index->contents;
   enum gpnn_status status = check_tags(index, err);
-  if (status == GPNN_OK) status = take_section(index, "INFO", take_info, err);
-  if (status == GPNN_OK) status = take_section(index, "COLS", take_columns, err);
-  if (status == GPNN_OK) status = take_section(index, "STDZ", take_standard, err);
-  if (status == GPNN_OK) status = take_section(index, "SRCH", take_search, err);
-  if (status == GPNN_OK && gpnn_sections_find(index->sections, "OPTS") != NULL)
-    status = take_section(index, "OPTS", take_provenance, err);
+  if (status == GPNN_OK) status = take_heads(index, err);
   if (status != GPNN_OK) return status;
   size_t n = contents->n, d = contents->d, c = contents->n_calibration;
-  if (gpnn_schema_features(&contents->schema) != contents->standard.n_in)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
-                     gpnn_sections_path(index->sections));
   status = take_rows(index, "ROWS", n, d, &contents->x, err);
   if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &contents->y, err);
   if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &contents->calibration_x, err);
   if (status == GPNN_OK) status = take_rows(index, "CALY", c, 1, &contents->calibration_y, err);
+  if (status == GPNN_OK) status = take_others(index, err);
   return status;
 }
 
-/* Every input is a group of its own. */
+static bool is_kept(const struct gpnn_standard *standard, size_t feature)
+{
+  return standard->method != GPNN_STANDARD_SCALE || standard->weight[feature] != 0;
+}
+
+/* The groups of the features that remain, numbered anew; every direction of whitening is one. */
 static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_index_contents *contents = &index->contents;
+  const struct gpnn_standard *standard = &contents->standard;
+  bool is_mixed = standard->method == GPNN_STANDARD_WHITEN;
+  size_t n_in = standard->n_in, kept = 0, last = SIZE_MAX;
+  struct gpnn_feature *features = gpnn_alloc(n_in, 1, sizeof *features);
   index->group = gpnn_alloc(contents->d, 1, sizeof *index->group);
-  if (index->group == NULL) return gpnn_fail_memory(err, "for opening an index");
-  for (size_t j = 0; j < contents->d; j++) index->group[j] = (uint32_t)j;
-  contents->n_groups = contents->d;
+  if (features == NULL || index->group == NULL) {
+    free(features);
+    return gpnn_fail_memory(err, "for opening an index");
+  }
+  if (gpnn_schema_groups(&contents->schema, features) && is_mixed) {
+    free(features);
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
+                     gpnn_sections_path(index->sections));
+  }
+  for (size_t j = 0; j < n_in && kept < contents->d; j++) {
+    if (!is_kept(standard, j)) continue;
+    contents->n_groups += is_mixed || features[j].group != last;
+    last = features[j].group;
+    index->group[kept++] = (uint32_t)contents->n_groups - 1;
+  }
   contents->group = index->group;
+  free(features);
+  return GPNN_OK;
+}
+
+/* Views of the further targets: all that is not the target's is shared. */
+static enum gpnn_status set_views(struct gpnn_index *index, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *first = &index->contents;
+  size_t n = first->n, c = first->n_calibration;
+  index->views = gpnn_alloc(first->n_more, 1, sizeof *index->views);
+  if (index->views == NULL) return gpnn_fail_memory(err, "for opening an index");
+  for (size_t t = 0; t < first->n_more; t++) {
+    struct gpnn_index_contents *view = &index->views[t];
+    *view = *first;
+    view->y = first->more + t * n;
+    view->calibration_y = first->calibration_more + t * c;
+    if (first->noise != NULL) {
+      view->noise = first->noise + (t + 1) * n;
+      view->calibration_noise = first->calibration_noise + (t + 1) * c;
+    }
+    view->schema.target = first->schema.more[t];
+    view->standard.y_mean = first->standard.more[t].mean;
+    view->standard.y_sd = first->standard.more[t].sd;
+    view->n_more = view->schema.n_more = view->standard.n_more = 0;
+    view->more = view->calibration_more = NULL;
+    view->schema.more = NULL;
+    view->standard.more = NULL;
+  }
+  return GPNN_OK;
+}
+
+/* What must hold for every number of a section of rows: it is finite, and a variance is not
+ * negative. */
+static enum gpnn_status verify_rows(const struct gpnn_index *index, const char *tag,
+                                    const unsigned char *bytes, size_t length,
+                                    struct gpnn_error *err)
+{
+  const double *values = (const double *)(const void *)bytes;
+  bool is_variance = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0;
+  for (size_t j = 0; j < length / sizeof *values; j++)
+    if (!isfinite(values[j]) || (is_variance && values[j] < 0))
+      return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",
+                       gpnn_sections_path(index->sections), tag,
+                       is_variance ? "variance" : "number");
   return GPNN_OK;
 }
 
 /* All checksums, the fingerprint, and that rows are finite. */
 static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "STDZ", "ROWS", "YVAL", "CALX", "CALY"};
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "MOMS",
+                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR",
+                                       "CALM", "REGR", "CALR", "NOIS", "CALN"};
+  enum { FIRST_ROWS = 5 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_sections *sections = index->sections;
   for (size_t i = 0; i < gpnn_sections_count(sections); i++) {
@@ -328,14 +513,13 @@ static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_e
   }
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++) {
     const struct gpnn_section *section = gpnn_sections_find(sections, hashed[i]);
+    if (section == NULL) continue;
     const unsigned char *bytes = gpnn_sections_bytes(sections, section);
     size_t length = (size_t)section->length;
     gpnn_fingerprint_add(&fingerprint, hashed[i], bytes, length);
-    const double *values = (const double *)(const void *)bytes;
-    for (size_t j = 0; i >= 3 && j < length / sizeof *values; j++)
-      if (!isfinite(values[j]))
-        return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no number",
-                         gpnn_sections_path(sections), hashed[i]);
+    if (i < FIRST_ROWS) continue;
+    enum gpnn_status status = verify_rows(index, hashed[i], bytes, length, err);
+    if (status != GPNN_OK) return status;
   }
   if (gpnn_fingerprint_value(&fingerprint) != gpnn_sections_fingerprint(sections))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
@@ -381,6 +565,7 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
                        path, look);
   if (status == GPNN_OK) status = take_all(opened, err);
   if (status == GPNN_OK) status = set_groups(opened, err);
+  if (status == GPNN_OK) status = set_views(opened, err);
   if (status == GPNN_OK && verify) status = verify_all(opened, err);
   opened->is_verified = verify;
   if (status == GPNN_OK)
@@ -393,6 +578,39 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
 const struct gpnn_index_contents *gpnn_index_contents(const struct gpnn_index *index)
 {
   return &index->contents;
+}
+
+size_t gpnn_index_n_targets(const struct gpnn_index *index)
+{
+  return 1 + index->contents.n_more;
+}
+
+const struct gpnn_index_contents *gpnn_index_target(const struct gpnn_index *index, size_t t)
+{
+  return t == 0 ? &index->contents : &index->views[t - 1];
+}
+
+bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, size_t *t)
+{
+  for (size_t i = 0; i < gpnn_index_n_targets(index); i++) {
+    if (strcmp(gpnn_index_target(index, i)->schema.target.name, name) != 0) continue;
+    *t = i;
+    return true;
+  }
+  return false;
+}
+
+const char *gpnn_index_group_name(const struct gpnn_index_contents *contents, size_t group,
+                                  char name[GPNN_MASK_BYTES])
+{
+  const struct gpnn_standard *standard = &contents->standard;
+  if (standard->method == GPNN_STANDARD_WHITEN) {
+    snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
+    return name;
+  }
+  size_t feature = 0, kept = 0;
+  while (!is_kept(standard, feature) || contents->group[kept++] != group) feature++;
+  return gpnn_schema_group_name(&contents->schema, feature, name);
 }
 
 uint64_t gpnn_index_fingerprint(const struct gpnn_index *index)
@@ -485,6 +703,7 @@ void gpnn_index_close(struct gpnn_index *index)
   gpnn_standard_release(&index->contents.standard);
   free(index->lengthscale);
   free(index->group);
+  free(index->views);
   free(index->provenance);
   gpnn_sections_close(index->sections);
   free(index);

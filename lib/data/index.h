@@ -25,6 +25,9 @@ struct gpnn_index;
 
 /*
  * Everything an index says about its data and one of its targets; standardised units throughout.
+ * The view of the first target has the further ones too, and is what is written; in the view of a
+ * further target, that target takes the place of the first in 'y', 'calibration_y', 'noise',
+ * 'calibration_noise', 'standard' and 'schema', and there are no others (n_more is 0 in all three).
  *
  * Inputs that are coordinates of one column or pair (a point on a circle, a place on the sphere)
  * form a group and take one lengthscale; every other input is a group of its own.
@@ -40,12 +43,16 @@ struct gpnn_index_contents {
   const double *regressors;             /* n by n_regressors, row-major, centred and scaled to sd 1;
                                            NULL if there are none */
   const double *noise;                  /* n: known noise variance of each row, in addition to the
-                                           parameters'; NULL: none */
+                                           parameters'; then as many for each further target, which
+                                           differ in scale alone; NULL: none */
+  size_t n_more;                        /* further targets, may be 0 */
+  const double *more;                   /* n_more by n: one target after another; NULL: none */
   size_t n_calibration;                 /* rows held out for calibration, may be 0 */
   const double *calibration_x;          /* n_calibration by d */
   const double *calibration_y;          /* n_calibration */
   const double *calibration_regressors; /* n_calibration by n_regressors, or NULL */
-  const double *calibration_noise;      /* n_calibration, or NULL */
+  const double *calibration_noise;      /* as 'noise' for these rows, or NULL */
+  const double *calibration_more;       /* n_more by n_calibration, or NULL */
   struct gpnn_schema schema;            /* columns of the table */
   struct gpnn_standard standard;        /* table units <-> standardised units */
   size_t n_skipped;                     /* rows of the table that were left out as bad */
@@ -74,12 +81,25 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path,
                                                  bool verify, struct gpnn_error *err);
 
-/* The mapped contents; last as long as the index. */
+/* The mapped contents, in the view of the first target; last as long as the index. */
 const struct gpnn_index_contents *gpnn_index_contents(const struct gpnn_index *index);
 
-/* 64-bit hash: of the columns in the upper half; of rows, targets, calibration rows and
- * standardisation in the lower.  Equal data and options have equal fingerprints, whatever the
- * search. */
+/* How many targets there are, and the contents in the view of target 't' of them (from 0). */
+size_t gpnn_index_n_targets(const struct gpnn_index *index);
+const struct gpnn_index_contents *gpnn_index_target(const struct gpnn_index *index, size_t t);
+
+/* Finds a target by its name (without a header: its number in the training table); false if there
+ * is none of that name. */
+bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, size_t *t);
+
+/* Name of group 'group' of inputs, masked: "hour", "lat,lon", "colour=red"; under whiten, where
+ * inputs are mixed, "direction 1" and so on. */
+const char *gpnn_index_group_name(const struct gpnn_index_contents *contents, size_t group,
+                                  char name[GPNN_MASK_BYTES]);
+
+/* 64-bit hash: of the columns in the upper half; of rows, targets, regressors, noise, calibration
+ * rows and standardisation in the lower.  Equal data and options have equal fingerprints, whatever
+ * the search. */
 uint64_t gpnn_index_fingerprint(const struct gpnn_index *index);
 
 /* What search the file holds, without loading it: its report, and its d lengthscales or

@@ -1,5 +1,6 @@
 #include "data/index_fingerprint.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -21,7 +22,8 @@ static uint64_t fold(uint64_t hash, const void *bytes, size_t length)
 void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const char *tag, const void *bytes,
                           size_t length)
 {
-  uint64_t *hash = memcmp(tag, "COLS", 4) == 0 ? &print->columns : &print->rest;
+  bool of_columns = memcmp(tag, "COLS", 4) == 0 || memcmp(tag, "ROLE", 4) == 0;
+  uint64_t *hash = of_columns ? &print->columns : &print->rest;
   unsigned char head[12];
   memcpy(head, tag, 4);
   gpnn_store_u64(head + 4, length);

@@ -75,7 +75,7 @@ static void compose_info(struct blob *blob, const struct gpnn_index_contents *co
 static void compose_column(struct blob *blob, const struct gpnn_column *column)
 {
   put_u64(blob, column->position);
-  put_u32(blob, column->is_category);
+  put_u32(blob, column->kind == GPNN_COLUMN_CATEGORY);
   put_u32(blob, (uint32_t)column->n_levels);
   put_text(blob, column->name, strlen(column->name));
   for (size_t i = 0; i < column->n_levels; i++)
@@ -89,6 +89,43 @@ static void compose_columns(struct blob *blob, const struct gpnn_schema *schema)
   put_u32(blob, (uint32_t)schema->n_inputs);
   compose_column(blob, &schema->target);
   for (size_t i = 0; i < schema->n_inputs; i++) compose_column(blob, &schema->inputs[i]);
+}
+
+/* Whether there is anything that a table of numbers and categories with one target has not. */
+static bool has_roles(const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY) return true;
+  return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
+}
+
+static void compose_roles(struct blob *blob, const struct gpnn_schema *schema)
+{
+  put_u32(blob, (uint32_t)schema->n_more);
+  put_u32(blob, (uint32_t)schema->n_regressors);
+  put_u32(blob, schema->has_noise);
+  put_u32(blob, 0);
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    put_u32(blob, column->kind);
+    put_u32(blob, (uint32_t)column->partner);
+    put_f64(blob, column->period);
+  }
+  for (size_t t = 0; t < schema->n_more; t++) compose_column(blob, &schema->more[t]);
+  for (size_t j = 0; j < schema->n_regressors; j++) compose_column(blob, &schema->regressors[j]);
+  if (schema->has_noise) compose_column(blob, &schema->noise);
+}
+
+static void compose_moments(struct blob *blob, const struct gpnn_standard *standard)
+{
+  for (size_t t = 0; t < standard->n_more; t++) {
+    put_f64(blob, standard->more[t].mean);
+    put_f64(blob, standard->more[t].sd);
+  }
+  for (size_t j = 0; j < standard->n_regressors; j++) {
+    put_f64(blob, standard->regressors[j].mean);
+    put_f64(blob, standard->regressors[j].sd);
+  }
 }
 
 static size_t n_weights(const struct gpnn_standard *standard)
@@ -186,12 +223,12 @@ static enum gpnn_status write_engine(struct writing *writing, const char *path,
   return gpnn_sections_end(writing->writer, err);
 }
 
-static enum gpnn_status write_sections(struct writing *writing, const char *path,
-                                       const struct gpnn_index_contents *contents,
-                                       const struct gpnn_search *search, struct gpnn_error *err)
+/* What describes the rows. */
+static enum gpnn_status write_heads(struct writing *writing,
+                                    const struct gpnn_index_contents *contents,
+                                    const struct gpnn_search *search, struct gpnn_error *err)
 {
-  size_t n = contents->n, d = contents->d, c = contents->n_calibration;
-  const char *provenance = contents->provenance == NULL ? "" : contents->provenance;
+  bool extended = has_roles(&contents->schema);
   struct blob blob = {0};
   compose_info(&blob, contents);
   enum gpnn_status status = write_blob(writing, "INFO", HASHED | CRITICAL, &blob, err);
@@ -199,17 +236,63 @@ static enum gpnn_status write_sections(struct writing *writing, const char *path
   compose_columns(&blob, &contents->schema);
   status = write_blob(writing, "COLS", HASHED | CRITICAL, &blob, err);
   if (status != GPNN_OK) return status;
+  if (extended) {
+    compose_roles(&blob, &contents->schema);
+    status = write_blob(writing, "ROLE", HASHED | CRITICAL, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
   compose_standard(&blob, &contents->standard);
   status = write_blob(writing, "STDZ", HASHED | CRITICAL, &blob, err);
   if (status != GPNN_OK) return status;
-  compose_search(&blob, d, search);
-  status = write_blob(writing, "SRCH", CRITICAL, &blob, err);
+  if (extended) {
+    compose_moments(&blob, &contents->standard);
+    status = write_blob(writing, "MOMS", HASHED | CRITICAL, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
+  compose_search(&blob, contents->d, search);
+  return write_blob(writing, "SRCH", CRITICAL, &blob, err);
+}
+
+/* Columns that are neither inputs nor the first target, where there are any. */
+static enum gpnn_status write_others(struct writing *writing,
+                                     const struct gpnn_index_contents *contents,
+                                     struct gpnn_error *err)
+{
+  size_t n = contents->n, c = contents->n_calibration;
+  size_t n_more = contents->n_more, r = contents->n_regressors;
+  enum gpnn_status status = GPNN_OK;
+  if (n_more > 0) {
+    status = write_rows(writing, "YMOR", n_more, n, contents->more, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALM", n_more, c, contents->calibration_more, err);
+  }
+  if (r > 0 && status == GPNN_OK) {
+    status = write_rows(writing, "REGR", n, r, contents->regressors, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALR", c, r, contents->calibration_regressors, err);
+  }
+  if (contents->schema.has_noise && status == GPNN_OK) {
+    status = write_rows(writing, "NOIS", n_more + 1, n, contents->noise, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALN", n_more + 1, c, contents->calibration_noise, err);
+  }
+  return status;
+}
+
+static enum gpnn_status write_sections(struct writing *writing, const char *path,
+                                       const struct gpnn_index_contents *contents,
+                                       const struct gpnn_search *search, struct gpnn_error *err)
+{
+  size_t n = contents->n, d = contents->d, c = contents->n_calibration;
+  const char *provenance = contents->provenance == NULL ? "" : contents->provenance;
+  enum gpnn_status status = write_heads(writing, contents, search, err);
   if (status == GPNN_OK)
     status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
   if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, contents->x, err);
   if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
+  if (status == GPNN_OK) status = write_others(writing, contents, err);
   if (status == GPNN_OK) status = write_engine(writing, path, search, err);
   return status;
 }

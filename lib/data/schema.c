@@ -1,6 +1,7 @@
 #include "data/schema.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,177 +11,11 @@
 #include "data/columns.h"
 #include "data/columns_directory.h"
 
+static const double PI = 3.14159265358979323846;
+
 static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
 {
   return gpnn_mask(out, name, strlen(name));
-}
-
-/* ---- roles ------------------------------------------------------------------------------- */
-
-enum role { NO_ROLE, INPUT, TARGET };
-
-/* Roles of all columns while they are chosen, and the inputs in their order. */
-struct choice {
-  const struct gpnn_directory *directory;
-  size_t n_inputs;
-  size_t *inputs; /* owned */
-  enum role *roles;
-  size_t target;
-};
-
-/* The inputs asked for, or all columns but the target. */
-static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
-                                      struct gpnn_error *err)
-{
-  if (list != NULL) {
-    enum gpnn_status status = gpnn_columns_find_list(choice->directory->table, list,
-                                                     &choice->inputs, &choice->n_inputs, err);
-    if (status != GPNN_OK) return status;
-  } else {
-    choice->inputs = gpnn_alloc(choice->directory->n, 1, sizeof *choice->inputs);
-    if (choice->inputs == NULL) return gpnn_fail_memory(err, "for the columns");
-    for (size_t j = 0; j < choice->directory->n; j++)
-      if (j != choice->target) choice->inputs[choice->n_inputs++] = j;
-  }
-  for (size_t i = 0; i < choice->n_inputs; i++) {
-    if (choice->inputs[i] == choice->target)
-      return gpnn_columns_fail(choice->directory->table, choice->target, "is both target and input",
-                               err);
-    choice->roles[choice->inputs[i]] = INPUT;
-  }
-  return GPNN_OK;
-}
-
-static enum gpnn_status drop_inputs(struct choice *choice, const char *list, struct gpnn_error *err)
-{
-  size_t *dropped = NULL, n = 0;
-  if (list != NULL) {
-    enum gpnn_status status =
-        gpnn_columns_find_list(choice->directory->table, list, &dropped, &n, err);
-    if (status != GPNN_OK) return status;
-  }
-  enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    if (dropped[i] == choice->target)
-      status = gpnn_columns_fail(choice->directory->table, dropped[i],
-                                 "is the target and cannot be dropped", err);
-    else
-      choice->roles[dropped[i]] = NO_ROLE;
-  }
-  free(dropped);
-  if (status != GPNN_OK) return status;
-  size_t kept = 0;
-  for (size_t i = 0; i < choice->n_inputs; i++)
-    if (choice->roles[choice->inputs[i]] == INPUT) choice->inputs[kept++] = choice->inputs[i];
-  choice->n_inputs = kept;
-  if (kept == 0)
-    return gpnn_fail(err, GPNN_EINVAL, "%s: no input is left",
-                     gpnn_table_name(choice->directory->table));
-  return GPNN_OK;
-}
-
-/* Later tables are matched by name, so a name with a role may not occur twice. */
-static enum gpnn_status check_names(const struct choice *choice, struct gpnn_error *err)
-{
-  const struct gpnn_directory *directory = choice->directory;
-  for (size_t k = 0; k + 1 < directory->n; k++) {
-    const struct gpnn_named *here = &directory->sorted[k];
-    if (strcmp(here[0].name, here[1].name) != 0) continue;
-    if (choice->roles[here[0].position] == NO_ROLE && choice->roles[here[1].position] == NO_ROLE)
-      continue;
-    size_t first;
-    size_t count = gpnn_directory_count(directory, here->name, &first);
-    return gpnn_columns_fail_ambiguous(directory->table, here->name, count, GPNN_EINVAL, err);
-  }
-  return GPNN_OK;
-}
-
-static enum gpnn_status fill_column(struct gpnn_column *column, const struct gpnn_table *table,
-                                    size_t position, struct gpnn_error *err)
-{
-  const char *name = gpnn_table_column(table, position);
-  column->position = position;
-  column->name = gpnn_copy_text(name, strlen(name));
-  return column->name == NULL ? gpnn_fail_memory(err, "for the column names") : GPNN_OK;
-}
-
-/* Turns the choice into a schema, categories still apart. */
-static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct choice *choice,
-                                    struct gpnn_error *err)
-{
-  const struct gpnn_table *table = choice->directory->table;
-  schema->inputs = gpnn_alloc(choice->n_inputs, 1, sizeof *schema->inputs);
-  if (schema->inputs == NULL) return gpnn_fail_memory(err, "for the columns");
-  schema->n_inputs = choice->n_inputs;
-  schema->n_columns = choice->directory->n;
-  schema->has_header = gpnn_table_has_header(table);
-  enum gpnn_status status = fill_column(&schema->target, table, choice->target, err);
-  for (size_t i = 0; i < choice->n_inputs && status == GPNN_OK; i++)
-    status = fill_column(&schema->inputs[i], table, choice->inputs[i], err);
-  return status;
-}
-
-static enum gpnn_status mark_categories(struct gpnn_schema *schema, const struct choice *choice,
-                                        const char *list, struct gpnn_error *err)
-{
-  if (list == NULL) return GPNN_OK;
-  size_t *columns, n;
-  enum gpnn_status status =
-      gpnn_columns_find_list(choice->directory->table, list, &columns, &n, err);
-  if (status != GPNN_OK) return status;
-  bool *is_category = gpnn_alloc(choice->directory->n, 1, sizeof *is_category);
-  if (is_category == NULL) status = gpnn_fail_memory(err, "for the columns");
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    is_category[columns[i]] = true;
-    if (choice->roles[columns[i]] != INPUT)
-      status = gpnn_columns_fail(choice->directory->table, columns[i],
-                                 "is no input, so it cannot be one-hot", err);
-  }
-  for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
-    schema->inputs[i].is_category = is_category[schema->inputs[i].position];
-  free(is_category);
-  free(columns);
-  return status;
-}
-
-static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice,
-                               const struct gpnn_roles *roles, struct gpnn_error *err)
-{
-  choice->target = choice->directory->n - 1;
-  enum gpnn_status status =
-      roles->target == NULL
-          ? GPNN_OK
-          : gpnn_directory_find(choice->directory, roles->target, &choice->target, NULL, err);
-  if (status != GPNN_OK) return status;
-  choice->roles = gpnn_alloc(choice->directory->n, 1, sizeof *choice->roles);
-  if (choice->roles == NULL) return gpnn_fail_memory(err, "for the columns");
-  choice->roles[choice->target] = TARGET;
-  status = choose_inputs(choice, roles->inputs, err);
-  if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
-  if (status == GPNN_OK) status = check_names(choice, err);
-  if (status == GPNN_OK) status = fill_schema(schema, choice, err);
-  if (status == GPNN_OK) status = mark_categories(schema, choice, roles->one_hot, err);
-  return status;
-}
-
-enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpnn_table *table,
-                                    const struct gpnn_roles *roles, struct gpnn_error *err)
-{
-  if (gpnn_table_columns(table) < 2)
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "%s: has one column, but a target and an input are needed: "
-                     "is the delimiter right?",
-                     gpnn_table_name(table));
-  struct gpnn_directory directory = {0};
-  enum gpnn_status status = gpnn_directory_make(&directory, table, err);
-  if (status != GPNN_OK) return status;
-  struct choice choice = {.directory = &directory};
-  status = choose(schema, &choice, roles, err);
-  if (status != GPNN_OK) gpnn_schema_release(schema);
-  free(choice.inputs);
-  free(choice.roles);
-  gpnn_directory_release(&directory);
-  return status;
 }
 
 static void release_column(struct gpnn_column *column)
@@ -191,11 +26,19 @@ static void release_column(struct gpnn_column *column)
   free(column->name);
 }
 
+static void release_columns(size_t n, struct gpnn_column *columns)
+{
+  for (size_t i = 0; i < n; i++) release_column(&columns[i]);
+  free(columns);
+}
+
 void gpnn_schema_release(struct gpnn_schema *schema)
 {
-  for (size_t i = 0; i < schema->n_inputs; i++) release_column(&schema->inputs[i]);
-  free(schema->inputs);
+  release_columns(schema->n_inputs, schema->inputs);
+  release_columns(schema->n_more, schema->more);
+  release_columns(schema->n_regressors, schema->regressors);
   release_column(&schema->target);
+  release_column(&schema->noise);
   *schema = (struct gpnn_schema){0};
 }
 
@@ -281,25 +124,26 @@ static enum gpnn_status add_level(struct gpnn_column *column, struct gpnn_level_
 
 /* ---- a schema's columns in a table ------------------------------------------------------- */
 
-/* Composes the sentence about the 'n_missing' inputs that have no column (SIZE_MAX). */
-static enum gpnn_status fail_missing(const struct gpnn_schema *schema,
-                                     const struct gpnn_table *table, const size_t *inputs,
-                                     size_t n_missing, struct gpnn_error *err)
+/* Checks that none of 'n' columns of the role 'what' is missing (SIZE_MAX). */
+static enum gpnn_status check_there(const struct gpnn_table *table, const char *what, size_t n,
+                                    const struct gpnn_column *columns, const size_t *found,
+                                    struct gpnn_error *err)
 {
   char list[400] = "", shown[GPNN_MASK_BYTES];
-  size_t used = 0;
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    if (inputs[i] != SIZE_MAX) continue;
+  size_t used = 0, n_missing = 0;
+  for (size_t i = 0; i < n; i++) n_missing += found[i] == SIZE_MAX;
+  if (n_missing == 0) return GPNN_OK;
+  for (size_t i = 0; i < n; i++) {
+    if (found[i] != SIZE_MAX) continue;
     if (used + GPNN_MASK_BYTES + sizeof ", ''" + sizeof ", ..." > sizeof list) {
       memcpy(list + used, ", ...", sizeof ", ...");
       break;
     }
     used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", used == 0 ? "" : ", ",
-                             mask(shown, schema->inputs[i].name));
+                             mask(shown, columns[i].name));
   }
-  return gpnn_fail(err, GPNN_EMISMATCH, "%s: lacks %zu of %zu input column%s: %s",
-                   gpnn_table_name(table), n_missing, schema->n_inputs,
-                   schema->n_inputs == 1 ? "" : "s", list);
+  return gpnn_fail(err, GPNN_EMISMATCH, "%s: lacks %zu of %zu %s column%s: %s",
+                   gpnn_table_name(table), n_missing, n, what, n == 1 ? "" : "s", list);
 }
 
 /* Finds one of the schema's columns by name; SIZE_MAX if it is not there. */
@@ -312,20 +156,39 @@ static enum gpnn_status match_name(const struct gpnn_directory *directory, const
                    : GPNN_OK;
 }
 
+static enum gpnn_status match_each(const struct gpnn_directory *directory, size_t n,
+                                   const struct gpnn_column *columns, size_t *found,
+                                   struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++)
+    status = match_name(directory, columns[i].name, &found[i], err);
+  return status;
+}
+
 static enum gpnn_status match_names(const struct gpnn_schema *schema,
                                     const struct gpnn_directory *directory,
                                     struct gpnn_columns_map *map, struct gpnn_error *err)
 {
-  size_t n_missing = 0;
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    enum gpnn_status status = match_name(directory, schema->inputs[i].name, &map->inputs[i], err);
-    if (status != GPNN_OK) return status;
-    n_missing += map->inputs[i] == SIZE_MAX;
-  }
-  if (n_missing > 0) return fail_missing(schema, directory->table, map->inputs, n_missing, err);
-  enum gpnn_status status = match_name(directory, schema->target.name, &map->target, err);
-  map->has_target = map->target != SIZE_MAX;
+  enum gpnn_status status =
+      match_each(directory, schema->n_inputs, schema->inputs, map->inputs, err);
+  if (status == GPNN_OK)
+    status =
+        check_there(directory->table, "input", schema->n_inputs, schema->inputs, map->inputs, err);
+  if (status == GPNN_OK)
+    status = match_each(directory, schema->n_more, schema->more, map->more, err);
+  if (status == GPNN_OK)
+    status = match_each(directory, schema->n_regressors, schema->regressors, map->regressors, err);
+  if (status == GPNN_OK) status = match_name(directory, schema->target.name, &map->target, err);
+  if (status == GPNN_OK && schema->has_noise)
+    status = match_name(directory, schema->noise.name, &map->noise, err);
   return status;
+}
+
+/* The columns' own positions, or none. */
+static void place_each(bool is_there, size_t n, const struct gpnn_column *columns, size_t *found)
+{
+  for (size_t i = 0; i < n; i++) found[i] = is_there ? columns[i].position : SIZE_MAX;
 }
 
 static enum gpnn_status match_positions(const struct gpnn_schema *schema,
@@ -333,16 +196,19 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
                                         struct gpnn_columns_map *map, struct gpnn_error *err)
 {
   size_t n = gpnn_table_columns(table);
-  map->has_target = n == schema->n_columns;
-  if (!map->has_target && n != schema->n_inputs)
+  bool is_whole = n == schema->n_columns;
+  if (!is_whole && n != schema->n_inputs)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "%s: has %zu column%s; without names it must have the %zu of the training "
                      "table or just the %zu input%s",
                      gpnn_table_name(table), n, n == 1 ? "" : "s", schema->n_columns,
                      schema->n_inputs, schema->n_inputs == 1 ? "" : "s");
   for (size_t i = 0; i < schema->n_inputs; i++)
-    map->inputs[i] = map->has_target ? schema->inputs[i].position : i;
-  map->target = map->has_target ? schema->target.position : SIZE_MAX;
+    map->inputs[i] = is_whole ? schema->inputs[i].position : i;
+  place_each(is_whole, 1, &schema->target, &map->target);
+  place_each(is_whole, schema->n_more, schema->more, map->more);
+  place_each(is_whole, schema->n_regressors, schema->regressors, map->regressors);
+  place_each(is_whole && schema->has_noise, 1, &schema->noise, &map->noise);
   return GPNN_OK;
 }
 
@@ -353,7 +219,7 @@ static enum gpnn_status order_levels(const struct gpnn_schema *schema, struct gp
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
     struct gpnn_level_order *order = &map->orders[i];
-    if (!column->is_category) continue;
+    if (column->kind != GPNN_COLUMN_CATEGORY) continue;
     order->levels = gpnn_alloc(column->n_levels, 1, sizeof *order->levels);
     if (order->levels == NULL) return gpnn_fail_memory(err, "for the levels of a category");
     for (size_t level = 0; level < column->n_levels; level++) insert_level(column, order, level);
@@ -364,11 +230,13 @@ static enum gpnn_status order_levels(const struct gpnn_schema *schema, struct gp
 enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struct gpnn_table *table,
                                    struct gpnn_columns_map *map, struct gpnn_error *err)
 {
-  struct gpnn_columns_map new = {.n_orders = schema->n_inputs};
+  struct gpnn_columns_map new = {.n_orders = schema->n_inputs, .noise = SIZE_MAX};
   new.inputs = gpnn_alloc(schema->n_inputs, 1, sizeof *new.inputs);
+  new.more = gpnn_alloc(schema->n_more, 1, sizeof *new.more);
+  new.regressors = gpnn_alloc(schema->n_regressors, 1, sizeof *new.regressors);
   new.orders = gpnn_alloc(schema->n_inputs, 1, sizeof *new.orders);
   enum gpnn_status status = GPNN_OK;
-  if (new.inputs == NULL || new.orders == NULL) {
+  if (new.inputs == NULL || new.more == NULL || new.regressors == NULL || new.orders == NULL) {
     status = gpnn_fail_memory(err, "for the columns");
   } else if (schema->has_header && gpnn_table_has_header(table)) {
     struct gpnn_directory directory = {0};
@@ -379,6 +247,8 @@ enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struc
     status = match_positions(schema, table, &new, err);
   }
   if (status == GPNN_OK) status = order_levels(schema, &new, err);
+  new.has_target = new.target != SIZE_MAX;
+  new.has_noise = new.noise != SIZE_MAX;
   if (status != GPNN_OK)
     gpnn_columns_map_release(&new);
   else
@@ -386,11 +256,21 @@ enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struc
   return status;
 }
 
+enum gpnn_status gpnn_schema_need_regressors(const struct gpnn_schema *schema,
+                                             const struct gpnn_columns_map *map,
+                                             const struct gpnn_table *table, struct gpnn_error *err)
+{
+  return check_there(table, "regressor", schema->n_regressors, schema->regressors, map->regressors,
+                     err);
+}
+
 void gpnn_columns_map_release(struct gpnn_columns_map *map)
 {
   for (size_t i = 0; map->orders != NULL && i < map->n_orders; i++) free(map->orders[i].levels);
   free(map->orders);
   free(map->inputs);
+  free(map->more);
+  free(map->regressors);
   *map = (struct gpnn_columns_map){0};
 }
 
@@ -398,7 +278,19 @@ void gpnn_columns_map_release(struct gpnn_columns_map *map)
 
 static size_t width(const struct gpnn_column *column)
 {
-  return column->is_category ? column->n_levels : 1;
+  switch (column->kind) {
+  case GPNN_COLUMN_CATEGORY:
+    return column->n_levels;
+  case GPNN_COLUMN_PERIODIC:
+    return 2;
+  case GPNN_COLUMN_LATITUDE:
+    return 3;
+  case GPNN_COLUMN_LONGITUDE:
+    return 0;
+  case GPNN_COLUMN_NUMBER:
+    break;
+  }
+  return 1;
 }
 
 size_t gpnn_schema_features(const struct gpnn_schema *schema)
@@ -408,24 +300,108 @@ size_t gpnn_schema_features(const struct gpnn_schema *schema)
   return n;
 }
 
+static bool is_point(const struct gpnn_column *column)
+{
+  return column->kind == GPNN_COLUMN_PERIODIC || column->kind == GPNN_COLUMN_LATITUDE;
+}
+
+bool gpnn_schema_groups(const struct gpnn_schema *schema, struct gpnn_feature *features)
+{
+  uint32_t group = 0;
+  bool any = false;
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    bool one_group = is_point(column);
+    for (size_t k = 0; k < width(column); k++) {
+      *features++ = (struct gpnn_feature){group, column->kind == GPNN_COLUMN_LATITUDE};
+      group += !one_group;
+    }
+    group += one_group;
+    any = any || one_group;
+  }
+  return any;
+}
+
+/* The input that 'feature' comes from; how many of its features come before is left in
+ * '*feature'. */
+static const struct gpnn_column *input_of(const struct gpnn_schema *schema, size_t *feature)
+{
+  const struct gpnn_column *column = schema->inputs;
+  for (; *feature >= width(column); column++) {
+    assert(column < schema->inputs + schema->n_inputs);
+    *feature -= width(column);
+  }
+  return column;
+}
+
+/* A name being composed: room for two that the mask cuts, and some letters. */
+struct composed {
+  char text[2 * GPNN_MASK_BYTES + 8];
+  size_t length;
+};
+
+/* The mask shows fewer bytes than it has room for, so no more of any part is needed. */
+static void add_part(struct composed *name, const char *part, size_t length)
+{
+  if (length > GPNN_MASK_BYTES) length = GPNN_MASK_BYTES;
+  memcpy(name->text + name->length, part, length);
+  name->length += length;
+}
+
+static void add_group(struct composed *name, const struct gpnn_schema *schema,
+                      const struct gpnn_column *column)
+{
+  add_part(name, column->name, strlen(column->name));
+  if (column->kind != GPNN_COLUMN_LATITUDE) return;
+  const char *longitude = schema->inputs[column->partner].name;
+  add_part(name, ",", 1);
+  add_part(name, longitude, strlen(longitude));
+}
+
 const char *gpnn_schema_feature_name(const struct gpnn_schema *schema, size_t feature,
                                      char name[GPNN_MASK_BYTES])
 {
-  const struct gpnn_column *column = schema->inputs;
-  for (; feature >= width(column); column++) {
-    assert(column < schema->inputs + schema->n_inputs);
-    feature -= width(column);
+  static const char *const circle[] = {"sin(", "cos("}, *const sphere[] = {"x(", "y(", "z("};
+  const struct gpnn_column *column = input_of(schema, &feature);
+  struct composed whole = {.length = 0};
+  if (is_point(column)) {
+    const char *before = (column->kind == GPNN_COLUMN_PERIODIC ? circle : sphere)[feature];
+    add_part(&whole, before, strlen(before));
   }
-  if (!column->is_category) return mask(name, column->name);
-  /* The mask shows fewer bytes than it has room for, so no more of either part is needed. */
-  char whole[2 * GPNN_MASK_BYTES];
-  size_t n = strlen(column->name), n_level = column->level_lengths[feature];
-  if (n > GPNN_MASK_BYTES - 1) n = GPNN_MASK_BYTES - 1;
-  if (n_level > GPNN_MASK_BYTES) n_level = GPNN_MASK_BYTES;
-  memcpy(whole, column->name, n);
-  whole[n] = '=';
-  memcpy(whole + n + 1, column->levels[feature], n_level);
-  return gpnn_mask(name, whole, n + 1 + n_level);
+  add_group(&whole, schema, column);
+  if (is_point(column)) add_part(&whole, ")", 1);
+  if (column->kind == GPNN_COLUMN_CATEGORY) {
+    add_part(&whole, "=", 1);
+    add_part(&whole, column->levels[feature], column->level_lengths[feature]);
+  }
+  return gpnn_mask(name, whole.text, whole.length);
+}
+
+const char *gpnn_schema_group_name(const struct gpnn_schema *schema, size_t feature,
+                                   char name[GPNN_MASK_BYTES])
+{
+  size_t within = feature;
+  const struct gpnn_column *column = input_of(schema, &within);
+  if (!is_point(column)) return gpnn_schema_feature_name(schema, feature, name);
+  struct composed whole = {.length = 0};
+  add_group(&whole, schema, column);
+  return gpnn_mask(name, whole.text, whole.length);
+}
+
+/* The remainder is exact, and so x and x + period, where that is exact too, are one point. */
+static void point_on_circle(double x, double period, double *features)
+{
+  double angle = 2 * PI * (remainder(x, period) / period);
+  features[0] = sin(angle);
+  features[1] = cos(angle);
+}
+
+static void point_on_sphere(double latitude, double longitude, double *features)
+{
+  double phi = latitude * (PI / 180), lambda = remainder(longitude, 360) * (PI / 180);
+  features[0] = GPNN_EARTH_RADIUS * cos(phi) * cos(lambda);
+  features[1] = GPNN_EARTH_RADIUS * cos(phi) * sin(lambda);
+  features[2] = GPNN_EARTH_RADIUS * sin(phi);
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -448,6 +424,24 @@ static enum gpnn_status read_level(const struct gpnn_schema *schema,
   return GPNN_OK;
 }
 
+/* Reads a number, which for degrees is within bounds. */
+static enum gpnn_status read_number(const struct gpnn_schema *schema,
+                                    const struct gpnn_columns_map *map, size_t input,
+                                    const struct gpnn_table *table,
+                                    const struct gpnn_record *record, const char *na, double *value,
+                                    struct gpnn_error *err)
+{
+  enum gpnn_column_kind kind = schema->inputs[input].kind;
+  enum gpnn_status status = gpnn_columns_number(table, record, map->inputs[input], na, value, err);
+  if (status == GPNN_OK && kind == GPNN_COLUMN_LATITUDE && fabs(*value) > 90)
+    status = gpnn_columns_fail_field(table, record, map->inputs[input],
+                                     "a latitude is from -90 to 90 degrees", true, err);
+  if (status == GPNN_OK && kind == GPNN_COLUMN_LONGITUDE && fabs(*value) > 720)
+    status = gpnn_columns_fail_field(table, record, map->inputs[input],
+                                     "a longitude is from -720 to 720 degrees", true, err);
+  return status;
+}
+
 /* Reads one cell; a new level is -1 for now. */
 static enum gpnn_status read_cell(const struct gpnn_schema *schema,
                                   const struct gpnn_columns_map *map, size_t input,
@@ -455,8 +449,8 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
                                   const char *na, double *cell, struct gpnn_error *err)
 {
   const struct gpnn_column *column = &schema->inputs[input];
-  if (!column->is_category)
-    return gpnn_columns_number(table, record, map->inputs[input], na, cell, err);
+  if (column->kind != GPNN_COLUMN_CATEGORY)
+    return read_number(schema, map, input, table, record, na, cell, err);
   bool is_known;
   size_t level = 0;
   enum gpnn_status status =
@@ -471,7 +465,7 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
 
 static bool is_new_level(const struct gpnn_column *column, double cell)
 {
-  return column->is_category && cell < 0;
+  return column->kind == GPNN_COLUMN_CATEGORY && cell < 0;
 }
 
 enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
@@ -504,11 +498,51 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
 {
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
-    if (column->is_category)
-      for (size_t l = 0; l < column->n_levels; l++) *features++ = cells[i] == (double)l;
-    else
-      *features++ = cells[i];
+    switch (column->kind) {
+    case GPNN_COLUMN_NUMBER:
+      *features = cells[i];
+      break;
+    case GPNN_COLUMN_CATEGORY:
+      for (size_t l = 0; l < column->n_levels; l++) features[l] = cells[i] == (double)l;
+      break;
+    case GPNN_COLUMN_PERIODIC:
+      point_on_circle(cells[i], column->period, features);
+      break;
+    case GPNN_COLUMN_LATITUDE:
+      point_on_sphere(cells[i], cells[column->partner], features);
+      break;
+    case GPNN_COLUMN_LONGITUDE:
+      break;
+    }
+    features += width(column);
   }
+}
+
+/* Reads one input into its features; 'unseen' is set for a level that is not known. */
+static enum gpnn_status encode_input(const struct gpnn_schema *schema,
+                                     const struct gpnn_columns_map *map, size_t input,
+                                     const struct gpnn_table *table,
+                                     const struct gpnn_record *record, const char *na,
+                                     double *features, bool *unseen, struct gpnn_error *err)
+{
+  const struct gpnn_column *column = &schema->inputs[input];
+  bool is_known = true;
+  size_t level = 0;
+  double value = 0, other = 0;
+  if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
+  enum gpnn_status status =
+      column->kind == GPNN_COLUMN_CATEGORY
+          ? read_level(schema, map, input, table, record, na, &is_known, &level, err)
+          : read_number(schema, map, input, table, record, na, &value, err);
+  if (status == GPNN_OK && column->kind == GPNN_COLUMN_LATITUDE)
+    status = read_number(schema, map, column->partner, table, record, na, &other, err);
+  if (status != GPNN_OK) return status;
+  if (column->kind == GPNN_COLUMN_NUMBER) *features = value;
+  if (column->kind == GPNN_COLUMN_PERIODIC) point_on_circle(value, column->period, features);
+  if (column->kind == GPNN_COLUMN_LATITUDE) point_on_sphere(value, other, features);
+  for (size_t l = 0; l < column->n_levels; l++) features[l] = is_known && l == level;
+  *unseen = !is_known;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_schema_encode(const struct gpnn_schema *schema,
@@ -517,20 +551,31 @@ enum gpnn_status gpnn_schema_encode(const struct gpnn_schema *schema,
                                     const struct gpnn_record *record, const char *na,
                                     double *features, size_t *n_unseen, struct gpnn_error *err)
 {
-  size_t unseen = 0;
+  size_t n = 0;
   for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    bool is_known = true;
-    size_t level = 0;
+    bool unseen = false;
     enum gpnn_status status =
-        column->is_category ? read_level(schema, map, i, table, record, na, &is_known, &level, err)
-                            : gpnn_columns_number(table, record, map->inputs[i], na, features, err);
+        encode_input(schema, map, i, table, record, na, features, &unseen, err);
     if (status != GPNN_OK) return status;
-    if (column->is_category)
-      for (size_t l = 0; l < column->n_levels; l++) features[l] = is_known && l == level;
-    unseen += !is_known;
-    features += width(column);
+    n += unseen;
+    features += width(&schema->inputs[i]);
   }
-  *n_unseen += unseen;
+  *n_unseen += n;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,
+                                   const struct gpnn_table *table, const struct gpnn_record *record,
+                                   const char *na, double *variance, struct gpnn_error *err)
+{
+  double value = 0;
+  if (map->has_noise) {
+    enum gpnn_status status = gpnn_columns_number(table, record, map->noise, na, &value, err);
+    if (status != GPNN_OK) return status;
+    if (value < 0)
+      return gpnn_columns_fail_field(table, record, map->noise, "a variance is not negative", true,
+                                     err);
+  }
+  *variance = value;
   return GPNN_OK;
 }

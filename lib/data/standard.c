@@ -63,19 +63,48 @@ static void moments(size_t n, const double *values, size_t stride, double *mean,
   *sd = ldexp(sqrt(fmax(squares / (double)n - rest * rest, 0)), exponent);
 }
 
-/* weight_j = 1 / (sqrt(kept columns) sd_j), 0 for a column that does not vary. */
-static enum gpnn_status learn_scale(struct gpnn_standard *standard, size_t n, const double *x,
+static uint32_t group_of(const struct gpnn_feature *features, size_t j)
+{
+  return features == NULL ? (uint32_t)j : features[j].group;
+}
+
+/* The first feature after 'j' that is not of its group. */
+static size_t group_end(const struct gpnn_feature *features, size_t n_in, size_t j)
+{
+  size_t end = j + 1;
+  while (end < n_in && group_of(features, end) == group_of(features, j)) end++;
+  return end;
+}
+
+/* Root of the sum of squares, over- and underflow avoided. */
+static double length_of(size_t n, const double *values)
+{
+  double length = 0;
+  for (size_t i = 0; i < n; i++) length = hypot(length, values[i]);
+  return length;
+}
+
+/* weight_j = 1 / (sqrt(kept groups) sd of the group), 0 for one that does not vary. */
+static enum gpnn_status learn_scale(struct gpnn_standard *standard, size_t n,
+                                    const struct gpnn_feature *features, const double *x,
                                     struct gpnn_error *err)
 {
-  standard->weight = gpnn_alloc(standard->n_in, 1, sizeof *standard->weight);
-  if (standard->weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
-  for (size_t j = 0; j < standard->n_in; j++) {
-    moments(n, x + j, standard->n_in, &standard->mean[j], &standard->weight[j]);
-    if (standard->weight[j] > 0) standard->n_out++;
+  size_t n_in = standard->n_in, n_groups = 0;
+  double *weight = standard->weight = gpnn_alloc(n_in, 1, sizeof *weight);
+  if (weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  for (size_t j = 0; j < n_in; j++) moments(n, x + j, n_in, &standard->mean[j], &weight[j]);
+  for (size_t j = 0, end; j < n_in; j = end) {
+    end = group_end(features, n_in, j);
+    double sd = length_of(end - j, weight + j);
+    for (size_t k = j; k < end; k++) weight[k] = sd;
+    if (sd > 0) standard->n_out += end - j;
+    n_groups += sd > 0;
   }
-  double root = sqrt((double)standard->n_out);
-  for (size_t j = 0; j < standard->n_in; j++)
-    if (standard->weight[j] > 0) standard->weight[j] = 1 / root / standard->weight[j];
+  double root = sqrt((double)n_groups);
+  for (size_t j = 0; j < n_in; j++) {
+    if (weight[j] == 0) continue;
+    weight[j] = features != NULL && features[j].has_unit ? 1 : 1 / root / weight[j];
+  }
   return GPNN_OK;
 }
 
@@ -84,27 +113,21 @@ static enum gpnn_status learn_scale(struct gpnn_standard *standard, size_t n, co
  * each block a d by rows column-major matrix (our rows are its columns), so that memory
  * beyond the result does not grow with n.
  */
-static enum gpnn_status covariance(const struct gpnn_standard *standard, size_t n, const double *x,
+static enum gpnn_status covariance(size_t n, size_t d, const double *x, const double *mean,
                                    double *cov, struct gpnn_error *err)
 {
   enum { BLOCK = 256 };
-  size_t d = standard->n_in;
   double *centred = gpnn_alloc(BLOCK, d, sizeof *centred);
-  if (centred == NULL) return gpnn_fail_memory(err, "for the covariance of the inputs");
+  if (centred == NULL) return gpnn_fail_memory(err, "for a covariance");
   for (size_t from = 0; from < n; from += BLOCK) {
     size_t rows = n - from < BLOCK ? n - from : BLOCK;
     for (size_t i = 0; i < rows; i++)
-      for (size_t j = 0; j < d; j++) centred[i * d + j] = x[(from + i) * d + j] - standard->mean[j];
+      for (size_t j = 0; j < d; j++) centred[i * d + j] = x[(from + i) * d + j] - mean[j];
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)d, (blasint)rows, 1, centred,
                 (blasint)d, 1, cov, (blasint)d);
   }
   free(centred);
-  for (size_t i = 0; i < d * d; i++) {
-    cov[i] /= (double)n;
-    if (!isfinite(cov[i]))
-      return gpnn_fail(err, GPNN_ENUMERIC,
-                       "the covariance of the inputs is too large for whitening");
-  }
+  for (size_t i = 0; i < d * d; i++) cov[i] /= (double)n;
   return GPNN_OK;
 }
 
@@ -168,7 +191,11 @@ static enum gpnn_status learn_whiten(struct gpnn_standard *standard, size_t n, c
     varies = varies || sd > 0;
   }
   if (!varies) goto out; /* the caller says so */
-  status = covariance(standard, n, x, cov, err);
+  status = covariance(n, d, x, standard->mean, cov, err);
+  for (size_t i = 0; i < d * d && status == GPNN_OK; i++)
+    if (!isfinite(cov[i]))
+      status =
+          gpnn_fail(err, GPNN_ENUMERIC, "the covariance of the inputs is too large for whitening");
   if (status != GPNN_OK) goto out;
   lapack_int info =
       LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)d, cov, (lapack_int)d, lambda);
@@ -184,7 +211,15 @@ out:
   return status;
 }
 
-static enum gpnn_status learn_inputs(struct gpnn_standard *standard, size_t n, const double *x,
+static bool has_groups(const struct gpnn_feature *features, size_t n_in)
+{
+  for (size_t j = 0; j < n_in; j++)
+    if (group_end(features, n_in, j) > j + 1) return true;
+  return false;
+}
+
+static enum gpnn_status learn_inputs(struct gpnn_standard *standard, size_t n,
+                                     const struct gpnn_feature *features, const double *x,
                                      struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
@@ -193,9 +228,11 @@ static enum gpnn_status learn_inputs(struct gpnn_standard *standard, size_t n, c
     standard->n_out = standard->n_in;
     return GPNN_OK;
   case GPNN_STANDARD_SCALE:
-    status = learn_scale(standard, n, x, err);
+    status = learn_scale(standard, n, features, x, err);
     break;
   case GPNN_STANDARD_WHITEN:
+    if (has_groups(features, standard->n_in))
+      return gpnn_fail(err, GPNN_EINVAL, "whitening mixes inputs, points among them too");
     status = learn_whiten(standard, n, x, err);
     break;
   }
@@ -206,8 +243,8 @@ static enum gpnn_status learn_inputs(struct gpnn_standard *standard, size_t n, c
 
 enum gpnn_status gpnn_standard_learn(struct gpnn_standard *standard,
                                      enum gpnn_standard_method method, double eps, size_t n,
-                                     size_t n_in, const double *x, const double *y,
-                                     struct gpnn_error *err)
+                                     size_t n_in, const struct gpnn_feature *features,
+                                     const double *x, const double *y, struct gpnn_error *err)
 {
   if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
   if (n_in == 0 || n_in > INT_MAX)
@@ -218,13 +255,111 @@ enum gpnn_status gpnn_standard_learn(struct gpnn_standard *standard,
   if (learnt.mean == NULL) return gpnn_fail_memory(err, "for the standardisation");
   moments(n, y, 1, &learnt.y_mean, &learnt.y_sd);
   enum gpnn_status status = learnt.y_sd > 0
-                                ? learn_inputs(&learnt, n, x, err)
+                                ? learn_inputs(&learnt, n, features, x, err)
                                 : gpnn_fail(err, GPNN_EDATA, "the target does not vary");
   if (status == GPNN_OK)
     *standard = learnt;
   else
     gpnn_standard_release(&learnt);
   return status;
+}
+
+/* ---- further targets and regressors ---- */
+
+static enum gpnn_status learn_moments(size_t n, size_t n_columns, const double *values,
+                                      size_t column_step, size_t row_step,
+                                      struct gpnn_moments *learnt, size_t *at,
+                                      struct gpnn_error *err)
+{
+  for (size_t j = 0; j < n_columns; j++) {
+    moments(n, values + j * column_step, row_step, &learnt[j].mean, &learnt[j].sd);
+    *at = j;
+    if (learnt[j].sd == 0) return gpnn_fail(err, GPNN_EDATA, "does not vary");
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_standard_learn_more(struct gpnn_standard *standard, size_t n, size_t n_more,
+                                          const double *y, size_t *at, struct gpnn_error *err)
+{
+  struct gpnn_moments *learnt = gpnn_alloc(n_more, 1, sizeof *learnt);
+  if (learnt == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  enum gpnn_status status = learn_moments(n, n_more, y, n, 1, learnt, at, err);
+  if (status == GPNN_OK) {
+    standard->more = learnt;
+    standard->n_more = n_more;
+  } else {
+    free(learnt);
+  }
+  return status;
+}
+
+static void standardise(size_t n, const struct gpnn_moments *learnt, double *values)
+{
+  for (size_t j = 0; j < n; j++) values[j] = (values[j] - learnt[j].mean) / learnt[j].sd;
+}
+
+/* Factors correlations (lower triangle, column-major) in place, as far as each column has a
+ * variance of its own; '*at' is the first without. */
+static bool is_independent(size_t d, double *r, size_t *at)
+{
+  static const double least = 1e-12;
+  for (size_t j = 0; j < d; j++) {
+    *at = j;
+    if (r[j * d + j] < least) return false;
+    double root = sqrt(r[j * d + j]);
+    for (size_t i = j; i < d; i++) r[j * d + i] /= root;
+    for (size_t k = j + 1; k < d; k++)
+      for (size_t i = k; i < d; i++) r[k * d + i] -= r[j * d + i] * r[j * d + k];
+  }
+  return true;
+}
+
+/* 'values' are standardised, so that their covariances are correlations. */
+static enum gpnn_status check_independent(size_t n, size_t d, const double *values, size_t *at,
+                                          struct gpnn_error *err)
+{
+  double *r = gpnn_alloc(d, d, sizeof *r), *centre = gpnn_alloc(d, 1, sizeof *centre);
+  enum gpnn_status status = r == NULL || centre == NULL
+                                ? gpnn_fail_memory(err, "for the correlations of the regressors")
+                                : covariance(n, d, values, centre, r, err);
+  if (status == GPNN_OK && !is_independent(d, r, at))
+    status = gpnn_fail(err, GPNN_EDATA,
+                       "is a linear combination of a constant and the regressors before it");
+  free(r);
+  free(centre);
+  return status;
+}
+
+enum gpnn_status gpnn_standard_learn_regressors(struct gpnn_standard *standard, size_t n,
+                                                size_t n_regressors, double *values, size_t *at,
+                                                struct gpnn_error *err)
+{
+  struct gpnn_moments *learnt = gpnn_alloc(n_regressors, 1, sizeof *learnt);
+  if (learnt == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  enum gpnn_status status =
+      learn_moments(n, n_regressors, values, 1, n_regressors, learnt, at, err);
+  if (status == GPNN_OK) {
+    for (size_t i = 0; i < n; i++) standardise(n_regressors, learnt, values + i * n_regressors);
+    status = check_independent(n, n_regressors, values, at, err);
+  }
+  if (status == GPNN_OK) {
+    standard->regressors = learnt;
+    standard->n_regressors = n_regressors;
+  } else {
+    free(learnt);
+  }
+  return status;
+}
+
+void gpnn_standard_apply_regressors(const struct gpnn_standard *standard, double *values)
+{
+  standardise(standard->n_regressors, standard->regressors, values);
+}
+
+double gpnn_standard_noise(const struct gpnn_standard *standard, double variance)
+{
+  return variance / standard->y_sd / standard->y_sd;
 }
 
 void gpnn_standard_apply(const struct gpnn_standard *standard, const double *x, double *z)
@@ -252,5 +387,7 @@ void gpnn_standard_release(struct gpnn_standard *standard)
 {
   free(standard->mean);
   free(standard->weight);
+  free(standard->more);
+  free(standard->regressors);
   *standard = (struct gpnn_standard){0};
 }

@@ -10,6 +10,15 @@
  *   none    inputs as they are (the target is standardised all the same).
  * The factor 1/sqrt(d) uses the number of features that remain.  For whiten that is
  * the number of features given, so that published runs are reproduced.
+ *
+ * Features of one group (data/schema.h) are coordinates of one point, whose distances are to keep
+ * their proportions: under scale they take one factor, 1 / (sqrt(d) s), with s^2 the sum of their
+ * variances and d the number of groups that remain (of features, where each is its own group), and
+ * are dropped only if none of them varies.  Features that have a unit are centred, their factor
+ * is 1.  whiten mixes all and takes no groups.
+ *
+ * Every target has a mean and sd of its own.  Regressors t <- (t - mean) / sd; known noise
+ * variances v <- v / y_sd^2.
  */
 #ifndef GPNN_DATA_STANDARD_H
 #define GPNN_DATA_STANDARD_H
@@ -18,11 +27,16 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "data/schema.h"
 
 enum gpnn_standard_method {
   GPNN_STANDARD_NONE = 0,
   GPNN_STANDARD_SCALE = 1,
   GPNN_STANDARD_WHITEN = 2,
+};
+
+struct gpnn_moments {
+  double mean, sd; /* population sd, > 0 */
 };
 
 /* A zeroed object is empty and may be released.  Arrays are owned. */
@@ -35,6 +49,10 @@ struct gpnn_standard {
                      whiten: n_out by n_in, row-major */
   double eps;     /* whiten only */
   double y_mean, y_sd;
+  size_t n_more;
+  struct gpnn_moments *more; /* n_more: of the further targets */
+  size_t n_regressors;
+  struct gpnn_moments *regressors; /* n_regressors */
 };
 
 /* "scale" -> GPNN_STANDARD_SCALE and so on; false if 'name' is none of them. */
@@ -42,20 +60,46 @@ bool gpnn_standard_by_name(const char *name, enum gpnn_standard_method *method);
 const char *gpnn_standard_name(enum gpnn_standard_method method);
 
 /*
- * Learns the standardisation from 'x', n rows by n_in columns, row-major, and 'y', n
- * numbers.  'standard' must be zeroed.  GPNN_EDATA: fewer than 2 rows, a constant target,
- * or no input that varies.  Sums are compensated or taken about a first mean, so that
- * columns far from zero lose no digits; columns of magnitude 1e+-150 neither overflow nor
+ * Learns the standardisation of inputs and (first) target from 'x', n rows by n_in columns,
+ * row-major, and 'y', n numbers.  'features' has n_in entries; NULL: no groups, no units.
+ * 'standard' must be zeroed.  GPNN_EDATA: fewer than 2 rows, a constant target, or no input that
+ * varies.  GPNN_EINVAL: groups under whiten.  Sums are compensated or taken about a first mean, so
+ * that columns far from zero lose no digits; columns of magnitude 1e+-150 neither overflow nor
  * vanish under scale.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_standard_learn(struct gpnn_standard *standard,
-                                                     enum gpnn_standard_method method, double eps,
-                                                     size_t n, size_t n_in, const double *x,
-                                                     const double *y, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_standard_learn(struct gpnn_standard *standard, enum gpnn_standard_method method, double eps,
+                    size_t n, size_t n_in, const struct gpnn_feature *features, const double *x,
+                    const double *y, struct gpnn_error *err);
+
+/*
+ * Adds further targets: 'y' is n_more by n, one target after another.  GPNN_EDATA: target number
+ * '*at' is constant.  'standard' has none yet.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_standard_learn_more(struct gpnn_standard *standard, size_t n,
+                                                          size_t n_more, const double *y,
+                                                          size_t *at, struct gpnn_error *err);
+
+/*
+ * Adds regressors and standardises them in place: 'values' is n by n_regressors, row-major.
+ * GPNN_EDATA: regressor number '*at' is constant, or a combination of a constant and the
+ * regressors before it (by a Cholesky factor of their correlations: of its variance less than
+ * 1e-12 is its own).  'standard' has none yet; 'values' are changed even so.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_standard_learn_regressors(struct gpnn_standard *standard,
+                                                                size_t n, size_t n_regressors,
+                                                                double *values, size_t *at,
+                                                                struct gpnn_error *err);
 
 /* Standardises one row: 'x' has n_in numbers, 'z' n_out; they may not overlap except that
  * z == x is allowed under none and scale. */
 void gpnn_standard_apply(const struct gpnn_standard *standard, const double *x, double *z);
+
+/* Standardises the n_regressors regressors of one row in place. */
+void gpnn_standard_apply_regressors(const struct gpnn_standard *standard, double *values);
+
+/* A noise variance in units of the target squared, standardised. */
+double gpnn_standard_noise(const struct gpnn_standard *standard, double variance);
 
 void gpnn_standard_release(struct gpnn_standard *standard);
 

@@ -6,7 +6,8 @@
  * rows, learns the standardisation from the others and applies it; then 'contents' is ready
  * for gpnn_index_write().  gpnn_training_release() at the end, whatever happened.
  *
- * Memory: one double a cell, and as much again only while categories are expanded.
+ * Memory: one double a cell, and as much again only while inputs are turned into features, or
+ * columns that are no inputs are put in their places.
  */
 #ifndef GPNN_DATA_TRAINING_H
 #define GPNN_DATA_TRAINING_H
@@ -36,14 +37,20 @@ struct gpnn_training_options {
 /* A zeroed object is empty and may be released. */
 struct gpnn_training {
   struct gpnn_columns_map map;
-  size_t n;      /* rows kept so far */
-  double *cells; /* owned; n rows of inputs as read, later the standardised training rows */
-  double *y;     /* owned; n targets */
-  size_t cells_capacity, y_capacity;
-  double *calibration_x, *calibration_y; /* owned */
-  struct gpnn_index_contents contents;   /* schema and n_skipped grow; the rest at the end */
-  double largest_share; /* of the target's variance, in one row; near 1: an outlier rules */
-  double outlier;       /* that row's target, in table units */
+  size_t n;        /* rows kept so far */
+  double *cells;   /* owned; n rows of inputs as read, later the standardised training rows */
+  double *y;       /* owned; n targets */
+  size_t n_others; /* columns of a row that are neither input nor the first target */
+  double *others;  /* owned; n rows of n_others: further targets, regressors, noise variance */
+  size_t cells_capacity, y_capacity, others_capacity;
+  double *calibration_x, *calibration_y, *calibration_others; /* owned */
+  struct gpnn_training_columns {
+    double *more, *regressors, *noise; /* owned; as in struct gpnn_index_contents */
+  } kept, held;
+  struct gpnn_index_contents contents; /* schema and n_skipped grow; the rest at the end */
+  double largest_share;  /* of a target's variance, in one row; near 1: an outlier rules */
+  double outlier;        /* that row's target, in table units */
+  size_t outlier_target; /* and which target it is: 0 is the first */
 };
 
 /* Chooses the columns' roles in 'table' (gpnn_schema_choose).  'training' must be zeroed. */
@@ -61,8 +68,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_next(struct gpnn_training *traini
                                                     bool skip_bad, struct gpnn_error *err);
 
 /*
- * Completes 'contents'.  GPNN_EDATA: fewer than 2 rows remain for training, or nothing to
- * standardise by (gpnn_standard_learn); sentences begin with 'table_name'.
+ * Completes 'contents', but for its groups.  GPNN_EDATA: fewer than 2 rows remain for training,
+ * nothing to standardise by (gpnn_standard_learn), or a regressor that is constant or a combination
+ * of others; sentences begin with 'table_name'.  GPNN_EINVAL: whitening with periodic inputs or
+ * places on the globe.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                                       const struct gpnn_training_options *options,

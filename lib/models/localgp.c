@@ -78,14 +78,29 @@ static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_i
   return gpnn_search_build(&gp->search, data->n, data->d, data->x, &options, err);
 }
 
+/* The index in the view of the parameters' target. */
+static enum gpnn_status find_target(const struct gpnn_index *index,
+                                    const struct gpnn_params *params,
+                                    const struct gpnn_index_contents **data, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  size_t t = 0;
+  if (params->target != NULL && !gpnn_index_find_target(index, params->target, &t))
+    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
+                     gpnn_mask(shown, params->target, strlen(params->target)));
+  *data = gpnn_index_target(index, t);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_index *index,
                                   const struct gpnn_params *params, size_t neighbours, int threads,
                                   struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gpnn_index_contents(index);
+  const struct gpnn_index_contents *data = NULL;
   bool other_index;
-  enum gpnn_status status =
-      gpnn_params_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
+  enum gpnn_status status = find_target(index, params, &data, err);
+  if (status == GPNN_OK)
+    status = gpnn_params_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
   if (status != GPNN_OK) return status;
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");

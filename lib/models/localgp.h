@@ -56,7 +56,8 @@ struct gpnn_localgp_counts {
 /*
  * Prepares predictions from 'index' and 'params' (both borrowed, must outlive 'gp') with
  * 'neighbours' rows each (0: as the parameters say; never more than n) on 'threads' threads.
- * GPNN_EMISMATCH: the parameters do not fit the index.
+ * The target is that which the parameters name, or the first.  GPNN_EMISMATCH: the parameters do
+ * not fit the index.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
                                                   const struct gpnn_index *index,

@@ -46,7 +46,7 @@ static void make_schema(struct gpnn_schema *schema)
   schema->inputs[1] = column("l\xc3\xa4nge", 2);
   schema->inputs[2] = column("colour", 3);
   struct gpnn_column *category = &schema->inputs[2];
-  category->is_category = true;
+  category->kind = GPNN_COLUMN_CATEGORY;
   category->n_levels = 2;
   category->levels = calloc(2, sizeof *category->levels);
   category->level_lengths = calloc(2, sizeof *category->level_lengths);
@@ -80,8 +80,8 @@ static int enter(void **state)
                                            .seed = 42,
                                            .provenance = "target\tprice\nsearch\tauto\n"};
   make_schema(&contents->schema);
-  assert_ok(gpnn_standard_learn(&contents->standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, place->x,
-                                place->y, &err));
+  assert_ok(gpnn_standard_learn(&contents->standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL,
+                                place->x, place->y, &err));
   *state = place;
   return 0;
 }
@@ -185,7 +185,7 @@ static void assert_columns_equal(const struct gpnn_column *a, const struct gpnn_
 {
   assert_string_equal(a->name, b->name);
   assert_int_equal(a->position, b->position);
-  assert_int_equal(a->is_category, b->is_category);
+  assert_int_equal(a->kind, b->kind);
   assert_int_equal(a->n_levels, b->n_levels);
   for (size_t i = 0; i < a->n_levels; i++) {
     assert_int_equal(a->level_lengths[i], b->level_lengths[i]);
@@ -502,6 +502,317 @@ static void a_failed_write_leaves_nothing(void **state)
   gpnn_search_free(search);
 }
 
+/* ---- points, further targets, regressors, noise ---- */
+
+enum { MORE = 2, REGRESSORS = 3 };
+
+/* What an index may have besides, in memory of its own. */
+struct besides {
+  double *more, *regressors, *noise, *calibration_more, *calibration_regressors, *calibration_noise;
+};
+
+static struct gpnn_column *columns(size_t n, const char *const *names)
+{
+  struct gpnn_column *made = calloc(n, sizeof *made);
+  assert_non_null(made);
+  for (size_t i = 0; i < n; i++) made[i] = column(names[i], i);
+  return made;
+}
+
+/* Inputs become a place and a number: the four features there are. */
+static void extend_schema(struct gpnn_schema *schema)
+{
+  gpnn_schema_release(schema);
+  schema->n_columns = 9;
+  schema->has_header = true;
+  schema->target = column("price", 4);
+  schema->n_inputs = 3;
+  schema->inputs = columns(3, (const char *const[]){"lon", "day", "lat"});
+  schema->inputs[0].kind = GPNN_COLUMN_LONGITUDE;
+  schema->inputs[0].partner = 2;
+  schema->inputs[2].kind = GPNN_COLUMN_LATITUDE;
+  schema->n_more = MORE;
+  schema->more = columns(MORE, (const char *const[]){"rent", "tax"});
+  schema->n_regressors = REGRESSORS;
+  schema->regressors = columns(REGRESSORS, (const char *const[]){"r", "s", "t"});
+  schema->has_noise = true;
+  schema->noise = column("variance", 8);
+}
+
+static void extend(struct place *place, struct besides *besides)
+{
+  struct gpnn_rng rng;
+  struct gpnn_index_contents *contents = &place->contents;
+  struct gpnn_standard *standard = &contents->standard;
+  size_t at;
+  gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
+  extend_schema(&contents->schema);
+  besides->more = normal_rows(&rng, MORE * N);
+  besides->regressors = normal_rows(&rng, N * REGRESSORS);
+  besides->noise = normal_rows(&rng, (1 + MORE) * N);
+  besides->calibration_more = normal_rows(&rng, MORE * C);
+  besides->calibration_regressors = normal_rows(&rng, C * REGRESSORS);
+  besides->calibration_noise = normal_rows(&rng, (1 + MORE) * C);
+  for (size_t i = 0; i < (1 + MORE) * N; i++) besides->noise[i] = fabs(besides->noise[i]);
+  for (size_t i = 0; i < (1 + MORE) * C; i++)
+    besides->calibration_noise[i] = fabs(besides->calibration_noise[i]);
+  gpnn_standard_release(standard);
+  assert_ok(
+      gpnn_standard_learn(standard, GPNN_STANDARD_SCALE, 0, N, D, NULL, place->x, place->y, &err));
+  assert_ok(gpnn_standard_learn_more(standard, N, MORE, besides->more, &at, &err));
+  assert_ok(
+      gpnn_standard_learn_regressors(standard, N, REGRESSORS, besides->regressors, &at, &err));
+  contents->n_more = MORE;
+  contents->more = besides->more;
+  contents->calibration_more = besides->calibration_more;
+  contents->n_regressors = REGRESSORS;
+  contents->regressors = besides->regressors;
+  contents->calibration_regressors = besides->calibration_regressors;
+  contents->noise = besides->noise;
+  contents->calibration_noise = besides->calibration_noise;
+}
+
+static void besides_release(struct besides *besides)
+{
+  free(besides->more);
+  free(besides->regressors);
+  free(besides->noise);
+  free(besides->calibration_more);
+  free(besides->calibration_regressors);
+  free(besides->calibration_noise);
+}
+
+static void assert_same(const double *a, const double *b, size_t n)
+{
+  assert_memory_equal(a, b, n * sizeof *a);
+}
+
+static void extended_contents_read_back(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  struct gpnn_index *index = NULL;
+  char name[GPNN_MASK_BYTES];
+  extend(place, &besides);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  const struct gpnn_index_contents *read = gpnn_index_contents(index), *wrote = &place->contents;
+  for (size_t i = 0; i < 3; i++) {
+    assert_columns_equal(&read->schema.inputs[i], &wrote->schema.inputs[i]);
+    assert_int_equal(read->schema.inputs[i].partner, wrote->schema.inputs[i].partner);
+  }
+  assert_int_equal(read->schema.n_regressors, REGRESSORS);
+  for (size_t j = 0; j < REGRESSORS; j++)
+    assert_columns_equal(&read->schema.regressors[j], &wrote->schema.regressors[j]);
+  assert_columns_equal(&read->schema.noise, &wrote->schema.noise);
+  assert_memory_equal(read->standard.regressors, wrote->standard.regressors,
+                      REGRESSORS * sizeof(struct gpnn_moments));
+  assert_same(read->more, besides.more, MORE * N);
+  assert_same(read->calibration_more, besides.calibration_more, MORE * C);
+  assert_same(read->regressors, besides.regressors, REGRESSORS * N);
+  assert_same(read->calibration_regressors, besides.calibration_regressors, REGRESSORS * C);
+  assert_same(read->noise, besides.noise, (1 + MORE) * N);
+  assert_same(read->calibration_noise, besides.calibration_noise, (1 + MORE) * C);
+  assert_int_equal(read->n_groups, 2);
+  assert_memory_equal(read->group, ((uint32_t[]){0, 1, 1, 1}), D * sizeof(uint32_t));
+  assert_string_equal(gpnn_index_group_name(read, 0, name), "day");
+  assert_string_equal(gpnn_index_group_name(read, 1, name), "lat,lon");
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
+static void every_target_has_a_view_of_its_own(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  struct gpnn_index *index = NULL;
+  static const char *const names[] = {"price", "rent", "tax"};
+  extend(place, &besides);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  assert_int_equal(gpnn_index_n_targets(index), 1 + MORE);
+  assert_ptr_equal(gpnn_index_target(index, 0), gpnn_index_contents(index));
+  size_t found = 9;
+  for (size_t t = 0; t <= MORE; t++) {
+    const struct gpnn_index_contents *view = gpnn_index_target(index, t);
+    assert_string_equal(view->schema.target.name, names[t]);
+    assert_true(gpnn_index_find_target(index, names[t], &found));
+    assert_int_equal(found, t);
+    assert_ptr_equal(view->x, gpnn_index_contents(index)->x);
+    assert_same(view->noise, besides.noise + t * N, N);
+    assert_same(view->calibration_noise, besides.calibration_noise + t * C, C);
+    if (t == 0) continue;
+    assert_same(view->y, besides.more + (t - 1) * N, N);
+    assert_same(view->calibration_y, besides.calibration_more + (t - 1) * C, C);
+    assert_true(view->standard.y_sd == place->contents.standard.more[t - 1].sd);
+    assert_true(view->standard.y_mean == place->contents.standard.more[t - 1].mean);
+    assert_true(view->n_more == 0 && view->schema.n_more == 0 && view->standard.n_more == 0);
+  }
+  assert_false(gpnn_index_find_target(index, "day", &found));
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
+static void features_that_were_dropped_leave_no_gap_among_groups(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  struct gpnn_index *index = NULL;
+  char name[GPNN_MASK_BYTES];
+  extend(place, &besides);
+  place->contents.standard.weight[0] = 0; /* the day */
+  place->contents.standard.n_out = place->contents.d = D - 1;
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  struct gpnn_search *search = NULL;
+  assert_ok(gpnn_search_build(&search, N, D - 1, place->x, &options, &err));
+  assert_ok(gpnn_index_write(place->path, &place->contents, search, NULL, &err));
+  gpnn_search_free(search);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  const struct gpnn_index_contents *read = gpnn_index_contents(index);
+  assert_int_equal(read->n_groups, 1);
+  assert_memory_equal(read->group, ((uint32_t[]){0, 0, 0}), 3 * sizeof(uint32_t));
+  assert_string_equal(gpnn_index_group_name(read, 0, name), "lat,lon");
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
+static void under_whitening_every_direction_is_a_group(void **state)
+{
+  struct place *place = *state;
+  struct gpnn_index *index = NULL;
+  char name[GPNN_MASK_BYTES];
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  const struct gpnn_index_contents *read = gpnn_index_contents(index);
+  assert_int_equal(read->n_groups, D);
+  for (uint32_t j = 0; j < D; j++) assert_int_equal(read->group[j], j);
+  assert_string_equal(gpnn_index_group_name(read, 3, name), "direction 4");
+  assert_int_equal(gpnn_index_n_targets(index), 1);
+  assert_null(read->more);
+  assert_null(read->regressors);
+  assert_null(read->noise);
+  gpnn_index_close(index);
+}
+
+static void all_that_is_there_enters_the_fingerprint(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  extend(place, &besides);
+  uint64_t last = fingerprint_now(place, GPNN_SEARCH_FLAT), now;
+  double *const rows[] = {besides.more,
+                          besides.regressors,
+                          besides.noise,
+                          besides.calibration_more,
+                          besides.calibration_regressors,
+                          besides.calibration_noise,
+                          &place->contents.standard.regressors[2].mean,
+                          &place->contents.standard.more[1].sd};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++, last = now) {
+    *rows[i] += 1;
+    now = fingerprint_now(place, GPNN_SEARCH_FLAT);
+    assert_true(now != last && now >> 32 == last >> 32);
+  }
+  place->contents.schema.noise.name[0] = 'V';
+  now = fingerprint_now(place, GPNN_SEARCH_FLAT);
+  assert_true(now >> 32 != last >> 32); /* other columns */
+  besides_release(&besides);
+}
+
+static void well_sealed_nonsense_about_roles_is_refused(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  static const struct {
+    const char *tag;
+    size_t at, width;
+    uint64_t value;
+    const char *text;
+  } cases[] = {
+      {"ROLE", 0, 4, UINT32_MAX, "ROLE"}, /* more targets than bytes */
+      {"ROLE", 0, 4, MORE + 1, "ROLE"},   /* a regressor too few */
+      {"ROLE", 4, 4, REGRESSORS - 1, "ROLE"},
+      {"ROLE", 4, 4, UINT32_MAX, "ROLE"},
+      {"ROLE", 8, 4, 0, "ROLE"}, /* bytes left over */
+      {"ROLE", 8, 4, 2, "ROLE"},
+      {"ROLE", 12, 4, 1, "ROLE"}, /* reserved */
+      {"ROLE", 16, 4, 5, "ROLE"}, /* no such kind */
+      {"ROLE", 16, 4, 3, "ROLE"}, /* two latitudes */
+      {"ROLE", 16, 4, 0, "ROLE"}, /* a latitude alone */
+      {"ROLE", 20, 4, 3, "ROLE"}, /* a partner that is not there */
+      {"ROLE", 20, 4, UINT32_MAX, "ROLE"},
+      {"ROLE", 20, 4, 1, "ROLE"},                   /* a partner that is a number */
+      {"ROLE", 20, 4, 0, "ROLE"},                   /* a partner that is itself */
+      {"ROLE", 24, 8, 0x3ff0000000000000u, "ROLE"}, /* a longitude with a period */
+      {"ROLE", 32, 4, 1, "ROLE"},                   /* a category without levels */
+      {"ROLE", 32, 4, 2, "ROLE"},                   /* a period of 0 */
+      {"ROLE", 36, 4, 1, "ROLE"},                   /* a number with a partner */
+      {"ROLE", 64, 8, 9, "ROLE"},                   /* a target outside the table */
+      {"ROLE", 72, 4, 1, "ROLE"},                   /* a target that is a category */
+      {"MOMS", 0, 8, 0x7ff8000000000000u, "MOMS"},
+      {"MOMS", 8, 8, 0, "MOMS"},                    /* sd 0 */
+      {"MOMS", 40, 8, 0xbff0000000000000u, "MOMS"}, /* sd below 0 */
+      {"STDZ", 8, 8, D - 1, "STDZ"},
+      {"INFO", 16, 8, C - 1, "CALX"},
+  };
+  extend(place, &besides);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  struct bytes whole = slurp(place->path);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    unsigned char *at = section_of(whole, cases[i].tag) + cases[i].at, kept[8];
+    memcpy(kept, at, 8);
+    if (cases[i].width == 4)
+      gpnn_store_u32(at, (uint32_t)cases[i].value);
+    else
+      gpnn_store_u64(at, cases[i].value);
+    reseal(whole);
+    spill(place->path, whole.at, whole.length);
+    assert_refused(place->path, false, GPNN_EFORMAT, cases[i].text);
+    memcpy(at, kept, 8);
+  }
+  free(whole.at);
+  besides_release(&besides);
+}
+
+static void what_roles_promise_must_be_there(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  static const char *const tags[] = {"MOMS", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN"};
+  static const size_t lengths[] = {
+      0, MORE * N, MORE * C, N * REGRESSORS, C * REGRESSORS, (1 + MORE) * N, (1 + MORE) * C};
+  extend(place, &besides);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  struct bytes whole = slurp(place->path);
+  for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+    unsigned char *entry = entry_of(whole, tags[i]);
+    assert_true(gpnn_load_u32(entry + 4) == 1); /* an older program must not pass over it */
+    if (i > 0) {
+      assert_int_equal(gpnn_load_u64(entry + 16), lengths[i] * sizeof(double));
+      gpnn_store_u64(section_of(whole, tags[i]), 0x7ff0000000000000u);
+      reseal(whole);
+      spill(place->path, whole.at, whole.length);
+      assert_refused(place->path, true, GPNN_EFORMAT, tags[i]);
+      gpnn_store_u64(section_of(whole, tags[i]), 0);
+    }
+    memcpy(entry, "GONE", 4);
+    gpnn_store_u32(entry + 4, 0);
+    reseal(whole);
+    spill(place->path, whole.at, whole.length);
+    char sentence[40];
+    snprintf(sentence, sizeof sentence, "section %s is missing", tags[i]);
+    assert_refused(place->path, false, GPNN_EFORMAT, sentence);
+    memcpy(entry, tags[i], 4);
+    gpnn_store_u32(entry + 4, 1);
+  }
+  gpnn_store_u64(section_of(whole, "CALN"), 0xbff0000000000000u);
+  reseal(whole);
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, true, GPNN_EFORMAT, "section CALN holds what is no variance");
+  free(whole.at);
+  besides_release(&besides);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -518,6 +829,14 @@ int main(void)
       cmocka_unit_test_setup_teardown(rows_and_fingerprint_are_checked_on_request, enter, leave),
       cmocka_unit_test_setup_teardown(unknown_sections_count_only_if_critical, enter, leave),
       cmocka_unit_test_setup_teardown(a_failed_write_leaves_nothing, enter, leave),
+      cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
+      cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
+      cmocka_unit_test_setup_teardown(features_that_were_dropped_leave_no_gap_among_groups, enter,
+                                      leave),
+      cmocka_unit_test_setup_teardown(under_whitening_every_direction_is_a_group, enter, leave),
+      cmocka_unit_test_setup_teardown(all_that_is_there_enters_the_fingerprint, enter, leave),
+      cmocka_unit_test_setup_teardown(well_sealed_nonsense_about_roles_is_refused, enter, leave),
+      cmocka_unit_test_setup_teardown(what_roles_promise_must_be_there, enter, leave),
   };
   gpnn_threads_single_blas();
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void scaled_columns_have_variance_one_over_d(void **state)
   double x[N * D], y[N], z[N * D];
   struct gpnn_standard standard = {0};
   make_rows(x, y);
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 1e-5, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++) {
@@ -73,7 +73,7 @@ static void whitened_columns_have_covariance_one_over_d(void **state)
   double x[N * D], y[N], z[N * D];
   struct gpnn_standard standard = {0};
   make_rows(x, y);
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++)
@@ -88,7 +88,7 @@ static void whitening_damps_by_eps(void **state)
   (void)state;
   const double x[] = {2, 1, 2, -1, -2, 1, -2, -1}, y[] = {0, 1, 2, 3}, eps = 0.5;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, eps, 4, 2, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, eps, 4, 2, NULL, x, y, &err));
   assert_int_equal(standard.n_out, 2);
   double small = 1 / sqrt(1 + eps) / sqrt(2), large = 1 / sqrt(4 + eps) / sqrt(2);
   const double expected[] = {0, small, large, 0};
@@ -105,7 +105,7 @@ static void whitening_drops_dependent_directions(void **state)
   for (size_t i = 0; i < N; i++) x[i * D + 2] = 0.5 * x[i * D + 1];
   for (size_t i = 0; i < N; i++) x[i * D] -= 1e6;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_in, D);
   assert_int_equal(standard.n_out, 2);
   gpnn_standard_apply(&standard, x, z);
@@ -120,7 +120,7 @@ static void whitening_keeps_columns_of_very_different_units(void **state)
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D] *= 1e7;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   gpnn_standard_release(&standard);
 }
@@ -132,7 +132,7 @@ static void constant_columns_are_dropped_under_scale(void **state)
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D + 1] = 0.1;
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, 2);
   assert_true(standard.weight[1] == 0);
   gpnn_standard_apply(&standard, x, z);
@@ -147,9 +147,9 @@ static void rounding_noise_is_no_variation(void **state)
   (void)state;
   double x[4] = {1e9, 1e9, nextafter(1e9, 2e9), 1e9}, y[4] = {1, 2, 3, 4};
   struct gpnn_standard standard = {0};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 1, x, y, &err), GPNN_EDATA,
-               "no input varies");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, x, y, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 1, NULL, x, y, &err),
+               GPNN_EDATA, "no input varies");
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, NULL, x, y, &err),
                GPNN_EDATA, "no input varies");
   assert_null(standard.mean);
 }
@@ -161,14 +161,14 @@ static void extreme_magnitudes_survive_scaling(void **state)
   const double x[] = {1e150, 1e-150, 2e150, 2e-150, 3e150, 3e-150, 4e150, 4e-150};
   struct gpnn_standard standard = {0};
   double z[2];
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 2, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 2, NULL, x, y, &err));
   assert_close(standard.y_sd, sqrt(1.25) * 1e200, 1e-14);
   gpnn_standard_apply(&standard, x, z);
   assert_close(z[0], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
   assert_close(z[1], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
   gpnn_standard_release(&standard);
   const double huge[] = {1e200, -1e200, 1e200, -1e200};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, huge, y, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, NULL, huge, y, &err),
                GPNN_ENUMERIC, "too large for whitening");
 }
 
@@ -178,7 +178,7 @@ static void none_leaves_inputs_and_standardises_the_target(void **state)
   double x[N * D], y[N], z[D];
   make_rows(x, y);
   struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_NONE, 0, N, D, x, y, &err));
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_NONE, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   assert_null(standard.weight);
   gpnn_standard_apply(&standard, x, z);
@@ -192,12 +192,140 @@ static void hopeless_tables_are_refused(void **state)
   (void)state;
   const double x[] = {1, 2, 3}, same[] = {4, 4, 4};
   struct gpnn_standard standard = {0};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 1, 1, x, x, &err), GPNN_EDATA,
-               "at least 2");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, x, same, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 1, 1, NULL, x, x, &err),
+               GPNN_EDATA, "at least 2");
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, NULL, x, same, &err),
                GPNN_EDATA, "the target does not vary");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, same, x, &err),
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, NULL, same, x, &err),
                GPNN_EDATA, "no input varies");
+}
+
+/* Features: a number, three coordinates of a place in km, a number that does not vary, two
+ * coordinates on a circle of which one does not vary, and two that do not vary. */
+static void points_keep_their_shape_when_scaled(void **state)
+{
+  (void)state;
+  enum { W = 9, KEPT = 6 };
+  static const struct gpnn_feature features[W] = {{0, false}, {1, true},  {1, true},
+                                                  {1, true},  {2, false}, {3, false},
+                                                  {3, false}, {4, false}, {4, false}};
+  static double x[N * W], y[N], z[N * KEPT];
+  struct gpnn_rng rng;
+  struct gpnn_standard standard = {0};
+  gpnn_rng_init(&rng, 8, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N; i++) {
+    double *row = x + i * W;
+    row[0] = 30 * gpnn_rng_normal(&rng);
+    for (size_t j = 1; j < 4; j++) row[j] = 6000 + 100 * gpnn_rng_normal(&rng);
+    row[4] = 5;
+    row[5] = i % 2 == 0 ? 1 : -1;
+    row[6] = 0;
+    row[7] = row[8] = 0.5;
+    y[i] = row[0];
+  }
+  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, N, W, features, x, y, &err));
+  assert_int_equal(standard.n_out, KEPT);
+  for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * W, z + i * KEPT);
+  /* Three groups remain: the number, the place, the circle. */
+  assert_close(covariance_of(N, KEPT, z, 0, 0), 1.0 / 3, 1e-9);
+  assert_close(covariance_of(N, KEPT, z, 4, 4), 1.0 / 3, 1e-9);
+  for (size_t i = 1; i < N; i++) {
+    for (size_t j = 1; j < 4; j++) assert_near(z[i * KEPT + j] - z[j], x[i * W + j] - x[j], 1e-9);
+    assert_near(z[i * KEPT + 5], 0, 0);
+  }
+  assert_true(standard.weight[5] == standard.weight[6] && standard.weight[5] > 0);
+  assert_true(standard.weight[4] == 0 && standard.weight[7] == 0 && standard.weight[8] == 0);
+  double mean = 0;
+  for (size_t i = 0; i < N; i++) mean += z[i * KEPT + 1] / N;
+  assert_near(mean, 0, 1e-9);
+  gpnn_standard_release(&standard);
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, N, W, features, x, y, &err),
+               GPNN_EINVAL, "whitening mixes inputs");
+}
+
+static void a_point_that_stays_put_is_dropped_whole(void **state)
+{
+  (void)state;
+  static const struct gpnn_feature features[] = {{0, true}, {0, true}, {0, true}};
+  static const double x[] = {1, 2, 3, 1, 2, 3}, y[] = {1, 2};
+  struct gpnn_standard standard = {0};
+  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 2, 3, features, x, y, &err),
+               GPNN_EDATA, "no input varies");
+}
+
+static void further_targets_have_their_own_mean_and_sd(void **state)
+{
+  (void)state;
+  static const double y[] = {1, 2, 3, 6, 1e9, 1e9 + 1, 1e9, 1e9 + 1, 4, 4, 4, 4};
+  struct gpnn_standard standard = {.y_sd = 4};
+  size_t at = 9;
+  assert_fails(gpnn_standard_learn_more(&standard, 4, 3, y, &at, &err), GPNN_EDATA, "not vary");
+  assert_int_equal(at, 2);
+  assert_int_equal(standard.n_more, 0);
+  assert_ok(gpnn_standard_learn_more(&standard, 4, 2, y, &at, &err));
+  assert_int_equal(standard.n_more, 2);
+  assert_near(standard.more[0].mean, 3, 1e-15);
+  assert_close(standard.more[0].sd, sqrt(3.5), 1e-15);
+  assert_near(standard.more[1].mean, 1e9 + 0.5, 0);
+  assert_close(standard.more[1].sd, 0.5, 1e-12);
+  assert_near(gpnn_standard_noise(&standard, 8), 0.5, 0);
+  gpnn_standard_release(&standard);
+}
+
+static void regressors_are_standardised_in_place_and_later(void **state)
+{
+  (void)state;
+  double x[N * D], y[N], raw[D];
+  struct gpnn_standard standard = {0};
+  size_t at = 0;
+  make_rows(x, y);
+  memcpy(raw, x + 7 * D, sizeof raw);
+  assert_ok(gpnn_standard_learn_regressors(&standard, N, D, x, &at, &err));
+  assert_int_equal(standard.n_regressors, D);
+  for (size_t j = 0; j < D; j++) {
+    double mean = 0;
+    for (size_t i = 0; i < N; i++) mean += x[i * D + j] / N;
+    assert_near(mean, 0, 1e-9);
+    assert_close(covariance_of(N, D, x, j, j), 1, 1e-9);
+    assert_near(x[7 * D + j] * standard.regressors[j].sd + standard.regressors[j].mean, raw[j],
+                1e-9);
+  }
+  gpnn_standard_apply_regressors(&standard, raw);
+  assert_memory_equal(raw, x + 7 * D, sizeof raw);
+  gpnn_standard_release(&standard);
+}
+
+/* The third regressor is a combination of the first two and 'extra' of something else. */
+static enum gpnn_status learn_nearly_collinear(double extra, size_t *at, struct gpnn_error *err)
+{
+  double x[N * D], y[N], values[N * D];
+  struct gpnn_standard standard = {0};
+  make_rows(x, y);
+  for (size_t i = 0; i < N; i++) {
+    values[i * D] = x[i * D];
+    values[i * D + 1] = x[i * D + 1];
+    values[i * D + 2] = 3 * x[i * D] - 2 * x[i * D + 1] + 5 + extra * x[i * D + 2];
+  }
+  enum gpnn_status status = gpnn_standard_learn_regressors(&standard, N, D, values, at, err);
+  gpnn_standard_release(&standard);
+  return status;
+}
+
+static void collinear_regressors_are_told_apart_from_near_ones(void **state)
+{
+  (void)state;
+  double values[N * 2];
+  size_t at = 9;
+  assert_fails(learn_nearly_collinear(0, &at, &err), GPNN_EDATA,
+               "is a linear combination of a constant and the regressors before it");
+  assert_int_equal(at, 2);
+  assert_ok(learn_nearly_collinear(0.1, &at, &err)); /* 1e-3 among 60 */
+  for (size_t i = 0; i < N; i++) values[i * 2] = (double)i;
+  for (size_t i = 0; i < N; i++) values[i * 2 + 1] = 7;
+  struct gpnn_standard standard = {0};
+  assert_fails(gpnn_standard_learn_regressors(&standard, N, 2, values, &at, &err), GPNN_EDATA,
+               "does not vary");
+  assert_int_equal(at, 1);
 }
 
 int main(void)
@@ -214,6 +342,11 @@ int main(void)
       cmocka_unit_test(extreme_magnitudes_survive_scaling),
       cmocka_unit_test(none_leaves_inputs_and_standardises_the_target),
       cmocka_unit_test(hopeless_tables_are_refused),
+      cmocka_unit_test(points_keep_their_shape_when_scaled),
+      cmocka_unit_test(a_point_that_stays_put_is_dropped_whole),
+      cmocka_unit_test(further_targets_have_their_own_mean_and_sd),
+      cmocka_unit_test(regressors_are_standardised_in_place_and_later),
+      cmocka_unit_test(collinear_regressors_are_told_apart_from_near_ones),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "data/rows.h"
 #include "data/training.h"
+#include "scratch.h"
 #include "unit.h"
 
 enum { ROWS = 300 };
@@ -79,11 +80,231 @@ static void shuffled_rows_keep_their_targets_and_lose_their_order(void **state)
   assert_true(descents > 70 && descents < 130);
 }
 
+/* Trains on 'text' with a third of its rows held out. */
+static void train(struct gpnn_training *training, const char *text, const struct gpnn_roles *roles)
+{
+  const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
+  struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
+  struct gpnn_table *table = NULL;
+  enum gpnn_status status = GPNN_OK;
+  options.default_calibration = false;
+  options.calibration_rows = ROWS / 3;
+  assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));
+  assert_ok(gpnn_training_begin(training, table, roles, &err));
+  while (status == GPNN_OK) status = gpnn_training_next(training, table, "NA", false, NULL);
+  assert_int_equal(status, GPNN_END);
+  assert_ok(gpnn_training_finish(training, &options, "t.tsv", &err));
+  gpnn_table_close(table);
+}
+
+/* Columns x a b r s v, all functions of the row's number; v is a variance. */
+static char *other_columns(void)
+{
+  char *text = malloc(100000);
+  int n = sprintf(text, "x\ta\tb\tr\ts\tv\n");
+  for (int i = 0; i < ROWS; i++)
+    n += sprintf(text + n, "%d\t%d\t%d\t%d\t%d\t%g\n", i, 3 * i + 7, i * i, 1000 - i,
+                 i * (i % 2 ? 1 : -1), 0.5 * i);
+  return text;
+}
+
+/* Checks one row of either part, whose number its first target tells. */
+static void check_row(const struct gpnn_index_contents *c, double y, double b,
+                      const double *regressors, double noise, double noise_of_b)
+{
+  const struct gpnn_standard *s = &c->standard;
+  double i = (y * s->y_sd + s->y_mean - 7) / 3, sign = fmod(round(i), 2) == 0 ? -1 : 1;
+  assert_near(b * s->more[0].sd + s->more[0].mean, i * i, 1e-6);
+  assert_near(regressors[0] * s->regressors[0].sd + s->regressors[0].mean, 1000 - i, 1e-9);
+  assert_near(regressors[1] * s->regressors[1].sd + s->regressors[1].mean, i * sign, 1e-9);
+  assert_near(noise * s->y_sd * s->y_sd, 0.5 * i, 1e-9);
+  assert_near(noise_of_b * s->more[0].sd * s->more[0].sd, 0.5 * i, 1e-9);
+}
+
+static void columns_that_are_no_inputs_stay_with_their_rows(void **state)
+{
+  (void)state;
+  const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
+  struct gpnn_training training = {0};
+  char *text = other_columns();
+  train(&training, text, &roles);
+  const struct gpnn_index_contents *c = &training.contents;
+  size_t n = c->n, h = c->n_calibration;
+  assert_int_equal(c->d, 1);
+  assert_int_equal(c->n_more, 1);
+  assert_int_equal(c->n_regressors, 2);
+  assert_int_equal(n + h, ROWS);
+  for (size_t i = 0; i < n; i++)
+    check_row(c, c->y[i], c->more[i], c->regressors + 2 * i, c->noise[i], c->noise[n + i]);
+  for (size_t i = 0; i < h; i++)
+    check_row(c, c->calibration_y[i], c->calibration_more[i], c->calibration_regressors + 2 * i,
+              c->calibration_noise[i], c->calibration_noise[h + i]);
+  free(text);
+  gpnn_training_release(&training);
+}
+
+static void a_further_target_is_what_it_would_be_alone(void **state)
+{
+  (void)state;
+  struct gpnn_training both = {0}, alone = {0};
+  char *text = other_columns();
+  train(&both, text, &(struct gpnn_roles){.target = "a,b", .inputs = "x,r"});
+  train(&alone, text, &(struct gpnn_roles){.target = "b", .inputs = "x,r"});
+  const struct gpnn_index_contents *c = &both.contents, *o = &alone.contents;
+  assert_int_equal(c->n, o->n);
+  assert_memory_equal(c->x, o->x, o->n * o->d * sizeof *o->x);
+  assert_memory_equal(c->more, o->y, o->n * sizeof *o->y);
+  assert_memory_equal(c->calibration_more, o->calibration_y, o->n_calibration * sizeof *o->y);
+  assert_true(c->standard.more[0].mean == o->standard.y_mean);
+  assert_true(c->standard.more[0].sd == o->standard.y_sd);
+  assert_null(o->more);
+  assert_null(o->regressors);
+  assert_null(o->noise);
+  free(text);
+  gpnn_training_release(&both);
+  gpnn_training_release(&alone);
+}
+
+static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
+                               struct gpnn_error *err)
+{
+  const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
+  struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
+  struct gpnn_training training = {0};
+  struct gpnn_table *table = NULL;
+  enum gpnn_status status = gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, err);
+  if (status == GPNN_OK) status = gpnn_training_begin(&training, table, roles, err);
+  while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, err);
+  if (status == GPNN_END) status = gpnn_training_finish(&training, &options, "t.tsv", err);
+  gpnn_training_release(&training);
+  gpnn_table_close(table);
+  return status;
+}
+
+static void a_column_that_cannot_serve_is_named(void **state)
+{
+  (void)state;
+  struct gpnn_roles roles = {.target = "y", .inputs = "x", .regressors = "r,s"};
+  assert_fails(refuse("x\tr\ts\ty\n1\t1\t4\t1\n2\t3\t4\t4\n3\t2\t4\t9\n", &roles, &err), GPNN_EDATA,
+               "t.tsv: column 's': does not vary");
+  assert_fails(refuse("x\tr\ts\ty\n1\t1\t2\t1\n2\t3\t6\t4\n3\t2\t4\t9\n", &roles, &err), GPNN_EDATA,
+               "t.tsv: column 's': is a linear combination");
+  assert_fails(refuse("x\tr\ts\ty\n1\t1\t2\t1\n2\tred\t6\t4\n", &roles, &err), GPNN_EDATA,
+               "t.tsv:3: column 'r': not a number");
+  roles = (struct gpnn_roles){.target = "y,r", .inputs = "x", .row_noise = "s"};
+  assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\t4\t1\t4\n", &roles, &err), GPNN_EDATA,
+               "t.tsv: column 'r': does not vary");
+  assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\t5\t-1\t4\n", &roles, &err), GPNN_EDATA,
+               "t.tsv:3: column 's': a variance is not negative: \"-1\"");
+  assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\t5\t\t4\n", &roles, &err), GPNN_EDATA,
+               "t.tsv:3: column 's': missing value");
+  assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\tNA\t0\t4\n", &roles, &err), GPNN_EDATA,
+               "t.tsv:3: column 'r': missing value");
+}
+
+/* Rows of the same table, read again, are the rows trained on. */
+static void later_rows_are_read_as_training_rows_are(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
+  const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
+  struct gpnn_training training = {0};
+  struct gpnn_table *table = NULL;
+  struct gpnn_rows rows = {0};
+  char *text = other_columns();
+  train(&training, text, &roles);
+  const struct gpnn_index_contents *c = &training.contents;
+  const char *path = scratch_text("u.tsv", text);
+  assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
+  assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, true, false, &err));
+  gpnn_table_close(table);
+  assert_int_equal(rows.n, ROWS);
+  gpnn_rows_shuffle(&rows, c->d, 3);
+  for (size_t i = 0; i < c->n; i++) {
+    size_t k = 0;
+    while (k < ROWS && rows.y[k] != c->y[i]) k++;
+    assert_true(k < ROWS);
+    assert_true(rows.x[k] == c->x[i] && rows.noise[k] == c->noise[i]);
+    assert_memory_equal(rows.regressors + 2 * k, c->regressors + 2 * i, 2 * sizeof(double));
+  }
+  gpnn_rows_release(&rows);
+  assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
+  assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, false, false, &err));
+  gpnn_table_close(table);
+  assert_null(rows.regressors);
+  gpnn_rows_release(&rows);
+  free(text);
+  gpnn_training_release(&training);
+}
+
+static void a_later_table_needs_only_what_is_asked_of_it(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
+  const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
+  struct gpnn_training training = {0};
+  struct gpnn_table *table = NULL;
+  struct gpnn_reader reader = {0};
+  struct gpnn_record record;
+  double x, noise, y, regressors[2];
+  size_t n_unseen = 0;
+  char *text = other_columns();
+  train(&training, text, &roles);
+  const struct gpnn_index_contents *c = &training.contents;
+  const char *path = scratch_text("u.tsv", "s\tb\tx\nred\t4\t2\n1\tNA\t2\n1\tred\t3\n");
+  assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
+  assert_fails(gpnn_reader_open(&reader, c, table, "NA", true, &err), GPNN_EMISMATCH,
+               "lacks 1 of 2 regressor columns: 'r'");
+  assert_null(reader.features);
+  assert_ok(gpnn_reader_open(&reader, c, table, "NA", false, &err));
+  assert_int_equal(gpnn_reader_target_column(&reader, 0), SIZE_MAX);
+  assert_int_equal(gpnn_reader_target_column(&reader, 1), 1);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_reader_read(&reader, &record, &x, NULL, &noise, &n_unseen, &err));
+  assert_near(x, (2 - c->standard.mean[0]) * c->standard.weight[0], 0);
+  assert_near(noise, 0, 0);
+  assert_ok(gpnn_reader_target(&reader, &record, 0, &y, &err));
+  assert_true(isnan(y));
+  assert_ok(gpnn_reader_target(&reader, &record, 1, &y, &err));
+  assert_near(y, 4, 0);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_reader_target(&reader, &record, 1, &y, &err));
+  assert_true(isnan(y));
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_reader_target(&reader, &record, 1, &y, &err), GPNN_EDATA,
+               "u.tsv:4: column 'b': not a number");
+  gpnn_reader_release(&reader);
+  gpnn_table_close(table);
+  path = scratch_text("u.tsv", "v\tr\ts\tx\n8\t900\t1\t2\n-8\t900\t1\t2\n8\t900\tp\t2\n");
+  assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
+  assert_ok(gpnn_reader_open(&reader, c, table, "NA", true, &err));
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err));
+  assert_near(noise, 8, 0);
+  assert_near(regressors[0] * c->standard.regressors[0].sd + c->standard.regressors[0].mean, 900,
+              1e-9);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err),
+               GPNN_EDATA, "u.tsv:3: column 'v': a variance is not negative");
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err),
+               GPNN_EDATA, "u.tsv:4: column 's': not a number");
+  gpnn_reader_release(&reader);
+  gpnn_table_close(table);
+  free(text);
+  gpnn_training_release(&training);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_row_is_trained_on_or_held_out_with_its_own_target),
       cmocka_unit_test(shuffled_rows_keep_their_targets_and_lose_their_order),
+      cmocka_unit_test(columns_that_are_no_inputs_stay_with_their_rows),
+      cmocka_unit_test(a_further_target_is_what_it_would_be_alone),
+      cmocka_unit_test(a_column_that_cannot_serve_is_named),
+      cmocka_unit_test(later_rows_are_read_as_training_rows_are),
+      cmocka_unit_test(a_later_table_needs_only_what_is_asked_of_it),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# gpnn-index and gpnn-info: inputs that are points, and columns that are no inputs.
+
+load helper
+
+# A table over the globe and the hours: lat, lon, hour, two targets, a regressor, a variance.
+make_globe() {
+  awk -v rows="${1:-200}" -v first="${2:-0}" '
+    function fraction(x) { return x - int(x) }
+    BEGIN {
+      OFS = "\t"
+      print "lat", "lon", "hour", "load", "heat", "slope", "var"
+      for (i = first + 1; i <= first + rows; i++) {
+        lat = 180 * fraction(i * sqrt(2)) - 90
+        lon = 360 * fraction(i * sqrt(3)) - 180
+        hour = 24 * fraction(i * sqrt(5))
+        slope = fraction(i * sqrt(7))
+        load = sin(lat / 20) + cos(lon / 40) + sin(hour / 4) + slope
+        printf "%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\n", lat, lon, hour, load, \
+          10 * load * load, slope, fraction(i * sqrt(11)) / 100
+      }
+    }'
+}
+
+# Parameters with the lengthscales given.
+make_params() {
+  printf 'kernel\tmatern32\nlengthscale'
+  printf '\t%s' "$@"
+  printf '\nkernelscale\t1\nnoise\t0.01\nneighbours\t30\n'
+}
+
+# same_columns NAME... A B: columns of two tables agree within 1e-6.
+same_columns() {
+  local a=${*: -2:1} b=${*: -1} name
+  for name in "${@:1:$#-2}"; do
+    paste <(column "$name" "$a") <(column "$name" "$b") | awk '
+      { d = $1 - $2; if (!($1 ~ /[0-9]/ && d < 1e-6 && d > -1e-6)) { print; bad = 1 } }
+      END { exit bad || !NR }' >&2 || complain "column $name differs"
+  done
+}
+
+@test "a place on the globe is its three coordinates in km" {
+  make_globe 200 | cut -f 1-4 >degrees.tsv
+  make_globe 40 200 | cut -f 1-4 >later.tsv
+  to_km() {
+    awk -F '\t' -v OFS='\t' 'NR == 1 { print "x", "y", "z", "load"; next } {
+      t = atan2(0, -1) / 180; r = 6371.0088
+      printf "%.9f\t%.9f\t%.9f\t%s\n", r * cos($1 * t) * cos($2 * t), r * cos($1 * t) * sin($2 * t),
+        r * sin($1 * t), $4 }' "$1"
+  }
+  to_km degrees.tsv >km.tsv
+  to_km later.tsv >later-km.tsv
+  make_params 3000 >p.par
+  for how in none scale; do
+    gpnn-index --standardise "$how" --drop hour --geo lat,lon -o globe.gpi degrees.tsv
+    gpnn-predict globe.gpi -p p.par later.tsv >a.tsv
+    gpnn-index --standardise none -o km.gpi km.tsv
+    gpnn-predict km.gpi -p p.par later-km.tsv >b.tsv
+    same_columns mean sd a.tsv b.tsv
+  done
+}
+
+@test "an input with a period is a point on the unit circle" {
+  make_globe 200 | cut -f 3,4 >hours.tsv
+  make_globe 40 200 | cut -f 3,4 >later.tsv
+  to_circle() {
+    awk -F '\t' -v OFS='\t' 'NR == 1 { print "s", "c", "load"; next } {
+      a = 2 * atan2(0, -1) * $1 / 24; printf "%.12f\t%.12f\t%s\n", sin(a), cos(a), $2 }' "$1"
+  }
+  to_circle hours.tsv >circle.tsv
+  to_circle later.tsv >later-circle.tsv
+  make_params 0.5 >p.par
+  gpnn-index --standardise none --period hour=24 -o hours.gpi hours.tsv
+  gpnn-index --standardise none -o circle.gpi circle.tsv
+  gpnn-predict hours.gpi -p p.par later.tsv >a.tsv
+  gpnn-predict circle.gpi -p p.par later-circle.tsv >b.tsv
+  same_columns mean sd a.tsv b.tsv
+}
+
+@test "predictions repeat with the period and around the globe" {
+  make_globe 200 | cut -f 1-4 >t.tsv
+  gpnn-index --period hour=24 --geo lat,lon -o t.gpi t.tsv
+  make_params 3000 0.5 >p.par
+  printf 'lat\tlon\thour\n10\t20\t1.5\n-30\t-170\t23.75\n90\t0\t0\n' >here.tsv
+  printf 'hour\tlon\tlat\n25.5\t380\t10\n-0.25\t190\t-30\n240\t360\t90\n' >there.tsv
+  gpnn-predict t.gpi -p p.par here.tsv >a.tsv
+  gpnn-predict t.gpi -p p.par there.tsv >b.tsv
+  cmp a.tsv b.tsv
+}
+
+@test "the order of columns does not matter to points" {
+  make_globe 200 | cut -f 1-4 >t.tsv
+  awk -F '\t' -v OFS='\t' '{ print $2, $4, $3, $1 }' t.tsv >mixed.tsv
+  gpnn-index -y load -x hour,lat,lon --period hour=24 --geo lat,lon -o a.gpi t.tsv
+  gpnn-index -y load -x hour,lat,lon --period 3=24 --geo 4,1 -o b.gpi mixed.tsv
+  gpnn-info a.gpi | grep -vE '^(fingerprint|section)' >a
+  gpnn-info b.gpi | grep -vE '^(fingerprint|section)' >b
+  cmp a b
+  make_params 0.5 3000 >p.par
+  cmp <(gpnn-predict a.gpi -p p.par mixed.tsv) <(gpnn-predict a.gpi -p p.par t.tsv)
+}
+
+@test "gpnn-info names coordinates, groups, periods and columns that are no inputs" {
+  make_globe >t.tsv
+  gpnn-index -y load,heat --period hour=24 --geo lat,lon --regressors slope --row-noise var \
+    -o t.gpi t.tsv
+  gpnn-info --verify t.gpi >info
+  assert_equal "$(grep -E '^(input|group|period)' info | cut -f 1,2 | tr '\t\n' ' ;')" \
+    'inputs 5;input x(lat,lon);input y(lat,lon);input z(lat,lon);input sin(hour);input cos(hour);group lat,lon;group hour;period hour;'
+  assert_equal "$(awk '$1 == "input" && $2 ~ /lat/ { print $4 }' info | sort -u)" 1
+  assert_equal "$(awk '$1 == "input" && $2 ~ /hour/ { print $4 }' info | sort -u | wc -l)" 1
+  assert_equal "$(value target info | tr '\n' ' ')" 'load heat '
+  assert_equal "$(value row-noise info)" var
+  mean=$(column slope t.tsv | awk '{ s += $1 } END { print s / NR }')
+  assert_near "$(awk '$1 == "regressor" && $2 == "slope" { print $3 }' info)" "$mean" 0.02
+  assert_equal "$(value verified info)" yes
+}
+
+@test "each of several targets has the mean and sd it has alone, and the first predicts the same" {
+  make_globe >t.tsv
+  gpnn-index -y load,heat -x lat,lon,hour -o both.gpi t.tsv
+  gpnn-index -y load -x lat,lon,hour -o load.gpi t.tsv
+  gpnn-index -y heat -x lat,lon,hour -o heat.gpi t.tsv
+  assert_equal "$(gpnn-info both.gpi | grep '^target')" \
+    "$(gpnn-info load.gpi | grep '^target'; gpnn-info heat.gpi | grep '^target')"
+  make_params 0.5 >p.par
+  cmp <(gpnn-predict both.gpi -p p.par t.tsv) <(gpnn-predict load.gpi -p p.par t.tsv)
+}
+
+@test "a row that lacks one of several targets is a bad row" {
+  make_globe 50 | awk -F '\t' -v OFS='\t' 'NR == 7 { $5 = "NA" } 1' >t.tsv
+  assert_fails 1 "t.tsv:7: column 'heat': missing value" gpnn-index -y load,heat -o t.gpi t.tsv
+  gpnn-index -q -y load,heat --skip-bad -o t.gpi t.tsv
+  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 1
+}
+
+@test "places off the globe and negative variances are bad values" {
+  make_globe 50 >t.tsv
+  awk -F '\t' -v OFS='\t' 'NR == 9 { $1 = "90.5" } 1' t.tsv >lat.tsv
+  awk -F '\t' -v OFS='\t' 'NR == 9 { $7 = "-0.1" } 1' t.tsv >var.tsv
+  assert_fails 1 "lat.tsv:9: column 'lat': a latitude is from -90 to 90 degrees" \
+    gpnn-index -y load -x lat,lon --geo lat,lon -o t.gpi lat.tsv
+  assert_fails 1 "var.tsv:9: column 'var': a variance is not negative" \
+    gpnn-index -y load -x lat,lon --row-noise var -o t.gpi var.tsv
+  gpnn-index -y load -x lat,lon --geo lat,lon -o t.gpi t.tsv
+  make_params 3000 >p.par
+  gpnn-predict -q t.gpi -p p.par --skip-bad lat.tsv >out.tsv
+  assert_equal "$(column mean out.tsv | sed -n 8p)" NA
+  assert_equal "$(column mean out.tsv | grep -c NA)" 1
+}
+
+@test "roles that contradict each other are wrong command lines" {
+  make_globe 50 >t.tsv
+  while IFS='|' read -r options sentence; do
+    # shellcheck disable=SC2086 # several options
+    assert_fails 2 "$sentence" gpnn-index $options -o t.gpi t.tsv
+  done <<'CASES'
+--period day=24|no column 'day'
+--period hour=0|period 'hour=0': a period is a number above 0
+--period hour|period 'hour': not of the form COL=P
+--period hour=24 --one-hot hour|column 'hour' is a category
+--period hour=24 --period hour=12|column 'hour' has a period already
+--period var=24|column 'var' is no input
+--geo lat|two columns, latitude and longitude, not 1
+--geo lat,lon,hour|not 3
+--geo lat,lon --period lon=360|column 'lon' has a period already
+--geo lat,lon --standardise whiten|use --standardise scale
+--period hour=24 --preset paper|use --standardise scale
+-y load,load|'load' is asked for twice
+-y load,heat -x lat,heat|column 'heat' is both target and input
+--regressors var|column 'var' is both target and regressor
+--row-noise var|column 'var' is the target
+-y load --row-noise var -x lat,var|column 'var' is both row noise and input
+-y load --regressors colour|no column 'colour'
+CASES
+  gpnn-index -y load -o t.gpi t.tsv
+  make_params 1 >p.par
+  assert_fails 2 'options for tables have no place' \
+    gpnn-index --metric p.par --period hour=24 -o u.gpi t.gpi
+  assert_fails 2 'options for tables have no place' \
+    gpnn-index --metric p.par --regressors slope -o u.gpi t.gpi
+}
+
+@test "regressors that say nothing new are named" {
+  make_globe 50 | awk -F '\t' -v OFS='\t' -v CONVFMT=%.12g '{ $8 = NR == 1 ? "one" : 1 }
+    { $9 = NR == 1 ? "sum" : 2 * $1 - $3 + 5 } 1' >t.tsv
+  assert_fails 1 "t.tsv: column 'one': does not vary" \
+    gpnn-index -y load --regressors slope,one -o t.gpi t.tsv
+  assert_fails 1 "t.tsv: column 'sum': is a linear combination of a constant and the regressors" \
+    gpnn-index -y load --regressors lat,slope,hour,sum -o t.gpi t.tsv
+  gpnn-index -y load --regressors lat,slope,sum -o t.gpi t.tsv
+  assert_equal "$(gpnn-info t.gpi | awk '$1 == "regressor" { print $2 }' | tr '\n' ' ')" \
+    'lat slope sum '
+}
+
+@test "by default a column with another role is no input, and a regressor may be both" {
+  make_globe 50 >t.tsv
+  gpnn-index -y load --regressors slope --row-noise var -o t.gpi t.tsv
+  assert_equal "$(gpnn-info t.gpi | awk '$1 == "input" { print $2 }' | tr '\n' ' ')" 'lat lon hour heat '
+  gpnn-index -y load -x lat,slope --regressors slope -o t.gpi t.tsv
+  assert_equal "$(gpnn-info t.gpi | awk '$1 == "input" { print $2 }' | tr '\n' ' ')" 'lat slope '
+}
+
+@test "--metric keeps all that is in the index, and takes a lengthscale a group" {
+  make_globe >t.tsv
+  gpnn-index -y load,heat --period hour=24 --geo lat,lon --regressors slope --row-noise var \
+    -o t.gpi t.tsv
+  make_params 2000 0.5 >p.par
+  gpnn-index --metric p.par -o u.gpi t.gpi
+  others='^(search|metric|section|asked)'
+  cmp <(gpnn-info t.gpi | grep -vE "$others") <(gpnn-info u.gpi | grep -vE "$others")
+  assert_equal "$(gpnn-info --verify u.gpi | value metric-lengthscale | tr '\n' ' ')" \
+    '2000 2000 2000 0.5 0.5 '
+  make_params 1 2 3 4 5 >wrong.par
+  assert_fails 1 'p.par|wrong.par' gpnn-index --metric wrong.par -o v.gpi t.gpi
+}
