@@ -1,7 +1,6 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "methods/calibrate.h"
-#include "methods/predict.h"
 
 enum { N = 400, D = 2, C = 120 };
 
@@ -359,33 +358,6 @@ static void no_rows_are_refused(void **state)
   tear_down(&s);
 }
 
-static void units_latent_and_debias_do_what_they_say(void **state)
-{
-  (void)state;
-  struct setting s;
-  set_up(&s);
-  const struct gpnn_index_contents *contents = gpnn_index_contents(s.f.index);
-  double z[C * D], mean[4][C], sd[4][C];
-  struct gpnn_localgp_counts counts = {0};
-  const struct gpnn_predict_options options[4] = {{.units = GPNN_UNITS_STANDARD},
-                                                  {.units = GPNN_UNITS_ORIGINAL},
-                                                  {.units = GPNN_UNITS_STANDARD, .latent = true},
-                                                  {.units = GPNN_UNITS_STANDARD, .debias = true}};
-  for (size_t k = 0; k < 4; k++)
-    assert_ok(gpnn_predict_rows(s.gp, &options[k], C, s.f.cx, z, mean[k], sd[k], &counts, &err));
-  double gamma = (s.params.noise + 25 * s.params.kernelscale) / (25 * s.params.kernelscale);
-  for (size_t i = 0; i < C; i++) {
-    assert_close(mean[1][i], 3 + 2 * mean[0][i], 1e-13); /* the fixture's mean and sd */
-    assert_close(sd[1][i], 2 * sd[0][i], 1e-13);
-    assert_close(sd[2][i] * sd[2][i] + s.params.noise, sd[0][i] * sd[0][i], 1e-12);
-    assert_close(mean[3][i], gamma * mean[0][i], 1e-13);
-    assert_true(sd[0][i] * sd[0][i] >= s.params.noise);
-    assert_true(sd[0][i] * sd[0][i] <= s.params.noise + s.params.kernelscale);
-  }
-  assert_close(gpnn_predict_target(contents, GPNN_UNITS_STANDARD, 7), 2, 1e-15);
-  tear_down(&s);
-}
-
 int main(void)
 {
   gpnn_threads_single_blas();
@@ -403,7 +375,6 @@ int main(void)
       cmocka_unit_test(of_clusters_the_standard_error_is_that_of_their_means),
       cmocka_unit_test(distances_are_recorded_if_rows_are_enough),
       cmocka_unit_test(no_rows_are_refused),
-      cmocka_unit_test(units_latent_and_debias_do_what_they_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
