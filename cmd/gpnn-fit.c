@@ -197,7 +197,7 @@ int main(int argc, char **argv)
       {"preset", 0, CLI_TEXT, &a.preset, "paper", "the published method: one lengthscale, adam", 0,
        0},
       {"kernel", 'k', CLI_TEXT, &a.kernel, "KERNEL",
-       "exp, matern32, matern52, rbf, matern:NU or auto (auto)", 0, 0},
+       "exp, matern32, matern52, rbf, matern:NU, auto (auto)", 0, 0},
       {"ard", 0, CLI_TEXT, &a.ard, "A", "one lengthscale for each input: auto, yes, no (auto)", 0,
        0},
       {"objective", 0, CLI_TEXT, &a.objective, "NAME", "what to minimise: block (block)", 0, 0},
