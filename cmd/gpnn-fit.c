@@ -3,17 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/number.h"
 #include "cli.h"
+#include "conjugate.h"
 #include "data/index.h"
 #include "methods/choose.h"
+#include "methods/regress.h"
 #include "progress.h"
 
 struct arguments {
-  const char *preset, *kernel, *ard, *objective, *optimizer, *start;
-  size_t neighbours; /* 0: auto */
+  const char *preset, *kernel, *ard, *objective, *optimizer, *start, *mean, *effort;
+  size_t neighbours, k; /* 0: auto */
+  double thin;
   struct cli_list fix;
   struct gpnn_choose_options choose;
+  bool is_conjugate;
+  struct conjugate_arguments conjugate;
 };
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
@@ -51,10 +57,11 @@ static bool apply_preset(const struct cli *cli, struct arguments *a)
   enum { PAPER_NEIGHBOURS = 400 };
   if (a->preset == NULL) return true;
   if (strcmp(a->preset, "paper") != 0) return wrong(cli, "preset", "the only preset is paper");
-  if (a->ard != NULL || a->optimizer != NULL)
-    return wrong(cli, "preset", "paper already says --ard no and --optimizer adam");
+  if (a->ard != NULL || a->optimizer != NULL || a->objective != NULL)
+    return wrong(cli, "preset", "paper already says --ard no, --optimizer adam, --objective block");
   a->ard = "no";
   a->optimizer = "adam";
+  a->objective = "block";
   if (a->kernel == NULL) a->kernel = "rbf";
   if (a->neighbours == 0) a->neighbours = PAPER_NEIGHBOURS;
   return true;
@@ -76,16 +83,57 @@ static bool resolve_model(const struct cli *cli, struct arguments *a)
   return true;
 }
 
+/* --objective NAME[,NAME] */
+static bool resolve_objective(const struct cli *cli, struct arguments *a)
+{
+  struct gpnn_fit_options *fit = &a->choose.fit;
+  static const char allowed[] = "block, loo, mll-k or vecchia, or two of them, as in block,loo";
+  char first[16];
+  a->choose.objective = a->objective == NULL;
+  if (a->objective == NULL) return true;
+  const char *comma = strchr(a->objective, ',');
+  size_t length = comma == NULL ? strlen(a->objective) : (size_t)(comma - a->objective);
+  snprintf(first, sizeof first, "%.*s", (int)(length < 15 ? length : 15), a->objective);
+  if (!gpnn_objective_by_name(first, &fit->first)) return wrong(cli, "objective", allowed);
+  if (comma != NULL && !gpnn_objective_by_name(comma + 1, &fit->second))
+    return wrong(cli, "objective", allowed);
+  return true;
+}
+
+static bool resolve_effort(const struct cli *cli, struct arguments *a)
+{
+  static const char *const names[] = {"fast", "normal", "thorough"};
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(a->effort, names[i]) != 0) continue;
+    a->choose.effort = (enum gpnn_effort)i;
+    return true;
+  }
+  return wrong(cli, "effort", "fast, normal or thorough");
+}
+
+/* Adam over blocks is the published one, which has a start of its own. */
+static bool resolve_optimizer(const struct cli *cli, struct arguments *a)
+{
+  struct gpnn_fit_options *fit = &a->choose.fit;
+  if (a->optimizer == NULL) return true;
+  bool adam = strcmp(a->optimizer, "adam") == 0;
+  if (!adam && strcmp(a->optimizer, "lbfgs") != 0) return wrong(cli, "optimizer", "lbfgs or adam");
+  fit->optimizer = adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
+  if (adam && a->start != NULL && fit->first == GPNN_OBJECTIVE_BLOCK)
+    return wrong(cli, "start", "adam over blocks always starts where the paper does");
+  return true;
+}
+
 static bool resolve_method(const struct cli *cli, struct arguments *a)
 {
   struct gpnn_fit_options *fit = &a->choose.fit;
-  if (strcmp(a->objective, "block") != 0) return wrong(cli, "objective", "block");
-  bool adam = a->optimizer != NULL && strcmp(a->optimizer, "adam") == 0;
-  if (!adam && a->optimizer != NULL && strcmp(a->optimizer, "lbfgs") != 0)
-    return wrong(cli, "optimizer", "lbfgs or adam");
-  if (adam && a->start != NULL)
-    return wrong(cli, "start", "adam always starts where the paper does");
-  fit->optimizer = adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
+  a->choose.k = a->k == 0;
+  if (a->k > 0) fit->k = a->k;
+  fit->thin = a->thin;
+  if (!resolve_objective(cli, a) || !resolve_effort(cli, a) || !resolve_optimizer(cli, a))
+    return false;
+  if (!gpnn_mean_by_name(a->mean, &fit->mean))
+    return wrong(cli, "mean", "zero, constant, linear or regressors");
   for (size_t i = 0; i < a->fix.n; i++)
     if (!fix_parameter(cli, a->fix.items[i], fit)) return false;
   fit->seed = cli->seed;
@@ -93,60 +141,122 @@ static bool resolve_method(const struct cli *cli, struct arguments *a)
   return true;
 }
 
+/* --method conjugate has an estimation of its own. */
+static bool resolve_conjugate(const struct cli *cli, struct arguments *a)
+{
+  const struct {
+    const char *name;
+    bool is_given;
+  } others[] = {{"preset", a->preset != NULL},
+                {"objective", a->objective != NULL},
+                {"optimizer", a->optimizer != NULL},
+                {"ard", a->ard != NULL && strcmp(a->ard, "yes") == 0},
+                {"fix", a->fix.n > 0}};
+  bool ok;
+  a->is_conjugate = conjugate_is_asked(cli, &a->conjugate, &ok);
+  for (size_t i = 0; ok && a->is_conjugate && i < sizeof others / sizeof others[0]; i++)
+    if (others[i].is_given) return wrong(cli, others[i].name, "is of --method local");
+  return ok;
+}
+
 struct telling {
   const struct cli *cli;
   size_t n; /* things tried */
 };
 
+/* A candidate in words: "exp ARD by loo of 32". */
+static const char *describe(const struct gpnn_candidate *candidate, char text[96])
+{
+  char kernel[GPNN_KERNEL_BYTES], of[32] = "";
+  gpnn_kernel_write(candidate->kernel, candidate->smoothness, kernel);
+  if (candidate->k > 0) snprintf(of, sizeof of, " of %zu", candidate->k);
+  snprintf(text, 96, "%s %s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
+           gpnn_objective_name(candidate->objective), of);
+  return text;
+}
+
 /* One line for each thing tried, with --verbose. */
 static void tell(void *context, const struct gpnn_candidate *candidate)
 {
   struct telling *telling = context;
+  char text[96];
   progress_update("models tried", ++telling->n, 0);
-  cli_note(telling->cli, "tried %-8s %s %3zu neighbours: NLL %.4f, standard error %.4f",
-           candidate->kernel->name, candidate->ard ? "ARD,       " : "isotropic, ",
-           candidate->neighbours, candidate->nll, candidate->standard_error);
+  cli_note(telling->cli, "tried %-30s %3zu neighbours: NLL %.4f, standard error %.4f",
+           describe(candidate, text), candidate->neighbours, candidate->nll,
+           candidate->standard_error);
+}
+
+/* Says how the parameters were found, as a comment. */
+static enum gpnn_status comment_fit(struct gpnn_params *params, size_t n,
+                                    const struct gpnn_fit_report *fit, struct gpnn_error *err)
+{
+  if (fit->objective == GPNN_OBJECTIVE_BLOCK)
+    return gpnn_params_comment(
+        params, err,
+        "fit: block objective %.6g a row, %zu blocks of %zu of %zu rows, %zu evaluations",
+        fit->value, fit->n_blocks, fit->block_size, n, fit->optimize.n_evaluations);
+  return gpnn_params_comment(
+      params, err, "fit: %s objective %.6g a row, %zu of %zu rows, k %zu, %zu evaluations",
+      gpnn_objective_name(fit->objective), fit->value, fit->n_rows, n, fit->k,
+      fit->optimize.n_evaluations);
 }
 
 /* Adds what a reader of the parameters may want to know, as comments. */
 static enum gpnn_status annotate(struct gpnn_params *params, const struct gpnn_index *index,
                                  const struct gpnn_choose_report *report, struct gpnn_error *err)
 {
-  const struct gpnn_fit_report *fit = &report->fit;
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
+  char text[96];
   params->has_index = true;
   params->index = gpnn_index_fingerprint(index);
-  enum gpnn_status status = gpnn_params_comment(
-      params, err,
-      "fit: block objective %.6g a row, %zu blocks of %zu of %zu rows, %zu evaluations",
-      fit->objective, fit->n_blocks, fit->block_size, gpnn_index_contents(index)->n,
-      fit->optimize.n_evaluations);
+  enum gpnn_status status = comment_fit(params, gpnn_index_contents(index)->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_params_comment(params, err,
-                                 "chosen: %s%s, NLL %.4f with %zu neighbours (%zu rows left out)",
-                                 chosen->kernel->name, chosen->ard ? " ARD" : "", chosen->nll,
-                                 chosen->neighbours, report->n_rows);
+    status = gpnn_params_comment(
+        params, err, "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
+        describe(chosen, text), chosen->nll, chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_params_comment(params, err, "runner-up: %s%s, NLL %.4f with %zu neighbours",
-                                 next->kernel->name, next->ard ? " ARD" : "", next->nll,
-                                 next->neighbours);
+    status = gpnn_params_comment(params, err, "runner-up: %s, NLL %.4f with %zu neighbours",
+                                 describe(next, text), next->nll, next->neighbours);
   if (status == GPNN_OK && report->fewest.kernel != NULL)
     status = gpnn_params_comment(params, err, "neighbours: %zu, NLL %.4f",
                                  report->fewest.neighbours, report->fewest.nll);
   return status;
 }
 
-/* Fits what was asked for, or chooses what was left open. */
-static enum gpnn_status fit(const struct cli *cli, const struct arguments *a,
-                            const struct gpnn_index *index, struct gpnn_params *params,
-                            struct gpnn_choose_report *report, struct gpnn_error *err)
+/* Warns of what makes neighbourhoods lie about the noise. */
+static void warn_of_duplicates(const struct cli *cli, const struct arguments *a,
+                               const struct gpnn_fit_report *fit)
+{
+  if (fit->objective == GPNN_OBJECTIVE_BLOCK || fit->objective == GPNN_OBJECTIVE_VECCHIA) return;
+  if (!(fit->spacing < GPNN_FIT_DUPLICATES) || a->thin >= 0) return;
+  cli_warn(cli,
+           "most rows have near duplicates (the nearest row is at %.2g of the distance of the "
+           "farthest neighbour): if new rows will have none, fit with --thin",
+           fit->spacing);
+}
+
+/* Fits what was asked for, or chooses what was left open, for one target. */
+static enum gpnn_status fit_target(const struct cli *cli, const struct arguments *a,
+                                   const struct gpnn_index *index, size_t target,
+                                   struct gpnn_params *params, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *choose = &a->choose;
-  if (choose->kernel || choose->ard || choose->neighbours) {
-    struct telling telling = {cli, 0};
-    return gpnn_choose(index, choose, tell, &telling, params, report, err);
-  }
-  return gpnn_fit_block(gpnn_index_contents(index), &choose->fit, params, &report->fit, err);
+  const struct gpnn_index_contents *contents = gpnn_index_target(index, target);
+  if (a->is_conjugate) return conjugate_fit(cli, &a->conjugate, choose, index, target, params, err);
+  struct telling telling = {cli, 0};
+  struct gpnn_choose_report report = {0};
+  enum gpnn_status status =
+      gpnn_choose(index, contents, choose, tell, &telling, params, &report, err);
+  if (status == GPNN_OK) status = annotate(params, index, &report, err);
+  /* With a standard error, coefficients are of interest in themselves. */
+  if (status == GPNN_OK && params->covariance != NULL)
+    status = gpnn_regress_describe(params, contents, err);
+  if (status != GPNN_OK) return status;
+  const struct gpnn_fit_report *fit = &report.fit;
+  cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
+           fit->optimize.start, fit->optimize.n_evaluations, fit->optimize.outcome);
+  warn_of_duplicates(cli, a, fit);
+  return GPNN_OK;
 }
 
 /* The model that is started from is the one to fit, unless another was asked for. */
@@ -154,8 +264,10 @@ static void start_from(struct arguments *a, const struct gpnn_params *start)
 {
   struct gpnn_choose_options *choose = &a->choose;
   choose->fit.start = start;
-  if (a->kernel == NULL) choose->fit.kernel = start->kernel;
-  if (a->kernel == NULL) choose->fit.smoothness = start->smoothness;
+  if (a->kernel == NULL) {
+    choose->fit.kernel = start->kernel;
+    choose->fit.smoothness = start->smoothness;
+  }
   if (a->ard == NULL) choose->fit.ard = start->n_lengthscales > 1;
   if (a->neighbours == 0) choose->fit.neighbours = start->neighbours;
   choose->kernel = choose->kernel && a->kernel != NULL;
@@ -163,50 +275,84 @@ static void start_from(struct arguments *a, const struct gpnn_params *start)
   choose->neighbours = false;
 }
 
+/* Fits every target of the index, and writes the parameters. */
+static enum gpnn_status fit_all(const struct cli *cli, const struct arguments *a,
+                                const struct gpnn_index *index, struct gpnn_error *err)
+{
+  size_t n = gpnn_index_n_targets(index), n_fitted = 0;
+  struct gpnn_output *output = NULL;
+  struct gpnn_params *params = gpnn_alloc(n, 1, sizeof *params);
+  enum gpnn_status status = params == NULL ? gpnn_fail_memory(err, "for parameters") : GPNN_OK;
+  while (n_fitted < n && status == GPNN_OK) {
+    status = fit_target(cli, a, index, n_fitted, &params[n_fitted], err);
+    n_fitted++;
+  }
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
+  if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);
+  status = cli_close_output(output, status, err);
+  for (size_t t = 0; t < n_fitted; t++) gpnn_params_release(&params[t]);
+  free(params);
+  return status;
+}
+
 static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct gpnn_error *err)
 {
   struct gpnn_index *index = NULL;
-  struct gpnn_output *output = NULL;
-  struct gpnn_params params = {0}, start = {0};
-  struct gpnn_choose_report report = {0};
+  struct gpnn_params start = {0};
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK && a->start != NULL) {
     status = gpnn_params_read(&start, a->start, err);
     if (status == GPNN_OK) start_from(a, &start);
   }
-  if (status == GPNN_OK) status = fit(cli, a, index, &params, &report, err);
-  if (status == GPNN_OK) status = annotate(&params, index, &report, err);
-  if (status == GPNN_OK) {
-    cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", report.fit.optimize.end,
-             report.fit.optimize.start, report.fit.optimize.n_evaluations,
-             report.fit.optimize.outcome);
-    status = cli_open_output(cli->output, &output, err);
-  }
-  if (status == GPNN_OK) status = gpnn_params_write(&params, output, err);
-  status = cli_close_output(output, status, err);
+  if (status == GPNN_OK) status = fit_all(cli, a, index, err);
   gpnn_params_release(&start);
-  gpnn_params_release(&params);
   gpnn_index_close(index);
   return status;
 }
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.objective = "block", .choose = {.fit = GPNN_FIT_OPTIONS_INIT}};
+  enum { MOST = 1000000, MOST_NEIGHBOURS = 20000 };
+  struct arguments a = {.mean = "constant",
+                        .effort = "normal",
+                        .k = 32,
+                        .thin = -1,
+                        .choose = {.fit = GPNN_FIT_OPTIONS_INIT},
+                        .conjugate = CONJUGATE_ARGUMENTS_INIT};
+  struct gpnn_fit_options *fit = &a.choose.fit;
   const struct cli_option options[] = {
       {"preset", 0, CLI_TEXT, &a.preset, "paper", "the published method: one lengthscale, adam", 0,
        0},
+      {"method", 0, CLI_TEXT, &a.conjugate.method, "NAME", "local or conjugate (local)", 0, 0},
+      {"effort", 0, CLI_TEXT, &a.effort, "E", "what to try: fast, normal or thorough (normal)", 0,
+       0},
       {"kernel", 'k', CLI_TEXT, &a.kernel, "KERNEL",
-       "exp, matern32, matern52, rbf, matern:NU, auto (auto)", 0, 0},
+       "auto, exp, matern32, matern52, rbf, matern:NU (auto)", 0, 0},
       {"ard", 0, CLI_TEXT, &a.ard, "A", "one lengthscale for each input: auto, yes, no (auto)", 0,
        0},
-      {"objective", 0, CLI_TEXT, &a.objective, "NAME", "what to minimise: block (block)", 0, 0},
-      {"optimizer", 0, CLI_TEXT, &a.optimizer, "NAME", "lbfgs or adam (lbfgs)", 0, 0},
-      {"blocks", 0, CLI_COUNT, &a.choose.fit.n_blocks, "N", "blocks of training rows (10)", 1, 1e6},
-      {"block-size", 0, CLI_COUNT, &a.choose.fit.block_size, "N", "rows a block (300)", 2, 2e4},
       {"neighbours", 'm', CLI_AUTO, &a.neighbours, "M",
        "neighbours to predict from, or auto (auto)", 1, 1e6},
+      {"mean", 0, CLI_TEXT, &a.mean, "MEAN", "zero, constant, linear or regressors (constant)", 0,
+       0},
+      {"objective", 0, CLI_TEXT, &a.objective, "O[,O]", "block, loo, mll-k or vecchia (by effort)",
+       0, 0},
+      {"optimizer", 0, CLI_TEXT, &a.optimizer, "NAME", "lbfgs or adam (by objective)", 0, 0},
+      {"blocks", 0, CLI_COUNT, &fit->n_blocks, "N", "block: blocks of training rows (10)", 1, MOST},
+      {"block-size", 0, CLI_COUNT, &fit->block_size, "N", "block: rows a block (300)", 2,
+       MOST_NEIGHBOURS},
+      {"k", 0, CLI_AUTO, &a.k, "K", "others: neighbours a row, or auto (32)", 1, MOST_NEIGHBOURS},
+      {"rows", 0, CLI_COUNT, &fit->rows, "N", "others: rows to learn from (8000)", 1, 1e9},
+      {"steps", 0, CLI_COUNT, &fit->steps, "N", "others: steps of adam (300)", 1, MOST},
+      {"batch", 0, CLI_COUNT, &fit->batch, "N", "others: rows a step (256)", 1, MOST},
+      {"refresh", 0, CLI_COUNT, &fit->refresh, "N", "others: steps between neighbour searches (50)",
+       1, MOST},
+      {"thin", 0, CLI_REAL, &a.thin, "EPS", "others: pass over neighbours within EPS (off)", 0,
+       1e6},
       {"fix", 0, CLI_LIST, &a.fix, "NAME=V", "hold lengthscale, kernelscale or noise at V", 0, 0},
+      {"folds", 0, CLI_COUNT, &a.conjugate.n_folds, "K",
+       "conjugate: folds of the cross-validation (5)", 2, 1000},
+      {"score", 0, CLI_TEXT, &a.conjugate.score, "S", "conjugate: choose by rmspe or crps (rmspe)",
+       0, 0},
       {"start", 0, CLI_TEXT, &a.start, "PARAMS", "start from these parameters", 0, 0},
   };
   const struct cli_tool tool = {
@@ -222,6 +368,8 @@ int main(int argc, char **argv)
   int status;
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
-  if (!apply_preset(&cli, &a) || !resolve_model(&cli, &a) || !resolve_method(&cli, &a)) return 2;
+  if (!resolve_conjugate(&cli, &a) || !apply_preset(&cli, &a) || !resolve_model(&cli, &a) ||
+      !resolve_method(&cli, &a))
+    return 2;
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

@@ -77,17 +77,23 @@
 #include "models/localgp.h"
 #include "models/mean.h"
 #include "models/params.h"
+#include "models/rotation.h"
+#include "models/vecchia.h"
+#include "models/whiten.h"
 
 #include "methods/calibrate.h"
 #include "methods/choose.h"
 #include "methods/conformal.h"
+#include "methods/conjugate.h"
 #include "methods/distance.h"
 #include "methods/fit.h"
 #include "methods/intervals.h"
 #include "methods/known.h"
 #include "methods/leftout.h"
 #include "methods/metrics.h"
+#include "methods/neighbourhood.h"
 #include "methods/optimize.h"
 #include "methods/predict.h"
+#include "methods/regress.h"
 
 #endif

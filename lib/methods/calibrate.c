@@ -22,8 +22,7 @@ struct search {
   struct gpnn_calibration *result;
 };
 
-/* ---- the mean of z^2 --------------------------------------------------------------------------
- */
+/* ---- the mean of z^2 ------------------------------------------------------------------------ */
 
 static double mean_square(size_t n, const double *z)
 {
@@ -67,8 +66,7 @@ static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_k
   return status == GPNN_OK ? summarise(result, rows->together, err) : status;
 }
 
-/* ---- roots ------------------------------------------------------------------------------------
- */
+/* ---- roots ---------------------------------------------------------------------------------- */
 
 /* Multiplies what is sought by 't' and finds log(mean z^2), which falls from positive to negative
  * as t grows. */
@@ -191,8 +189,7 @@ static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_params 
   return status;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 /* Rows to begin with, and whether they were enough; if not, '*n' becomes how many to try next. */
 static size_t first_rows(size_t wanted, size_t available)
@@ -270,8 +267,7 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_param
   return status;
 }
 
-/* ---- use --------------------------------------------------------------------------------------
- */
+/* ---- use ------------------------------------------------------------------------------------ */
 
 void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params)
 {

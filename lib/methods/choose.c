@@ -9,45 +9,93 @@
 #include "base/rng.h"
 #include "models/localgp.h"
 
+/* What is tried for the number of neighbours.  Candidates are told apart by the first few, which
+ * cost a tenth of all; the best two by all. */
 static const size_t neighbour_counts[] = {16, 32, 64, 128, 256, 400};
-enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0] };
+enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0], N_FIRST = 4 };
 
-/* A choice under way: the validation rows, and what scoring needs. */
+/* One candidate: its fit, and its losses for each number of neighbours. */
+struct trial {
+  struct gpnn_params params;
+  struct gpnn_fit_report fit;
+  struct gpnn_candidate candidate; /* with the best number of neighbours */
+  double nll[N_COUNTS];
+  double *loss; /* owned; N_COUNTS by the validation rows */
+};
+
+/* A choice under way: the validation rows, and the best two trials. */
 struct choice {
   const struct gpnn_index *index;
+  const struct gpnn_index_contents *contents;
   const struct gpnn_choose_options *options;
   gpnn_choose_listener *listener;
   void *context;
-  struct gpnn_params *params; /* the best so far */
   struct gpnn_choose_report *report;
-  size_t n;                     /* validation rows */
-  double *x, *y;                /* n by d, n */
-  int64_t *self;                /* n: which training rows they are */
-  double *mean, *latent, *loss; /* n: scratch */
+  struct trial best, second; /* candidate.kernel is NULL: none yet */
+  size_t n_counts;           /* numbers of neighbours to try, and which */
+  size_t counts[N_COUNTS];
+  size_t n;              /* validation rows */
+  double *x, *y, *noise; /* n by d, n; n known noise variances */
+  double *regressors;    /* n by n_regressors */
+  int64_t *self;         /* n: which training rows they are */
+  double *mean, *latent; /* N_COUNTS by n: scratch */
 };
+
+static void trial_release(struct trial *trial)
+{
+  gpnn_params_release(&trial->params);
+  free(trial->loss);
+  *trial = (struct trial){0};
+}
 
 /* ---- validation rows ---------------------------------------------------------------------- */
 
 static void choice_release(struct choice *c)
 {
+  trial_release(&c->best);
+  trial_release(&c->second);
   free(c->x);
   free(c->y);
+  free(c->noise);
+  free(c->regressors);
   free(c->self);
   free(c->mean);
   free(c->latent);
-  free(c->loss);
 }
 
-static bool choice_alloc(struct choice *c, size_t n, size_t d)
+static bool choice_alloc(struct choice *c, size_t n)
 {
   c->n = n;
-  c->x = gpnn_alloc(n, d, sizeof *c->x);
+  c->x = gpnn_alloc(n, c->contents->d, sizeof *c->x);
   c->y = gpnn_alloc(n, 1, sizeof *c->y);
+  c->noise = gpnn_alloc(n, 1, sizeof *c->noise);
+  c->regressors = gpnn_alloc(n, c->contents->n_regressors, sizeof *c->regressors);
   c->self = gpnn_alloc(n, 1, sizeof *c->self);
-  c->mean = gpnn_alloc(n, 1, sizeof *c->mean);
-  c->latent = gpnn_alloc(n, 1, sizeof *c->latent);
-  c->loss = gpnn_alloc(n, 1, sizeof *c->loss);
-  return c->x && c->y && c->self && c->mean && c->latent && c->loss;
+  c->mean = gpnn_alloc(N_COUNTS, n, sizeof *c->mean);
+  c->latent = gpnn_alloc(N_COUNTS, n, sizeof *c->latent);
+  return c->x && c->y && c->noise && c->regressors && c->self && c->mean && c->latent;
+}
+
+static void copy_row(struct choice *c, size_t i, uint64_t row)
+{
+  const struct gpnn_index_contents *contents = c->contents;
+  size_t d = contents->d, p = contents->n_regressors;
+  memcpy(c->x + i * d, contents->x + row * d, d * sizeof *c->x);
+  if (p > 0)
+    memcpy(c->regressors + i * p, contents->regressors + row * p, p * sizeof *c->regressors);
+  c->y[i] = contents->y[row];
+  if (contents->noise != NULL) c->noise[i] = contents->noise[row];
+  c->self[i] = (int64_t)row;
+}
+
+/* Rows that a fit of 'options' takes from the front of the random order. */
+static size_t rows_of_fit(const struct gpnn_choose_options *options)
+{
+  const struct gpnn_fit_options *fit = &options->fit;
+  size_t blocks = 0, pool = fit->rows;
+  if (!gpnn_multiply(fit->n_blocks, fit->block_size, &blocks)) return SIZE_MAX;
+  if (options->effort == GPNN_EFFORT_THOROUGH && !gpnn_multiply(pool, 4, &pool)) return SIZE_MAX;
+  return blocks > pool ? blocks : pool;
 }
 
 /*
@@ -57,49 +105,51 @@ static bool choice_alloc(struct choice *c, size_t n, size_t d)
  */
 static enum gpnn_status draw_rows(struct choice *c, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(c->index);
-  const struct gpnn_fit_options *fit = &c->options->fit;
-  size_t d = contents->d, n = contents->n < GPNN_CHOOSE_ROWS ? contents->n : GPNN_CHOOSE_ROWS;
-  size_t fitted = 0;
-  if (!gpnn_multiply(fit->n_blocks, fit->block_size, &fitted) || fitted > contents->n - n)
-    fitted = contents->n - n;
+  const struct gpnn_index_contents *contents = c->contents;
+  size_t n = contents->n < GPNN_CHOOSE_ROWS ? contents->n : GPNN_CHOOSE_ROWS;
+  size_t fitted = rows_of_fit(c->options);
+  if (fitted > contents->n - n) fitted = contents->n - n;
   uint64_t *drawn = gpnn_alloc(fitted + n, 1, sizeof *drawn);
   enum gpnn_status status = GPNN_OK;
-  if (drawn == NULL || !choice_alloc(c, n, d)) status = gpnn_fail_memory(err, "for a choice");
+  if (drawn == NULL || !choice_alloc(c, n)) status = gpnn_fail_memory(err, "for a choice");
   struct gpnn_rng rng;
-  gpnn_rng_init(&rng, fit->seed, GPNN_RNG_ESTIMATE);
+  gpnn_rng_init(&rng, c->options->fit.seed, GPNN_RNG_ESTIMATE);
   if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, fitted + n, drawn, err);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    uint64_t row = drawn[fitted + i];
-    memcpy(c->x + i * d, contents->x + row * d, d * sizeof *c->x);
-    c->y[i] = contents->y[row];
-    c->self[i] = (int64_t)row;
-  }
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) copy_row(c, i, drawn[fitted + i]);
   free(drawn);
   return status;
 }
 
+/* The numbers of neighbours to try: all that are less than there are rows, and one more. */
+static void set_counts(struct choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  if (!options->neighbours) {
+    c->counts[c->n_counts++] = options->fit.neighbours;
+    return;
+  }
+  while (c->n_counts < N_COUNTS) {
+    c->counts[c->n_counts] = neighbour_counts[c->n_counts];
+    if (c->counts[c->n_counts++] >= c->contents->n) break;
+  }
+}
+
 /* ---- scores ------------------------------------------------------------------------------- */
 
-/* Negative log densities of the validation rows under calibrated variances, into 'loss'. */
-static enum gpnn_status losses(struct choice *c, const struct gpnn_localgp *gp, double noise,
-                               double *loss, struct gpnn_error *err)
+/* Negative log densities under calibrated variances, from means and latent variances. */
+static bool losses(const struct choice *c, double noise, const double *mean, const double *latent,
+                   double *loss)
 {
-  struct gpnn_localgp_counts counts = {0};
-  struct gpnn_points points = {.n = c->n, .x = c->x, .self = c->self};
-  struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
-  enum gpnn_status status = gpnn_localgp_predict(gp, &points, &prediction, &counts, err);
-  if (status != GPNN_OK) return status;
   double alpha = 0;
   for (size_t i = 0; i < c->n; i++) {
-    double error = c->y[i] - c->mean[i], variance = c->latent[i] + noise;
+    double error = c->y[i] - mean[i], variance = latent[i] + noise + c->noise[i];
     alpha += error * error / variance / (double)c->n;
   }
   for (size_t i = 0; i < c->n; i++) {
-    loss[i] = gpnn_normal_loss(c->y[i] - c->mean[i], sqrt(alpha * (c->latent[i] + noise)));
-    if (!isfinite(loss[i])) return gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
+    loss[i] = gpnn_normal_loss(c->y[i] - mean[i], sqrt(alpha * (latent[i] + noise + c->noise[i])));
+    if (!isfinite(loss[i])) return false;
   }
-  return GPNN_OK;
+  return true;
 }
 
 /* Mean of a[i] - b[i] (b may be NULL: zero) and its standard error. */
@@ -112,140 +162,283 @@ static double mean_difference(size_t n, const double *a, const double *b, double
   return mean;
 }
 
-/* Scores 'params' with 'neighbours' and tells the listener; what cannot be scored has NaN. */
-static enum gpnn_status score(struct choice *c, struct gpnn_localgp *gp,
-                              const struct gpnn_params *params, bool ard, size_t neighbours,
-                              double *loss, struct gpnn_candidate *candidate,
+static enum gpnn_status predict(struct choice *c, const struct trial *trial, size_t n_counts,
+                                struct gpnn_error *err)
+{
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_points points = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
+  struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
+  enum gpnn_status status = gpnn_localgp_new(&gp, c->index, &trial->params, c->counts[n_counts - 1],
+                                             c->options->fit.threads, err);
+  if (status == GPNN_OK)
+    status = gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
+  gpnn_localgp_free(gp);
+  return status;
+}
+
+/* Scores a trial with the first 'n_counts' numbers of neighbours and tells the listener. */
+static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_counts,
                               struct gpnn_error *err)
 {
-  *candidate = (struct gpnn_candidate){params->kernel, ard, neighbours, NAN, NAN};
-  gpnn_localgp_set_neighbours(gp, neighbours);
-  enum gpnn_status status = losses(c, gp, params->noise, loss, err);
-  if (status == GPNN_OK)
-    candidate->nll = mean_difference(c->n, loss, NULL, &candidate->standard_error);
+  struct gpnn_candidate *candidate = &trial->candidate;
+  candidate->nll = candidate->standard_error = NAN;
+  candidate->neighbours = c->counts[0];
+  enum gpnn_status status = predict(c, trial, n_counts, err);
+  for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
+    double standard_error, *loss = trial->loss + k * c->n;
+    trial->nll[k] = NAN;
+    if (!losses(c, trial->params.noise, c->mean + k * c->n, c->latent + k * c->n, loss)) continue;
+    trial->nll[k] = mean_difference(c->n, loss, NULL, &standard_error);
+    if (k > 0 && !(isnan(candidate->nll) || trial->nll[k] < candidate->nll)) continue;
+    candidate->neighbours = c->counts[k];
+    candidate->nll = trial->nll[k];
+    candidate->standard_error = standard_error;
+  }
+  if (status == GPNN_OK && isnan(candidate->nll))
+    status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
   if (c->listener != NULL) c->listener(c->context, candidate);
   return status;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------ */
-
-static bool is_better(const struct gpnn_candidate *a, const struct gpnn_candidate *b)
+static bool is_better(const struct trial *a, const struct trial *b)
 {
-  return b->kernel == NULL || a->nll < b->nll;
+  return b->candidate.kernel == NULL || a->candidate.nll < b->candidate.nll;
 }
 
-/* Fits and scores one candidate; keeps it if it is the best so far. */
-static enum gpnn_status try_kernel(struct choice *c, const struct gpnn_kernel *kernel, bool ard,
-                                   struct gpnn_error *err)
+/* Takes over 'trial' if it is among the best two, and empties it. */
+static void keep(struct choice *c, struct trial *trial)
 {
-  struct gpnn_choose_report *report = c->report;
-  struct gpnn_fit_options options = c->options->fit;
-  options.kernel = kernel;
-  options.ard = ard;
-  struct gpnn_params params = {0};
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_fit_report fit;
-  struct gpnn_candidate candidate;
-  size_t m = c->options->neighbours ? GPNN_CHOOSE_NEIGHBOURS : options.neighbours;
-  enum gpnn_status status =
-      gpnn_fit_block(gpnn_index_contents(c->index), &options, &params, &fit, err);
-  if (status == GPNN_OK) status = gpnn_localgp_new(&gp, c->index, &params, m, options.threads, err);
-  if (status == GPNN_OK) status = score(c, gp, &params, ard, m, c->loss, &candidate, err);
-  gpnn_localgp_free(gp);
-  if (status == GPNN_OK && is_better(&candidate, &report->chosen)) {
-    gpnn_params_release(c->params);
-    *c->params = params;
-    params = (struct gpnn_params){0};
-    report->runner_up = report->chosen;
-    report->chosen = candidate;
-    report->fit = fit;
-  } else if (status == GPNN_OK && is_better(&candidate, &report->runner_up)) {
-    report->runner_up = candidate;
+  struct trial *place = is_better(trial, &c->best)     ? &c->best
+                        : is_better(trial, &c->second) ? &c->second
+                                                       : NULL;
+  if (place == &c->best) {
+    trial_release(&c->second);
+    c->second = c->best;
+    c->best = (struct trial){0};
   }
-  gpnn_params_release(&params);
+  if (place != NULL) {
+    trial_release(place);
+    *place = *trial;
+    *trial = (struct trial){0};
+  }
+  trial_release(trial);
+}
+
+/* ---- candidates --------------------------------------------------------------------------- */
+
+/* Among several targets the parameters say which they are of. */
+static enum gpnn_status name_target(const struct choice *c, struct gpnn_params *params,
+                                    struct gpnn_error *err)
+{
+  const char *name = c->contents->schema.target.name;
+  if (gpnn_index_n_targets(c->index) == 1) return GPNN_OK;
+  params->target = gpnn_copy_text(name, strlen(name));
+  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
+}
+
+/* Fits and scores one candidate, and keeps it if it is among the best; one that is not positive
+ * definite is passed over. */
+static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_options *options,
+                                      struct gpnn_error *err)
+{
+  struct trial trial = {0};
+  size_t first = c->n_counts < N_FIRST ? c->n_counts : N_FIRST;
+  trial.loss = gpnn_alloc(N_COUNTS, c->n, sizeof *trial.loss);
+  if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
+  enum gpnn_status status = gpnn_fit(c->contents, options, &trial.params, &trial.fit, err);
+  trial.candidate = (struct gpnn_candidate){.kernel = options->kernel,
+                                            .smoothness = options->smoothness,
+                                            .ard = options->ard,
+                                            .objective = trial.fit.objective,
+                                            .k = trial.fit.k};
+  if (status == GPNN_OK) status = name_target(c, &trial.params, err);
+  if (status == GPNN_OK) status = score(c, &trial, first, err);
+  if (status == GPNN_OK) keep(c, &trial);
+  trial_release(&trial);
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
-static enum gpnn_status choose_kernel(struct choice *c, struct gpnn_error *err)
+/* Every kernel, or the one that is given, with the options at hand.  With 'start_from_best' each
+ * after the first starts from the best so far, by the last objective alone and in half the
+ * steps. */
+static enum gpnn_status try_kernels(struct choice *c, struct gpnn_fit_options options,
+                                    bool start_from_best, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *given = c->options;
+  const struct gpnn_kernel *kernel;
+  enum gpnn_status status = GPNN_OK;
+  if (!given->kernel) return try_candidate(c, &options, err);
+  for (size_t k = 0; (kernel = gpnn_kernel_at(k)) != NULL && status == GPNN_OK; k++) {
+    if (gpnn_kernel_needs_smoothness(kernel)) continue;
+    options.kernel = kernel;
+    struct gpnn_fit_options own = options;
+    if (start_from_best && c->best.candidate.kernel != NULL) {
+      own.start = &c->best.params;
+      own.first = options.second;
+      own.second = GPNN_OBJECTIVE_NONE;
+      own.steps = options.steps / 2;
+    }
+    status = try_candidate(c, &own, err);
+  }
+  return status;
+}
+
+/* The kernel of the best so far, with the other number of lengthscales. */
+static enum gpnn_status try_isotropic(struct choice *c, struct gpnn_fit_options options,
+                                      struct gpnn_error *err)
+{
+  if (c->best.candidate.kernel == NULL) return GPNN_OK;
+  options.kernel = c->best.candidate.kernel;
+  options.smoothness = c->best.candidate.smoothness;
+  options.ard = false;
+  return try_candidate(c, &options, err);
+}
+
+/* The best two again, from where they are, at more expense. */
+static enum gpnn_status try_harder(struct choice *c, struct gpnn_fit_options options,
+                                   struct gpnn_error *err)
+{
+  struct trial from[] = {c->best, c->second};
+  enum gpnn_status status = GPNN_OK;
+  c->best = c->second = (struct trial){0};
+  options.first = options.second != GPNN_OBJECTIVE_NONE ? options.second : options.first;
+  options.second = GPNN_OBJECTIVE_NONE;
+  options.rows *= 4;
+  options.steps *= 3;
+  options.k *= 2;
+  for (size_t i = 0; i < 2 && status == GPNN_OK; i++) {
+    if (from[i].candidate.kernel == NULL) continue;
+    options.kernel = from[i].candidate.kernel;
+    options.smoothness = from[i].candidate.smoothness;
+    options.ard = from[i].candidate.ard;
+    options.start = &from[i].params;
+    status = try_candidate(c, &options, err);
+  }
+  /* They are compared with what they came from. */
+  keep(c, &from[0]);
+  keep(c, &from[1]);
+  return status;
+}
+
+/* Several k for the objective, each from the best so far. */
+static enum gpnn_status try_k(struct choice *c, struct gpnn_fit_options options,
+                              struct gpnn_error *err)
+{
+  static const size_t grid[] = {32, 64, 128, 256};
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < sizeof grid / sizeof *grid && status == GPNN_OK; i++) {
+    const struct gpnn_candidate *best = &c->best.candidate;
+    struct gpnn_fit_options own = options;
+    own.k = grid[i];
+    if (i > 0 && (best->kernel == NULL || grid[i - 1] >= c->contents->n)) break;
+    if (i > 0) {
+      own.kernel = best->kernel;
+      own.smoothness = best->smoothness;
+      own.ard = best->ard;
+      own.start = &c->best.params;
+      own.first = best->objective;
+      own.second = GPNN_OBJECTIVE_NONE;
+      own.steps = options.steps / 2;
+    }
+    status = i == 0 ? try_kernels(c, own, true, err) : try_candidate(c, &own, err);
+  }
+  return status;
+}
+
+/* Every candidate that the options leave open. */
+static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *options = c->options;
-  const struct gpnn_kernel *kernel;
-  /* With one input, one lengthscale for each is one for all. */
-  size_t d = gpnn_index_contents(c->index)->d;
-  bool both = options->ard && d > 1 && d <= GPNN_CHOOSE_ARD;
-  enum gpnn_status status = GPNN_OK;
-  for (size_t k = 0; (kernel = gpnn_kernel_at(k)) != NULL && status == GPNN_OK; k++) {
-    bool candidate =
-        options->kernel ? !gpnn_kernel_needs_smoothness(kernel) : kernel == options->fit.kernel;
-    if (!candidate) continue;
-    status = try_kernel(c, kernel, both || (!options->ard && options->fit.ard), err);
-    if (status == GPNN_OK && both) status = try_kernel(c, kernel, false, err);
+  struct gpnn_fit_options fit = options->fit;
+  /* With one lengthscale in all, one for each is one for all. */
+  size_t n_groups = c->contents->n_groups;
+  bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD;
+  bool fast = options->effort == GPNN_EFFORT_FAST;
+  if (options->objective) {
+    fit.first = GPNN_OBJECTIVE_BLOCK;
+    fit.second = fast ? GPNN_OBJECTIVE_NONE : GPNN_OBJECTIVE_LOO;
   }
-  if (status == GPNN_OK && c->report->chosen.kernel == NULL)
+  fit.ard = both || (!options->ard && fit.ard);
+  enum gpnn_status status =
+      options->k ? try_k(c, fit, err) : try_kernels(c, fit, options->objective && !fast, err);
+  if (status == GPNN_OK && both && fast) {
+    fit.ard = false;
+    status = try_kernels(c, fit, false, err);
+  } else if (status == GPNN_OK && both) {
+    status = try_isotropic(c, fit, err);
+  }
+  if (status == GPNN_OK && options->effort == GPNN_EFFORT_THOROUGH)
+    status = try_harder(c, fit, err);
+  if (status == GPNN_OK && c->best.candidate.kernel == NULL)
     return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
   return status;
 }
 
-/* ---- neighbours --------------------------------------------------------------------------- */
+/* ---- the best two ------------------------------------------------------------------------- */
 
-/* The fewest of the first 'n_tried' counts that are as good as the best of them. */
-static size_t fewest_as_good(const struct choice *c, size_t n_tried,
-                             const struct gpnn_candidate *tried, const double *loss)
+/* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
+static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
 {
-  size_t best = 0, i = 0;
-  for (size_t k = 1; k < n_tried; k++)
-    if (tried[k].nll < tried[best].nll) best = k;
-  for (; i < best; i++) {
-    double standard_error;
-    double worse = mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
-    if (worse <= standard_error) break;
+  if (c->n_counts <= N_FIRST) return GPNN_OK;
+  enum gpnn_status status = score(c, &c->best, c->n_counts, err);
+  if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
+  status = score(c, &c->second, c->n_counts, err);
+  if (status == GPNN_OK && is_better(&c->second, &c->best)) {
+    struct trial best = c->second;
+    c->second = c->best;
+    c->best = best;
   }
-  return i;
-}
-
-static enum gpnn_status choose_neighbours(struct choice *c, struct gpnn_error *err)
-{
-  struct gpnn_candidate tried[N_COUNTS];
-  size_t n = gpnn_index_contents(c->index)->n, n_tried = 0;
-  struct gpnn_localgp *gp = NULL;
-  double *loss = gpnn_alloc(N_COUNTS, c->n, sizeof *loss);
-  enum gpnn_status status = GPNN_OK;
-  if (loss == NULL)
-    status = gpnn_fail_memory(err, "for a choice");
-  else
-    status = gpnn_localgp_new(&gp, c->index, c->params, GPNN_CHOOSE_NEIGHBOURS,
-                              c->options->fit.threads, err);
-  while (n_tried < N_COUNTS && status == GPNN_OK) {
-    status = score(c, gp, c->params, c->report->chosen.ard, neighbour_counts[n_tried],
-                   loss + n_tried * c->n, &tried[n_tried], err);
-    if (neighbour_counts[n_tried++] >= n) break; /* more would be the same rows */
-  }
-  if (status == GPNN_OK) {
-    c->report->fewest = tried[fewest_as_good(c, n_tried, tried, loss)];
-    c->params->neighbours = c->report->fewest.neighbours;
-  }
-  gpnn_localgp_free(gp);
-  free(loss);
   return status;
 }
 
+/* The fewest neighbours that are as good as the best number of them. */
+static void choose_neighbours(struct choice *c)
+{
+  struct trial *trial = &c->best;
+  struct gpnn_candidate *fewest = &c->report->fewest;
+  size_t best = 0, i = 0;
+  while (c->counts[best] != trial->candidate.neighbours) best++;
+  for (; i < best; i++) {
+    double standard_error, *loss = trial->loss;
+    if (isnan(trial->nll[i])) continue;
+    double worse = mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
+    if (worse <= standard_error) break;
+  }
+  *fewest = trial->candidate;
+  fewest->neighbours = c->counts[i];
+  fewest->nll = mean_difference(c->n, trial->loss + i * c->n, NULL, &fewest->standard_error);
+  trial->params.neighbours = fewest->neighbours;
+}
+
 enum gpnn_status gpnn_choose(const struct gpnn_index *index,
+                             const struct gpnn_index_contents *contents,
                              const struct gpnn_choose_options *options,
                              gpnn_choose_listener *listener, void *context,
                              struct gpnn_params *params, struct gpnn_choose_report *report,
                              struct gpnn_error *err)
 {
+  struct gpnn_choose_report own = {0};
   struct choice c = {.index = index,
+                     .contents = contents,
                      .options = options,
                      .listener = listener,
                      .context = context,
-                     .params = params,
-                     .report = report};
-  *report = (struct gpnn_choose_report){0};
+                     .report = &own};
+  set_counts(&c);
   enum gpnn_status status = draw_rows(&c, err);
-  report->n_rows = c.n;
-  if (status == GPNN_OK) status = choose_kernel(&c, err);
-  if (status == GPNN_OK && options->neighbours) status = choose_neighbours(&c, err);
+  if (status == GPNN_OK) status = try_all(&c, err);
+  if (status == GPNN_OK) status = compare_best(&c, err);
+  if (status == GPNN_OK) {
+    if (options->neighbours) choose_neighbours(&c);
+    own.n_rows = c.n;
+    own.chosen = c.best.candidate;
+    own.runner_up = c.second.candidate;
+    own.fit = c.best.fit;
+    *report = own;
+    *params = c.best.params;
+    c.best.params = (struct gpnn_params){0};
+  }
   choice_release(&c);
   return status;
 }

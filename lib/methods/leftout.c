@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "models/rotation.h"
 
 /* ---- the training rows around a row --------------------------------------------------------- */
 
@@ -17,9 +18,10 @@ struct near {
   int64_t row;
 };
 
-/* Training rows in the metric of the kernel. */
+/* Training rows in the metric of the kernel, in whose axes are all points given to it. */
 struct space {
   const struct gpnn_index_contents *data;
+  const double *x; /* n by d */
   double *inverse; /* owned; d: 1 / lengthscale */
   int threads;
   size_t k;          /* rows a thread can keep */
@@ -38,7 +40,8 @@ static enum gpnn_status space_new(struct space *space, const struct gpnn_localgp
                                   struct gpnn_error *err)
 {
   const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
-  *space = (struct space){.data = data, .threads = gpnn_localgp_threads(gp), .k = k};
+  *space = (struct space){
+      .data = data, .x = gpnn_localgp_rows(gp), .threads = gpnn_localgp_threads(gp), .k = k};
   space->inverse = gpnn_alloc(data->d, 1, sizeof *space->inverse);
   space->heap = gpnn_alloc((size_t)space->threads, k, sizeof *space->heap);
   if (space->inverse == NULL || space->heap == NULL)
@@ -87,7 +90,7 @@ static void replace_top(struct near *heap, size_t n, struct near item)
 static double squared_distance(const struct space *space, const double *x, size_t row)
 {
   size_t d = space->data->d;
-  const double *y = space->data->x + row * d;
+  const double *y = space->x + row * d;
   double r2 = 0;
   for (size_t j = 0; j < d; j++) {
     double scaled = (x[j] - y[j]) * space->inverse[j];
@@ -119,8 +122,7 @@ static void find_outside(const struct space *space, const double *x, const struc
   for (size_t a = 0; a < space->k; a++) found[a] = heap[a].row == INT64_MAX ? -1 : heap[a].row;
 }
 
-/* ---- drawing rows -----------------------------------------------------------------------------
- */
+/* ---- drawing rows --------------------------------------------------------------------------- */
 
 /* Room for 'n' rows with 'n_candidates' candidates each (0: the search is to find them). */
 static enum gpnn_status leftout_new(struct gpnn_leftout *leftout,
@@ -188,8 +190,7 @@ enum gpnn_status gpnn_leftout_alone(struct gpnn_leftout *leftout, const struct g
   return status;
 }
 
-/* ---- clusters ---------------------------------------------------------------------------------
- */
+/* ---- clusters ------------------------------------------------------------------------------- */
 
 /* Finds the 'cluster_rows' training rows nearest to each centre, itself among them, a cluster's in
  * rising order. */
@@ -203,7 +204,7 @@ static enum gpnn_status find_members(const struct gpnn_localgp *gp, size_t n_clu
 #pragma omp parallel for schedule(dynamic, 1) num_threads(space.threads)
     for (size_t c = 0; c < n_clusters; c++) {
       int64_t *cluster = members + c * cluster_rows;
-      const double *centre = space.data->x + centres[c] * space.data->d;
+      const double *centre = space.x + centres[c] * space.data->d;
       find_outside(&space, centre, &(struct outside){0}, cluster);
       qsort(cluster, cluster_rows, sizeof *cluster, compare_rows);
     }
@@ -220,7 +221,7 @@ static void find_around_clusters(const struct space *space, size_t n_clusters, s
   for (size_t i = 0; i < n_clusters * cluster_rows; i++) {
     const int64_t *cluster = members + i / cluster_rows * cluster_rows;
     struct outside outside = {.n_left = cluster_rows, .left = cluster};
-    find_outside(space, leftout->x + i * space->data->d, &outside,
+    find_outside(space, space->x + (size_t)members[i] * space->data->d, &outside,
                  leftout->candidates + i * space->k);
   }
 }
@@ -256,8 +257,7 @@ enum gpnn_status gpnn_leftout_clusters(struct gpnn_leftout *leftout, const struc
   return status;
 }
 
-/* ---- like other rows ----------------------------------------------------------------------------
- */
+/* ---- like other rows ------------------------------------------------------------------------ */
 
 /* The distances that rows drawn are to have, and which row gets which. */
 struct matching {
@@ -274,26 +274,52 @@ static int compare_distances(const void *a, const void *b)
   return (*left > *right) - (*left < *right);
 }
 
+/* Draws rows of 'like' into '*drawn', n by d in the axes of the metric, which the caller frees. */
+static enum gpnn_status draw_like(const struct gpnn_localgp *gp, const struct gpnn_points *like,
+                                  size_t n, uint64_t seed, double **drawn, struct gpnn_error *err)
+{
+  size_t d = gpnn_localgp_data(gp)->d;
+  const double *rotation = gpnn_localgp_params(gp)->rotation;
+  uint64_t *rows = NULL;
+  *drawn = gpnn_alloc(n, d, sizeof **drawn);
+  if (*drawn == NULL) return gpnn_fail_memory(err, "for calibration");
+  enum gpnn_status status = draw(like->n, n, seed, GPNN_RNG_LIKE, &rows, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    const double *x = like->x + rows[i] * d;
+    if (rotation == NULL)
+      memcpy(*drawn + i * d, x, d * sizeof *x);
+    else
+      gpnn_rotation_apply(d, rotation, 1, x, *drawn + i * d);
+  }
+  free(rows);
+  return status;
+}
+
 /*
- * Draws one of the few training rows nearest to each row drawn from 'like', as the rows left out.
- * The nearest of all would not do: it is likelier to be one with wide gaps around it.
+ * Finds each drawn row's distance to its nearest training row, and takes one of the few nearest as
+ * the row left out.  The nearest of all would not do: it is likelier to be one with wide gaps
+ * around it.
  */
-static enum gpnn_status take_near(struct gpnn_leftout *leftout, const struct gpnn_localgp *gp,
-                                  const struct gpnn_points *like, const uint64_t *drawn,
-                                  uint64_t seed, struct gpnn_error *err)
+static enum gpnn_status take_near(struct matching *matching, struct gpnn_leftout *leftout,
+                                  const struct gpnn_localgp *gp, const double *drawn, uint64_t seed,
+                                  struct gpnn_error *err)
 {
   enum { FEW = 10 };
   struct space space = {0};
-  size_t n = leftout->rows.points.n, k = gpnn_localgp_data(gp)->n < FEW ? 1 : FEW;
+  size_t n = matching->n, k = gpnn_localgp_data(gp)->n < FEW ? 1 : FEW;
   int64_t *near = gpnn_alloc(n, k, sizeof *near);
   if (near == NULL) return gpnn_fail_memory(err, "for calibration");
   enum gpnn_status status = space_new(&space, gp, k, err);
   if (status == GPNN_OK) {
     struct gpnn_rng rng;
+    size_t d = space.data->d;
     gpnn_rng_init(&rng, seed, GPNN_RNG_STAND_IN);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(space.threads)
-    for (size_t i = 0; i < n; i++)
-      find_outside(&space, like->x + drawn[i] * space.data->d, &(struct outside){0}, near + i * k);
+    for (size_t i = 0; i < n; i++) {
+      find_outside(&space, drawn + i * d, &(struct outside){0}, near + i * k);
+      double r2 = squared_distance(&space, drawn + i * d, (size_t)near[i * k]);
+      matching->distances[i] = sqrt(r2);
+    }
     for (size_t i = 0; i < n; i++)
       take_row(leftout, space.data, i, (size_t)near[i * k + gpnn_rng_below(&rng, k)]);
   }
@@ -302,33 +328,23 @@ static enum gpnn_status take_near(struct gpnn_leftout *leftout, const struct gpn
   return status;
 }
 
-/* Distances of the rows drawn, and of their counterparts in 'like', to the nearest other rows. */
-static enum gpnn_status match(struct matching *matching, const struct gpnn_localgp *gp,
-                              const struct gpnn_leftout *leftout, const struct gpnn_points *like,
-                              const uint64_t *drawn, struct gpnn_error *err)
+/* Finds the distances of the rows left out to their nearest others, and ranks all distances. */
+static enum gpnn_status rank(struct matching *matching, const struct gpnn_localgp *gp,
+                             const struct gpnn_leftout *leftout, struct gpnn_error *err)
 {
-  size_t d = gpnn_localgp_data(gp)->d, n = leftout->rows.points.n;
+  static const double nearly_all = 0.99;
   struct space space = {0};
+  size_t n = matching->n, high = (size_t)(nearly_all * (double)(n - 1));
   enum gpnn_status status = space_new(&space, gp, 1, err);
-  *matching = (struct matching){.n = n};
-  matching->distances = gpnn_alloc(n, 1, sizeof *matching->distances);
-  matching->ranked = gpnn_alloc(n, 1, sizeof *matching->ranked);
-  if (matching->distances == NULL || matching->ranked == NULL)
-    status = gpnn_fail_memory(err, "for calibration");
   if (status == GPNN_OK) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(space.threads)
     for (size_t i = 0; i < n; i++) {
       int64_t other = 0;
       struct outside outside = {.n_left = 1, .left = &leftout->self[i]};
-      const double *x = leftout->x + i * d;
+      const double *x = space.x + (size_t)leftout->self[i] * space.data->d;
       find_outside(&space, x, &outside, &other);
       matching->ranked[i] = (struct near){squared_distance(&space, x, (size_t)other), (int64_t)i};
-      x = like->x + drawn[i] * d;
-      find_outside(&space, x, &(struct outside){0}, &other);
-      matching->distances[i] = sqrt(squared_distance(&space, x, (size_t)other));
     }
-    static const double nearly_all = 0.99;
-    size_t high = (size_t)(nearly_all * (double)(n - 1));
     qsort(matching->distances, n, sizeof *matching->distances, compare_distances);
     qsort(matching->ranked, n, sizeof *matching->ranked, compare_near);
     matching->gap = matching->distances[high];
@@ -336,6 +352,15 @@ static enum gpnn_status match(struct matching *matching, const struct gpnn_local
   }
   space_release(&space);
   return status;
+}
+
+static enum gpnn_status matching_new(struct matching *matching, size_t n, struct gpnn_error *err)
+{
+  *matching = (struct matching){.n = n};
+  matching->distances = gpnn_alloc(n, 1, sizeof *matching->distances);
+  matching->ranked = gpnn_alloc(n, 1, sizeof *matching->ranked);
+  if (matching->distances != NULL && matching->ranked != NULL) return GPNN_OK;
+  return gpnn_fail_memory(err, "for calibration");
 }
 
 static void matching_release(struct matching *matching)
@@ -354,7 +379,8 @@ static double place_ball(const struct space *space, const struct matching *match
                          double *centre)
 {
   size_t d = space->data->d, towards = (i + 1) % matching->n;
-  const double *x = leftout->x + i * d, *y = leftout->x + towards * d;
+  const double *x = space->x + (size_t)leftout->self[i] * d;
+  const double *y = space->x + (size_t)leftout->self[towards] * d;
   double away = sqrt(squared_distance(space, x, (size_t)leftout->self[towards]));
   double shift = matching->gap - radius;
   if (radius <= matching->usual || shift <= 0 || away == 0) shift = 0;
@@ -387,7 +413,7 @@ static enum gpnn_status find_beyond(const struct space *space, const struct matc
       outside.centre = centre;
       outside.ball_r2 = ball * ball;
     }
-    find_outside(space, leftout->x + i * d, &outside, candidates);
+    find_outside(space, space->x + (size_t)leftout->self[i] * d, &outside, candidates);
     found = found && candidates[0] >= 0;
   }
   free(centres);
@@ -401,15 +427,15 @@ enum gpnn_status gpnn_leftout_like(struct gpnn_leftout *leftout, const struct gp
                                    const struct gpnn_points *like, size_t n_rows, uint64_t seed,
                                    struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
   struct space space = {0};
   struct matching matching = {0};
-  uint64_t *drawn = NULL;
-  enum gpnn_status status = draw(like->n, n_rows, seed, GPNN_RNG_LIKE, &drawn, err);
+  double *drawn = NULL;
+  enum gpnn_status status = draw_like(gp, like, n_rows, seed, &drawn, err);
   if (status == GPNN_OK) status = space_new(&space, gp, gpnn_localgp_neighbours(gp), err);
-  if (status == GPNN_OK) status = leftout_new(leftout, data, n_rows, space.k, err);
-  if (status == GPNN_OK) status = take_near(leftout, gp, like, drawn, seed, err);
-  if (status == GPNN_OK) status = match(&matching, gp, leftout, like, drawn, err);
+  if (status == GPNN_OK) status = leftout_new(leftout, gpnn_localgp_data(gp), n_rows, space.k, err);
+  if (status == GPNN_OK) status = matching_new(&matching, n_rows, err);
+  if (status == GPNN_OK) status = take_near(&matching, leftout, gp, drawn, seed, err);
+  if (status == GPNN_OK) status = rank(&matching, gp, leftout, err);
   if (status == GPNN_OK) status = find_beyond(&space, &matching, leftout, err);
   matching_release(&matching);
   space_release(&space);

@@ -81,12 +81,12 @@ static const char *outcome(nlopt_result result)
 }
 
 /* The value no longer changes in any digit that prediction would notice. */
-enum { MAX_EVALUATIONS = 400 };
 static const double value_tolerance = 1e-8;
 
 enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, size_t n,
-                                     const double *lower, const double *upper, double *x,
-                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
+                                     size_t most, const double *lower, const double *upper,
+                                     double *x, struct gpnn_optimize_report *report,
+                                     struct gpnn_error *err)
 {
   struct run run = {.objective = objective, .context = context, .err = err};
   double value;
@@ -97,7 +97,7 @@ enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, s
       nlopt_set_lower_bounds(run.search, lower) < 0 ||
       nlopt_set_upper_bounds(run.search, upper) < 0 ||
       nlopt_set_ftol_rel(run.search, value_tolerance) < 0 ||
-      nlopt_set_maxeval(run.search, MAX_EVALUATIONS) < 0) {
+      nlopt_set_maxeval(run.search, (int)most) < 0) {
     run.status = gpnn_fail_memory(err, "for the optimiser");
     goto out;
   }
@@ -122,7 +122,7 @@ out:
 /* ---- adam ----------------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, size_t n,
-                                    size_t n_steps, double rate, double *x,
+                                    const struct gpnn_adam *adam, double *x,
                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
   const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
@@ -130,26 +130,28 @@ enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, si
   double *gradient = gpnn_alloc(n, 4, sizeof *gradient);
   if (gradient == NULL) return gpnn_fail_memory(err, "for the optimiser");
   double *mean = gradient + n, *square = mean + n, *u = square + n;
-  double unseen1 = 1, unseen2 = 1; /* beta^t */
+  double unseen1 = 1, unseen2 = 1, rate; /* beta^t */
   enum gpnn_status status = GPNN_OK;
   memcpy(u, x, n * sizeof *x);
-  for (size_t t = 0; t < n_steps && status == GPNN_OK; t++) {
+  for (size_t t = 0; t < adam->n_steps && status == GPNN_OK; t++) {
     status = objective(context, n, u, &own.end, gradient, err);
     if (status != GPNN_OK) break;
     if (t == 0) own.start = own.end;
+    rate = adam->falling ? adam->rate / pow(5, (double)(4 * t / adam->n_steps)) : adam->rate;
     unseen1 *= beta1;
     unseen2 *= beta2;
     for (size_t i = 0; i < n; i++) {
       mean[i] = beta1 * mean[i] + (1 - beta1) * gradient[i];
       square[i] = beta2 * square[i] + (1 - beta2) * gradient[i] * gradient[i];
       u[i] -= rate * (mean[i] / (1 - unseen1)) / (sqrt(square[i] / (1 - unseen2)) + epsilon);
+      if (adam->lower != NULL) u[i] = fmin(fmax(u[i], adam->lower[i]), adam->upper[i]);
     }
     own.n_evaluations++;
   }
   if (status == GPNN_OK) status = objective(context, n, u, &own.end, NULL, err);
   if (status == GPNN_OK) {
     own.n_evaluations++;
-    if (n_steps == 0) own.start = own.end;
+    if (adam->n_steps == 0) own.start = own.end;
     memcpy(x, u, n * sizeof *x);
     *report = own;
   }

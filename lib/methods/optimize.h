@@ -1,12 +1,13 @@
 /*
  * optimize: minimisers of smooth functions, behind one interface.
  *
- * lbfgs is a library's limited-memory BFGS; adam is first-order with the constants of the
- * paper (A, E.2): 200 steps, learning rate 0.1, beta (0.9, 0.999), epsilon 1e-8.
+ * lbfgs is a library's limited-memory BFGS; adam is first-order, for objectives that are
+ * samples too, with beta (0.9, 0.999) and epsilon 1e-8 (A, E.2).
  */
 #ifndef GPNN_METHODS_OPTIMIZE_H
 #define GPNN_METHODS_OPTIMIZE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -25,20 +26,29 @@ struct gpnn_optimize_report {
  * Minimises from 'x' (n numbers, start in, best point out).  'lower' and 'upper' bound x, n
  * numbers each.  A point where the objective fails with GPNN_ENUMERIC is treated as
  * infinitely bad, except the first one; any other failure ends the search and is returned.
- * At most 400 evaluations, fewer once the value changes by less than 1e-8 of itself.
+ * At most 'most' evaluations, fewer once the value changes by less than 1e-8 of itself.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context,
-                                                     size_t n, const double *lower,
+                                                     size_t n, size_t most, const double *lower,
                                                      const double *upper, double *x,
                                                      struct gpnn_optimize_report *report,
                                                      struct gpnn_error *err);
 
+struct gpnn_adam {
+  size_t n_steps;
+  double rate;
+  bool falling;                /* divide the rate by 5 after each quarter of the steps (LOO-k,
+                                  A.10.1) */
+  const double *lower, *upper; /* bounds, n numbers each, or NULL: none */
+};
+
 /*
- * 'n_steps' of Adam from 'x', unbounded; x becomes the last iterate, as in the paper.  Any
+ * Steps of Adam from 'x'; x becomes the last iterate, as in the paper.  Gradients may be of random
+ * samples; the objective without a gradient is asked for once, at the end, for report->end.  Any
  * failure of the objective ends it and is returned.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context,
-                                                    size_t n, size_t n_steps, double rate,
+                                                    size_t n, const struct gpnn_adam *adam,
                                                     double *x, struct gpnn_optimize_report *report,
                                                     struct gpnn_error *err);
 

@@ -62,6 +62,17 @@ void gpnn_cholesky_forward(size_t n, const double *factor, size_t n_rhs, double 
                 1, factor, order, b, order);
 }
 
+void gpnn_cholesky_backward(size_t n, const double *factor, size_t n_rhs, double *b)
+{
+  int order = (int)n;
+  if (n == 0 || n_rhs == 0) return;
+  if (n_rhs == 1)
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, order, factor, order, b, 1);
+  else
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, order, (int)n_rhs,
+                1, factor, order, b, order);
+}
+
 void gpnn_cholesky_solve(size_t n, const double *factor, double *b)
 {
   int order = (int)n;

@@ -30,6 +30,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, doubl
 /* Solves L z = b in place for 'n_rhs' right-hand sides, n numbers each, one after another. */
 void gpnn_cholesky_forward(size_t n, const double *factor, size_t n_rhs, double *b);
 
+/* Solves L' z = b in place likewise. */
+void gpnn_cholesky_backward(size_t n, const double *factor, size_t n_rhs, double *b);
+
 /* Solves K z = b in place, one right-hand side. */
 void gpnn_cholesky_solve(size_t n, const double *factor, double *b);
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "data/search.h"
 #include "models/cholesky.h"
+#include "models/rotation.h"
 
 /* Rows whose neighbours are held at a time: bounds memory, changes no result. */
 enum { CHUNK = 1024 };
@@ -16,6 +17,8 @@ enum { CHUNK = 1024 };
 struct gpnn_localgp {
   const struct gpnn_index_contents *data;
   const struct gpnn_params *params;
+  double *rotated; /* owned; n by d: the training rows as the kernel sees them, or NULL */
+  const double *x; /* the same, or the index's */
   struct gpnn_search *search; /* owned */
   bool rebuilt_search;
   double *lengthscale, *inverse; /* owned; d of each, the second 1 / lengthscale */
@@ -64,7 +67,8 @@ static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_i
 {
   const struct gpnn_index_contents *data = gp->data;
   const double *metric = search_metric(gp);
-  if (gpnn_search_same_metric(data->d, metric, gpnn_index_search_lengthscale(index)))
+  if (gp->rotated == NULL &&
+      gpnn_search_same_metric(data->d, metric, gpnn_index_search_lengthscale(index)))
     return gpnn_index_search(index, &gp->search, err);
   const struct gpnn_search_report *stored = gpnn_index_search_report(index);
   const struct gpnn_search_options options = {.kind = stored->kind,
@@ -75,7 +79,20 @@ static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_i
                                               .threads = gp->threads};
   /* A flat search is made anew at every opening, whatever its metric. */
   gp->rebuilt_search = stored->kind != GPNN_SEARCH_FLAT;
-  return gpnn_search_build(&gp->search, data->n, data->d, data->x, &options, err);
+  return gpnn_search_build(&gp->search, data->n, data->d, gp->x, &options, err);
+}
+
+/* Sets gp->x. */
+static enum gpnn_status rotate_rows(struct gpnn_localgp *gp, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *data = gp->data;
+  gp->x = data->x;
+  if (gp->params->rotation == NULL) return GPNN_OK;
+  gp->rotated = gpnn_alloc(data->n, data->d, sizeof *gp->rotated);
+  if (gp->rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
+  gpnn_rotation_apply(data->d, gp->params->rotation, data->n, data->x, gp->rotated);
+  gp->x = gp->rotated;
+  return GPNN_OK;
 }
 
 /* The index in the view of the parameters' target. */
@@ -114,7 +131,8 @@ enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_in
   } else {
     gpnn_params_expand(params, data->d, data->group, new->lengthscale);
     for (size_t j = 0; j < data->d; j++) new->inverse[j] = 1 / new->lengthscale[j];
-    status = find_search(new, index, err);
+    status = rotate_rows(new, err);
+    if (status == GPNN_OK) status = find_search(new, index, err);
   }
   if (status == GPNN_OK)
     *gp = new;
@@ -127,6 +145,7 @@ void gpnn_localgp_free(struct gpnn_localgp *gp)
 {
   if (gp == NULL) return;
   gpnn_search_free(gp->search);
+  free(gp->rotated);
   free(gp->lengthscale);
   free(gp->inverse);
   free(gp);
@@ -145,6 +164,11 @@ const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp)
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp)
 {
   return gp->rebuilt_search;
+}
+
+const double *gpnn_localgp_rows(const struct gpnn_localgp *gp)
+{
+  return gp->x;
 }
 
 int gpnn_localgp_threads(const struct gpnn_localgp *gp)
@@ -272,7 +296,7 @@ static void gather(struct solve *solve, const struct gpnn_points *points, size_t
   solve->m = m;
   for (size_t a = 0; a < m; a++) {
     size_t row = (size_t)candidates[a];
-    const double *x = gp->data->x + row * d;
+    const double *x = gp->x + row * d;
     for (size_t j = 0; j < d; j++) scratch->columns[j * solve->stride + a] = x[j] * gp->inverse[j];
     scratch->noise[a] = gp->data->noise == NULL ? 0 : gp->data->noise[row];
     scratch->rhs[m + a] = gp->data->y[row] - mean_of_row(gp, row);
@@ -329,23 +353,23 @@ static enum gpnn_status finish_one(const struct solve *solve, const struct task 
   return GPNN_OK;
 }
 
-/* Distance of point 'i' to its nearest neighbour; infinite if it has none. */
-static double nearest_distance(const struct solve *solve, const struct gpnn_points *points,
-                               size_t i, const int64_t *neighbours)
+/* Distance of a point at 'x' to its nearest neighbour; infinite if it has none. */
+static double nearest_distance(const struct solve *solve, const double *x,
+                               const int64_t *neighbours)
 {
   const struct gpnn_localgp *gp = solve->gp;
   size_t d = gp->data->d;
   double r2 = 0;
   if (solve->m == 0) return INFINITY;
   for (size_t j = 0; j < d; j++) {
-    double difference = points->x[i * d + j] - gp->data->x[(size_t)neighbours[0] * d + j];
+    double difference = x[j] - gp->x[(size_t)neighbours[0] * d + j];
     r2 += difference * difference * gp->inverse[j] * gp->inverse[j];
   }
   return sqrt(r2);
 }
 
 static enum gpnn_status predict_one(struct solve *solve, const struct task *task, size_t i,
-                                    size_t n_candidates, int64_t *candidates,
+                                    const double *x, size_t n_candidates, int64_t *candidates,
                                     struct gpnn_localgp_counts *counts, struct gpnn_error *err)
 {
   const struct gpnn_points *points = task->points;
@@ -353,13 +377,13 @@ static enum gpnn_status predict_one(struct solve *solve, const struct task *task
   struct scratch *scratch = solve->scratch;
   double jitter = 0;
   gather(solve, points, i, n_candidates, candidates);
-  if (to->nearest != NULL) to->nearest[i] = nearest_distance(solve, points, i, candidates);
+  if (to->nearest != NULL) to->nearest[i] = nearest_distance(solve, x, candidates);
   if (to->mean == NULL && to->latent == NULL) return GPNN_OK;
   fill_covariance(solve, scratch->k);
   enum gpnn_status status = gpnn_cholesky_factor(
       solve->m, scratch->k, solve->gp->params->kernelscale, fill_covariance, solve, &jitter, err);
   if (status != GPNN_OK) return status;
-  fill_cross_covariance(solve, points->x + i * solve->gp->data->d);
+  fill_cross_covariance(solve, x);
   gpnn_cholesky_forward(solve->m, scratch->k, 2 + n_uncertain(solve->gp), scratch->rhs);
   counts->n_jittered += jitter > 0;
   counts->max_jitter = fmax(counts->max_jitter, jitter);
@@ -384,9 +408,9 @@ static void add_counts(struct gpnn_localgp_counts *to, const struct gpnn_localgp
 }
 
 static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch,
-                          const struct task *task, size_t begin, size_t end, size_t n_candidates,
-                          int64_t *candidates, struct gpnn_localgp_counts *counts,
-                          struct outcome *outcome)
+                          const struct task *task, size_t begin, size_t end, const double *x,
+                          size_t n_candidates, int64_t *candidates,
+                          struct gpnn_localgp_counts *counts, struct outcome *outcome)
 {
 #pragma omp parallel num_threads(gp->threads)
   {
@@ -397,8 +421,9 @@ static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch
       struct gpnn_error error = {0};
       solve.m = gp->neighbours;
       solve.stride = padded(solve.m);
-      enum gpnn_status status = predict_one(&solve, task, i, n_candidates,
-                                            candidates + (i - begin) * n_candidates, &own, &error);
+      enum gpnn_status status =
+          predict_one(&solve, task, i, x + (i - begin) * gp->data->d, n_candidates,
+                      candidates + (i - begin) * n_candidates, &own, &error);
       if (status == GPNN_OK) continue;
 #pragma omp critical(gpnn_localgp)
       if (outcome->status == GPNN_OK || i < outcome->row)
@@ -417,15 +442,16 @@ static size_t n_candidates(const struct gpnn_localgp *gp, const struct gpnn_poin
   return k < gp->data->n ? k : gp->data->n;
 }
 
-/* Fills 'candidates' for points begin to end, k of each; 'distances' is scratch as large. */
+/* Fills 'candidates' for points begin to end, at 'x' in the search's axes, k of each; 'distances'
+ * is scratch as large. */
 static enum gpnn_status find_candidates(const struct gpnn_localgp *gp,
                                         const struct gpnn_points *points, size_t begin, size_t end,
-                                        size_t k, int64_t *candidates, double *distances,
-                                        struct gpnn_error *err)
+                                        const double *x, size_t k, int64_t *candidates,
+                                        double *distances, struct gpnn_error *err)
 {
   if (points->candidates == NULL)
-    return gpnn_search_query(gp->search, end - begin, points->x + begin * gp->data->d, k,
-                             candidates, distances, gp->threads, err);
+    return gpnn_search_query(gp->search, end - begin, x, k, candidates, distances, gp->threads,
+                             err);
   memcpy(candidates, points->candidates + begin * k, (end - begin) * k * sizeof *candidates);
   return GPNN_OK;
 }
@@ -437,21 +463,29 @@ static enum gpnn_status predict_task(const struct gpnn_localgp *gp, const struct
   size_t chunk = points->n < CHUNK ? points->n : CHUNK, k = n_candidates(gp, points);
   int64_t *candidates = gpnn_alloc(chunk, k, sizeof *candidates);
   double *distances = gpnn_alloc(chunk, k, sizeof *distances);
+  double *rotated = gp->rotated == NULL ? NULL : gpnn_alloc(chunk, gp->data->d, sizeof *rotated);
   struct scratch *scratch = calloc((size_t)gp->threads, sizeof *scratch);
   struct outcome outcome = {.status = GPNN_OK};
-  bool enough = candidates != NULL && distances != NULL && scratch != NULL;
+  bool enough = candidates != NULL && distances != NULL && scratch != NULL &&
+                (gp->rotated == NULL || rotated != NULL);
   for (int t = 0; enough && t < gp->threads; t++) enough = scratch_new(&scratch[t], gp);
   if (!enough) outcome.status = gpnn_fail_memory(&outcome.error, "for predictions");
   for (size_t begin = 0; begin < points->n && outcome.status == GPNN_OK; begin += chunk) {
     size_t end = points->n - begin < chunk ? points->n : begin + chunk;
+    const double *x = points->x + begin * gp->data->d;
+    if (rotated != NULL) {
+      gpnn_rotation_apply(gp->data->d, gp->params->rotation, end - begin, x, rotated);
+      x = rotated;
+    }
     outcome.status =
-        find_candidates(gp, points, begin, end, k, candidates, distances, &outcome.error);
+        find_candidates(gp, points, begin, end, x, k, candidates, distances, &outcome.error);
     if (outcome.status != GPNN_OK) break;
-    predict_chunk(gp, scratch, task, begin, end, k, candidates, counts, &outcome);
+    predict_chunk(gp, scratch, task, begin, end, x, k, candidates, counts, &outcome);
   }
   if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
   for (int t = 0; scratch != NULL && t < gp->threads; t++) scratch_release(&scratch[t]);
   free(scratch);
+  free(rotated);
   free(distances);
   free(candidates);
   return outcome.status;

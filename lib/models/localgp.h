@@ -10,9 +10,9 @@
  * q'Vq with q = t* - T_N'K^-1 k is added to the latent variance.
  * The variance of an observation is the latent variance plus the noise variance.
  *
- * Neighbours are the nearest in the metric of the kernel: Euclidean after division by the
- * lengthscales.  The index's own search serves if it has that metric; otherwise one is
- * built in memory for the life of the object.
+ * Neighbours are the nearest in the metric of the kernel: Euclidean after the parameters' rotation,
+ * if they have one, and division by the lengthscales.  The index's own search serves if it has that
+ * metric; otherwise one is built in memory for the life of the object.
  */
 #ifndef GPNN_MODELS_LOCALGP_H
 #define GPNN_MODELS_LOCALGP_H
@@ -71,6 +71,10 @@ bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp);
 /* What predictions are made from, as given to gpnn_localgp_new(). */
 const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *gp);
 const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp);
+
+/* The training rows, n by d, in the axes that the lengthscales are along: rotated, if the
+ * parameters rotate them. */
+const double *gpnn_localgp_rows(const struct gpnn_localgp *gp);
 
 /* Threads it works on. */
 int gpnn_localgp_threads(const struct gpnn_localgp *gp);

@@ -34,6 +34,12 @@ enum gpnn_status gpnn_params_check(const struct gpnn_params *params,
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu lengthscales, the index has %zu inputs",
                      params->n_lengthscales, contents->n_groups);
+  if (params->n_rotation > 0 &&
+      (params->n_rotation != contents->d * contents->d || contents->n_groups != contents->d))
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the parameters' rotation has %zu numbers, which does not fit the %zu inputs "
+                     "of the index",
+                     params->n_rotation, contents->d);
   size_t width = gpnn_mean_width(params->mean, contents->d, contents->n_regressors);
   if (params->n_coefficients != width)
     return gpnn_fail(err, GPNN_EMISMATCH,
@@ -57,6 +63,7 @@ void gpnn_params_expand(const struct gpnn_params *params, size_t d, const uint32
 void gpnn_params_release(struct gpnn_params *params)
 {
   free(params->target);
+  free(params->rotation);
   free(params->lengthscale);
   free(params->coefficients);
   free(params->covariance);

@@ -26,6 +26,9 @@ struct gpnn_params {
   char *target;                     /* owned; name of the target they are of; NULL: the only one */
   const struct gpnn_kernel *kernel; /* of the table in kernel.c */
   double smoothness;                /* nu of the general Matern kernel, > 0; else 0 */
+  size_t n_rotation;                /* 0, or d squared: */
+  double *rotation;                 /* owned; d by d: what the kernel sees of the standardised
+                                       inputs (models/rotation.h); NULL: the inputs themselves */
   size_t n_lengthscales;            /* 1, or under ARD one a group of inputs (data/index.h) */
   double *lengthscale;              /* owned; > 0 */
   double kernelscale;               /* > 0 */

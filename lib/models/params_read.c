@@ -120,6 +120,16 @@ static enum gpnn_status read_lengthscales(struct reader *reader, struct span val
   return status;
 }
 
+static enum gpnn_status read_rotation(struct reader *reader, struct span values)
+{
+  struct gpnn_params *params = reader->params;
+  enum gpnn_status status =
+      read_list(reader, "rotation", values, ANY, &params->rotation, &params->n_rotation);
+  for (size_t j = 0; j < params->n_rotation && status == GPNN_OK; j++)
+    if (!isfinite(params->rotation[j])) status = refuse(reader, "rotation: not finite");
+  return status;
+}
+
 static enum gpnn_status read_kernelscale(struct reader *reader, struct span field)
 {
   return read_real(reader, "kernelscale", field, POSITIVE, &reader->params->kernelscale);
@@ -251,6 +261,7 @@ static const struct entry {
   enum gpnn_status (*read)(struct reader *reader, struct span value);
 } entries[] = {
     {"kernel", true, false, read_kernel},
+    {"rotation", false, true, read_rotation},
     {"lengthscale", true, true, read_lengthscales},
     {"kernelscale", true, false, read_kernelscale},
     {"noise", true, false, read_noise},

@@ -76,6 +76,8 @@ static enum gpnn_status write_values(struct gpnn_output *output, const struct gp
                                      struct gpnn_error *err)
 {
   enum gpnn_status status = write_kernel(output, params, err);
+  if (status == GPNN_OK && params->n_rotation > 0)
+    status = write_list(output, "rotation", params->n_rotation, params->rotation, err);
   if (status == GPNN_OK)
     status = write_list(output, "lengthscale", params->n_lengthscales, params->lengthscale, err);
   if (status == GPNN_OK) status = write_real(output, "kernelscale", params->kernelscale, err);

@@ -26,7 +26,7 @@ static long double dense_kernel(const char *name, size_t d, const double *a, con
 
 /* Solves A z = b for two right-hand sides by elimination with pivoting; A and b are
  * overwritten. */
-static void dense_solve(size_t n, long double *a, long double *b1, long double *b2)
+static inline void dense_solve(size_t n, long double *a, long double *b1, long double *b2)
 {
   for (size_t k = 0; k < n; k++) {
     size_t p = k;
@@ -61,9 +61,10 @@ static void dense_solve(size_t n, long double *a, long double *b1, long double *
 }
 
 /* Mean and latent variance at 'point' given n rows of x (n by d) and y. */
-static void dense_predict(const char *kernel, size_t n, size_t d, const double *x, const double *y,
-                          const double *point, size_t n_lengthscales, const double *lengthscale,
-                          double kernelscale, double noise, double *mean, double *latent)
+static inline void dense_predict(const char *kernel, size_t n, size_t d, const double *x,
+                                 const double *y, const double *point, size_t n_lengthscales,
+                                 const double *lengthscale, double kernelscale, double noise,
+                                 double *mean, double *latent)
 {
   long double *k = malloc(n * n * sizeof *k), *c = malloc(n * sizeof *c);
   long double *u = malloc(n * sizeof *u), *v = malloc(n * sizeof *v);

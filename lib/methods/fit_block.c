@@ -1,0 +1,382 @@
+/*
+ * Estimation from blocks of random rows (A 6.1; specification section 3).
+ */
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/simd.h"
+#include "methods/fit_coordinates.h"
+#include "models/cholesky.h"
+#include "models/kernel.h"
+
+static const double log_two_pi = 1.83787706640934548356;
+
+/* ---- the objective -------------------------------------------------------------------- */
+
+/* What a thread needs to evaluate a block of s rows and d columns. */
+struct scratch {
+  double *k;       /* s by s, lower triangle: K, its factor, its inverse, the weights W */
+  double *slope;   /* s by s, lower triangle: g(r) */
+  double *columns; /* s by d, one column after another: x_j / lengthscale_j */
+  double *point;   /* d: one row of it */
+  double *r2;      /* s */
+  double *alpha;   /* s: K^-1 y */
+};
+
+/* A block and the parameters it is evaluated at. */
+struct block {
+  const struct gpnn_params *params;
+  size_t s, d;
+  const uint32_t *group; /* d */
+  const double *x, *y;   /* s by d, row-major; s */
+  const double *noise;   /* s known noise variances, or NULL */
+  struct scratch *scratch;
+};
+
+static void scratch_release(struct scratch *scratch)
+{
+  free(scratch->k);
+  free(scratch->slope);
+  free(scratch->columns);
+  free(scratch->point);
+  free(scratch->r2);
+  free(scratch->alpha);
+}
+
+static bool scratch_init(struct scratch *scratch, size_t s, size_t d)
+{
+  scratch->k = gpnn_alloc(s, s, sizeof(double));
+  scratch->slope = gpnn_alloc(s, s, sizeof(double));
+  scratch->columns = gpnn_alloc(s, d, sizeof(double));
+  scratch->point = gpnn_alloc(d, 1, sizeof(double));
+  scratch->r2 = gpnn_alloc(s, 1, sizeof(double));
+  scratch->alpha = gpnn_alloc(s, 1, sizeof(double));
+  return scratch->k != NULL && scratch->slope != NULL && scratch->columns != NULL &&
+         scratch->point != NULL && scratch->r2 != NULL && scratch->alpha != NULL;
+}
+
+static void scale_columns(const struct block *block)
+{
+  const struct gpnn_params *params = block->params;
+  for (size_t j = 0; j < block->d; j++) {
+    double l = params->lengthscale[params->n_lengthscales == 1 ? 0 : block->group[j]];
+    double *column = block->scratch->columns + j * block->s;
+    for (size_t i = 0; i < block->s; i++) column[i] = block->x[i * block->d + j] / l;
+  }
+}
+
+/* Writes the lower triangles of K to 'k' and of g(r) to the scratch. */
+static void fill_covariance(void *context, double *k)
+{
+  const struct block *block = context;
+  const struct scratch *scratch = block->scratch;
+  size_t s = block->s, d = block->d;
+  for (size_t q = 0; q < s; q++) {
+    double *column = k + q * s;
+    for (size_t j = 0; j < d; j++) scratch->point[j] = scratch->columns[j * s + q];
+    gpnn_kernel_distances(s - q, d, s, scratch->columns + q, scratch->point, scratch->r2);
+    block->params->kernel->with_slope(block->params->smoothness, s - q, scratch->r2, column + q,
+                                      scratch->slope + q * s + q);
+    for (size_t i = q; i < s; i++) column[i] *= block->params->kernelscale;
+    column[q] += block->params->noise + (block->noise == NULL ? 0 : block->noise[q]);
+  }
+}
+
+/* sum_i weight_i (x_i - here)^2 */
+GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const double *x,
+                                         double here)
+{
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += weight[i] * (x[i] - here) * (x[i] - here);
+  return sum;
+}
+
+/*
+ * With W = kernelscale g o (K^-1 - a a'), the derivative by log lengthscale_j is
+ *   1/2 sum_ik W_ik (x_ij - x_kj)^2 / l_j^2,
+ * that is, the sum over the lower triangle: O(s^2 d) after the inverse.  For the other two
+ * no second matrix is needed, for kernelscale C is K less the noise on its diagonal.
+ */
+static void block_gradient(const struct block *block, double *gradient)
+{
+  const struct gpnn_params *params = block->params;
+  const struct scratch *scratch = block->scratch;
+  const double *alpha = scratch->alpha;
+  size_t s = block->s, n_lengthscales = params->n_lengthscales;
+  double trace = 0, squares = 0, fit = 0, known = 0;
+  gpnn_cholesky_invert(s, scratch->k);
+  for (size_t j = 0; j < n_lengthscales; j++) gradient[j] = 0;
+  for (size_t q = 0; q < s; q++) {
+    double *weight = scratch->k + q * s;
+    const double *slope = scratch->slope + q * s;
+    trace += weight[q];
+    squares += alpha[q] * alpha[q];
+    fit += alpha[q] * block->y[q];
+    if (block->noise != NULL) known += block->noise[q] * (weight[q] - alpha[q] * alpha[q]);
+    for (size_t i = q; i < s; i++)
+      weight[i] = params->kernelscale * slope[i] * (weight[i] - alpha[i] * alpha[q]);
+    for (size_t j = 0; j < block->d; j++) {
+      const double *column = scratch->columns + j * s;
+      gradient[n_lengthscales == 1 ? 0 : block->group[j]] +=
+          weighted_squares(s - q, weight + q, column + q, column[q]);
+    }
+  }
+  double by_noise = 0.5 * params->noise * (trace - squares);
+  gradient[n_lengthscales] = 0.5 * ((double)s - fit - known) - by_noise;
+  gradient[n_lengthscales + 1] = by_noise;
+}
+
+/* The block's term of L in '*value' and, unless NULL, of its gradient. */
+static enum gpnn_status block_objective(struct block *block, double *value, double *gradient,
+                                        struct gpnn_error *err)
+{
+  struct scratch *scratch = block->scratch;
+  size_t s = block->s;
+  double jitter, fit = 0;
+  scale_columns(block);
+  fill_covariance(block, scratch->k);
+  enum gpnn_status status = gpnn_cholesky_factor(s, scratch->k, block->params->kernelscale,
+                                                 fill_covariance, block, &jitter, err);
+  if (status != GPNN_OK) return status;
+  memcpy(scratch->alpha, block->y, s * sizeof *block->y);
+  gpnn_cholesky_solve(s, scratch->k, scratch->alpha);
+  for (size_t i = 0; i < s; i++) fit += scratch->alpha[i] * block->y[i];
+  *value = 0.5 * (fit + gpnn_cholesky_logdet(s, scratch->k) + (double)s * log_two_pi);
+  if (!isfinite(*value)) return gpnn_fail(err, GPNN_ENUMERIC, "the likelihood is not finite");
+  if (gradient != NULL) block_gradient(block, gradient);
+  return GPNN_OK;
+}
+
+/*
+ * Evaluates all blocks, each into its own row of 'terms' (value, then the gradient if it is
+ * asked for).  Of several failing blocks the first is reported, however they were shared out.
+ */
+static enum gpnn_status evaluate_blocks(const struct block *first, size_t n_blocks, int n_threads,
+                                        struct scratch *scratch, bool with_gradient, size_t width,
+                                        double *terms, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  size_t failed = n_blocks;
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic)
+  for (size_t b = 0; b < n_blocks; b++) {
+    struct block block = *first;
+    struct gpnn_error own = {0};
+    block.x += b * block.s * block.d;
+    block.y += b * block.s;
+    if (block.noise != NULL) block.noise += b * block.s;
+    block.scratch = &scratch[omp_get_thread_num()];
+    double *term = terms + b * width;
+    enum gpnn_status outcome = block_objective(&block, term, with_gradient ? term + 1 : NULL, &own);
+#pragma omp critical(gpnn_fit_block)
+    if (outcome != GPNN_OK && b < failed) {
+      failed = b;
+      status = outcome;
+      if (err != NULL) *err = own;
+    }
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_fit_block_objective(const struct gpnn_params *params, size_t n_blocks,
+                                          size_t block_size, size_t d, const uint32_t *group,
+                                          const double *x, const double *y, const double *noise,
+                                          int threads, double *value, double *gradient,
+                                          struct gpnn_error *err)
+{
+  size_t width = params->n_lengthscales + 3;
+  size_t n_threads = threads < 1 ? 1 : (size_t)threads < n_blocks ? (size_t)threads : n_blocks;
+  struct block first = {
+      .params = params, .s = block_size, .d = d, .group = group, .x = x, .y = y, .noise = noise};
+  struct scratch *scratch = gpnn_alloc(n_threads, 1, sizeof *scratch);
+  double *terms = gpnn_alloc(n_blocks, width, sizeof *terms);
+  double rows = (double)n_blocks * (double)block_size;
+  enum gpnn_status status = GPNN_OK;
+  bool enough = scratch != NULL && terms != NULL;
+  for (size_t t = 0; enough && t < n_threads; t++)
+    enough = scratch_init(&scratch[t], block_size, d);
+  if (!enough) {
+    status = gpnn_fail_memory(err, "for the covariance of a block");
+    goto out;
+  }
+  status = evaluate_blocks(&first, n_blocks, (int)n_threads, scratch, gradient != NULL, width,
+                           terms, err);
+  if (status != GPNN_OK) goto out;
+  /* In block order, so that rounding does not depend on who computed what. */
+  for (size_t b = 1; b < n_blocks; b++)
+    for (size_t i = 0; i < width; i++) terms[i] += terms[b * width + i];
+  *value = terms[0] / rows;
+  for (size_t i = 0; gradient != NULL && i < width - 1; i++) gradient[i] = terms[1 + i] / rows;
+out:
+  for (size_t t = 0; scratch != NULL && t < n_threads; t++) scratch_release(&scratch[t]);
+  free(scratch);
+  free(terms);
+  return status;
+}
+
+/* ---- the estimation ------------------------------------------------------------------- */
+
+/* The drawn rows, and the parameters being tried. */
+struct problem {
+  const struct gpnn_index_contents *contents;
+  const struct gpnn_fit_options *options;
+  struct gpnn_fit_coordinates coordinates;
+  size_t n_blocks, block_size;
+  double *x, *y, *noise; /* the last: NULL if none is known */
+};
+
+/* Draws the rows: as many whole blocks as there are rows for, or one smaller block.  The mean is
+ * taken off the targets. */
+static enum gpnn_status draw_rows(struct problem *problem, const struct gpnn_params *params,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_fit_options *options = problem->options;
+  const struct gpnn_index_contents *contents = problem->contents;
+  size_t s = options->block_size < contents->n ? options->block_size : contents->n;
+  size_t room = contents->n / s, d = contents->d, p = contents->n_regressors;
+  problem->block_size = s;
+  problem->n_blocks = options->n_blocks < room ? options->n_blocks : room;
+  size_t n = s * problem->n_blocks;
+  uint64_t *rows = gpnn_alloc(n, 1, sizeof *rows);
+  problem->x = gpnn_alloc(n, d, sizeof *problem->x);
+  problem->y = gpnn_alloc(n, 2, sizeof *problem->y);
+  if (contents->noise != NULL && problem->y != NULL) problem->noise = problem->y + n;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, options->seed, GPNN_RNG_ESTIMATE);
+  enum gpnn_status status = rows == NULL || problem->x == NULL || problem->y == NULL
+                                ? gpnn_fail_memory(err, "for the rows to estimate from")
+                                : gpnn_rng_sample(&rng, contents->n, n, rows, err);
+  for (size_t i = 0; status == GPNN_OK && i < n; i++) {
+    const double *x = contents->x + rows[i] * d;
+    memcpy(problem->x + i * d, x, d * sizeof *x);
+    problem->y[i] =
+        contents->y[rows[i]] - gpnn_mean_value(params->mean, params->coefficients, d, x, p,
+                                               p == 0 ? NULL : contents->regressors + rows[i] * p);
+    if (contents->noise != NULL) problem->noise[i] = contents->noise[rows[i]];
+  }
+  free(rows);
+  return status;
+}
+
+static enum gpnn_status evaluate(struct problem *problem, double *value, bool with_gradient,
+                                 struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = problem->contents;
+  struct gpnn_fit_coordinates *coordinates = &problem->coordinates;
+  return gpnn_fit_block_objective(coordinates->params, problem->n_blocks, problem->block_size,
+                                  contents->d, contents->group, problem->x, problem->y,
+                                  problem->noise, problem->options->threads, value,
+                                  with_gradient ? coordinates->gradient : NULL, err);
+}
+
+/* ---- lbfgs ---------------------------------------------------------------------------- */
+
+static enum gpnn_status lbfgs_objective(void *context, size_t n, const double *u, double *f,
+                                        double *gradient, struct gpnn_error *err)
+{
+  struct problem *problem = context;
+  (void)n;
+  gpnn_fit_coordinates_set(&problem->coordinates, u);
+  enum gpnn_status status = evaluate(problem, f, gradient != NULL, err);
+  if (status == GPNN_OK && gradient != NULL)
+    gpnn_fit_coordinates_gradient(&problem->coordinates, gradient);
+  return status;
+}
+
+static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimize_report *report,
+                                     struct gpnn_error *err)
+{
+  enum { MOST_EVALUATIONS = 400 };
+  struct gpnn_fit_coordinates *c = &problem->coordinates;
+  enum gpnn_status status = gpnn_optimize_lbfgs(lbfgs_objective, problem, c->n, MOST_EVALUATIONS,
+                                                c->lower, c->upper, c->u, report, err);
+  if (status == GPNN_OK) gpnn_fit_coordinates_set(c, c->u);
+  return status;
+}
+
+/* ---- the paper's adam ----------------------------------------------------------------- */
+
+static const double paper_noise_floor = 1e-6;
+
+static double floor_of(const struct gpnn_params *params, size_t i)
+{
+  return i > params->n_lengthscales ? paper_noise_floor : 0;
+}
+
+/* log(1 + exp(u)), for large u too. */
+static double softplus(double u)
+{
+  return u > 0 ? u + log1p(exp(-u)) : log1p(exp(u));
+}
+
+static void set_softplus(const struct gpnn_fit_coordinates *coordinates, const double *u)
+{
+  struct gpnn_params *params = coordinates->params;
+  for (size_t i = 0; i < coordinates->n; i++) {
+    size_t p = coordinates->parameter[i];
+    *gpnn_fit_parameter(params, p) = floor_of(params, p) + softplus(u[i]);
+  }
+}
+
+/* The paper's objective, sum_b L_b / s. */
+static enum gpnn_status paper_objective(void *context, size_t n, const double *u, double *f,
+                                        double *gradient, struct gpnn_error *err)
+{
+  struct problem *problem = context;
+  const struct gpnn_fit_coordinates *coordinates = &problem->coordinates;
+  double factor = (double)problem->n_blocks;
+  set_softplus(coordinates, u);
+  enum gpnn_status status = evaluate(problem, f, gradient != NULL, err);
+  if (status != GPNN_OK) return status;
+  *f *= factor;
+  for (size_t i = 0; gradient != NULL && i < n; i++) {
+    size_t p = coordinates->parameter[i];
+    gradient[i] = factor * coordinates->gradient[p] / *gpnn_fit_parameter(coordinates->params, p) /
+                  (1 + exp(-u[i]));
+  }
+  return GPNN_OK;
+}
+
+/* 200 steps of rate 0.1 from zero in every coordinate. */
+static enum gpnn_status search_adam(struct problem *problem, struct gpnn_optimize_report *report,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_adam paper = {.n_steps = 200, .rate = 0.1};
+  struct gpnn_fit_coordinates *c = &problem->coordinates;
+  for (size_t i = 0; i < c->n; i++) c->u[i] = 0;
+  enum gpnn_status status =
+      gpnn_optimize_adam(paper_objective, problem, c->n, &paper, c->u, report, err);
+  if (status == GPNN_OK) set_softplus(c, c->u);
+  return status;
+}
+
+/* ---- both ----------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_fit_blocks(const struct gpnn_index_contents *contents,
+                                 const struct gpnn_fit_options *options, double scale,
+                                 struct gpnn_params *params, struct gpnn_fit_report *report,
+                                 struct gpnn_error *err)
+{
+  struct problem problem = {.contents = contents, .options = options};
+  enum gpnn_status status =
+      gpnn_fit_coordinates_init(&problem.coordinates, options, params, scale, false, err);
+  if (status == GPNN_OK) status = draw_rows(&problem, params, err);
+  if (status == GPNN_OK)
+    status = options->optimizer == GPNN_OPTIMIZER_ADAM
+                 ? search_adam(&problem, &report->optimize, err)
+                 : search_lbfgs(&problem, &report->optimize, err);
+  if (status == GPNN_OK) status = evaluate(&problem, &report->value, false, err);
+  report->objective = GPNN_OBJECTIVE_BLOCK;
+  report->n_blocks = problem.n_blocks;
+  report->block_size = problem.block_size;
+  report->n_rows = problem.n_blocks * problem.block_size;
+  gpnn_fit_coordinates_release(&problem.coordinates);
+  free(problem.x);
+  free(problem.y);
+  return status;
+}

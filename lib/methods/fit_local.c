@@ -1,0 +1,364 @@
+/*
+ * Estimation from neighbourhoods: leave-one-out, joint and Vecchia's (methods/neighbourhood.h;
+ * specification LOO-k, sections 5 and 6).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/search.h"
+#include "methods/fit_coordinates.h"
+#include "methods/neighbourhood.h"
+#include "models/vecchia.h"
+
+/* ---- the pool --------------------------------------------------------------------------- */
+
+/* The rows an estimation uses, and their neighbours under the metric of the moment. */
+struct pool {
+  size_t n, k;
+  int64_t *row, *neighbour; /* n; n by k */
+  double *x;                /* n by d: the rows */
+  int64_t *before;          /* vecchia: the order of all training rows; else NULL */
+};
+
+/* Minibatches of the pool, drawn without replacement until it is used up. */
+struct batches {
+  struct gpnn_rng rng;
+  size_t n, next;
+  uint64_t *order; /* of the pool's rows */
+  int64_t *row, *neighbour;
+};
+
+/* An estimation under way. */
+struct problem {
+  const struct gpnn_index_contents *contents;
+  const struct gpnn_fit_options *options;
+  enum gpnn_objective_kind kind;
+  struct gpnn_fit_coordinates coordinates;
+  struct pool pool;
+  struct batches batches;
+  size_t n_steps;      /* of adam so far */
+  bool lists_changed;  /* at the last search for neighbours */
+  double spacing;      /* as in struct gpnn_fit_report, at the first search */
+  double *lengthscale; /* d: scratch */
+};
+
+static void problem_release(struct problem *problem)
+{
+  gpnn_fit_coordinates_release(&problem->coordinates);
+  free(problem->pool.row);
+  free(problem->pool.neighbour);
+  free(problem->pool.x);
+  free(problem->pool.before);
+  free(problem->batches.order);
+  free(problem->batches.row);
+  free(problem->batches.neighbour);
+  free(problem->lengthscale);
+}
+
+/* Neighbours a row has in the objective: MLL-k counts the row itself. */
+static size_t neighbours_of(const struct problem *problem)
+{
+  size_t n = problem->contents->n, k = problem->options->k;
+  if (problem->kind == GPNN_OBJECTIVE_MLL_K && k > 1) k--;
+  return k < n - 1 ? k : n - 1;
+}
+
+static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_fit_options *options = problem->options;
+  struct pool *pool = &problem->pool;
+  struct batches *batches = &problem->batches;
+  size_t n = problem->contents->n, d = problem->contents->d;
+  pool->n = options->rows < n ? options->rows : n;
+  pool->k = neighbours_of(problem);
+  batches->n = options->batch < pool->n ? options->batch : pool->n;
+  batches->next = pool->n;
+  pool->row = gpnn_alloc(pool->n, 1, sizeof *pool->row);
+  pool->neighbour = gpnn_alloc(pool->n, pool->k, sizeof *pool->neighbour);
+  pool->x = gpnn_alloc(pool->n, d, sizeof *pool->x);
+  batches->order = gpnn_alloc(pool->n, 1, sizeof *batches->order);
+  batches->row = gpnn_alloc(batches->n, 1, sizeof *batches->row);
+  batches->neighbour = gpnn_alloc(batches->n, pool->k, sizeof *batches->neighbour);
+  problem->lengthscale = gpnn_alloc(d, 1, sizeof *problem->lengthscale);
+  if (problem->kind == GPNN_OBJECTIVE_VECCHIA)
+    pool->before = gpnn_alloc(n, 1, sizeof *pool->before);
+  bool enough = pool->row && pool->neighbour && pool->x && batches->order && batches->row &&
+                batches->neighbour && problem->lengthscale;
+  if (!enough || (problem->kind == GPNN_OBJECTIVE_VECCHIA && pool->before == NULL))
+    return gpnn_fail_memory(err, "for the rows to estimate from");
+  return GPNN_OK;
+}
+
+/* The first rows of the random order that every estimation draws from. */
+static enum gpnn_status draw_pool(struct problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = problem->contents;
+  struct pool *pool = &problem->pool;
+  struct batches *batches = &problem->batches;
+  size_t d = contents->d;
+  gpnn_rng_init(&batches->rng, problem->options->seed, GPNN_RNG_ESTIMATE);
+  enum gpnn_status status =
+      gpnn_rng_sample(&batches->rng, contents->n, pool->n, batches->order, err);
+  for (size_t i = 0; i < pool->n && status == GPNN_OK; i++) {
+    pool->row[i] = (int64_t)batches->order[i];
+    memcpy(pool->x + i * d, contents->x + batches->order[i] * d, d * sizeof *pool->x);
+  }
+  gpnn_rng_init(&batches->rng, problem->options->seed, GPNN_RNG_BATCH);
+  if (status == GPNN_OK && pool->before != NULL)
+    status = gpnn_vecchia_order(GPNN_ORDER_PRINCIPAL, contents->n, d, contents->x,
+                                problem->options->seed, pool->before, err);
+  return status;
+}
+
+/* ---- neighbours ------------------------------------------------------------------------- */
+
+/* Whether training rows 'a' and 'b' are so near that one is to be passed over. */
+static bool is_thinned(const struct problem *problem, int64_t a, int64_t b)
+{
+  size_t d = problem->contents->d;
+  double thin = problem->options->thin, r2 = 0;
+  if (thin < 0) return false;
+  const double *x = problem->contents->x + (size_t)a * d, *z = problem->contents->x + (size_t)b * d;
+  for (size_t j = 0; j < d; j++) r2 += (x[j] - z[j]) * (x[j] - z[j]);
+  return r2 <= thin * thin;
+}
+
+/* Keeps up to k of the rows found for pool row 'i' as its neighbours. */
+static void keep_neighbours(struct problem *problem, size_t i, size_t n_found, const int64_t *found)
+{
+  struct pool *pool = &problem->pool;
+  int64_t *list = pool->neighbour + i * pool->k;
+  size_t kept = 0;
+  for (size_t a = 0; a < n_found && kept < pool->k; a++) {
+    int64_t row = found[a];
+    if (row < 0 || row == pool->row[i] || is_thinned(problem, row, pool->row[i])) continue;
+    problem->lists_changed |= list[kept] != row;
+    list[kept++] = row;
+  }
+  while (kept < pool->k) list[kept++] = -1;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Median over the pool of a row's nearest by its farthest distance, from squares; 'nearest' is
+ * where the first of a list that may be itself stands. */
+static double median_spacing(size_t n, size_t n_found, const double *distance)
+{
+  double *ratio = gpnn_alloc(n, 1, sizeof *ratio), median = 1;
+  if (ratio == NULL) return 1;
+  for (size_t i = 0; i < n; i++) {
+    const double *own = distance + i * n_found;
+    double farthest = own[n_found - 1];
+    ratio[i] = farthest > 0 ? sqrt(own[n_found > 1] / farthest) : 0;
+  }
+  qsort(ratio, n, sizeof *ratio, compare_doubles);
+  median = ratio[n / 2];
+  free(ratio);
+  return median;
+}
+
+/* The nearest of all other rows.  With thinning as many again are looked at. */
+static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = problem->contents;
+  struct pool *pool = &problem->pool;
+  size_t wanted = 1 + pool->k * (problem->options->thin < 0 ? 1 : 2);
+  if (wanted > contents->n) wanted = contents->n;
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  options.neighbours = wanted;
+  options.lengthscale = problem->lengthscale;
+  options.seed = problem->options->seed;
+  options.threads = problem->options->threads;
+  int64_t *found = gpnn_alloc(pool->n, wanted, sizeof *found);
+  double *distance = gpnn_alloc(pool->n, wanted, sizeof *distance);
+  struct gpnn_search *search = NULL;
+  enum gpnn_status status = GPNN_OK;
+  if (found == NULL || distance == NULL)
+    status = gpnn_fail_memory(err, "for neighbours");
+  else
+    status = gpnn_search_build(&search, contents->n, contents->d, contents->x, &options, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_search_query(search, pool->n, pool->x, wanted, found, distance, options.threads, err);
+  if (status == GPNN_OK) {
+    if (problem->spacing < 0) problem->spacing = median_spacing(pool->n, wanted, distance);
+    for (size_t i = 0; i < pool->n; i++) keep_neighbours(problem, i, wanted, found + i * wanted);
+  }
+  gpnn_search_free(search);
+  free(found);
+  free(distance);
+  return status;
+}
+
+/* The nearest of the rows before each. */
+static enum gpnn_status search_before(struct problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = problem->contents;
+  struct pool *pool = &problem->pool;
+  struct gpnn_vecchia_options options = GPNN_VECCHIA_OPTIONS_INIT;
+  options.neighbours = pool->k * (problem->options->thin < 0 ? 1 : 2);
+  options.lengthscale = problem->lengthscale;
+  options.kind = GPNN_SEARCH_AUTO;
+  options.recall = 0.99;
+  options.seed = problem->options->seed;
+  options.threads = problem->options->threads;
+  int64_t *found = gpnn_alloc(pool->n, options.neighbours, sizeof *found);
+  if (found == NULL) return gpnn_fail_memory(err, "for neighbours");
+  enum gpnn_status status =
+      gpnn_vecchia_neighbours(contents->n, contents->d, contents->x, pool->before, pool->n,
+                              pool->row, &options, found, err);
+  for (size_t i = 0; i < pool->n && status == GPNN_OK; i++)
+    keep_neighbours(problem, i, options.neighbours, found + i * options.neighbours);
+  free(found);
+  return status;
+}
+
+/* Finds the neighbours of the pool's rows anew under the metric at 'u'. */
+static enum gpnn_status refresh(struct problem *problem, const double *u, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = problem->contents;
+  gpnn_fit_coordinates_set(&problem->coordinates, u);
+  gpnn_params_expand(problem->coordinates.params, contents->d, contents->group,
+                     problem->lengthscale);
+  problem->lists_changed = false;
+  return problem->kind == GPNN_OBJECTIVE_VECCHIA ? search_before(problem, err)
+                                                 : search_all(problem, err);
+}
+
+/* ---- objectives ------------------------------------------------------------------------- */
+
+static enum gpnn_status evaluate(struct problem *problem, const struct gpnn_neighbourhoods *hoods,
+                                 const double *u, double *f, double *gradient,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_fit_coordinates *coordinates = &problem->coordinates;
+  enum gpnn_density density =
+      problem->kind == GPNN_OBJECTIVE_MLL_K ? GPNN_DENSITY_JOINT : GPNN_DENSITY_CONDITIONAL;
+  gpnn_fit_coordinates_set(coordinates, u);
+  enum gpnn_status status = gpnn_neighbourhood_objective(
+      problem->contents, coordinates->params, density, hoods, problem->options->threads, f,
+      gradient == NULL ? NULL : coordinates->gradient, NULL, NULL, err);
+  if (status == GPNN_OK && gradient != NULL) gpnn_fit_coordinates_gradient(coordinates, gradient);
+  return status;
+}
+
+static enum gpnn_status pool_objective(void *context, size_t n, const double *u, double *f,
+                                       double *gradient, struct gpnn_error *err)
+{
+  struct problem *problem = context;
+  const struct pool *pool = &problem->pool;
+  struct gpnn_neighbourhoods hoods = {pool->n, pool->k, pool->row, pool->neighbour};
+  (void)n;
+  return evaluate(problem, &hoods, u, f, gradient, err);
+}
+
+static enum gpnn_status next_batch(struct problem *problem, struct gpnn_error *err)
+{
+  const struct pool *pool = &problem->pool;
+  struct batches *batches = &problem->batches;
+  for (size_t i = 0; i < batches->n; i++) {
+    if (batches->next == pool->n) {
+      enum gpnn_status status =
+          gpnn_rng_sample(&batches->rng, pool->n, pool->n, batches->order, err);
+      if (status != GPNN_OK) return status;
+      batches->next = 0;
+    }
+    size_t at = (size_t)batches->order[batches->next++];
+    batches->row[i] = pool->row[at];
+    memcpy(batches->neighbour + i * pool->k, pool->neighbour + at * pool->k,
+           pool->k * sizeof *pool->neighbour);
+  }
+  return GPNN_OK;
+}
+
+/* The objective on the next minibatch; without a gradient, on the pool: a minibatch's value says
+ * little. */
+static enum gpnn_status batch_objective(void *context, size_t n, const double *u, double *f,
+                                        double *gradient, struct gpnn_error *err)
+{
+  struct problem *problem = context;
+  const struct batches *batches = &problem->batches;
+  if (gradient == NULL) return pool_objective(context, n, u, f, NULL, err);
+  enum gpnn_status status = GPNN_OK;
+  if (problem->n_steps++ % problem->options->refresh == 0) status = refresh(problem, u, err);
+  if (status == GPNN_OK) status = next_batch(problem, err);
+  struct gpnn_neighbourhoods hoods = {batches->n, problem->pool.k, batches->row,
+                                      batches->neighbour};
+  return status == GPNN_OK ? evaluate(problem, &hoods, u, f, gradient, err) : status;
+}
+
+/* ---- searches for parameters ------------------------------------------------------------ */
+
+static enum gpnn_status search_adam(struct problem *problem, struct gpnn_optimize_report *report,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_fit_coordinates *c = &problem->coordinates;
+  const struct gpnn_adam adam = {.n_steps = problem->options->steps,
+                                 .rate = 0.1,
+                                 .falling = true,
+                                 .lower = c->lower,
+                                 .upper = c->upper};
+  return gpnn_optimize_adam(batch_objective, problem, c->n, &adam, c->u, report, err);
+}
+
+/* All rows of the pool at once, with neighbours found anew until they or the objective no longer
+ * change. */
+static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimize_report *report,
+                                     struct gpnn_error *err)
+{
+  enum { MOST_ROUNDS = 10, MOST_EVALUATIONS = 60 };
+  struct gpnn_fit_coordinates *c = &problem->coordinates;
+  struct gpnn_optimize_report round = {0};
+  size_t n_evaluations = 0;
+  double start = 0, before = INFINITY;
+  for (size_t i = 0; i < MOST_ROUNDS; i++) {
+    enum gpnn_status status = refresh(problem, c->u, err);
+    if (status != GPNN_OK) return status;
+    if (!problem->lists_changed || fabs(before - round.end) < 1e-6) break;
+    before = round.end;
+    status = gpnn_optimize_lbfgs(pool_objective, problem, c->n, MOST_EVALUATIONS, c->lower,
+                                 c->upper, c->u, &round, err);
+    if (status != GPNN_OK) return status;
+    if (i == 0) start = round.start, before = INFINITY;
+    n_evaluations += round.n_evaluations;
+  }
+  *report = round;
+  report->start = start;
+  report->n_evaluations = n_evaluations;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_index_contents *contents,
+                                         const struct gpnn_fit_options *options,
+                                         enum gpnn_objective_kind kind, double scale,
+                                         struct gpnn_params *params, struct gpnn_fit_report *report,
+                                         struct gpnn_error *err)
+{
+  struct problem problem = {.contents = contents, .options = options, .kind = kind, .spacing = -1};
+  bool with_constant = params->mean != GPNN_MEAN_ZERO;
+  enum gpnn_status status =
+      gpnn_fit_coordinates_init(&problem.coordinates, options, params, scale, with_constant, err);
+  if (status == GPNN_OK) status = allocate(&problem, err);
+  if (status == GPNN_OK) status = draw_pool(&problem, err);
+  if (status == GPNN_OK)
+    status = options->optimizer == GPNN_OPTIMIZER_LBFGS
+                 ? search_lbfgs(&problem, &report->optimize, err)
+                 : search_adam(&problem, &report->optimize, err);
+  if (status == GPNN_OK) {
+    gpnn_fit_coordinates_set(&problem.coordinates, problem.coordinates.u);
+    report->objective = kind;
+    report->value = report->optimize.end;
+    report->n_rows = problem.pool.n;
+    report->k = problem.pool.k;
+    report->spacing = problem.spacing < 0 ? 1 : problem.spacing;
+  }
+  problem_release(&problem);
+  return status;
+}

@@ -1,0 +1,396 @@
+#include "methods/neighbourhood.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+#include "base/blas.h"
+#include "base/mem.h"
+#include "base/simd.h"
+#include "models/cholesky.h"
+#include "models/kernel.h"
+#include "models/mean.h"
+
+static const double log_two_pi = 1.83787706640934548356;
+
+/* What a thread needs for a row of k neighbours and d inputs; s = k + 1. */
+struct scratch {
+  double *z;          /* d by s, a column after another: (x - x_i) / lengthscale */
+  double *r2, *slope; /* s (s - 1) / 2: of pairs, columns of the lower triangle, no diagonal */
+  double *pair;       /* the same: correlations, later weights */
+  double *cross2, *cross, *cross_slope; /* k: the same with the row itself */
+  double *a;                            /* s by s, lower triangle */
+  double *diagonal;                     /* s: noise variances */
+  double *r, *alpha, *w;                /* s each */
+};
+
+/* A row's term under way. */
+struct term {
+  const struct gpnn_index_contents *data;
+  const struct gpnn_params *params;
+  const double *inverse; /* d: 1 / lengthscale */
+  size_t k, stride;      /* neighbours; numbers from one column of z to the next */
+  struct scratch *scratch;
+};
+
+/* What a row contributes; the gradient stands behind it. */
+struct outcome {
+  double loss, z2;
+};
+
+/* ---- scratch -------------------------------------------------------------------------- */
+
+static void scratch_release(struct scratch *s)
+{
+  free(s->z);
+  free(s->r2);
+  free(s->cross2);
+  free(s->a);
+  free(s->diagonal);
+}
+
+static bool scratch_init(struct scratch *scratch, size_t k, size_t d)
+{
+  size_t s = k + 1, pairs = s * k / 2;
+  scratch->z = gpnn_alloc(d, s, sizeof(double));
+  scratch->r2 = gpnn_alloc(3, pairs, sizeof(double));
+  scratch->cross2 = gpnn_alloc(3, k, sizeof(double));
+  scratch->a = gpnn_alloc(s, s, sizeof(double));
+  scratch->diagonal = gpnn_alloc(4, s, sizeof(double));
+  if (scratch->z == NULL || scratch->r2 == NULL || scratch->cross2 == NULL || scratch->a == NULL ||
+      scratch->diagonal == NULL)
+    return false;
+  scratch->slope = scratch->r2 + pairs;
+  scratch->pair = scratch->slope + pairs;
+  scratch->cross = scratch->cross2 + k;
+  scratch->cross_slope = scratch->cross + k;
+  scratch->r = scratch->diagonal + s;
+  scratch->alpha = scratch->r + s;
+  scratch->w = scratch->alpha + s;
+  return true;
+}
+
+/* ---- covariances ---------------------------------------------------------------------- */
+
+static double residual(const struct term *term, size_t row)
+{
+  const struct gpnn_index_contents *data = term->data;
+  size_t p = data->n_regressors;
+  return data->y[row] - gpnn_mean_value(term->params->mean, term->params->coefficients, data->d,
+                                        data->x + row * data->d, p,
+                                        p == 0 ? NULL : data->regressors + row * p);
+}
+
+static double noise_of(const struct term *term, size_t row)
+{
+  return term->params->noise + (term->data->noise == NULL ? 0 : term->data->noise[row]);
+}
+
+/* Copies row 'row' to place 'i', its inputs about those of row 'centre'. */
+static void place(const struct term *term, size_t i, size_t row, size_t centre)
+{
+  const struct scratch *scratch = term->scratch;
+  size_t d = term->data->d;
+  const double *x = term->data->x + row * d, *origin = term->data->x + centre * d;
+  for (size_t j = 0; j < d; j++)
+    scratch->z[j * term->stride + i] = (x[j] - origin[j]) * term->inverse[j];
+  scratch->r[i] = residual(term, row);
+  scratch->diagonal[i] = noise_of(term, row);
+}
+
+/* Correlations and slopes of all pairs among the first 'k' places. */
+static void correlate_pairs(const struct term *term, size_t k)
+{
+  const struct scratch *scratch = term->scratch;
+  size_t stride = term->stride, d = term->data->d;
+  double *r2 = scratch->r2;
+  for (size_t b = 0; b + 1 < k; b++) {
+    size_t n = k - 1 - b;
+    for (size_t i = 0; i < n; i++) r2[i] = 0;
+    for (size_t j = 0; j < d; j++) {
+      const double *z = scratch->z + j * stride + b;
+#pragma omp simd
+      for (size_t i = 0; i < n; i++) r2[i] += (z[i + 1] - z[0]) * (z[i + 1] - z[0]);
+    }
+    r2 += n;
+  }
+  term->params->kernel->with_slope(term->params->smoothness, k * (k - (k > 0)) / 2, scratch->r2,
+                                   scratch->pair, scratch->slope);
+}
+
+/* Writes the lower triangle of A over the first term->k places. */
+static void fill_covariance(void *context, double *a)
+{
+  const struct term *term = context;
+  const double *pair = term->scratch->pair;
+  size_t k = term->k;
+  for (size_t b = 0; b < k; b++) {
+    double *column = a + b * k;
+    column[b] = term->params->kernelscale + term->scratch->diagonal[b];
+    for (size_t i = b + 1; i < k; i++) column[i] = term->params->kernelscale * *pair++;
+  }
+}
+
+/* Correlations and slopes of the places with the row in their centre. */
+static void correlate_with_centre(const struct term *term)
+{
+  const struct scratch *scratch = term->scratch;
+  for (size_t i = 0; i < term->k; i++) scratch->cross2[i] = 0;
+  for (size_t j = 0; j < term->data->d; j++) {
+    const double *z = scratch->z + j * term->stride;
+#pragma omp simd
+    for (size_t i = 0; i < term->k; i++) scratch->cross2[i] += z[i] * z[i];
+  }
+  term->params->kernel->with_slope(term->params->smoothness, term->k, scratch->cross2,
+                                   scratch->cross, scratch->cross_slope);
+}
+
+/* ---- derivatives by the lengthscales -------------------------------------------------- */
+
+/* sum_i weight_i (z_i - here)^2 */
+GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const double *z,
+                                         double here)
+{
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += weight[i] * (z[i] - here) * (z[i] - here);
+  return sum;
+}
+
+/*
+ * Adds to 'gradient' the derivatives that come through the pairs of places, whose weights
+ * kernelscale g(r) dell/dA stand in scratch->pair, once for both triangles.
+ */
+static void add_pairs(const struct term *term, double *gradient)
+{
+  const struct scratch *scratch = term->scratch;
+  size_t stride = term->stride, k = term->k;
+  for (size_t j = 0; j < term->data->d; j++) {
+    const double *z = scratch->z + j * stride, *weight = scratch->pair;
+    double sum = 0;
+    for (size_t b = 0; b + 1 < k; b++) {
+      sum += weighted_squares(k - 1 - b, weight, z + b + 1, z[b]);
+      weight += k - 1 - b;
+    }
+    gradient[term->params->n_lengthscales == 1 ? 0 : term->data->group[j]] += 2 * sum;
+  }
+}
+
+/* The same through the covariances with the centre, of weights 'weight'. */
+static void add_cross(const struct term *term, const double *weight, double *gradient)
+{
+  for (size_t j = 0; j < term->data->d; j++)
+    gradient[term->params->n_lengthscales == 1 ? 0 : term->data->group[j]] +=
+        weighted_squares(term->k, weight, term->scratch->z + j * term->stride, 0);
+}
+
+/* ---- conditional ---------------------------------------------------------------------- */
+
+/*
+ * Gradient of log N(e; 0, v), where by_mean and by_variance are its derivatives by the mean and
+ * by v (specification LOO-k, 4.1).
+ */
+static void conditional_gradient(const struct term *term, double by_mean, double by_variance,
+                                 double explained, double *gradient)
+{
+  const struct gpnn_params *params = term->params;
+  const struct scratch *scratch = term->scratch;
+  const double *w = scratch->w, *alpha = scratch->alpha;
+  size_t k = term->k, n_lengthscales = params->n_lengthscales;
+  double *weight = scratch->pair, *cross = scratch->cross;
+  const double *slope = scratch->slope;
+  double scale = params->kernelscale, noise = params->noise;
+  double wa = 0, ww = 0, kept = 0, sum_w = 0;
+  for (size_t b = 0; b < k; b++) {
+    double own = by_variance * w[b] - 0.5 * by_mean * alpha[b], other = -0.5 * by_mean * w[b];
+    for (size_t i = b + 1; i < k; i++)
+      *weight++ = scale * *slope++ * (own * w[i] + other * alpha[i]);
+    cross[b] = scale * scratch->cross_slope[b] * (by_mean * alpha[b] - 2 * by_variance * w[b]);
+    wa += w[b] * alpha[b];
+    ww += w[b] * w[b];
+    kept += scratch->diagonal[b] * (by_mean * w[b] * alpha[b] - by_variance * w[b] * w[b]);
+    sum_w += w[b];
+  }
+  add_pairs(term, gradient);
+  add_cross(term, cross, gradient);
+  gradient[n_lengthscales] = by_variance * (scale - explained) + kept;
+  gradient[n_lengthscales + 1] = noise * (by_variance - by_mean * wa + by_variance * ww);
+  gradient[n_lengthscales + 2] = by_mean * (1 - sum_w);
+}
+
+/* The log density of row 'row' given the neighbours in place. */
+static enum gpnn_status conditional(struct term *term, size_t row, struct outcome *outcome,
+                                    double *gradient, struct gpnn_error *err)
+{
+  const struct scratch *scratch = term->scratch;
+  const struct gpnn_params *params = term->params;
+  size_t k = term->k;
+  double jitter;
+  correlate_pairs(term, k);
+  correlate_with_centre(term);
+  fill_covariance(term, scratch->a);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(k, scratch->a, params->kernelscale, fill_covariance, term, &jitter, err);
+  if (status != GPNN_OK) return status;
+  for (size_t i = 0; i < k; i++) {
+    scratch->alpha[i] = scratch->r[i];
+    scratch->w[i] = params->kernelscale * scratch->cross[i];
+  }
+  gpnn_cholesky_forward(k, scratch->a, 1, scratch->w);
+  gpnn_cholesky_forward(k, scratch->a, 1, scratch->alpha);
+  double explained = cblas_ddot((int)k, scratch->w, 1, scratch->w, 1);
+  double mean = cblas_ddot((int)k, scratch->w, 1, scratch->alpha, 1);
+  double total = params->kernelscale + noise_of(term, row);
+  double v = fmax(total - explained, 1e-12 * total), e = residual(term, row) - mean;
+  outcome->z2 = e * e / v;
+  outcome->loss = 0.5 * (log(v) + outcome->z2 + log_two_pi);
+  if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
+  gpnn_cholesky_backward(k, scratch->a, 1, scratch->w);
+  gpnn_cholesky_backward(k, scratch->a, 1, scratch->alpha);
+  conditional_gradient(term, e / v, 0.5 * (outcome->z2 - 1) / v, explained, gradient);
+  return GPNN_OK;
+}
+
+/* ---- joint ---------------------------------------------------------------------------- */
+
+/* Gradient of log N(r; 0, A), A inverted in place (specification LOO-k, 4.2). */
+static void joint_gradient(const struct term *term, double fit, double *gradient)
+{
+  const struct gpnn_params *params = term->params;
+  const struct scratch *scratch = term->scratch;
+  size_t k = term->k, n_lengthscales = params->n_lengthscales;
+  const double *alpha = scratch->alpha, *slope = scratch->slope;
+  double *weight = scratch->pair;
+  double trace = 0, squares = 0, kept = 0, sum = 0;
+  for (size_t b = 0; b < k; b++) {
+    const double *inverse = scratch->a + b * k;
+    for (size_t i = b + 1; i < k; i++)
+      *weight++ = params->kernelscale * *slope++ * 0.5 * (alpha[b] * alpha[i] - inverse[i]);
+    double own = alpha[b] * alpha[b] - inverse[b];
+    squares += alpha[b] * alpha[b];
+    trace += inverse[b];
+    kept += scratch->diagonal[b] * own;
+    sum += alpha[b];
+  }
+  add_pairs(term, gradient);
+  gradient[n_lengthscales] = 0.5 * (fit - (double)k - kept);
+  gradient[n_lengthscales + 1] = 0.5 * params->noise * (squares - trace);
+  gradient[n_lengthscales + 2] = sum;
+}
+
+/* The log density of the rows in place together. */
+static enum gpnn_status joint(struct term *term, struct outcome *outcome, double *gradient,
+                              struct gpnn_error *err)
+{
+  const struct scratch *scratch = term->scratch;
+  size_t k = term->k;
+  double jitter;
+  correlate_pairs(term, k);
+  fill_covariance(term, scratch->a);
+  enum gpnn_status status = gpnn_cholesky_factor(k, scratch->a, term->params->kernelscale,
+                                                 fill_covariance, term, &jitter, err);
+  if (status != GPNN_OK) return status;
+  for (size_t i = 0; i < k; i++) scratch->alpha[i] = scratch->r[i];
+  gpnn_cholesky_solve(k, scratch->a, scratch->alpha);
+  double fit = cblas_ddot((int)k, scratch->alpha, 1, scratch->r, 1);
+  outcome->z2 = fit / (double)k;
+  outcome->loss = 0.5 * (fit + gpnn_cholesky_logdet(k, scratch->a) + (double)k * log_two_pi);
+  if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
+  gpnn_cholesky_invert(k, scratch->a);
+  joint_gradient(term, fit, gradient);
+  return GPNN_OK;
+}
+
+/* ---- all rows ------------------------------------------------------------------------- */
+
+/* Puts the neighbours of row 'i' in place, and for the joint density the row before them. */
+static void gather(struct term *term, const struct gpnn_neighbourhoods *hoods,
+                   enum gpnn_density density, size_t i)
+{
+  size_t centre = (size_t)hoods->row[i];
+  term->k = 0;
+  if (density == GPNN_DENSITY_JOINT) place(term, term->k++, centre, centre);
+  for (size_t a = 0; a < hoods->k; a++) {
+    int64_t row = hoods->neighbour[i * hoods->k + a];
+    if (row >= 0) place(term, term->k++, (size_t)row, centre);
+  }
+}
+
+/* Evaluates every row into its own place of 'outcomes' and 'gradients' ('width' numbers each). */
+static void evaluate_rows(const struct term *shared, const struct gpnn_neighbourhoods *hoods,
+                          enum gpnn_density density, struct scratch *scratch, int n_threads,
+                          struct outcome *outcomes, size_t width, double *gradients)
+{
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 8)
+  for (size_t i = 0; i < hoods->n; i++) {
+    struct term term = *shared;
+    struct gpnn_error ignored;
+    double *gradient = gradients == NULL ? NULL : gradients + i * width;
+    term.scratch = &scratch[omp_get_thread_num()];
+    for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] = 0;
+    gather(&term, hoods, density, i);
+    enum gpnn_status status =
+        density == GPNN_DENSITY_JOINT
+            ? joint(&term, &outcomes[i], gradient, &ignored)
+            : conditional(&term, (size_t)hoods->row[i], &outcomes[i], gradient, &ignored);
+    if (status != GPNN_OK || !isfinite(outcomes[i].loss)) outcomes[i].loss = NAN;
+  }
+}
+
+/* Sums over the rows in their order, so that rounding does not depend on who computed what. */
+static enum gpnn_status add_up(size_t n, const struct outcome *outcomes, size_t width,
+                               const double *gradients, double *value, double *gradient,
+                               struct gpnn_error *err)
+{
+  double sum = 0;
+  size_t used = 0;
+  for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (isnan(outcomes[i].loss)) continue;
+    used++;
+    sum += outcomes[i].loss;
+    for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] -= gradients[i * width + j];
+  }
+  if (used == 0) return gpnn_fail(err, GPNN_ENUMERIC, "the likelihood is not finite");
+  *value = sum / (double)used;
+  for (size_t j = 0; gradient != NULL && j < width; j++) gradient[j] /= (double)used;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_neighbourhood_objective(const struct gpnn_index_contents *contents,
+                                              const struct gpnn_params *params,
+                                              enum gpnn_density density,
+                                              const struct gpnn_neighbourhoods *hoods, int threads,
+                                              double *value, double *gradient, double *loss,
+                                              double *z2, struct gpnn_error *err)
+{
+  size_t d = contents->d, width = params->n_lengthscales + 3;
+  size_t n_threads = threads < 1 ? 1 : (size_t)threads;
+  double *inverse = gpnn_alloc(d, 1, sizeof *inverse);
+  struct outcome *outcomes = gpnn_alloc(hoods->n, 1, sizeof *outcomes);
+  double *gradients = gradient == NULL ? NULL : gpnn_alloc(hoods->n, width, sizeof *gradients);
+  struct scratch *scratch = gpnn_alloc(n_threads, 1, sizeof *scratch);
+  enum gpnn_status status = GPNN_OK;
+  bool enough = inverse != NULL && outcomes != NULL && scratch != NULL &&
+                (gradient == NULL || gradients != NULL);
+  for (size_t t = 0; enough && t < n_threads; t++) enough = scratch_init(&scratch[t], hoods->k, d);
+  if (!enough) status = gpnn_fail_memory(err, "for neighbourhoods");
+  if (status == GPNN_OK) {
+    gpnn_params_expand(params, d, contents->group, inverse);
+    for (size_t j = 0; j < d; j++) inverse[j] = 1 / inverse[j];
+    struct term term = {
+        .data = contents, .params = params, .inverse = inverse, .stride = hoods->k + 1};
+    evaluate_rows(&term, hoods, density, scratch, (int)n_threads, outcomes, width, gradients);
+    status = add_up(hoods->n, outcomes, width, gradients, value, gradient, err);
+  }
+  for (size_t i = 0; i < hoods->n && status == GPNN_OK; i++) {
+    if (loss != NULL) loss[i] = outcomes[i].loss;
+    if (z2 != NULL) z2[i] = outcomes[i].z2;
+  }
+  for (size_t t = 0; scratch != NULL && t < n_threads; t++) scratch_release(&scratch[t]);
+  free(scratch);
+  free(gradients);
+  free(outcomes);
+  free(inverse);
+  return status;
+}

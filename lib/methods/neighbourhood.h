@@ -1,0 +1,59 @@
+/*
+ * neighbourhood: likelihoods of training rows given, or together with, their neighbours alone
+ * (Jankowiak and Pleiss, "Scalable Cross Validation Losses for Gaussian Process Models",
+ * equations 4-5, 9, 14, 15; specification LOO-k, sections 3 and 4).
+ *
+ * With A = kernelscale C + noise I over the k neighbours of row i, kappa their covariances with
+ * it and r their targets less the mean:
+ *   conditional  log N(y_i; mean_i, v_i),  mean_i = t_i'b + kappa' A^-1 r,
+ *                v_i = kernelscale + noise - kappa' A^-1 kappa;
+ *                LOO-k where the neighbours are the nearest of all other rows, Vecchia's
+ *                approximation where they are the nearest of the rows before it;
+ *   joint        log N of row i and its neighbours together (MLL-k: k - 1 nearest).
+ * Known noise variances of the rows are added to the diagonal and to v_i.
+ *
+ * Derivatives are exact for the neighbours given: that they may change with the lengthscales
+ * is not in them.
+ */
+#ifndef GPNN_METHODS_NEIGHBOURHOOD_H
+#define GPNN_METHODS_NEIGHBOURHOOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/index.h"
+#include "models/params.h"
+
+enum gpnn_density {
+  GPNN_DENSITY_CONDITIONAL = 0,
+  GPNN_DENSITY_JOINT = 1,
+};
+
+/* Rows and their neighbours, as training rows; all borrowed. */
+struct gpnn_neighbourhoods {
+  size_t n;                 /* rows */
+  size_t k;                 /* places for neighbours */
+  const int64_t *row;       /* n */
+  const int64_t *neighbour; /* n by k; -1 for a place that is empty */
+};
+
+/*
+ * Writes to '*value' the mean negative log density of the rows, in standardised units, and to
+ * 'gradient', unless it is NULL, its derivatives by the logarithms of the lengthscales, of the
+ * kernel scale and of the noise variance, and by the constant of the mean (zero where the mean has
+ * none): n_lengthscales + 3 numbers.  'loss' and 'z2', n numbers each or NULL, get each row's
+ * negative log density and its squared standardised error (conditional density only).
+ *
+ * A row whose covariance is not positive definite even with jitter is left out, with NaN in
+ * 'loss'; GPNN_ENUMERIC if that leaves none, or nothing finite.  The result does not depend on the
+ * number of threads.  Cost: O(n (k^3 + k^2 d)).
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_neighbourhood_objective(const struct gpnn_index_contents *contents,
+                             const struct gpnn_params *params, enum gpnn_density density,
+                             const struct gpnn_neighbourhoods *hoods, int threads, double *value,
+                             double *gradient, double *loss, double *z2, struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,147 @@
+#include "models/whiten.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/blas.h"
+#include "base/mem.h"
+#include "models/cholesky.h"
+#include "models/kernel.h"
+
+/* Share of the kernel scale that no variance is less than: the least jitter. */
+static const double least_variance = 1e-10;
+
+/* One row's solve: what a thread needs for it. */
+struct solve {
+  const struct gpnn_whiten_rows *rows;
+  const struct gpnn_params *params;
+  const double *lengthscale;
+  size_t m;              /* neighbours of this row */
+  const int64_t *listed; /* m of them */
+  double *columns;       /* d by rows->m: scaled neighbours, one column after another */
+  double *point;         /* d: one scaled row */
+  double *k;             /* m by m: covariance, then its factor */
+  double *rhs;           /* 1 + n_values by m: covariances with the row, the neighbours' values */
+};
+
+static bool solve_init(struct solve *s, const struct gpnn_whiten_rows *rows,
+                       const struct gpnn_params *params, const double *lengthscale)
+{
+  *s = (struct solve){.rows = rows, .params = params, .lengthscale = lengthscale};
+  s->columns = gpnn_alloc(rows->d, rows->m, sizeof *s->columns);
+  s->point = gpnn_alloc(rows->d, 1, sizeof *s->point);
+  s->k = gpnn_alloc(rows->m, rows->m, sizeof *s->k);
+  s->rhs = gpnn_alloc(1 + rows->n_values, rows->m, sizeof *s->rhs);
+  return s->columns != NULL && s->point != NULL && s->k != NULL && s->rhs != NULL;
+}
+
+static void solve_release(struct solve *s)
+{
+  free(s->columns);
+  free(s->point);
+  free(s->k);
+  free(s->rhs);
+}
+
+/* Writes the covariances of s->point with the neighbours from number 'from' on. */
+static void fill_column(const struct solve *s, size_t from, double *column)
+{
+  const struct gpnn_params *params = s->params;
+  size_t n = s->m - from;
+  gpnn_kernel_distances(n, s->rows->d, s->rows->m, s->columns + from, s->point, column);
+  params->kernel->correlation(params->smoothness, n, column);
+  for (size_t i = 0; i < n; i++) column[i] *= params->kernelscale;
+}
+
+static double noise_of(const struct solve *s, size_t row)
+{
+  return s->params->noise + (s->rows->noise == NULL ? 0 : s->rows->noise[row]);
+}
+
+/* Writes the lower triangle of K. */
+static void fill_covariance(void *context, double *k)
+{
+  const struct solve *s = context;
+  for (size_t a = 0; a < s->m; a++) {
+    for (size_t j = 0; j < s->rows->d; j++) s->point[j] = s->columns[j * s->rows->m + a];
+    fill_column(s, a, k + a * s->m + a);
+    k[a * s->m + a] += noise_of(s, (size_t)s->listed[a]);
+  }
+}
+
+/* Copies the neighbours of 'row', scaled, and their values. */
+static void gather(struct solve *s, size_t row)
+{
+  const struct gpnn_whiten_rows *rows = s->rows;
+  size_t d = rows->d, w = rows->n_values;
+  s->listed = rows->neighbours + row * rows->m;
+  for (s->m = 0; s->m < rows->m && s->listed[s->m] >= 0;) s->m++;
+  for (size_t a = 0; a < s->m; a++) {
+    size_t from = (size_t)s->listed[a];
+    for (size_t j = 0; j < d; j++)
+      s->columns[j * rows->m + a] = rows->x[from * d + j] / s->lengthscale[j];
+    for (size_t v = 0; v < w; v++) s->rhs[(1 + v) * s->m + a] = rows->values[from * w + v];
+  }
+}
+
+static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residuals, double *variance,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_whiten_rows *rows = s->rows;
+  size_t d = rows->d, w = rows->n_values;
+  double jitter = 0, scale = s->params->kernelscale;
+  gather(s, row);
+  fill_covariance(s, s->k);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(s->m, s->k, scale, fill_covariance, s, &jitter, err);
+  if (status != GPNN_OK) return status;
+  for (size_t j = 0; j < d; j++) s->point[j] = rows->x[row * d + j] / s->lengthscale[j];
+  fill_column(s, 0, s->rhs);
+  gpnn_cholesky_forward(s->m, s->k, 1 + w, s->rhs);
+  int m = (int)s->m;
+  *variance = fmax(scale + noise_of(s, row) + jitter - cblas_ddot(m, s->rhs, 1, s->rhs, 1),
+                   least_variance * scale);
+  for (size_t v = 0; v < w; v++)
+    residuals[v] = rows->values[row * w + v] - cblas_ddot(m, s->rhs, 1, s->rhs + (1 + v) * s->m, 1);
+  return GPNN_OK;
+}
+
+/* The failure of the first row that failed, however they were shared out. */
+struct outcome {
+  enum gpnn_status status;
+  size_t row;
+  struct gpnn_error error;
+};
+
+static void record(struct outcome *outcome, size_t row, enum gpnn_status status,
+                   const struct gpnn_error *error)
+{
+#pragma omp critical(gpnn_whiten)
+  if (outcome->status == GPNN_OK || row < outcome->row)
+    *outcome = (struct outcome){status, row, *error};
+}
+
+enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows, const struct gpnn_params *params,
+                             const double *lengthscale, size_t begin, size_t end, int threads,
+                             double *residuals, double *variances, struct gpnn_error *err)
+{
+  struct outcome outcome = {.status = GPNN_OK};
+#pragma omp parallel num_threads(threads)
+  {
+    struct solve solve;
+    bool ready = solve_init(&solve, rows, params, lengthscale);
+#pragma omp for schedule(dynamic, 16)
+    for (size_t row = begin; row < end; row++) {
+      struct gpnn_error error = {0};
+      size_t i = row - begin;
+      enum gpnn_status status =
+          ready ? whiten_one(&solve, row, residuals + i * rows->n_values, variances + i, &error)
+                : gpnn_fail_memory(&error, "for whitening");
+      if (status != GPNN_OK) record(&outcome, row, status, &error);
+    }
+    solve_release(&solve);
+  }
+  if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
+  return outcome.status;
+}

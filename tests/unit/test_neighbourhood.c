@@ -1,0 +1,362 @@
+/* Densities of rows given their neighbours: golden values, exact limits, derivatives. */
+#include "methods/neighbourhood.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "unit.h"
+
+/* ---- data ------------------------------------------------------------------------------- */
+
+enum { GOLDEN_N = 8, GOLDEN_D = 2, GOLDEN_K = 3 };
+
+/* Rows of a test: contents that own what they point to. */
+struct rows {
+  struct gpnn_index_contents contents;
+  double *x, *y, *noise;
+  uint32_t *group;
+};
+
+static struct rows rows_new(size_t n, size_t d)
+{
+  struct rows r = {.x = calloc(n * d, sizeof *r.x),
+                   .y = calloc(n, sizeof *r.y),
+                   .noise = calloc(n, sizeof *r.noise),
+                   .group = calloc(d, sizeof *r.group)};
+  assert_non_null(r.group);
+  for (size_t j = 0; j < d; j++) r.group[j] = (uint32_t)j;
+  r.contents = (struct gpnn_index_contents){
+      .n = n, .d = d, .n_groups = d, .group = r.group, .x = r.x, .y = r.y};
+  return r;
+}
+
+static void rows_free(struct rows *r)
+{
+  free(r->x);
+  free(r->y);
+  free(r->noise);
+  free(r->group);
+}
+
+static struct rows golden_rows(void)
+{
+  struct rows r = rows_new(GOLDEN_N, GOLDEN_D);
+  for (int i = 0; i < GOLDEN_N; i++) {
+    double *x = r.x + (size_t)i * GOLDEN_D;
+    x[0] = sin(1 + i);
+    x[1] = cos(2 + 3 * i);
+    r.y[i] = sin(2 * x[0]) + 0.5 * x[1] + 0.1 * cos(5 * i);
+  }
+  return r;
+}
+
+static struct rows random_rows(size_t n, size_t d, uint64_t seed)
+{
+  struct rows r = rows_new(n, d);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
+  for (size_t i = 0; i < n * d; i++) r.x[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < n; i++) r.y[i] = sin(2 * r.x[i * d]) + 0.3 * gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < n; i++) r.noise[i] = 0.2 * gpnn_rng_uniform(&rng);
+  return r;
+}
+
+/* All rows, and for each the 'k' nearest of the others (or of those before it). */
+struct lists {
+  struct gpnn_neighbourhoods hoods;
+  int64_t *row, *neighbour;
+};
+
+static struct lists nearest(const struct rows *r, const double *lengthscale, size_t k, bool earlier)
+{
+  size_t n = r->contents.n, d = r->contents.d;
+  struct lists lists = {.row = calloc(n, sizeof *lists.row),
+                        .neighbour = calloc(n * k + 1, sizeof *lists.neighbour)};
+  bool *used = calloc(n, sizeof *used);
+  for (size_t i = 0; i < n; i++) {
+    lists.row[i] = (int64_t)i;
+    memset(used, 0, n * sizeof *used);
+    for (size_t a = 0; a < k; a++) {
+      int64_t best = -1;
+      double least = INFINITY;
+      for (size_t c = 0; c < (earlier ? i : n); c++) {
+        double r2 = 0;
+        for (size_t j = 0; j < d; j++)
+          r2 += pow((r->x[i * d + j] - r->x[c * d + j]) / lengthscale[j], 2);
+        if (c == i || used[c] || !(r2 < least)) continue;
+        least = r2;
+        best = (int64_t)c;
+      }
+      if (best >= 0) used[best] = true;
+      lists.neighbour[i * k + a] = best;
+    }
+  }
+  free(used);
+  lists.hoods = (struct gpnn_neighbourhoods){n, k, lists.row, lists.neighbour};
+  return lists;
+}
+
+static void lists_free(struct lists *lists)
+{
+  free(lists->row);
+  free(lists->neighbour);
+}
+
+/* ---- golden values ---------------------------------------------------------------------- */
+
+static void test_the_golden_case_has_the_verified_values_and_gradients(void **state)
+{
+  static const struct {
+    const char *kernel;
+    enum gpnn_density density;
+    double value, gradient[5];
+  } cases[] = {
+      {"rbf",
+       GPNN_DENSITY_CONDITIONAL,
+       -0.272171696965,
+       {0.2212889869, 0.0624028984, -0.1147802642, -0.2911915485, 0.0016129212}},
+      {"exp",
+       GPNN_DENSITY_CONDITIONAL,
+       -0.869460199007,
+       {0.2629684202, 0.0674620530, -0.3771951371, -0.0765131685, -0.0097818974}},
+      {"matern32",
+       GPNN_DENSITY_CONDITIONAL,
+       -0.513048167739,
+       {0.4110358721, 0.0998501025, -0.2648873385, -0.1790515376, -0.0037204410}},
+      {"matern52",
+       GPNN_DENSITY_CONDITIONAL,
+       -0.401651712003,
+       {0.3842862374, 0.0968619312, -0.2046899195, -0.2289119513, -0.0030528168}},
+      {"rbf",
+       GPNN_DENSITY_JOINT,
+       -2.757315927835,
+       {0.3745071048, 0.3149574140, -0.6827096321, -0.3351918843, 0.0539888531}},
+      {"matern52",
+       GPNN_DENSITY_JOINT,
+       -2.950035005001,
+       {0.4921370764, 0.3230481527, -0.7881657679, -0.2708700283, 0.0455318480}},
+  };
+  (void)state;
+  double lengthscale[] = {0.8, 1.3}, constant = 0.2;
+  struct rows r = golden_rows();
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    bool is_joint = cases[c].density == GPNN_DENSITY_JOINT;
+    /* MLL-3 is of a row and its two nearest. */
+    struct lists lists = nearest(&r, lengthscale, is_joint ? GOLDEN_K - 1 : GOLDEN_K, false);
+    struct gpnn_params params = {.kernel = gpnn_kernel_by_name(cases[c].kernel),
+                                 .n_lengthscales = 2,
+                                 .lengthscale = lengthscale,
+                                 .kernelscale = 1.7,
+                                 .noise = 0.09,
+                                 .mean = GPNN_MEAN_CONSTANT,
+                                 .n_coefficients = 1,
+                                 .coefficients = &constant};
+    double value, gradient[5], loss[GOLDEN_N];
+    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, cases[c].density, &lists.hoods, 2,
+                                           &value, gradient, loss, NULL, NULL));
+    assert_close(-value, cases[c].value, 1e-11);
+    for (size_t i = 0; i < 5; i++) assert_true(fabs(-gradient[i] - cases[c].gradient[i]) < 1e-9);
+    if (!is_joint && strcmp(cases[c].kernel, "matern52") == 0)
+      assert_close(-loss[0], -0.240196683190, 1e-10);
+    lists_free(&lists);
+  }
+  rows_free(&r);
+}
+
+/* ---- derivatives ------------------------------------------------------------------------ */
+
+/* Parameter 'i' of the gradient's order, as the number its derivative is by. */
+static void move(struct gpnn_params *params, size_t i, double by)
+{
+  size_t k = params->n_lengthscales;
+  if (i < k)
+    params->lengthscale[i] *= exp(by);
+  else if (i == k)
+    params->kernelscale *= exp(by);
+  else if (i == k + 1)
+    params->noise *= exp(by);
+  else
+    params->coefficients[0] += by;
+}
+
+static void check_gradient(const struct rows *r, struct gpnn_params *params,
+                           enum gpnn_density density, const struct lists *lists)
+{
+  size_t width = params->n_lengthscales + 3;
+  double value, gradient[32];
+  const double h = 1e-5;
+  assert_ok(gpnn_neighbourhood_objective(&r->contents, params, density, &lists->hoods, 1, &value,
+                                         gradient, NULL, NULL, NULL));
+  for (size_t i = 0; i < width; i++) {
+    double up, down;
+    move(params, i, h);
+    assert_ok(gpnn_neighbourhood_objective(&r->contents, params, density, &lists->hoods, 1, &up,
+                                           NULL, NULL, NULL, NULL));
+    move(params, i, -2 * h);
+    assert_ok(gpnn_neighbourhood_objective(&r->contents, params, density, &lists->hoods, 1, &down,
+                                           NULL, NULL, NULL, NULL));
+    move(params, i, h);
+    assert_true(fabs((up - down) / (2 * h) - gradient[i]) < 1e-6 * (1 + fabs(gradient[i])));
+  }
+}
+
+static void test_gradients_agree_with_central_differences(void **state)
+{
+  static const size_t columns[] = {1, 3, 20}, sizes[] = {0, 1, 7, 29};
+  (void)state;
+  for (size_t c = 0; c < 3; c++)
+    for (size_t s = 0; s < 4; s++)
+      for (size_t kernel = 0; kernel < 4; kernel++)
+        for (int variant = 0; variant < 8; variant++) {
+          struct rows r = random_rows(30, columns[c], 5 + c);
+          double lengthscale[20], coefficients[] = {0.3};
+          /* A duplicate among the neighbours. */
+          memcpy(r.x + columns[c], r.x, columns[c] * sizeof *r.x);
+          if (variant & 2) r.contents.noise = r.noise;
+          if (variant & 4)
+            for (size_t j = 0; j < columns[c]; j++) r.group[j] = (uint32_t)(j / 2);
+          size_t n_groups = variant & 4 ? (columns[c] + 1) / 2 : columns[c];
+          for (size_t j = 0; j < 20; j++) lengthscale[j] = 1.3 + 0.2 * (double)j;
+          struct gpnn_params params = {.kernel = gpnn_kernel_at(kernel),
+                                       .n_lengthscales = s % 2 ? n_groups : 1,
+                                       .lengthscale = lengthscale,
+                                       .kernelscale = 0.8,
+                                       .noise = 0.05,
+                                       .mean = GPNN_MEAN_CONSTANT,
+                                       .n_coefficients = 1,
+                                       .coefficients = coefficients};
+          double each[20];
+          gpnn_params_expand(&params, columns[c], r.group, each);
+          struct lists lists = nearest(&r, each, sizes[s], variant & 1);
+          check_gradient(&r, &params, GPNN_DENSITY_CONDITIONAL, &lists);
+          check_gradient(&r, &params, GPNN_DENSITY_JOINT, &lists);
+          lists_free(&lists);
+          rows_free(&r);
+        }
+}
+
+/* ---- exact limits ----------------------------------------------------------------------- */
+
+enum { N = 25, D = 2 };
+
+/* K of all rows, and its factorless inverse and log determinant, by the book. */
+static double covariance_inverse(const struct rows *r, const struct gpnn_params *params,
+                                 double inverse[N][N])
+{
+  double k[N][N], logdet = 0;
+  for (size_t a = 0; a < N; a++)
+    for (size_t b = 0; b < N; b++) {
+      double r2 = 0;
+      for (size_t j = 0; j < D; j++)
+        r2 += pow((r->x[a * D + j] - r->x[b * D + j]) / params->lengthscale[0], 2);
+      k[a][b] = params->kernelscale * (1 + sqrt(3 * r2)) * exp(-sqrt(3 * r2)) +
+                (a == b ? params->noise : 0);
+      inverse[a][b] = a == b;
+    }
+  for (size_t p = 0; p < N; p++) { /* Gauss and Jordan; K needs no pivoting */
+    double pivot = k[p][p];
+    logdet += log(pivot);
+    for (size_t j = 0; j < N; j++) k[p][j] /= pivot, inverse[p][j] /= pivot;
+    for (size_t i = 0; i < N; i++) {
+      double factor = k[i][p];
+      for (size_t j = 0; i != p && j < N; j++) {
+        k[i][j] -= factor * k[p][j];
+        inverse[i][j] -= factor * inverse[p][j];
+      }
+    }
+  }
+  return logdet;
+}
+
+static void test_with_all_others_as_neighbours_the_limits_are_exact(void **state)
+{
+  (void)state;
+  struct rows r = random_rows(N, D, 3);
+  double lengthscale = 0.9, inverse[N][N], weighted[N], fit = 0, metric[D] = {0.9, 0.9};
+  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern32"),
+                               .n_lengthscales = 1,
+                               .lengthscale = &lengthscale,
+                               .kernelscale = 1.1,
+                               .noise = 0.07};
+  double logdet = covariance_inverse(&r, &params, inverse);
+  for (size_t i = 0; i < N; i++) {
+    weighted[i] = 0;
+    for (size_t j = 0; j < N; j++) weighted[i] += inverse[i][j] * r.y[j];
+    fit += weighted[i] * r.y[i];
+  }
+  double evidence = 0.5 * (fit + logdet + N * log(2 * acos(-1.0)));
+  double value, loss[N];
+  struct lists all = nearest(&r, metric, N - 1, false), before = nearest(&r, metric, N - 1, true);
+  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &all.hoods,
+                                         1, &value, NULL, loss, NULL, NULL));
+  for (size_t i = 0; i < N; i++) { /* leave-one-out from one inverse */
+    double v = 1 / inverse[i][i], e = weighted[i] * v;
+    assert_close(loss[i], 0.5 * (log(v) + e * e / v + log(2 * acos(-1.0))), 1e-9);
+  }
+  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL,
+                                         &before.hoods, 1, &value, NULL, NULL, NULL, NULL));
+  assert_close(value * N, evidence, 1e-9); /* Vecchia's is the likelihood */
+  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_JOINT, &all.hoods, 1,
+                                         &value, NULL, NULL, NULL, NULL));
+  assert_close(value, evidence, 1e-9);
+  lists_free(&all);
+  lists_free(&before);
+  rows_free(&r);
+}
+
+/* ---- properties ------------------------------------------------------------------------- */
+
+static void test_kernel_scale_and_noise_together_only_rescale_the_variance(void **state)
+{
+  (void)state;
+  struct rows r = random_rows(40, 3, 8);
+  double lengthscale[] = {1, 2, 0.7}, value, gradient[6], z2;
+  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern52"),
+                               .n_lengthscales = 3,
+                               .lengthscale = lengthscale,
+                               .kernelscale = 0.9,
+                               .noise = 0.1};
+  struct lists lists = nearest(&r, lengthscale, 10, false);
+  for (size_t i = 0; i < 40; i++) {
+    struct gpnn_neighbourhoods one = {1, 10, lists.row + i, lists.neighbour + i * 10};
+    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &one, 1,
+                                           &value, gradient, NULL, &z2, NULL));
+    assert_true(fabs(-(gradient[3] + gradient[4]) - 0.5 * (z2 - 1)) < 1e-10 * (1 + z2));
+  }
+  lists_free(&lists);
+  rows_free(&r);
+}
+
+static void test_threads_change_no_bit(void **state)
+{
+  (void)state;
+  struct rows r = random_rows(100, 3, 9);
+  double lengthscale[] = {1, 2, 0.7}, one[7], many[7];
+  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("exp"),
+                               .n_lengthscales = 3,
+                               .lengthscale = lengthscale,
+                               .kernelscale = 0.9,
+                               .noise = 0.1};
+  struct lists lists = nearest(&r, lengthscale, 12, false);
+  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL,
+                                         &lists.hoods, 1, &one[0], one + 1, NULL, NULL, NULL));
+  assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL,
+                                         &lists.hoods, 4, &many[0], many + 1, NULL, NULL, NULL));
+  assert_memory_equal(one, many, sizeof one);
+  lists_free(&lists);
+  rows_free(&r);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_golden_case_has_the_verified_values_and_gradients),
+      cmocka_unit_test(test_gradients_agree_with_central_differences),
+      cmocka_unit_test(test_with_all_others_as_neighbours_the_limits_are_exact),
+      cmocka_unit_test(test_kernel_scale_and_noise_together_only_rescale_the_variance),
+      cmocka_unit_test(test_threads_change_no_bit),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
