@@ -6,52 +6,100 @@
 #include "cli.h"
 #include "data/rows.h"
 #include "methods/calibrate.h"
+#include "methods/conformal.h"
 #include "open.h"
 
 static const size_t not_given = SIZE_MAX;
 
 struct arguments {
   bool leave_one_out, skip_bad;
-  const char *with, *params;
-  size_t rows, neighbours;
+  const char *with, *like, *params, *by;
+  size_t blocked, rows, neighbours;
+  struct cli_probabilities conformal;
 };
 
-/* Reads the table of the user's own, if there is one. */
+/* ---- options ------------------------------------------------------------------------------ */
+
+/* Says what is wrong with the options together, if anything is. */
+static bool check(const struct cli *cli, const struct arguments *a)
+{
+  int n_sources = a->leave_one_out + (a->with != NULL) + (a->blocked > 0) + (a->like != NULL);
+  const char *table = a->with != NULL ? a->with : a->like;
+  if (n_sources > 1)
+    cli_usage_error(cli, "--loo, --blocked, --like and --with exclude each other");
+  else if (table == NULL && a->skip_bad)
+    cli_usage_error(cli, "--skip-bad is about the rows of a TABLE: --with or --like");
+  else if (table != NULL && strcmp(table, "-") == 0 && strcmp(a->params, "-") == 0)
+    cli_usage_error(cli, "parameters and table cannot both be standard input");
+  else if (strcmp(a->by, "factor") != 0 && strcmp(a->by, "noise") != 0)
+    cli_usage_error(cli, "option --by: factor or noise");
+  else
+    return true;
+  return false;
+}
+
+static enum gpnn_calibrate_on source(const struct arguments *a)
+{
+  if (a->leave_one_out) return GPNN_CALIBRATE_LEFT_OUT;
+  if (a->blocked > 0) return GPNN_CALIBRATE_CLUSTERS;
+  return a->like != NULL ? GPNN_CALIBRATE_LIKE : GPNN_CALIBRATE_GIVEN;
+}
+
+/* All that are given; of training rows, which there are many of, a number. */
+static size_t default_rows(const struct arguments *a)
+{
+  enum { LEFT_OUT = 1000, CLUSTERS = 20 };
+  if (source(a) == GPNN_CALIBRATE_GIVEN) return SIZE_MAX;
+  size_t rows = a->blocked * CLUSTERS;
+  return rows > LEFT_OUT ? rows : LEFT_OUT;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* Reads the table of the user's own, if there is one, for the target of 'contents'. */
 static enum gpnn_status read_table(const struct cli *cli, const struct arguments *a,
                                    const struct gpnn_index_contents *contents,
                                    const struct gpnn_params *params, struct gpnn_rows *rows,
                                    struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
-  bool has_regressors = params->mean == GPNN_MEAN_REGRESSORS;
-  if (a->with == NULL) return GPNN_OK;
-  enum gpnn_status status = gpnn_table_open(&table, a->with, &cli->table, err);
+  bool inputs_only = a->like != NULL;
+  bool reads_regressors = !inputs_only && params->mean == GPNN_MEAN_REGRESSORS;
+  if (a->with == NULL && a->like == NULL) return GPNN_OK;
+  enum gpnn_status status =
+      gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
   if (status == GPNN_OK)
-    status = gpnn_rows_read(rows, contents, table, cli->na, has_regressors, a->skip_bad, err);
+    status = gpnn_rows_read(rows, contents, table, cli->na, inputs_only, reads_regressors,
+                            a->skip_bad, err);
   if (status == GPNN_OK && rows->n_skipped > 0)
     cli_warn(cli, "%s: %zu bad rows left out", gpnn_table_name(table), rows->n_skipped);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);
+  if (status == GPNN_OK && !inputs_only) gpnn_rows_shuffle(rows, contents->d, cli->seed);
   return status;
 }
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct arguments *a,
                                   const struct gpnn_index_contents *contents,
-                                  struct gpnn_rows *given, const struct gpnn_localgp *gp,
-                                  struct gpnn_calibration *calibration, struct gpnn_error *err)
+                                  const struct gpnn_rows *table, const struct gpnn_localgp *gp,
+                                  struct gpnn_params *params, struct gpnn_calibration *calibration,
+                                  struct gpnn_error *err)
 {
-  enum { DEFAULT_LEFT_OUT = 1000 };
-  if (a->leave_one_out) {
-    size_t wanted = a->rows == not_given ? DEFAULT_LEFT_OUT : a->rows;
-    return gpnn_calibrate_left_out(gp, wanted, cli->seed, calibration, err);
-  }
-  if (a->with == NULL)
-    return gpnn_calibrate_rows(gp, contents->n_calibration, contents->calibration_x,
-                               contents->calibration_y, a->rows, calibration, err);
-  gpnn_rows_shuffle(given, contents->d, cli->seed);
-  return gpnn_calibrate_rows(gp, given->n, given->x, given->y, a->rows, calibration, err);
+  struct gpnn_points points = {.n = table->n, .x = table->x, .regressors = table->regressors};
+  struct gpnn_calibrate_options options = {
+      .on = source(a),
+      .by = strcmp(a->by, "noise") == 0 ? GPNN_CALIBRATE_NOISE : GPNN_CALIBRATE_FACTOR,
+      .wanted = a->rows == not_given ? default_rows(a) : a->rows,
+      .seed = cli->seed,
+      .cluster_rows = a->blocked,
+      .like = points,
+      .given = {.points = points, .y = table->y, .noise = table->noise, .together = 1}};
+  if (a->with == NULL) options.given = gpnn_known_held_out(contents);
+  return gpnn_calibrate(gp, params, &options, calibration, err);
 }
+
+/* ---- what it came to ------------------------------------------------------------------------ */
 
 /* A factor that hangs on few rows should not pass without a word. */
 static void warn_if_uncertain(const struct cli *cli, const struct arguments *a,
@@ -61,72 +109,122 @@ static void warn_if_uncertain(const struct cli *cli, const struct arguments *a,
   static const double large = 0.25;
   if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= large * calibration->alpha)
     return;
-  bool has_more = !a->leave_one_out && a->with == NULL;
+  bool has_more = source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL;
   cli_warn(cli, "the factor %.3g, from %zu rows, has a standard error of %.2g%s",
            calibration->alpha, calibration->n_rows, calibration->standard_error,
            has_more ? "; --loo -c auto uses training rows too" : "");
+}
+
+static const char *kind_of_rows(const struct arguments *a)
+{
+  switch (source(a)) {
+  case GPNN_CALIBRATE_LEFT_OUT:
+    return "left-out training";
+  case GPNN_CALIBRATE_CLUSTERS:
+    return "clustered training";
+  case GPNN_CALIBRATE_LIKE:
+    return "distant training";
+  case GPNN_CALIBRATE_GIVEN:
+    break;
+  }
+  return a->with != NULL ? "given" : "held-out";
 }
 
 static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
                                const struct gpnn_calibration *calibration,
                                struct gpnn_params *params, struct gpnn_error *err)
 {
+  const char *what = calibration->by_factor ? "factor" : "noise alone, instead of a factor";
   report_counts(cli, &calibration->counts);
   cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
            calibration->standard_error, calibration->n_rows);
+  if (calibration->by_factor && strcmp(a->by, "noise") == 0)
+    cli_warn(cli, "no noise variance makes the variances right: kernel scale and noise are both "
+                  "multiplied by the factor instead");
   warn_if_uncertain(cli, a, calibration);
-  return gpnn_params_comment(params, err,
-                             "calibration: factor %.6g, standard error %.2g, from %zu %s rows",
-                             calibration->alpha, calibration->standard_error, calibration->n_rows,
-                             a->with != NULL    ? "given"
-                             : a->leave_one_out ? "left-out training"
-                                                : "held-out");
+  return gpnn_params_comment(
+      params, err, "calibration: %s %.6g, standard error %.2g, from %zu %s rows", what,
+      calibration->alpha, calibration->standard_error, calibration->n_rows, kind_of_rows(a));
+}
+
+/* Changes the parameters as was found. */
+static enum gpnn_status apply(const struct cli *cli, const struct arguments *a,
+                              const struct gpnn_calibration *calibration,
+                              struct gpnn_params *params, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  gpnn_calibrate_apply(calibration, params);
+  if (a->neighbours > 0) params->neighbours = a->neighbours;
+  if (a->conformal.n > 0)
+    status = gpnn_conformal_record(params, calibration->n_rows, calibration->z, a->conformal.n,
+                                   a->conformal.p, err);
+  return status == GPNN_OK ? report(cli, a, calibration, params, err) : status;
+}
+
+/* ---- the tool ----------------------------------------------------------------------------- */
+
+/* Calibrates the parameters of one target. */
+static enum gpnn_status run_target(const struct cli *cli, const struct arguments *a,
+                                   const struct gpnn_index *index, struct gpnn_params *params,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_rows rows = {0};
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_calibration calibration = {0};
+  enum gpnn_status status = open_localgp(cli, index, params, a->params, a->neighbours, &gp, err);
+  if (status == GPNN_OK) status = read_table(cli, a, gpnn_localgp_data(gp), params, &rows, err);
+  if (status == GPNN_OK)
+    status = calibrate(cli, a, gpnn_localgp_data(gp), &rows, gp, params, &calibration, err);
+  if (status == GPNN_OK) status = apply(cli, a, &calibration, params, err);
+  gpnn_calibration_release(&calibration);
+  gpnn_localgp_free(gp);
+  gpnn_rows_release(&rows);
+  return status;
 }
 
 static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
                             struct gpnn_error *err)
 {
   struct gpnn_index *index = NULL;
-  struct gpnn_params params = {0};
-  struct gpnn_rows rows = {0};
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_params *params = NULL;
   struct gpnn_output *output = NULL;
-  struct gpnn_calibration calibration = {0};
+  size_t n = 0;
+  const char *table = a->with != NULL ? a->with : a->like;
   enum gpnn_status status =
-      open_pair(cli, cli_operand(cli, 0), a->params, false, &index, &params, err);
-  if (status == GPNN_OK && a->with == NULL && !a->leave_one_out &&
+      open_all(cli, cli_operand(cli, 0), a->params, false, &index, &params, &n, err);
+  if (status == GPNN_OK && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
       gpnn_index_contents(index)->n_calibration == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
                        gpnn_index_path(index));
-  if (status == GPNN_OK)
-    status = read_table(cli, a, gpnn_index_contents(index), &params, &rows, err);
-  if (status == GPNN_OK)
-    status = open_localgp(cli, index, &params, a->params, a->neighbours, &gp, err);
-  if (status == GPNN_OK)
-    status = calibrate(cli, a, gpnn_index_contents(index), &rows, gp, &calibration, err);
-  if (status == GPNN_OK) {
-    gpnn_calibrate_apply(&calibration, &params);
-    params.neighbours = a->neighbours > 0 ? a->neighbours : params.neighbours;
-    status = report(cli, a, &calibration, &params, err);
+  if (status == GPNN_OK && n > 1 && table != NULL && strcmp(table, "-") == 0)
+    status = gpnn_fail(err, GPNN_EINVAL,
+                       "TABLE is read once for each target: it cannot be standard input");
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    if (n > 1) cli_note(cli, "target %s:", params[t].target);
+    status = run_target(cli, a, index, &params[t], err);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_params_write(&params, output, err);
+  if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);
   status = cli_close_output(output, status, err);
-  gpnn_localgp_free(gp);
-  gpnn_rows_release(&rows);
-  gpnn_params_release(&params);
+  gpnn_params_release_all(params, n);
   gpnn_index_close(index);
   return status;
 }
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.params = "-", .rows = not_given};
+  struct arguments a = {.params = "-", .by = "factor", .rows = not_given};
   const struct cli_option options[] = {
       {"loo", 0, CLI_FLAG, &a.leave_one_out, NULL, "on training rows left out one at a time", 0, 0},
+      {"blocked", 0, CLI_COUNT, &a.blocked, "N", "on clusters of N training rows left out together",
+       1, 1e9},
+      {"like", 0, CLI_TEXT, &a.like, "TABLE", "on training rows made as distant as TABLE's", 0, 0},
       {"with", 0, CLI_TEXT, &a.with, "TABLE", "on the rows of TABLE", 0, 0},
       {"rows", 'c', CLI_AUTO, &a.rows, "N|auto", "how many rows (all held out; 1000 with --loo)", 1,
        1e12},
+      {"by", 0, CLI_TEXT, &a.by, "WHAT", "factor, or noise alone (factor)", 0, 0},
+      {"conformal", 0, CLI_PROBABILITIES, &a.conformal, "P[,P...]",
+       "store widths of intervals, as for 0.5,0.95", 0, 0},
       {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters (standard input)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
        1e6},
@@ -145,11 +243,6 @@ int main(int argc, char **argv)
   int status;
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
-  if (a.leave_one_out && a.with != NULL)
-    return cli_usage_error(&cli, "--loo and --with exclude each other");
-  if (a.with == NULL && a.skip_bad)
-    return cli_usage_error(&cli, "--skip-bad is about the rows of --with TABLE");
-  if (a.with != NULL && strcmp(a.with, "-") == 0 && strcmp(a.params, "-") == 0)
-    return cli_usage_error(&cli, "parameters and table cannot both be standard input");
+  if (!check(&cli, &a)) return 2;
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

@@ -101,7 +101,7 @@ static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
 static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
 {
   struct gpnn_record record;
-  struct gpnn_prediction prediction;
+  struct gpnn_predictions_row prediction;
   enum gpnn_status status = gpnn_table_next(r->table, &record, err);
   if (status != GPNN_OK) return status;
   r->n_read++;

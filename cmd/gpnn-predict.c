@@ -1,25 +1,24 @@
 /* gpnn-predict: an index, parameters and a table in, the table's predictions out. */
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/normal.h"
-#include "base/number.h"
 #include "carry.h"
 #include "cli.h"
 #include "data/columns.h"
-#include "methods/predict.h"
+#include "data/rows.h"
 #include "open.h"
+#include "predicted.h"
 #include "progress.h"
 
 struct arguments {
-  const char *params, *units, *keep;
+  const char *params, *units, *keep, *beyond;
   bool append, skip_bad;
   size_t neighbours, batch;
-  struct gpnn_predict_options predict;
-  struct cli_probabilities intervals;
-  double half_widths[CLI_PROBABILITIES_MAX];
+  struct predict_plan plan;
 };
 
 /* All that a run holds. */
@@ -27,30 +26,28 @@ struct run {
   const struct cli *cli;
   const struct arguments *a;
   struct gpnn_index *index;
-  const struct gpnn_index_contents *contents;
-  struct gpnn_params params;
-  struct gpnn_localgp *gp;
+  size_t n_targets;
+  struct gpnn_params *params;  /* owned; n_targets */
+  struct predicted *predicted; /* owned; n_targets */
+  size_t *targets;             /* owned; n_targets: which of the index's each is */
   struct gpnn_table *table;
-  struct gpnn_output *output;
-  struct gpnn_columns_map map;
+  struct gpnn_reader reader;
+  struct sink sink;
   struct carry carry;
-  char delimiter;
   /* one batch: rows read, of which those that are good are predicted */
   size_t n_rows, n_good;
-  bool *is_good;        /* batch */
-  double *features, *z; /* batch by n_in, batch by d: the good rows */
-  double *target;       /* batch; NaN: missing */
-  double *mean, *sd;    /* batch */
+  bool *is_good;                  /* batch */
+  double *x, *regressors, *noise; /* batch by d, by n_regressors, by 1: the good rows */
   size_t n_done, n_skipped, n_unseen;
-  struct gpnn_localgp_counts counts;
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
 
 static bool resolve(const struct cli *cli, struct arguments *a)
 {
+  struct gpnn_predict_options *options = &a->plan.options;
   if (strcmp(a->units, "standard") == 0)
-    a->predict.units = GPNN_UNITS_STANDARD;
+    options->units = GPNN_UNITS_STANDARD;
   else if (strcmp(a->units, "original") != 0) {
     cli_usage_error(cli, "option --units: original or standard");
     return false;
@@ -59,24 +56,38 @@ static bool resolve(const struct cli *cli, struct arguments *a)
     cli_usage_error(cli, "--append keeps all columns already; give it or --keep");
     return false;
   }
-  if (a->predict.mean_only && a->intervals.n > 0) {
+  if (options->mean_only && a->plan.intervals.n > 0) {
     cli_usage_error(cli, "--mean-only leaves nothing to make an --interval from");
     return false;
   }
-  for (size_t i = 0; i < a->intervals.n; i++)
-    a->half_widths[i] = gpnn_normal_half_width(a->intervals.p[i]);
+  if (a->beyond != NULL && options->max_distance == 0) {
+    cli_usage_error(cli, "--beyond needs --max-distance");
+    return false;
+  }
+  if (a->beyond != NULL && strcmp(a->beyond, "prior") == 0)
+    options->beyond = GPNN_BEYOND_PRIOR;
+  else if (a->beyond != NULL && strcmp(a->beyond, "na") != 0) {
+    cli_usage_error(cli, "option --beyond: na or prior");
+    return false;
+  }
   return true;
 }
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* Drops the target from the carried columns: it has a place of its own. */
-static void without_target(struct run *r)
+static bool is_target(const struct run *r, size_t column)
+{
+  for (size_t t = 0; t < r->n_targets; t++)
+    if (column == gpnn_reader_target_column(&r->reader, r->targets[t])) return true;
+  return false;
+}
+
+/* Drops the targets from the carried columns: they have places of their own. */
+static void without_targets(struct run *r)
 {
   size_t kept = 0;
   for (size_t i = 0; i < r->carry.n_columns; i++)
-    if (!r->map.has_target || r->carry.columns[i] != r->map.target)
-      r->carry.columns[kept++] = r->carry.columns[i];
+    if (!is_target(r, r->carry.columns[i])) r->carry.columns[kept++] = r->carry.columns[i];
   r->carry.n_columns = kept;
 }
 
@@ -92,93 +103,70 @@ static enum gpnn_status choose_carried(struct run *r, struct gpnn_error *err)
     if (r->carry.columns == NULL) return gpnn_fail_memory(err, "for the columns carried along");
     for (size_t i = 0; i < r->carry.n_columns; i++) r->carry.columns[i] = i;
   }
-  if (status == GPNN_OK) without_target(r);
+  if (status == GPNN_OK) without_targets(r);
   return status;
-}
-
-static enum gpnn_status write_name(struct run *r, const char *name, bool first,
-                                   struct gpnn_error *err)
-{
-  enum gpnn_status status = GPNN_OK;
-  if (!first) status = gpnn_output_write(r->output, &r->delimiter, 1, err);
-  if (status != GPNN_OK) return status;
-  return gpnn_table_write_field(r->output, r->delimiter, name, strlen(name), err);
-}
-
-/* "lower" and "upper"; with several intervals "lower90" and so on. */
-static enum gpnn_status write_interval_names(struct run *r, size_t i, struct gpnn_error *err)
-{
-  char lower[48] = "lower", upper[48] = "upper", percent[GPNN_NUMBER_BYTES];
-  if (r->a->intervals.n > 1) {
-    snprintf(percent, sizeof percent, "%.10g", 100 * r->a->intervals.p[i]);
-    snprintf(lower, sizeof lower, "lower%s", percent);
-    snprintf(upper, sizeof upper, "upper%s", percent);
-  }
-  enum gpnn_status status = write_name(r, lower, false, err);
-  return status == GPNN_OK ? write_name(r, upper, false, err) : status;
 }
 
 static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
 {
   if (!gpnn_table_has_header(r->table)) return GPNN_OK;
   enum gpnn_status status = GPNN_OK;
-  bool first = true;
-  for (size_t i = 0; i < r->carry.n_columns && status == GPNN_OK; i++, first = false)
-    status = write_name(r, gpnn_table_column(r->table, r->carry.columns[i]), first, err);
-  if (status == GPNN_OK && r->map.has_target) {
-    status = write_name(r, r->contents->schema.target.name, first, err);
-    first = false;
-  }
-  if (status == GPNN_OK) status = write_name(r, "mean", first, err);
-  if (status == GPNN_OK && !r->a->predict.mean_only) status = write_name(r, "sd", false, err);
-  for (size_t i = 0; i < r->a->intervals.n && status == GPNN_OK; i++)
-    status = write_interval_names(r, i, err);
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+  r->sink.at_start = true;
+  for (size_t i = 0; i < r->carry.n_columns && status == GPNN_OK; i++)
+    status = sink_text(&r->sink, gpnn_table_column(r->table, r->carry.columns[i]), err);
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+    status = predicted_write_names(&r->predicted[t], &r->sink, err);
+  return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
 static enum gpnn_status batch_new(struct run *r, struct gpnn_error *err)
 {
+  const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
   size_t n = r->a->batch;
-  const struct gpnn_standard *standard = &r->contents->standard;
+  enum gpnn_status status = GPNN_OK;
   r->is_good = gpnn_alloc(n, 1, sizeof *r->is_good);
-  r->features = gpnn_alloc(n, standard->n_in, sizeof *r->features);
-  r->z = gpnn_alloc(n, standard->n_out, sizeof *r->z);
-  r->target = gpnn_alloc(n, 1, sizeof *r->target);
-  r->mean = gpnn_alloc(n, 1, sizeof *r->mean);
-  r->sd = gpnn_alloc(n, 1, sizeof *r->sd);
-  bool enough = r->is_good && r->features && r->z && r->target && r->mean && r->sd;
-  return enough ? GPNN_OK : gpnn_fail_memory(err, "for a batch of rows");
+  r->x = gpnn_alloc(n, contents->d, sizeof *r->x);
+  r->regressors = gpnn_alloc(n, contents->n_regressors, sizeof *r->regressors);
+  r->noise = gpnn_alloc(n, 1, sizeof *r->noise);
+  if (r->is_good == NULL || r->x == NULL || r->regressors == NULL || r->noise == NULL)
+    return gpnn_fail_memory(err, "for a batch of rows");
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+    status = predicted_begin(&r->predicted[t], r->cli, n, err);
+  return status;
 }
 
-/* Reads the target of a row, which may be missing. */
-static enum gpnn_status read_target(struct run *r, const struct gpnn_record *record,
-                                    struct gpnn_error *err)
+/* Reads the targets of a row, any of which may be missing. */
+static enum gpnn_status read_targets(struct run *r, const struct gpnn_record *record,
+                                     struct gpnn_error *err)
 {
-  double *target = &r->target[r->n_rows];
-  *target = strtod("nan", NULL);
-  if (!r->map.has_target || record->n_fields == 0 ||
-      gpnn_field_is_missing(&record->fields[r->map.target], r->cli->na))
-    return GPNN_OK;
-  return gpnn_columns_number(r->table, record, r->map.target, r->cli->na, target, err);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < r->n_targets; t++) {
+    double *y = &r->predicted[t].target[r->n_rows];
+    *y = nan("");
+    if (status == GPNN_OK && record->n_fields > 0)
+      status = gpnn_reader_target(&r->reader, record, r->targets[t], y, err);
+  }
+  return status;
 }
 
 /* Reads one row into the batch.  GPNN_EDATA: it is bad; what can be carried is. */
 static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
 {
+  const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
   struct gpnn_record record;
-  double *features = r->features + r->n_good * r->contents->standard.n_in;
   enum gpnn_status status = gpnn_table_next(r->table, &record, err);
   if (status != GPNN_OK && status != GPNN_EDATA) return status;
   if (status == GPNN_EDATA) record.n_fields = 0;
   enum gpnn_status carried = carry_add(&r->carry, &record, r->cli->na, err);
   if (carried != GPNN_OK) return carried;
-  enum gpnn_status target = read_target(r, &record, err);
-  if (status == GPNN_OK) status = target;
+  enum gpnn_status targets = read_targets(r, &record, err);
+  if (status == GPNN_OK) status = targets;
   if (status == GPNN_OK)
-    status = gpnn_schema_encode(&r->contents->schema, &r->map, r->table, &record, r->cli->na,
-                                features, &r->n_unseen, err);
+    status = gpnn_reader_read(&r->reader, &record, r->x + r->n_good * contents->d,
+                              r->regressors + r->n_good * contents->n_regressors,
+                              &r->noise[r->n_good], &r->n_unseen, err);
   return status;
 }
 
@@ -199,38 +187,15 @@ static enum gpnn_status read_batch(struct run *r, struct gpnn_error *err)
   return GPNN_OK;
 }
 
-static enum gpnn_status write_value(struct run *r, double value, bool known, char before,
-                                    struct gpnn_error *err)
-{
-  enum gpnn_status status = GPNN_OK;
-  if (before != '\0') status = gpnn_output_write(r->output, &before, 1, err);
-  if (status != GPNN_OK) return status;
-  return known
-             ? gpnn_output_number(r->output, value, err)
-             : gpnn_table_write_field(r->output, r->delimiter, r->cli->na, strlen(r->cli->na), err);
-}
-
-/* Writes row 'i', whose prediction is entry 'good' if it has one. */
+/* Writes row 'i', whose prediction is entry 'good' (SIZE_MAX: it has none). */
 static enum gpnn_status write_row(struct run *r, size_t i, size_t good, struct carry_cursor *at,
                                   struct gpnn_error *err)
 {
-  const struct arguments *a = r->a;
-  bool known = r->is_good[i], has_target = r->map.has_target;
-  double mean = r->mean[good], sd = r->sd[good], y = r->target[i];
-  enum gpnn_status status = carry_write(&r->carry, at, r->output, r->delimiter, err);
-  if (status == GPNN_OK && has_target)
-    status =
-        write_value(r, gpnn_predict_target(r->contents, a->predict.units, y), y == y, '\0', err);
-  if (status == GPNN_OK)
-    status = write_value(r, mean, known, has_target ? r->delimiter : '\0', err);
-  if (status == GPNN_OK && !a->predict.mean_only)
-    status = write_value(r, sd, known, r->delimiter, err);
-  for (size_t k = 0; k < a->intervals.n && status == GPNN_OK; k++) {
-    double half = a->half_widths[k] * sd;
-    status = write_value(r, mean - half, known, r->delimiter, err);
-    if (status == GPNN_OK) status = write_value(r, mean + half, known, r->delimiter, err);
-  }
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+  enum gpnn_status status = carry_write(&r->carry, at, r->sink.output, r->sink.delimiter, err);
+  r->sink.at_start = true; /* carried fields bring the delimiter behind them */
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+    status = predicted_write_row(&r->predicted[t], &r->sink, i, good, err);
+  return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
 
 static enum gpnn_status write_batch(struct run *r, struct gpnn_error *err)
@@ -238,21 +203,22 @@ static enum gpnn_status write_batch(struct run *r, struct gpnn_error *err)
   struct carry_cursor at = {0};
   enum gpnn_status status = GPNN_OK;
   size_t good = 0;
-  for (size_t i = 0; i < r->n_rows && status == GPNN_OK; i++) {
-    status = write_row(r, i, good < r->n_good ? good : 0, &at, err);
-    good += r->is_good[i];
-  }
-  return status == GPNN_OK ? gpnn_output_flush(r->output, err) : status;
+  for (size_t i = 0; i < r->n_rows && status == GPNN_OK; i++)
+    status = write_row(r, i, r->is_good[i] ? good++ : SIZE_MAX, &at, err);
+  return status == GPNN_OK ? gpnn_output_flush(r->sink.output, err) : status;
 }
 
 static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 {
   enum gpnn_status read = GPNN_OK;
+  const double *regressors = r->reader.reads_regressors ? r->regressors : NULL;
+  const double *noise = r->reader.map.has_noise ? r->noise : NULL;
   while (read == GPNN_OK) {
     read = read_batch(r, err);
     if (read != GPNN_OK && read != GPNN_END) return read;
-    enum gpnn_status status = gpnn_predict_rows(r->gp, &r->a->predict, r->n_good, r->features, r->z,
-                                                r->mean, r->sd, &r->counts, err);
+    enum gpnn_status status = GPNN_OK;
+    for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+      status = predicted_fill(&r->predicted[t], r->n_good, r->x, regressors, noise, err);
     if (status == GPNN_OK) status = write_batch(r, err);
     if (status != GPNN_OK) return status;
     r->n_done += r->n_rows;
@@ -263,22 +229,56 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 
 /* ---- the tool ----------------------------------------------------------------------------- */
 
+/* Prepares the prediction of every target that the parameters are of. */
+static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++) {
+    struct predicted *p = &r->predicted[t];
+    *p = (struct predicted){.plan = &r->a->plan,
+                            .params = &r->params[t],
+                            .has_target =
+                                gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
+                            .is_one_of_several = r->n_targets > 1};
+    status = open_localgp(r->cli, r->index, p->params, r->a->params, r->a->neighbours, &p->gp, err);
+    if (status == GPNN_OK) p->contents = gpnn_localgp_data(p->gp);
+  }
+  return status;
+}
+
+/* Finds which targets of the index the parameters are of, and whether any needs regressors. */
+static enum gpnn_status find_targets(struct run *r, bool *reads_regressors, struct gpnn_error *err)
+{
+  r->predicted = calloc(r->n_targets, sizeof *r->predicted);
+  r->targets = calloc(r->n_targets, sizeof *r->targets);
+  if (r->predicted == NULL || r->targets == NULL) return gpnn_fail_memory(err, "for the targets");
+  *reads_regressors = false;
+  for (size_t t = 0; t < r->n_targets; t++) {
+    const struct gpnn_params *params = &r->params[t];
+    if (params->target != NULL) gpnn_index_find_target(r->index, params->target, &r->targets[t]);
+    if (params->mean == GPNN_MEAN_REGRESSORS) *reads_regressors = true;
+  }
+  return GPNN_OK;
+}
+
 static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 {
   const struct cli *cli = r->cli;
-  enum gpnn_status status =
-      open_pair(cli, cli_operand(cli, 0), r->a->params, false, &r->index, &r->params, err);
-  if (status != GPNN_OK) return status;
-  r->contents = gpnn_index_contents(r->index);
-  status = gpnn_table_open(&r->table, cli_operand(cli, 1), &cli->table, err);
-  if (status == GPNN_OK) status = gpnn_schema_match(&r->contents->schema, r->table, &r->map, err);
-  if (status == GPNN_OK) status = choose_carried(r, err);
+  bool reads_regressors = false;
+  enum gpnn_status status = open_all(cli, cli_operand(cli, 0), r->a->params, false, &r->index,
+                                     &r->params, &r->n_targets, err);
+  if (status == GPNN_OK) status = find_targets(r, &reads_regressors, err);
+  if (status == GPNN_OK) status = gpnn_table_open(&r->table, cli_operand(cli, 1), &cli->table, err);
   if (status == GPNN_OK)
-    status = open_localgp(cli, r->index, &r->params, r->a->params, r->a->neighbours, &r->gp, err);
+    status = gpnn_reader_open(&r->reader, gpnn_index_contents(r->index), r->table, cli->na,
+                              reads_regressors, err);
+  if (status == GPNN_OK) status = choose_carried(r, err);
+  if (status == GPNN_OK) status = open_targets(r, err);
   if (status == GPNN_OK) status = batch_new(r, err);
   if (status != GPNN_OK) return status;
-  r->delimiter = gpnn_table_delimiter(r->table);
-  return cli_open_output(cli->output, &r->output, err);
+  r->sink.delimiter = gpnn_table_delimiter(r->table);
+  r->sink.na = cli->na;
+  return cli_open_output(cli->output, &r->sink.output, err);
 }
 
 static void report(const struct run *r)
@@ -289,23 +289,25 @@ static void report(const struct run *r)
   if (r->n_unseen > 0)
     cli_warn(r->cli, "%s: %zu values of categories were never seen in training",
              gpnn_table_name(r->table), r->n_unseen);
-  report_counts(r->cli, &r->counts);
-  cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done, gpnn_localgp_neighbours(r->gp));
+  for (size_t t = 0; t < r->n_targets; t++) predicted_report(&r->predicted[t], r->cli);
+  cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done,
+           gpnn_localgp_neighbours(r->predicted[0].gp));
 }
 
 static void release(struct run *r)
 {
+  for (size_t t = 0; t < r->n_targets && r->predicted != NULL; t++)
+    predicted_release(&r->predicted[t]);
+  free(r->predicted);
+  free(r->targets);
   free(r->is_good);
-  free(r->features);
-  free(r->z);
-  free(r->target);
-  free(r->mean);
-  free(r->sd);
+  free(r->x);
+  free(r->regressors);
+  free(r->noise);
   carry_release(&r->carry);
-  gpnn_columns_map_release(&r->map);
-  gpnn_localgp_free(r->gp);
+  gpnn_reader_release(&r->reader);
   gpnn_table_close(r->table);
-  gpnn_params_release(&r->params);
+  gpnn_params_release_all(r->params, r->n_targets);
   gpnn_index_close(r->index);
 }
 
@@ -316,11 +318,16 @@ int main(int argc, char **argv)
       {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters; - is standard input (-)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
        1e6},
-      {"interval", 0, CLI_PROBABILITIES, &a.intervals, "P[,P...]",
+      {"interval", 0, CLI_PROBABILITIES, &a.plan.intervals, "P[,P...]",
        "add central intervals, as in 0.95", 0, 0},
-      {"latent", 0, CLI_FLAG, &a.predict.latent, NULL, "sd of the function, without noise", 0, 0},
-      {"debias", 0, CLI_FLAG, &a.predict.debias, NULL, "mean unbiased for few neighbours", 0, 0},
-      {"mean-only", 0, CLI_FLAG, &a.predict.mean_only, NULL, "no sd", 0, 0},
+      {"latent", 0, CLI_FLAG, &a.plan.options.latent, NULL, "sd of the function, without noise", 0,
+       0},
+      {"debias", 0, CLI_FLAG, &a.plan.options.debias, NULL, "mean unbiased for few neighbours", 0,
+       0},
+      {"mean-only", 0, CLI_FLAG, &a.plan.options.mean_only, NULL, "no sd", 0, 0},
+      {"max-distance", 0, CLI_REAL, &a.plan.options.max_distance, "R",
+       "no farther from training rows, in lengthscales", 1e-300, 1e300},
+      {"beyond", 0, CLI_TEXT, &a.beyond, "WHAT", "na or prior, for rows farther than R (na)", 0, 0},
       {"units", 0, CLI_TEXT, &a.units, "UNITS", "original or standard (original)", 0, 0},
       {"keep", 0, CLI_TEXT, &a.keep, "LIST", "carry these columns along", 0, 0},
       {"append", 0, CLI_FLAG, &a.append, NULL, "carry all columns along", 0, 0},
@@ -349,7 +356,7 @@ int main(int argc, char **argv)
   if (status == GPNN_OK) status = write_header(&r, &err);
   if (status == GPNN_OK) status = predict_batches(&r, &err);
   if (status == GPNN_OK) report(&r);
-  status = cli_close_output(r.output, status, &err);
+  status = cli_close_output(r.sink.output, status, &err);
   release(&r);
   return cli_end(&cli, status, &err);
 }

@@ -2,6 +2,45 @@
 
 #include <string.h>
 
+/* Checks that parameters go with the index; '*other_index' becomes true if they name another. */
+static enum gpnn_status check_pair(const struct gpnn_index *index, const struct gpnn_params *params,
+                                   const char *params_path, bool *other_index,
+                                   struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  bool other = false;
+  size_t t = 0;
+  enum gpnn_status status = GPNN_OK;
+  if (params->target != NULL && !gpnn_index_find_target(index, params->target, &t))
+    status = gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
+                       gpnn_mask(shown, params->target, strlen(params->target)));
+  if (status == GPNN_OK)
+    status = gpnn_params_check(params, gpnn_index_target(index, t), gpnn_index_fingerprint(index),
+                               &other, err);
+  *other_index = *other_index || other;
+  if (status == GPNN_OK) return status;
+  return gpnn_prefix(err, status, "%s", strcmp(params_path, "-") == 0 ? "(stdin)" : params_path);
+}
+
+static void warn_of_other_index(const struct cli *cli, const char *params_path, const char *path)
+{
+  cli_warn(cli, "%s: made from another index than %s",
+           strcmp(params_path, "-") == 0 ? "(stdin)" : params_path, path);
+}
+
+enum gpnn_status open_all(const struct cli *cli, const char *path, const char *params_path,
+                          bool verify, struct gpnn_index **index, struct gpnn_params **params,
+                          size_t *n, struct gpnn_error *err)
+{
+  bool other_index = false;
+  enum gpnn_status status = gpnn_index_open(index, path, verify, err);
+  if (status == GPNN_OK) status = gpnn_params_read_all(params, n, params_path, err);
+  for (size_t t = 0; t < *n && status == GPNN_OK; t++)
+    status = check_pair(*index, &(*params)[t], params_path, &other_index, err);
+  if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
+  return status;
+}
+
 enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *params_path,
                            bool verify, struct gpnn_index **index, struct gpnn_params *params,
                            struct gpnn_error *err)
@@ -9,13 +48,9 @@ enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *
   bool other_index = false;
   enum gpnn_status status = gpnn_index_open(index, path, verify, err);
   if (status == GPNN_OK) status = gpnn_params_read(params, params_path, err);
-  if (status != GPNN_OK) return status;
-  const char *name = strcmp(params_path, "-") == 0 ? "(stdin)" : params_path;
-  status = gpnn_params_check(params, gpnn_index_contents(*index), gpnn_index_fingerprint(*index),
-                             &other_index, err);
-  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name);
-  if (other_index) cli_warn(cli, "%s: made from another index than %s", name, path);
-  return GPNN_OK;
+  if (status == GPNN_OK) status = check_pair(*index, params, params_path, &other_index, err);
+  if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
+  return status;
 }
 
 enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,

@@ -10,10 +10,17 @@
 #include "models/params.h"
 
 /*
- * Opens the index at 'path' (checking every byte if 'verify'), reads parameters from 'params_path'
- * ("-": standard input) and checks that they go together; warns if the parameters name another
- * index.  'params' must be zeroed; the caller closes and releases both, also after a failure.
+ * Opens the index at 'path' (checking every byte if 'verify'), reads the parameters of all their
+ * '*n' targets from 'params_path' ("-": standard input) and checks that they go together; warns if
+ * the parameters name another index.  '*params' must be NULL; the caller closes and releases both,
+ * also after a failure.
  */
+GPNN_MUST_CHECK enum gpnn_status open_all(const struct cli *cli, const char *path,
+                                          const char *params_path, bool verify,
+                                          struct gpnn_index **index, struct gpnn_params **params,
+                                          size_t *n, struct gpnn_error *err);
+
+/* The same for the parameters of one target; 'params' must be zeroed. */
 GPNN_MUST_CHECK enum gpnn_status open_pair(const struct cli *cli, const char *path,
                                            const char *params_path, bool verify,
                                            struct gpnn_index **index, struct gpnn_params *params,

@@ -85,7 +85,7 @@ static struct scores_group *find_group(struct scores *s, const struct gpnn_field
 /* ---- counting ----------------------------------------------------------------------------- */
 
 static enum gpnn_status add_to_cell(struct scores_cell *cell, size_t n_intervals,
-                                    const struct gpnn_prediction *p, struct gpnn_error *err)
+                                    const struct gpnn_predictions_row *p, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_metrics_add(&cell->metrics, p->truth, p->mean, p->sd, p->df, err);
   for (size_t i = 0; i < n_intervals && status == GPNN_OK; i++)
@@ -95,7 +95,7 @@ static enum gpnn_status add_to_cell(struct scores_cell *cell, size_t n_intervals
 }
 
 enum gpnn_status scores_add(struct scores *scores, size_t t, const struct gpnn_field *name,
-                            const struct gpnn_prediction *prediction, struct gpnn_error *err)
+                            const struct gpnn_predictions_row *prediction, struct gpnn_error *err)
 {
   size_t n = scores->predictions->targets[t].n_intervals;
   enum gpnn_status status = add_to_cell(&scores->all.cells[t], n, prediction, err);

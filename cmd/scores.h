@@ -44,7 +44,7 @@ GPNN_MUST_CHECK enum gpnn_status scores_init(struct scores *scores,
  * that name. */
 GPNN_MUST_CHECK enum gpnn_status scores_add(struct scores *scores, size_t t,
                                             const struct gpnn_field *name,
-                                            const struct gpnn_prediction *prediction,
+                                            const struct gpnn_predictions_row *prediction,
                                             struct gpnn_error *err);
 
 void scores_release(struct scores *scores);

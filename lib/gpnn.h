@@ -10,6 +10,7 @@
  *   data/index.h                        all of it in one file, mapped read-only
  *   models/kernel.h, models/params.h    covariance functions; parameters, read and written
  *   methods/fit.h, methods/calibrate.h  phase 1 and phase 2
+ *   methods/conformal.h                 intervals for errors of any distribution
  *   methods/predict.h                   mean and standard deviation, row by row
  *   methods/metrics.h                   how good they are
  *
@@ -82,9 +83,13 @@
 
 #include "methods/calibrate.h"
 #include "methods/choose.h"
+#include "methods/conformal.h"
 #include "methods/conjugate.h"
+#include "methods/distance.h"
 #include "methods/fit.h"
 #include "methods/intervals.h"
+#include "methods/known.h"
+#include "methods/leftout.h"
 #include "methods/metrics.h"
 #include "methods/neighbourhood.h"
 #include "methods/optimize.h"

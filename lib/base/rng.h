@@ -23,6 +23,9 @@ enum gpnn_rng_purpose {
   GPNN_RNG_ESTIMATE = 5,      /* rows of the estimation blocks */
   GPNN_RNG_LEAVE_ONE_OUT = 6, /* rows of leave-one-out calibration */
   GPNN_RNG_GIVEN_ROWS = 7,    /* order of rows given to calibrate on */
+  GPNN_RNG_CLUSTERS = 8,      /* centres of clusters left out in calibration */
+  GPNN_RNG_LIKE = 9,          /* rows that calibration is to be like */
+  GPNN_RNG_STAND_IN = 10,     /* which training row stands for such a row */
   GPNN_RNG_ORDER = 20,        /* order in which rows are conditioned on one another */
   GPNN_RNG_REGRESS = 21,      /* rows that coefficients are estimated from */
   GPNN_RNG_FOLDS = 22,        /* rows of a cross-validation and their folds */

@@ -270,9 +270,10 @@ static enum gpnn_status read_wide(const struct gpnn_table *table, const struct g
 enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
                                        const struct gpnn_table *table,
                                        const struct gpnn_record *record, const char *na,
-                                       struct gpnn_prediction *prediction, struct gpnn_error *err)
+                                       struct gpnn_predictions_row *prediction,
+                                       struct gpnn_error *err)
 {
-  struct gpnn_prediction p = {.sd = NAN, .df = INFINITY};
+  struct gpnn_predictions_row p = {.sd = NAN, .df = INFINITY};
   if (gpnn_field_is_missing(&record->fields[t->truth], na) ||
       gpnn_field_is_missing(&record->fields[t->mean], na))
     return GPNN_END;

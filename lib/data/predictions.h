@@ -55,7 +55,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *
                                                        const struct gpnn_predictions_wanted *wanted,
                                                        struct gpnn_error *err);
 
-struct gpnn_prediction {
+struct gpnn_predictions_row {
   double truth, mean;
   double sd, df; /* NaN, INFINITY: there is no such column */
   double lower[GPNN_PREDICTIONS_INTERVALS], upper[GPNN_PREDICTIONS_INTERVALS]; /* NaN: missing */
@@ -66,7 +66,7 @@ struct gpnn_prediction {
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_predictions_read(const struct gpnn_predictions_target *target, const struct gpnn_table *table,
                       const struct gpnn_record *record, const char *na,
-                      struct gpnn_prediction *prediction, struct gpnn_error *err);
+                      struct gpnn_predictions_row *prediction, struct gpnn_error *err);
 
 void gpnn_predictions_release(struct gpnn_predictions *predictions);
 

@@ -89,53 +89,54 @@ void gpnn_reader_release(struct gpnn_reader *reader)
 
 /* Makes room for one more row. */
 static enum gpnn_status make_room(struct gpnn_rows *rows, const struct gpnn_reader *reader,
-                                  struct gpnn_error *err)
+                                  bool inputs_only, struct gpnn_error *err)
 {
   size_t n = rows->n + 1, d = reader->contents->d;
-  bool enough = gpnn_grow(&rows->x, &rows->x_capacity, n * d, sizeof *rows->x) &&
-                gpnn_grow(&rows->y, &rows->y_capacity, n, sizeof *rows->y);
+  bool enough = gpnn_grow(&rows->x, &rows->x_capacity, n * d, sizeof *rows->x);
+  if (enough && !inputs_only) enough = gpnn_grow(&rows->y, &rows->y_capacity, n, sizeof *rows->y);
   if (enough && reader->reads_regressors)
     enough = gpnn_grow(&rows->regressors, &rows->regressors_capacity, n * rows->n_regressors,
                        sizeof *rows->regressors);
-  if (enough && reader->map.has_noise)
+  if (enough && !inputs_only && reader->map.has_noise)
     enough = gpnn_grow(&rows->noise, &rows->noise_capacity, n, sizeof *rows->noise);
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for the rows");
 }
 
 static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reader *reader,
-                                 struct gpnn_table *table, struct gpnn_error *err)
+                                 struct gpnn_table *table, bool inputs_only, struct gpnn_error *err)
 {
   const struct gpnn_standard *standard = &reader->contents->standard;
   struct gpnn_record record;
   size_t n_unseen = 0, n = rows->n;
   enum gpnn_status status = gpnn_table_next(table, &record, err);
-  if (status == GPNN_OK) status = make_room(rows, reader, err);
+  if (status == GPNN_OK) status = make_room(rows, reader, inputs_only, err);
   if (status != GPNN_OK) return status;
   double y = 0, variance = 0;
   double *regressors = reader->reads_regressors ? rows->regressors + n * rows->n_regressors : NULL;
-  status = gpnn_columns_number(table, &record, reader->map.target, reader->na, &y, err);
+  if (!inputs_only)
+    status = gpnn_columns_number(table, &record, reader->map.target, reader->na, &y, err);
   if (status == GPNN_OK)
     status = gpnn_reader_read(reader, &record, rows->x + n * reader->contents->d, regressors,
                               &variance, &n_unseen, err);
   if (status != GPNN_OK) return status;
-  if (reader->map.has_noise) rows->noise[n] = gpnn_standard_noise(standard, variance);
-  rows->y[n] = (y - standard->y_mean) / standard->y_sd;
+  if (rows->noise != NULL) rows->noise[n] = gpnn_standard_noise(standard, variance);
+  if (!inputs_only) rows->y[n] = (y - standard->y_mean) / standard->y_sd;
   rows->n++;
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_index_contents *contents,
-                                struct gpnn_table *table, const char *na, bool reads_regressors,
-                                bool skip_bad, struct gpnn_error *err)
+                                struct gpnn_table *table, const char *na, bool inputs_only,
+                                bool reads_regressors, bool skip_bad, struct gpnn_error *err)
 {
   struct gpnn_reader reader = {0};
   enum gpnn_status status = gpnn_reader_open(&reader, contents, table, na, reads_regressors, err);
-  if (status == GPNN_OK && !reader.map.has_target)
+  if (status == GPNN_OK && !inputs_only && !reader.map.has_target)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
                        gpnn_table_name(table), contents->schema.target.name);
   rows->n_regressors = reader.reads_regressors ? contents->n_regressors : 0;
   while (status == GPNN_OK) {
-    status = read_row(rows, &reader, table, err);
+    status = read_row(rows, &reader, table, inputs_only, err);
     if (status == GPNN_EDATA && skip_bad) {
       rows->n_skipped++;
       status = GPNN_OK;

@@ -73,15 +73,16 @@ struct gpnn_rows {
 };
 
 /*
- * Reads the rest of 'table' for the target of 'contents', which must be there (GPNN_EMISMATCH);
- * 'reads_regressors' as in gpnn_reader_open().  Bad rows are left out if 'skip_bad', else
- * GPNN_EDATA.  'rows' must be zeroed.
+ * Reads the rest of 'table' for the target of 'contents', which must be there (GPNN_EMISMATCH)
+ * unless only the inputs are wanted: then 'y' and 'noise' stay NULL.  'reads_regressors' as in
+ * gpnn_reader_open().  Bad rows are left out if 'skip_bad', else GPNN_EDATA.  'rows' must be
+ * zeroed.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows,
                                                 const struct gpnn_index_contents *contents,
                                                 struct gpnn_table *table, const char *na,
-                                                bool reads_regressors, bool skip_bad,
-                                                struct gpnn_error *err);
+                                                bool inputs_only, bool reads_regressors,
+                                                bool skip_bad, struct gpnn_error *err);
 
 /* Puts the rows, of 'd' inputs each, in random order. */
 void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed);

@@ -1,63 +1,195 @@
 #include "methods/calibrate.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "methods/distance.h"
+#include "methods/leftout.h"
 
 /* Rows that AUTO begins with, and the relative standard error at which it stops. */
 enum { AUTO_ROWS = 1000 };
 static const double auto_precision = 0.02;
 
-/* alpha and its standard error from the squared standardised errors. */
-static enum gpnn_status summarise(size_t n, const double *z2, struct gpnn_calibration *result,
+/* Parameters that move while their calibration is sought. */
+struct search {
+  const struct gpnn_localgp *gp;
+  struct gpnn_params *params;
+  double kernelscale, noise; /* as they were; the second, where it is 0 and sought, a bit above */
+  bool by_factor;
+  const struct gpnn_known_rows *rows;
+  struct gpnn_calibration *result;
+};
+
+/* ---- the mean of z^2 ------------------------------------------------------------------------ */
+
+static double mean_square(size_t n, const double *z)
+{
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += z[i] * z[i];
+  return sum / (double)n;
+}
+
+/* alpha and its standard error, from the means of 'together' rows each. */
+static enum gpnn_status summarise(struct gpnn_calibration *result, size_t together,
                                   struct gpnn_error *err)
 {
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) sum += z2[i];
-  double alpha = sum / (double)n;
+  size_t n_means = result->n_rows / together;
+  double alpha = mean_square(result->n_rows, result->z), squares = 0;
   if (!(alpha > 0) || !isfinite(alpha))
     return gpnn_fail(err, GPNN_ENUMERIC,
                      alpha == 0 ? "every calibration row is predicted without error: there is no "
                                   "factor to find"
                                 : "the calibration factor is not finite");
-  for (size_t i = 0; i < n; i++) squares += (z2[i] - alpha) * (z2[i] - alpha);
+  for (size_t i = 0; i < n_means; i++) {
+    double off = mean_square(together, result->z + i * together) - alpha;
+    squares += off * off;
+  }
   result->alpha = alpha;
-  result->standard_error = n > 1 ? sqrt(squares) / (double)n : INFINITY;
-  result->n_rows = n;
+  result->standard_error = n_means > 1 ? sqrt(squares) / (double)n_means : INFINITY;
   return GPNN_OK;
 }
 
-/* Finds the factor on exactly 'n' rows; 'self' as in struct gpnn_points. */
-static enum gpnn_status find_factor(const struct gpnn_localgp *gp, size_t n, const double *x,
-                                    const double *y, const int64_t *self,
-                                    struct gpnn_calibration *calibration, struct gpnn_error *err)
+/* Scores exactly these rows with the parameters as they are. */
+static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_known_rows *rows,
+                              struct gpnn_calibration *result, struct gpnn_error *err)
 {
-  struct gpnn_calibration result = {0};
-  double noise = gpnn_localgp_params(gp)->noise;
-  double *mean = gpnn_alloc(n, 1, sizeof *mean);
-  double *latent = gpnn_alloc(n, 1, sizeof *latent);
-  enum gpnn_status status;
-  if (mean == NULL || latent == NULL)
-    status = gpnn_fail_memory(err, "for calibration");
-  else
-    status = gpnn_localgp_predict(gp, &(struct gpnn_points){.n = n, .x = x, .self = self},
-                                  &(struct gpnn_prediction){.mean = mean, .latent = latent},
-                                  &result.counts, err);
-  if (status == GPNN_OK) {
-    double *z2 = mean;
-    for (size_t i = 0; i < n; i++)
-      z2[i] = (y[i] - mean[i]) * (y[i] - mean[i]) / (latent[i] + noise);
-    status = summarise(n, z2, &result, err);
-  }
-  if (status == GPNN_OK) *calibration = result;
-  free(mean);
-  free(latent);
+  size_t n = rows->points.n;
+  gpnn_calibration_release(result);
+  result->z = gpnn_alloc(n, 1, sizeof *result->z);
+  result->nearest = gpnn_alloc(n, 1, sizeof *result->nearest);
+  if (result->z == NULL || result->nearest == NULL) return gpnn_fail_memory(err, "for calibration");
+  result->n_rows = n;
+  enum gpnn_status status =
+      gpnn_known_scores(gp, rows, result->z, result->nearest, &result->counts, err);
+  return status == GPNN_OK ? summarise(result, rows->together, err) : status;
+}
+
+/* ---- roots ---------------------------------------------------------------------------------- */
+
+/* Multiplies what is sought by 't' and finds log(mean z^2), which falls from positive to negative
+ * as t grows. */
+static enum gpnn_status log_alpha(const struct search *search, double t, double *value,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_calibration *result = search->result;
+  if (search->by_factor) search->params->kernelscale = t * search->kernelscale;
+  search->params->noise = t * search->noise;
+  result->counts = (struct gpnn_localgp_counts){0};
+  enum gpnn_status status =
+      gpnn_known_scores(search->gp, search->rows, result->z, NULL, &result->counts, err);
+  if (status == GPNN_OK) *value = log(mean_square(result->n_rows, result->z));
   return status;
 }
+
+/* Narrows the bracket log t in [low, high] of a root to it: regula falsi, Illinois variant. */
+static enum gpnn_status narrow(const struct search *search, const double log_t[2],
+                               const double values[2], struct gpnn_error *err)
+{
+  enum { MOST_STEPS = 60 };
+  static const double precision = 1e-9;
+  double low = log_t[0], high = log_t[1], at_low = values[0], at_high = values[1];
+  int side = 0;
+  for (int step = 0; step < MOST_STEPS; step++) {
+    double at = (low * at_high - high * at_low) / (at_high - at_low), value;
+    enum gpnn_status status = log_alpha(search, exp(at), &value, err);
+    if (status != GPNN_OK || fabs(value) < precision || high - low < precision) return status;
+    if (value > 0) {
+      low = at, at_low = value;
+      if (side == 1) at_high /= 2;
+      side = 1;
+    } else {
+      high = at, at_high = value;
+      if (side == -1) at_low /= 2;
+      side = -1;
+    }
+  }
+  return GPNN_OK;
+}
+
+/* Finds the root near t = 1, with the parameters and the scores left at it.  '*found' tells
+ * whether there is one. */
+static enum gpnn_status find_root(const struct search *search, bool *found, struct gpnn_error *err)
+{
+  enum { MOST_STEPS = 16 };
+  static const double stride = 1.3862943611198906; /* log 4 */
+  double log_t[2] = {0, 0}, values[2], value;
+  enum gpnn_status status = log_alpha(search, 1, &value, err);
+  double direction = value > 0 ? 1 : -1;
+  *found = value == 0;
+  values[0] = values[1] = value;
+  for (int step = 1; step <= MOST_STEPS && status == GPNN_OK && !*found; step++) {
+    size_t end = direction > 0; /* the end of the bracket that moves on; the other follows it */
+    log_t[!end] = log_t[end];
+    values[!end] = values[end];
+    log_t[end] += direction * stride;
+    status = log_alpha(search, exp(log_t[end]), &values[end], err);
+    if (status != GPNN_OK || direction * values[end] > 0) continue;
+    *found = true;
+    status = narrow(search, log_t, values, err);
+  }
+  return status;
+}
+
+/* Seeks by noise or by factor where no formula gives the answer; '*found' as above. */
+static enum gpnn_status seek(const struct gpnn_localgp *gp, struct gpnn_params *params,
+                             bool by_factor, const struct gpnn_known_rows *rows,
+                             struct gpnn_calibration *result, bool *found, struct gpnn_error *err)
+{
+  /* In units of the kernel scale: where a search for a noise begins that is 0. */
+  static const double some_noise = 1e-6;
+  struct search search = {.gp = gp,
+                          .params = params,
+                          .kernelscale = params->kernelscale,
+                          .noise = params->noise,
+                          .by_factor = by_factor,
+                          .rows = rows,
+                          .result = result};
+  double noise = params->noise;
+  if (!by_factor && noise == 0) search.noise = some_noise * params->kernelscale;
+  enum gpnn_status status = find_root(&search, found, err);
+  result->kernelscale = params->kernelscale;
+  result->noise = params->noise;
+  params->kernelscale = search.kernelscale;
+  params->noise = noise;
+  return status;
+}
+
+/* The published factor, without known noise: scores scale as the standard deviations do. */
+static void apply_alpha(const struct gpnn_params *params, struct gpnn_calibration *result)
+{
+  double root = sqrt(result->alpha);
+  for (size_t i = 0; i < result->n_rows; i++) result->z[i] /= root;
+  result->kernelscale = params->kernelscale * result->alpha;
+  result->noise = params->noise * result->alpha;
+}
+
+static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_params *params,
+                              enum gpnn_calibrate_by by, const struct gpnn_known_rows *rows,
+                              struct gpnn_calibration *result, struct gpnn_error *err)
+{
+  bool has_known_noise = gpnn_localgp_data(gp)->noise != NULL || rows->noise != NULL;
+  bool found = false;
+  enum gpnn_status status = GPNN_OK;
+  if (by == GPNN_CALIBRATE_NOISE) status = seek(gp, params, false, rows, result, &found, err);
+  result->by_factor = !found;
+  if (status != GPNN_OK || found) return status;
+  if (by == GPNN_CALIBRATE_NOISE) status = score(gp, rows, result, err);
+  result->by_factor = true;
+  if (status == GPNN_OK && !has_known_noise) apply_alpha(params, result);
+  if (status != GPNN_OK || !has_known_noise) return status;
+  status = seek(gp, params, true, rows, result, &found, err);
+  if (status == GPNN_OK && !found)
+    return gpnn_fail(err, GPNN_ENUMERIC,
+                     "no factor makes the variances right: the known noise of the rows is more "
+                     "than their errors");
+  result->standard_error *= result->kernelscale / params->kernelscale / result->alpha;
+  result->alpha = result->kernelscale / params->kernelscale;
+  return status;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 /* Rows to begin with, and whether they were enough; if not, '*n' becomes how many to try next. */
 static size_t first_rows(size_t wanted, size_t available)
@@ -76,77 +208,85 @@ static bool were_enough(const struct gpnn_calibration *calibration, size_t wante
   return false;
 }
 
-enum gpnn_status gpnn_calibrate_rows(const struct gpnn_localgp *gp, size_t n_rows, const double *x,
-                                     const double *y, size_t wanted,
-                                     struct gpnn_calibration *calibration, struct gpnn_error *err)
+static size_t rows_available(const struct gpnn_localgp *gp,
+                             const struct gpnn_calibrate_options *options)
 {
-  if (n_rows == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
-  size_t n = first_rows(wanted, n_rows);
-  enum gpnn_status status;
-  do status = find_factor(gp, n, x, y, NULL, calibration, err);
-  while (status == GPNN_OK && !were_enough(calibration, wanted, n_rows, &n));
-  return status;
+  if (options->on == GPNN_CALIBRATE_GIVEN) return options->given.points.n;
+  if (options->on == GPNN_CALIBRATE_LIKE) return options->like.n;
+  return gpnn_localgp_data(gp)->n;
 }
 
-/* Random training rows, to be left out one at a time. */
-struct left_out {
-  double *x, *y;
-  int64_t *self;
-};
-
-static void left_out_release(struct left_out *rows)
+/* Takes 'n' rows; 'distances' are those of the rows to be like.  What 'leftout' holds is replaced.
+ */
+static enum gpnn_status take_rows(const struct gpnn_localgp *gp,
+                                  const struct gpnn_calibrate_options *options, size_t n,
+                                  struct gpnn_leftout *leftout, struct gpnn_error *err)
 {
-  free(rows->x);
-  free(rows->y);
-  free(rows->self);
-}
-
-static enum gpnn_status left_out_draw(struct left_out *rows,
-                                      const struct gpnn_index_contents *contents, size_t n_rows,
-                                      uint64_t seed, struct gpnn_error *err)
-{
-  size_t d = contents->d;
-  uint64_t *drawn = gpnn_alloc(n_rows, 1, sizeof *drawn);
-  rows->x = gpnn_alloc(n_rows, d, sizeof *rows->x);
-  rows->y = gpnn_alloc(n_rows, 1, sizeof *rows->y);
-  rows->self = gpnn_alloc(n_rows, 1, sizeof *rows->self);
   enum gpnn_status status = GPNN_OK;
-  if (drawn == NULL || rows->x == NULL || rows->y == NULL || rows->self == NULL)
-    status = gpnn_fail_memory(err, "for calibration");
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, seed, GPNN_RNG_LEAVE_ONE_OUT);
-  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, n_rows, drawn, err);
-  for (size_t i = 0; i < n_rows && status == GPNN_OK; i++) {
-    memcpy(rows->x + i * d, contents->x + drawn[i] * d, d * sizeof *rows->x);
-    rows->y[i] = contents->y[drawn[i]];
-    rows->self[i] = (int64_t)drawn[i];
+  size_t cluster = options->cluster_rows;
+  gpnn_leftout_release(leftout);
+  switch (options->on) {
+  case GPNN_CALIBRATE_GIVEN:
+    leftout->rows = options->given;
+    leftout->rows.points.n = n;
+    break;
+  case GPNN_CALIBRATE_LEFT_OUT:
+    status = gpnn_leftout_alone(leftout, gp, n, options->seed, err);
+    break;
+  case GPNN_CALIBRATE_CLUSTERS:
+    status = gpnn_leftout_clusters(leftout, gp, (n + cluster - 1) / cluster, cluster, options->seed,
+                                   err);
+    break;
+  case GPNN_CALIBRATE_LIKE:
+    status = gpnn_leftout_like(leftout, gp, &options->like, n, options->seed, err);
+    break;
   }
-  free(drawn);
   return status;
 }
 
-enum gpnn_status gpnn_calibrate_left_out(const struct gpnn_localgp *gp, size_t wanted,
-                                         uint64_t seed, struct gpnn_calibration *calibration,
-                                         struct gpnn_error *err)
+enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_params *params,
+                                const struct gpnn_calibrate_options *options,
+                                struct gpnn_calibration *calibration, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = gpnn_localgp_data(gp);
-  size_t n = first_rows(wanted, contents->n);
+  size_t available = rows_available(gp, options);
+  if (available == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
+  struct gpnn_leftout leftout = {0};
+  struct gpnn_calibration result = {0};
+  size_t n = first_rows(options->wanted, available);
   enum gpnn_status status;
   do {
-    /* A larger draw begins with the rows of a smaller one. */
-    struct left_out rows = {0};
-    status = left_out_draw(&rows, contents, n, seed, err);
-    if (status == GPNN_OK) status = find_factor(gp, n, rows.x, rows.y, rows.self, calibration, err);
-    left_out_release(&rows);
-  } while (status == GPNN_OK && !were_enough(calibration, wanted, contents->n, &n));
+    status = take_rows(gp, options, n, &leftout, err);
+    if (status == GPNN_OK) status = score(gp, &leftout.rows, &result, err);
+  } while (status == GPNN_OK && !were_enough(&result, options->wanted, available, &n));
+  if (status == GPNN_OK) status = solve(gp, params, options->by, &leftout.rows, &result, err);
+  if (status == GPNN_OK)
+    *calibration = result;
+  else
+    gpnn_calibration_release(&result);
+  gpnn_leftout_release(&leftout);
   return status;
 }
+
+/* ---- use ------------------------------------------------------------------------------------ */
 
 void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params)
 {
-  params->kernelscale *= calibration->alpha;
-  params->noise *= calibration->alpha;
-  params->calibration =
-      params->has_calibration ? params->calibration * calibration->alpha : calibration->alpha;
-  params->has_calibration = true;
+  size_t p = params->covariance == NULL ? 0 : params->n_coefficients;
+  if (calibration->by_factor) {
+    for (size_t i = 0; i < p * p; i++) params->covariance[i] *= calibration->alpha;
+    params->calibration =
+        params->has_calibration ? params->calibration * calibration->alpha : calibration->alpha;
+    params->has_calibration = true;
+  }
+  params->kernelscale = calibration->kernelscale;
+  params->noise = calibration->noise;
+  params->n_conformal = 0;
+  gpnn_distance_record(params, calibration->n_rows, calibration->nearest);
+}
+
+void gpnn_calibration_release(struct gpnn_calibration *calibration)
+{
+  free(calibration->z);
+  free(calibration->nearest);
+  *calibration = (struct gpnn_calibration){0};
 }

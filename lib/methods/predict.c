@@ -1,37 +1,118 @@
 #include "methods/predict.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-/* From standardised mean and latent variance to what was asked for, in place. */
-static void finish(const struct gpnn_localgp *gp, const struct gpnn_predict_options *options,
-                   size_t n, double *mean, double *sd)
+#include "base/mem.h"
+#include "base/normal.h"
+#include "base/student.h"
+#include "methods/conformal.h"
+#include "methods/distance.h"
+
+/* What turns standardised predictions of one model into what was asked for. */
+struct finish {
+  const struct gpnn_index_contents *data;
+  const struct gpnn_params *params;
+  const struct gpnn_predict_options *options;
+  const struct gpnn_predict_rows *rows;
+  double gamma, scale, centre;
+  double *terms; /* owned; of one row's mean */
+};
+
+static const double *row_of(const double *array, size_t width, size_t i)
 {
-  const struct gpnn_standard *standard = &gpnn_localgp_data(gp)->standard;
-  const struct gpnn_params *params = gpnn_localgp_params(gp);
-  size_t m = gpnn_localgp_neighbours(gp);
-  double gamma = options->debias ? 1 + params->noise / ((double)m * params->kernelscale) : 1;
-  bool original = options->units == GPNN_UNITS_ORIGINAL;
-  double scale = original ? standard->y_sd : 1;
-  double centre = original ? standard->y_mean : 0;
-  double noise = options->latent ? 0 : params->noise;
-  for (size_t i = 0; i < n; i++) mean[i] = centre + scale * gamma * mean[i];
-  for (size_t i = 0; i < n && sd != NULL; i++) sd[i] = scale * sqrt(sd[i] + noise);
+  return array == NULL ? NULL : array + i * width;
 }
 
-enum gpnn_status gpnn_predict_rows(const struct gpnn_localgp *gp,
-                                   const struct gpnn_predict_options *options, size_t n_rows,
-                                   const double *features, double *z, double *mean, double *sd,
-                                   struct gpnn_localgp_counts *counts, struct gpnn_error *err)
+/* The mean function at row 'i', and the variance of its coefficients there. */
+static void prior(const struct finish *f, size_t i, double *mean, double *variance)
 {
-  const struct gpnn_standard *standard = &gpnn_localgp_data(gp)->standard;
-  if (options->mean_only) sd = NULL;
-  for (size_t i = 0; i < n_rows; i++)
-    gpnn_standard_apply(standard, features + i * standard->n_in, z + i * standard->n_out);
-  struct gpnn_points points = {.n = n_rows, .x = z};
-  struct gpnn_prediction prediction = {.mean = mean, .latent = sd};
-  enum gpnn_status status = gpnn_localgp_predict(gp, &points, &prediction, counts, err);
-  if (status == GPNN_OK) finish(gp, options, n_rows, mean, sd);
+  const struct gpnn_params *params = f->params;
+  size_t d = f->data->d, p = f->data->n_regressors, n_terms = params->n_coefficients;
+  const double *x = f->rows->x + i * d, *regressors = row_of(f->rows->regressors, p, i);
+  *mean = gpnn_mean_value(params->mean, params->coefficients, d, x, p, regressors);
+  *variance = params->kernelscale;
+  if (params->covariance == NULL) return;
+  gpnn_mean_terms(params->mean, d, x, p, regressors, f->terms);
+  for (size_t a = 0; a < n_terms; a++)
+    for (size_t b = 0; b < n_terms; b++)
+      *variance += f->terms[a] * params->covariance[a * n_terms + b] * f->terms[b];
+}
+
+/* From standardised mean and latent variance to what was asked for, in place; returns whether the
+ * row is beyond the largest distance. */
+static bool finish_row(const struct finish *f, size_t i)
+{
+  const struct gpnn_predict_options *options = f->options;
+  const struct gpnn_predict_rows *rows = f->rows;
+  bool beyond = options->max_distance > 0 && rows->nearest[i] > options->max_distance;
+  double mean, variance;
+  prior(f, i, &mean, &variance);
+  if (!beyond) {
+    mean += f->gamma * (rows->mean[i] - mean);
+    if (!options->mean_only) variance = rows->sd[i];
+  } else if (options->beyond == GPNN_BEYOND_NA) {
+    mean = variance = nan("");
+  }
+  if (!options->latent) {
+    variance += f->params->noise;
+    if (rows->noise != NULL) variance += gpnn_standard_noise(&f->data->standard, rows->noise[i]);
+  }
+  rows->mean[i] = f->centre + f->scale * mean;
+  if (!options->mean_only) rows->sd[i] = f->scale * sqrt(variance);
+  return beyond;
+}
+
+enum gpnn_status gpnn_predict(const struct gpnn_localgp *gp,
+                              const struct gpnn_predict_options *options,
+                              const struct gpnn_predict_rows *rows,
+                              struct gpnn_predict_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
+  const struct gpnn_params *params = gpnn_localgp_params(gp);
+  bool original = options->units == GPNN_UNITS_ORIGINAL;
+  size_t m = gpnn_localgp_neighbours(gp);
+  struct finish f = {
+      .data = data,
+      .params = params,
+      .options = options,
+      .rows = rows,
+      .gamma = options->debias ? 1 + params->noise / ((double)m * params->kernelscale) : 1,
+      .scale = original ? data->standard.y_sd : 1,
+      .centre = original ? data->standard.y_mean : 0};
+  f.terms = gpnn_alloc(params->n_coefficients, 1, sizeof *f.terms);
+  if (f.terms == NULL) return gpnn_fail_memory(err, "for predictions");
+  struct gpnn_points points = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
+  struct gpnn_prediction prediction = {
+      .mean = rows->mean, .latent = options->mean_only ? NULL : rows->sd, .nearest = rows->nearest};
+  enum gpnn_status status = gpnn_localgp_predict(gp, &points, &prediction, &counts->model, err);
+  for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) counts->n_beyond += finish_row(&f, i);
+  if (status == GPNN_OK) {
+    counts->n_rows += rows->n;
+    counts->n_far += gpnn_distance_count_far(params, rows->n, rows->nearest);
+  }
+  free(f.terms);
   return status;
+}
+
+bool gpnn_predict_warns_of_far(const struct gpnn_predict_counts *counts)
+{
+  static const double too_large = 0.05;
+  return (double)counts->n_far > too_large * (double)counts->n_rows;
+}
+
+double gpnn_predict_half_width(const struct gpnn_params *params,
+                               const struct gpnn_predict_options *options, double level,
+                               enum gpnn_interval_source *source)
+{
+  double width = options->latent ? 0 : gpnn_conformal_width(params, level);
+  *source = GPNN_INTERVAL_CONFORMAL;
+  if (width > 0) return width;
+  *source = params->degrees > 0 ? GPNN_INTERVAL_STUDENT : GPNN_INTERVAL_GAUSSIAN;
+  if (params->degrees > 0)
+    return gpnn_student_half_width(level, params->degrees) *
+           gpnn_student_unit_scale(params->degrees);
+  return gpnn_normal_half_width(level);
 }
 
 double gpnn_predict_target(const struct gpnn_index_contents *contents, enum gpnn_units units,

@@ -95,17 +95,29 @@ static enum gpnn_status rotate_rows(struct gpnn_localgp *gp, struct gpnn_error *
   return GPNN_OK;
 }
 
+/* The index in the view of the parameters' target. */
+static enum gpnn_status find_target(const struct gpnn_index *index,
+                                    const struct gpnn_params *params,
+                                    const struct gpnn_index_contents **data, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  size_t t = 0;
+  if (params->target != NULL && !gpnn_index_find_target(index, params->target, &t))
+    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
+                     gpnn_mask(shown, params->target, strlen(params->target)));
+  *data = gpnn_index_target(index, t);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_index *index,
                                   const struct gpnn_params *params, size_t neighbours, int threads,
                                   struct gpnn_error *err)
 {
-  size_t target = 0;
-  if (params->target != NULL && !gpnn_index_find_target(index, params->target, &target))
-    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'", params->target);
-  const struct gpnn_index_contents *data = gpnn_index_target(index, target);
+  const struct gpnn_index_contents *data = NULL;
   bool other_index;
-  enum gpnn_status status =
-      gpnn_params_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
+  enum gpnn_status status = find_target(index, params, &data, err);
+  if (status == GPNN_OK)
+    status = gpnn_params_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
   if (status != GPNN_OK) return status;
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");
@@ -152,6 +164,16 @@ const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp)
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp)
 {
   return gp->rebuilt_search;
+}
+
+const double *gpnn_localgp_rows(const struct gpnn_localgp *gp)
+{
+  return gp->x;
+}
+
+int gpnn_localgp_threads(const struct gpnn_localgp *gp)
+{
+  return gp->threads;
 }
 
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp)
@@ -234,8 +256,7 @@ static void fill_cross_covariance(const struct solve *solve, const double *x)
 /* Whether training row 'row' may be a neighbour of point 'i'. */
 static bool is_allowed(const struct gpnn_points *points, size_t i, int64_t row)
 {
-  if (row < 0 || (points->self != NULL && points->self[i] == row)) return false;
-  return points->cluster == NULL || points->training_cluster[row] != points->cluster[i];
+  return row >= 0 && (points->self == NULL || points->self[i] != row);
 }
 
 static double mean_of_row(const struct gpnn_localgp *gp, size_t row)
@@ -413,19 +434,33 @@ static void predict_chunk(const struct gpnn_localgp *gp, struct scratch *scratch
   }
 }
 
-/* Candidates to ask the search for, so that enough of them are allowed. */
-static size_t candidates_for(const struct gpnn_localgp *gp, const struct gpnn_points *points)
+/* Candidates for neighbours of a point, so that enough of them are allowed. */
+static size_t n_candidates(const struct gpnn_localgp *gp, const struct gpnn_points *points)
 {
+  if (points->candidates != NULL) return points->n_candidates;
   size_t k = gp->neighbours + (points->self != NULL);
-  if (points->cluster != NULL) k += points->largest_cluster;
   return k < gp->data->n ? k : gp->data->n;
+}
+
+/* Fills 'candidates' for points begin to end, at 'x' in the search's axes, k of each; 'distances'
+ * is scratch as large. */
+static enum gpnn_status find_candidates(const struct gpnn_localgp *gp,
+                                        const struct gpnn_points *points, size_t begin, size_t end,
+                                        const double *x, size_t k, int64_t *candidates,
+                                        double *distances, struct gpnn_error *err)
+{
+  if (points->candidates == NULL)
+    return gpnn_search_query(gp->search, end - begin, x, k, candidates, distances, gp->threads,
+                             err);
+  memcpy(candidates, points->candidates + begin * k, (end - begin) * k * sizeof *candidates);
+  return GPNN_OK;
 }
 
 static enum gpnn_status predict_task(const struct gpnn_localgp *gp, const struct task *task,
                                      struct gpnn_localgp_counts *counts, struct gpnn_error *err)
 {
   const struct gpnn_points *points = task->points;
-  size_t chunk = points->n < CHUNK ? points->n : CHUNK, k = candidates_for(gp, points);
+  size_t chunk = points->n < CHUNK ? points->n : CHUNK, k = n_candidates(gp, points);
   int64_t *candidates = gpnn_alloc(chunk, k, sizeof *candidates);
   double *distances = gpnn_alloc(chunk, k, sizeof *distances);
   double *rotated = gp->rotated == NULL ? NULL : gpnn_alloc(chunk, gp->data->d, sizeof *rotated);
@@ -442,8 +477,8 @@ static enum gpnn_status predict_task(const struct gpnn_localgp *gp, const struct
       gpnn_rotation_apply(gp->data->d, gp->params->rotation, end - begin, x, rotated);
       x = rotated;
     }
-    outcome.status = gpnn_search_query(gp->search, end - begin, x, k, candidates, distances,
-                                       gp->threads, &outcome.error);
+    outcome.status =
+        find_candidates(gp, points, begin, end, x, k, candidates, distances, &outcome.error);
     if (outcome.status != GPNN_OK) break;
     predict_chunk(gp, scratch, task, begin, end, x, k, candidates, counts, &outcome);
   }

@@ -33,10 +33,10 @@ struct gpnn_points {
   const double *x;          /* n by d, standardised */
   const double *regressors; /* n by n_regressors, standardised; NULL: there are none */
   const int64_t *self; /* n: the training row that it is, no neighbour of its own; NULL: none */
-  /* Rows of one cluster are not neighbours of each other. */
-  const uint32_t *cluster;          /* n: its cluster; NULL: none */
-  const uint32_t *training_cluster; /* of each training row; UINT32_MAX: of no cluster */
-  size_t largest_cluster;           /* training rows in the largest cluster */
+  /* n by n_candidates: the training rows to take neighbours from, nearest first, -1 after the last
+   * of a point; NULL: all of them, the search finds the nearest. */
+  const int64_t *candidates;
+  size_t n_candidates;
 };
 
 /* What is predicted, in standardised units; any of them may be NULL. */
@@ -56,7 +56,8 @@ struct gpnn_localgp_counts {
 /*
  * Prepares predictions from 'index' and 'params' (both borrowed, must outlive 'gp') with
  * 'neighbours' rows each (0: as the parameters say; never more than n) on 'threads' threads.
- * GPNN_EMISMATCH: the parameters do not fit the index.
+ * The target is that which the parameters name, or the first.  GPNN_EMISMATCH: the parameters do
+ * not fit the index.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
                                                   const struct gpnn_index *index,
@@ -70,6 +71,13 @@ bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp);
 /* What predictions are made from, as given to gpnn_localgp_new(). */
 const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *gp);
 const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp);
+
+/* The training rows, n by d, in the axes that the lengthscales are along: rotated, if the
+ * parameters rotate them. */
+const double *gpnn_localgp_rows(const struct gpnn_localgp *gp);
+
+/* Threads it works on. */
+int gpnn_localgp_threads(const struct gpnn_localgp *gp);
 
 /* Neighbours in use: m, or n if that is less; and another number of them from now on. */
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp);

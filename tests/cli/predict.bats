@@ -162,3 +162,60 @@ header() {
   gpnn-predict t.gpi -p t.par empty.tsv >out.tsv
   assert_equal "$(cat out.tsv)" $'y\tmean\tsd'
 }
+
+@test "rows farther than --max-distance are missing, or the prior" {
+  prepare
+  awk -F '\t' -v OFS='\t' 'NR % 5 == 0 { $1 += 50 } 1' test.tsv >far.tsv
+  gpnn-predict t.gpi -p t.par --max-distance 1 --interval 0.9 far.tsv >na.tsv
+  assert_equal "$(sed -n 5p na.tsv | cut -f 2-5)" $'NA\tNA\tNA\tNA'
+  assert_equal "$(grep -c 'NA.NA.NA.NA' na.tsv)" 4
+  gpnn-predict t.gpi -p t.par --max-distance 1 --beyond prior --units standard far.tsv >prior.tsv
+  assert_near "$(sed -n 5p prior.tsv | cut -f 2)" 0 1e-12
+  assert_near "$(sed -n 5p prior.tsv | cut -f 3)" 1.019803902718557 1e-12 # sqrt(1 + 0.04)
+  gpnn-predict t.gpi -p t.par --interval 0.9 far.tsv | sed '5~5d' >a
+  sed '5~5d' na.tsv | cmp a -
+  assert_fails 2 'beyond needs --max-distance' gpnn-predict t.gpi -p t.par --beyond na test.tsv
+  assert_fails 2 'na or prior' gpnn-predict t.gpi -p t.par --max-distance 1 --beyond x test.tsv
+}
+
+@test "degrees of freedom are written, and make intervals wider" {
+  prepare
+  { cat t.par && printf 'degrees\t4\n'; } >student.par
+  gpnn-predict t.gpi -p student.par --interval 0.95 test.tsv >out.tsv
+  assert_equal "$(header out.tsv)" $'y\tmean\tsd\tdf\tlower\tupper'
+  # The 97.5 % quantile with 4 degrees is 2.776445105; the sd of the distribution sqrt 2.
+  awk -F '\t' 'NR > 1 { d = ($6 - $5) / 2 / $3 - 2.776445105 / sqrt(2)
+      if ($4 != 4 || d > 1e-8 || d < -1e-8) exit 1 }' out.tsv
+  gpnn-predict t.gpi -p student.par --mean-only test.tsv >mean.tsv
+  assert_equal "$(header mean.tsv)" $'y\tmean'
+}
+
+@test "the known noise of a row is added to its variance, if the table has it" {
+  make_table 300 1 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : 0.01 }' >train.tsv
+  make_table 10 1 300 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : NR / 10 }' >test.tsv
+  gpnn-index -y y --row-noise v -o n.gpi train.tsv
+  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t30\n' >n.par
+  gpnn-predict n.gpi -p n.par test.tsv >with.tsv
+  cut -f 1,2 test.tsv | gpnn-predict n.gpi -p n.par >without.tsv
+  paste with.tsv without.tsv | awk -F '\t' 'NR > 1 { d = $3 * $3 - $6 * $6 - NR / 10
+      if (d > 1e-9 || d < -1e-9) exit 1 }'
+}
+
+@test "of several targets each has its group of columns, as if it were alone" {
+  make_table 400 2 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "u" : 2 * $1 - $3 }' >train.tsv
+  make_table 20 2 400 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "u" : 2 * $1 - $3 }' >test.tsv
+  gpnn-index -y y,u -o two.gpi train.tsv
+  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t30\n' >one.par
+  { printf 'target\ty\n' && cat one.par && printf 'target\tu\n' && cat one.par; } >two.par
+  gpnn-calibrate two.gpi <two.par >two.cal
+  gpnn-predict two.gpi -p two.cal --interval 0.5,0.9 test.tsv >two.tsv
+  assert_equal "$(header two.tsv)" "$(printf '%s\t' y mean_y sd_y lower50_y upper50_y lower90_y \
+    upper90_y u mean_u sd_u lower50_u upper50_u lower90_u)upper90_u"
+  awk '/^target\tu/ { found = 1 } found || /^#/' two.cal >u.par
+  gpnn-predict two.gpi -p u.par --interval 0.5,0.9 test.tsv | tail -n +2 >u.tsv
+  cut -f 8-14 two.tsv | tail -n +2 | cmp - u.tsv
+  gpnn-predict two.gpi -p two.cal --append test.tsv | head -n 1 | cut -f 1-4 >a
+  assert_equal "$(cat a)" $'x1\tx2\ty\tmean_y'
+  printf 'target\tw\n' | cat - one.par >w.par
+  assert_fails 1 "the index has no target 'w'" gpnn-predict two.gpi -p w.par test.tsv
+}

@@ -1,7 +1,6 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "methods/calibrate.h"
-#include "methods/predict.h"
 
 enum { N = 400, D = 2, C = 120 };
 
@@ -33,6 +32,25 @@ static void tear_down(struct setting *s)
   fixture_free(&s->f);
 }
 
+/* Calibrates on the first 'wanted' of the fixture's calibration rows. */
+static enum gpnn_status on_given(struct setting *s, size_t wanted,
+                                 struct gpnn_calibration *calibration, struct gpnn_error *err)
+{
+  const struct gpnn_calibrate_options options = {
+      .wanted = wanted, .given = gpnn_known_held_out(gpnn_index_contents(s->f.index))};
+  gpnn_calibration_release(calibration);
+  return gpnn_calibrate(s->gp, &s->params, &options, calibration, err);
+}
+
+static enum gpnn_status on_left_out(struct setting *s, size_t wanted, uint64_t seed,
+                                    struct gpnn_calibration *calibration, struct gpnn_error *err)
+{
+  const struct gpnn_calibrate_options options = {
+      .on = GPNN_CALIBRATE_LEFT_OUT, .wanted = wanted, .seed = seed};
+  gpnn_calibration_release(calibration);
+  return gpnn_calibrate(s->gp, &s->params, &options, calibration, err);
+}
+
 /* Mean of z^2 and NLL on the calibration rows with variances multiplied by 'factor'. */
 static void score(const struct setting *s, double factor, double *z2, double *nll, double *means)
 {
@@ -54,8 +72,8 @@ static void after_calibration_z2_is_one_and_nll_minimal(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration;
-  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &calibration, &err));
+  struct gpnn_calibration calibration = {0};
+  assert_ok(on_given(&s, C, &calibration, &err));
   double before[C], after[C], z2, best, worse;
   score(&s, 1, &z2, &worse, before);
   assert_close(calibration.alpha, z2, 1e-12);
@@ -70,6 +88,7 @@ static void after_calibration_z2_is_one_and_nll_minimal(void **state)
   for (size_t i = 0; i < C; i++) assert_near(after[i], before[i], 1e-12);
   assert_true(s.params.has_calibration);
   assert_close(s.params.calibration, calibration.alpha, 1e-15);
+  gpnn_calibration_release(&calibration);
   tear_down(&s);
 }
 
@@ -78,13 +97,15 @@ static void calibrating_again_finds_nothing_to_do(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration first, second;
-  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &first, &err));
+  struct gpnn_calibration first = {0}, second = {0};
+  assert_ok(on_given(&s, C, &first, &err));
   gpnn_calibrate_apply(&first, &s.params);
-  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &second, &err));
+  assert_ok(on_given(&s, C, &second, &err));
   assert_near(second.alpha, 1, 1e-12);
   gpnn_calibrate_apply(&second, &s.params);
   assert_close(s.params.calibration, first.alpha, 1e-12);
+  gpnn_calibration_release(&first);
+  gpnn_calibration_release(&second);
   tear_down(&s);
 }
 
@@ -93,10 +114,10 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration;
+  struct gpnn_calibration calibration = {0};
   double mean[C], latent[C], squares = 0;
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, C, &calibration, &err));
+  assert_ok(on_given(&s, C, &calibration, &err));
   assert_ok(gpnn_localgp_predict(s.gp, &(struct gpnn_points){.n = C, .x = s.f.cx, .self = NULL},
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));
@@ -106,8 +127,9 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   }
   assert_close(calibration.standard_error, sqrt(squares / C) / sqrt(C), 1e-12);
   assert_int_equal(calibration.n_rows, C);
-  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, 1, &calibration, &err));
+  assert_ok(on_given(&s, 1, &calibration, &err));
   assert_true(isinf(calibration.standard_error)); /* one row says nothing of its spread */
+  gpnn_calibration_release(&calibration);
   tear_down(&s);
 }
 
@@ -116,7 +138,7 @@ static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration drawn;
+  struct gpnn_calibration drawn = {0};
   int64_t self[N];
   double mean[N], latent[N], alpha = 0;
   struct gpnn_localgp_counts counts = {0};
@@ -126,9 +148,10 @@ static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
                                  &err));
   for (size_t i = 0; i < N; i++)
     alpha += pow(s.f.y[i] - mean[i], 2) / (latent[i] + s.params.noise) / N;
-  assert_ok(gpnn_calibrate_left_out(s.gp, 10 * N, 3, &drawn, &err));
+  assert_ok(on_left_out(&s, 10 * N, 3, &drawn, &err));
   assert_int_equal(drawn.n_rows, N);
   assert_close(drawn.alpha, alpha, 1e-12);
+  gpnn_calibration_release(&drawn);
   tear_down(&s);
 }
 
@@ -137,9 +160,10 @@ static void auto_takes_all_rows_when_they_are_too_few_for_its_precision(void **s
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration;
-  assert_ok(gpnn_calibrate_rows(s.gp, C, s.f.cx, s.f.cy, GPNN_CALIBRATE_AUTO, &calibration, &err));
+  struct gpnn_calibration calibration = {0};
+  assert_ok(on_given(&s, GPNN_CALIBRATE_AUTO, &calibration, &err));
   assert_int_equal(calibration.n_rows, C);
+  gpnn_calibration_release(&calibration);
   tear_down(&s);
 }
 
@@ -158,11 +182,166 @@ static void auto_doubles_while_the_standard_error_is_over_its_precision(void **s
   s.params.lengthscale[0] = 0.8;
   s.gp = NULL;
   assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
-  struct gpnn_calibration calibration;
-  assert_ok(gpnn_calibrate_left_out(s.gp, GPNN_CALIBRATE_AUTO, 1, &calibration, &err));
+  struct gpnn_calibration calibration = {0};
+  assert_ok(on_left_out(&s, GPNN_CALIBRATE_AUTO, 1, &calibration, &err));
   /* Normal errors have a relative standard error of sqrt(2/2500), still more than 2 %. */
   assert_int_equal(calibration.n_rows, 2500);
   assert_true(calibration.standard_error > 0.02 * calibration.alpha);
+  gpnn_calibration_release(&calibration);
+  tear_down(&s);
+}
+
+/* Mean of z^2 over the calibration rows by the definition, each row with 'known' noise. */
+static double mean_square_of(const struct setting *s, const double *known)
+{
+  double mean[C], latent[C], sum = 0;
+  struct gpnn_localgp_counts counts = {0};
+  assert_ok(gpnn_localgp_predict(s->gp, &(struct gpnn_points){.n = C, .x = s->f.cx},
+                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
+                                 &err));
+  for (size_t i = 0; i < C; i++)
+    sum += pow(s->f.cy[i] - mean[i], 2) /
+           (latent[i] + s->params.noise + (known == NULL ? 0 : known[i])) / C;
+  return sum;
+}
+
+static void by_noise_keeps_the_kernel_scale_and_makes_z2_one(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  for (int zero = 0; zero < 2; zero++) {
+    s.params.noise = zero ? 0 : 0.3;
+    struct gpnn_calibration calibration = {0};
+    const struct gpnn_calibrate_options options = {
+        .by = GPNN_CALIBRATE_NOISE,
+        .wanted = C,
+        .given = gpnn_known_held_out(gpnn_index_contents(s.f.index))};
+    double before = mean_square_of(&s, NULL);
+    assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+    assert_true(s.params.noise == (zero ? 0 : 0.3)); /* nothing moves until it is applied */
+    assert_false(calibration.by_factor);
+    assert_close(calibration.alpha, before, 1e-12);
+    gpnn_calibrate_apply(&calibration, &s.params);
+    assert_true(s.params.kernelscale == 0.7);
+    assert_false(s.params.has_calibration);
+    assert_near(mean_square_of(&s, NULL), 1, 1e-8);
+    gpnn_calibration_release(&calibration);
+  }
+  tear_down(&s);
+}
+
+static void where_no_noise_is_small_enough_the_factor_is_found(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  s.params.kernelscale = 1000; /* so uncertain that even without noise z^2 is too small */
+  s.params.lengthscale[0] = 0.1;
+  gpnn_localgp_free(s.gp);
+  assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
+  struct gpnn_calibration calibration = {0};
+  const struct gpnn_calibrate_options options = {
+      .by = GPNN_CALIBRATE_NOISE,
+      .wanted = C,
+      .given = gpnn_known_held_out(gpnn_index_contents(s.f.index))};
+  double alpha = mean_square_of(&s, NULL);
+  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+  assert_true(calibration.by_factor);
+  assert_close(calibration.alpha, alpha, 1e-12);
+  assert_close(calibration.noise, 0.3 * alpha, 1e-12);
+  gpnn_calibration_release(&calibration);
+  tear_down(&s);
+}
+
+static void known_noise_of_the_rows_is_not_multiplied(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  double known[C];
+  for (size_t i = 0; i < C; i++) known[i] = i % 2 == 0 ? 0.001 : 0.02;
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  rows.noise = known;
+  struct gpnn_calibration calibration = {0};
+  const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
+  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+  gpnn_calibrate_apply(&calibration, &s.params);
+  assert_close(s.params.noise / 0.3, s.params.kernelscale / 0.7, 1e-12);
+  assert_close(s.params.calibration, s.params.kernelscale / 0.7, 1e-12);
+  assert_near(mean_square_of(&s, known), 1, 1e-8);
+  gpnn_calibration_release(&calibration);
+  for (size_t i = 0; i < C; i++) known[i] = 1e6;
+  assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
+               "known noise of the rows is more than their errors");
+  tear_down(&s);
+}
+
+static void scores_are_those_of_the_calibrated_parameters(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  struct gpnn_calibration calibration = {0};
+  double mean[C], latent[C];
+  struct gpnn_localgp_counts counts = {0};
+  assert_ok(on_given(&s, C, &calibration, &err));
+  gpnn_calibrate_apply(&calibration, &s.params);
+  assert_ok(gpnn_localgp_predict(s.gp, &(struct gpnn_points){.n = C, .x = s.f.cx},
+                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
+                                 &err));
+  for (size_t i = 0; i < C; i++)
+    assert_near(calibration.z[i], (s.f.cy[i] - mean[i]) / sqrt(latent[i] + s.params.noise), 1e-10);
+  gpnn_calibration_release(&calibration);
+  tear_down(&s);
+}
+
+static void of_clusters_the_standard_error_is_that_of_their_means(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  enum { SIZE = 8 };
+  struct gpnn_calibration calibration = {0};
+  const struct gpnn_calibrate_options options = {
+      .on = GPNN_CALIBRATE_CLUSTERS, .wanted = 75, .cluster_rows = SIZE, .seed = 1};
+  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+  assert_int_equal(calibration.n_rows, 80); /* whole clusters */
+  double squares = 0, scale = calibration.alpha;
+  for (size_t c = 0; c < 10; c++) {
+    double mean = 0;
+    for (size_t i = 0; i < SIZE; i++) mean += scale * pow(calibration.z[c * SIZE + i], 2) / SIZE;
+    squares += pow(mean - scale, 2);
+  }
+  assert_close(calibration.standard_error, sqrt(squares) / 10, 1e-10);
+  gpnn_calibration_release(&calibration);
+  tear_down(&s);
+}
+
+static void distances_are_recorded_if_rows_are_enough(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  struct gpnn_calibration calibration = {0};
+  assert_ok(on_given(&s, 99, &calibration, &err));
+  gpnn_calibrate_apply(&calibration, &s.params);
+  assert_false(s.params.has_distance);
+  assert_ok(on_given(&s, C, &calibration, &err));
+  gpnn_calibrate_apply(&calibration, &s.params);
+  assert_true(s.params.has_distance);
+  double largest = 0;
+  for (size_t i = 0; i < C; i++) {
+    double nearest = INFINITY;
+    for (size_t k = 0; k < N; k++)
+      nearest =
+          fmin(nearest, hypot(s.f.cx[i * D] - s.f.x[k * D], s.f.cx[i * D + 1] - s.f.x[k * D + 1]));
+    largest = fmax(largest, nearest / 0.8);
+  }
+  assert_close(s.params.distance[3], largest, 1e-12);
+  for (size_t i = 1; i < GPNN_N_DISTANCES; i++)
+    assert_true(s.params.distance[i - 1] <= s.params.distance[i]);
+  gpnn_calibration_release(&calibration);
   tear_down(&s);
 }
 
@@ -171,36 +350,11 @@ static void no_rows_are_refused(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration;
-  assert_fails(gpnn_calibrate_rows(s.gp, 0, NULL, NULL, 5, &calibration, &err), GPNN_EDATA,
-               "no rows");
-  tear_down(&s);
-}
-
-static void units_latent_and_debias_do_what_they_say(void **state)
-{
-  (void)state;
-  struct setting s;
-  set_up(&s);
-  const struct gpnn_index_contents *contents = gpnn_index_contents(s.f.index);
-  double z[C * D], mean[4][C], sd[4][C];
-  struct gpnn_localgp_counts counts = {0};
-  const struct gpnn_predict_options options[4] = {{.units = GPNN_UNITS_STANDARD},
-                                                  {.units = GPNN_UNITS_ORIGINAL},
-                                                  {.units = GPNN_UNITS_STANDARD, .latent = true},
-                                                  {.units = GPNN_UNITS_STANDARD, .debias = true}};
-  for (size_t k = 0; k < 4; k++)
-    assert_ok(gpnn_predict_rows(s.gp, &options[k], C, s.f.cx, z, mean[k], sd[k], &counts, &err));
-  double gamma = (s.params.noise + 25 * s.params.kernelscale) / (25 * s.params.kernelscale);
-  for (size_t i = 0; i < C; i++) {
-    assert_close(mean[1][i], 3 + 2 * mean[0][i], 1e-13); /* the fixture's mean and sd */
-    assert_close(sd[1][i], 2 * sd[0][i], 1e-13);
-    assert_close(sd[2][i] * sd[2][i] + s.params.noise, sd[0][i] * sd[0][i], 1e-12);
-    assert_close(mean[3][i], gamma * mean[0][i], 1e-13);
-    assert_true(sd[0][i] * sd[0][i] >= s.params.noise);
-    assert_true(sd[0][i] * sd[0][i] <= s.params.noise + s.params.kernelscale);
-  }
-  assert_close(gpnn_predict_target(contents, GPNN_UNITS_STANDARD, 7), 2, 1e-15);
+  struct gpnn_calibration calibration = {0};
+  assert_fails(gpnn_calibrate(s.gp, &s.params, &(struct gpnn_calibrate_options){.wanted = 5},
+                              &calibration, &err),
+               GPNN_EDATA, "no rows");
+  gpnn_calibration_release(&calibration);
   tear_down(&s);
 }
 
@@ -214,8 +368,13 @@ int main(void)
       cmocka_unit_test(leaving_one_out_over_all_rows_covers_each_row_once),
       cmocka_unit_test(auto_takes_all_rows_when_they_are_too_few_for_its_precision),
       cmocka_unit_test(auto_doubles_while_the_standard_error_is_over_its_precision),
+      cmocka_unit_test(by_noise_keeps_the_kernel_scale_and_makes_z2_one),
+      cmocka_unit_test(where_no_noise_is_small_enough_the_factor_is_found),
+      cmocka_unit_test(known_noise_of_the_rows_is_not_multiplied),
+      cmocka_unit_test(scores_are_those_of_the_calibrated_parameters),
+      cmocka_unit_test(of_clusters_the_standard_error_is_that_of_their_means),
+      cmocka_unit_test(distances_are_recorded_if_rows_are_enough),
       cmocka_unit_test(no_rows_are_refused),
-      cmocka_unit_test(units_latent_and_debias_do_what_they_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,7 +208,8 @@ static void lengthscales_for_other_inputs_are_refused(void **state)
   fixture_free(&f);
 }
 
-/* ---- means, known noise, clusters ----------------------------------------------------------- */
+/* ---- means, known noise, candidates -----------------------------------------------------------
+ */
 
 enum { ROWS = 70, INPUTS = 3, POINTS = 8, REGRESSORS = 2, TERMS = 4 };
 
@@ -473,28 +474,32 @@ static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
   }
 }
 
-static void rows_of_the_same_cluster_are_no_neighbours(void **state)
+static void neighbours_are_taken_from_the_candidates_alone(void **state)
 {
   (void)state;
-  enum { M = 15, N_CLUSTERS = 5 };
+  enum { M = 15, N_CLUSTERS = 5, N_CANDIDATES = M + 4 };
   static struct model s;
-  uint32_t clusters[ROWS], cluster[POINTS];
+  uint32_t clusters[ROWS];
+  int64_t candidates[POINTS * N_CANDIDATES];
   double means[POINTS], latent[POINTS], nearest[POINTS], distances[ROWS], right, right_latent;
-  size_t rows[ROWS], largest = 0;
+  size_t rows[ROWS];
   model_new(&s, GPNN_MEAN_CONSTANT, false, M);
-  for (size_t r = 0; r < ROWS; r++) { /* one cluster is most of the rows; some are of none */
-    clusters[r] = r % 2 == 0 ? 0 : r % 7 == 0 ? UINT32_MAX : (uint32_t)r % N_CLUSTERS;
-    largest += clusters[r] == 0;
+  for (size_t r = 0; r < ROWS; r++) clusters[r] = r % 2 == 0 ? 0 : (uint32_t)r % N_CLUSTERS;
+  for (size_t i = 0; i < POINTS; i++) { /* the nearest of another cluster; of odd points fewer */
+    size_t n = nearest_rows(&s, i, clusters, (uint32_t)i % N_CLUSTERS,
+                            i % 2 == 0 ? (size_t)N_CANDIDATES : M - 5, rows, distances);
+    for (size_t k = 0; k < N_CANDIDATES; k++)
+      candidates[i * N_CANDIDATES + k] = k < n ? (int64_t)rows[k] : -1;
   }
-  for (size_t i = 0; i < POINTS; i++) cluster[i] = (uint32_t)i % N_CLUSTERS;
   struct gpnn_points points = points_of(&s);
-  points.cluster = cluster;
-  points.training_cluster = clusters;
-  points.largest_cluster = largest;
+  points.candidates = candidates;
+  points.n_candidates = N_CANDIDATES;
   model_predict(&s, &points, &(struct gpnn_prediction){means, latent, nearest});
   for (size_t i = 0; i < POINTS; i++) {
-    assert_int_equal(nearest_rows(&s, i, clusters, cluster[i], M, rows, distances), M);
-    expect_known_mean(&s, i, M, rows, &right, &right_latent);
+    size_t m = i % 2 == 0 ? M : M - 5;
+    assert_int_equal(nearest_rows(&s, i, clusters, (uint32_t)i % N_CLUSTERS, m, rows, distances),
+                     m);
+    expect_known_mean(&s, i, m, rows, &right, &right_latent);
     assert_near(means[i], right, 1e-10);
     assert_near(latent[i], right_latent, 1e-10);
     assert_close(nearest[i], distances[0], 1e-12);
@@ -502,17 +507,17 @@ static void rows_of_the_same_cluster_are_no_neighbours(void **state)
   model_free(&s);
 }
 
-static void where_all_rows_are_of_the_cluster_the_mean_is_left(void **state)
+static void without_candidates_the_mean_is_left(void **state)
 {
   (void)state;
   static struct model s;
-  uint32_t clusters[ROWS] = {0}, cluster[POINTS] = {0};
+  int64_t candidates[POINTS];
   double means[POINTS], latent[POINTS], nearest[POINTS];
   model_new(&s, GPNN_MEAN_CONSTANT, false, 5);
+  for (size_t i = 0; i < POINTS; i++) candidates[i] = -1;
   struct gpnn_points points = points_of(&s);
-  points.cluster = cluster;
-  points.training_cluster = clusters;
-  points.largest_cluster = ROWS;
+  points.candidates = candidates;
+  points.n_candidates = 1;
   model_predict(&s, &points, &(struct gpnn_prediction){means, latent, nearest});
   for (size_t i = 0; i < POINTS; i++) {
     assert_true(means[i] == s.coefficients[0]);
@@ -572,8 +577,8 @@ int main(void)
       cmocka_unit_test(means_and_known_noise_are_the_dense_formula),
       cmocka_unit_test(uncertain_coefficients_give_universal_kriging),
       cmocka_unit_test(each_number_of_neighbours_is_as_if_predicted_alone),
-      cmocka_unit_test(rows_of_the_same_cluster_are_no_neighbours),
-      cmocka_unit_test(where_all_rows_are_of_the_cluster_the_mean_is_left),
+      cmocka_unit_test(neighbours_are_taken_from_the_candidates_alone),
+      cmocka_unit_test(without_candidates_the_mean_is_left),
       cmocka_unit_test(nearest_is_the_distance_in_lengthscales),
       cmocka_unit_test(coefficients_for_another_mean_are_refused),
   };

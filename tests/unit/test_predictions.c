@@ -134,7 +134,7 @@ static void rows_are_read_with_what_may_be_infinite_or_missing(void **state)
 {
   (void)state;
   struct gpnn_predictions p = {0};
-  struct gpnn_prediction row;
+  struct gpnn_predictions_row row;
   struct gpnn_record record;
   struct gpnn_table *table =
       open_text("y,mean,sd,df,lower,upper\n1,2,3,4,-5,6\n1,2,3,NA,-Inf,infinity\n1,2,3,inf,,6\n"

@@ -216,7 +216,7 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   const struct gpnn_index_contents *c = &training.contents;
   const char *path = scratch_text("u.tsv", text);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_rows_read(&rows, c, table, "NA", true, false, &err));
+  assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, true, false, &err));
   gpnn_table_close(table);
   assert_int_equal(rows.n, ROWS);
   gpnn_rows_shuffle(&rows, c->d, 3);
@@ -229,7 +229,7 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   }
   gpnn_rows_release(&rows);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, false, &err));
+  assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, false, false, &err));
   gpnn_table_close(table);
   assert_null(rows.regressors);
   gpnn_rows_release(&rows);

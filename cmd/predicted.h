@@ -1,0 +1,70 @@
+/*
+ * predicted: one target's predictions of a batch of rows, and the columns they are written to.
+ */
+#ifndef GPNN_CMD_PREDICTED_H
+#define GPNN_CMD_PREDICTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli.h"
+#include "data/index.h"
+#include "methods/predict.h"
+
+/* Where rows are written. */
+struct sink {
+  struct gpnn_output *output;
+  char delimiter;
+  const char *na;
+  bool at_start; /* of a row: no delimiter before the next field */
+};
+
+/* What is to be predicted, of every target. */
+struct predict_plan {
+  struct gpnn_predict_options options;
+  struct cli_probabilities intervals;
+};
+
+/* A zeroed object is empty and may be released. */
+struct predicted {
+  const struct predict_plan *plan;
+  const struct gpnn_index_contents *contents; /* in the view of the target */
+  const struct gpnn_params *params;
+  struct gpnn_localgp *gp; /* owned */
+  bool has_target;         /* the table has it: its values are written along */
+  bool is_one_of_several;  /* the names of its columns end with its own */
+  double *target;          /* owned; of all rows of the batch; NaN: missing */
+  double *mean, *sd;       /* owned; of the good rows */
+  double *nearest;         /* owned */
+  double half_widths[CLI_PROBABILITIES_MAX];
+  struct gpnn_predict_counts counts;
+};
+
+/* Makes room for 'batch' rows, and finds the intervals' widths.  What is borrowed, 'gp' and the
+ * flags are the caller's to set before. */
+GPNN_MUST_CHECK enum gpnn_status predicted_begin(struct predicted *p, const struct cli *cli,
+                                                 size_t batch, struct gpnn_error *err);
+
+/* Predicts the 'n' good rows. */
+GPNN_MUST_CHECK enum gpnn_status predicted_fill(struct predicted *p, size_t n, const double *x,
+                                                const double *regressors, const double *noise,
+                                                struct gpnn_error *err);
+
+/* Writes the names of the target's columns, and their values in row 'row', whose prediction is
+ * entry 'good' (SIZE_MAX: it has none). */
+GPNN_MUST_CHECK enum gpnn_status predicted_write_names(const struct predicted *p, struct sink *sink,
+                                                       struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status predicted_write_row(const struct predicted *p, struct sink *sink,
+                                                     size_t row, size_t good,
+                                                     struct gpnn_error *err);
+
+/* Says what was out of the ordinary. */
+void predicted_report(const struct predicted *p, const struct cli *cli);
+
+void predicted_release(struct predicted *p);
+
+/* Writes a field that needs no more than quoting. */
+GPNN_MUST_CHECK enum gpnn_status sink_text(struct sink *sink, const char *text,
+                                           struct gpnn_error *err);
+
+#endif

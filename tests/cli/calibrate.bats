@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# gpnn-calibrate: where rows come from, what is changed, conformal widths, distances.
+
+load helper
+
+prepare() {
+  make_table 900 2 >train.tsv
+  make_table 200 2 900 >test.tsv
+  gpnn-index --calibration-rows 200 -o t.gpi train.tsv
+  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t20\n' >t.par
+}
+
+# A table whose rows have a gap in the middle of x1, and in gap.tsv what is missing there.
+prepare_gap() {
+  make_table 2500 2 | awk -F '\t' 'NR == 1 { print >"gap.tsv" }
+    NR > 1 && $1 > 0.35 && $1 < 0.65 { print >"gap.tsv"; next } 1' >train.tsv
+  gpnn-index --calibration-rows 300 -o t.gpi train.tsv
+  printf 'kernel\texp\nlengthscale\t0.2\nkernelscale\t1\nnoise\t0.04\nneighbours\t20\n' >t.par
+}
+
+@test "the factor multiplies kernel scale and noise, noise alone keeps the kernel scale" {
+  prepare
+  gpnn-calibrate t.gpi <t.par >factor.par
+  gpnn-calibrate --by factor t.gpi <t.par | cmp factor.par -
+  factor=$(value calibration factor.par)
+  assert_near "$(value kernelscale factor.par)" "$factor" 1e-12
+  gpnn-calibrate --by noise t.gpi <t.par >noise.par
+  assert_equal "$(value kernelscale noise.par)" 1
+  [[ $(value noise noise.par) != 0.04 ]]
+  run ! value calibration noise.par
+  # Calibrated by noise, the mean of z^2 is one: there is no factor left to find.
+  gpnn-calibrate t.gpi <noise.par >again.par
+  assert_near "$(value calibration again.par)" 1 1e-6
+}
+
+@test "where no noise is small enough, the factor is used and a warning says so" {
+  prepare
+  sed 's/kernelscale.*/kernelscale\t1e6/; s/lengthscale.*/lengthscale\t0.01/' t.par >wide.par
+  gpnn-calibrate --by noise t.gpi <wide.par >noise.par 2>err.txt
+  grep -q 'no noise variance makes the variances right' err.txt
+  gpnn-calibrate t.gpi <wide.par >factor.par
+  diff <(grep -v '#' noise.par) <(grep -v '#' factor.par)
+}
+
+@test "conformal widths are stored, and used by gpnn-predict for their levels alone" {
+  prepare
+  gpnn-calibrate --conformal 0.9,0.5 t.gpi <t.par >c.par
+  gpnn-predict -v t.gpi -p c.par --interval 0.9,0.8 test.tsv >out.tsv 2>err.txt
+  grep -q 'interval of 0.9: .* conformal' err.txt
+  grep -q 'interval of 0.8: .* Gaussian' err.txt
+  # Rows within the interval of 0.9 on the rows it was made from: the 181st of 200 in size.
+  gpnn-predict t.gpi -p c.par --interval 0.9 test.tsv |
+    awk -F '\t' 'NR > 1 { n++; in_it += $4 <= $1 && $1 <= $5; w = ($5 - $4) / 2 / $3
+        if (NR > 2 && (w - last > 1e-9 || last - w > 1e-9)) exit 1; last = w }
+      END { exit !(in_it > 0.8 * n) }'
+  gpnn-predict -v --latent t.gpi -p c.par --interval 0.9 test.tsv 2>&1 >/dev/null | grep -q Gaussian
+  gpnn-calibrate t.gpi <c.par >forgotten.par
+  run ! grep -q "^conformal" forgotten.par
+}
+
+@test "too few rows for a conformal interval are refused with the number needed" {
+  prepare
+  assert_fails 1 'interval of 0.999 needs 999 calibration rows at least, there are 200' \
+    gpnn-calibrate --conformal 0.5,0.999 t.gpi -p t.par
+  assert_fails 2 'probabilities between 0 and 1' gpnn-calibrate --conformal 1 t.gpi -p t.par
+}
+
+@test "rows like those of a gap make predictions in the gap more honest than rows held out" {
+  prepare_gap
+  gpnn-calibrate t.gpi <t.par >held.par
+  cut -f 1,2 gap.tsv >inputs.tsv
+  gpnn-calibrate --like inputs.tsv -c 500 t.gpi <t.par >like.par
+  grep -q 'from 500 distant training rows' like.par
+  for f in held like; do
+    gpnn-predict -q t.gpi -p $f.par gap.tsv | gpnn-eval | value cal >$f.cal
+  done
+  awk -v held="$(cat held.cal)" -v like="$(cat like.cal)" '
+    function off(x) { return x > 1 ? x : 1 / x }
+    BEGIN { exit !(off(like) < off(held) && off(held) > 1.2) }' || complain "$(cat held.cal like.cal)"
+}
+
+@test "clusters are whole, and seen from outside" {
+  prepare_gap
+  gpnn-calibrate --blocked 30 -c 500 t.gpi <t.par >blocked.par
+  grep -q 'from 510 clustered training rows' blocked.par
+  gpnn-calibrate --blocked 60 t.gpi <t.par | grep -q 'from 1200 clustered training rows'
+  gpnn-calibrate --blocked 1 -c 700 t.gpi <t.par >one.par
+  # Rows of larger clusters lie farther from what they are predicted from.
+  awk -F '\t' '$1 == "distances" { median[FILENAME] = $2 }
+    END { exit !(median["blocked.par"] > 1.5 * median["one.par"]) }' blocked.par one.par
+}
+
+@test "rows like the held-out ones need about the factor of the held-out ones" {
+  prepare
+  a=$(gpnn-calibrate --loo t.gpi <t.par | value calibration)
+  b=$(gpnn-calibrate --like test.tsv t.gpi <t.par | value calibration)
+  assert_near "$b" "$a" 0.4
+}
+
+@test "sources exclude each other, and TABLE has to go with one" {
+  prepare
+  assert_fails 2 'exclude each other' gpnn-calibrate --loo --blocked 5 t.gpi -p t.par
+  assert_fails 2 'exclude each other' gpnn-calibrate --with test.tsv --like test.tsv t.gpi -p t.par
+  assert_fails 2 'skip-bad is about' gpnn-calibrate --blocked 5 --skip-bad t.gpi -p t.par
+  assert_fails 2 'cannot both be standard input' gpnn-calibrate --like - t.gpi
+  assert_fails 2 'factor or noise' gpnn-calibrate --by both t.gpi -p t.par
+  assert_fails 1 'leaves none of 700 training rows' gpnn-calibrate --blocked 700 t.gpi -p t.par
+}
+
+@test "distances of calibration are stored, and rows beyond them are told of once" {
+  prepare
+  gpnn-calibrate t.gpi <t.par >c.par
+  grep -q '^distances' c.par
+  gpnn-predict t.gpi -p c.par test.tsv >out.tsv 2>err.txt
+  [[ ! -s err.txt ]]
+  awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 4 == 0 { $1 += 3 } 1' test.tsv >far.tsv
+  gpnn-predict t.gpi -p c.par --batch 16 far.tsv >out.tsv 2>err.txt
+  assert_equal "$(wc -l <err.txt)" 1
+  grep -q '25 % of 200 rows lie farther from the training rows than 99.9 %' err.txt
+  gpnn-predict -q t.gpi -p c.par far.tsv 2>err.txt | cmp - out.tsv
+  [[ ! -s err.txt ]]
+  gpnn-predict t.gpi -p t.par far.tsv 2>err.txt | cut -f 2 >/dev/null
+  [[ ! -s err.txt ]]
+  gpnn-predict -v t.gpi -p c.par test.tsv 2>&1 >/dev/null | grep -q '% of the rows lie farther'
+  # Calibrated on rows as far, there is nothing to warn of.
+  awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 4 == 0 { $1 += 0.3 } 1' test.tsv >near.tsv
+  gpnn-predict t.gpi -p c.par near.tsv 2>&1 >/dev/null | grep -q 'lie farther'
+  gpnn-calibrate -q --like near.tsv t.gpi <t.par >like.par
+  gpnn-predict t.gpi -p like.par near.tsv 2>err.txt >/dev/null
+  [[ ! -s err.txt ]]
+}
+
+@test "known noise of rows is kept out of the factor" {
+  make_table 700 1 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "v"; next }
+    { print $0, NR % 2 ? 0.0001 : 0.001 }' >train.tsv
+  gpnn-index -y y --row-noise v --calibration-rows 150 -o n.gpi train.tsv
+  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.4\nneighbours\t20\n' >n.par
+  gpnn-calibrate n.gpi <n.par >c.par
+  factor=$(value calibration c.par)
+  assert_near "$(value kernelscale c.par)" "$factor" 1e-9
+  gpnn-calibrate n.gpi <c.par >again.par
+  assert_near "$(value calibration again.par)" "$factor" 1e-6
+}

@@ -1,0 +1,226 @@
+/* Training rows left out: alone, in clusters, and as far from the rest as other rows are. */
+#include "fixture.h"
+#include "methods/leftout.h"
+
+enum { N = 300, D = 2, C = 90, M = 12 };
+
+struct setting {
+  struct fixture f;
+  double lengthscale[D];
+  struct gpnn_params params;
+  struct gpnn_localgp *gp;
+};
+
+static void set_up(struct setting *s)
+{
+  fixture_new(&s->f, N, D, C, 1);
+  s->lengthscale[0] = 0.5;
+  s->lengthscale[1] = 2;
+  s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
+                                   .n_lengthscales = D,
+                                   .lengthscale = s->lengthscale,
+                                   .kernelscale = 0.7,
+                                   .noise = 0.3,
+                                   .neighbours = M};
+  s->gp = NULL;
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+}
+
+static void tear_down(struct setting *s)
+{
+  gpnn_localgp_free(s->gp);
+  fixture_free(&s->f);
+}
+
+static double distance(const double *a, const double *b)
+{
+  return hypot((a[0] - b[0]) / 0.5, (a[1] - b[1]) / 2);
+}
+
+static double distance_to(const struct setting *s, const double *x, int64_t row)
+{
+  return distance(x, s->f.x + row * D);
+}
+
+static void rows_left_out_alone_are_themselves_and_a_draw_begins_with_a_smaller_one(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  struct gpnn_leftout few = {0}, many = {0};
+  assert_ok(gpnn_leftout_alone(&few, s.gp, 10, 1, &err));
+  assert_ok(gpnn_leftout_alone(&many, s.gp, N, 1, &err));
+  bool seen[N] = {false};
+  for (size_t i = 0; i < N; i++) {
+    int64_t row = many.self[i];
+    assert_false(seen[row]);
+    seen[row] = true;
+    assert_memory_equal(many.x + i * D, s.f.x + row * D, D * sizeof(double));
+    assert_true(many.y[i] == s.f.y[row]);
+  }
+  for (size_t i = 0; i < 10; i++) assert_true(few.self[i] == many.self[i]);
+  gpnn_leftout_release(&few);
+  gpnn_leftout_release(&many);
+  tear_down(&s);
+}
+
+/* The rows of one cluster are 'size' nearest to one of them, and no row outside is nearer to it. */
+static bool is_ball(const struct setting *s, const int64_t *members, size_t size)
+{
+  for (size_t centre = 0; centre < size; centre++) {
+    const double *x = s->f.x + members[centre] * D;
+    double radius = 0;
+    size_t within = 0;
+    for (size_t i = 0; i < size; i++) radius = fmax(radius, distance_to(s, x, members[i]));
+    for (int64_t row = 0; row < N; row++) within += distance_to(s, x, row) <= radius;
+    if (within == size) return true;
+  }
+  return false;
+}
+
+static void a_cluster_is_predicted_from_its_nearest_rows_outside(void **state)
+{
+  (void)state;
+  enum { SIZE = 25, CLUSTERS = 6 };
+  struct setting s;
+  set_up(&s);
+  struct gpnn_leftout leftout = {0};
+  assert_ok(gpnn_leftout_clusters(&leftout, s.gp, CLUSTERS, SIZE, 3, &err));
+  assert_int_equal(leftout.rows.points.n, SIZE * CLUSTERS);
+  assert_int_equal(leftout.rows.together, SIZE);
+  for (size_t i = 0; i < SIZE * CLUSTERS; i++) {
+    const int64_t *members = leftout.self + i / SIZE * SIZE, *found = leftout.candidates + i * M;
+    bool is_member[N] = {false}, is_found[N] = {false};
+    if (i % SIZE == 0) assert_true(is_ball(&s, members, SIZE));
+    for (size_t k = 0; k < SIZE; k++) is_member[members[k]] = true;
+    double last = 0;
+    for (size_t k = 0; k < M; k++) {
+      assert_false(is_member[found[k]]);
+      is_found[found[k]] = true;
+      double r = distance_to(&s, leftout.x + i * D, found[k]);
+      assert_true(r >= last);
+      last = r;
+    }
+    for (int64_t row = 0; row < N; row++)
+      if (!is_member[row] && !is_found[row])
+        assert_true(distance_to(&s, leftout.x + i * D, row) >= last);
+  }
+  gpnn_leftout_release(&leftout);
+  tear_down(&s);
+}
+
+static void predictions_of_a_cluster_use_nothing_of_it(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  struct gpnn_leftout leftout = {0};
+  double mean[40], nearest[40];
+  struct gpnn_localgp_counts counts = {0};
+  assert_ok(gpnn_leftout_clusters(&leftout, s.gp, 1, 40, 3, &err));
+  assert_ok(gpnn_localgp_predict(s.gp, &leftout.rows.points,
+                                 &(struct gpnn_prediction){.mean = mean, .nearest = nearest},
+                                 &counts, &err));
+  for (size_t i = 0; i < 40; i++)
+    assert_close(nearest[i], distance_to(&s, leftout.x + i * D, leftout.candidates[i * M]), 1e-12);
+  gpnn_leftout_release(&leftout);
+  tear_down(&s);
+}
+
+static void a_cluster_of_all_rows_is_refused(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  struct gpnn_leftout leftout = {0};
+  assert_fails(gpnn_leftout_clusters(&leftout, s.gp, 1, N, 3, &err), GPNN_EDATA, "leaves none");
+  gpnn_leftout_release(&leftout);
+  assert_ok(gpnn_leftout_clusters(&leftout, s.gp, 1, N - 1, 3, &err));
+  for (size_t i = 0; i < N - 1; i++) assert_true(leftout.candidates[i] >= 0);
+  gpnn_leftout_release(&leftout);
+  tear_down(&s);
+}
+
+static int compare(const void *a, const void *b)
+{
+  const double *left = a, *right = b;
+  return (*left > *right) - (*left < *right);
+}
+
+/* Distances of the rows of 'like' to their nearest training rows, and of what stands for them to
+ * the nearest rows left, both rising. */
+static void compare_distances(const struct setting *s, const double *like, size_t n, double *wanted,
+                              double *got)
+{
+  struct gpnn_leftout leftout = {0};
+  assert_ok(
+      gpnn_leftout_like(&leftout, s->gp, &(struct gpnn_points){.n = n, .x = like}, n, 1, &err));
+  size_t k = leftout.rows.points.n_candidates;
+  for (size_t i = 0; i < n; i++) {
+    wanted[i] = INFINITY;
+    for (int64_t row = 0; row < N; row++)
+      wanted[i] = fmin(wanted[i], distance_to(s, like + i * D, row));
+    assert_true(leftout.candidates[i * k] != leftout.self[i]);
+    got[i] = distance_to(s, leftout.x + i * D, leftout.candidates[i * k]);
+  }
+  qsort(wanted, n, sizeof *wanted, compare);
+  qsort(got, n, sizeof *got, compare);
+  gpnn_leftout_release(&leftout);
+}
+
+static void rows_far_from_the_training_rows_get_stand_ins_as_far(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  double like[C * D], wanted[C], got[C];
+  for (size_t i = 0; i < C; i++) { /* beyond the rows, on one side */
+    like[i * D] = 2.5 + 0.01 * (double)i;
+    like[i * D + 1] = s.f.cx[i * D + 1];
+  }
+  compare_distances(&s, like, C, wanted, got);
+  for (size_t i = 0; i < C; i++) assert_true(got[i] >= wanted[i] / 1.2500001);
+  assert_true(got[C / 2] < 2 * wanted[C / 2]);
+  tear_down(&s);
+}
+
+static void rows_like_the_training_rows_leave_out_hardly_more(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  double wanted[C], got[C];
+  compare_distances(&s, s.f.cx, C, wanted, got);
+  assert_near(got[C / 4] / wanted[C / 4], 1, 0.5);
+  assert_near(got[C / 2] / wanted[C / 2], 1, 0.3);
+  assert_near(got[3 * C / 4] / wanted[3 * C / 4], 1, 0.3);
+  tear_down(&s);
+}
+
+static void rows_farther_than_the_training_rows_are_wide_are_refused(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  struct gpnn_leftout leftout = {0};
+  double like[] = {1000, 0, -1000, 0};
+  assert_fails(
+      gpnn_leftout_like(&leftout, s.gp, &(struct gpnn_points){.n = 2, .x = like}, 2, 1, &err),
+      GPNN_EDATA, "no training row can stand for them");
+  gpnn_leftout_release(&leftout);
+  tear_down(&s);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_left_out_alone_are_themselves_and_a_draw_begins_with_a_smaller_one),
+      cmocka_unit_test(a_cluster_is_predicted_from_its_nearest_rows_outside),
+      cmocka_unit_test(predictions_of_a_cluster_use_nothing_of_it),
+      cmocka_unit_test(a_cluster_of_all_rows_is_refused),
+      cmocka_unit_test(rows_far_from_the_training_rows_get_stand_ins_as_far),
+      cmocka_unit_test(rows_like_the_training_rows_leave_out_hardly_more),
+      cmocka_unit_test(rows_farther_than_the_training_rows_are_wide_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* Predictions in the user's units: options, known noise, far rows, widths of intervals. */
+#include "base/threads.h"
+#include "fixture.h"
+#include "methods/conformal.h"
+#include "methods/predict.h"
+
+enum { N = 400, D = 2, C = 60, M = 25 };
+
+struct setting {
+  struct fixture f;
+  double lengthscale, coefficients[1 + D], covariance[(1 + D) * (1 + D)];
+  struct gpnn_params params;
+  struct gpnn_localgp *gp;
+};
+
+static void set_up(struct setting *s)
+{
+  fixture_new(&s->f, N, D, C, 1);
+  s->lengthscale = 0.8;
+  s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
+                                   .n_lengthscales = 1,
+                                   .lengthscale = &s->lengthscale,
+                                   .kernelscale = 0.7,
+                                   .noise = 0.3,
+                                   .neighbours = M};
+  s->gp = NULL;
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+}
+
+/* Gives the process a linear mean whose coefficients are uncertain. */
+static void set_up_linear(struct setting *s)
+{
+  set_up(s);
+  for (size_t i = 0; i < 1 + D; i++) {
+    s->coefficients[i] = 0.5 - 0.3 * (double)i;
+    for (size_t k = 0; k < 1 + D; k++) s->covariance[i * (1 + D) + k] = i == k ? 0.2 : 0.05;
+  }
+  s->params.mean = GPNN_MEAN_LINEAR;
+  s->params.n_coefficients = 1 + D;
+  s->params.coefficients = s->coefficients;
+  s->params.covariance = s->covariance;
+}
+
+static void tear_down(struct setting *s)
+{
+  gpnn_localgp_free(s->gp);
+  fixture_free(&s->f);
+}
+
+/* Predicted numbers of rows. */
+struct out {
+  double mean[C], sd[C], nearest[C];
+  struct gpnn_predict_counts counts;
+};
+
+static void predict(const struct setting *s, struct gpnn_predict_options options,
+                    const double *noise, struct out *out)
+{
+  const struct gpnn_predict_rows rows = {.n = C,
+                                         .x = s->f.cx,
+                                         .noise = noise,
+                                         .mean = out->mean,
+                                         .sd = out->sd,
+                                         .nearest = out->nearest};
+  out->counts = (struct gpnn_predict_counts){0};
+  assert_ok(gpnn_predict(s->gp, &options, &rows, &out->counts, &err));
+  assert_int_equal(out->counts.n_rows, C);
+}
+
+static void units_and_latent_do_what_they_say(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct out standard, original, latent;
+  set_up(&s);
+  predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD}, NULL, &standard);
+  predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_ORIGINAL}, NULL, &original);
+  predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD, .latent = true}, NULL,
+          &latent);
+  for (size_t i = 0; i < C; i++) {
+    double variance = standard.sd[i] * standard.sd[i];
+    assert_close(original.mean[i], 3 + 2 * standard.mean[i], 1e-13); /* the fixture's mean, sd */
+    assert_close(original.sd[i], 2 * standard.sd[i], 1e-13);
+    assert_close(latent.sd[i] * latent.sd[i] + 0.3, variance, 1e-12);
+    assert_true(variance >= 0.3 && variance <= 1);
+  }
+  assert_close(gpnn_predict_target(gpnn_index_contents(s.f.index), GPNN_UNITS_STANDARD, 7), 2,
+               1e-15);
+  tear_down(&s);
+}
+
+static void debias_stretches_the_difference_from_the_mean_function(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct out plain, debiased;
+  for (int linear = 0; linear < 2; linear++) {
+    linear ? set_up_linear(&s) : set_up(&s);
+    predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD}, NULL, &plain);
+    predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD, .debias = true}, NULL,
+            &debiased);
+    double gamma = (s.params.noise + M * s.params.kernelscale) / (M * s.params.kernelscale);
+    for (size_t i = 0; i < C; i++) {
+      double *x = s.f.cx + i * D, trend = linear ? 0.5 + 0.2 * x[0] - 0.1 * x[1] : 0;
+      assert_near(debiased.mean[i] - trend, gamma * (plain.mean[i] - trend), 1e-12);
+    }
+    tear_down(&s);
+  }
+}
+
+static void known_noise_of_a_row_is_added_to_its_variance(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct out without, with, latent;
+  double noise[C];
+  set_up(&s);
+  for (size_t i = 0; i < C; i++) noise[i] = 0.1 * (double)i;
+  predict(&s, (struct gpnn_predict_options){0}, NULL, &without);
+  predict(&s, (struct gpnn_predict_options){0}, noise, &with);
+  for (size_t i = 0; i < C; i++)
+    assert_close(with.sd[i] * with.sd[i], without.sd[i] * without.sd[i] + noise[i], 1e-12);
+  predict(&s, (struct gpnn_predict_options){.latent = true}, noise, &with);
+  predict(&s, (struct gpnn_predict_options){.latent = true}, NULL, &latent);
+  for (size_t i = 0; i < C; i++) assert_true(with.sd[i] == latent.sd[i]);
+  tear_down(&s);
+}
+
+static void rows_beyond_the_largest_distance_are_missing_or_the_prior(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct out all, missing, prior;
+  size_t n_beyond = 0;
+  struct gpnn_predict_options options = {.units = GPNN_UNITS_STANDARD};
+  set_up_linear(&s);
+  predict(&s, options, NULL, &all);
+  options.max_distance = 0.1;
+  predict(&s, options, NULL, &missing);
+  options.beyond = GPNN_BEYOND_PRIOR;
+  predict(&s, options, NULL, &prior);
+  for (size_t i = 0; i < C; i++) {
+    const double *x = s.f.cx + i * D;
+    if (all.nearest[i] <= 0.1) {
+      assert_true(missing.mean[i] == all.mean[i] && prior.sd[i] == all.sd[i]);
+      continue;
+    }
+    n_beyond++;
+    assert_true(isnan(missing.mean[i]) && isnan(missing.sd[i]));
+    assert_near(prior.mean[i], 0.5 + 0.2 * x[0] - 0.1 * x[1], 1e-14);
+    double spread = 0.15 * (1 + x[0] * x[0] + x[1] * x[1]) + 0.05 * pow(1 + x[0] + x[1], 2);
+    assert_close(prior.sd[i] * prior.sd[i], 0.7 + 0.3 + spread, 1e-12);
+  }
+  assert_true(n_beyond > 3 && n_beyond < C - 3);
+  assert_int_equal(missing.counts.n_beyond, n_beyond);
+  assert_int_equal(prior.counts.n_beyond, n_beyond);
+  assert_int_equal(all.counts.n_beyond, 0);
+  tear_down(&s);
+}
+
+static void rows_farther_than_those_of_calibration_are_counted(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct out out;
+  set_up(&s);
+  predict(&s, (struct gpnn_predict_options){0}, NULL, &out);
+  assert_int_equal(out.counts.n_far, 0); /* no distances are known */
+  s.params.has_distance = true;
+  s.params.distance[GPNN_N_DISTANCES - 1] = 0.2;
+  predict(&s, (struct gpnn_predict_options){0}, NULL, &out);
+  size_t n_far = 0;
+  for (size_t i = 0; i < C; i++) n_far += out.nearest[i] > 0.2;
+  assert_true(n_far > 0);
+  assert_int_equal(out.counts.n_far, n_far);
+  assert_true(gpnn_predict_warns_of_far(&(struct gpnn_predict_counts){.n_rows = 100, .n_far = 6}));
+  assert_false(gpnn_predict_warns_of_far(&(struct gpnn_predict_counts){.n_rows = 100, .n_far = 5}));
+  assert_false(gpnn_predict_warns_of_far(&(struct gpnn_predict_counts){0}));
+  tear_down(&s);
+}
+
+static void half_widths_are_conformal_then_students_then_gaussian(void **state)
+{
+  (void)state;
+  const struct gpnn_predict_options observed = {0}, latent = {.latent = true};
+  struct gpnn_params params = {0};
+  enum gpnn_interval_source source;
+  double z[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, level = 0.9;
+  assert_close(gpnn_predict_half_width(&params, &observed, 0.95, &source), 1.9599639845400545,
+               1e-12);
+  assert_int_equal(source, GPNN_INTERVAL_GAUSSIAN);
+  params.degrees = 4; /* the 97.5 % quantile is 2.7764 (tables), its variance 4 / 2 */
+  assert_close(gpnn_predict_half_width(&params, &observed, 0.95, &source), 2.776445105 / sqrt(2),
+               1e-9);
+  assert_int_equal(source, GPNN_INTERVAL_STUDENT);
+  assert_ok(gpnn_conformal_record(&params, 9, z, 1, &level, &err));
+  assert_true(gpnn_predict_half_width(&params, &observed, 0.9, &source) == 9);
+  assert_int_equal(source, GPNN_INTERVAL_CONFORMAL);
+  gpnn_predict_half_width(&params, &observed, 0.95, &source);
+  assert_int_equal(source, GPNN_INTERVAL_STUDENT);
+  gpnn_predict_half_width(&params, &latent, 0.9, &source);
+  assert_int_equal(source, GPNN_INTERVAL_STUDENT);
+  gpnn_params_release(&params);
+}
+
+int main(void)
+{
+  gpnn_threads_single_blas();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(units_and_latent_do_what_they_say),
+      cmocka_unit_test(debias_stretches_the_difference_from_the_mean_function),
+      cmocka_unit_test(known_noise_of_a_row_is_added_to_its_variance),
+      cmocka_unit_test(rows_beyond_the_largest_distance_are_missing_or_the_prior),
+      cmocka_unit_test(rows_farther_than_those_of_calibration_are_counted),
+      cmocka_unit_test(half_widths_are_conformal_then_students_then_gaussian),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
