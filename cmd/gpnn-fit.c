@@ -197,9 +197,9 @@ static void tell(void *context, const struct gpnn_candidate *candidate)
   struct telling *telling = context;
   char text[96];
   progress_update("models tried", ++telling->n, 0);
-  cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f, standard error %.4f",
+  cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f (%.4f), RMSE %.4f",
            describe(candidate, text), candidate->neighbours, candidate->nll,
-           candidate->standard_error);
+           candidate->standard_error, candidate->rmse);
 }
 
 /* Says how the parameters were found, as a comment. */

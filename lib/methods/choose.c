@@ -20,6 +20,7 @@ struct trial {
   struct gpnn_params params;
   struct gpnn_fit_report fit;
   struct gpnn_candidate candidate; /* with the best number of neighbours */
+  size_t best;                     /* place of that number among those tried */
   double nll[N_COUNTS];
   double *loss; /* owned; N_COUNTS by the validation rows */
 };
@@ -165,6 +166,13 @@ static double mean_difference(size_t n, const double *a, const double *b, double
   return mean;
 }
 
+static double root_mean_square(const struct choice *c, const double *mean)
+{
+  double sum = 0;
+  for (size_t i = 0; i < c->n; i++) sum += (c->y[i] - mean[i]) * (c->y[i] - mean[i]);
+  return sqrt(sum / (double)c->n);
+}
+
 static enum gpnn_status predict(struct choice *c, const struct trial *trial, size_t n_counts,
                                 struct gpnn_error *err)
 {
@@ -194,9 +202,11 @@ static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_co
     if (!losses(c, trial->params.noise, c->mean + k * c->n, c->latent + k * c->n, loss)) continue;
     trial->nll[k] = mean_difference(c->n, loss, NULL, &standard_error);
     if (k > 0 && !(isnan(candidate->nll) || trial->nll[k] < candidate->nll)) continue;
+    trial->best = k;
     candidate->neighbours = c->counts[k];
     candidate->nll = trial->nll[k];
     candidate->standard_error = standard_error;
+    candidate->rmse = root_mean_square(c, c->mean + k * c->n);
   }
   if (status == GPNN_OK && isnan(candidate->nll))
     status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
@@ -204,17 +214,22 @@ static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_co
   return status;
 }
 
-static bool is_better(const struct trial *a, const struct trial *b)
+/* By the NLL; where that cannot tell them apart, by the error of the means. */
+static bool is_better(const struct choice *c, const struct trial *a, const struct trial *b)
 {
-  return b->candidate.kernel == NULL || a->candidate.nll < b->candidate.nll;
+  if (b->candidate.kernel == NULL) return true;
+  double standard_error;
+  double worse =
+      mean_difference(c->n, a->loss + a->best * c->n, b->loss + b->best * c->n, &standard_error);
+  return fabs(worse) > standard_error ? worse < 0 : a->candidate.rmse < b->candidate.rmse;
 }
 
 /* Takes over 'trial' if it is among the best two, and empties it. */
 static void keep(struct choice *c, struct trial *trial)
 {
-  struct trial *place = is_better(trial, &c->best)     ? &c->best
-                        : is_better(trial, &c->second) ? &c->second
-                                                       : NULL;
+  struct trial *place = is_better(c, trial, &c->best)     ? &c->best
+                        : is_better(c, trial, &c->second) ? &c->second
+                                                          : NULL;
   if (place == &c->best) {
     trial_release(&c->second);
     c->second = c->best;
@@ -458,7 +473,7 @@ static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
   enum gpnn_status status = score(c, &c->best, c->n_counts, err);
   if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
   status = score(c, &c->second, c->n_counts, err);
-  if (status == GPNN_OK && is_better(&c->second, &c->best)) {
+  if (status == GPNN_OK && is_better(c, &c->second, &c->best)) {
     struct trial best = c->second;
     c->second = c->best;
     c->best = best;
@@ -471,13 +486,13 @@ static void choose_neighbours(struct choice *c)
 {
   struct trial *trial = &c->best;
   struct gpnn_candidate *fewest = &c->report->fewest;
-  size_t best = 0, i = 0;
-  while (c->counts[best] != trial->candidate.neighbours) best++;
+  const double most = 0.01; /* what a user may lose for speed, however uncertain the scores */
+  size_t best = trial->best, i = 0;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
     if (isnan(trial->nll[i])) continue;
     double worse = mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
-    if (worse <= standard_error) break;
+    if (worse <= fmin(standard_error, most)) break;
   }
   *fewest = trial->candidate;
   fewest->neighbours = c->counts[i];

@@ -4,9 +4,10 @@
  * Candidates are fitted (methods/fit.h) and scored on training rows whose density no fit saw: the
  * mean negative log density of a row predicted from its neighbours, itself left out, after the
  * variances have been multiplied by the best factor for these rows (methods/calibrate.h), since
- * that is what a user will get.  The best candidate is kept.  Then the fewest neighbours are taken
- * whose score is not worse than that of the best number by more than one standard error of the
- * difference.
+ * that is what a user will get.  The best candidate is kept: of two whose scores differ by less
+ * than one standard error of the difference, the one whose means are nearer.  Then the fewest
+ * neighbours are taken whose score is not worse than that of the best number by more than one
+ * standard error of the difference, nor by more than 0.01.
  *
  * How much is tried:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
@@ -66,6 +67,7 @@ struct gpnn_candidate {
   size_t neighbours;
   double nll;            /* mean over the validation rows, standardised units; NaN: failed */
   double standard_error; /* of nll */
+  double rmse;           /* of the means, standardised units */
 };
 
 /* Is told of each candidate once it is scored. */
