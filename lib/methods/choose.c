@@ -11,9 +11,9 @@
 #include "models/rotation.h"
 
 /* What is tried for the number of neighbours.  Candidates are told apart by the first few, which
- * cost a tenth of all; the best two by all. */
+ * are cheap, on many rows; the best two by all, on some of these rows. */
 static const size_t neighbour_counts[] = {16, 32, 64, 128, 256, 400};
-enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0], N_FIRST = 4 };
+enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0], N_FIRST = 3 };
 
 /* One candidate: its fit, and its losses for each number of neighbours. */
 struct trial {
@@ -36,7 +36,7 @@ struct choice {
   struct trial best, second; /* candidate.kernel is NULL: none yet */
   size_t n_counts;           /* numbers of neighbours to try, and which */
   size_t counts[N_COUNTS];
-  size_t n;              /* validation rows */
+  size_t n;              /* validation rows in use */
   double *x, *y, *noise; /* n by d, n; n known noise variances */
   double *regressors;    /* n by n_regressors */
   int64_t *self;         /* n: which training rows they are */
@@ -92,6 +92,13 @@ static void copy_row(struct choice *c, size_t i, uint64_t row)
   c->self[i] = (int64_t)row;
 }
 
+/* Rows for fits by neighbourhoods: as many as asked for, but none that scores. */
+static size_t rows_left(const struct choice *c, size_t wanted)
+{
+  size_t left = c->contents->n - c->n;
+  return wanted < left ? wanted : left;
+}
+
 /* Rows that a fit of 'options' takes from the front of the random order. */
 static size_t rows_of_fit(const struct gpnn_choose_options *options)
 {
@@ -103,14 +110,15 @@ static size_t rows_of_fit(const struct gpnn_choose_options *options)
 }
 
 /*
- * The fit takes the first rows of a random order of all rows, so the rows after those are new
- * to it.  Where they are too few, rows of the fit serve: left out of their own prediction, they
- * still say which candidate predicts better.
+ * A fit takes the first rows of a random order of all rows, so rows from its end are new to it; of
+ * few rows, a third is kept from fits by neighbourhoods (rows_left).  Where blocks take more than
+ * is left, rows of theirs serve: left out of their own prediction, they still say which candidate
+ * predicts better.
  */
 static enum gpnn_status draw_rows(struct choice *c, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = c->contents;
-  size_t n = contents->n < GPNN_CHOOSE_ROWS ? contents->n : GPNN_CHOOSE_ROWS;
+  size_t n = (contents->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (contents->n + 2) / 3 : GPNN_CHOOSE_ROWS;
   size_t fitted = rows_of_fit(c->options);
   if (fitted > contents->n - n) fitted = contents->n - n;
   uint64_t *drawn = gpnn_alloc(fitted + n, 1, sizeof *drawn);
@@ -214,22 +222,17 @@ static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_co
   return status;
 }
 
-/* By the NLL; where that cannot tell them apart, by the error of the means. */
-static bool is_better(const struct choice *c, const struct trial *a, const struct trial *b)
+static bool is_better(const struct trial *a, const struct trial *b)
 {
-  if (b->candidate.kernel == NULL) return true;
-  double standard_error;
-  double worse =
-      mean_difference(c->n, a->loss + a->best * c->n, b->loss + b->best * c->n, &standard_error);
-  return fabs(worse) > standard_error ? worse < 0 : a->candidate.rmse < b->candidate.rmse;
+  return b->candidate.kernel == NULL || a->candidate.nll < b->candidate.nll;
 }
 
 /* Takes over 'trial' if it is among the best two, and empties it. */
 static void keep(struct choice *c, struct trial *trial)
 {
-  struct trial *place = is_better(c, trial, &c->best)     ? &c->best
-                        : is_better(c, trial, &c->second) ? &c->second
-                                                          : NULL;
+  struct trial *place = is_better(trial, &c->best)     ? &c->best
+                        : is_better(trial, &c->second) ? &c->second
+                                                       : NULL;
   if (place == &c->best) {
     trial_release(&c->second);
     c->second = c->best;
@@ -360,7 +363,7 @@ static enum gpnn_status prepare_rotation(struct choice *c, bool *tried, struct g
   size_t d = contents->d;
   *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
            d <= GPNN_CHOOSE_ROTATION && contents->n_groups == d &&
-           options->fit.mean != GPNN_MEAN_LINEAR && options->ard && options->objective;
+           options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard && options->objective;
   if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
   c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
   if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
@@ -376,7 +379,7 @@ static enum gpnn_status try_harder(struct choice *c, struct gpnn_fit_options opt
   c->best = c->second = (struct trial){0};
   options.first = options.second != GPNN_OBJECTIVE_NONE ? options.second : options.first;
   options.second = GPNN_OBJECTIVE_NONE;
-  options.rows *= 4;
+  options.rows = rows_left(c, 4 * options.rows);
   options.steps *= 3;
   options.k *= 2;
   for (size_t i = 0; i < 2 && status == GPNN_OK; i++) {
@@ -443,22 +446,31 @@ static enum gpnn_status try_normal(struct choice *c, struct gpnn_fit_options fit
   return status;
 }
 
-/* Every candidate that the options leave open. */
-static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
+/* The options that every candidate begins with. */
+static struct gpnn_fit_options common(const struct choice *c)
 {
   const struct gpnn_choose_options *options = c->options;
   struct gpnn_fit_options fit = options->fit;
-  bool rotations, fast = options->effort == GPNN_EFFORT_FAST;
-  enum gpnn_status status = prepare_rotation(c, &rotations, err);
-  if (status != GPNN_OK) return status;
   if (!options->rotation && options->rotate == GPNN_ROTATE_WHITEN) fit.rotation = c->whitening;
   if (!options->rotation) fit.learn_rotation = options->rotate == GPNN_ROTATE_LEARN;
-  if (options->objective) fit.first = fast ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
+  if (options->objective)
+    fit.first = options->effort == GPNN_EFFORT_FAST ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
+  return fit;
+}
+
+/* Every candidate that the options leave open. */
+static enum gpnn_status try_all(struct choice *c, bool rotations, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *options = c->options;
+  struct gpnn_fit_options fit = common(c);
   /* With one lengthscale in all, one for each is one for all. */
   size_t n_groups = c->contents->n_groups;
   bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD;
+  fit.rows = rows_left(c, fit.rows);
   fit.ard = both || (!options->ard && fit.ard);
-  status = fast ? try_fast(c, fit, both, err) : try_normal(c, fit, both, rotations, err);
+  enum gpnn_status status = options->effort == GPNN_EFFORT_FAST
+                                ? try_fast(c, fit, both, err)
+                                : try_normal(c, fit, both, rotations, err);
   if (status == GPNN_OK && c->best.candidate.kernel == NULL)
     return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
   return status;
@@ -470,10 +482,11 @@ static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
 static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
 {
   if (c->n_counts <= N_FIRST) return GPNN_OK;
+  if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
   enum gpnn_status status = score(c, &c->best, c->n_counts, err);
   if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
   status = score(c, &c->second, c->n_counts, err);
-  if (status == GPNN_OK && is_better(c, &c->second, &c->best)) {
+  if (status == GPNN_OK && is_better(&c->second, &c->best)) {
     struct trial best = c->second;
     c->second = c->best;
     c->best = best;
@@ -500,6 +513,35 @@ static void choose_neighbours(struct choice *c)
   trial->params.neighbours = fewest->neighbours;
 }
 
+/* Where nothing is left open: the one fit, without a score, from all rows. */
+static enum gpnn_status fit_only(struct choice *c, struct gpnn_error *err)
+{
+  struct gpnn_fit_options fit = common(c);
+  struct trial *trial = &c->best;
+  enum gpnn_status status = gpnn_fit(c->contents, &fit, &trial->params, &trial->fit, err);
+  trial->candidate = (struct gpnn_candidate){.kernel = fit.kernel,
+                                             .smoothness = fit.smoothness,
+                                             .ard = fit.ard,
+                                             .rotate = rotate_of(c, &fit),
+                                             .objective = trial->fit.objective,
+                                             .k = trial->fit.k,
+                                             .neighbours = fit.neighbours,
+                                             .nll = NAN,
+                                             .standard_error = NAN,
+                                             .rmse = NAN};
+  return status == GPNN_OK ? name_target(c, &trial->params, err) : status;
+}
+
+static enum gpnn_status try_and_compare(struct choice *c, bool rotations, struct gpnn_error *err)
+{
+  set_counts(c);
+  enum gpnn_status status = draw_rows(c, err);
+  if (status == GPNN_OK) status = try_all(c, rotations, err);
+  if (status == GPNN_OK) status = compare_best(c, err);
+  if (status == GPNN_OK && c->options->neighbours) choose_neighbours(c);
+  return status;
+}
+
 enum gpnn_status gpnn_choose(const struct gpnn_index *index,
                              const struct gpnn_index_contents *contents,
                              const struct gpnn_choose_options *options,
@@ -514,12 +556,11 @@ enum gpnn_status gpnn_choose(const struct gpnn_index *index,
                      .listener = listener,
                      .context = context,
                      .report = &own};
-  set_counts(&c);
-  enum gpnn_status status = draw_rows(&c, err);
-  if (status == GPNN_OK) status = try_all(&c, err);
-  if (status == GPNN_OK) status = compare_best(&c, err);
+  bool rotations, is_open = options->kernel || options->ard || options->neighbours || options->k;
+  enum gpnn_status status = prepare_rotation(&c, &rotations, err);
+  if (status == GPNN_OK)
+    status = is_open || rotations ? try_and_compare(&c, rotations, err) : fit_only(&c, err);
   if (status == GPNN_OK) {
-    if (options->neighbours) choose_neighbours(&c);
     own.n_rows = c.n;
     own.chosen = c.best.candidate;
     own.runner_up = c.second.candidate;

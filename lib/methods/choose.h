@@ -4,10 +4,9 @@
  * Candidates are fitted (methods/fit.h) and scored on training rows whose density no fit saw: the
  * mean negative log density of a row predicted from its neighbours, itself left out, after the
  * variances have been multiplied by the best factor for these rows (methods/calibrate.h), since
- * that is what a user will get.  The best candidate is kept: of two whose scores differ by less
- * than one standard error of the difference, the one whose means are nearer.  Then the fewest
- * neighbours are taken whose score is not worse than that of the best number by more than one
- * standard error of the difference, nor by more than 0.01.
+ * that is what a user will get.  The best candidate is kept.  Then the fewest neighbours are taken
+ * whose score is not worse than that of the best number by more than one standard error of the
+ * difference, nor by more than 0.01.
  *
  * How much is tried:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
@@ -31,7 +30,8 @@
 /* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
  * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation. */
 enum {
-  GPNN_CHOOSE_ROWS = 1024,
+  GPNN_CHOOSE_ROWS = 4096,
+  GPNN_CHOOSE_LAST_ROWS = 1024,
   GPNN_CHOOSE_NEIGHBOURS = 400,
   GPNN_CHOOSE_ARD = 64,
   GPNN_CHOOSE_ROTATION = 32
@@ -83,12 +83,12 @@ struct gpnn_choose_report {
 
 /*
  * Chooses and fits for the target of 'contents', which is of 'index'; 'params' must be zeroed and
- * is released by the caller.  The rows of the score are drawn after those of the fit; where too
- * few are left, among all training rows.  'listener' may be NULL.  Outcomes as gpnn_fit(); a
- * candidate whose covariances are not positive definite is passed over.  Cost: a fit a candidate,
- * GPNN_CHOOSE_ROWS predictions from up to 128 neighbours each and, of the best two, from up to
- * GPNN_CHOOSE_NEIGHBOURS; under another metric than the index's, a search over all rows is built
- * for each.
+ * is released by the caller. A third of few rows is kept for
+ * the score; with nothing left open all rows are for the fit.  'listener' may be NULL.  Outcomes as
+ * gpnn_fit(); a candidate whose covariances are not positive definite is passed over.  Cost: a fit
+ * a candidate, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, of the best two,
+ * GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; under another metric than the index's, a
+ * search over all rows is built for each.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_choose(const struct gpnn_index *index, const struct gpnn_index_contents *contents,
