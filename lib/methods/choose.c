@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/normal.h"
 #include "base/rng.h"
+#include "methods/leftout.h"
 #include "models/localgp.h"
 #include "models/rotation.h"
 
@@ -119,6 +120,8 @@ static enum gpnn_status draw_rows(struct choice *c, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = c->contents;
   size_t n = (contents->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (contents->n + 2) / 3 : GPNN_CHOOSE_ROWS;
+  if (c->options->like != NULL && n > c->options->like->n) n = c->options->like->n;
+  if (c->options->like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
   size_t fitted = rows_of_fit(c->options);
   if (fitted > contents->n - n) fitted = contents->n - n;
   uint64_t *drawn = gpnn_alloc(fitted + n, 1, sizeof *drawn);
@@ -181,17 +184,36 @@ static double root_mean_square(const struct choice *c, const double *mean)
   return sqrt(sum / (double)c->n);
 }
 
+/* Puts rows that stand for those of options->like in the place of the validation rows; which ones
+ * depends on the metric of 'gp'. */
+static enum gpnn_status take_like(struct choice *c, const struct gpnn_localgp *gp,
+                                  struct gpnn_leftout *leftout, struct gpnn_points *points,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      gpnn_leftout_like(leftout, gp, c->options->like, c->n, c->options->fit.seed, err);
+  if (status != GPNN_OK) return status;
+  *points = leftout->rows.points;
+  memcpy(c->y, leftout->rows.y, c->n * sizeof *c->y);
+  if (leftout->rows.noise != NULL) memcpy(c->noise, leftout->rows.noise, c->n * sizeof *c->noise);
+  return GPNN_OK;
+}
+
 static enum gpnn_status predict(struct choice *c, const struct trial *trial, size_t n_counts,
                                 struct gpnn_error *err)
 {
   struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
+  struct gpnn_leftout leftout = {0};
   struct gpnn_points points = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
   struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
   enum gpnn_status status = gpnn_localgp_new(&gp, c->index, &trial->params, c->counts[n_counts - 1],
                                              c->options->fit.threads, err);
+  if (status == GPNN_OK && c->options->like != NULL)
+    status = take_like(c, gp, &leftout, &points, err);
   if (status == GPNN_OK)
     status = gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
+  gpnn_leftout_release(&leftout);
   gpnn_localgp_free(gp);
   return status;
 }
@@ -265,13 +287,20 @@ static enum gpnn_rotate rotate_of(const struct choice *c, const struct gpnn_fit_
                                                                         : GPNN_ROTATE_NONE;
 }
 
+/* Numbers of neighbours that candidates are told apart by: few suffice among others like it, but
+ * not for a row in a gap. */
+static size_t first_counts(const struct choice *c)
+{
+  return c->options->like != NULL || c->n_counts < N_FIRST ? c->n_counts : N_FIRST;
+}
+
 /* Fits and scores one candidate, and keeps it if it is among the best; one that is not positive
  * definite is passed over. */
 static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_options *options,
                                       struct gpnn_error *err)
 {
   struct trial trial = {0};
-  size_t first = c->n_counts < N_FIRST ? c->n_counts : N_FIRST;
+  size_t first = first_counts(c);
   trial.loss = gpnn_alloc(N_COUNTS, c->n, sizeof *trial.loss);
   if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
   enum gpnn_status status = gpnn_fit(c->contents, options, &trial.params, &trial.fit, err);
@@ -437,7 +466,8 @@ static enum gpnn_status try_normal(struct choice *c, struct gpnn_fit_options fit
 {
   struct gpnn_fit_options own = fit;
   if (rotations) own.steps = (fit.steps + 1) / 2;
-  enum gpnn_status status = c->options->k ? try_k(c, own, err) : try_kernels(c, own, false, err);
+  enum gpnn_status status =
+      c->options->k ? try_k(c, own, err) : try_kernels(c, own, c->options->like != NULL, err);
   own.steps = (fit.steps + 3) / 4;
   if (status == GPNN_OK && both) status = try_isotropic(c, own, err);
   if (status == GPNN_OK && rotations) status = try_rotations(c, fit, err);
@@ -481,7 +511,7 @@ static enum gpnn_status try_all(struct choice *c, bool rotations, struct gpnn_er
 /* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
 static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
 {
-  if (c->n_counts <= N_FIRST) return GPNN_OK;
+  if (c->n_counts == first_counts(c)) return GPNN_OK;
   if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
   enum gpnn_status status = score(c, &c->best, c->n_counts, err);
   if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
