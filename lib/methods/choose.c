@@ -366,6 +366,23 @@ static struct gpnn_fit_options from_best(const struct choice *c, struct gpnn_fit
   return options;
 }
 
+/* Directions learnt make rows nearer to their neighbours, where a rougher kernel may do better: the
+ * next one, from the best so far. */
+static enum gpnn_status try_rougher(struct choice *c, struct gpnn_fit_options options,
+                                    struct gpnn_error *err)
+{
+  static const char *const falling[] = {"rbf", "matern52", "matern32", "exp"};
+  enum { N = sizeof falling / sizeof falling[0] };
+  for (size_t k = 0; c->options->kernel && k + 1 < N; k++) {
+    if (c->best.candidate.kernel != gpnn_kernel_by_name(falling[k])) continue;
+    options = from_best(c, options);
+    options.kernel = gpnn_kernel_by_name(falling[k + 1]);
+    options.steps = (options.steps + 1) / 2;
+    return try_candidate(c, &options, err);
+  }
+  return GPNN_OK;
+}
+
 /* The best so far with whitened inputs, and then with directions learnt. */
 static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
@@ -381,7 +398,8 @@ static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options 
   options = from_best(c, options);
   options.steps = all_steps;
   options.learn_rotation = true;
-  return try_candidate(c, &options, err);
+  status = try_candidate(c, &options, err);
+  return status == GPNN_OK ? try_rougher(c, options, err) : status;
 }
 
 /* Computes the whitening if it will be needed; whether rotations are to be tried. */
