@@ -541,7 +541,7 @@ static enum gpnn_status score_all(struct choice *c, struct trial *trial, struct 
   for (size_t k = 0; k < N_FIRST; k++) least = fmin(least, trial->nll[k]);
   candidate->nll = first.nll + candidate->nll - least;
   candidate->standard_error = first.standard_error;
-  if (candidate->neighbours == first.neighbours) candidate->rmse = first.rmse;
+  candidate->rmse = first.rmse;
   return GPNN_OK;
 }
 
