@@ -48,7 +48,8 @@ static void the_best_score_is_kept_and_the_next_recorded(void **state)
   struct gpnn_params params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
-  assert_ok(gpnn_choose(f.index, &options, note, &tried, &params, &report, &err));
+  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, note, &tried, &params,
+                        &report, &err));
   assert_int_equal(tried.n, 8 + 6); /* four kernels with and without ARD, then neighbours */
   size_t best = 0;
   for (size_t i = 1; i < 8; i++)
@@ -76,7 +77,8 @@ static void neighbours_are_the_fewest_that_are_as_good(void **state)
   struct tried tried = {0};
   options.kernel = options.ard = false;
   options.fit.kernel = gpnn_kernel_by_name("matern32");
-  assert_ok(gpnn_choose(f.index, &options, note, &tried, &params, &report, &err));
+  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, note, &tried, &params,
+                        &report, &err));
   assert_int_equal(tried.n, 1 + 6);
   double best = INFINITY, chosen = NAN, error = NAN;
   size_t most = 0; /* neighbours with the best score */
@@ -108,10 +110,11 @@ static void what_is_given_is_not_chosen_and_the_fit_is_the_same(void **state)
   options.kernel = options.neighbours = false;
   options.fit.kernel = gpnn_kernel_by_name("rbf");
   options.fit.neighbours = 17;
-  assert_ok(gpnn_choose(f.index, &options, NULL, NULL, &chosen, &report, &err));
+  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &chosen,
+                        &report, &err));
   assert_int_equal(chosen.neighbours, 17);
   options.fit.ard = report.chosen.ard;
-  assert_ok(gpnn_fit_block(gpnn_index_contents(f.index), &options.fit, &fitted, &fit, &err));
+  assert_ok(gpnn_fit(gpnn_index_contents(f.index), &options.fit, &fitted, &fit, &err));
   assert_int_equal(chosen.n_lengthscales, fitted.n_lengthscales);
   assert_memory_equal(chosen.lengthscale, fitted.lengthscale,
                       fitted.n_lengthscales * sizeof(double));
@@ -141,7 +144,8 @@ static void the_scale_of_variances_changes_no_score(void **state)
     options.fit.fixed_lengthscale = 1;
     options.fit.fixed_kernelscale = scale;
     options.fit.fixed_noise = 0.05 * scale;
-    assert_ok(gpnn_choose(f.index, &options, NULL, NULL, &params, &report, &err));
+    assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+                          &report, &err));
     nll[k] = report.chosen.nll;
     gpnn_params_release(&params);
   }
@@ -159,7 +163,8 @@ static void threads_change_no_choice(void **state)
   for (int t = 0; t < 2; t++) {
     struct gpnn_choose_options options = all_open(t == 0 ? 1 : 3);
     options.ard = false;
-    assert_ok(gpnn_choose(f.index, &options, NULL, NULL, &params[t], &report[t], &err));
+    assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params[t],
+                          &report[t], &err));
   }
   assert_ptr_equal(params[0].kernel, params[1].kernel);
   assert_int_equal(params[0].neighbours, params[1].neighbours);
@@ -178,7 +183,8 @@ static void few_rows_serve_for_fit_and_score_alike(void **state)
   struct gpnn_params params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
-  assert_ok(gpnn_choose(f.index, &options, note, &tried, &params, &report, &err));
+  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, note, &tried, &params,
+                        &report, &err));
   assert_int_equal(report.n_rows, 12);
   assert_int_equal(tried.n, 8 + 1); /* 16 neighbours are all rows already */
   assert_true(isfinite(report.chosen.nll));

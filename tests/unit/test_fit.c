@@ -6,6 +6,9 @@
 
 enum { ROWS = 240, D = 3 };
 
+/* Every input is a group of its own. */
+static const uint32_t groups[] = {0, 1, 2};
+
 /* A smooth function of two of three columns, with noise. */
 struct data {
   double x[ROWS * D], y[ROWS];
@@ -21,7 +24,8 @@ static void make_data(struct data *data)
     for (size_t j = 0; j < D; j++) x[j] = gpnn_rng_normal(&rng);
     data->y[i] = sin(2 * x[0]) + 0.4 * x[1] + 0.2 * gpnn_rng_normal(&rng);
   }
-  data->contents = (struct gpnn_index_contents){.n = ROWS, .d = D, .x = data->x, .y = data->y};
+  data->contents = (struct gpnn_index_contents){
+      .n = ROWS, .d = D, .n_groups = D, .group = groups, .x = data->x, .y = data->y};
 }
 
 static struct gpnn_fit_options options(const char *kernel)
@@ -78,7 +82,8 @@ static void objective_is_the_dense_formula_over_blocks(void **state)
     expected = 0;
     for (size_t b = 0; b < 4; b++)
       expected += dense_loss(&params, 20, data.x + b * 20 * D, data.y + b * 20);
-    assert_ok(gpnn_fit_block_objective(&params, 4, 20, D, data.x, data.y, 2, &value, NULL, &err));
+    assert_ok(gpnn_fit_block_objective(&params, 4, 20, D, groups, data.x, data.y, NULL, 2, &value,
+                                       NULL, &err));
     assert_close(value, expected / 80, 1e-12);
   }
 }
@@ -86,7 +91,8 @@ static void objective_is_the_dense_formula_over_blocks(void **state)
 static double value_at(const struct gpnn_params *params, const struct data *data)
 {
   double value = 0;
-  assert_ok(gpnn_fit_block_objective(params, 4, 60, D, data->x, data->y, 2, &value, NULL, &err));
+  assert_ok(gpnn_fit_block_objective(params, 4, 60, D, groups, data->x, data->y, NULL, 2, &value,
+                                     NULL, &err));
   return value;
 }
 
@@ -118,8 +124,8 @@ static void check_gradient(size_t n_lengthscales)
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
     double gradient[5], value;
     params.kernel = gpnn_kernel_at(k);
-    assert_ok(
-        gpnn_fit_block_objective(&params, 4, 60, D, data.x, data.y, 2, &value, gradient, &err));
+    assert_ok(gpnn_fit_block_objective(&params, 4, 60, D, groups, data.x, data.y, NULL, 2, &value,
+                                       gradient, &err));
     for (size_t j = 0; j < n_lengthscales; j++)
       assert_close(gradient[j], difference(&params, &lengthscale[j], &data), 1e-6);
     assert_close(gradient[n_lengthscales], difference(&params, &params.kernelscale, &data), 1e-6);
@@ -152,10 +158,10 @@ static void lbfgs_is_no_worse_than_adam(void **state)
       opts.ard = ard;
       for (int i = 0; i < 2; i++) {
         opts.optimizer = i == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM;
-        assert_ok(gpnn_fit_block(&data.contents, &opts, &params[i], &report[i], &err));
+        assert_ok(gpnn_fit(&data.contents, &opts, &params[i], &report[i], &err));
         assert_int_equal(params[i].n_lengthscales, ard ? D : 1);
       }
-      assert_true(report[0].objective <= report[1].objective + 1e-7);
+      assert_true(report[0].value <= report[1].value + 1e-7);
       gpnn_params_release(&params[0]);
       gpnn_params_release(&params[1]);
     }
@@ -173,13 +179,14 @@ static void adam_takes_the_steps_of_the_paper(void **state)
     x[2 * i + 1] = cos(2 * (double)i);
     y[i] = sin(3 * x[2 * i]) + 0.5 * x[2 * i + 1] + 0.1 * cos(7 * (double)i);
   }
-  struct gpnn_index_contents contents = {.n = N, .d = 2, .x = x, .y = y};
+  struct gpnn_index_contents contents = {
+      .n = N, .d = 2, .n_groups = 2, .group = groups, .x = x, .y = y};
   struct gpnn_fit_options opts = options("matern32");
   struct gpnn_params params = {0};
   struct gpnn_fit_report report;
   opts.optimizer = GPNN_OPTIMIZER_ADAM;
   opts.ard = false;
-  assert_ok(gpnn_fit_block(&contents, &opts, &params, &report, &err));
+  assert_ok(gpnn_fit(&contents, &opts, &params, &report, &err));
   assert_int_equal(report.n_blocks, 1);
   assert_int_equal(report.block_size, N);
   assert_close(params.lengthscale[0], 0.89460123665037172, 1e-9);
@@ -198,11 +205,11 @@ static void result_does_not_depend_on_threads(void **state)
   for (int i = 0; i < 3; i++) {
     struct gpnn_fit_options opts = options("matern52");
     opts.threads = i + 1;
-    assert_ok(gpnn_fit_block(&data.contents, &opts, &params[i], &report[i], &err));
+    assert_ok(gpnn_fit(&data.contents, &opts, &params[i], &report[i], &err));
     assert_memory_equal(params[i].lengthscale, params[0].lengthscale, D * sizeof(double));
     assert_true(params[i].noise == params[0].noise);
     assert_true(params[i].kernelscale == params[0].kernelscale);
-    assert_true(report[i].objective == report[0].objective);
+    assert_true(report[i].value == report[0].value);
   }
   for (int i = 0; i < 3; i++) gpnn_params_release(&params[i]);
 }
@@ -221,7 +228,7 @@ static void fixed_parameters_are_held_exactly(void **state)
       opts.fixed_lengthscale = mask & 1 ? 1.1 : 0;
       opts.fixed_kernelscale = mask & 2 ? 0.7 : 0;
       opts.fixed_noise = mask & 4 ? 0.3 : 0;
-      assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+      assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
       for (size_t j = 0; j < D; j++) assert_true((params.lengthscale[j] == 1.1) == (mask & 1));
       assert_true((params.kernelscale == 0.7) == (mask >> 1 & 1));
       assert_true((params.noise == 0.3) == (mask >> 2 & 1));
@@ -242,16 +249,16 @@ static void noise_ends_at_the_floor_of_the_kernel(void **state)
   struct gpnn_fit_options opts = options("exp");
   struct gpnn_params params = {0};
   struct gpnn_fit_report report;
-  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
   assert_close(params.noise, 3e-3, 1e-6);
   gpnn_params_release(&params);
   opts = options("matern52");
-  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
   assert_true(params.noise >= 0.999e-6 && params.noise < 3e-3);
   gpnn_params_release(&params);
   opts = options("exp");
   opts.fixed_noise = 1e-5;
-  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
   assert_true(params.noise == 1e-5);
   gpnn_params_release(&params);
 }
@@ -264,11 +271,11 @@ static void starting_at_the_result_stays_there(void **state)
   struct gpnn_fit_options opts = options("rbf");
   struct gpnn_params first = {0}, second = {0};
   struct gpnn_fit_report report, again;
-  assert_ok(gpnn_fit_block(&data.contents, &opts, &first, &report, &err));
+  assert_ok(gpnn_fit(&data.contents, &opts, &first, &report, &err));
   opts.start = &first;
-  assert_ok(gpnn_fit_block(&data.contents, &opts, &second, &again, &err));
-  assert_near(again.optimize.start, report.objective, 1e-12);
-  assert_near(again.objective, report.objective, 1e-6);
+  assert_ok(gpnn_fit(&data.contents, &opts, &second, &again, &err));
+  assert_near(again.optimize.start, report.value, 1e-12);
+  assert_near(again.value, report.value, 1e-6);
   gpnn_params_release(&first);
   gpnn_params_release(&second);
 }
@@ -283,7 +290,7 @@ static void start_with_other_columns_is_refused(void **state)
   struct gpnn_fit_report report;
   make_data(&data);
   opts.start = &start;
-  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_EMISMATCH,
                "2 lengthscales, the index has 3 inputs");
 }
 
@@ -299,7 +306,7 @@ static void few_rows_make_fewer_or_smaller_blocks(void **state)
     struct gpnn_params params = {0};
     struct gpnn_fit_report report;
     data.contents.n = rows[i];
-    assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
+    assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
     assert_int_equal(report.n_blocks, blocks[i]);
     assert_int_equal(report.block_size, sizes[i]);
     gpnn_params_release(&params);
@@ -315,15 +322,15 @@ static void what_cannot_be_estimated_is_refused(void **state)
   struct gpnn_fit_options opts = options("exp");
   make_data(&data);
   data.contents.n = 1;
-  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_EDATA,
+  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_EDATA,
                "at least 2 rows, there are 1");
   data.contents.n = ROWS;
   opts.block_size = 1;
-  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_EINVAL,
+  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_EINVAL,
                "a block of at least 2 rows");
   opts.block_size = ROWS;
   data.y[17] = NAN;
-  assert_fails(gpnn_fit_block(&data.contents, &opts, &params, &report, &err), GPNN_ENUMERIC,
+  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_ENUMERIC,
                "not finite");
   assert_null(params.lengthscale);
 }
@@ -337,8 +344,8 @@ static void rows_all_alike_still_have_a_fit(void **state)
   struct gpnn_fit_options opts = options("rbf");
   make_data(&data);
   for (size_t i = 0; i < ROWS * D; i++) data.x[i] = 3;
-  assert_ok(gpnn_fit_block(&data.contents, &opts, &params, &report, &err));
-  assert_true(isfinite(report.objective));
+  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
+  assert_true(isfinite(report.value));
   gpnn_params_release(&params);
 }
 

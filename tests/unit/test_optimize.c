@@ -47,7 +47,7 @@ static void lbfgs_finds_the_floor_of_a_valley(void **state)
   (void)state;
   double x[] = {-1.2, 1};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, low, high, x, &report, &err));
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 400, low, high, x, &report, &err));
   assert_near(x[0], 1, 1e-4);
   assert_near(x[1], 1, 1e-4);
   assert_close(report.start, 24.2, 1e-12);
@@ -62,7 +62,7 @@ static void lbfgs_stops_at_a_bound(void **state)
   const double upper[] = {0.5, 10};
   double x[] = {-1.2, 1};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, low, upper, x, &report, &err));
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 400, low, upper, x, &report, &err));
   assert_near(x[0], 0.5, 1e-12);
   assert_near(x[1], 0.25, 1e-4);
 }
@@ -72,7 +72,7 @@ static void lbfgs_goes_round_points_without_value(void **state)
   (void)state;
   double x[] = {-0.99, -3};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_lbfgs(cliff, NULL, 2, low, high, x, &report, &err));
+  assert_ok(gpnn_optimize_lbfgs(cliff, NULL, 2, 400, low, high, x, &report, &err));
   assert_true(x[0] >= -1);
   assert_true(report.end < report.start);
   double f;
@@ -85,7 +85,7 @@ static void lbfgs_refuses_to_start_where_there_is_no_value(void **state)
   (void)state;
   double x[] = {-2, 1};
   struct gpnn_optimize_report report = {.n_evaluations = 77};
-  assert_fails(gpnn_optimize_lbfgs(cliff, NULL, 2, low, high, x, &report, &err), GPNN_ENUMERIC,
+  assert_fails(gpnn_optimize_lbfgs(cliff, NULL, 2, 400, low, high, x, &report, &err), GPNN_ENUMERIC,
                "undefined here");
   assert_true(x[0] == -2 && report.n_evaluations == 77);
 }
@@ -95,11 +95,12 @@ static void other_failures_end_the_search(void **state)
   (void)state;
   double x[] = {-0.9, 1}, end = 0.2;
   struct gpnn_optimize_report report = {0};
-  assert_fails(gpnn_optimize_lbfgs(cliff, &end, 2, low, high, x, &report, &err), GPNN_EIO,
+  assert_fails(gpnn_optimize_lbfgs(cliff, &end, 2, 400, low, high, x, &report, &err), GPNN_EIO,
                "the disk is gone");
   assert_true(x[0] == -0.9);
   x[0] = 0.15;
-  assert_fails(gpnn_optimize_adam(cliff, &end, 2, 200, 0.1, x, &report, &err), GPNN_EIO,
+  const struct gpnn_adam adam = {.n_steps = 200, .rate = 0.1};
+  assert_fails(gpnn_optimize_adam(cliff, &end, 2, &adam, x, &report, &err), GPNN_EIO,
                "the disk is gone");
   assert_true(x[0] == 0.15);
 }
@@ -110,8 +111,9 @@ static void adam_steps_by_its_rate_under_a_constant_slope(void **state)
 {
   (void)state;
   double x = 1, seen[10] = {0};
+  const struct gpnn_adam adam = {.n_steps = 5, .rate = 0.1};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, 5, 0.1, &x, &report, &err));
+  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, &adam, &x, &report, &err));
   for (size_t t = 0; t <= 5; t++) assert_near(seen[t], 1 - 0.1 * (double)t, 5e-9);
   assert_true(x == seen[5]);
   assert_true(report.start == 3 && report.end == 3 * x);
@@ -122,9 +124,46 @@ static void adam_of_no_steps_stays(void **state)
 {
   (void)state;
   double x = 1, seen[10] = {0};
+  const struct gpnn_adam adam = {.n_steps = 0, .rate = 0.1};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, 0, 0.1, &x, &report, &err));
+  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, &adam, &x, &report, &err));
   assert_true(x == 1 && report.start == 3 && report.end == 3);
+}
+
+/* Four steps of 0.4 (1 - t/4) each: 0.4 + 0.3 + 0.2 + 0.1. */
+static void a_falling_rate_falls_in_a_line_to_zero(void **state)
+{
+  (void)state;
+  double x = 1, seen[10] = {0};
+  const double by[] = {0, 0.4, 0.7, 0.9, 1};
+  const struct gpnn_adam adam = {.n_steps = 4, .rate = 0.4, .falling = true};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, &adam, &x, &report, &err));
+  for (size_t t = 0; t <= 4; t++) assert_near(seen[t], 1 - by[t], 2e-8);
+}
+
+static void adam_keeps_within_bounds(void **state)
+{
+  (void)state;
+  const double upper[] = {0.5, 10};
+  double x[] = {-1.2, 1};
+  const struct gpnn_adam adam = {
+      .n_steps = 3000, .rate = 0.1, .falling = true, .lower = low, .upper = upper};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_adam(valley, NULL, 2, &adam, x, &report, &err));
+  assert_true(x[0] == 0.5);
+  assert_near(x[1], 0.25, 1e-3);
+}
+
+static void no_more_evaluations_than_allowed(void **state)
+{
+  (void)state;
+  double x[] = {-1.2, 1};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 5, low, high, x, &report, &err));
+  assert_in_range(report.n_evaluations, 1, 6);
+  assert_true(report.end > 1e-8 && report.end <= report.start);
+  assert_string_equal(report.outcome, "the evaluations are used up");
 }
 
 int main(void)
@@ -137,6 +176,9 @@ int main(void)
       cmocka_unit_test(other_failures_end_the_search),
       cmocka_unit_test(adam_steps_by_its_rate_under_a_constant_slope),
       cmocka_unit_test(adam_of_no_steps_stays),
+      cmocka_unit_test(a_falling_rate_falls_in_a_line_to_zero),
+      cmocka_unit_test(adam_keeps_within_bounds),
+      cmocka_unit_test(no_more_evaluations_than_allowed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
