@@ -462,7 +462,7 @@ static enum gpnn_status try_k(struct choice *c, struct gpnn_fit_options options,
     if (i > 0 && (best->kernel == NULL || grid[i - 1] >= c->contents->n)) break;
     if (i > 0) {
       own = from_best(c, own);
-      own.steps = options.steps / 2;
+      own.steps = (options.steps + 1) / 2;
     }
     status = i == 0 ? try_kernels(c, own, false, err) : try_candidate(c, &own, err);
   }

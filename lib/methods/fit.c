@@ -139,7 +139,8 @@ static enum gpnn_status check_options(const struct gpnn_index_contents *contents
   const struct gpnn_params *start = options->start;
   if (options->n_blocks < 1 || options->block_size < 2)
     return gpnn_fail(err, GPNN_EINVAL, "estimation needs a block of at least 2 rows");
-  if (options->k < 1 || options->rows < 1 || options->batch < 1 || options->refresh < 1)
+  if (options->k < 1 || options->rows < 1 || options->batch < 1 || options->steps < 1 ||
+      options->refresh < 1)
     return gpnn_fail(err, GPNN_EINVAL, "estimation needs neighbours, rows and steps");
   if (contents->n < 2)
     return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows, there are %zu",
