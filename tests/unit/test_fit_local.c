@@ -1,0 +1,877 @@
+/* Estimation from neighbourhoods: leave-one-out, joint, Vecchia's. */
+#include "base/rng.h"
+#include "base/threads.h"
+#include "dense.h"
+#include "methods/fit.h"
+#include "methods/neighbourhood.h"
+#include "models/rotation.h"
+#include "unit.h"
+
+static const enum gpnn_objective_kind kinds[] = {GPNN_OBJECTIVE_LOO, GPNN_OBJECTIVE_MLL_K,
+                                                 GPNN_OBJECTIVE_VECCHIA};
+enum { N_KINDS = 3 };
+
+/* ---- data ------------------------------------------------------------------------------- */
+
+/* Contents that own what they point to; 'spare' has room for noise variances or a regressor. */
+struct data {
+  struct gpnn_index_contents contents;
+  double *x, *y, *spare;
+  uint32_t *group;
+};
+
+static double smooth(size_t d, const double *x)
+{
+  double y = sin(2 * x[0]);
+  if (d > 1) y += 0.4 * x[1];
+  return y;
+}
+
+/* Standard normal inputs, a smooth function of the first two, noise of sd 0.2. */
+static struct data data_new(size_t n, size_t d)
+{
+  struct data data = {.x = calloc(n * d, sizeof *data.x),
+                      .y = calloc(n, sizeof *data.y),
+                      .spare = calloc(n, sizeof *data.spare),
+                      .group = calloc(d, sizeof *data.group)};
+  struct gpnn_rng rng;
+  assert_non_null(data.group);
+  gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
+  for (size_t i = 0; i < n * d; i++) data.x[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < n; i++)
+    data.y[i] = smooth(d, data.x + i * d) + 0.2 * gpnn_rng_normal(&rng);
+  for (size_t j = 0; j < d; j++) data.group[j] = (uint32_t)j;
+  data.contents = (struct gpnn_index_contents){
+      .n = n, .d = d, .n_groups = d, .group = data.group, .x = data.x, .y = data.y};
+  return data;
+}
+
+static void data_free(struct data *data)
+{
+  free(data->x);
+  free(data->y);
+  free(data->spare);
+  free(data->group);
+}
+
+/* Makes the targets a draw from the process itself: the Cholesky factor of the covariance
+ * times standard normal numbers. */
+static void draw_from_process(struct data *data, const char *kernel, const double *lengthscale,
+                              double kernelscale, double noise)
+{
+  size_t n = data->contents.n, d = data->contents.d;
+  double *l = calloc(n * n, sizeof *l);
+  struct gpnn_rng rng;
+  assert_non_null(l);
+  gpnn_rng_init(&rng, 77, GPNN_RNG_TEST);
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j; i < n; i++) {
+      double sum = kernelscale * (double)dense_kernel(kernel, d, data->x + i * d, data->x + j * d,
+                                                      d, lengthscale);
+      if (i == j) sum += noise;
+      for (size_t q = 0; q < j; q++) sum -= l[i * n + q] * l[j * n + q];
+      l[i * n + j] = i == j ? sqrt(sum) : sum / l[j * n + j];
+    }
+  memset(data->y, 0, n * sizeof *data->y);
+  for (size_t j = 0; j < n; j++) {
+    double e = gpnn_rng_normal(&rng);
+    for (size_t i = j; i < n; i++) data->y[i] += l[i * n + j] * e;
+  }
+  free(l);
+}
+
+/* ---- estimations ------------------------------------------------------------------------ */
+
+static struct gpnn_fit_options options(enum gpnn_objective_kind kind, enum gpnn_optimizer optimizer)
+{
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  options.kernel = gpnn_kernel_by_name("matern32");
+  options.first = kind;
+  options.optimizer = optimizer;
+  options.k = 12;
+  options.rows = 300;
+  options.steps = 150;
+  options.batch = 32;
+  options.refresh = 50;
+  options.n_blocks = 2;
+  options.block_size = 100;
+  return options;
+}
+
+/* One estimation that has to succeed. */
+static struct gpnn_fit_report fit(const struct gpnn_index_contents *contents,
+                                  const struct gpnn_fit_options *opts, struct gpnn_params *params)
+{
+  struct gpnn_fit_report report = {0};
+  assert_ok(gpnn_fit(contents, opts, params, &report, &err));
+  assert_true(isfinite(report.value));
+  for (size_t j = 0; j < params->n_lengthscales; j++)
+    assert_true(isfinite(params->lengthscale[j]) && params->lengthscale[j] > 0);
+  assert_true(isfinite(params->kernelscale) && params->kernelscale > 0);
+  assert_true(isfinite(params->noise) && params->noise > 0);
+  return report;
+}
+
+static void assert_same(const struct gpnn_params *a, const struct gpnn_params *b)
+{
+  assert_int_equal(a->n_lengthscales, b->n_lengthscales);
+  assert_memory_equal(a->lengthscale, b->lengthscale, a->n_lengthscales * sizeof(double));
+  assert_true(a->kernelscale == b->kernelscale && a->noise == b->noise);
+  assert_int_equal(a->n_rotation, b->n_rotation);
+  if (a->n_rotation > 0)
+    assert_memory_equal(a->rotation, b->rotation, a->n_rotation * sizeof(double));
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static void objectives_have_names(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"block", "loo", "mll-k", "vecchia"};
+  enum gpnn_objective_kind kind = GPNN_OBJECTIVE_NONE;
+  for (size_t i = 0; i < 4; i++) {
+    assert_true(gpnn_objective_by_name(names[i], &kind));
+    assert_string_equal(gpnn_objective_name(kind), names[i]);
+  }
+  assert_false(gpnn_objective_by_name("none", &kind));
+  assert_false(gpnn_objective_by_name("loo ", &kind));
+  assert_int_equal(kind, GPNN_OBJECTIVE_VECCHIA);
+}
+
+/* ---- the objective at the result ---------------------------------------------------------- */
+
+/* Solves K z = b, K the covariance of the first n rows: kernelscale C + noise + known noise. */
+static double *solve(const struct data *data, const struct gpnn_params *params, const double *b)
+{
+  const struct gpnn_index_contents *c = &data->contents;
+  size_t n = c->n;
+  long double *k = calloc(n * n, sizeof *k), *u = calloc(n, sizeof *u), *v = calloc(n, sizeof *v);
+  double *z = calloc(n, sizeof *z);
+  assert_non_null(z);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < n; j++)
+      k[i * n + j] = (long double)params->kernelscale *
+                     dense_kernel(params->kernel->name, c->d, c->x + i * c->d, c->x + j * c->d,
+                                  params->n_lengthscales, params->lengthscale);
+    k[i * n + i] += (long double)params->noise + (c->noise == NULL ? 0 : c->noise[i]);
+    u[i] = b[i];
+  }
+  dense_solve(n, k, u, v);
+  for (size_t i = 0; i < n; i++) z[i] = (double)u[i];
+  free(k);
+  free(u);
+  free(v);
+  return z;
+}
+
+/* Leave-one-out over all other rows from the inverse of K: v_i = 1/Q_ii, e_i = v_i (Q r)_i. */
+static double dense_leave_one_out(const struct data *data, const struct gpnn_params *params)
+{
+  size_t n = data->contents.n;
+  double *r = calloc(n, sizeof *r), *unit = calloc(n, sizeof *unit), sum = 0;
+  assert_true(r != NULL && unit != NULL);
+  for (size_t i = 0; i < n; i++)
+    r[i] = data->y[i] - (params->mean == GPNN_MEAN_CONSTANT ? params->coefficients[0] : 0);
+  double *alpha = solve(data, params, r);
+  for (size_t i = 0; i < n; i++) {
+    unit[i] = 1;
+    double *column = solve(data, params, unit);
+    double v = 1 / column[i], e = v * alpha[i];
+    sum += (log(8 * atan(1) * v) + e * e / v) / 2;
+    unit[i] = 0;
+    free(column);
+  }
+  free(r);
+  free(unit);
+  free(alpha);
+  return sum / (double)n;
+}
+
+/* With all other rows as neighbours no list can change, and the value reported has to be the
+ * dense one at the parameters returned, with a mean and known noise too. */
+static void loo_of_all_others_reports_the_dense_value(void **state)
+{
+  (void)state;
+  struct data data = data_new(24, 2);
+  for (size_t i = 0; i < 24; i++) data.spare[i] = i % 2 == 0 ? 0.3 : 0;
+  for (int way = 0; way < 4; way++) {
+    struct gpnn_fit_options opts =
+        options(GPNN_OBJECTIVE_LOO, way % 2 == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
+    struct gpnn_params params = {0};
+    opts.k = 100;
+    opts.mean = way < 2 ? GPNN_MEAN_ZERO : GPNN_MEAN_CONSTANT;
+    data.contents.noise = way < 2 ? NULL : data.spare;
+    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    assert_int_equal(report.k, 23);
+    assert_int_equal(report.n_rows, 24);
+    assert_near(report.value, dense_leave_one_out(&data, &params), 1e-8);
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+/* Each row given all before it, in any order, is the joint density of all; so is that of each
+ * row's neighbourhood where it is of all rows. */
+static void vecchia_and_mll_of_all_rows_agree(void **state)
+{
+  (void)state;
+  struct data data = data_new(24, 2);
+  double value[2];
+  for (int i = 0; i < 2; i++) {
+    struct gpnn_fit_options opts =
+        options(i == 0 ? GPNN_OBJECTIVE_VECCHIA : GPNN_OBJECTIVE_MLL_K, GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0};
+    opts.k = 24;
+    opts.fixed_lengthscale = 0.8;
+    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    value[i] = report.value * (i == 0 ? 24 : 1);
+    assert_int_equal(report.k, 23);
+    gpnn_params_release(&params);
+  }
+  assert_near(value[0], value[1], 1e-5);
+  data_free(&data);
+}
+
+static void adam_and_lbfgs_agree_on_the_objective(void **state)
+{
+  (void)state;
+  struct data data = data_new(300, 2);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    double value[2];
+    for (int adam = 0; adam < 2; adam++) {
+      struct gpnn_fit_options opts =
+          options(kinds[k], adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
+      struct gpnn_params params = {0};
+      opts.steps = 400;
+      struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+      assert_int_equal(report.objective, kinds[k]);
+      value[adam] = report.value / (kinds[k] == GPNN_OBJECTIVE_MLL_K ? (double)opts.k : 1);
+      gpnn_params_release(&params);
+    }
+    assert_near(value[1], value[0], 0.02);
+  }
+  data_free(&data);
+}
+
+/* Blocks first, which only gives a start. */
+static void the_second_objective_goes_on_from_the_first(void **state)
+{
+  (void)state;
+  struct data data = data_new(300, 2);
+  struct gpnn_params one = {0}, two = {0};
+  struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_LBFGS);
+  struct gpnn_fit_report alone = fit(&data.contents, &opts, &one);
+  opts.first = GPNN_OBJECTIVE_BLOCK;
+  opts.second = GPNN_OBJECTIVE_LOO;
+  struct gpnn_fit_report both = fit(&data.contents, &opts, &two);
+  assert_int_equal(both.objective, GPNN_OBJECTIVE_LOO);
+  assert_near(both.value, alone.value, 0.01);
+  assert_true(both.optimize.start < alone.optimize.start);
+  gpnn_params_release(&one);
+  gpnn_params_release(&two);
+  data_free(&data);
+}
+
+/* ---- what is held, where it starts -------------------------------------------------------- */
+
+static void fixed_parameters_are_held_exactly(void **state)
+{
+  (void)state;
+  struct data data = data_new(60, 2);
+  for (size_t k = 0; k < N_KINDS; k++)
+    for (int mask = 1; mask < 8; mask++)
+      for (int adam = 0; adam < 2; adam++) {
+        struct gpnn_fit_options opts =
+            options(kinds[k], adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
+        struct gpnn_params params = {0};
+        opts.steps = 5;
+        opts.fixed_lengthscale = mask & 1 ? 1.1 : 0;
+        opts.fixed_kernelscale = mask & 2 ? 0.7 : 0;
+        opts.fixed_noise = mask & 4 ? 0.3 : 0;
+        fit(&data.contents, &opts, &params);
+        for (size_t j = 0; j < 2; j++) assert_true((params.lengthscale[j] == 1.1) == (mask & 1));
+        assert_true((params.kernelscale == 0.7) == (mask >> 1 & 1));
+        assert_true((params.noise == 0.3) == (mask >> 2 & 1));
+        gpnn_params_release(&params);
+      }
+  data_free(&data);
+}
+
+/* A step of adam moves a logarithm by no more than its rate, 0.1. */
+static void estimation_starts_from_the_parameters_given(void **state)
+{
+  (void)state;
+  struct data data = data_new(100, 2);
+  double lengthscale[] = {0.05, 7};
+  struct gpnn_params start = {.kernel = gpnn_kernel_by_name("exp"),
+                              .n_lengthscales = 2,
+                              .lengthscale = lengthscale,
+                              .kernelscale = 5,
+                              .noise = 0.9};
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_ADAM);
+    struct gpnn_params params = {0};
+    opts.steps = 1;
+    opts.start = &start;
+    fit(&data.contents, &opts, &params);
+    for (size_t j = 0; j < 2; j++)
+      assert_near(log(params.lengthscale[j]), log(lengthscale[j]), 0.1001);
+    assert_near(log(params.kernelscale), log(5), 0.1001);
+    assert_near(log(params.noise), log(0.9), 0.1001);
+    assert_true(params.noise != 0.9);
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+/* ---- the errors predicted are those made ---------------------------------------------------- */
+
+/* mean(e^2/v) over all rows, each predicted from its k nearest others. */
+static double mean_z2(const struct data *data, const struct gpnn_params *params, size_t k)
+{
+  const struct gpnn_index_contents *c = &data->contents;
+  int64_t *row = calloc(c->n, sizeof *row), *neighbour = calloc(c->n * k, sizeof *neighbour);
+  double *z2 = calloc(c->n, sizeof *z2), *r2 = calloc(c->n, sizeof *r2), sum = 0;
+  assert_true(row && neighbour && z2 && r2);
+  for (size_t i = 0; i < c->n; i++) {
+    row[i] = (int64_t)i;
+    for (size_t q = 0; q < c->n; q++) {
+      r2[q] = q == i ? INFINITY : 0;
+      for (size_t j = 0; j < c->d; j++)
+        r2[q] += pow((c->x[i * c->d + j] - c->x[q * c->d + j]) / params->lengthscale[j], 2);
+    }
+    for (size_t a = 0; a < k; a++) {
+      size_t nearest = 0;
+      for (size_t q = 1; q < c->n; q++)
+        if (r2[q] < r2[nearest]) nearest = q;
+      neighbour[i * k + a] = (int64_t)nearest;
+      r2[nearest] = INFINITY;
+    }
+  }
+  struct gpnn_neighbourhoods hoods = {c->n, k, row, neighbour};
+  struct gpnn_neighbourhood_result result = {.z2 = z2};
+  assert_ok(gpnn_neighbourhood_objective(c, params, NULL, GPNN_DENSITY_CONDITIONAL, &hoods, 1,
+                                         &result, &err));
+  for (size_t i = 0; i < c->n; i++) sum += z2[i] / (double)c->n;
+  free(row);
+  free(neighbour);
+  free(z2);
+  free(r2);
+  return sum;
+}
+
+static void errors_after_loo_are_as_large_as_predicted(void **state)
+{
+  (void)state;
+  const double lengthscale[] = {0.4, 1};
+  struct data data = data_new(400, 2);
+  draw_from_process(&data, "exp", lengthscale, 1, 0.05);
+  for (int adam = 0; adam < 2; adam++) {
+    struct gpnn_fit_options opts =
+        options(GPNN_OBJECTIVE_LOO, adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0};
+    opts.rows = 400;
+    opts.steps = 400;
+    fit(&data.contents, &opts, &params);
+    assert_near(mean_z2(&data, &params, 12), 1, adam ? 0.05 : 0.02);
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+/* Along a smooth kernel's ridge, where scale and lengthscales grow together, leave-one-out hardly
+ * changes; so of it only what does not move along the ridge is asked. */
+static void parameters_that_made_the_data_are_found(void **state)
+{
+  (void)state;
+  const double lengthscale[] = {0.6, 2};
+  struct data data = data_new(600, 2);
+  draw_from_process(&data, "matern32", lengthscale, 1, 0.1);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0};
+    opts.k = 24;
+    opts.rows = 600;
+    fit(&data.contents, &opts, &params);
+    assert_close(params.noise, 0.1, 0.3);
+    assert_close(params.lengthscale[1] / params.lengthscale[0], 2 / 0.6, 0.3);
+    for (size_t j = 0; j < 2 && kinds[k] != GPNN_OBJECTIVE_LOO; j++) {
+      assert_true(params.lengthscale[j] > lengthscale[j] / 2);
+      assert_true(params.lengthscale[j] < lengthscale[j] * 2);
+      assert_true(params.kernelscale > 0.4 && params.kernelscale < 2.5);
+    }
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+/* ---- near duplicates ------------------------------------------------------------------------ */
+
+/* Each row twice, a hair apart, with the same target but for a hair. */
+static struct data duplicated(size_t n)
+{
+  struct data data = data_new(n, 2);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 9, GPNN_RNG_TEST);
+  for (size_t i = 0; i + 1 < n; i += 2) {
+    for (size_t j = 0; j < 2; j++)
+      data.x[2 * (i + 1) + j] = data.x[2 * i + j] + 1e-3 * gpnn_rng_normal(&rng);
+    data.y[i + 1] = data.y[i] + 1e-3 * gpnn_rng_normal(&rng);
+  }
+  return data;
+}
+
+static void near_duplicates_are_noticed_and_thinned(void **state)
+{
+  (void)state;
+  struct data data = duplicated(600), plain = data_new(600, 2);
+  struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_LBFGS);
+  struct gpnn_params params = {0}, thinned = {0}, usual = {0};
+  opts.rows = 600;
+  opts.k = 10;
+  struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+  assert_true(report.spacing < GPNN_FIT_DUPLICATES);
+  assert_true(params.noise < 0.01); /* the noise of the data is 0.04 */
+  opts.thin = 0.02;
+  fit(&data.contents, &opts, &thinned);
+  assert_true(thinned.noise > 0.02 && thinned.noise < 0.08);
+  opts.thin = -1;
+  report = fit(&plain.contents, &opts, &usual);
+  assert_true(report.spacing > 0.15 && report.spacing < 0.6);
+  assert_true(usual.noise > 0.02 && usual.noise < 0.08);
+  gpnn_params_release(&params);
+  gpnn_params_release(&thinned);
+  gpnn_params_release(&usual);
+  data_free(&data);
+  data_free(&plain);
+}
+
+/* Exact copies are at distance 0, which is not farther than 0. */
+static void thinning_by_nothing_passes_over_exact_copies(void **state)
+{
+  (void)state;
+  struct data data = data_new(400, 2);
+  for (size_t i = 0; i + 1 < 400; i += 2) {
+    memcpy(data.x + 2 * (i + 1), data.x + 2 * i, 2 * sizeof *data.x);
+    data.y[i + 1] = data.y[i];
+  }
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0};
+    opts.thin = 0;
+    fit(&data.contents, &opts, &params);
+    if (kinds[k] == GPNN_OBJECTIVE_LOO) assert_true(params.noise > 0.015);
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+/* ---- means, noise, groups ------------------------------------------------------------------- */
+
+/* A row given its neighbours says little of the constant, which they have too; so leave-one-out
+ * is only asked to be no worse for having one. */
+static void the_constant_of_the_mean_is_found(void **state)
+{
+  (void)state;
+  struct data data = data_new(300, 2);
+  for (size_t i = 0; i < 300; i++) data.y[i] += 2;
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0}, without = {0};
+    struct gpnn_fit_report report = fit(&data.contents, &opts, &without);
+    double value = report.value;
+    opts.mean = GPNN_MEAN_CONSTANT;
+    report = fit(&data.contents, &opts, &params);
+    assert_int_equal(params.n_coefficients, 1);
+    assert_null(params.covariance);
+    assert_true(report.value < value + 0.01);
+    if (kinds[k] != GPNN_OBJECTIVE_LOO) assert_near(params.coefficients[0], 2, 1);
+    gpnn_params_release(&params);
+    gpnn_params_release(&without);
+  }
+  data_free(&data);
+}
+
+/* Terms of the mean have names, for messages: those of two inputs and of a regressor. */
+static void name_terms(struct gpnn_index_contents *contents, struct gpnn_column *columns,
+                       struct gpnn_moments *moments)
+{
+  contents->schema.n_inputs = 2;
+  contents->schema.inputs = columns;
+  contents->schema.n_regressors = 1;
+  contents->schema.regressors = columns + 2;
+  contents->standard.n_in = contents->standard.n_out = 2;
+  contents->standard.y_sd = 1;
+  contents->standard.n_regressors = 1;
+  contents->standard.regressors = moments;
+}
+
+static void slopes_of_the_mean_are_found(void **state)
+{
+  (void)state;
+  struct data data = data_new(400, 2);
+  struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
+  struct gpnn_params linear = {0}, regressors = {0};
+  struct gpnn_rng rng;
+  char names[][3] = {"x1", "x2", "t"};
+  struct gpnn_column columns[] = {{.name = names[0]}, {.name = names[1]}, {.name = names[2]}};
+  struct gpnn_moments moments = {0, 1};
+  gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
+  for (size_t i = 0; i < 400; i++) data.spare[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < 400; i++) data.y[i] += 3 * data.x[2 * i + 1] - 2 * data.spare[i];
+  data.contents.regressors = data.spare;
+  data.contents.n_regressors = 1;
+  name_terms(&data.contents, columns, &moments);
+  opts.mean = GPNN_MEAN_REGRESSORS;
+  fit(&data.contents, &opts, &regressors);
+  assert_int_equal(regressors.n_coefficients, gpnn_mean_width(GPNN_MEAN_REGRESSORS, 2, 1));
+  assert_near(regressors.coefficients[regressors.n_coefficients - 1], -2, 0.1);
+  opts.mean = GPNN_MEAN_LINEAR;
+  fit(&data.contents, &opts, &linear);
+  assert_int_equal(linear.n_coefficients, gpnn_mean_width(GPNN_MEAN_LINEAR, 2, 1));
+  /* Of x2 the data have 0.4 already. */
+  assert_near(linear.coefficients[2], 3.4, 0.3);
+  assert_non_null(linear.covariance);
+  gpnn_params_release(&linear);
+  gpnn_params_release(&regressors);
+  data_free(&data);
+}
+
+/* Every other row has noise of variance 1 more, which is known. */
+static void known_noise_is_not_counted_again(void **state)
+{
+  (void)state;
+  struct data data = data_new(600, 2);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 13, GPNN_RNG_TEST);
+  for (size_t i = 0; i < 600; i += 2) {
+    data.spare[i] = 1;
+    data.y[i] += gpnn_rng_normal(&rng);
+  }
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params known = {0}, unknown = {0};
+    opts.rows = 600;
+    opts.k = 20;
+    data.contents.noise = data.spare;
+    fit(&data.contents, &opts, &known);
+    data.contents.noise = NULL;
+    fit(&data.contents, &opts, &unknown);
+    assert_true(known.noise > 0.015 && known.noise < 0.1);
+    assert_true(unknown.noise > 0.25);
+    gpnn_params_release(&known);
+    gpnn_params_release(&unknown);
+  }
+  data_free(&data);
+}
+
+/* Inputs 0 and 1 as a point on a circle, input 2 by itself. */
+static void a_point_takes_one_lengthscale(void **state)
+{
+  (void)state;
+  struct data data = data_new(300, 3);
+  for (size_t i = 0; i < 300; i++) {
+    double *x = data.x + 3 * i, angle = 6.283 * (double)((i * 7919) % 300) / 300;
+    x[0] = cos(angle);
+    x[1] = sin(angle);
+    data.y[i] = sin(3 * angle) + 0.05 * x[2];
+  }
+  data.group[0] = data.group[1] = 0;
+  data.group[2] = 1;
+  data.contents.n_groups = 2;
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0};
+    fit(&data.contents, &opts, &params);
+    assert_int_equal(params.n_lengthscales, 2);
+    assert_true(params.lengthscale[0] * 3 < params.lengthscale[1]);
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+/* ---- rotations ------------------------------------------------------------------------------ */
+
+static void a_rotation_given_is_the_same_as_rotated_rows(void **state)
+{
+  (void)state;
+  const double rotation[] = {0.6, 0.8, 0, -1.6, 1.2, 0, 0.5, 0, 0.3};
+  struct data data = data_new(200, 3), rotated = data_new(200, 3);
+  gpnn_rotation_apply(3, rotation, 200, data.x, rotated.x);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params a = {0}, b = {0};
+    fit(&rotated.contents, &opts, &b);
+    opts.rotation = rotation;
+    fit(&data.contents, &opts, &a);
+    assert_null(b.rotation);
+    assert_int_equal(a.n_rotation, 9);
+    assert_memory_equal(a.rotation, rotation, sizeof rotation);
+    assert_memory_equal(a.lengthscale, b.lengthscale, 3 * sizeof *a.lengthscale);
+    assert_true(a.noise == b.noise && a.kernelscale == b.kernelscale);
+    gpnn_params_release(&a);
+    gpnn_params_release(&b);
+  }
+  data_free(&data);
+  data_free(&rotated);
+}
+
+/* Targets that depend on x1 + x2 alone. */
+static struct data mixed(size_t n)
+{
+  struct data data = data_new(n, 3);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 15, GPNN_RNG_TEST);
+  for (size_t i = 0; i < n; i++)
+    data.y[i] = sin(2.5 * (data.x[3 * i] + data.x[3 * i + 1])) + 0.1 * gpnn_rng_normal(&rng);
+  return data;
+}
+
+static void the_direction_that_matters_is_learnt(void **state)
+{
+  (void)state;
+  struct data data = mixed(800);
+  for (int lbfgs = 0; lbfgs < 2; lbfgs++) {
+    struct gpnn_fit_options opts =
+        options(GPNN_OBJECTIVE_LOO, lbfgs ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
+    struct gpnn_params ard = {0}, learnt = {0};
+    opts.rows = 500;
+    opts.steps = 300;
+    struct gpnn_fit_report before = fit(&data.contents, &opts, &ard);
+    opts.learn_rotation = true;
+    struct gpnn_fit_report after = fit(&data.contents, &opts, &learnt);
+    assert_true(after.value < before.value - 0.1);
+    assert_int_equal(learnt.n_rotation, 9);
+    assert_int_equal(learnt.n_lengthscales, 3);
+    assert_true(fabs(learnt.rotation[0] + learnt.rotation[1]) > 0.98 * sqrt(2));
+    assert_true(learnt.lengthscale[0] * 3 < learnt.lengthscale[1]);
+    assert_true(learnt.lengthscale[1] <= learnt.lengthscale[2]);
+    gpnn_params_release(&ard);
+    gpnn_params_release(&learnt);
+  }
+  data_free(&data);
+}
+
+/* Learning goes on from what is given: a step from it changes little. */
+static void learning_goes_on_from_the_rotation_given(void **state)
+{
+  (void)state;
+  const double s = sqrt(0.5), rotation[] = {s, s, 0, s, -s, 0, 0, 0, 1};
+  double lengthscale[] = {0.5, 20, 20};
+  struct gpnn_params start = {
+      .n_lengthscales = 3, .lengthscale = lengthscale, .kernelscale = 1, .noise = 0.01};
+  struct data data = mixed(300);
+  struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
+  struct gpnn_params params = {0};
+  opts.learn_rotation = true;
+  opts.rotation = rotation;
+  opts.start = &start;
+  opts.steps = 1;
+  fit(&data.contents, &opts, &params);
+  assert_true(fabs(params.rotation[0] * s + params.rotation[1] * s) > 0.99);
+  assert_near(log(params.lengthscale[0]), log(0.5), 0.15);
+  gpnn_params_release(&params);
+  data_free(&data);
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static void threads_change_no_bit(void **state)
+{
+  (void)state;
+  struct data data = mixed(300);
+  for (size_t way = 0; way < N_KINDS + 2; way++) {
+    struct gpnn_fit_options opts =
+        options(way < N_KINDS ? kinds[way] : GPNN_OBJECTIVE_LOO,
+                way == 0 || way == N_KINDS ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
+    struct gpnn_params params[2] = {{0}, {0}};
+    opts.steps = 30;
+    opts.refresh = 10;
+    opts.learn_rotation = way > N_KINDS;
+    for (int i = 0; i < 2; i++) {
+      opts.threads = i == 0 ? 1 : 4;
+      fit(&data.contents, &opts, &params[i]);
+    }
+    assert_same(&params[0], &params[1]);
+    gpnn_params_release(&params[0]);
+    gpnn_params_release(&params[1]);
+  }
+  data_free(&data);
+}
+
+/* ---- little to learn from ------------------------------------------------------------------- */
+
+static void a_few_rows_are_enough_for_an_answer(void **state)
+{
+  (void)state;
+  struct data data = data_new(5, 2);
+  for (size_t n = 2; n <= 5; n++)
+    for (size_t k = 0; k < N_KINDS; k++)
+      for (int way = 0; way < 4; way++) {
+        struct gpnn_fit_options opts =
+            options(kinds[k], way % 2 == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
+        struct gpnn_params params = {0};
+        data.contents.n = n;
+        opts.thin = way < 2 ? -1 : 0.1;
+        struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+        assert_int_equal(report.k, n - 1);
+        assert_int_equal(report.n_rows, n);
+        gpnn_params_release(&params);
+      }
+  data_free(&data);
+}
+
+static void one_neighbour_and_one_row_a_step_will_do(void **state)
+{
+  (void)state;
+  struct data data = data_new(50, 2);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_ADAM);
+    struct gpnn_params params = {0};
+    opts.k = 1;
+    opts.batch = 1;
+    opts.rows = 3;
+    opts.refresh = 1;
+    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    assert_int_equal(report.k, 1);
+    assert_int_equal(report.n_rows, 3);
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+static void a_column_without_variation_does_no_harm(void **state)
+{
+  (void)state;
+  struct data data = data_new(200, 3);
+  for (size_t i = 0; i < 200; i++) data.x[3 * i + 2] = 0;
+  for (size_t k = 0; k < N_KINDS; k++)
+    for (int adam = 0; adam < 2; adam++) {
+      struct gpnn_fit_options opts =
+          options(kinds[k], adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
+      struct gpnn_params params = {0};
+      fit(&data.contents, &opts, &params);
+      assert_true(params.noise < 0.2);
+      gpnn_params_release(&params);
+    }
+  data_free(&data);
+}
+
+/* Nothing varies that could be learnt: parameters end at their bounds, not at NaN. */
+static void equal_targets_and_equal_rows_still_have_a_fit(void **state)
+{
+  (void)state;
+  struct data targets = data_new(100, 2), rows = data_new(100, 2);
+  for (size_t i = 0; i < 100; i++) targets.y[i] = 0.25;
+  for (size_t i = 0; i < 200; i++) rows.x[i] = 3;
+  for (size_t k = 0; k < N_KINDS; k++)
+    for (int way = 0; way < 4; way++) {
+      struct gpnn_fit_options opts =
+          options(kinds[k], way % 2 == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
+      struct gpnn_params params = {0};
+      opts.mean = way < 2 ? GPNN_MEAN_ZERO : GPNN_MEAN_CONSTANT;
+      fit(&targets.contents, &opts, &params);
+      gpnn_params_release(&params);
+      fit(&rows.contents, &opts, &params);
+      gpnn_params_release(&params);
+    }
+  data_free(&targets);
+  data_free(&rows);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+static void refuse(const struct data *data, const struct gpnn_fit_options *opts,
+                   enum gpnn_status status, const char *text)
+{
+  struct gpnn_params params = {0};
+  struct gpnn_fit_report report = {.n_rows = 77};
+  assert_fails(gpnn_fit(&data->contents, opts, &params, &report, &err), status, text);
+  assert_null(params.lengthscale);
+  assert_null(params.rotation);
+  assert_int_equal(report.n_rows, 77);
+}
+
+static void what_cannot_be_estimated_is_refused(void **state)
+{
+  (void)state;
+  const double rotation[] = {1, 0, 0, 1};
+  struct data data = data_new(40, 2);
+  const struct gpnn_fit_options good = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
+  struct gpnn_fit_options opts;
+  for (int i = 0; i < 5; i++) {
+    opts = good;
+    *(size_t *[]){&opts.k, &opts.rows, &opts.batch, &opts.steps, &opts.refresh}[i] = 0;
+    refuse(&data, &opts, GPNN_EINVAL, "estimation needs neighbours, rows and steps");
+  }
+  opts = good;
+  opts.mean = GPNN_MEAN_REGRESSORS;
+  refuse(&data, &opts, GPNN_EMISMATCH, "the index has no regressors");
+  opts.mean = GPNN_MEAN_LINEAR;
+  opts.rotation = rotation;
+  refuse(&data, &opts, GPNN_EINVAL, "cannot be rotated with a linear mean");
+  opts.rotation = NULL;
+  opts.learn_rotation = true;
+  refuse(&data, &opts, GPNN_EINVAL, "a rotation can be learnt with ARD alone");
+  opts.mean = GPNN_MEAN_ZERO;
+  opts.ard = false;
+  refuse(&data, &opts, GPNN_EINVAL, "a rotation can be learnt with ARD alone");
+  opts.ard = true;
+  opts.second = GPNN_OBJECTIVE_VECCHIA;
+  refuse(&data, &opts, GPNN_EINVAL, "or vecchia");
+  opts.second = GPNN_OBJECTIVE_NONE;
+  data.group[1] = 0;
+  data.contents.n_groups = 1;
+  refuse(&data, &opts, GPNN_EINVAL, "points");
+  opts.learn_rotation = false;
+  opts.rotation = rotation;
+  refuse(&data, &opts, GPNN_EINVAL, "with points");
+  data_free(&data);
+}
+
+static void targets_that_are_no_numbers_are_refused(void **state)
+{
+  (void)state;
+  struct data data = data_new(40, 2);
+  for (size_t i = 0; i < 40; i++) data.y[i] = NAN;
+  for (size_t k = 0; k < N_KINDS; k++)
+    for (int adam = 0; adam < 2; adam++) {
+      struct gpnn_fit_options opts =
+          options(kinds[k], adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
+      refuse(&data, &opts, GPNN_ENUMERIC, "not finite");
+    }
+  data_free(&data);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(objectives_have_names),
+      cmocka_unit_test(loo_of_all_others_reports_the_dense_value),
+      cmocka_unit_test(vecchia_and_mll_of_all_rows_agree),
+      cmocka_unit_test(adam_and_lbfgs_agree_on_the_objective),
+      cmocka_unit_test(the_second_objective_goes_on_from_the_first),
+      cmocka_unit_test(fixed_parameters_are_held_exactly),
+      cmocka_unit_test(estimation_starts_from_the_parameters_given),
+      cmocka_unit_test(errors_after_loo_are_as_large_as_predicted),
+      cmocka_unit_test(parameters_that_made_the_data_are_found),
+      cmocka_unit_test(near_duplicates_are_noticed_and_thinned),
+      cmocka_unit_test(thinning_by_nothing_passes_over_exact_copies),
+      cmocka_unit_test(the_constant_of_the_mean_is_found),
+      cmocka_unit_test(slopes_of_the_mean_are_found),
+      cmocka_unit_test(known_noise_is_not_counted_again),
+      cmocka_unit_test(a_point_takes_one_lengthscale),
+      cmocka_unit_test(a_rotation_given_is_the_same_as_rotated_rows),
+      cmocka_unit_test(the_direction_that_matters_is_learnt),
+      cmocka_unit_test(learning_goes_on_from_the_rotation_given),
+      cmocka_unit_test(threads_change_no_bit),
+      cmocka_unit_test(a_few_rows_are_enough_for_an_answer),
+      cmocka_unit_test(one_neighbour_and_one_row_a_step_will_do),
+      cmocka_unit_test(a_column_without_variation_does_no_harm),
+      cmocka_unit_test(equal_targets_and_equal_rows_still_have_a_fit),
+      cmocka_unit_test(what_cannot_be_estimated_is_refused),
+      cmocka_unit_test(targets_that_are_no_numbers_are_refused),
+  };
+  gpnn_threads_single_blas();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
