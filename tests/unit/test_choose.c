@@ -2,17 +2,32 @@
 #include "fixture.h"
 #include "methods/choose.h"
 
+/* Everything but the rotation and the objective is open: quick. */
 static struct gpnn_choose_options all_open(int threads)
 {
   struct gpnn_choose_options options = {
       .fit = GPNN_FIT_OPTIONS_INIT, .kernel = true, .ard = true, .neighbours = true};
   options.fit.n_blocks = 2;
   options.fit.block_size = 100;
+  options.fit.k = 8;
+  options.fit.rows = 150;
+  options.fit.steps = 30;
+  options.fit.batch = 16;
+  options.fit.refresh = 15;
   options.fit.threads = threads;
   return options;
 }
 
-enum { MOST = 32 };
+/* What a user gets who says nothing but how much to try. */
+static struct gpnn_choose_options by_effort(enum gpnn_effort effort)
+{
+  struct gpnn_choose_options options = all_open(1);
+  options.rotation = options.objective = true;
+  options.effort = effort;
+  return options;
+}
+
+enum { MOST = 64 };
 
 struct tried {
   size_t n;
@@ -23,7 +38,52 @@ static void note(void *context, const struct gpnn_candidate *candidate)
 {
   struct tried *tried = context;
   assert_true(tried->n < MOST);
+  assert_non_null(candidate->kernel);
+  assert_true(isfinite(candidate->nll) && isfinite(candidate->standard_error));
+  assert_true((candidate->objective == GPNN_OBJECTIVE_BLOCK) == (candidate->k == 0));
   tried->list[tried->n++] = *candidate;
+}
+
+static enum gpnn_status choose(const struct fixture *f, const struct gpnn_choose_options *options,
+                               struct tried *tried, struct gpnn_params *params,
+                               struct gpnn_choose_report *report, struct gpnn_error *err)
+{
+  return gpnn_choose(f->index, gpnn_index_contents(f->index), options, note, tried, params, report,
+                     err);
+}
+
+static bool same_candidate(const struct gpnn_candidate *a, const struct gpnn_candidate *b)
+{
+  return a->kernel == b->kernel && a->smoothness == b->smoothness && a->ard == b->ard &&
+         a->rotate == b->rotate && a->objective == b->objective && a->k == b->k &&
+         a->neighbours == b->neighbours && a->nll == b->nll &&
+         a->standard_error == b->standard_error;
+}
+
+/* How many were tried with a better score than 'nll'. */
+static size_t count_better(const struct tried *tried, double nll)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < tried->n; i++) n += tried->list[i].nll < nll;
+  return n;
+}
+
+/* The best score among those that mix the inputs in this way. */
+static double best_nll(const struct tried *tried, enum gpnn_rotate rotate)
+{
+  double best = INFINITY;
+  for (size_t i = 0; i < tried->n; i++)
+    if (tried->list[i].rotate == rotate) best = fmin(best, tried->list[i].nll);
+  return best;
+}
+
+/* Puts other targets into a fixture. */
+static void rewrite(struct fixture *f)
+{
+  gpnn_index_close(f->index);
+  gpnn_schema_release(&f->contents.schema);
+  gpnn_standard_release(&f->contents.standard);
+  fixture_write(f);
 }
 
 /* A target that depends on the first of three inputs alone. */
@@ -33,10 +93,7 @@ static void make_one_relevant_input(struct fixture *f)
   fixture_new(f, 300, 3, 0, 1);
   gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
   for (size_t i = 0; i < f->n; i++) f->y[i] = sin(3 * f->x[3 * i]) + 0.05 * gpnn_rng_normal(&rng);
-  gpnn_index_close(f->index);
-  gpnn_schema_release(&f->contents.schema);
-  gpnn_standard_release(&f->contents.standard);
-  fixture_write(f);
+  rewrite(f);
 }
 
 static void the_best_score_is_kept_and_the_next_recorded(void **state)
@@ -44,56 +101,217 @@ static void the_best_score_is_kept_and_the_next_recorded(void **state)
   (void)state;
   struct fixture f;
   make_one_relevant_input(&f);
-  struct gpnn_choose_options options = all_open(2);
-  struct gpnn_params params = {0};
-  struct gpnn_choose_report report;
-  struct tried tried = {0};
-  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, note, &tried, &params,
-                        &report, &err));
-  assert_int_equal(tried.n, 8 + 6); /* four kernels with and without ARD, then neighbours */
-  size_t best = 0;
-  for (size_t i = 1; i < 8; i++)
-    if (tried.list[i].nll < tried.list[best].nll) best = i;
-  assert_ptr_equal(params.kernel, tried.list[best].kernel);
-  assert_true(report.chosen.ard && tried.list[best].ard); /* one input of three matters */
-  assert_int_equal(params.n_lengthscales, 3);
-  assert_true(params.lengthscale[0] < params.lengthscale[1] &&
-              params.lengthscale[0] < params.lengthscale[2]);
-  size_t better = 0;
-  for (size_t i = 0; i < 8; i++) better += tried.list[i].nll < report.runner_up.nll;
-  assert_int_equal(better, 1);
-  gpnn_params_release(&params);
+  for (int effort = GPNN_EFFORT_FAST; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
+    struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
+    struct gpnn_params params = {0};
+    struct gpnn_choose_report report;
+    struct tried tried = {0};
+    options.neighbours = false;
+    options.fit.neighbours = 20;
+    assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+    assert_int_equal(count_better(&tried, report.chosen.nll), 0);
+    assert_int_equal(count_better(&tried, report.runner_up.nll), 1);
+    bool told = false;
+    for (size_t i = 0; i < tried.n; i++) told |= same_candidate(&tried.list[i], &report.chosen);
+    assert_true(told);
+    assert_ptr_equal(params.kernel, report.chosen.kernel);
+    assert_true(report.chosen.ard); /* one input of three matters */
+    assert_int_equal(params.n_lengthscales, 3);
+    assert_true((params.rotation != NULL) == (report.chosen.rotate != GPNN_ROTATE_NONE));
+    assert_int_equal(params.neighbours, 20);
+    assert_null(report.fewest.kernel);
+    assert_int_equal(report.fit.objective, report.chosen.objective);
+    gpnn_params_release(&params);
+  }
   fixture_free(&f);
 }
 
-static void neighbours_are_the_fewest_that_are_as_good(void **state)
+static void fast_tries_every_kernel_twice_by_blocks(void **state)
 {
   (void)state;
   struct fixture f;
   make_one_relevant_input(&f);
-  struct gpnn_choose_options options = all_open(1);
+  struct gpnn_choose_options options = by_effort(GPNN_EFFORT_FAST);
   struct gpnn_params params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
+  options.neighbours = false;
+  options.fit.neighbours = 20;
+  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+  assert_int_equal(tried.n, 8);
+  for (size_t i = 0; i < tried.n; i++) {
+    assert_int_equal(tried.list[i].objective, GPNN_OBJECTIVE_BLOCK);
+    assert_int_equal(tried.list[i].rotate, GPNN_ROTATE_NONE);
+    for (size_t k = 0; k < i; k++)
+      assert_false(tried.list[k].kernel == tried.list[i].kernel &&
+                   tried.list[k].ard == tried.list[i].ard);
+  }
+  gpnn_params_release(&params);
+  fixture_free(&f);
+}
+
+/* All rows serve for the score, as there are few, so that scores can be compared. */
+static void thorough_is_no_worse_than_normal(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make_one_relevant_input(&f);
+  struct gpnn_choose_report report[2];
+  struct tried tried[2] = {{0}, {0}};
+  for (int i = 0; i < 2; i++) {
+    struct gpnn_choose_options options =
+        by_effort(i == 0 ? GPNN_EFFORT_NORMAL : GPNN_EFFORT_THOROUGH);
+    struct gpnn_params params = {0};
+    options.neighbours = false;
+    options.fit.neighbours = 20;
+    assert_ok(choose(&f, &options, &tried[i], &params, &report[i], &err));
+    assert_int_equal(report[i].n_rows, 300);
+    for (size_t k = 0; k < tried[i].n; k++)
+      assert_int_equal(tried[i].list[k].objective, GPNN_OBJECTIVE_LOO);
+    assert_true(isfinite(best_nll(&tried[i], GPNN_ROTATE_WHITEN)));
+    gpnn_params_release(&params);
+  }
+  assert_true(tried[1].n > tried[0].n);
+  assert_true(report[1].chosen.nll <= report[0].chosen.nll);
+  fixture_free(&f);
+}
+
+/* The scores for each number of neighbours by itself say what the rule has to choose among. */
+static void neighbours_are_the_fewest_that_are_as_good(void **state)
+{
+  (void)state;
+  static const size_t counts[] = {16, 32, 64, 128, 256, 400};
+  struct fixture f;
+  make_one_relevant_input(&f);
+  struct gpnn_choose_options options = all_open(1);
+  struct gpnn_params params = {0};
+  struct gpnn_choose_report report, one;
+  struct tried tried = {0};
   options.kernel = options.ard = false;
   options.fit.kernel = gpnn_kernel_by_name("matern32");
-  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, note, &tried, &params,
-                        &report, &err));
-  assert_int_equal(tried.n, 1 + 6);
-  double best = INFINITY, chosen = NAN, error = NAN;
-  size_t most = 0; /* neighbours with the best score */
-  for (size_t i = 1; i < tried.n; i++) {
-    if (tried.list[i].nll < best) most = tried.list[i].neighbours;
-    best = fmin(best, tried.list[i].nll);
-    if (tried.list[i].neighbours != params.neighbours) continue;
-    chosen = tried.list[i].nll;
-    error = tried.list[i].standard_error;
+  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+  options.neighbours = false;
+  for (size_t i = 0; i < 6; i++) {
+    struct gpnn_params again = {0};
+    options.fit.neighbours = counts[i];
+    assert_ok(choose(&f, &options, &tried, &again, &one, &err));
+    assert_true(one.chosen.nll >= report.chosen.nll - 1e-9);
+    if (counts[i] == report.chosen.neighbours) assert_near(one.chosen.nll, report.chosen.nll, 1e-9);
+    if (counts[i] == report.fewest.neighbours) assert_near(one.chosen.nll, report.fewest.nll, 1e-9);
+    gpnn_params_release(&again);
   }
   /* The standard error of the difference of two scores on the same rows is less than that of
    * each, by far when they are as alike as here. */
-  assert_true(chosen >= best && chosen <= best + error);
-  assert_true(params.neighbours < most);
+  assert_true(report.fewest.nll <= report.chosen.nll + report.chosen.standard_error);
+  assert_true(report.fewest.neighbours < report.chosen.neighbours);
   assert_int_equal(params.neighbours, report.fewest.neighbours);
+  gpnn_params_release(&params);
+  fixture_free(&f);
+}
+
+/* ---- rotations ------------------------------------------------------------------------------ */
+
+/* The target depends on the sum of two inputs alone. */
+static void make_mixed(struct fixture *f)
+{
+  struct gpnn_rng rng;
+  fixture_new(f, 500, 3, 0, 1);
+  gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
+  for (size_t i = 0; i < f->n; i++)
+    f->y[i] = sin(2.5 * (f->x[3 * i] + f->x[3 * i + 1])) + 0.1 * gpnn_rng_normal(&rng);
+  rewrite(f);
+}
+
+static void directions_that_matter_are_learnt(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make_mixed(&f);
+  struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
+  struct gpnn_params params = {0};
+  struct gpnn_choose_report report;
+  struct tried tried = {0};
+  options.fit.rows = 500;
+  options.fit.steps = 200;
+  options.fit.refresh = 50;
+  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+  assert_int_equal(report.chosen.rotate, GPNN_ROTATE_LEARN);
+  assert_true(best_nll(&tried, GPNN_ROTATE_LEARN) < best_nll(&tried, GPNN_ROTATE_NONE) - 0.1);
+  assert_int_equal(params.n_rotation, 9);
+  gpnn_params_release(&params);
+  fixture_free(&f);
+}
+
+static void rotations_can_be_asked_for_and_forbidden(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make_mixed(&f);
+  for (int rotate = GPNN_ROTATE_NONE; rotate <= (int)GPNN_ROTATE_LEARN; rotate++) {
+    struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
+    struct gpnn_params params = {0};
+    struct gpnn_choose_report report;
+    struct tried tried = {0};
+    options.rotation = false;
+    options.rotate = (enum gpnn_rotate)rotate;
+    options.ard = false;
+    assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+    for (size_t i = 0; i < tried.n; i++) assert_int_equal(tried.list[i].rotate, rotate);
+    assert_int_equal(params.n_rotation, rotate == GPNN_ROTATE_NONE ? 0 : 9);
+    gpnn_params_release(&params);
+  }
+  fixture_free(&f);
+}
+
+static void rotations_that_cannot_be_are_refused(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make_mixed(&f);
+  struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
+  struct gpnn_params params = {0};
+  struct gpnn_choose_report report;
+  struct tried tried = {0};
+  options.rotation = options.ard = options.fit.ard = false;
+  options.rotate = GPNN_ROTATE_LEARN;
+  assert_fails(choose(&f, &options, &tried, &params, &report, &err), GPNN_EINVAL, "ARD alone");
+  options.fit.ard = true;
+  options.rotate = GPNN_ROTATE_WHITEN;
+  options.fit.mean = GPNN_MEAN_LINEAR;
+  assert_fails(choose(&f, &options, &tried, &params, &report, &err), GPNN_EINVAL,
+               "cannot be rotated with a linear mean");
+  assert_null(params.lengthscale);
+  /* Left open, they are passed over. */
+  options.ard = options.rotation = true;
+  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+  assert_null(params.rotation);
+  gpnn_params_release(&params);
+  fixture_free(&f);
+}
+
+/* ---- what is given -------------------------------------------------------------------------- */
+
+static void numbers_of_neighbours_of_the_objective_are_tried(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make_one_relevant_input(&f);
+  struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
+  struct gpnn_params params = {0};
+  struct gpnn_choose_report report;
+  struct tried tried = {0};
+  size_t different = 1;
+  options.k = true;
+  options.kernel = options.rotation = false;
+  options.fit.kernel = gpnn_kernel_by_name("exp");
+  options.fit.steps = 3;
+  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+  for (size_t i = 1; i < tried.n; i++) {
+    different += tried.list[i].k != tried.list[i - 1].k;
+    assert_true(tried.list[i].k < f.n);
+  }
+  assert_true(different >= 3);
+  assert_int_equal(report.chosen.k, report.fit.k);
   gpnn_params_release(&params);
   fixture_free(&f);
 }
@@ -161,34 +379,85 @@ static void threads_change_no_choice(void **state)
   struct gpnn_params params[2] = {{0}, {0}};
   struct gpnn_choose_report report[2];
   for (int t = 0; t < 2; t++) {
-    struct gpnn_choose_options options = all_open(t == 0 ? 1 : 3);
-    options.ard = false;
+    struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
+    options.fit.threads = t == 0 ? 1 : 4;
+    options.fit.steps = 10;
     assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params[t],
                           &report[t], &err));
   }
   assert_ptr_equal(params[0].kernel, params[1].kernel);
   assert_int_equal(params[0].neighbours, params[1].neighbours);
+  assert_int_equal(params[0].n_lengthscales, params[1].n_lengthscales);
+  assert_memory_equal(params[0].lengthscale, params[1].lengthscale,
+                      params[0].n_lengthscales * sizeof(double));
   assert_true(report[0].chosen.nll == report[1].chosen.nll);
   gpnn_params_release(&params[0]);
   gpnn_params_release(&params[1]);
   fixture_free(&f);
 }
 
+/* ---- little to choose by ----------------------------------------------------------------------
+ */
+
 static void few_rows_serve_for_fit_and_score_alike(void **state)
 {
   (void)state;
+  static const size_t rows[] = {2, 3, 12, 30};
+  for (size_t i = 0; i < 4; i++)
+    for (int effort = GPNN_EFFORT_FAST; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
+      struct fixture f;
+      fixture_new(&f, rows[i], 2, 0, 1);
+      struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
+      struct gpnn_params params = {0};
+      struct gpnn_choose_report report;
+      struct tried tried = {0};
+      options.k = true;
+      assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+      assert_int_equal(report.n_rows, rows[i]);
+      assert_true(tried.n > 0);
+      assert_true(isfinite(report.chosen.nll));
+      assert_true(params.neighbours >= 1 && params.neighbours <= 32);
+      gpnn_params_release(&params);
+      fixture_free(&f);
+    }
+}
+
+/* Targets that do not vary, and are not known to be what they are, can still be scored ... */
+static void equal_targets_have_a_score(void **state)
+{
+  (void)state;
   struct fixture f;
-  fixture_new(&f, 12, 2, 0, 1);
-  struct gpnn_choose_options options = all_open(1);
+  fixture_new(&f, 60, 2, 0, 1);
+  for (size_t i = 0; i < f.n; i++) f.y[i] = 0.25;
+  rewrite(&f);
+  struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
   struct gpnn_params params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
-  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, note, &tried, &params,
-                        &report, &err));
-  assert_int_equal(report.n_rows, 12);
-  assert_int_equal(tried.n, 8 + 1); /* 16 neighbours are all rows already */
+  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
   assert_true(isfinite(report.chosen.nll));
   gpnn_params_release(&params);
+  fixture_free(&f);
+}
+
+/* ... but no density has errors of exactly zero for the most likely ones. */
+static void targets_predicted_without_error_are_refused(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 60, 2, 0, 1);
+  memset(f.y, 0, f.n * sizeof *f.y);
+  rewrite(&f);
+  for (int effort = GPNN_EFFORT_FAST; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
+    struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
+    struct gpnn_params params = {0};
+    struct gpnn_choose_report report = {.n_rows = 77};
+    assert_fails(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+                             &report, &err),
+                 GPNN_ENUMERIC, "no candidate gives finite predictions");
+    assert_null(params.lengthscale);
+    assert_int_equal(report.n_rows, 77);
+  }
   fixture_free(&f);
 }
 
@@ -197,11 +466,19 @@ int main(void)
   gpnn_threads_single_blas();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_best_score_is_kept_and_the_next_recorded),
+      cmocka_unit_test(fast_tries_every_kernel_twice_by_blocks),
+      cmocka_unit_test(thorough_is_no_worse_than_normal),
       cmocka_unit_test(neighbours_are_the_fewest_that_are_as_good),
+      cmocka_unit_test(directions_that_matter_are_learnt),
+      cmocka_unit_test(rotations_can_be_asked_for_and_forbidden),
+      cmocka_unit_test(rotations_that_cannot_be_are_refused),
+      cmocka_unit_test(numbers_of_neighbours_of_the_objective_are_tried),
       cmocka_unit_test(what_is_given_is_not_chosen_and_the_fit_is_the_same),
       cmocka_unit_test(the_scale_of_variances_changes_no_score),
       cmocka_unit_test(threads_change_no_choice),
       cmocka_unit_test(few_rows_serve_for_fit_and_score_alike),
+      cmocka_unit_test(equal_targets_have_a_score),
+      cmocka_unit_test(targets_predicted_without_error_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
