@@ -135,7 +135,9 @@ static bool resolve_optimizer(const struct cli *cli, struct arguments *a)
   bool adam = strcmp(a->optimizer, "adam") == 0;
   if (!adam && strcmp(a->optimizer, "lbfgs") != 0) return wrong(cli, "optimizer", "lbfgs or adam");
   fit->optimizer = adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
-  if (adam && a->start != NULL && fit->first == GPNN_OBJECTIVE_BLOCK)
+  bool by_block = a->choose.objective ? a->choose.effort == GPNN_EFFORT_FAST
+                                      : fit->first == GPNN_OBJECTIVE_BLOCK;
+  if (adam && a->start != NULL && by_block)
     return wrong(cli, "start", "adam over blocks always starts where the paper does");
   return true;
 }
@@ -167,6 +169,8 @@ static bool resolve_conjugate(const struct cli *cli, struct arguments *a)
   } others[] = {{"preset", a->preset != NULL},
                 {"objective", a->objective != NULL},
                 {"optimizer", a->optimizer != NULL},
+                {"rotate", a->rotate != NULL},
+                {"like", a->like != NULL},
                 {"ard", a->ard != NULL && strcmp(a->ard, "yes") == 0},
                 {"fix", a->fix.n > 0}};
   bool ok;
