@@ -193,7 +193,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   for o in '--preset x' '--kernel x' '--ard x' '--objective x' '--optimizer x' '--blocks 0' \
     '--block-size 1' '--block-size 1e5' '-m 0' '--fix noise' '--fix noise=' '--fix noise=0' \
     '--fix noise=-1' '--fix noise=nan' '--fix x=1' '--preset paper --ard yes' \
-    '--start t.par --optimizer adam'; do
+    '--start t.par --objective block --optimizer adam'; do
     # shellcheck disable=SC2086
     assert_fails 2 . gpnn-fit $o t.gpi
   done
@@ -312,7 +312,7 @@ par() {
   assert_equal "$(value inputs info.txt)" 5
   grep -q $'^input\tline?end\t' info.txt
   grep -q $'^input\tgröße\t' info.txt
-  gpnn-fit t.gpi >t.par
+  gpnn-fit --effort fast t.gpi >t.par
   gpnn-predict -q --append t.gpi -p t.par <(cat t.csv) >out.csv
   gpnn-predict -q t.gpi -p t.par out.csv >again.csv # what was carried reads back
   cut -d , -f 1-3 again.csv >a
@@ -326,7 +326,7 @@ par() {
   for name in 'a b' $'n\nl' -dash $'e\e[31mx'; do
     cp train.tsv "./$name.tsv"
     gpnn-index -o "$name.gpi" -- "$name.tsv"
-    gpnn-fit -- "$name.gpi" >"./$name.par"
+    gpnn-fit --steps 5 -- "$name.gpi" >"./$name.par"
     gpnn-info --verify -- "$name.gpi" | grep -qx $'verified\tyes'
     gpnn-predict -q -p "./$name.par" -- "$name.gpi" "$name.tsv" >out.tsv
     assert_sane out.tsv
@@ -373,7 +373,7 @@ par() {
         gpnn-index --standardise $how -o t.gpi train.tsv 2>/dev/null
         gpnn-predict -q t.gpi -p t.par train.tsv >out.tsv
         assert_sane out.tsv
-        gpnn-fit t.gpi >fit.par
+        gpnn-fit --steps 20 t.gpi >fit.par
         gpnn-predict -q t.gpi -p fit.par train.tsv >out.tsv
         assert_sane out.tsv
         gpnn-calibrate -q --loo t.gpi -p t.par >cal.par
@@ -392,7 +392,7 @@ par() {
   gpnn-predict t.gpi -p t.par test.tsv >some.tsv
   gpnn-predict -j 64 --batch 1 t.gpi -p t.par test.tsv | cmp some.tsv -
   gpnn-predict --batch 1e6 t.gpi -p t.par test.tsv | cmp some.tsv -
-  gpnn-fit --block-size 20000 --blocks 1000000 t.gpi >/dev/null
+  gpnn-fit --effort fast --block-size 20000 --blocks 1000000 t.gpi >/dev/null
   gpnn-calibrate -q -m 1000000 t.gpi -p t.par >/dev/null
 }
 
@@ -414,7 +414,7 @@ par() {
       assert_sane out.tsv
     done
   done
-  gpnn-fit d.gpi >fit.par
+  gpnn-fit --steps 20 --rows 500 d.gpi >fit.par
   gpnn-predict -q d.gpi -p fit.par few.tsv >out.tsv
   assert_sane out.tsv
 }

@@ -50,7 +50,7 @@ table() {
   make_table 300 2 >train.tsv
   make_table 50 2 300 >test.tsv
   gpnn-index -o t.gpi train.tsv
-  gpnn-fit --kernel exp --ard yes -m 30 t.gpi >t.par
+  gpnn-fit --effort fast --kernel exp --ard yes -m 30 t.gpi >t.par
   gpnn-predict t.gpi -p t.par test.tsv | gpnn-eval --index t.gpi >a.txt
   gpnn-predict --units standard t.gpi -p t.par test.tsv | gpnn-eval >b.txt
   for name in rmse mse mae nll crps; do
@@ -116,7 +116,7 @@ table() {
   make_table 300 2 >train.tsv
   make_table 50 2 300 >test.tsv
   gpnn-index -o t.gpi train.tsv
-  gpnn-fit --kernel exp -m 30 t.gpi >t.par
+  gpnn-fit --effort fast --kernel exp -m 30 t.gpi >t.par
   gpnn-predict --interval 0.5,0.95 t.gpi -p t.par test.tsv | gpnn-eval >out.txt
   for what in coverage width score; do
     assert_near "$(value interval95_$what out.txt)" "$(value ${what}95 out.txt)" 1e-9

@@ -96,7 +96,7 @@ PY
     full() {
       if [[ $to == stdout ]]; then "$@" >/dev/full; else "$@" -o /dev/full; fi
     }
-    for command in 'gpnn-fit -m 30 t.gpi' 'gpnn-calibrate -q -p t.par t.gpi' 'gpnn-info t.gpi' \
+    for command in 'gpnn-fit --effort fast -m 30 t.gpi' 'gpnn-calibrate -q -p t.par t.gpi' 'gpnn-info t.gpi' \
       'gpnn-info t.par' 'gpnn-predict t.gpi -p t.par test.tsv' 'gpnn-eval pred.tsv'; do
       status=0
       # shellcheck disable=SC2086 # a command
@@ -151,7 +151,7 @@ PY
   fi
   status=0
   gpnn-index -o closed/x.gpi train.tsv 2>err.txt || status=$?
-  gpnn-fit -m 30 -o closed/x.par t.gpi 2>>err.txt || status+=$?
+  gpnn-fit --effort fast -m 30 -o closed/x.par t.gpi 2>>err.txt || status+=$?
   ((EUID != 0)) || umount closed
   assert_equal "$status" 11
   grep -qE '^gpnn-index: closed/x.gpi: cannot be created: (Read-only|Permission)' err.txt

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# gpnn-fit: what is learnt by which objective, from which rows, and what is tried.
+
+load helper
+
+# One index of three inputs; few rows and steps give parameters quickly.
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return
+  make_table 500 3 >train.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi train.tsv
+}
+
+quick=(--rows 200 --steps 20 --batch 16 --refresh 10 --k 8)
+
+# fit OPTION...: parameters by few steps, unless the options say otherwise.
+fit() {
+  gpnn-fit "${quick[@]}" "$@" "$BATS_FILE_TMPDIR/t.gpi"
+}
+
+@test "every objective, and one after another, is used and told" {
+  for objective in block loo mll-k vecchia; do
+    fit -v --kernel exp --ard yes -m 20 --objective $objective >t.par 2>log
+    grep -q "^# fit: $objective objective [-0-9.e]* a row, " t.par
+    grep -q '^gpnn-fit: objective ' log
+    assert_equal "$(grep '^lengthscale' t.par | awk '{ print NF }')" 4
+  done
+  fit --kernel exp --ard yes -m 20 --objective block,loo >t.par
+  grep -q '^# fit: loo objective ' t.par
+  fit --kernel exp --ard yes -m 20 --objective loo,block >t.par
+  grep -q '^# fit: block objective ' t.par
+}
+
+@test "--k, --rows and --steps are in the comment, as they were used" {
+  fit --kernel exp --ard no -m 20 --rows 120 --steps 7 --k 5 >t.par
+  grep -qE '^# fit: loo objective .*, 120 of 500 rows, k 5, 8 evaluations$' t.par
+  fit --kernel exp --ard no -m 20 --rows 120 --k 5 --objective mll-k >t.par
+  grep -q ' k 4, ' t.par # the row itself counts
+  fit --kernel exp --ard no -m 20 --rows 1000000 --k 9 --batch 1000 --objective loo >t.par
+  grep -q ', 500 of 500 rows, k 9, ' t.par
+  head -n 6 "$BATS_FILE_TMPDIR/train.tsv" >small.tsv
+  gpnn-index --calibration-rows 0 -o small.gpi small.tsv
+  gpnn-fit --kernel exp --ard no -m 20 --steps 5 --k 32 small.gpi >t.par
+  grep -q ', 5 of 5 rows, k 4, ' t.par
+}
+
+@test "--batch, --refresh and the seed change the steps of adam" {
+  for options in '' '--batch 17' '--refresh 3' '-s 9' '--optimizer lbfgs'; do
+    # shellcheck disable=SC2086 # a list of options
+    fit --kernel exp --ard yes -m 20 $options | grep '^noise' >>all
+  done
+  assert_equal "$(sort -u all | wc -l)" 5
+}
+
+@test "--mean names the terms, and their coefficients follow" {
+  fit --kernel exp --ard no -m 20 --mean zero >t.par
+  run ! grep -q coefficients t.par
+  fit --kernel exp --ard no -m 20 --mean constant >t.par
+  assert_equal "$(value mean t.par)" constant
+  assert_equal "$(grep '^coefficients' t.par | awk '{ print NF }')" 2
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $4 += 30 * $2 } 1' "$BATS_FILE_TMPDIR/train.tsv" >steep.tsv
+  gpnn-index --calibration-rows 0 -o steep.gpi steep.tsv
+  gpnn-fit "${quick[@]}" --kernel exp --ard no -m 20 --mean linear steep.gpi >t.par
+  assert_equal "$(grep '^coefficients' t.par | awk '{ print NF }')" 5
+  assert_near "$(awk '/^# coefficient x2 / { print $4 }' t.par)" 30 2
+  gpnn-index --calibration-rows 0 --regressors x2 -x x1,x3 -o steep.gpi steep.tsv
+  gpnn-fit "${quick[@]}" --kernel exp --ard no -m 20 --mean regressors steep.gpi >t.par
+  assert_near "$(awk '/^# coefficient x2 / { print $4 }' t.par)" 30 2
+  assert_fails 1 'no regressors for the mean' gpnn-fit --mean regressors "$BATS_FILE_TMPDIR/t.gpi"
+}
+
+@test "a kernel of any smoothness can be asked for" {
+  fit --kernel matern:0.8 --ard yes -m 20 >t.par
+  assert_equal "$(value kernel t.par)" matern:0.8
+  gpnn-predict "$BATS_FILE_TMPDIR/t.gpi" -p t.par "$BATS_FILE_TMPDIR/train.tsv" >out.tsv
+  assert_fails 2 'option --kernel: auto, exp, .*matern:NU' fit --kernel matern:0
+  assert_fails 2 'option --kernel: ' fit --kernel matern
+}
+
+@test "--rotate whitens or learns, and predictions follow" {
+  # y depends on x1 + x2 alone
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $4 = sin(6 * ($1 + $2)) } 1' "$BATS_FILE_TMPDIR/train.tsv" >all.tsv
+  head -n 401 all.tsv >train.tsv
+  sed -n '1p; 402,$p' all.tsv >test.tsv
+  gpnn-index --calibration-rows 0 -o m.gpi train.tsv
+  for how in none whiten learn; do
+    gpnn-fit --rows 300 --steps 200 --k 12 --kernel matern52 --ard yes -m 30 --rotate $how m.gpi >$how.par
+    gpnn-predict m.gpi -p $how.par test.tsv | gpnn-eval | value rmse >$how
+  done
+  run ! grep -q rotation none.par
+  for how in whiten learn; do
+    assert_equal "$(grep '^rotation' $how.par | awk '{ print NF }')" 10
+  done
+  awk -v learnt="$(cat learn)" -v plain="$(cat none)" 'BEGIN { exit !(learnt < 0.6 * plain) }' ||
+    complain "$(cat learn) with a rotation, $(cat none) without"
+  assert_fails 1 'a rotation can be learnt with ARD alone' fit --kernel exp --ard no --rotate learn
+  assert_fails 1 'cannot be rotated with a linear mean' \
+    fit --kernel exp --ard yes --rotate whiten --mean linear
+}
+
+@test "with -v every candidate is told in a line, and the parameters say what was chosen" {
+  for effort in fast normal thorough; do
+    fit -v --effort $effort >t.par 2>log
+    grep -qE '^# chosen: [a-z0-9]+ (ARD|isotropic)( whitened| rotated)? by (block|loo of [0-9]+), NLL [-0-9.]+ with [0-9]+ neighbours' t.par
+    grep -qE '^# runner-up: .* NLL [-0-9.]+ with [0-9]+ neighbours$' t.par
+    grep -q "^# neighbours: $(value neighbours t.par), NLL " t.par
+    grep -cE '^gpnn-fit: tried [a-z0-9]+ (ARD|isotropic).* neighbours: NLL [-0-9.]+ ' log >n.$effort
+    run ! grep -q nan log
+    chosen=$(sed -n 's/^# chosen: \([^,]*\), NLL \([-0-9.]*\) .*/\1/p' t.par)
+    grep -q "tried $chosen " log
+    assert_equal "$(value kernel t.par)" "${chosen%% *}"
+  done
+  (($(cat n.normal) < $(cat n.thorough)))
+  fit --kernel exp --ard no -m 20 >t.par 2>log
+  [[ ! -s log ]]
+  run ! grep -q 'runner-up' t.par
+}
+
+@test "fast tries blocks alone, normal tries neighbourhoods alone" {
+  fit -v --effort fast -m 20 >t.par 2>log
+  assert_equal "$(grep -c 'tried .* by block ' log)" 8
+  assert_equal "$(grep -c 'tried' log)" 8
+  fit -v -m 20 >t.par 2>log
+  run ! grep -q 'by block' log
+  grep -q 'tried .* by loo of 8' log
+}
+
+@test "--k auto tries several numbers" {
+  fit -v --kernel exp --ard yes --rotate none -m 20 --k auto >t.par 2>log
+  assert_below 2 "$(grep -o 'by loo of [0-9]*' log | sort -u | wc -l)"
+}
+
+@test "threads change no byte of what is chosen" {
+  fit -j 1 >one.par
+  fit -j 4 >four.par
+  cmp one.par four.par
+}
+
+@test "near duplicates are warned of, and --thin passes over them" {
+  awk -F '\t' -v OFS='\t' 'NR == 1 { print; next }
+    { print; print $1 + 1e-5, $2 - 1e-5, $3, $4 + 1e-4 }' "$BATS_FILE_TMPDIR/train.tsv" >twice.tsv
+  gpnn-index --calibration-rows 0 -o twice.gpi twice.tsv
+  options=(--kernel exp --ard no -m 20 --rows 500 --k 8 --optimizer lbfgs)
+  gpnn-fit "${options[@]}" twice.gpi >twice.par 2>err
+  grep -q '^gpnn-fit: .*most rows have near duplicates .*--thin' err
+  gpnn-fit "${options[@]}" --thin 0.001 twice.gpi >thin.par 2>err
+  [[ ! -s err ]]
+  awk -v bad="$(value noise twice.par)" -v good="$(value noise thin.par)" \
+    'BEGIN { exit !(2 * bad < good) }'
+  fit --kernel exp --ard no -m 20 2>err >/dev/null
+  [[ ! -s err ]]
+  gpnn-fit "${options[@]}" --objective block twice.gpi 2>err >/dev/null
+  [[ ! -s err ]]
+}
+
+@test "several targets have parameters each, by name" {
+  awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, $1 * $1 }' \
+    "$BATS_FILE_TMPDIR/train.tsv" >two.tsv
+  gpnn-index --calibration-rows 0 -y y,z -o two.gpi two.tsv
+  gpnn-fit "${quick[@]}" two.gpi >two.par
+  assert_equal "$(grep '^target' two.par | cut -f 2 | paste -sd ,)" y,z
+  assert_equal "$(grep -c '^# chosen: ' two.par)" 2
+  gpnn-predict two.gpi -p two.par two.tsv >out.tsv
+}
+
+@test "--start and --fix are kept to" {
+  printf 'kernel\texp\nlengthscale\t0.7\t0.8\t0.9\nkernelscale\t1\nnoise\t0.05\nneighbours\t33\n' >s.par
+  fit --start s.par --rotate none --steps 1 >t.par
+  assert_equal "$(value kernel t.par)" exp
+  assert_equal "$(value neighbours t.par)" 33
+  assert_near "$(value lengthscale t.par)" 0.7 0.08
+  fit --start s.par --rotate none --optimizer adam >t.par
+  fit --kernel exp --ard yes -m 20 --fix noise=0.2 --fix lengthscale=1.5 >t.par
+  assert_equal "$(value noise t.par)" 0.2
+  assert_equal "$(grep '^lengthscale' t.par)" $'lengthscale\t1.5\t1.5\t1.5'
+}
+
+@test "wrong values are refused, with what would be right" {
+  cp "$BATS_FILE_TMPDIR/t.gpi" .
+  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\n' >s.par
+  assert_fails 2 '^option --effort: fast, normal or thorough' gpnn-fit --effort slow t.gpi
+  assert_fails 2 '^option --mean: zero, constant, linear or regressors' gpnn-fit --mean cubic t.gpi
+  assert_fails 2 '^option --rotate: auto, none, whiten or learn' gpnn-fit --rotate yes t.gpi
+  for o in x none loo, ,loo loo,x loo,loo,loo 'loo loo' verylongobjectivename LOO; do
+    assert_fails 2 '^option --objective: block, loo, mll-k or vecchia, or two of them' \
+      gpnn-fit --objective "$o" t.gpi
+  done
+  for o in '--k 0' '--k -1' '--k x' '--k 1e9' '--rows 0' '--rows x' '--steps 0' '--steps -5' \
+    '--batch 0' '--refresh 0' '--thin -1' '--thin nan' '--thin x'; do
+    # shellcheck disable=SC2086 # an option and its value
+    assert_fails 2 "^option ${o% *}" gpnn-fit $o t.gpi
+  done
+  for o in '--objective loo' '--rotate learn' '--ard yes' '--optimizer lbfgs'; do
+    # shellcheck disable=SC2086
+    assert_fails 2 '^option --preset: ' gpnn-fit --preset paper $o t.gpi
+  done
+  for o in '--objective block' '--effort fast'; do
+    # shellcheck disable=SC2086
+    assert_fails 2 '^option --start: adam over blocks' gpnn-fit $o --optimizer adam --start s.par t.gpi
+  done
+  assert_fails 2 '^option --rotate: is of --method local' \
+    gpnn-fit --method conjugate --rotate whiten t.gpi
+}
