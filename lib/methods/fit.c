@@ -159,6 +159,10 @@ static enum gpnn_status check_options(const struct gpnn_index_contents *contents
     return gpnn_fail(err, GPNN_EINVAL,
                      "a rotation can be learnt with ARD alone, and not with a linear mean, points "
                      "or vecchia");
+  enum gpnn_objective_kind last =
+      options->second == GPNN_OBJECTIVE_NONE ? options->first : options->second;
+  if (options->learn_rotation && last == GPNN_OBJECTIVE_BLOCK)
+    return gpnn_fail(err, GPNN_EINVAL, "a rotation can be learnt by loo and mll-k, not by block");
   if (options->mean == GPNN_MEAN_REGRESSORS && contents->n_regressors == 0)
     return gpnn_fail(err, GPNN_EMISMATCH, "the index has no regressors for the mean");
   return GPNN_OK;
@@ -215,22 +219,40 @@ static enum gpnn_status run_stage(const struct gpnn_index_contents *contents,
   return status == GPNN_OK ? regress(contents, options, by_block, params, err) : status;
 }
 
-/* Runs the stages on what the kernel sees. */
+/* Runs the stages on what the kernel sees.  The last alone learns a rotation: what a stage sees is
+ * not what an earlier one learnt. */
 static enum gpnn_status run_stages(const struct gpnn_index_contents *contents,
                                    const struct gpnn_fit_options *options,
                                    struct gpnn_params *params, struct gpnn_fit_report *report,
                                    struct gpnn_error *err)
 {
   struct spread spread = {0};
+  struct gpnn_fit_options first = *options;
   enum gpnn_status status = allocate(contents, options, params, err);
   if (status == GPNN_OK) status = measure_spread(contents, options->seed, &spread, err);
   if (status == GPNN_OK) {
     start_parameters(options, &spread, params);
-    status = run_stage(contents, options, options->first, spread.median, params, report, err);
+    if (options->second != GPNN_OBJECTIVE_NONE) first.learn_rotation = false;
+    status = run_stage(contents, &first, options->first, spread.median, params, report, err);
   }
   if (status == GPNN_OK && options->second != GPNN_OBJECTIVE_NONE)
     status = run_stage(contents, options, options->second, spread.median, params, report, err);
   free(spread.group);
+  return status;
+}
+
+/* Coefficients once more, now that it is known what the kernel sees of the rows of 'contents'. */
+static enum gpnn_status regress_rotated(const struct gpnn_index_contents *contents,
+                                        const struct gpnn_fit_options *options,
+                                        struct gpnn_params *params, struct gpnn_error *err)
+{
+  struct gpnn_index_contents seen = *contents;
+  double *rotated = gpnn_alloc(contents->n, contents->d, sizeof *rotated);
+  if (rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
+  gpnn_rotation_apply(contents->d, params->rotation, contents->n, contents->x, rotated);
+  seen.x = rotated;
+  enum gpnn_status status = regress(&seen, options, false, params, err);
+  free(rotated);
   return status;
 }
 
@@ -263,6 +285,8 @@ enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
     seen.x = rotated;
   }
   if (status == GPNN_OK) status = run_stages(&seen, options, &fitted, &own, err);
+  if (status == GPNN_OK && options->learn_rotation && options->mean == GPNN_MEAN_REGRESSORS)
+    status = regress_rotated(contents, options, &fitted, err);
   if (status == GPNN_OK) {
     *params = fitted;
     *report = own;

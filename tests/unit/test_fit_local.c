@@ -652,6 +652,83 @@ static void the_direction_that_matters_is_learnt(void **state)
   data_free(&data);
 }
 
+/* The density that a prediction has by the parameters alone, from rows rotated by them. */
+static double value_of(const struct data *data, const struct gpnn_params *params)
+{
+  struct data rotated = *data;
+  size_t n = data->contents.n, d = data->contents.d;
+  rotated.contents.x = rotated.x = calloc(n * d, sizeof *rotated.x);
+  assert_non_null(rotated.x);
+  gpnn_rotation_apply(d, params->rotation, n, data->x, rotated.x);
+  double value = dense_leave_one_out(&rotated, params);
+  free(rotated.x);
+  return value;
+}
+
+static void what_is_reported_is_of_the_rotation_returned(void **state)
+{
+  (void)state;
+  static const enum gpnn_objective_kind first[] = {GPNN_OBJECTIVE_LOO, GPNN_OBJECTIVE_BLOCK,
+                                                   GPNN_OBJECTIVE_LOO, GPNN_OBJECTIVE_MLL_K};
+  const double rotation[] = {0.6, 0.8, 0, -1.6, 1.2, 0, 0.5, 0, 0.3};
+  struct data data = mixed(24);
+  for (int way = 0; way < 8; way++) {
+    struct gpnn_fit_options opts = options(first[way % 4], GPNN_OPTIMIZER_USUAL);
+    struct gpnn_params params = {0};
+    if (way % 4 > 0) opts.second = GPNN_OBJECTIVE_LOO;
+    if (way >= 4) opts.rotation = rotation;
+    opts.learn_rotation = true;
+    opts.k = 100;
+    opts.steps = 40;
+    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    assert_near(report.value, value_of(&data, &params), 1e-7);
+    gpnn_params_release(&params);
+  }
+  data_free(&data);
+}
+
+/* A fit of nothing but the coefficients, on rows rotated beforehand, has to give the same. */
+static void coefficients_are_those_under_the_rotation_learnt(void **state)
+{
+  (void)state;
+  struct data data = mixed(200), rotated = mixed(200);
+  struct gpnn_rng rng;
+  struct gpnn_column columns[] = {{.name = NULL}, {.name = NULL}, {.name = NULL}};
+  struct gpnn_moments moments = {0, 1};
+  char name[] = "t";
+  gpnn_rng_init(&rng, 17, GPNN_RNG_TEST);
+  for (size_t i = 0; i < 200; i++) data.spare[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < 200; i++) data.y[i] += 2 * data.spare[i];
+  columns[2].name = name;
+  name_terms(&data.contents, columns, &moments);
+  data.contents.regressors = data.spare;
+  data.contents.n_regressors = 1;
+  struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
+  struct gpnn_params learnt = {0}, given = {0};
+  opts.mean = GPNN_MEAN_REGRESSORS;
+  opts.learn_rotation = true;
+  fit(&data.contents, &opts, &learnt);
+  gpnn_rotation_apply(3, learnt.rotation, 200, data.x, rotated.x);
+  double *x = rotated.x;
+  rotated.contents = data.contents;
+  rotated.contents.x = x;
+  opts.learn_rotation = false;
+  opts.start = &learnt;
+  opts.steps = 1;
+  opts.fixed_kernelscale = learnt.kernelscale;
+  opts.fixed_noise = learnt.noise;
+  opts.optimizer = GPNN_OPTIMIZER_ADAM;
+  fit(&rotated.contents, &opts, &given);
+  assert_near(learnt.coefficients[1], 2, 0.1);
+  /* One step of adam moves the lengthscales by a tenth. */
+  assert_near(given.coefficients[1], learnt.coefficients[1], 0.01);
+  assert_near(sqrt(given.covariance[3] / learnt.covariance[3]), 1, 0.2);
+  gpnn_params_release(&learnt);
+  gpnn_params_release(&given);
+  data_free(&data);
+  data_free(&rotated);
+}
+
 /* Learning goes on from what is given: a step from it changes little. */
 static void learning_goes_on_from_the_rotation_given(void **state)
 {
@@ -819,6 +896,8 @@ static void what_cannot_be_estimated_is_refused(void **state)
   opts.ard = true;
   opts.second = GPNN_OBJECTIVE_VECCHIA;
   refuse(&data, &opts, GPNN_EINVAL, "or vecchia");
+  opts.second = GPNN_OBJECTIVE_BLOCK;
+  refuse(&data, &opts, GPNN_EINVAL, "learnt by loo and mll-k, not by block");
   opts.second = GPNN_OBJECTIVE_NONE;
   data.group[1] = 0;
   data.contents.n_groups = 1;
@@ -863,6 +942,8 @@ int main(void)
       cmocka_unit_test(a_point_takes_one_lengthscale),
       cmocka_unit_test(a_rotation_given_is_the_same_as_rotated_rows),
       cmocka_unit_test(the_direction_that_matters_is_learnt),
+      cmocka_unit_test(what_is_reported_is_of_the_rotation_returned),
+      cmocka_unit_test(coefficients_are_those_under_the_rotation_learnt),
       cmocka_unit_test(learning_goes_on_from_the_rotation_given),
       cmocka_unit_test(threads_change_no_bit),
       cmocka_unit_test(a_few_rows_are_enough_for_an_answer),
