@@ -123,11 +123,7 @@ static enum gpnn_status read_lengthscales(struct reader *reader, struct span val
 static enum gpnn_status read_rotation(struct reader *reader, struct span values)
 {
   struct gpnn_params *params = reader->params;
-  enum gpnn_status status =
-      read_list(reader, "rotation", values, ANY, &params->rotation, &params->n_rotation);
-  for (size_t j = 0; j < params->n_rotation && status == GPNN_OK; j++)
-    if (!isfinite(params->rotation[j])) status = refuse(reader, "rotation: not finite");
-  return status;
+  return read_list(reader, "rotation", values, ANY, &params->rotation, &params->n_rotation);
 }
 
 static enum gpnn_status read_kernelscale(struct reader *reader, struct span field)
