@@ -146,19 +146,3 @@ load helper
   assert_near "$(value calibration own.par)" "$(value calibration auto.par)" 0.25
   grep -q '# calibration: factor .* from 1000 left-out training rows' loo.par
 }
-
-@test "what is left open is chosen by the score of rows left out" {
-  make_table 1500 3 >train.tsv
-  gpnn-index -o t.gpi train.tsv
-  gpnn-fit -v --ard yes t.gpi >t.par 2>log
-  assert_equal "$(grep -c 'tried .* 400 neighbours' log)" 5 # four kernels, then the best again
-  assert_equal "$(grep -c 'tried' log)" 10
-  best=$(sed -n 's/.*tried \([a-z0-9]*\) .* 400 neighbours: NLL \([-0-9.]*\),.*/\2 \1/p' log |
-    sort -g | head -n 1 | cut -d ' ' -f 2)
-  assert_equal "$(value kernel t.par)" "$best"
-  grep -q "^# chosen: $best ARD, NLL .* with 400 neighbours" t.par
-  grep -q "^# neighbours: $(value neighbours t.par), NLL " t.par
-  grep -q '^# runner-up: ' t.par
-  gpnn-fit --ard yes --kernel "$best" -m "$(value neighbours t.par)" t.gpi >u.par
-  diff <(grep -v '^#' t.par) <(grep -v '^#' u.par)
-}

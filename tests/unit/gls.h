@@ -32,7 +32,7 @@ static inline void gls_fit(struct gls *g)
   size_t n = g->n, p = g->p;
   long double z[GLS_TERMS + 1][GLS_ROWS], products[GLS_TERMS + 1][GLS_TERMS + 1];
   for (size_t a = 0; a <= p; a++) {
-    long double column[GLS_ROWS];
+    long double column[GLS_ROWS] = {0};
     for (size_t i = 0; i < n; i++) column[i] = a < p ? g->t[i * p + a] : g->y[i];
     gls_apply(g, column, z[a]);
     for (size_t b = 0; b <= p; b++) {

@@ -421,6 +421,51 @@ static void optional_values_out_of_range_are_refused(void **state)
   assert_refused(state, "distances -1 3 2 4\n", GPNN_EDATA, "not a non-negative number");
 }
 
+/* Nine numbers, of every size and sign, come back as they were; what fits them is asked of the
+ * index. */
+static void a_rotation_reads_back_and_has_to_fit(void **state)
+{
+  struct place *place = *state;
+  double lengthscale[] = {1, 2, 3};
+  double rotation[] = {1.0 / 3, -1e-300, 0, 2e17, -0.0, 5, 1e-5, 0.1, -7};
+  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("exp"),
+                               .n_rotation = 9,
+                               .rotation = rotation,
+                               .n_lengthscales = 3,
+                               .lengthscale = lengthscale,
+                               .kernelscale = 1,
+                               .noise = 0.1,
+                               .neighbours = 5};
+  struct gpnn_params back = {0};
+  struct gpnn_output *output = NULL;
+  bool other;
+  assert_ok(gpnn_output_open(&output, place->path, &err));
+  assert_ok(gpnn_params_write(&params, output, &err));
+  assert_ok(gpnn_output_close(output, &err));
+  assert_ok(gpnn_params_read(&back, place->path, &err));
+  assert_int_equal(back.n_rotation, 9);
+  for (size_t i = 0; i < 9; i++) assert_true(back.rotation[i] == rotation[i]);
+  const uint32_t group[] = {0, 1, 2}, point[] = {0, 0, 1};
+  struct gpnn_index_contents contents = {.d = 3, .n_groups = 3, .group = group};
+  assert_ok(gpnn_params_check(&back, &contents, 0, &other, &err));
+  back.n_rotation = 4;
+  assert_fails(gpnn_params_check(&back, &contents, 0, &other, &err), GPNN_EMISMATCH,
+               "rotation has 4 numbers, which does not fit the 3 inputs");
+  back.n_rotation = 9;
+  back.n_lengthscales = 1;
+  contents.n_groups = 2;
+  contents.group = point;
+  assert_fails(gpnn_params_check(&back, &contents, 0, &other, &err), GPNN_EMISMATCH,
+               "rotation has 9 numbers, which does not fit the 3 inputs");
+  gpnn_params_release(&back);
+  assert_refused(state, BASE "rotation 1 x\n", GPNN_EDATA, "x.par:5: rotation: not a number");
+  assert_refused(state, BASE "rotation 1 nan\n", GPNN_EDATA, "x.par:5: rotation: not a number");
+  assert_refused(state, BASE "rotation inf\n", GPNN_EDATA, "x.par:5: rotation: not a number");
+  assert_refused(state, BASE "rotation\n", GPNN_EDATA, "rotation: has no value");
+  assert_refused(state, BASE "rotation 1\nrotation 1\n", GPNN_EDATA,
+                 "rotation: given a second time");
+}
+
 static void later_version_is_refused(void **state)
 {
   assert_refused(state, "# gpnn parameters 2\n" BASE, GPNN_EVERSION, "version 2");
@@ -554,6 +599,7 @@ int main(void)
       cmocka_unit_test(names_that_would_not_read_back_are_not_written),
       cmocka_unit_test(values_that_do_not_go_together_are_refused),
       cmocka_unit_test(optional_values_out_of_range_are_refused),
+      cmocka_unit_test(a_rotation_reads_back_and_has_to_fit),
       cmocka_unit_test(later_version_is_refused),
       cmocka_unit_test(unknown_repeated_and_missing_names_are_refused),
       cmocka_unit_test(values_out_of_range_are_refused),

@@ -86,7 +86,7 @@ static void another_seed_is_another_random_order(void **state)
 static void brute_force(const double *x, const double *lengthscale, const int64_t *order,
                         size_t position, int64_t *nearest)
 {
-  double distances[M];
+  double distances[M] = {0};
   for (size_t a = 0; a < M; a++) nearest[a] = -1;
   for (size_t p = 0; p < position; p++) {
     int64_t row = order[p];
