@@ -183,7 +183,7 @@ fit() {
   assert_fails 2 '^option --effort: fast, normal or thorough' gpnn-fit --effort slow t.gpi
   assert_fails 2 '^option --mean: zero, constant, linear or regressors' gpnn-fit --mean cubic t.gpi
   assert_fails 2 '^option --rotate: auto, none, whiten or learn' gpnn-fit --rotate yes t.gpi
-  for o in x none loo, ,loo loo,x loo,loo,loo 'loo loo' verylongobjectivename LOO; do
+  for o in x none 'loo,' ',loo' loo,x loo,loo,loo 'loo loo' verylongobjectivename LOO; do
     assert_fails 2 '^option --objective: block, loo, mll-k or vecchia, or two of them' \
       gpnn-fit --objective "$o" t.gpi
   done
