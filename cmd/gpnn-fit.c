@@ -291,6 +291,10 @@ static void start_from(struct arguments *a, const struct gpnn_params *start)
     choose->fit.smoothness = start->smoothness;
   }
   if (a->ard == NULL) choose->fit.ard = start->n_lengthscales > 1;
+  if (a->rotate == NULL && start->rotation != NULL) {
+    choose->fit.rotation = start->rotation;
+    choose->rotation = false;
+  }
   if (a->neighbours == 0) choose->fit.neighbours = start->neighbours;
   choose->kernel = choose->kernel && a->kernel != NULL;
   choose->ard = choose->ard && a->ard != NULL;
