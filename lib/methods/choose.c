@@ -7,19 +7,21 @@
 #include "base/mem.h"
 #include "base/normal.h"
 #include "base/rng.h"
+#include "methods/leftout.h"
 #include "models/localgp.h"
 #include "models/rotation.h"
 
 /* What is tried for the number of neighbours.  Candidates are told apart by the first few, which
- * cost a tenth of all; the best two by all. */
+ * are cheap, on many rows; the best two by all, on some of these rows. */
 static const size_t neighbour_counts[] = {16, 32, 64, 128, 256, 400};
-enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0], N_FIRST = 4 };
+enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0], N_FIRST = 3 };
 
 /* One candidate: its fit, and its losses for each number of neighbours. */
 struct trial {
   struct gpnn_params params;
   struct gpnn_fit_report fit;
   struct gpnn_candidate candidate; /* with the best number of neighbours */
+  size_t best;                     /* place of that number among those tried */
   double nll[N_COUNTS];
   double *loss; /* owned; N_COUNTS by the validation rows */
 };
@@ -35,7 +37,7 @@ struct choice {
   struct trial best, second; /* candidate.kernel is NULL: none yet */
   size_t n_counts;           /* numbers of neighbours to try, and which */
   size_t counts[N_COUNTS];
-  size_t n;              /* validation rows */
+  size_t n;              /* validation rows in use */
   double *x, *y, *noise; /* n by d, n; n known noise variances */
   double *regressors;    /* n by n_regressors */
   int64_t *self;         /* n: which training rows they are */
@@ -91,6 +93,13 @@ static void copy_row(struct choice *c, size_t i, uint64_t row)
   c->self[i] = (int64_t)row;
 }
 
+/* Rows for fits by neighbourhoods: as many as asked for, but none that scores. */
+static size_t rows_left(const struct choice *c, size_t wanted)
+{
+  size_t left = c->contents->n - c->n;
+  return wanted < left ? wanted : left;
+}
+
 /* Rows that a fit of 'options' takes from the front of the random order. */
 static size_t rows_of_fit(const struct gpnn_choose_options *options)
 {
@@ -102,14 +111,17 @@ static size_t rows_of_fit(const struct gpnn_choose_options *options)
 }
 
 /*
- * The fit takes the first rows of a random order of all rows, so the rows after those are new
- * to it.  Where they are too few, rows of the fit serve: left out of their own prediction, they
- * still say which candidate predicts better.
+ * A fit takes the first rows of a random order of all rows, so rows from its end are new to it; of
+ * few rows, a third is kept from fits by neighbourhoods (rows_left).  Where blocks take more than
+ * is left, rows of theirs serve: left out of their own prediction, they still say which candidate
+ * predicts better.
  */
 static enum gpnn_status draw_rows(struct choice *c, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = c->contents;
-  size_t n = contents->n < GPNN_CHOOSE_ROWS ? contents->n : GPNN_CHOOSE_ROWS;
+  size_t n = (contents->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (contents->n + 2) / 3 : GPNN_CHOOSE_ROWS;
+  if (c->options->like != NULL && n > c->options->like->n) n = c->options->like->n;
+  if (c->options->like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
   size_t fitted = rows_of_fit(c->options);
   if (fitted > contents->n - n) fitted = contents->n - n;
   uint64_t *drawn = gpnn_alloc(fitted + n, 1, sizeof *drawn);
@@ -165,17 +177,43 @@ static double mean_difference(size_t n, const double *a, const double *b, double
   return mean;
 }
 
+static double root_mean_square(const struct choice *c, const double *mean)
+{
+  double sum = 0;
+  for (size_t i = 0; i < c->n; i++) sum += (c->y[i] - mean[i]) * (c->y[i] - mean[i]);
+  return sqrt(sum / (double)c->n);
+}
+
+/* Puts rows that stand for those of options->like in the place of the validation rows; which ones
+ * depends on the metric of 'gp'. */
+static enum gpnn_status take_like(struct choice *c, const struct gpnn_localgp *gp,
+                                  struct gpnn_leftout *leftout, struct gpnn_points *points,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      gpnn_leftout_like(leftout, gp, c->options->like, c->n, c->options->fit.seed, err);
+  if (status != GPNN_OK) return status;
+  *points = leftout->rows.points;
+  memcpy(c->y, leftout->rows.y, c->n * sizeof *c->y);
+  if (leftout->rows.noise != NULL) memcpy(c->noise, leftout->rows.noise, c->n * sizeof *c->noise);
+  return GPNN_OK;
+}
+
 static enum gpnn_status predict(struct choice *c, const struct trial *trial, size_t n_counts,
                                 struct gpnn_error *err)
 {
   struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
+  struct gpnn_leftout leftout = {0};
   struct gpnn_points points = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
   struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
   enum gpnn_status status = gpnn_localgp_new(&gp, c->index, &trial->params, c->counts[n_counts - 1],
                                              c->options->fit.threads, err);
+  if (status == GPNN_OK && c->options->like != NULL)
+    status = take_like(c, gp, &leftout, &points, err);
   if (status == GPNN_OK)
     status = gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
+  gpnn_leftout_release(&leftout);
   gpnn_localgp_free(gp);
   return status;
 }
@@ -194,9 +232,11 @@ static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_co
     if (!losses(c, trial->params.noise, c->mean + k * c->n, c->latent + k * c->n, loss)) continue;
     trial->nll[k] = mean_difference(c->n, loss, NULL, &standard_error);
     if (k > 0 && !(isnan(candidate->nll) || trial->nll[k] < candidate->nll)) continue;
+    trial->best = k;
     candidate->neighbours = c->counts[k];
     candidate->nll = trial->nll[k];
     candidate->standard_error = standard_error;
+    candidate->rmse = root_mean_square(c, c->mean + k * c->n);
   }
   if (status == GPNN_OK && isnan(candidate->nll))
     status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
@@ -204,9 +244,13 @@ static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_co
   return status;
 }
 
+/* By the NLL; where that hardly tells them apart, by the error of the means. */
 static bool is_better(const struct trial *a, const struct trial *b)
 {
-  return b->candidate.kernel == NULL || a->candidate.nll < b->candidate.nll;
+  const double alike = 0.02;
+  const struct gpnn_candidate *p = &a->candidate, *q = &b->candidate;
+  if (q->kernel == NULL) return true;
+  return fabs(p->nll - q->nll) > alike ? p->nll < q->nll : p->rmse < q->rmse;
 }
 
 /* Takes over 'trial' if it is among the best two, and empties it. */
@@ -247,13 +291,20 @@ static enum gpnn_rotate rotate_of(const struct choice *c, const struct gpnn_fit_
                                                                         : GPNN_ROTATE_NONE;
 }
 
+/* Numbers of neighbours that candidates are told apart by: few suffice among others like it, but
+ * not for a row in a gap. */
+static size_t first_counts(const struct choice *c)
+{
+  return c->options->like != NULL || c->n_counts < N_FIRST ? c->n_counts : N_FIRST;
+}
+
 /* Fits and scores one candidate, and keeps it if it is among the best; one that is not positive
  * definite is passed over. */
 static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_options *options,
                                       struct gpnn_error *err)
 {
   struct trial trial = {0};
-  size_t first = c->n_counts < N_FIRST ? c->n_counts : N_FIRST;
+  size_t first = first_counts(c);
   trial.loss = gpnn_alloc(N_COUNTS, c->n, sizeof *trial.loss);
   if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
   enum gpnn_status status = gpnn_fit(c->contents, options, &trial.params, &trial.fit, err);
@@ -319,6 +370,23 @@ static struct gpnn_fit_options from_best(const struct choice *c, struct gpnn_fit
   return options;
 }
 
+/* Directions learnt make rows nearer to their neighbours, where a rougher kernel may do better: the
+ * next one, from the best so far. */
+static enum gpnn_status try_rougher(struct choice *c, struct gpnn_fit_options options,
+                                    struct gpnn_error *err)
+{
+  static const char *const falling[] = {"rbf", "matern52", "matern32", "exp"};
+  enum { N = sizeof falling / sizeof falling[0] };
+  for (size_t k = 0; c->options->kernel && k + 1 < N; k++) {
+    if (c->best.candidate.kernel != gpnn_kernel_by_name(falling[k])) continue;
+    options = from_best(c, options);
+    options.kernel = gpnn_kernel_by_name(falling[k + 1]);
+    options.steps = (options.steps + 1) / 2;
+    return try_candidate(c, &options, err);
+  }
+  return GPNN_OK;
+}
+
 /* The best so far with whitened inputs, and then with directions learnt. */
 static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
@@ -334,7 +402,8 @@ static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options 
   options = from_best(c, options);
   options.steps = all_steps;
   options.learn_rotation = true;
-  return try_candidate(c, &options, err);
+  status = try_candidate(c, &options, err);
+  return status == GPNN_OK ? try_rougher(c, options, err) : status;
 }
 
 /* Computes the whitening if it will be needed; whether rotations are to be tried. */
@@ -345,7 +414,7 @@ static enum gpnn_status prepare_rotation(struct choice *c, bool *tried, struct g
   size_t d = contents->d;
   *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
            d <= GPNN_CHOOSE_ROTATION && contents->n_groups == d &&
-           options->fit.mean != GPNN_MEAN_LINEAR && options->ard && options->objective;
+           options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard && options->objective;
   if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
   c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
   if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
@@ -361,7 +430,7 @@ static enum gpnn_status try_harder(struct choice *c, struct gpnn_fit_options opt
   c->best = c->second = (struct trial){0};
   options.first = options.second != GPNN_OBJECTIVE_NONE ? options.second : options.first;
   options.second = GPNN_OBJECTIVE_NONE;
-  options.rows *= 4;
+  options.rows = rows_left(c, 4 * options.rows);
   options.steps *= 3;
   options.k *= 2;
   for (size_t i = 0; i < 2 && status == GPNN_OK; i++) {
@@ -419,7 +488,8 @@ static enum gpnn_status try_normal(struct choice *c, struct gpnn_fit_options fit
 {
   struct gpnn_fit_options own = fit;
   if (rotations) own.steps = (fit.steps + 1) / 2;
-  enum gpnn_status status = c->options->k ? try_k(c, own, err) : try_kernels(c, own, false, err);
+  enum gpnn_status status =
+      c->options->k ? try_k(c, own, err) : try_kernels(c, own, c->options->like != NULL, err);
   own.steps = (fit.steps + 3) / 4;
   if (status == GPNN_OK && both) status = try_isotropic(c, own, err);
   if (status == GPNN_OK && rotations) status = try_rotations(c, fit, err);
@@ -428,22 +498,31 @@ static enum gpnn_status try_normal(struct choice *c, struct gpnn_fit_options fit
   return status;
 }
 
-/* Every candidate that the options leave open. */
-static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
+/* The options that every candidate begins with. */
+static struct gpnn_fit_options common(const struct choice *c)
 {
   const struct gpnn_choose_options *options = c->options;
   struct gpnn_fit_options fit = options->fit;
-  bool rotations, fast = options->effort == GPNN_EFFORT_FAST;
-  enum gpnn_status status = prepare_rotation(c, &rotations, err);
-  if (status != GPNN_OK) return status;
   if (!options->rotation && options->rotate == GPNN_ROTATE_WHITEN) fit.rotation = c->whitening;
   if (!options->rotation) fit.learn_rotation = options->rotate == GPNN_ROTATE_LEARN;
-  if (options->objective) fit.first = fast ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
+  if (options->objective)
+    fit.first = options->effort == GPNN_EFFORT_FAST ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
+  return fit;
+}
+
+/* Every candidate that the options leave open. */
+static enum gpnn_status try_all(struct choice *c, bool rotations, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *options = c->options;
+  struct gpnn_fit_options fit = common(c);
   /* With one lengthscale in all, one for each is one for all. */
   size_t n_groups = c->contents->n_groups;
   bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD;
+  fit.rows = rows_left(c, fit.rows);
   fit.ard = both || (!options->ard && fit.ard);
-  status = fast ? try_fast(c, fit, both, err) : try_normal(c, fit, both, rotations, err);
+  enum gpnn_status status = options->effort == GPNN_EFFORT_FAST
+                                ? try_fast(c, fit, both, err)
+                                : try_normal(c, fit, both, rotations, err);
   if (status == GPNN_OK && c->best.candidate.kernel == NULL)
     return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
   return status;
@@ -451,13 +530,29 @@ static enum gpnn_status try_all(struct choice *c, struct gpnn_error *err)
 
 /* ---- the best two ------------------------------------------------------------------------- */
 
+/* Scores a trial on the last rows with all numbers of neighbours.  What the further ones gain there
+ * is added to its score on all rows, which is more certain. */
+static enum gpnn_status score_all(struct choice *c, struct trial *trial, struct gpnn_error *err)
+{
+  struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
+  double least = INFINITY;
+  enum gpnn_status status = score(c, trial, c->n_counts, err);
+  if (status != GPNN_OK) return status;
+  for (size_t k = 0; k < N_FIRST; k++) least = fmin(least, trial->nll[k]);
+  candidate->nll = first.nll + candidate->nll - least;
+  candidate->standard_error = first.standard_error;
+  candidate->rmse = first.rmse;
+  return GPNN_OK;
+}
+
 /* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
 static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
 {
-  if (c->n_counts <= N_FIRST) return GPNN_OK;
-  enum gpnn_status status = score(c, &c->best, c->n_counts, err);
+  if (c->n_counts == first_counts(c)) return GPNN_OK;
+  if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
+  enum gpnn_status status = score_all(c, &c->best, err);
   if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
-  status = score(c, &c->second, c->n_counts, err);
+  status = score_all(c, &c->second, err);
   if (status == GPNN_OK && is_better(&c->second, &c->best)) {
     struct trial best = c->second;
     c->second = c->best;
@@ -471,18 +566,47 @@ static void choose_neighbours(struct choice *c)
 {
   struct trial *trial = &c->best;
   struct gpnn_candidate *fewest = &c->report->fewest;
-  size_t best = 0, i = 0;
-  while (c->counts[best] != trial->candidate.neighbours) best++;
+  const double most = 0.01; /* what a user may lose for speed, however uncertain the scores */
+  size_t best = trial->best, i = 0;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
     if (isnan(trial->nll[i])) continue;
     double worse = mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
-    if (worse <= standard_error) break;
+    if (worse <= fmin(standard_error, most)) break;
   }
   *fewest = trial->candidate;
   fewest->neighbours = c->counts[i];
-  fewest->nll = mean_difference(c->n, trial->loss + i * c->n, NULL, &fewest->standard_error);
+  fewest->nll += trial->nll[i] - trial->nll[best];
   trial->params.neighbours = fewest->neighbours;
+}
+
+/* Where nothing is left open: the one fit, without a score, from all rows. */
+static enum gpnn_status fit_only(struct choice *c, struct gpnn_error *err)
+{
+  struct gpnn_fit_options fit = common(c);
+  struct trial *trial = &c->best;
+  enum gpnn_status status = gpnn_fit(c->contents, &fit, &trial->params, &trial->fit, err);
+  trial->candidate = (struct gpnn_candidate){.kernel = fit.kernel,
+                                             .smoothness = fit.smoothness,
+                                             .ard = fit.ard,
+                                             .rotate = rotate_of(c, &fit),
+                                             .objective = trial->fit.objective,
+                                             .k = trial->fit.k,
+                                             .neighbours = fit.neighbours,
+                                             .nll = NAN,
+                                             .standard_error = NAN,
+                                             .rmse = NAN};
+  return status == GPNN_OK ? name_target(c, &trial->params, err) : status;
+}
+
+static enum gpnn_status try_and_compare(struct choice *c, bool rotations, struct gpnn_error *err)
+{
+  set_counts(c);
+  enum gpnn_status status = draw_rows(c, err);
+  if (status == GPNN_OK) status = try_all(c, rotations, err);
+  if (status == GPNN_OK) status = compare_best(c, err);
+  if (status == GPNN_OK && c->options->neighbours) choose_neighbours(c);
+  return status;
 }
 
 enum gpnn_status gpnn_choose(const struct gpnn_index *index,
@@ -499,12 +623,11 @@ enum gpnn_status gpnn_choose(const struct gpnn_index *index,
                      .listener = listener,
                      .context = context,
                      .report = &own};
-  set_counts(&c);
-  enum gpnn_status status = draw_rows(&c, err);
-  if (status == GPNN_OK) status = try_all(&c, err);
-  if (status == GPNN_OK) status = compare_best(&c, err);
+  bool rotations, is_open = options->kernel || options->ard || options->neighbours || options->k;
+  enum gpnn_status status = prepare_rotation(&c, &rotations, err);
+  if (status == GPNN_OK)
+    status = is_open || rotations ? try_and_compare(&c, rotations, err) : fit_only(&c, err);
   if (status == GPNN_OK) {
-    if (options->neighbours) choose_neighbours(&c);
     own.n_rows = c.n;
     own.chosen = c.best.candidate;
     own.runner_up = c.second.candidate;

@@ -4,9 +4,13 @@
  * Candidates are fitted (methods/fit.h) and scored on training rows whose density no fit saw: the
  * mean negative log density of a row predicted from its neighbours, itself left out, after the
  * variances have been multiplied by the best factor for these rows (methods/calibrate.h), since
- * that is what a user will get.  The best candidate is kept.  Then the fewest neighbours are taken
+ * that is what a user will get.  The best candidate is kept: of two whose scores differ by 0.02 or
+ * less, the one whose means have the smaller error.  Then the fewest neighbours are taken
  * whose score is not worse than that of the best number by more than one standard error of the
- * difference.
+ * difference, nor by more than 0.01.
+ *
+ * Rows to predict that lie in gaps, or beyond, are not like the training rows: where such rows are
+ * given, candidates are scored on training rows made like them.
  *
  * How much is tried:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
@@ -30,7 +34,8 @@
 /* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
  * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation. */
 enum {
-  GPNN_CHOOSE_ROWS = 1024,
+  GPNN_CHOOSE_ROWS = 4096,
+  GPNN_CHOOSE_LAST_ROWS = 1024,
   GPNN_CHOOSE_NEIGHBOURS = 400,
   GPNN_CHOOSE_ARD = 64,
   GPNN_CHOOSE_ROTATION = 32
@@ -53,6 +58,8 @@ struct gpnn_choose_options {
   bool rotation;
   bool objective; /* whether the objective goes by the effort */
   enum gpnn_effort effort;
+  const struct gpnn_points *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
+                                     are scored on rows made like these (methods/leftout.h) */
 };
 
 /* One thing tried. */
@@ -66,6 +73,7 @@ struct gpnn_candidate {
   size_t neighbours;
   double nll;            /* mean over the validation rows, standardised units; NaN: failed */
   double standard_error; /* of nll */
+  double rmse;           /* of the means, standardised units */
 };
 
 /* Is told of each candidate once it is scored. */
@@ -81,12 +89,12 @@ struct gpnn_choose_report {
 
 /*
  * Chooses and fits for the target of 'contents', which is of 'index'; 'params' must be zeroed and
- * is released by the caller.  The rows of the score are drawn after those of the fit; where too
- * few are left, among all training rows.  'listener' may be NULL.  Outcomes as gpnn_fit(); a
- * candidate whose covariances are not positive definite is passed over.  Cost: a fit a candidate,
- * GPNN_CHOOSE_ROWS predictions from up to 128 neighbours each and, of the best two, from up to
- * GPNN_CHOOSE_NEIGHBOURS; under another metric than the index's, a search over all rows is built
- * for each.
+ * is released by the caller. A third of few rows is kept for
+ * the score; with nothing left open all rows are for the fit.  'listener' may be NULL.  Outcomes as
+ * gpnn_fit(); a candidate whose covariances are not positive definite is passed over.  Cost: a fit
+ * a candidate, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, of the best two,
+ * GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; under another metric than the index's, a
+ * search over all rows is built for each.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_choose(const struct gpnn_index *index, const struct gpnn_index_contents *contents,
