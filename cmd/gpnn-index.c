@@ -240,6 +240,11 @@ static enum gpnn_status change_metric(const struct cli *cli, struct arguments *a
   double *lengthscale = NULL;
   enum gpnn_status status =
       open_pair(cli, cli_operand(cli, 0), a->metric, true, &old, &params, err);
+  if (status == GPNN_OK && params.rotation != NULL)
+    status = gpnn_fail(err, GPNN_EMISMATCH,
+                       "%s: its rotation mixes the inputs, for which an index has no search: fit "
+                       "with --rotate none",
+                       a->metric);
   if (status == GPNN_OK)
     status = take_lengthscales(gpnn_index_contents(old), &params, &lengthscale, err);
   if (status == GPNN_OK) {

@@ -59,7 +59,10 @@ enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *in
 {
   enum gpnn_status status = gpnn_localgp_new(gp, index, params, neighbours, cli->threads, err);
   if (status != GPNN_OK) return status;
-  if (gpnn_localgp_rebuilt_search(*gp))
+  if (!gpnn_localgp_rebuilt_search(*gp)) return GPNN_OK;
+  if (params->rotation != NULL)
+    cli_note(cli, "the search is rebuilt in memory for the rotated inputs of these parameters");
+  else
     cli_warn(cli,
              "the search is rebuilt in memory for the metric of these parameters; to save the "
              "time: gpnn-index --metric %s -o NEW.gpi %s",
