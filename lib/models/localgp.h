@@ -129,7 +129,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict_each(const struct gpnn_loc
  * 'counts' have n entries.  Results are those of the targets one by one, but for rounding.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict_all(size_t n,
-                                                          struct gpnn_localgp *const gps[],
+                                                          const struct gpnn_localgp *const gps[],
                                                           const struct gpnn_points *points,
                                                           const struct gpnn_prediction *predictions,
                                                           struct gpnn_localgp_counts *counts,

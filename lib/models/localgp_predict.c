@@ -164,7 +164,7 @@ static size_t collect(struct gpnn_localgp_member *members, size_t n,
   return found;
 }
 
-enum gpnn_status gpnn_localgp_predict_all(size_t n, struct gpnn_localgp *const gps[],
+enum gpnn_status gpnn_localgp_predict_all(size_t n, const struct gpnn_localgp *const gps[],
                                           const struct gpnn_points *points,
                                           const struct gpnn_prediction *predictions,
                                           struct gpnn_localgp_counts *counts,
