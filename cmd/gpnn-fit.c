@@ -8,12 +8,14 @@
 #include "cli.h"
 #include "conjugate.h"
 #include "data/index.h"
+#include "data/rows.h"
 #include "methods/choose.h"
 #include "methods/regress.h"
+#include "models/localgp.h"
 #include "progress.h"
 
 struct arguments {
-  const char *preset, *kernel, *ard, *objective, *optimizer, *start, *mean, *effort, *rotate;
+  const char *preset, *kernel, *ard, *objective, *optimizer, *start, *mean, *effort, *rotate, *like;
   size_t neighbours, k; /* 0: auto */
   double thin;
   struct cli_list fix;
@@ -348,8 +350,28 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct argume
   return status;
 }
 
+/* Reads the inputs of rows like which candidates are to be scored. */
+static enum gpnn_status read_like(const struct cli *cli, const char *path,
+                                  const struct gpnn_index *index, struct gpnn_rows *rows,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_rows_read(rows, gpnn_index_contents(index), table, cli->na, true, false, true, err);
+  if (status == GPNN_OK && rows->n_skipped > 0)
+    cli_warn(cli, "%s: %zu bad rows left out", gpnn_table_name(table), rows->n_skipped);
+  if (status == GPNN_OK && rows->n == 0)
+    status = gpnn_fail(err, GPNN_EDATA, "%s: no rows", gpnn_table_name(table));
+  gpnn_table_close(table);
+  return status;
+}
+
 static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct gpnn_error *err)
 {
+  struct gpnn_rows like = {0};
+  struct gpnn_points points = {0};
   struct gpnn_index *index = NULL;
   struct gpnn_params start = {0};
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
@@ -357,7 +379,13 @@ static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct g
     status = gpnn_params_read(&start, a->start, err);
     if (status == GPNN_OK) start_from(a, &start);
   }
+  if (status == GPNN_OK && a->like != NULL) {
+    status = read_like(cli, a->like, index, &like, err);
+    points = (struct gpnn_points){.n = like.n, .x = like.x};
+    a->choose.like = &points;
+  }
   if (status == GPNN_OK) status = fit_and_write(cli, a, index, err);
+  gpnn_rows_release(&like);
   gpnn_params_release(&start);
   gpnn_index_close(index);
   return status;
@@ -403,6 +431,7 @@ int main(int argc, char **argv)
        "others: steps between neighbour searches (250)", 1, MOST},
       {"thin", 0, CLI_REAL, &a.thin, "EPS", "others: pass over neighbours within EPS (off)", 0,
        1e6},
+      {"like", 0, CLI_TEXT, &a.like, "TABLE", "choose for rows like those of TABLE", 0, 0},
       {"fix", 0, CLI_LIST, &a.fix, "NAME=V", "hold lengthscale, kernelscale or noise at V", 0, 0},
       {"folds", 0, CLI_COUNT, &a.conjugate.n_folds, "K",
        "conjugate: folds of the cross-validation (5)", 2, 1000},
@@ -415,7 +444,7 @@ int main(int argc, char **argv)
       "[OPTION...] INDEX",
       "Estimate lengthscales, kernel scale and noise variance from a few thousand\n"
       "random rows of an index, and print them as parameters.",
-      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_TABLE | CLI_PROGRESS,
       1,
       1};
   struct cli cli;

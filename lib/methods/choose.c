@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/normal.h"
 #include "base/rng.h"
+#include "methods/leftout.h"
 #include "models/localgp.h"
 #include "models/rotation.h"
 
@@ -41,6 +42,7 @@ struct choice {
   size_t counts[N_COUNTS];
   size_t n;              /* validation rows in use */
   double *x;             /* n by d */
+  double *y, *noise;     /* n, of one target at a time; known noise variances */
   double *regressors;    /* n by n_regressors */
   int64_t *self;         /* n: which training rows they are */
   double *mean, *latent; /* N_COUNTS by n: scratch, of one target */
@@ -61,6 +63,8 @@ static void choice_release(struct choice *c)
   trial_release(&c->best);
   trial_release(&c->second);
   free(c->x);
+  free(c->y);
+  free(c->noise);
   free(c->regressors);
   free(c->self);
   free(c->mean);
@@ -72,11 +76,13 @@ static bool choice_alloc(struct choice *c, size_t n)
 {
   c->n = n;
   c->x = gpnn_alloc(n, c->contents->d, sizeof *c->x);
+  c->y = gpnn_alloc(n, 1, sizeof *c->y);
+  c->noise = gpnn_alloc(n, 1, sizeof *c->noise);
   c->regressors = gpnn_alloc(n, c->contents->n_regressors, sizeof *c->regressors);
   c->self = gpnn_alloc(n, 1, sizeof *c->self);
   c->mean = gpnn_alloc(N_COUNTS, n, sizeof *c->mean);
   c->latent = gpnn_alloc(N_COUNTS, n, sizeof *c->latent);
-  return c->x && c->regressors && c->self && c->mean && c->latent;
+  return c->x && c->y && c->noise && c->regressors && c->self && c->mean && c->latent;
 }
 
 static void copy_row(struct choice *c, size_t i, uint64_t row)
@@ -116,6 +122,8 @@ static enum gpnn_status draw_rows(struct choice *c, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = c->contents;
   size_t n = (contents->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (contents->n + 2) / 3 : GPNN_CHOOSE_ROWS;
+  if (c->options->like != NULL && n > c->options->like->n) n = c->options->like->n;
+  if (c->options->like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
   size_t fitted = rows_of_fit(c->options);
   if (fitted > contents->n - n) fitted = contents->n - n;
   uint64_t *drawn = gpnn_alloc(fitted + n, 1, sizeof *drawn);
@@ -145,32 +153,19 @@ static void set_counts(struct choice *c)
 
 /* ---- scores ------------------------------------------------------------------------------- */
 
-/* Error of the mean of target 't' at validation row 'i'. */
-static double error_at(const struct choice *c, size_t t, size_t i, const double *mean)
-{
-  return c->targets[t]->y[c->self[i]] - mean[i];
-}
-
-static double variance_at(const struct choice *c, const struct trial *trial, size_t t, size_t i,
-                          const double *latent)
-{
-  const double *known = c->targets[t]->noise;
-  return latent[i] + trial->params[t].noise + (known == NULL ? 0 : known[c->self[i]]);
-}
-
-/* Adds to 'loss' the negative log densities of target 't' under calibrated variances, from means
- * and latent variances, divided by the number of targets; false: one is not finite. */
-static bool add_losses(const struct choice *c, const struct trial *trial, size_t t,
-                       const double *mean, const double *latent, double *loss)
+/* Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
+ * latent variances, divided by the number of targets; false: one is not finite. */
+static bool add_losses(const struct choice *c, double noise, const double *mean,
+                       const double *latent, double *loss)
 {
   double alpha = 0;
   for (size_t i = 0; i < c->n; i++) {
-    double error = error_at(c, t, i, mean), variance = variance_at(c, trial, t, i, latent);
+    double error = c->y[i] - mean[i], variance = latent[i] + noise + c->noise[i];
     alpha += error * error / variance / (double)c->n;
   }
   for (size_t i = 0; i < c->n; i++) {
-    double sd = sqrt(alpha * variance_at(c, trial, t, i, latent));
-    loss[i] += gpnn_normal_loss(error_at(c, t, i, mean), sd) / (double)c->n_targets;
+    double sd = sqrt(alpha * (latent[i] + noise + c->noise[i]));
+    loss[i] += gpnn_normal_loss(c->y[i] - mean[i], sd) / (double)c->n_targets;
     if (!isfinite(loss[i])) return false;
   }
   return true;
@@ -186,10 +181,10 @@ static double mean_difference(size_t n, const double *a, const double *b, double
   return mean;
 }
 
-static double mean_square(const struct choice *c, size_t t, const double *mean)
+static double mean_square(const struct choice *c, const double *mean)
 {
   double sum = 0;
-  for (size_t i = 0; i < c->n; i++) sum += pow(error_at(c, t, i, mean), 2);
+  for (size_t i = 0; i < c->n; i++) sum += (c->y[i] - mean[i]) * (c->y[i] - mean[i]);
   return sum / (double)c->n;
 }
 
@@ -199,21 +194,49 @@ struct tally {
   bool failed[N_COUNTS];   /* a loss is not finite */
 };
 
-/* Predicts target 't', and adds to the tally and to the trial's losses. */
-static enum gpnn_status add_target(struct choice *c, const struct gpnn_localgp *gp,
-                                   struct trial *trial, size_t t, size_t n_counts,
-                                   struct tally *tally, struct gpnn_error *err)
+/* Takes the validation rows' values of a target. */
+static void take_target(struct choice *c, const struct gpnn_index_contents *target)
+{
+  for (size_t i = 0; i < c->n; i++) c->y[i] = target->y[c->self[i]];
+  for (size_t i = 0; i < c->n && target->noise != NULL; i++)
+    c->noise[i] = target->noise[c->self[i]];
+}
+
+/* Puts rows that stand for those of options->like in the place of the validation rows; which ones
+ * depends on the metric of 'gp'. */
+static enum gpnn_status take_like(struct choice *c, const struct gpnn_localgp *gp,
+                                  struct gpnn_leftout *leftout, struct gpnn_points *points,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      gpnn_leftout_like(leftout, gp, c->options->like, c->n, c->options->fit.seed, err);
+  if (status != GPNN_OK) return status;
+  *points = leftout->rows.points;
+  memcpy(c->y, leftout->rows.y, c->n * sizeof *c->y);
+  if (leftout->rows.noise != NULL) memcpy(c->noise, leftout->rows.noise, c->n * sizeof *c->noise);
+  return GPNN_OK;
+}
+
+/* Predicts the target of 'gp', with the noise variance 'noise', and adds to the tally and to
+ * 'loss'. */
+static enum gpnn_status add_target(struct choice *c, const struct gpnn_localgp *gp, double noise,
+                                   size_t n_counts, struct tally *tally, double *loss,
+                                   struct gpnn_error *err)
 {
   struct gpnn_localgp_counts counts = {0};
+  struct gpnn_leftout leftout = {0};
   struct gpnn_points points = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
   struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
-  enum gpnn_status status =
-      gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
+  enum gpnn_status status = GPNN_OK;
+  take_target(c, gpnn_localgp_data(gp));
+  if (c->options->like != NULL) status = take_like(c, gp, &leftout, &points, err);
+  if (status == GPNN_OK)
+    status = gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
+  gpnn_leftout_release(&leftout);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     size_t at = k * c->n;
-    if (!add_losses(c, trial, t, c->mean + at, c->latent + at, trial->loss + at))
-      tally->failed[k] = true;
-    tally->square[k] += mean_square(c, t, c->mean + at) / (double)c->n_targets;
+    if (!add_losses(c, noise, c->mean + at, c->latent + at, loss + at)) tally->failed[k] = true;
+    tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
   }
   return status;
 }
@@ -228,7 +251,7 @@ static enum gpnn_status predict(struct choice *c, struct trial *trial, size_t n_
       gps, n, c->index, trial->params, c->counts[n_counts - 1], c->options->fit.threads, err);
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = add_target(c, gps[t], trial, t, n_counts, tally, err);
+    status = add_target(c, gps[t], trial->params[t].noise, n_counts, tally, trial->loss, err);
   for (size_t t = 0; t < n; t++) gpnn_localgp_free(gps[t]);
   free(gps);
   return status;
@@ -312,13 +335,20 @@ static enum gpnn_rotate rotate_of(const struct choice *c, const struct gpnn_fit_
                                                                         : GPNN_ROTATE_NONE;
 }
 
+/* Numbers of neighbours that candidates are told apart by: few suffice among others like it, but
+ * not for a row in a gap. */
+static size_t first_counts(const struct choice *c)
+{
+  return c->options->like != NULL || c->n_counts < N_FIRST ? c->n_counts : N_FIRST;
+}
+
 /* Fits and scores one candidate, and keeps it if it is among the best; one that is not positive
  * definite is passed over. */
 static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_options *options,
                                       struct gpnn_error *err)
 {
   struct trial trial = {0};
-  size_t first = c->n_counts < N_FIRST ? c->n_counts : N_FIRST;
+  size_t first = first_counts(c);
   trial.loss = gpnn_alloc(N_COUNTS, c->n, sizeof *trial.loss);
   if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
   enum gpnn_status status = fit_trial(c, options, &trial, err);
@@ -485,7 +515,8 @@ static enum gpnn_status try_normal(struct choice *c, struct gpnn_fit_options fit
 {
   struct gpnn_fit_options own = fit;
   if (rotations) own.steps = (fit.steps + 1) / 2;
-  enum gpnn_status status = c->options->k ? try_k(c, own, err) : try_kernels(c, own, false, err);
+  enum gpnn_status status =
+      c->options->k ? try_k(c, own, err) : try_kernels(c, own, c->options->like != NULL, err);
   own.steps = (fit.steps + 3) / 4;
   if (status == GPNN_OK && both) status = try_isotropic(c, own, err);
   if (status == GPNN_OK && rotations) status = try_rotations(c, fit, err);
@@ -529,7 +560,7 @@ static enum gpnn_status try_all(struct choice *c, bool rotations, struct gpnn_er
 /* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
 static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
 {
-  if (c->n_counts <= N_FIRST) return GPNN_OK;
+  if (c->n_counts == first_counts(c)) return GPNN_OK;
   if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
   enum gpnn_status status = score(c, &c->best, c->n_counts, err);
   if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;

@@ -8,6 +8,9 @@
  * whose score is not worse than that of the best number by more than one standard error of the
  * difference, nor by more than 0.01.
  *
+ * Rows to predict that lie in gaps, or beyond, are not like the training rows: where such rows are
+ * given, candidates are scored on training rows made like them.
+ *
  * How much is tried:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
  *   normal    kernels under ARD by leave-one-out, smoother ones while they are better; the best of
@@ -54,6 +57,8 @@ struct gpnn_choose_options {
   bool rotation;
   bool objective; /* whether the objective goes by the effort */
   enum gpnn_effort effort;
+  const struct gpnn_points *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
+                                     are scored on rows made like these (methods/leftout.h) */
 };
 
 /* One thing tried. */
