@@ -442,8 +442,7 @@ int main(int argc, char **argv)
   const struct cli_tool tool = {
       "gpnn-fit",
       "[OPTION...] INDEX",
-      "Estimate lengthscales, kernel scale and noise variance from a few thousand\n"
-      "random rows of an index, and print them as parameters.",
+      "Estimate lengthscales, kernel scale and noise variance from rows of an index.",
       CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_TABLE | CLI_PROGRESS,
       1,
       1};
