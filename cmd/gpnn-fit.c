@@ -178,14 +178,17 @@ static bool resolve_conjugate(const struct cli *cli, struct arguments *a)
   return ok;
 }
 
-/* --metric shared|own */
+/* --metric shared|ratio|own */
 static bool resolve_metric(const struct cli *cli, struct arguments *a)
 {
   bool own = a->metric != NULL && strcmp(a->metric, "own") == 0;
-  if (a->metric != NULL && !own && strcmp(a->metric, "shared") != 0)
-    return wrong(cli, "metric", "shared or own");
+  a->choose.fit.same_ratio = a->metric != NULL && strcmp(a->metric, "ratio") == 0;
+  if (a->metric != NULL && !own && !a->choose.fit.same_ratio && strcmp(a->metric, "shared") != 0)
+    return wrong(cli, "metric", "shared, ratio or own");
+  if (a->choose.fit.same_ratio && a->choose.fit.fixed_noise > 0)
+    return wrong(cli, "metric", "ratio leaves no noise to --fix");
   if (a->is_conjugate && a->metric != NULL && !own)
-    return wrong(cli, "metric", "shared is of --method local");
+    return wrong(cli, "metric", "shared and ratio are of --method local");
   a->is_shared = !own && !a->is_conjugate;
   return true;
 }
@@ -414,8 +417,8 @@ int main(int argc, char **argv)
       {"rotate", 0, CLI_TEXT, &a.rotate, "R", "mix inputs: auto, none, whiten, learn (auto)", 0, 0},
       {"neighbours", 'm', CLI_AUTO, &a.neighbours, "M",
        "neighbours to predict from, or auto (auto)", 1, 1e6},
-      {"metric", 0, CLI_TEXT, &a.metric, "M",
-       "of several targets: one shared, or each its own (shared)", 0, 0},
+      {"metric", 0, CLI_TEXT, &a.metric, "M", "of several targets: shared, ratio or own (shared)",
+       0, 0},
       {"mean", 0, CLI_TEXT, &a.mean, "MEAN", "zero, constant, linear or regressors (zero)", 0, 0},
       {"objective", 0, CLI_TEXT, &a.objective, "O[,O]", "block, loo, mll-k or vecchia (by effort)",
        0, 0},

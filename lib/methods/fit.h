@@ -68,6 +68,8 @@ struct gpnn_fit_options {
   bool learn_rotation; /* by the objectives of neighbourhoods; ARD only */
   const double *rotation;          /* d by d: what the kernel sees (models/rotation.h), or NULL.
                                       Not with a linear mean, nor with groups of inputs. */
+  bool same_ratio;                 /* of several targets: noise in the same proportion to the
+                                      kernel scale, unless it is held */
   size_t neighbours;               /* recorded in the parameters; not used by the objective */
   double fixed_kernelscale;        /* > 0: held at this value; 0: free */
   double fixed_noise;              /* > 0: held; 0: free */
@@ -117,8 +119,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_index_contents *cont
 /*
  * The same for 'n' > 0 targets of one index, each in its view, that are to have one metric: one
  * kernel, rotation and set of lengthscales, but each its own kernel scale, noise variance and
- * coefficients of the mean.  Given the metric the targets are taken to be independent: what is
- * minimised is the mean of their objectives over the same rows.  'params' has n entries, zeroed.
+ * coefficients of the mean; under 'same_ratio' noise variances are in proportion to kernel scales,
+ * up to rounding, so that predictions share a factor (models/localgp.h).  Given the metric the
+ * targets are taken to be independent: what is minimised is the mean of their objectives over the
+ * same rows.  'params' has n entries, zeroed.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_fit_all(size_t n, const struct gpnn_index_contents *const contents[],

@@ -350,6 +350,7 @@ static void set_softplus(const struct gpnn_fit_coordinates *coordinates, const d
   for (size_t i = 0; i < coordinates->n; i++)
     gpnn_fit_coordinates_put(coordinates, i,
                              floor_of(params, coordinates->parameter[i]) + softplus(u[i]));
+  gpnn_fit_coordinates_settle(coordinates);
 }
 
 /* The paper's objective, sum_b L_b / s. */

@@ -51,6 +51,13 @@ static bool is_shared(const struct gpnn_params *params, size_t t, size_t i)
   return t > 0 && i < params->n_lengthscales;
 }
 
+/* Whether it follows from others. */
+static bool is_bound(const struct gpnn_fit_coordinates *c, size_t t, size_t i)
+{
+  const struct gpnn_params *params = &c->targets->params[t];
+  return is_shared(params, t, i) || (c->same_ratio && t > 0 && i == params->n_lengthscales + 1);
+}
+
 static bool allocate(struct gpnn_fit_coordinates *c)
 {
   size_t n = c->targets->n;
@@ -70,7 +77,9 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
                                            bool with_constant, struct gpnn_error *err)
 {
   struct gpnn_fit_coordinates own = {.targets = targets,
-                                     .width = targets->params[0].n_lengthscales + 3};
+                                     .width = targets->params[0].n_lengthscales + 3,
+                                     .same_ratio =
+                                         options->same_ratio && options->fixed_noise == 0};
   if (!allocate(&own)) {
     gpnn_fit_coordinates_release(&own);
     return gpnn_fail_memory(err, "for the parameters");
@@ -78,7 +87,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
   for (size_t at = 0; at < targets->n * own.width; at++) {
     size_t t = at / own.width, i = at % own.width;
     struct gpnn_params *params = &targets->params[t];
-    if (is_shared(params, t, i) || !is_free(options, params, i, with_constant)) continue;
+    if (is_bound(&own, t, i) || !is_free(options, params, i, with_constant)) continue;
     double value = *gpnn_fit_parameter(params, i);
     bounds(params, i, scale, &own.lower[own.n], &own.upper[own.n]);
     if (is_logarithmic(params, i)) value = log(value);
@@ -100,12 +109,36 @@ void gpnn_fit_coordinates_put(const struct gpnn_fit_coordinates *coordinates, si
       *gpnn_fit_parameter(&targets->params[t], p) = value;
 }
 
+void gpnn_fit_coordinates_settle(const struct gpnn_fit_coordinates *coordinates)
+{
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  struct gpnn_params *params = targets->params;
+  double ratio = params[0].noise / params[0].kernelscale;
+  for (size_t t = 1; coordinates->same_ratio && t < targets->n; t++)
+    params[t].noise = ratio * params[t].kernelscale;
+}
+
 void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, const double *u)
 {
   for (size_t i = 0; i < coordinates->n; i++) {
     bool logarithmic = is_logarithmic(coordinates->targets->params, coordinates->parameter[i]);
     gpnn_fit_coordinates_put(coordinates, i, logarithmic ? exp(u[i]) : u[i]);
   }
+  gpnn_fit_coordinates_settle(coordinates);
+}
+
+/*
+ * Where the noise of further targets is (noise / kernelscale of the first) kernelscale of theirs,
+ * its derivative is also one by each of these three logarithms.
+ */
+static double by_ratio(const struct gpnn_fit_coordinates *c, size_t i)
+{
+  size_t k = c->width - 3, p = c->parameter[i], own = c->target[i];
+  double sum = 0;
+  if (!c->same_ratio || (p != k && p != k + 1)) return 0;
+  if (own > 0) return c->gradient[own * c->width + k + 1];
+  for (size_t t = 1; t < c->targets->n; t++) sum += c->gradient[t * c->width + k + 1];
+  return p == k ? -sum : sum;
 }
 
 void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinates, double *gradient)
@@ -113,7 +146,7 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
   const struct gpnn_fit_targets *targets = coordinates->targets;
   for (size_t i = 0; i < coordinates->n; i++) {
     size_t p = coordinates->parameter[i], own = coordinates->target[i];
-    gradient[i] = 0;
+    gradient[i] = by_ratio(coordinates, i);
     for (size_t t = own; t < targets->n; t++)
       if (t == own || is_shared(&targets->params[t], t, p))
         gradient[i] += coordinates->gradient[t * coordinates->width + p];

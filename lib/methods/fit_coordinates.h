@@ -28,6 +28,8 @@ struct gpnn_fit_coordinates {
   double *u;             /* owned; n of each of these: the point, */
   double *lower, *upper; /* and bounds */
   size_t width;          /* parameters of a target */
+  bool same_ratio;       /* noise of further targets is no coordinate but goes with their kernel
+                            scale, in the proportion that the first has */
   double *gradient;      /* owned; of each target's objective by its parameters: scratch */
 };
 
@@ -45,9 +47,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coord
 /* Sets the parameters from coordinates 'u'. */
 void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, const double *u);
 
-/* Sets the parameter of coordinate 'i', of every target that shares it. */
+/* Sets the parameter of coordinate 'i', of every target that shares it; once all are set,
+ * gpnn_fit_coordinates_settle() sets what follows from them. */
 void gpnn_fit_coordinates_put(const struct gpnn_fit_coordinates *coordinates, size_t i,
                               double value);
+void gpnn_fit_coordinates_settle(const struct gpnn_fit_coordinates *coordinates);
 
 /* From coordinates->gradient to the derivatives of the targets' mean objective by the free
  * coordinates. */

@@ -32,6 +32,17 @@ fit() {
   [ "$(grep '^lengthscale' own.par | sort -u | wc -l)" -eq 2 ]
 }
 
+@test "under ratio noise and kernel scale are in the same proportion, calibrated too" {
+  prepare
+  fit --metric ratio >ratio.par
+  gpnn-calibrate -q -p ratio.par t.gpi >calibrated.par
+  for file in ratio.par calibrated.par; do
+    awk '$1 == "kernelscale" { scale = $2 } $1 == "noise" { printf "%.10g\n", $2 / scale }' "$file"
+  done | sort -u >ratios.txt
+  [ "$(wc -l <ratios.txt)" -eq 1 ]
+  [ "$(grep '^kernelscale' ratio.par | sort -u | wc -l)" -eq 2 ]
+}
+
 @test "its own metric is that of an index of one target" {
   prepare
   fit --metric own | awk '$1 == "target" { on = $2 == "z" } on && $1 ~ /scale|noise/' >own.txt
@@ -42,7 +53,7 @@ fit() {
 
 @test "targets are predicted together as they are one by one" {
   prepare
-  for metric in shared own; do
+  for metric in shared ratio own; do
     fit --metric "$metric" >both.par
     gpnn-predict -p both.par t.gpi test.tsv >both.tsv
     gpnn-predict -j 3 -p both.par t.gpi test.tsv | cmp - both.tsv
@@ -58,8 +69,8 @@ fit() {
   done
 }
 
-@test "a metric is shared or own, and the conjugate method shares none" {
+@test "a metric is shared, ratio or own, and the conjugate method shares none" {
   prepare
-  assert_fails 2 "option --metric: shared or own" gpnn-fit --metric all t.gpi
-  assert_fails 2 "is of --method local" gpnn-fit --method conjugate --metric shared t.gpi
+  assert_fails 2 "option --metric: shared, ratio or own" gpnn-fit --metric all t.gpi
+  assert_fails 2 "are of --method local" gpnn-fit --method conjugate --metric shared t.gpi
 }

@@ -303,6 +303,37 @@ static void shared_fits_have_one_metric_and_their_own_variances(void **state)
   several_free(&s);
 }
 
+/* A wrong gradient would stop the search short of a minimum, elsewhere from each start. */
+static void one_ratio_is_kept_and_is_a_minimum(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  for (int k = GPNN_OBJECTIVE_BLOCK; k <= GPNN_OBJECTIVE_LOO; k++) {
+    struct gpnn_fit_options options = fit_options((enum gpnn_objective_kind)k, 2);
+    struct gpnn_params params[2] = {{0}}, free_ones[2] = {{0}}, held[2] = {{0}};
+    struct gpnn_fit_report report, apart, worse;
+    fit(&s, 2, (const size_t[]){1, 3}, &options, free_ones, &apart);
+    options.same_ratio = true;
+    fit(&s, 2, (const size_t[]){1, 3}, &options, params, &report);
+    double ratio = params[0].noise / params[0].kernelscale;
+    assert_close(params[1].noise / params[1].kernelscale, ratio, 1e-14);
+    assert_true(report.value >= apart.value - 1e-5);
+    /* Going on from a start beside the minimum ends no lower. */
+    options.start = free_ones;
+    options.n_starts = 2;
+    fit(&s, 2, (const size_t[]){1, 3}, &options, held, &worse);
+    /* Neighbours that change with the metric give leave-one-out several minima. */
+    assert_near(worse.value, report.value, k == GPNN_OBJECTIVE_BLOCK ? 1e-6 : 0.01);
+    for (size_t t = 0; t < 2; t++) {
+      gpnn_params_release(&params[t]);
+      gpnn_params_release(&free_ones[t]);
+      gpnn_params_release(&held[t]);
+    }
+  }
+  several_free(&s);
+}
+
 /* Alike in all, so that nothing is lost by sharing. */
 static void one_target_twice_is_fitted_as_once(void **state)
 {
@@ -404,6 +435,7 @@ int main(void)
       cmocka_unit_test(targets_that_need_jitter_count_it_each),
       cmocka_unit_test(objects_are_freed_in_any_order_and_all_after_a_failure),
       cmocka_unit_test(shared_fits_have_one_metric_and_their_own_variances),
+      cmocka_unit_test(one_ratio_is_kept_and_is_a_minimum),
       cmocka_unit_test(one_target_twice_is_fitted_as_once),
       cmocka_unit_test(a_shared_fit_is_between_the_targets_own),
       cmocka_unit_test(a_rotation_is_learnt_for_all_targets_alike),
