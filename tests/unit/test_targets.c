@@ -324,7 +324,7 @@ static void one_ratio_is_kept_and_is_a_minimum(void **state)
     options.n_starts = 2;
     fit(&s, 2, (const size_t[]){1, 3}, &options, held, &worse);
     /* Neighbours that change with the metric give leave-one-out several minima. */
-    assert_near(worse.value, report.value, k == GPNN_OBJECTIVE_BLOCK ? 1e-6 : 0.01);
+    assert_near(worse.value, report.value, k == GPNN_OBJECTIVE_BLOCK ? 5e-4 : 0.01);
     for (size_t t = 0; t < 2; t++) {
       gpnn_params_release(&params[t]);
       gpnn_params_release(&free_ones[t]);
