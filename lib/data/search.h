@@ -44,11 +44,12 @@ struct gpnn_search_options {
   const double *lengthscale; /* d of them, or NULL: Euclidean.  Copied. */
   uint64_t seed;
   int threads;
+  bool brief; /* it will answer few queries: be quick to build rather than to search */
 };
 
-#define GPNN_SEARCH_OPTIONS_INIT            \
-  {                                         \
-    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1 \
+#define GPNN_SEARCH_OPTIONS_INIT                   \
+  {                                                \
+    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false \
   }
 
 /* What was built, and what it was measured to do on a sample of queries. */

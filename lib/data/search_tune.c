@@ -16,6 +16,8 @@
 
 enum {
   SAMPLE = 256,       /* queries the recall is measured on */
+  BRIEF_SAMPLE = 32,  /* the same where few queries will come */
+  BRIEF_LISTS = 4,    /* and a fourth of the lists serves these */
   FLAT_BELOW = 10000, /* rows under which looking at all of them is quick */
 };
 
@@ -61,7 +63,8 @@ static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_points
                                    struct gpnn_error *err)
 {
   trial->threads = options->threads;
-  trial->n_queries = points->n < SAMPLE ? points->n : SAMPLE;
+  size_t sample = options->brief ? BRIEF_SAMPLE : SAMPLE;
+  trial->n_queries = points->n < sample ? points->n : sample;
   trial->k = options->neighbours < points->n ? options->neighbours : points->n;
   if (trial->k == 0) trial->k = 1;
   trial->queries = gpnn_alloc(trial->n_queries, points->d, sizeof *trial->queries);
@@ -132,9 +135,9 @@ static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *sea
 
 /* About 2 sqrt(n): twice as many are searched a little quicker, but take four times as long
  * to train.  FAISS wants 39 rows or more to train each. */
-static size_t lists_for(size_t n)
+static size_t lists_for(size_t n, bool brief)
 {
-  size_t wanted = (size_t)(2 * sqrt((double)n)), most = n / 39;
+  size_t wanted = (size_t)(2 * sqrt((double)n)) / (brief ? BRIEF_LISTS : 1), most = n / 39;
   if (wanted > most) wanted = most;
   return wanted == 0 ? 1 : wanted;
 }
@@ -148,7 +151,7 @@ static enum gpnn_status tune_engine(struct gpnn_search *search, enum gpnn_search
   struct trial trial = {0};
   search->report.kind = kind;
   search->report.asked = options->recall;
-  search->report.n_lists = has_lists ? lists_for(points->n) : 0;
+  search->report.n_lists = has_lists ? lists_for(points->n, options->brief) : 0;
   enum gpnn_status status = trial_init(&trial, points, options, err);
   if (status == GPNN_OK)
     status = gpnn_faiss_build(&search->engine, points, kind, search->report.n_lists, options->seed,

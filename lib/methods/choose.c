@@ -284,9 +284,13 @@ static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_co
   return status;
 }
 
+/* By the NLL; where that hardly tells them apart, by the error of the means. */
 static bool is_better(const struct trial *a, const struct trial *b)
 {
-  return b->candidate.kernel == NULL || a->candidate.nll < b->candidate.nll;
+  const double alike = 0.02;
+  const struct gpnn_candidate *p = &a->candidate, *q = &b->candidate;
+  if (q->kernel == NULL) return true;
+  return fabs(p->nll - q->nll) > alike ? p->nll < q->nll : p->rmse < q->rmse;
 }
 
 /* Takes over 'trial' if it is among the best two, and empties it. */
@@ -414,6 +418,23 @@ static struct gpnn_fit_options from_best(const struct choice *c, struct gpnn_fit
   return options;
 }
 
+/* Directions learnt make rows nearer to their neighbours, where a rougher kernel may do better: the
+ * next one, from the best so far. */
+static enum gpnn_status try_rougher(struct choice *c, struct gpnn_fit_options options,
+                                    struct gpnn_error *err)
+{
+  static const char *const falling[] = {"rbf", "matern52", "matern32", "exp"};
+  enum { N = sizeof falling / sizeof falling[0] };
+  for (size_t k = 0; c->options->kernel && k + 1 < N; k++) {
+    if (c->best.candidate.kernel != gpnn_kernel_by_name(falling[k])) continue;
+    options = from_best(c, options);
+    options.kernel = gpnn_kernel_by_name(falling[k + 1]);
+    options.steps = (options.steps + 1) / 2;
+    return try_candidate(c, &options, err);
+  }
+  return GPNN_OK;
+}
+
 /* The best so far with whitened inputs, and then with directions learnt. */
 static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
@@ -429,7 +450,8 @@ static enum gpnn_status try_rotations(struct choice *c, struct gpnn_fit_options 
   options = from_best(c, options);
   options.steps = all_steps;
   options.learn_rotation = true;
-  return try_candidate(c, &options, err);
+  status = try_candidate(c, &options, err);
+  return status == GPNN_OK ? try_rougher(c, options, err) : status;
 }
 
 /* Computes the whitening if it will be needed; whether rotations are to be tried. */
@@ -557,14 +579,29 @@ static enum gpnn_status try_all(struct choice *c, bool rotations, struct gpnn_er
 
 /* ---- the best two ------------------------------------------------------------------------- */
 
+/* Scores a trial on the last rows with all numbers of neighbours.  What the further ones gain there
+ * is added to its score on all rows, which is more certain. */
+static enum gpnn_status score_all(struct choice *c, struct trial *trial, struct gpnn_error *err)
+{
+  struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
+  double least = INFINITY;
+  enum gpnn_status status = score(c, trial, c->n_counts, err);
+  if (status != GPNN_OK) return status;
+  for (size_t k = 0; k < N_FIRST; k++) least = fmin(least, trial->nll[k]);
+  candidate->nll = first.nll + candidate->nll - least;
+  candidate->standard_error = first.standard_error;
+  candidate->rmse = first.rmse;
+  return GPNN_OK;
+}
+
 /* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
 static enum gpnn_status compare_best(struct choice *c, struct gpnn_error *err)
 {
   if (c->n_counts == first_counts(c)) return GPNN_OK;
   if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
-  enum gpnn_status status = score(c, &c->best, c->n_counts, err);
+  enum gpnn_status status = score_all(c, &c->best, err);
   if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
-  status = score(c, &c->second, c->n_counts, err);
+  status = score_all(c, &c->second, err);
   if (status == GPNN_OK && is_better(&c->second, &c->best)) {
     struct trial best = c->second;
     c->second = c->best;
@@ -588,7 +625,7 @@ static void choose_neighbours(struct choice *c)
   }
   *fewest = trial->candidate;
   fewest->neighbours = c->counts[i];
-  fewest->nll = mean_difference(c->n, trial->loss + i * c->n, NULL, &fewest->standard_error);
+  fewest->nll += trial->nll[i] - trial->nll[best];
   for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
 }
 

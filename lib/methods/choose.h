@@ -4,7 +4,8 @@
  * Candidates are fitted (methods/fit.h) and scored on training rows whose density no fit saw: the
  * mean negative log density of a row predicted from its neighbours, itself left out, after the
  * variances have been multiplied by the best factor for these rows (methods/calibrate.h), since
- * that is what a user will get.  The best candidate is kept.  Then the fewest neighbours are taken
+ * that is what a user will get.  The best candidate is kept: of two whose scores differ by 0.02 or
+ * less, the one whose means have the smaller error.  Then the fewest neighbours are taken
  * whose score is not worse than that of the best number by more than one standard error of the
  * difference, nor by more than 0.01.
  *

@@ -186,8 +186,12 @@ static enum gpnn_status find_fold_neighbours(const struct validation *v, const s
   const struct gpnn_conjugate_options *o = v->options;
   const struct gpnn_vecchia_options vecchia = {v->m,      v->ratio, o->search,
                                                o->recall, o->seed,  o->threads};
-  const struct gpnn_search_options options = {o->search, o->recall, v->m,
-                                              v->ratio,  o->seed,   o->threads};
+  const struct gpnn_search_options options = {.kind = o->search,
+                                              .recall = o->recall,
+                                              .neighbours = v->m,
+                                              .lengthscale = v->ratio,
+                                              .seed = o->seed,
+                                              .threads = o->threads};
   size_t kept = parts->n[KEPT], d = v->rows.d;
   int64_t *order = gpnn_alloc(kept, 1, sizeof *order);
   struct gpnn_search *search = NULL;

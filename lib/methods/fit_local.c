@@ -291,6 +291,7 @@ static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *e
   }
   options.seed = problem->options->seed;
   options.threads = problem->options->threads;
+  options.brief = true;
   int64_t *found = gpnn_alloc(pool->n, wanted, sizeof *found);
   double *distance = gpnn_alloc(pool->n, wanted, sizeof *distance);
   struct gpnn_search *search = NULL;

@@ -270,8 +270,12 @@ static enum gpnn_status search_earlier(const struct hunt *hunt, const struct gat
                                        const struct gathered *wanted, struct gpnn_error *err)
 {
   const struct gpnn_vecchia_options *o = hunt->options;
-  const struct gpnn_search_options options = {o->kind,        o->recall, hunt->m,
-                                              o->lengthscale, o->seed,   o->threads};
+  const struct gpnn_search_options options = {.kind = o->kind,
+                                              .recall = o->recall,
+                                              .neighbours = hunt->m,
+                                              .lengthscale = o->lengthscale,
+                                              .seed = o->seed,
+                                              .threads = o->threads};
   size_t k = hunt->m < earlier->n ? hunt->m : earlier->n;
   struct gpnn_search *search = NULL;
   int64_t *found = gpnn_alloc(wanted->n, k, sizeof *found);
