@@ -22,6 +22,8 @@ struct arguments {
   struct gpnn_choose_options choose;
   bool is_conjugate;
   struct conjugate_arguments conjugate;
+  const char *metric; /* NULL: shared, where the method can */
+  bool is_shared;
 };
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
@@ -180,6 +182,21 @@ static bool resolve_conjugate(const struct cli *cli, struct arguments *a)
   return ok;
 }
 
+/* --metric shared|ratio|own */
+static bool resolve_metric(const struct cli *cli, struct arguments *a)
+{
+  bool own = a->metric != NULL && strcmp(a->metric, "own") == 0;
+  a->choose.fit.same_ratio = a->metric != NULL && strcmp(a->metric, "ratio") == 0;
+  if (a->metric != NULL && !own && !a->choose.fit.same_ratio && strcmp(a->metric, "shared") != 0)
+    return wrong(cli, "metric", "shared, ratio or own");
+  if (a->choose.fit.same_ratio && a->choose.fit.fixed_noise > 0)
+    return wrong(cli, "metric", "ratio leaves no noise to --fix");
+  if (a->is_conjugate && a->metric != NULL && !own)
+    return wrong(cli, "metric", "shared and ratio are of --method local");
+  a->is_shared = !own && !a->is_conjugate;
+  return true;
+}
+
 struct telling {
   const struct cli *cli;
   size_t n; /* things tried */
@@ -257,22 +274,35 @@ static void warn_of_duplicates(const struct cli *cli, const struct arguments *a,
            fit->spacing);
 }
 
-/* Fits what was asked for, or chooses what was left open, for one target. */
-static enum gpnn_status fit_target(const struct cli *cli, const struct arguments *a,
-                                   const struct gpnn_index *index, size_t target,
-                                   struct gpnn_params *params, struct gpnn_error *err)
+/* Adds to one target's parameters what there is to say about them. */
+static enum gpnn_status finish_target(const struct gpnn_index *index, size_t target,
+                                      const struct gpnn_choose_report *report,
+                                      struct gpnn_params *params, struct gpnn_error *err)
 {
-  const struct gpnn_choose_options *choose = &a->choose;
-  const struct gpnn_index_contents *contents = gpnn_index_target(index, target);
-  if (a->is_conjugate) return conjugate_fit(cli, &a->conjugate, choose, index, target, params, err);
-  struct telling telling = {cli, 0};
-  struct gpnn_choose_report report = {0};
-  enum gpnn_status status =
-      gpnn_choose(index, contents, choose, tell, &telling, params, &report, err);
-  if (status == GPNN_OK) status = annotate(params, index, &report, err);
+  enum gpnn_status status = annotate(params, index, report, err);
   /* With a standard error, coefficients are of interest in themselves. */
   if (status == GPNN_OK && params->covariance != NULL)
-    status = gpnn_regress_describe(params, contents, err);
+    status = gpnn_regress_describe(params, gpnn_index_target(index, target), err);
+  return status;
+}
+
+/* Fits what was asked for, or chooses what was left open, for 'n' targets from 'first' on, which
+ * share a metric. */
+static enum gpnn_status fit_targets(const struct cli *cli, const struct arguments *a,
+                                    const struct gpnn_index *index, size_t first, size_t n,
+                                    struct gpnn_params *params, struct gpnn_error *err)
+{
+  struct telling telling = {cli, 0};
+  struct gpnn_choose_report report = {0};
+  const struct gpnn_index_contents **targets =
+      gpnn_alloc(n, 1, sizeof(const struct gpnn_index_contents *));
+  if (targets == NULL) return gpnn_fail_memory(err, "for the targets");
+  for (size_t t = 0; t < n; t++) targets[t] = gpnn_index_target(index, first + t);
+  enum gpnn_status status =
+      gpnn_choose_all(index, n, targets, &a->choose, tell, &telling, params, &report, err);
+  free(targets);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = finish_target(index, first + t, &report, &params[t], err);
   if (status != GPNN_OK) return status;
   const struct gpnn_fit_report *fit = &report.fit;
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
@@ -301,23 +331,33 @@ static void start_from(struct arguments *a, const struct gpnn_params *start)
   choose->neighbours = false;
 }
 
-/* Fits every target of the index, and writes the parameters. */
+/* Fits every target of the index: all at once, or one by one. */
 static enum gpnn_status fit_all(const struct cli *cli, const struct arguments *a,
-                                const struct gpnn_index *index, struct gpnn_error *err)
+                                const struct gpnn_index *index, size_t n,
+                                struct gpnn_params *params, struct gpnn_error *err)
 {
-  size_t n = gpnn_index_n_targets(index), n_fitted = 0;
+  enum gpnn_status status = GPNN_OK;
+  if (a->is_shared) return fit_targets(cli, a, index, 0, n, params, err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = a->is_conjugate
+                 ? conjugate_fit(cli, &a->conjugate, &a->choose, index, t, &params[t], err)
+                 : fit_targets(cli, a, index, t, 1, &params[t], err);
+  return status;
+}
+
+/* Fits and writes the parameters. */
+static enum gpnn_status fit_and_write(const struct cli *cli, const struct arguments *a,
+                                      const struct gpnn_index *index, struct gpnn_error *err)
+{
+  size_t n = gpnn_index_n_targets(index);
   struct gpnn_output *output = NULL;
   struct gpnn_params *params = gpnn_alloc(n, 1, sizeof *params);
-  enum gpnn_status status = params == NULL ? gpnn_fail_memory(err, "for parameters") : GPNN_OK;
-  while (n_fitted < n && status == GPNN_OK) {
-    status = fit_target(cli, a, index, n_fitted, &params[n_fitted], err);
-    n_fitted++;
-  }
+  if (params == NULL) return gpnn_fail_memory(err, "for parameters");
+  enum gpnn_status status = fit_all(cli, a, index, n, params, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);
   status = cli_close_output(output, status, err);
-  for (size_t t = 0; t < n_fitted; t++) gpnn_params_release(&params[t]);
-  free(params);
+  gpnn_params_release_all(params, n);
   return status;
 }
 
@@ -355,7 +395,7 @@ static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct g
     points = (struct gpnn_points){.n = like.n, .x = like.x};
     a->choose.like = &points;
   }
-  if (status == GPNN_OK) status = fit_all(cli, a, index, err);
+  if (status == GPNN_OK) status = fit_and_write(cli, a, index, err);
   gpnn_rows_release(&like);
   gpnn_params_release(&start);
   gpnn_index_close(index);
@@ -385,6 +425,8 @@ int main(int argc, char **argv)
       {"rotate", 0, CLI_TEXT, &a.rotate, "R", "mix inputs: auto, none, whiten, learn (auto)", 0, 0},
       {"neighbours", 'm', CLI_AUTO, &a.neighbours, "M",
        "neighbours to predict from, or auto (auto)", 1, 1e6},
+      {"metric", 0, CLI_TEXT, &a.metric, "M", "of several targets: shared, ratio or own (shared)",
+       0, 0},
       {"mean", 0, CLI_TEXT, &a.mean, "MEAN", "zero, constant, linear or regressors (zero)", 0, 0},
       {"objective", 0, CLI_TEXT, &a.objective, "O[,O]", "block, loo, mll-k or vecchia (by effort)",
        0, 0},
@@ -411,8 +453,7 @@ int main(int argc, char **argv)
   const struct cli_tool tool = {
       "gpnn-fit",
       "[OPTION...] INDEX",
-      "Estimate lengthscales, kernel scale and noise variance from a few thousand\n"
-      "random rows of an index, and print them as parameters.",
+      "Estimate lengthscales, kernel scale and noise variance from rows of an index.",
       CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_TABLE | CLI_PROGRESS,
       1,
       1};
@@ -422,7 +463,7 @@ int main(int argc, char **argv)
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
   if (!resolve_conjugate(&cli, &a) || !apply_preset(&cli, &a) || !resolve_model(&cli, &a) ||
-      !resolve_method(&cli, &a))
+      !resolve_method(&cli, &a) || !resolve_metric(&cli, &a))
     return 2;
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

@@ -216,9 +216,8 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
   while (read == GPNN_OK) {
     read = read_batch(r, err);
     if (read != GPNN_OK && read != GPNN_END) return read;
-    enum gpnn_status status = GPNN_OK;
-    for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
-      status = predicted_fill(&r->predicted[t], r->n_good, r->x, regressors, noise, err);
+    enum gpnn_status status =
+        predicted_fill_all(r->predicted, r->n_targets, r->n_good, r->x, regressors, noise, err);
     if (status == GPNN_OK) status = write_batch(r, err);
     if (status != GPNN_OK) return status;
     r->n_done += r->n_rows;
@@ -232,17 +231,19 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 /* Prepares the prediction of every target that the parameters are of. */
 static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
 {
-  enum gpnn_status status = GPNN_OK;
-  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++) {
-    struct predicted *p = &r->predicted[t];
-    *p = (struct predicted){.plan = &r->a->plan,
-                            .params = &r->params[t],
-                            .has_target =
-                                gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
-                            .is_one_of_several = r->n_targets > 1};
-    status = open_localgp(r->cli, r->index, p->params, r->a->params, r->a->neighbours, &p->gp, err);
-    if (status == GPNN_OK) p->contents = gpnn_localgp_data(p->gp);
-  }
+  struct gpnn_localgp **gps = gpnn_alloc(r->n_targets, 1, sizeof(struct gpnn_localgp *));
+  if (gps == NULL) return gpnn_fail_memory(err, "for the targets");
+  enum gpnn_status status = open_localgps(r->cli, r->index, r->n_targets, r->params, r->a->params,
+                                          r->a->neighbours, gps, err);
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+    r->predicted[t] = (struct predicted){
+        .plan = &r->a->plan,
+        .contents = gpnn_localgp_data(gps[t]),
+        .params = &r->params[t],
+        .gp = gps[t],
+        .has_target = gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
+        .is_one_of_several = r->n_targets > 1};
+  free(gps);
   return status;
 }
 

@@ -53,21 +53,31 @@ enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *
   return status;
 }
 
-enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,
-                              const struct gpnn_params *params, const char *params_path,
-                              size_t neighbours, struct gpnn_localgp **gp, struct gpnn_error *err)
+enum gpnn_status open_localgps(const struct cli *cli, const struct gpnn_index *index, size_t n,
+                               const struct gpnn_params *params, const char *params_path,
+                               size_t neighbours, struct gpnn_localgp *gps[],
+                               struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_localgp_new(gp, index, params, neighbours, cli->threads, err);
-  if (status != GPNN_OK) return status;
-  if (!gpnn_localgp_rebuilt_search(*gp)) return GPNN_OK;
-  if (params->rotation != NULL)
+  bool rebuilt = false;
+  enum gpnn_status status =
+      gpnn_localgp_new_all(gps, n, index, params, neighbours, cli->threads, err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    if (gpnn_localgp_rebuilt_search(gps[t])) rebuilt = true;
+  if (rebuilt && params->rotation != NULL)
     cli_note(cli, "the search is rebuilt in memory for the rotated inputs of these parameters");
-  else
+  else if (rebuilt)
     cli_warn(cli,
              "the search is rebuilt in memory for the metric of these parameters; to save the "
              "time: gpnn-index --metric %s -o NEW.gpi %s",
              strcmp(params_path, "-") == 0 ? "PARAMS" : params_path, gpnn_index_path(index));
-  return GPNN_OK;
+  return status;
+}
+
+enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,
+                              const struct gpnn_params *params, const char *params_path,
+                              size_t neighbours, struct gpnn_localgp **gp, struct gpnn_error *err)
+{
+  return open_localgps(cli, index, 1, params, params_path, neighbours, gp, err);
 }
 
 void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts)

@@ -35,6 +35,13 @@ GPNN_MUST_CHECK enum gpnn_status open_localgp(const struct cli *cli, const struc
                                               const char *params_path, size_t neighbours,
                                               struct gpnn_localgp **gp, struct gpnn_error *err);
 
+/* The same for 'n' targets, of parameters and objects an array each. */
+GPNN_MUST_CHECK enum gpnn_status open_localgps(const struct cli *cli,
+                                               const struct gpnn_index *index, size_t n,
+                                               const struct gpnn_params *params,
+                                               const char *params_path, size_t neighbours,
+                                               struct gpnn_localgp *gps[], struct gpnn_error *err);
+
 /* Warns about what was out of the ordinary in many predictions. */
 void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts);
 

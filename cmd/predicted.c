@@ -112,18 +112,32 @@ enum gpnn_status predicted_begin(struct predicted *p, const struct cli *cli, siz
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for a batch of rows");
 }
 
-enum gpnn_status predicted_fill(struct predicted *p, size_t n, const double *x,
-                                const double *regressors, const double *noise,
-                                struct gpnn_error *err)
+enum gpnn_status predicted_fill_all(struct predicted *all, size_t n, size_t n_rows, const double *x,
+                                    const double *regressors, const double *noise,
+                                    struct gpnn_error *err)
 {
-  const struct gpnn_predict_rows rows = {.n = n,
+  const struct gpnn_localgp **gps = gpnn_alloc(n, 1, sizeof(const struct gpnn_localgp *));
+  struct gpnn_predict_rows *rows = gpnn_alloc(n, 1, sizeof *rows);
+  struct gpnn_predict_counts *counts = gpnn_alloc(n, 1, sizeof *counts);
+  enum gpnn_status status = GPNN_OK;
+  if (gps == NULL || rows == NULL || counts == NULL) status = gpnn_fail_memory(err, "for targets");
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    gps[t] = all[t].gp;
+    counts[t] = all[t].counts;
+    rows[t] = (struct gpnn_predict_rows){.n = n_rows,
                                          .x = x,
                                          .regressors = regressors,
                                          .noise = noise,
-                                         .mean = p->mean,
-                                         .sd = p->sd,
-                                         .nearest = p->nearest};
-  return gpnn_predict(p->gp, &p->plan->options, &rows, &p->counts, err);
+                                         .mean = all[t].mean,
+                                         .sd = all[t].sd,
+                                         .nearest = all[t].nearest};
+  }
+  if (status == GPNN_OK) status = gpnn_predict_all(n, gps, &all->plan->options, rows, counts, err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) all[t].counts = counts[t];
+  free(gps);
+  free(rows);
+  free(counts);
+  return status;
 }
 
 enum gpnn_status predicted_write_row(const struct predicted *p, struct sink *sink, size_t row,

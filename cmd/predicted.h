@@ -45,10 +45,10 @@ struct predicted {
 GPNN_MUST_CHECK enum gpnn_status predicted_begin(struct predicted *p, const struct cli *cli,
                                                  size_t batch, struct gpnn_error *err);
 
-/* Predicts the 'n' good rows. */
-GPNN_MUST_CHECK enum gpnn_status predicted_fill(struct predicted *p, size_t n, const double *x,
-                                                const double *regressors, const double *noise,
-                                                struct gpnn_error *err);
+/* Predicts the 'n_rows' good rows for all 'n' targets, which have the same plan. */
+GPNN_MUST_CHECK enum gpnn_status predicted_fill_all(struct predicted *all, size_t n, size_t n_rows,
+                                                    const double *x, const double *regressors,
+                                                    const double *noise, struct gpnn_error *err);
 
 /* Writes the names of the target's columns, and their values in row 'row', whose prediction is
  * entry 'good' (SIZE_MAX: it has none). */

@@ -18,18 +18,21 @@ enum { N_COUNTS = sizeof neighbour_counts / sizeof neighbour_counts[0], N_FIRST 
 
 /* One candidate: its fit, and its losses for each number of neighbours. */
 struct trial {
-  struct gpnn_params params;
+  size_t n_targets;
+  struct gpnn_params *params; /* owned; n_targets */
   struct gpnn_fit_report fit;
   struct gpnn_candidate candidate; /* with the best number of neighbours */
   size_t best;                     /* place of that number among those tried */
   double nll[N_COUNTS];
-  double *loss; /* owned; N_COUNTS by the validation rows */
+  double *loss; /* owned; N_COUNTS by the validation rows: the mean over the targets */
 };
 
 /* A choice under way: the validation rows, and the best two trials. */
 struct choice {
   const struct gpnn_index *index;
-  const struct gpnn_index_contents *contents;
+  size_t n_targets;
+  const struct gpnn_index_contents *const *targets; /* n_targets: the view of each */
+  const struct gpnn_index_contents *contents;       /* the first of them, for the rows */
   const struct gpnn_choose_options *options;
   gpnn_choose_listener *listener;
   void *context;
@@ -38,16 +41,17 @@ struct choice {
   size_t n_counts;           /* numbers of neighbours to try, and which */
   size_t counts[N_COUNTS];
   size_t n;              /* validation rows in use */
-  double *x, *y, *noise; /* n by d, n; n known noise variances */
+  double *x;             /* n by d */
+  double *y, *noise;     /* n, of one target at a time; known noise variances */
   double *regressors;    /* n by n_regressors */
   int64_t *self;         /* n: which training rows they are */
-  double *mean, *latent; /* N_COUNTS by n: scratch */
+  double *mean, *latent; /* N_COUNTS by n: scratch, of one target */
   double *whitening;     /* d by d, or NULL: whitening is not tried */
 };
 
 static void trial_release(struct trial *trial)
 {
-  gpnn_params_release(&trial->params);
+  gpnn_params_release_all(trial->params, trial->n_targets);
   free(trial->loss);
   *trial = (struct trial){0};
 }
@@ -88,8 +92,6 @@ static void copy_row(struct choice *c, size_t i, uint64_t row)
   memcpy(c->x + i * d, contents->x + row * d, d * sizeof *c->x);
   if (p > 0)
     memcpy(c->regressors + i * p, contents->regressors + row * p, p * sizeof *c->regressors);
-  c->y[i] = contents->y[row];
-  if (contents->noise != NULL) c->noise[i] = contents->noise[row];
   c->self[i] = (int64_t)row;
 }
 
@@ -151,9 +153,10 @@ static void set_counts(struct choice *c)
 
 /* ---- scores ------------------------------------------------------------------------------- */
 
-/* Negative log densities under calibrated variances, from means and latent variances. */
-static bool losses(const struct choice *c, double noise, const double *mean, const double *latent,
-                   double *loss)
+/* Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
+ * latent variances, divided by the number of targets; false: one is not finite. */
+static bool add_losses(const struct choice *c, double noise, const double *mean,
+                       const double *latent, double *loss)
 {
   double alpha = 0;
   for (size_t i = 0; i < c->n; i++) {
@@ -161,7 +164,8 @@ static bool losses(const struct choice *c, double noise, const double *mean, con
     alpha += error * error / variance / (double)c->n;
   }
   for (size_t i = 0; i < c->n; i++) {
-    loss[i] = gpnn_normal_loss(c->y[i] - mean[i], sqrt(alpha * (latent[i] + noise + c->noise[i])));
+    double sd = sqrt(alpha * (latent[i] + noise + c->noise[i]));
+    loss[i] += gpnn_normal_loss(c->y[i] - mean[i], sd) / (double)c->n_targets;
     if (!isfinite(loss[i])) return false;
   }
   return true;
@@ -177,11 +181,25 @@ static double mean_difference(size_t n, const double *a, const double *b, double
   return mean;
 }
 
-static double root_mean_square(const struct choice *c, const double *mean)
+static double mean_square(const struct choice *c, const double *mean)
 {
   double sum = 0;
   for (size_t i = 0; i < c->n; i++) sum += (c->y[i] - mean[i]) * (c->y[i] - mean[i]);
-  return sqrt(sum / (double)c->n);
+  return sum / (double)c->n;
+}
+
+/* What the targets' predictions with each number of neighbours come to. */
+struct tally {
+  double square[N_COUNTS]; /* mean over targets and rows of the squared error */
+  bool failed[N_COUNTS];   /* a loss is not finite */
+};
+
+/* Takes the validation rows' values of a target. */
+static void take_target(struct choice *c, const struct gpnn_index_contents *target)
+{
+  for (size_t i = 0; i < c->n; i++) c->y[i] = target->y[c->self[i]];
+  for (size_t i = 0; i < c->n && target->noise != NULL; i++)
+    c->noise[i] = target->noise[c->self[i]];
 }
 
 /* Puts rows that stand for those of options->like in the place of the validation rows; which ones
@@ -199,22 +217,43 @@ static enum gpnn_status take_like(struct choice *c, const struct gpnn_localgp *g
   return GPNN_OK;
 }
 
-static enum gpnn_status predict(struct choice *c, const struct trial *trial, size_t n_counts,
-                                struct gpnn_error *err)
+/* Predicts the target of 'gp', with the noise variance 'noise', and adds to the tally and to
+ * 'loss'. */
+static enum gpnn_status add_target(struct choice *c, const struct gpnn_localgp *gp, double noise,
+                                   size_t n_counts, struct tally *tally, double *loss,
+                                   struct gpnn_error *err)
 {
-  struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
   struct gpnn_leftout leftout = {0};
   struct gpnn_points points = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
   struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
-  enum gpnn_status status = gpnn_localgp_new(&gp, c->index, &trial->params, c->counts[n_counts - 1],
-                                             c->options->fit.threads, err);
-  if (status == GPNN_OK && c->options->like != NULL)
-    status = take_like(c, gp, &leftout, &points, err);
+  enum gpnn_status status = GPNN_OK;
+  take_target(c, gpnn_localgp_data(gp));
+  if (c->options->like != NULL) status = take_like(c, gp, &leftout, &points, err);
   if (status == GPNN_OK)
     status = gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
   gpnn_leftout_release(&leftout);
-  gpnn_localgp_free(gp);
+  for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
+    size_t at = k * c->n;
+    if (!add_losses(c, noise, c->mean + at, c->latent + at, loss + at)) tally->failed[k] = true;
+    tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
+  }
+  return status;
+}
+
+static enum gpnn_status predict(struct choice *c, struct trial *trial, size_t n_counts,
+                                struct tally *tally, struct gpnn_error *err)
+{
+  size_t n = c->n_targets;
+  struct gpnn_localgp **gps = gpnn_alloc(n, 1, sizeof(struct gpnn_localgp *));
+  if (gps == NULL) return gpnn_fail_memory(err, "for a choice");
+  enum gpnn_status status = gpnn_localgp_new_all(
+      gps, n, c->index, trial->params, c->counts[n_counts - 1], c->options->fit.threads, err);
+  for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = add_target(c, gps[t], trial->params[t].noise, n_counts, tally, trial->loss, err);
+  for (size_t t = 0; t < n; t++) gpnn_localgp_free(gps[t]);
+  free(gps);
   return status;
 }
 
@@ -223,20 +262,21 @@ static enum gpnn_status score(struct choice *c, struct trial *trial, size_t n_co
                               struct gpnn_error *err)
 {
   struct gpnn_candidate *candidate = &trial->candidate;
+  struct tally tally = {{0}, {0}};
   candidate->nll = candidate->standard_error = NAN;
   candidate->neighbours = c->counts[0];
-  enum gpnn_status status = predict(c, trial, n_counts, err);
+  enum gpnn_status status = predict(c, trial, n_counts, &tally, err);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
-    double standard_error, *loss = trial->loss + k * c->n;
+    double standard_error;
     trial->nll[k] = NAN;
-    if (!losses(c, trial->params.noise, c->mean + k * c->n, c->latent + k * c->n, loss)) continue;
-    trial->nll[k] = mean_difference(c->n, loss, NULL, &standard_error);
+    if (tally.failed[k]) continue;
+    trial->nll[k] = mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error);
     if (k > 0 && !(isnan(candidate->nll) || trial->nll[k] < candidate->nll)) continue;
     trial->best = k;
     candidate->neighbours = c->counts[k];
     candidate->nll = trial->nll[k];
     candidate->standard_error = standard_error;
-    candidate->rmse = root_mean_square(c, c->mean + k * c->n);
+    candidate->rmse = sqrt(tally.square[k]);
   }
   if (status == GPNN_OK && isnan(candidate->nll))
     status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
@@ -274,14 +314,22 @@ static void keep(struct choice *c, struct trial *trial)
 
 /* ---- candidates --------------------------------------------------------------------------- */
 
-/* Among several targets the parameters say which they are of. */
-static enum gpnn_status name_target(const struct choice *c, struct gpnn_params *params,
-                                    struct gpnn_error *err)
+/* Fits a trial.  Among several targets of the index the parameters say which they are of. */
+static enum gpnn_status fit_trial(const struct choice *c, const struct gpnn_fit_options *options,
+                                  struct trial *trial, struct gpnn_error *err)
 {
-  const char *name = c->contents->schema.target.name;
-  if (gpnn_index_n_targets(c->index) == 1) return GPNN_OK;
-  params->target = gpnn_copy_text(name, strlen(name));
-  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
+  trial->params = gpnn_alloc(c->n_targets, 1, sizeof *trial->params);
+  if (trial->params == NULL) return gpnn_fail_memory(err, "for the parameters");
+  trial->n_targets = c->n_targets;
+  enum gpnn_status status =
+      gpnn_fit_all(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
+  if (status != GPNN_OK || gpnn_index_n_targets(c->index) == 1) return status;
+  for (size_t t = 0; t < c->n_targets; t++) {
+    const char *name = c->targets[t]->schema.target.name;
+    trial->params[t].target = gpnn_copy_text(name, strlen(name));
+    if (trial->params[t].target == NULL) return gpnn_fail_memory(err, "for the parameters");
+  }
+  return GPNN_OK;
 }
 
 static enum gpnn_rotate rotate_of(const struct choice *c, const struct gpnn_fit_options *options)
@@ -307,14 +355,13 @@ static enum gpnn_status try_candidate(struct choice *c, const struct gpnn_fit_op
   size_t first = first_counts(c);
   trial.loss = gpnn_alloc(N_COUNTS, c->n, sizeof *trial.loss);
   if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
-  enum gpnn_status status = gpnn_fit(c->contents, options, &trial.params, &trial.fit, err);
+  enum gpnn_status status = fit_trial(c, options, &trial, err);
   trial.candidate = (struct gpnn_candidate){.kernel = options->kernel,
                                             .smoothness = options->smoothness,
                                             .ard = options->ard,
                                             .rotate = rotate_of(c, options),
                                             .objective = trial.fit.objective,
                                             .k = trial.fit.k};
-  if (status == GPNN_OK) status = name_target(c, &trial.params, err);
   if (status == GPNN_OK) status = score(c, &trial, first, err);
   if (status == GPNN_OK) keep(c, &trial);
   trial_release(&trial);
@@ -363,8 +410,9 @@ static struct gpnn_fit_options from_best(const struct choice *c, struct gpnn_fit
   options.kernel = best->candidate.kernel;
   options.smoothness = best->candidate.smoothness;
   options.ard = best->candidate.ard;
-  options.rotation = best->params.rotation;
-  options.start = &best->params;
+  options.rotation = best->params->rotation;
+  options.start = best->params;
+  options.n_starts = c->n_targets;
   if (options.second != GPNN_OBJECTIVE_NONE) options.first = options.second;
   options.second = GPNN_OBJECTIVE_NONE;
   return options;
@@ -438,8 +486,9 @@ static enum gpnn_status try_harder(struct choice *c, struct gpnn_fit_options opt
     options.kernel = from[i].candidate.kernel;
     options.smoothness = from[i].candidate.smoothness;
     options.ard = from[i].candidate.ard;
-    options.start = &from[i].params;
-    options.rotation = from[i].params.rotation;
+    options.start = from[i].params;
+    options.n_starts = c->n_targets;
+    options.rotation = from[i].params->rotation;
     options.learn_rotation = from[i].candidate.rotate == GPNN_ROTATE_LEARN;
     status = try_candidate(c, &options, err);
   }
@@ -577,7 +626,7 @@ static void choose_neighbours(struct choice *c)
   *fewest = trial->candidate;
   fewest->neighbours = c->counts[i];
   fewest->nll += trial->nll[i] - trial->nll[best];
-  trial->params.neighbours = fewest->neighbours;
+  for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
 }
 
 /* Where nothing is left open: the one fit, without a score, from all rows. */
@@ -585,7 +634,7 @@ static enum gpnn_status fit_only(struct choice *c, struct gpnn_error *err)
 {
   struct gpnn_fit_options fit = common(c);
   struct trial *trial = &c->best;
-  enum gpnn_status status = gpnn_fit(c->contents, &fit, &trial->params, &trial->fit, err);
+  enum gpnn_status status = fit_trial(c, &fit, trial, err);
   trial->candidate = (struct gpnn_candidate){.kernel = fit.kernel,
                                              .smoothness = fit.smoothness,
                                              .ard = fit.ard,
@@ -596,7 +645,7 @@ static enum gpnn_status fit_only(struct choice *c, struct gpnn_error *err)
                                              .nll = NAN,
                                              .standard_error = NAN,
                                              .rmse = NAN};
-  return status == GPNN_OK ? name_target(c, &trial->params, err) : status;
+  return status;
 }
 
 static enum gpnn_status try_and_compare(struct choice *c, bool rotations, struct gpnn_error *err)
@@ -609,16 +658,18 @@ static enum gpnn_status try_and_compare(struct choice *c, bool rotations, struct
   return status;
 }
 
-enum gpnn_status gpnn_choose(const struct gpnn_index *index,
-                             const struct gpnn_index_contents *contents,
-                             const struct gpnn_choose_options *options,
-                             gpnn_choose_listener *listener, void *context,
-                             struct gpnn_params *params, struct gpnn_choose_report *report,
-                             struct gpnn_error *err)
+enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
+                                 const struct gpnn_index_contents *const targets[],
+                                 const struct gpnn_choose_options *options,
+                                 gpnn_choose_listener *listener, void *context,
+                                 struct gpnn_params *params, struct gpnn_choose_report *report,
+                                 struct gpnn_error *err)
 {
   struct gpnn_choose_report own = {0};
   struct choice c = {.index = index,
-                     .contents = contents,
+                     .n_targets = n,
+                     .targets = targets,
+                     .contents = targets[0],
                      .options = options,
                      .listener = listener,
                      .context = context,
@@ -633,9 +684,21 @@ enum gpnn_status gpnn_choose(const struct gpnn_index *index,
     own.runner_up = c.second.candidate;
     own.fit = c.best.fit;
     *report = own;
-    *params = c.best.params;
-    c.best.params = (struct gpnn_params){0};
+    memcpy(params, c.best.params, n * sizeof *params);
+    free(c.best.params);
+    c.best.params = NULL;
+    c.best.n_targets = 0;
   }
   choice_release(&c);
   return status;
+}
+
+enum gpnn_status gpnn_choose(const struct gpnn_index *index,
+                             const struct gpnn_index_contents *contents,
+                             const struct gpnn_choose_options *options,
+                             gpnn_choose_listener *listener, void *context,
+                             struct gpnn_params *params, struct gpnn_choose_report *report,
+                             struct gpnn_error *err)
+{
+  return gpnn_choose_all(index, 1, &contents, options, listener, context, params, report, err);
 }

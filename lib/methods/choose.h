@@ -102,4 +102,14 @@ gpnn_choose(const struct gpnn_index *index, const struct gpnn_index_contents *co
             void *context, struct gpnn_params *params, struct gpnn_choose_report *report,
             struct gpnn_error *err);
 
+/*
+ * The same for 'n' > 0 targets of 'index', each in its view, that are to have one metric
+ * (gpnn_fit_all()): one choice for all of them, by the mean of their scores.  'params' has n
+ * entries, zeroed.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choose_all(
+    const struct gpnn_index *index, size_t n, const struct gpnn_index_contents *const targets[],
+    const struct gpnn_choose_options *options, gpnn_choose_listener *listener, void *context,
+    struct gpnn_params *params, struct gpnn_choose_report *report, struct gpnn_error *err);
+
 #endif

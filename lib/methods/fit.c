@@ -110,8 +110,9 @@ static void given_lengthscales(const struct gpnn_params *start, struct gpnn_para
   params->lengthscale[0] = exp(sum / (double)start->n_lengthscales);
 }
 
-/* Gives every parameter its first value. */
-static void start_parameters(const struct gpnn_fit_options *options, const struct spread *spread,
+/* Gives every parameter its first value; 'start' may be NULL. */
+static void start_parameters(const struct gpnn_fit_options *options,
+                             const struct gpnn_params *start, const struct spread *spread,
                              struct gpnn_params *params)
 {
   double fixed[] = {options->fixed_lengthscale, options->fixed_kernelscale, options->fixed_noise};
@@ -119,15 +120,21 @@ static void start_parameters(const struct gpnn_fit_options *options, const struc
   spread_lengthscales(spread, params);
   params->kernelscale = 0.9;
   params->noise = 0.1;
-  if (options->start != NULL) {
-    given_lengthscales(options->start, params);
-    params->kernelscale = options->start->kernelscale;
-    params->noise = options->start->noise;
+  if (start != NULL) {
+    given_lengthscales(start, params);
+    params->kernelscale = start->kernelscale;
+    params->noise = start->noise;
   }
   for (size_t i = 0; i < k + 2; i++) {
     double held = fixed[i < k ? 0 : i - k + 1];
     if (held > 0) *gpnn_fit_parameter(params, i) = held;
   }
+}
+
+/* Where target 't' starts, or NULL. */
+static const struct gpnn_params *start_of(const struct gpnn_fit_options *options, size_t t)
+{
+  return options->start == NULL || t >= options->n_starts ? options->start : options->start + t;
 }
 
 /* ---- stages ----------------------------------------------------------------------------- */
@@ -205,94 +212,131 @@ static enum gpnn_status regress(const struct gpnn_index_contents *contents,
   return gpnn_regress(contents, &regress, params, &n_rows, err);
 }
 
-static enum gpnn_status run_stage(const struct gpnn_index_contents *contents,
+static enum gpnn_status regress_all(const struct gpnn_fit_targets *targets,
+                                    const struct gpnn_fit_options *options, bool with_constant,
+                                    struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < targets->n && status == GPNN_OK; t++)
+    status = regress(&targets->contents[t], options, with_constant, &targets->params[t], err);
+  return status;
+}
+
+static enum gpnn_status run_stage(const struct gpnn_fit_targets *targets,
                                   const struct gpnn_fit_options *options,
                                   enum gpnn_objective_kind kind, double scale,
-                                  struct gpnn_params *params, struct gpnn_fit_report *report,
-                                  struct gpnn_error *err)
+                                  struct gpnn_fit_report *report, struct gpnn_error *err)
 {
   bool by_block = kind == GPNN_OBJECTIVE_BLOCK;
-  enum gpnn_status status = regress(contents, options, by_block, params, err);
+  enum gpnn_status status = regress_all(targets, options, by_block, err);
   if (status != GPNN_OK || kind == GPNN_OBJECTIVE_NONE) return status;
-  status = by_block ? gpnn_fit_blocks(contents, options, scale, params, report, err)
-                    : gpnn_fit_neighbourhoods(contents, options, kind, scale, params, report, err);
-  return status == GPNN_OK ? regress(contents, options, by_block, params, err) : status;
+  status = by_block ? gpnn_fit_blocks(targets, options, scale, report, err)
+                    : gpnn_fit_neighbourhoods(targets, options, kind, scale, report, err);
+  return status == GPNN_OK ? regress_all(targets, options, by_block, err) : status;
 }
 
 /* Runs the stages on what the kernel sees.  The last alone learns a rotation: what a stage sees is
  * not what an earlier one learnt. */
-static enum gpnn_status run_stages(const struct gpnn_index_contents *contents,
+static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
                                    const struct gpnn_fit_options *options,
-                                   struct gpnn_params *params, struct gpnn_fit_report *report,
-                                   struct gpnn_error *err)
+                                   struct gpnn_fit_report *report, struct gpnn_error *err)
 {
   struct spread spread = {0};
   struct gpnn_fit_options first = *options;
-  enum gpnn_status status = allocate(contents, options, params, err);
-  if (status == GPNN_OK) status = measure_spread(contents, options->seed, &spread, err);
-  if (status == GPNN_OK) {
-    start_parameters(options, &spread, params);
-    if (options->second != GPNN_OBJECTIVE_NONE) first.learn_rotation = false;
-    status = run_stage(contents, &first, options->first, spread.median, params, report, err);
+  if (options->second != GPNN_OBJECTIVE_NONE) first.learn_rotation = false;
+  enum gpnn_status status = measure_spread(targets->contents, options->seed, &spread, err);
+  for (size_t t = 0; t < targets->n && status == GPNN_OK; t++) {
+    status = allocate(&targets->contents[t], options, &targets->params[t], err);
+    if (status == GPNN_OK)
+      start_parameters(options, start_of(options, t), &spread, &targets->params[t]);
   }
+  if (status == GPNN_OK)
+    status = run_stage(targets, &first, options->first, spread.median, report, err);
   if (status == GPNN_OK && options->second != GPNN_OBJECTIVE_NONE)
-    status = run_stage(contents, options, options->second, spread.median, params, report, err);
+    status = run_stage(targets, options, options->second, spread.median, report, err);
   free(spread.group);
   return status;
 }
 
-/* Coefficients once more, now that it is known what the kernel sees of the rows of 'contents'. */
-static enum gpnn_status regress_rotated(const struct gpnn_index_contents *contents,
+/* Coefficients once more, now that it is known what the kernel sees of the rows 'x'. */
+static enum gpnn_status regress_rotated(const struct gpnn_fit_targets *targets, const double *x,
                                         const struct gpnn_fit_options *options,
-                                        struct gpnn_params *params, struct gpnn_error *err)
+                                        struct gpnn_error *err)
 {
-  struct gpnn_index_contents seen = *contents;
-  double *rotated = gpnn_alloc(contents->n, contents->d, sizeof *rotated);
+  size_t n = targets->contents->n, d = targets->contents->d;
+  double *rotated = gpnn_alloc(n, d, sizeof *rotated);
   if (rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
-  gpnn_rotation_apply(contents->d, params->rotation, contents->n, contents->x, rotated);
-  seen.x = rotated;
-  enum gpnn_status status = regress(&seen, options, false, params, err);
+  gpnn_rotation_apply(d, targets->params->rotation, n, x, rotated);
+  for (size_t t = 0; t < targets->n; t++) targets->contents[t].x = rotated;
+  enum gpnn_status status = regress_all(targets, options, false, err);
   free(rotated);
   return status;
 }
 
-/* The rows that the kernel sees, in a block that the caller frees, and the rotation in 'params'. */
-static enum gpnn_status rotate(const struct gpnn_index_contents *contents, const double *rotation,
-                               struct gpnn_params *params, double **rotated, struct gpnn_error *err)
+/* Lets all targets see rotated rows, in a block that the caller frees, and gives them the rotation.
+ */
+static enum gpnn_status rotate(struct gpnn_index_contents *seen, struct gpnn_params *params,
+                               size_t n, const double *rotation, double **rotated,
+                               struct gpnn_error *err)
 {
-  size_t d = contents->d;
-  *rotated = gpnn_alloc(contents->n, d, sizeof **rotated);
-  params->rotation = gpnn_alloc(d, d, sizeof *params->rotation);
-  if (*rotated == NULL || params->rotation == NULL)
-    return gpnn_fail_memory(err, "for rotated training rows");
-  params->n_rotation = d * d;
-  memcpy(params->rotation, rotation, d * d * sizeof *rotation);
-  gpnn_rotation_apply(d, rotation, contents->n, contents->x, *rotated);
+  size_t d = seen->d;
+  *rotated = gpnn_alloc(seen->n, d, sizeof **rotated);
+  if (*rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
+  gpnn_rotation_apply(d, rotation, seen->n, seen->x, *rotated);
+  for (size_t t = 0; t < n; t++) {
+    seen[t].x = *rotated;
+    params[t].rotation = gpnn_alloc(d, d, sizeof *params->rotation);
+    if (params[t].rotation == NULL) return gpnn_fail_memory(err, "for a rotation");
+    params[t].n_rotation = d * d;
+    memcpy(params[t].rotation, rotation, d * d * sizeof *rotation);
+  }
   return GPNN_OK;
+}
+
+/* Fits 'n' targets into 'fitted', zeroed, which the caller releases also after a failure; 'seen' is
+ * overwritten. */
+static enum gpnn_status fit_targets(struct gpnn_index_contents *seen, struct gpnn_params *fitted,
+                                    size_t n, const struct gpnn_fit_options *options,
+                                    struct gpnn_fit_report *report, struct gpnn_error *err)
+{
+  const struct gpnn_fit_targets targets = {n, seen, fitted};
+  const double *x = seen->x;
+  double *rotated = NULL;
+  enum gpnn_status status = check_options(seen, options, err);
+  if (status == GPNN_OK && options->rotation != NULL)
+    status = rotate(seen, fitted, n, options->rotation, &rotated, err);
+  if (status == GPNN_OK) status = run_stages(&targets, options, report, err);
+  if (status == GPNN_OK && options->learn_rotation && options->mean == GPNN_MEAN_REGRESSORS)
+    status = regress_rotated(&targets, x, options, err);
+  free(rotated);
+  return status;
+}
+
+enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_index_contents *const contents[],
+                              const struct gpnn_fit_options *options, struct gpnn_params *params,
+                              struct gpnn_fit_report *report, struct gpnn_error *err)
+{
+  struct gpnn_fit_report own = {.spacing = 1};
+  struct gpnn_index_contents *seen = gpnn_alloc(n, 1, sizeof *seen);
+  struct gpnn_params *fitted = gpnn_alloc(n, 1, sizeof *fitted);
+  enum gpnn_status status = GPNN_OK;
+  if (seen == NULL || fitted == NULL) status = gpnn_fail_memory(err, "for the targets");
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) seen[t] = *contents[t];
+  if (status == GPNN_OK) status = fit_targets(seen, fitted, n, options, &own, err);
+  if (status == GPNN_OK) {
+    memcpy(params, fitted, n * sizeof *fitted);
+    *report = own;
+    free(fitted);
+  } else if (fitted != NULL) {
+    gpnn_params_release_all(fitted, n);
+  }
+  free(seen);
+  return status;
 }
 
 enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
                           const struct gpnn_fit_options *options, struct gpnn_params *params,
                           struct gpnn_fit_report *report, struct gpnn_error *err)
 {
-  struct gpnn_index_contents seen = *contents;
-  struct gpnn_params fitted = {0};
-  struct gpnn_fit_report own = {.spacing = 1};
-  double *rotated = NULL;
-  enum gpnn_status status = check_options(contents, options, err);
-  if (status == GPNN_OK && options->rotation != NULL) {
-    status = rotate(contents, options->rotation, &fitted, &rotated, err);
-    seen.x = rotated;
-  }
-  if (status == GPNN_OK) status = run_stages(&seen, options, &fitted, &own, err);
-  if (status == GPNN_OK && options->learn_rotation && options->mean == GPNN_MEAN_REGRESSORS)
-    status = regress_rotated(contents, options, &fitted, err);
-  if (status == GPNN_OK) {
-    *params = fitted;
-    *report = own;
-  } else {
-    gpnn_params_release(&fitted);
-  }
-  free(rotated);
-  return status;
+  return gpnn_fit_all(1, &contents, options, params, report, err);
 }

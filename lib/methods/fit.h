@@ -68,12 +68,16 @@ struct gpnn_fit_options {
   bool learn_rotation; /* by the objectives of neighbourhoods; ARD only */
   const double *rotation;          /* d by d: what the kernel sees (models/rotation.h), or NULL.
                                       Not with a linear mean, nor with groups of inputs. */
+  bool same_ratio;                 /* of several targets: noise in the same proportion to the
+                                      kernel scale, unless it is held */
   size_t neighbours;               /* recorded in the parameters; not used by the objective */
   double fixed_kernelscale;        /* > 0: held at this value; 0: free */
   double fixed_noise;              /* > 0: held; 0: free */
   double fixed_lengthscale;        /* > 0: all of them held; 0: free */
   const struct gpnn_params *start; /* where to start, or NULL: median pairwise distance for
                                       the lengthscale, 0.9 and 0.1.  Not for the paper's adam. */
+  size_t n_starts;                 /* targets with a start of their own, in an array; the others
+                                      take the first */
   uint64_t seed;
   int threads;
 };
@@ -111,6 +115,19 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_index_contents *cont
                                           const struct gpnn_fit_options *options,
                                           struct gpnn_params *params,
                                           struct gpnn_fit_report *report, struct gpnn_error *err);
+
+/*
+ * The same for 'n' > 0 targets of one index, each in its view, that are to have one metric: one
+ * kernel, rotation and set of lengthscales, but each its own kernel scale, noise variance and
+ * coefficients of the mean; under 'same_ratio' noise variances are in proportion to kernel scales,
+ * up to rounding, so that predictions share a factor (models/localgp.h).  Given the metric the
+ * targets are taken to be independent: what is minimised is the mean of their objectives over the
+ * same rows.  'params' has n entries, zeroed.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_fit_all(size_t n, const struct gpnn_index_contents *const contents[],
+             const struct gpnn_fit_options *options, struct gpnn_params *params,
+             struct gpnn_fit_report *report, struct gpnn_error *err);
 
 /*
  * The objective of blocks itself, for tests: L / rows over given blocks ('x' n_blocks*block_size

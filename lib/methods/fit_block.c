@@ -223,55 +223,85 @@ out:
 
 /* The drawn rows, and the parameters being tried. */
 struct problem {
-  const struct gpnn_index_contents *contents;
+  const struct gpnn_fit_targets *targets;
   const struct gpnn_fit_options *options;
   struct gpnn_fit_coordinates coordinates;
   size_t n_blocks, block_size;
-  double *x, *y, *noise; /* the last: NULL if none is known */
+  double *x, *y, *noise; /* of all drawn rows, the last two target after target; 'noise': NULL if
+                            none is known */
 };
 
-/* Draws the rows: as many whole blocks as there are rows for, or one smaller block.  The mean is
- * taken off the targets. */
-static enum gpnn_status draw_rows(struct problem *problem, const struct gpnn_params *params,
-                                  struct gpnn_error *err)
+static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = problem->targets->contents;
+  size_t n = problem->block_size * problem->n_blocks, n_targets = problem->targets->n;
+  problem->x = gpnn_alloc(n, contents->d, sizeof *problem->x);
+  problem->y = gpnn_alloc(2 * n_targets, n, sizeof *problem->y);
+  if (problem->x == NULL || problem->y == NULL)
+    return gpnn_fail_memory(err, "for the rows to estimate from");
+  if (contents->noise != NULL) problem->noise = problem->y + n_targets * n;
+  return GPNN_OK;
+}
+
+/* Copies what target 't' has at 'n' rows, with the mean taken off. */
+static void copy_target(struct problem *problem, size_t t, size_t n, const uint64_t *rows)
+{
+  const struct gpnn_index_contents *contents = &problem->targets->contents[t];
+  const struct gpnn_params *params = &problem->targets->params[t];
+  size_t d = contents->d, p = contents->n_regressors;
+  for (size_t i = 0; i < n; i++) {
+    const double *regressors = p == 0 ? NULL : contents->regressors + rows[i] * p;
+    problem->y[t * n + i] =
+        contents->y[rows[i]] - gpnn_mean_value(params->mean, params->coefficients, d,
+                                               contents->x + rows[i] * d, p, regressors);
+    if (contents->noise != NULL) problem->noise[t * n + i] = contents->noise[rows[i]];
+  }
+}
+
+/* Draws the rows: as many whole blocks as there are rows for, or one smaller block. */
+static enum gpnn_status draw_rows(struct problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_fit_options *options = problem->options;
-  const struct gpnn_index_contents *contents = problem->contents;
+  const struct gpnn_index_contents *contents = problem->targets->contents;
   size_t s = options->block_size < contents->n ? options->block_size : contents->n;
-  size_t room = contents->n / s, d = contents->d, p = contents->n_regressors;
+  size_t room = contents->n / s, d = contents->d;
   problem->block_size = s;
   problem->n_blocks = options->n_blocks < room ? options->n_blocks : room;
   size_t n = s * problem->n_blocks;
   uint64_t *rows = gpnn_alloc(n, 1, sizeof *rows);
-  problem->x = gpnn_alloc(n, d, sizeof *problem->x);
-  problem->y = gpnn_alloc(n, 2, sizeof *problem->y);
-  if (contents->noise != NULL && problem->y != NULL) problem->noise = problem->y + n;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, options->seed, GPNN_RNG_ESTIMATE);
-  enum gpnn_status status = rows == NULL || problem->x == NULL || problem->y == NULL
-                                ? gpnn_fail_memory(err, "for the rows to estimate from")
-                                : gpnn_rng_sample(&rng, contents->n, n, rows, err);
-  for (size_t i = 0; status == GPNN_OK && i < n; i++) {
-    const double *x = contents->x + rows[i] * d;
-    memcpy(problem->x + i * d, x, d * sizeof *x);
-    problem->y[i] =
-        contents->y[rows[i]] - gpnn_mean_value(params->mean, params->coefficients, d, x, p,
-                                               p == 0 ? NULL : contents->regressors + rows[i] * p);
-    if (contents->noise != NULL) problem->noise[i] = contents->noise[rows[i]];
-  }
+  enum gpnn_status status = rows == NULL ? gpnn_fail_memory(err, "for the rows to estimate from")
+                                         : allocate(problem, err);
+  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, n, rows, err);
+  for (size_t i = 0; status == GPNN_OK && i < n; i++)
+    memcpy(problem->x + i * d, contents->x + rows[i] * d, d * sizeof *problem->x);
+  for (size_t t = 0; status == GPNN_OK && t < problem->targets->n; t++)
+    copy_target(problem, t, n, rows);
   free(rows);
   return status;
 }
 
+/* The mean of the targets' objectives, and the gradient of each. */
 static enum gpnn_status evaluate(struct problem *problem, double *value, bool with_gradient,
                                  struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = problem->contents;
+  const struct gpnn_fit_targets *targets = problem->targets;
   struct gpnn_fit_coordinates *coordinates = &problem->coordinates;
-  return gpnn_fit_block_objective(coordinates->params, problem->n_blocks, problem->block_size,
-                                  contents->d, contents->group, problem->x, problem->y,
-                                  problem->noise, problem->options->threads, value,
-                                  with_gradient ? coordinates->gradient : NULL, err);
+  size_t n = problem->n_blocks * problem->block_size;
+  double sum = 0, own;
+  for (size_t t = 0; t < targets->n; t++) {
+    const struct gpnn_index_contents *contents = &targets->contents[t];
+    enum gpnn_status status = gpnn_fit_block_objective(
+        &targets->params[t], problem->n_blocks, problem->block_size, contents->d, contents->group,
+        problem->x, problem->y + t * n, problem->noise == NULL ? NULL : problem->noise + t * n,
+        problem->options->threads, &own,
+        with_gradient ? coordinates->gradient + t * coordinates->width : NULL, err);
+    if (status != GPNN_OK) return status;
+    sum += own;
+  }
+  *value = sum / (double)targets->n;
+  return GPNN_OK;
 }
 
 /* ---- lbfgs ---------------------------------------------------------------------------- */
@@ -316,11 +346,11 @@ static double softplus(double u)
 
 static void set_softplus(const struct gpnn_fit_coordinates *coordinates, const double *u)
 {
-  struct gpnn_params *params = coordinates->params;
-  for (size_t i = 0; i < coordinates->n; i++) {
-    size_t p = coordinates->parameter[i];
-    *gpnn_fit_parameter(params, p) = floor_of(params, p) + softplus(u[i]);
-  }
+  const struct gpnn_params *params = coordinates->targets->params;
+  for (size_t i = 0; i < coordinates->n; i++)
+    gpnn_fit_coordinates_put(coordinates, i,
+                             floor_of(params, coordinates->parameter[i]) + softplus(u[i]));
+  gpnn_fit_coordinates_settle(coordinates);
 }
 
 /* The paper's objective, sum_b L_b / s. */
@@ -334,9 +364,11 @@ static enum gpnn_status paper_objective(void *context, size_t n, const double *u
   enum gpnn_status status = evaluate(problem, f, gradient != NULL, err);
   if (status != GPNN_OK) return status;
   *f *= factor;
-  for (size_t i = 0; gradient != NULL && i < n; i++) {
-    size_t p = coordinates->parameter[i];
-    gradient[i] = factor * coordinates->gradient[p] / *gpnn_fit_parameter(coordinates->params, p) /
+  if (gradient == NULL) return GPNN_OK;
+  gpnn_fit_coordinates_gradient(coordinates, gradient);
+  for (size_t i = 0; i < n; i++) {
+    struct gpnn_params *params = &coordinates->targets->params[coordinates->target[i]];
+    gradient[i] = factor * gradient[i] / *gpnn_fit_parameter(params, coordinates->parameter[i]) /
                   (1 + exp(-u[i]));
   }
   return GPNN_OK;
@@ -357,15 +389,14 @@ static enum gpnn_status search_adam(struct problem *problem, struct gpnn_optimiz
 
 /* ---- both ----------------------------------------------------------------------------- */
 
-enum gpnn_status gpnn_fit_blocks(const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_fit_blocks(const struct gpnn_fit_targets *targets,
                                  const struct gpnn_fit_options *options, double scale,
-                                 struct gpnn_params *params, struct gpnn_fit_report *report,
-                                 struct gpnn_error *err)
+                                 struct gpnn_fit_report *report, struct gpnn_error *err)
 {
-  struct problem problem = {.contents = contents, .options = options};
+  struct problem problem = {.targets = targets, .options = options};
   enum gpnn_status status =
-      gpnn_fit_coordinates_init(&problem.coordinates, options, params, scale, false, err);
-  if (status == GPNN_OK) status = draw_rows(&problem, params, err);
+      gpnn_fit_coordinates_init(&problem.coordinates, options, targets, scale, false, err);
+  if (status == GPNN_OK) status = draw_rows(&problem, err);
   if (status == GPNN_OK)
     status = options->optimizer == GPNN_OPTIMIZER_ADAM
                  ? search_adam(&problem, &report->optimize, err)

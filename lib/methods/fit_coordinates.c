@@ -45,52 +45,119 @@ static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_pa
   return i == k + 1 ? options->fixed_noise == 0 : with_constant;
 }
 
+/* Whether parameter 'i' of target 't' is another target's. */
+static bool is_shared(const struct gpnn_params *params, size_t t, size_t i)
+{
+  return t > 0 && i < params->n_lengthscales;
+}
+
+/* Whether it follows from others. */
+static bool is_bound(const struct gpnn_fit_coordinates *c, size_t t, size_t i)
+{
+  const struct gpnn_params *params = &c->targets->params[t];
+  return is_shared(params, t, i) || (c->same_ratio && t > 0 && i == params->n_lengthscales + 1);
+}
+
+static bool allocate(struct gpnn_fit_coordinates *c)
+{
+  size_t n = c->targets->n;
+  c->parameter = gpnn_alloc(n, c->width, sizeof *c->parameter);
+  c->target = gpnn_alloc(n, c->width, sizeof *c->target);
+  c->gradient = gpnn_alloc(n, c->width, sizeof *c->gradient);
+  c->u = gpnn_alloc(3 * n, c->width, sizeof *c->u);
+  if (!c->parameter || !c->target || !c->gradient || !c->u) return false;
+  c->lower = c->u + n * c->width;
+  c->upper = c->lower + n * c->width;
+  return true;
+}
+
 enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordinates,
                                            const struct gpnn_fit_options *options,
-                                           struct gpnn_params *params, double scale,
+                                           const struct gpnn_fit_targets *targets, double scale,
                                            bool with_constant, struct gpnn_error *err)
 {
-  size_t n_all = params->n_lengthscales + 3;
-  struct gpnn_fit_coordinates own = {.params = params};
-  own.parameter = gpnn_alloc(n_all, 1, sizeof *own.parameter);
-  own.gradient = gpnn_alloc(n_all, 1, sizeof *own.gradient);
-  own.u = gpnn_alloc(n_all, 3, sizeof *own.u);
-  if (own.parameter == NULL || own.gradient == NULL || own.u == NULL) {
+  struct gpnn_fit_coordinates own = {.targets = targets,
+                                     .width = targets->params[0].n_lengthscales + 3,
+                                     .same_ratio =
+                                         options->same_ratio && options->fixed_noise == 0};
+  if (!allocate(&own)) {
     gpnn_fit_coordinates_release(&own);
     return gpnn_fail_memory(err, "for the parameters");
   }
-  own.lower = own.u + n_all;
-  own.upper = own.lower + n_all;
-  for (size_t i = 0; i < n_all; i++) {
-    if (!is_free(options, params, i, with_constant)) continue;
+  for (size_t at = 0; at < targets->n * own.width; at++) {
+    size_t t = at / own.width, i = at % own.width;
+    struct gpnn_params *params = &targets->params[t];
+    if (is_bound(&own, t, i) || !is_free(options, params, i, with_constant)) continue;
     double value = *gpnn_fit_parameter(params, i);
     bounds(params, i, scale, &own.lower[own.n], &own.upper[own.n]);
     if (is_logarithmic(params, i)) value = log(value);
     own.u[own.n] = fmin(fmax(value, own.lower[own.n]), own.upper[own.n]);
+    own.target[own.n] = t;
     own.parameter[own.n++] = i;
   }
   *coordinates = own;
   return GPNN_OK;
 }
 
+void gpnn_fit_coordinates_put(const struct gpnn_fit_coordinates *coordinates, size_t i,
+                              double value)
+{
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  size_t p = coordinates->parameter[i], own = coordinates->target[i];
+  for (size_t t = own; t < targets->n; t++)
+    if (t == own || is_shared(&targets->params[t], t, p))
+      *gpnn_fit_parameter(&targets->params[t], p) = value;
+}
+
+void gpnn_fit_coordinates_settle(const struct gpnn_fit_coordinates *coordinates)
+{
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  struct gpnn_params *params = targets->params;
+  double ratio = params[0].noise / params[0].kernelscale;
+  for (size_t t = 1; coordinates->same_ratio && t < targets->n; t++)
+    params[t].noise = ratio * params[t].kernelscale;
+}
+
 void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, const double *u)
 {
-  struct gpnn_params *params = coordinates->params;
   for (size_t i = 0; i < coordinates->n; i++) {
-    size_t p = coordinates->parameter[i];
-    *gpnn_fit_parameter(params, p) = is_logarithmic(params, p) ? exp(u[i]) : u[i];
+    bool logarithmic = is_logarithmic(coordinates->targets->params, coordinates->parameter[i]);
+    gpnn_fit_coordinates_put(coordinates, i, logarithmic ? exp(u[i]) : u[i]);
   }
+  gpnn_fit_coordinates_settle(coordinates);
+}
+
+/*
+ * Where the noise of further targets is (noise / kernelscale of the first) kernelscale of theirs,
+ * its derivative is also one by each of these three logarithms.
+ */
+static double by_ratio(const struct gpnn_fit_coordinates *c, size_t i)
+{
+  size_t k = c->width - 3, p = c->parameter[i], own = c->target[i];
+  double sum = 0;
+  if (!c->same_ratio || (p != k && p != k + 1)) return 0;
+  if (own > 0) return c->gradient[own * c->width + k + 1];
+  for (size_t t = 1; t < c->targets->n; t++) sum += c->gradient[t * c->width + k + 1];
+  return p == k ? -sum : sum;
 }
 
 void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinates, double *gradient)
 {
-  for (size_t i = 0; i < coordinates->n; i++)
-    gradient[i] = coordinates->gradient[coordinates->parameter[i]];
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  for (size_t i = 0; i < coordinates->n; i++) {
+    size_t p = coordinates->parameter[i], own = coordinates->target[i];
+    gradient[i] = by_ratio(coordinates, i);
+    for (size_t t = own; t < targets->n; t++)
+      if (t == own || is_shared(&targets->params[t], t, p))
+        gradient[i] += coordinates->gradient[t * coordinates->width + p];
+    gradient[i] /= (double)targets->n;
+  }
 }
 
 void gpnn_fit_coordinates_release(struct gpnn_fit_coordinates *coordinates)
 {
   free(coordinates->parameter);
+  free(coordinates->target);
   free(coordinates->gradient);
   free(coordinates->u);
   *coordinates = (struct gpnn_fit_coordinates){0};

@@ -39,16 +39,19 @@ struct batches {
  * what they would change by.
  */
 struct turning {
-  size_t n;             /* d squared, or 0: nothing is learnt */
-  double *base;         /* d by d: what is seen at the start */
-  double *map;          /* d by d: what is seen now */
-  double *turn;         /* d by d: I + E */
-  double *by_map, *all; /* d by d, by d: scratch; n by d: all rows as seen */
+  size_t n;       /* d squared, or 0: nothing is learnt */
+  double *base;   /* d by d: what is seen at the start */
+  double *map;    /* d by d: what is seen now */
+  double *turn;   /* d by d: I + E */
+  double *by_map; /* d by d: derivative of the targets' mean objective */
+  double *one;    /* d by d: of one target's */
+  double *all;    /* n by d: all rows as seen */
 };
 
 /* An estimation under way. */
 struct problem {
-  const struct gpnn_index_contents *contents;
+  const struct gpnn_fit_targets *targets;
+  const struct gpnn_index_contents *contents; /* the first target's view, for the rows */
   const struct gpnn_fit_options *options;
   enum gpnn_objective_kind kind;
   struct gpnn_fit_coordinates coordinates;
@@ -134,20 +137,20 @@ static enum gpnn_status draw_pool(struct problem *problem, struct gpnn_error *er
 /* ---- a rotation being learnt -------------------------------------------------------------- */
 
 /* Begins with the lengthscales as they are. */
-static enum gpnn_status begin_turning(struct problem *problem, const struct gpnn_params *params,
-                                      struct gpnn_error *err)
+static enum gpnn_status begin_turning(struct problem *problem, struct gpnn_error *err)
 {
   struct turning *turning = &problem->turning;
   size_t d = problem->contents->d;
   if (!problem->options->learn_rotation) return GPNN_OK;
   turning->n = d * d;
-  turning->base = gpnn_alloc(4 * d, d, sizeof *turning->base);
+  turning->base = gpnn_alloc(5 * d, d, sizeof *turning->base);
   turning->all = gpnn_alloc(problem->contents->n, d, sizeof *turning->all);
   if (turning->base == NULL || turning->all == NULL) return gpnn_fail_memory(err, "for a rotation");
   turning->map = turning->base + d * d;
   turning->turn = turning->map + d * d;
   turning->by_map = turning->turn + d * d;
-  gpnn_params_expand(params, d, problem->contents->group, problem->lengthscale);
+  turning->one = turning->by_map + d * d;
+  gpnn_params_expand(problem->targets->params, d, problem->contents->group, problem->lengthscale);
   for (size_t j = 0; j < d; j++) turning->base[j * d + j] = 1 / problem->lengthscale[j];
   return GPNN_OK;
 }
@@ -182,25 +185,38 @@ static void turning_gradient(const struct problem *problem, double *gradient)
   free(pivots);
 }
 
-/* Writes what was learnt to the parameters, behind the rotation 'given' (or NULL). */
-static enum gpnn_status finish_turning(struct problem *problem, struct gpnn_params *params,
-                                       struct gpnn_error *err)
+/* The map from the inputs in turning->base: what was learnt, behind the rotation that the
+ * parameters have already. */
+static void combine_turning(struct problem *problem, const double *given)
 {
   struct turning *turning = &problem->turning;
   int d = (int)problem->contents->d;
+  if (given == NULL)
+    memcpy(turning->base, turning->map, turning->n * sizeof *turning->map);
+  else
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, d, d, d, 1, turning->map, d, given, d, 0,
+                turning->base, d);
+}
+
+/* Writes what was learnt to every target's parameters. */
+static enum gpnn_status finish_turning(struct problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_fit_targets *targets = problem->targets;
+  struct turning *turning = &problem->turning;
   const double longest = 1e12;
+  enum gpnn_status status = GPNN_OK;
   if (turning->n == 0) return GPNN_OK;
-  if (params->rotation == NULL) {
-    params->rotation = gpnn_alloc(turning->n, 1, sizeof *params->rotation);
+  combine_turning(problem, targets->params->rotation);
+  for (size_t t = 0; t < targets->n && status == GPNN_OK; t++) {
+    struct gpnn_params *params = &targets->params[t];
+    if (params->rotation == NULL)
+      params->rotation = gpnn_alloc(turning->n, 1, sizeof *params->rotation);
     if (params->rotation == NULL) return gpnn_fail_memory(err, "for a rotation");
     params->n_rotation = turning->n;
-    memcpy(turning->base, turning->map, turning->n * sizeof *turning->map);
-  } else {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, d, d, d, 1, turning->map, d,
-                params->rotation, d, 0, turning->base, d);
+    status = gpnn_rotation_decompose(problem->contents->d, turning->base, longest, params->rotation,
+                                     params->lengthscale, err);
   }
-  return gpnn_rotation_decompose((size_t)d, turning->base, longest, params->rotation,
-                                 params->lengthscale, err);
+  return status;
 }
 
 /* ---- neighbours ------------------------------------------------------------------------- */
@@ -326,8 +342,7 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
   const struct gpnn_index_contents *contents = problem->contents;
   gpnn_fit_coordinates_set(&problem->coordinates, u);
   set_turning(problem, u);
-  gpnn_params_expand(problem->coordinates.params, contents->d, contents->group,
-                     problem->lengthscale);
+  gpnn_params_expand(problem->targets->params, contents->d, contents->group, problem->lengthscale);
   problem->lists_changed = false;
   return problem->kind == GPNN_OBJECTIVE_VECCHIA ? search_before(problem, err)
                                                  : search_all(problem, err);
@@ -335,25 +350,44 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
 
 /* ---- objectives ------------------------------------------------------------------------- */
 
+/* Adds target 't' to the mean '*f', its gradient to those of the targets, and, unless 'gradient' is
+ * NULL, its part of the derivative by the map. */
+static enum gpnn_status add_target(struct problem *problem, size_t t,
+                                   const struct gpnn_neighbourhoods *hoods, double *f,
+                                   double *gradient, struct gpnn_error *err)
+{
+  const struct gpnn_fit_targets *targets = problem->targets;
+  enum gpnn_density density =
+      problem->kind == GPNN_OBJECTIVE_MLL_K ? GPNN_DENSITY_JOINT : GPNN_DENSITY_CONDITIONAL;
+  struct turning *turning = &problem->turning;
+  struct gpnn_neighbourhood_result result = {
+      .gradient = gradient, .by_map = gradient == NULL || turning->n == 0 ? NULL : turning->one};
+  enum gpnn_status status = gpnn_neighbourhood_objective(
+      &targets->contents[t], &targets->params[t], turning->n == 0 ? NULL : turning->map, density,
+      hoods, problem->options->threads, &result, err);
+  if (status != GPNN_OK) return status;
+  *f += result.value / (double)targets->n;
+  for (size_t j = 0; result.by_map != NULL && j < turning->n; j++)
+    turning->by_map[j] += turning->one[j] / (double)targets->n;
+  return GPNN_OK;
+}
+
 static enum gpnn_status evaluate(struct problem *problem, const struct gpnn_neighbourhoods *hoods,
                                  const double *u, double *f, double *gradient,
                                  struct gpnn_error *err)
 {
   struct gpnn_fit_coordinates *coordinates = &problem->coordinates;
-  enum gpnn_density density =
-      problem->kind == GPNN_OBJECTIVE_MLL_K ? GPNN_DENSITY_JOINT : GPNN_DENSITY_CONDITIONAL;
   struct turning *turning = &problem->turning;
-  struct gpnn_neighbourhood_result result = {0};
-  if (gradient != NULL) result.gradient = coordinates->gradient;
-  if (gradient != NULL) result.by_map = turning->n == 0 ? NULL : turning->by_map;
+  enum gpnn_status status = GPNN_OK;
   gpnn_fit_coordinates_set(coordinates, u);
   set_turning(problem, u);
-  enum gpnn_status status = gpnn_neighbourhood_objective(
-      problem->contents, coordinates->params, turning->n == 0 ? NULL : turning->map, density, hoods,
-      problem->options->threads, &result, err);
-  if (status != GPNN_OK) return status;
-  *f = result.value;
-  if (gradient == NULL) return GPNN_OK;
+  for (size_t j = 0; j < turning->n; j++) turning->by_map[j] = 0;
+  *f = 0;
+  for (size_t t = 0; t < problem->targets->n && status == GPNN_OK; t++)
+    status =
+        add_target(problem, t, hoods, f,
+                   gradient == NULL ? NULL : coordinates->gradient + t * coordinates->width, err);
+  if (status != GPNN_OK || gradient == NULL) return status;
   gpnn_fit_coordinates_gradient(coordinates, gradient);
   turning_gradient(problem, gradient);
   return GPNN_OK;
@@ -487,23 +521,26 @@ static enum gpnn_status search(struct problem *problem, struct gpnn_optimize_rep
 }
 
 /* While a rotation is learnt the lengthscales stay as they are: E has them. */
-enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
                                          const struct gpnn_fit_options *options,
                                          enum gpnn_objective_kind kind, double scale,
-                                         struct gpnn_params *params, struct gpnn_fit_report *report,
-                                         struct gpnn_error *err)
+                                         struct gpnn_fit_report *report, struct gpnn_error *err)
 {
-  struct problem problem = {.contents = contents, .options = options, .kind = kind, .spacing = -1};
+  struct problem problem = {.targets = targets,
+                            .contents = targets->contents,
+                            .options = options,
+                            .kind = kind,
+                            .spacing = -1};
   struct gpnn_fit_options free_ones = *options;
-  bool with_constant = params->mean != GPNN_MEAN_ZERO;
+  bool with_constant = targets->params->mean != GPNN_MEAN_ZERO;
   if (options->learn_rotation) free_ones.fixed_lengthscale = 1;
-  enum gpnn_status status = gpnn_fit_coordinates_init(&problem.coordinates, &free_ones, params,
+  enum gpnn_status status = gpnn_fit_coordinates_init(&problem.coordinates, &free_ones, targets,
                                                       scale, with_constant, err);
   if (status == GPNN_OK) status = allocate(&problem, err);
   if (status == GPNN_OK) status = draw_pool(&problem, err);
-  if (status == GPNN_OK) status = begin_turning(&problem, params, err);
+  if (status == GPNN_OK) status = begin_turning(&problem, err);
   if (status == GPNN_OK) status = search(&problem, &report->optimize, err);
-  if (status == GPNN_OK) status = finish_turning(&problem, params, err);
+  if (status == GPNN_OK) status = finish_turning(&problem, err);
   if (status == GPNN_OK) {
     report->objective = kind;
     report->value = report->optimize.end;

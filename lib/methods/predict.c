@@ -16,7 +16,7 @@ struct finish {
   const struct gpnn_predict_options *options;
   const struct gpnn_predict_rows *rows;
   double gamma, scale, centre;
-  double *terms; /* owned; of one row's mean */
+  double *terms; /* of one row's mean: scratch */
 };
 
 static const double *row_of(const double *array, size_t width, size_t i)
@@ -63,36 +63,76 @@ static bool finish_row(const struct finish *f, size_t i)
   return beyond;
 }
 
-enum gpnn_status gpnn_predict(const struct gpnn_localgp *gp,
-                              const struct gpnn_predict_options *options,
-                              const struct gpnn_predict_rows *rows,
-                              struct gpnn_predict_counts *counts, struct gpnn_error *err)
+static struct finish make_finish(const struct gpnn_localgp *gp,
+                                 const struct gpnn_predict_options *options,
+                                 const struct gpnn_predict_rows *rows, double *terms)
 {
   const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
   const struct gpnn_params *params = gpnn_localgp_params(gp);
   bool original = options->units == GPNN_UNITS_ORIGINAL;
   size_t m = gpnn_localgp_neighbours(gp);
-  struct finish f = {
+  return (struct finish){
       .data = data,
       .params = params,
       .options = options,
       .rows = rows,
       .gamma = options->debias ? 1 + params->noise / ((double)m * params->kernelscale) : 1,
       .scale = original ? data->standard.y_sd : 1,
-      .centre = original ? data->standard.y_mean : 0};
-  f.terms = gpnn_alloc(params->n_coefficients, 1, sizeof *f.terms);
-  if (f.terms == NULL) return gpnn_fail_memory(err, "for predictions");
-  struct gpnn_points points = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
-  struct gpnn_prediction prediction = {
-      .mean = rows->mean, .latent = options->mean_only ? NULL : rows->sd, .nearest = rows->nearest};
-  enum gpnn_status status = gpnn_localgp_predict(gp, &points, &prediction, &counts->model, err);
-  for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) counts->n_beyond += finish_row(&f, i);
-  if (status == GPNN_OK) {
-    counts->n_rows += rows->n;
-    counts->n_far += gpnn_distance_count_far(params, rows->n, rows->nearest);
+      .centre = original ? data->standard.y_mean : 0,
+      .terms = terms};
+}
+
+/* From standardised predictions of one target to what was asked for. */
+static enum gpnn_status finish_target(const struct gpnn_localgp *gp,
+                                      const struct gpnn_predict_options *options,
+                                      const struct gpnn_predict_rows *rows,
+                                      struct gpnn_predict_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_params *params = gpnn_localgp_params(gp);
+  double *terms = gpnn_alloc(params->n_coefficients, 1, sizeof *terms);
+  if (terms == NULL) return gpnn_fail_memory(err, "for predictions");
+  struct finish f = make_finish(gp, options, rows, terms);
+  for (size_t i = 0; i < rows->n; i++) counts->n_beyond += finish_row(&f, i);
+  counts->n_rows += rows->n;
+  counts->n_far += gpnn_distance_count_far(params, rows->n, rows->nearest);
+  free(terms);
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_predict_all(size_t n, const struct gpnn_localgp *const gps[],
+                                  const struct gpnn_predict_options *options,
+                                  const struct gpnn_predict_rows *rows,
+                                  struct gpnn_predict_counts *counts, struct gpnn_error *err)
+{
+  struct gpnn_prediction *predictions = gpnn_alloc(n, 1, sizeof *predictions);
+  struct gpnn_localgp_counts *model = gpnn_alloc(n, 1, sizeof *model);
+  enum gpnn_status status = GPNN_OK;
+  if (predictions == NULL || model == NULL) status = gpnn_fail_memory(err, "for predictions");
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    predictions[t] = (struct gpnn_prediction){.mean = rows[t].mean,
+                                              .latent = options->mean_only ? NULL : rows[t].sd,
+                                              .nearest = rows[t].nearest};
+    model[t] = counts[t].model;
   }
-  free(f.terms);
+  if (status == GPNN_OK && n > 0) {
+    struct gpnn_points points = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
+    status = gpnn_localgp_predict_all(n, gps, &points, predictions, model, err);
+  }
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    counts[t].model = model[t];
+    status = finish_target(gps[t], options, &rows[t], &counts[t], err);
+  }
+  free(predictions);
+  free(model);
   return status;
+}
+
+enum gpnn_status gpnn_predict(const struct gpnn_localgp *gp,
+                              const struct gpnn_predict_options *options,
+                              const struct gpnn_predict_rows *rows,
+                              struct gpnn_predict_counts *counts, struct gpnn_error *err)
+{
+  return gpnn_predict_all(1, &gp, options, rows, counts, err);
 }
 
 bool gpnn_predict_warns_of_far(const struct gpnn_predict_counts *counts)

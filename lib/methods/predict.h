@@ -60,6 +60,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predict(const struct gpnn_localgp *gp,
                                               struct gpnn_predict_counts *counts,
                                               struct gpnn_error *err);
 
+/*
+ * The same for 'n' targets at once (gpnn_localgp_predict_all()): 'rows' and 'counts' have n
+ * entries, which are of the same rows: all but 'mean', 'sd' and 'nearest' is equal in them.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_predict_all(size_t n, const struct gpnn_localgp *const gps[],
+                                                  const struct gpnn_predict_options *options,
+                                                  const struct gpnn_predict_rows *rows,
+                                                  struct gpnn_predict_counts *counts,
+                                                  struct gpnn_error *err);
+
 /* True if more rows are far than chance explains: over 5 %.  0.1 % is to be expected, and even
  * where calibration saw 100 rows only, the least it takes distances from, 5 % come by chance once
  * in 150 times. */

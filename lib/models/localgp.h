@@ -10,6 +10,9 @@
  * q'Vq with q = t* - T_N'K^-1 k is added to the latent variance.
  * The variance of an observation is the latent variance plus the noise variance.
  *
+ * Several targets are independent of each other given their parameters; what they have in common
+ * (rows, metric, kernel) is worked out once.
+ *
  * Neighbours are the nearest in the metric of the kernel: Euclidean after the parameters' rotation,
  * if they have one, and division by the lengthscales.  The index's own search serves if it has that
  * metric; otherwise one is built in memory for the life of the object.
@@ -65,6 +68,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
                                                   size_t neighbours, int threads,
                                                   struct gpnn_error *err);
 
+/*
+ * The same for 'n' targets: 'params' has an array of n, 'gps' gets as many objects, each for
+ * gpnn_localgp_free().  Those whose kernels see the same rows in the same metric, and which have as
+ * many neighbours, hold one search and one copy of rotated rows between them.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[], size_t n,
+                                                      const struct gpnn_index *index,
+                                                      const struct gpnn_params *params,
+                                                      size_t neighbours, int threads,
+                                                      struct gpnn_error *err);
+
 /* True if the search had to be built again because the index's has another metric. */
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp);
 
@@ -106,6 +120,20 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict_each(const struct gpnn_loc
                                                            const struct gpnn_prediction *prediction,
                                                            struct gpnn_localgp_counts *counts,
                                                            struct gpnn_error *err);
+
+/*
+ * gpnn_localgp_predict() for 'n' targets: of the objects made together, those that share a metric,
+ * a kernel and the number of neighbours have one search a row and one matrix of correlations; and
+ * of those, targets whose ratio of noise to kernel scale is the same (but for rounding), known
+ * noise included, have one factorisation and cost hardly more than one target.  'predictions' and
+ * 'counts' have n entries.  Results are those of the targets one by one, but for rounding.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict_all(size_t n,
+                                                          const struct gpnn_localgp *const gps[],
+                                                          const struct gpnn_points *points,
+                                                          const struct gpnn_prediction *predictions,
+                                                          struct gpnn_localgp_counts *counts,
+                                                          struct gpnn_error *err);
 
 void gpnn_localgp_free(struct gpnn_localgp *gp);
 

@@ -1,0 +1,85 @@
+/*
+ * localgp_parts: what the files of localgp share.
+ *
+ * Private to lib/models/localgp*.c.
+ */
+#ifndef GPNN_MODELS_LOCALGP_PARTS_H
+#define GPNN_MODELS_LOCALGP_PARTS_H
+
+#include "data/search.h"
+#include "models/localgp.h"
+
+/* Which rows are near which: shared by objects of one index whose kernels see the same. */
+struct gpnn_localgp_metric {
+  size_t n_users;  /* objects; the last to go frees it */
+  double *rotated; /* owned; n by d: the training rows as the kernel sees them, or NULL */
+  const double *x; /* the same, or the index's */
+  struct gpnn_search *search; /* owned */
+  bool rebuilt_search;
+  size_t neighbours;             /* for how many the search is good */
+  double *lengthscale, *inverse; /* owned; d of each, the second 1 / lengthscale */
+};
+
+struct gpnn_localgp {
+  const struct gpnn_index_contents *data;
+  const struct gpnn_params *params;
+  struct gpnn_localgp_metric *metric;
+  size_t neighbours;
+  int threads;
+};
+
+/* One of several targets to predict together. */
+struct gpnn_localgp_member {
+  const struct gpnn_localgp *gp;
+  const struct gpnn_prediction *prediction;
+  struct gpnn_localgp_counts *counts;
+};
+
+/*
+ * Targets whose rows have the same neighbours and the same correlations, and what to predict of
+ * them.  Members whose covariances differ in scale alone, and so share a factor, stand together:
+ * they are a family.
+ */
+struct gpnn_localgp_task {
+  const struct gpnn_points *points;
+  size_t n_members, n_families;
+  const struct gpnn_localgp_member *members;
+  size_t n_numbers;      /* of neighbours to predict with */
+  const size_t *numbers; /* rising */
+};
+
+/* Whether two objects are of one task, and of one family of it. */
+bool gpnn_localgp_same_task(const struct gpnn_localgp *a, const struct gpnn_localgp *b);
+bool gpnn_localgp_same_family(const struct gpnn_localgp *a, const struct gpnn_localgp *b);
+
+/* What one thread needs to solve one row; m neighbours, d columns. */
+struct gpnn_localgp_scratch {
+  double *columns;     /* d by stride: scaled neighbours, one column after another */
+  double *point;       /* d: one scaled row */
+  double *cross;       /* m: correlations with the row */
+  double *correlation; /* m by m: of the neighbours; NULL where there is one family alone */
+  double *k;           /* m by m: the covariance of a family, then its factor */
+  double *ratio;       /* m: noise variance of the neighbours by kernel scale */
+  double *rhs;   /* m by 1 + sum of 1 + p over a family: the correlations with the row; then of each
+                    member the neighbours' targets without their mean, and, if its p coefficients
+                    are uncertain, their terms */
+  double *terms; /* p: of one row, then less what the neighbours say of them */
+  struct gpnn_localgp_counts *counts; /* of each member */
+};
+
+bool gpnn_localgp_scratch_new(struct gpnn_localgp_scratch *scratch,
+                              const struct gpnn_localgp_task *task);
+void gpnn_localgp_scratch_release(struct gpnn_localgp_scratch *scratch);
+
+/*
+ * Predicts point 'i', which is at 'x' as the kernel sees it, from the first allowed of its
+ * 'n_candidates' candidates, for all members; adds to scratch->counts.  'candidates' is
+ * overwritten.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_solve_row(const struct gpnn_localgp_task *task,
+                                                        struct gpnn_localgp_scratch *scratch,
+                                                        size_t i, const double *x,
+                                                        size_t n_candidates, int64_t *candidates,
+                                                        struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# Several targets of one index, with one metric or one each.
+
+load helper
+
+# two_targets ROWS [FIRST]: a table with a second target, a function of the second input alone.
+two_targets() {
+  make_table "$1" 2 "${2:-0}" | awk -F '\t' -v OFS='\t' '
+    NR == 1 { print $0, "z"; next }
+    { print $0, sin(7 * $2) + 0.01 * ((NR * 7919) % 10) }'
+}
+
+prepare() {
+  two_targets 600 >train.tsv
+  two_targets 50 600 >test.tsv
+  gpnn-index -q -y y,z -o t.gpi train.tsv
+}
+
+fit() {
+  gpnn-fit -q -k matern32 --ard yes --rotate none -m 30 --objective block "$@" t.gpi
+}
+
+@test "targets share a metric unless each is to have its own" {
+  prepare
+  fit >default.par
+  fit --metric shared >shared.par
+  fit --metric own >own.par
+  cmp default.par shared.par
+  [ "$(grep -c '^target' shared.par)" -eq 2 ]
+  [ "$(grep '^lengthscale' shared.par | sort -u | wc -l)" -eq 1 ]
+  [ "$(grep '^noise' shared.par | sort -u | wc -l)" -eq 2 ]
+  [ "$(grep '^lengthscale' own.par | sort -u | wc -l)" -eq 2 ]
+}
+
+@test "under ratio noise and kernel scale are in the same proportion, calibrated too" {
+  prepare
+  fit --metric ratio >ratio.par
+  gpnn-calibrate -q -p ratio.par t.gpi >calibrated.par
+  for file in ratio.par calibrated.par; do
+    awk '$1 == "kernelscale" { scale = $2 } $1 == "noise" { printf "%.10g\n", $2 / scale }' "$file"
+  done | sort -u >ratios.txt
+  [ "$(wc -l <ratios.txt)" -eq 1 ]
+  [ "$(grep '^kernelscale' ratio.par | sort -u | wc -l)" -eq 2 ]
+}
+
+@test "its own metric is that of an index of one target" {
+  prepare
+  fit --metric own | awk '$1 == "target" { on = $2 == "z" } on && $1 ~ /scale|noise/' >own.txt
+  gpnn-index -q -y z -x x1,x2 -o t.gpi train.tsv
+  fit | grep -E '^[a-z]*(scale|noise)' >alone.txt
+  cmp own.txt alone.txt
+}
+
+@test "targets are predicted together as they are one by one" {
+  prepare
+  for metric in shared ratio own; do
+    fit --metric "$metric" >both.par
+    gpnn-predict -p both.par t.gpi test.tsv >both.tsv
+    gpnn-predict -j 3 -p both.par t.gpi test.tsv | cmp - both.tsv
+    for target in y z; do
+      awk -v want="$target" '$1 == "target" { on = $2 == want } on || /^# gpnn/' both.par >one.par
+      gpnn-predict -p one.par t.gpi test.tsv >one.tsv
+      for name in mean sd; do
+        column "${name}_$target" both.tsv >together.txt
+        column "$name" one.tsv | paste together.txt - |
+          awk '{ d = $1 - $2; if (d > 1e-10 || d < -1e-10) exit 1 }'
+      done
+    done
+  done
+}
+
+@test "a metric is shared, ratio or own, and the conjugate method shares none" {
+  prepare
+  assert_fails 2 "option --metric: shared, ratio or own" gpnn-fit --metric all t.gpi
+  assert_fails 2 "are of --method local" gpnn-fit --method conjugate --metric shared t.gpi
+}

@@ -1,0 +1,445 @@
+/* Several targets of one index: predicted together, and fitted to one metric. */
+#include "base/threads.h"
+#include "fixture.h"
+#include "methods/choose.h"
+#include "models/localgp.h"
+
+enum { N = 150, D = 3, TARGETS = 4, POINTS = 25 };
+
+/* An index of four targets, the sine of the fixture and mixtures of it with others. */
+struct several {
+  struct fixture f;
+  double more[(TARGETS - 1) * N], noise[TARGETS * N];
+  struct gpnn_params params[TARGETS];
+};
+
+static const char *const names[TARGETS] = {"y", "a", "b", "c"};
+static const double sds[TARGETS] = {2, 0.5, 1, 4};
+
+static void add_targets(struct several *s, struct gpnn_rng *rng, bool with_noise)
+{
+  struct gpnn_index_contents *contents = &s->f.contents;
+  struct gpnn_schema *schema = &contents->schema;
+  for (size_t i = 0; i < N; i++) {
+    const double *x = s->f.x + i * D;
+    double known = 0.3 * gpnn_rng_normal(rng);
+    for (size_t t = 0; t < TARGETS; t++) s->noise[t * N + i] = known * known / (sds[t] * sds[t]);
+    for (size_t t = 1; t < TARGETS; t++)
+      s->more[(t - 1) * N + i] =
+          cos((double)t * x[0]) - x[1] / (double)t + 0.1 * (double)t * gpnn_rng_normal(rng);
+  }
+  contents->n_more = schema->n_more = TARGETS - 1;
+  contents->more = s->more;
+  if (with_noise) contents->noise = s->noise;
+  schema->more = calloc(TARGETS - 1, sizeof *schema->more);
+  assert_non_null(schema->more);
+  schema->n_columns += TARGETS - 1;
+  for (size_t t = 1; t < TARGETS; t++) {
+    schema->more[t - 1].name = gpnn_copy_text(names[t], 1);
+    schema->more[t - 1].position = D + t;
+  }
+  if (!with_noise) return;
+  schema->has_noise = true;
+  schema->noise.name = gpnn_copy_text("v", 1);
+  schema->noise.position = schema->n_columns++;
+}
+
+static void add_moments(struct gpnn_standard *standard)
+{
+  standard->y_sd = sds[0];
+  standard->n_more = TARGETS - 1;
+  standard->more = calloc(TARGETS - 1, sizeof *standard->more);
+  assert_non_null(standard->more);
+  for (size_t t = 1; t < TARGETS; t++) standard->more[t - 1] = (struct gpnn_moments){1, sds[t]};
+}
+
+/* Parameters of one metric; y and b have one ratio of noise to kernel scale, with known noise in
+ * proportion too, a and c another each. */
+static void make_params(struct several *s)
+{
+  static const double scale[TARGETS] = {0.5, 1.2, 2, 0.9}, ratio[TARGETS] = {0.1, 0.3, 0.1, 0.05};
+  for (size_t t = 0; t < TARGETS; t++) {
+    struct gpnn_params *params = &s->params[t];
+    *params = (struct gpnn_params){.target = gpnn_copy_text(names[t], 1),
+                                   .kernel = gpnn_kernel_by_name("matern52"),
+                                   .n_lengthscales = D,
+                                   .lengthscale = gpnn_alloc(D, 1, sizeof(double)),
+                                   .kernelscale = scale[t],
+                                   .noise = ratio[t] * scale[t],
+                                   .mean = GPNN_MEAN_CONSTANT,
+                                   .n_coefficients = 1,
+                                   .coefficients = gpnn_alloc(1, 1, sizeof(double)),
+                                   .neighbours = 20};
+    for (size_t j = 0; j < D; j++) params->lengthscale[j] = 0.7 + 0.4 * (double)j;
+    params->coefficients[0] = 0.1 * (double)t;
+  }
+}
+
+static void several_new(struct several *s, bool with_noise)
+{
+  struct gpnn_rng rng;
+  struct gpnn_search *search = NULL;
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  *s = (struct several){0};
+  gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
+  fixture_new(&s->f, N, D, 0, 1);
+  gpnn_index_close(s->f.index);
+  add_targets(s, &rng, with_noise);
+  add_moments(&s->f.contents.standard);
+  options.kind = GPNN_SEARCH_FLAT;
+  assert_ok(gpnn_search_build(&search, N, D, s->f.x, &options, &err));
+  assert_ok(gpnn_index_write(s->f.path, &s->f.contents, search, NULL, &err));
+  gpnn_search_free(search);
+  assert_ok(gpnn_index_open(&s->f.index, s->f.path, true, &err));
+  make_params(s);
+}
+
+static void several_free(struct several *s)
+{
+  for (size_t t = 0; t < TARGETS; t++) gpnn_params_release(&s->params[t]);
+  fixture_free(&s->f);
+}
+
+struct result {
+  double mean[POINTS], latent[POINTS], nearest[POINTS];
+  struct gpnn_localgp_counts counts;
+};
+
+static struct gpnn_prediction arrays(struct result *result)
+{
+  return (struct gpnn_prediction){result->mean, result->latent, result->nearest};
+}
+
+static struct gpnn_points points_of(const struct several *s, int64_t *self)
+{
+  for (size_t i = 0; i < POINTS; i++) self[i] = (int64_t)i;
+  return (struct gpnn_points){.n = POINTS, .x = s->f.x, .self = self};
+}
+
+static void predict_together(const struct several *s, int threads, struct result *results)
+{
+  int64_t self[POINTS];
+  struct gpnn_points points = points_of(s, self);
+  struct gpnn_localgp *gps[TARGETS];
+  const struct gpnn_localgp *borrowed[TARGETS];
+  struct gpnn_prediction predictions[TARGETS];
+  struct gpnn_localgp_counts counts[TARGETS] = {{0}};
+  assert_ok(gpnn_localgp_new_all(gps, TARGETS, s->f.index, s->params, 0, threads, &err));
+  for (size_t t = 0; t < TARGETS; t++) {
+    borrowed[t] = gps[t];
+    predictions[t] = arrays(&results[t]);
+  }
+  assert_ok(gpnn_localgp_predict_all(TARGETS, borrowed, &points, predictions, counts, &err));
+  for (size_t t = 0; t < TARGETS; t++) {
+    results[t].counts = counts[t];
+    gpnn_localgp_free(gps[t]);
+  }
+}
+
+static void predict_alone(const struct several *s, size_t t, struct result *result)
+{
+  int64_t self[POINTS];
+  struct gpnn_points points = points_of(s, self);
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_prediction prediction = arrays(result);
+  assert_ok(gpnn_localgp_new(&gp, s->f.index, &s->params[t], 0, 1, &err));
+  assert_ok(gpnn_localgp_predict(gp, &points, &prediction, &result->counts, &err));
+  gpnn_localgp_free(gp);
+}
+
+static void compare_with_each_alone(const struct several *s)
+{
+  static struct result together[TARGETS], threaded[TARGETS];
+  predict_together(s, 1, together);
+  predict_together(s, 3, threaded);
+  for (size_t t = 0; t < TARGETS; t++) {
+    struct result alone = {.counts = {0}};
+    predict_alone(s, t, &alone);
+    for (size_t i = 0; i < POINTS; i++) {
+      assert_near(together[t].mean[i], alone.mean[i], 1e-12);
+      assert_near(together[t].latent[i], alone.latent[i], 1e-12);
+      assert_true(together[t].nearest[i] == alone.nearest[i]);
+    }
+    assert_memory_equal(together[t].mean, threaded[t].mean, sizeof alone.mean);
+    assert_memory_equal(together[t].latent, threaded[t].latent, sizeof alone.latent);
+    assert_int_equal(together[t].counts.n_jittered, alone.counts.n_jittered);
+    assert_near(together[t].counts.max_jitter, alone.counts.max_jitter,
+                1e-12 * alone.counts.max_jitter);
+  }
+}
+
+/* ---- predictions -------------------------------------------------------------------------- */
+
+static void together_targets_are_predicted_as_alone(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  compare_with_each_alone(&s);
+  several_free(&s);
+}
+
+static void known_noise_in_another_proportion_parts_targets(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, true);
+  compare_with_each_alone(&s);
+  /* y and b now have known noise in proportion: 0.5 * 2^2 = 2 * 1^2. */
+  assert_true(s.params[0].kernelscale * sds[0] * sds[0] ==
+              s.params[2].kernelscale * sds[2] * sds[2]);
+  s.params[2].kernelscale *= 3;
+  s.params[2].noise *= 3;
+  compare_with_each_alone(&s);
+  several_free(&s);
+}
+
+static void other_metrics_kernels_and_uncertain_means_go_together_too(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  s.params[1].lengthscale[0] = 3;
+  s.params[3].kernel = gpnn_kernel_by_name("exp");
+  s.params[2].covariance = gpnn_alloc(1, 1, sizeof(double));
+  s.params[2].covariance[0] = 0.2;
+  compare_with_each_alone(&s);
+  s.params[2].neighbours = 31;
+  compare_with_each_alone(&s);
+  several_free(&s);
+}
+
+static void targets_that_need_jitter_count_it_each(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  for (size_t t = 0; t < TARGETS; t++) {
+    s.params[t].kernel = gpnn_kernel_by_name("rbf");
+    s.params[t].noise = 0;
+    for (size_t j = 0; j < D; j++) s.params[t].lengthscale[j] = 1e4;
+  }
+  static struct result together[TARGETS];
+  predict_together(&s, 2, together);
+  for (size_t t = 0; t < TARGETS; t++) {
+    assert_int_equal(together[t].counts.n_jittered, POINTS);
+    assert_close(together[t].counts.max_jitter / s.params[t].kernelscale,
+                 together[0].counts.max_jitter / s.params[0].kernelscale, 1e-12);
+  }
+  several_free(&s);
+}
+
+static void objects_are_freed_in_any_order_and_all_after_a_failure(void **state)
+{
+  (void)state;
+  static struct several s;
+  struct gpnn_localgp *gps[TARGETS] = {NULL};
+  several_new(&s, false);
+  assert_ok(gpnn_localgp_new_all(gps, TARGETS, s.f.index, s.params, 0, 1, &err));
+  assert_ptr_equal(gpnn_localgp_rows(gps[0]), gpnn_localgp_rows(gps[3]));
+  static const size_t order[TARGETS] = {2, 0, 3, 1};
+  for (size_t t = 0; t < TARGETS; t++) {
+    gpnn_localgp_free(gps[order[t]]);
+    gps[order[t]] = NULL;
+  }
+  s.params[2].n_lengthscales = 2;
+  assert_fails(gpnn_localgp_new_all(gps, TARGETS, s.f.index, s.params, 0, 1, &err), GPNN_EMISMATCH,
+               "lengthscale");
+  for (size_t t = 0; t < TARGETS; t++) assert_null(gps[t]);
+  s.params[2].n_lengthscales = D;
+  several_free(&s);
+}
+
+/* ---- fits --------------------------------------------------------------------------------- */
+
+static struct gpnn_fit_options fit_options(enum gpnn_objective_kind objective, int threads)
+{
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  options.kernel = gpnn_kernel_by_name("matern32");
+  options.first = objective;
+  options.optimizer = GPNN_OPTIMIZER_LBFGS;
+  options.n_blocks = 2;
+  options.block_size = 60;
+  options.k = 12;
+  options.neighbours = 12;
+  options.mean = GPNN_MEAN_CONSTANT;
+  options.threads = threads;
+  return options;
+}
+
+static void fit(const struct several *s, size_t n, const size_t *which,
+                const struct gpnn_fit_options *options, struct gpnn_params *params,
+                struct gpnn_fit_report *report)
+{
+  const struct gpnn_index_contents *targets[TARGETS];
+  for (size_t t = 0; t < n; t++) targets[t] = gpnn_index_target(s->f.index, which[t]);
+  assert_ok(gpnn_fit_all(n, targets, options, params, report, &err));
+}
+
+static void shared_fits_have_one_metric_and_their_own_variances(void **state)
+{
+  (void)state;
+  static const enum gpnn_objective_kind kinds[] = {GPNN_OBJECTIVE_BLOCK, GPNN_OBJECTIVE_LOO,
+                                                   GPNN_OBJECTIVE_MLL_K};
+  static struct several s;
+  several_new(&s, false);
+  for (size_t k = 0; k < 3; k++) {
+    struct gpnn_params params[3] = {{0}}, again[3] = {{0}};
+    struct gpnn_fit_report report[2];
+    for (int i = 0; i < 2; i++) {
+      struct gpnn_fit_options options = fit_options(kinds[k], 1 + i);
+      fit(&s, 3, (const size_t[]){1, 2, 3}, &options, i == 0 ? params : again, &report[i]);
+    }
+    assert_true(report[0].value == report[1].value);
+    for (size_t t = 0; t < 3; t++) {
+      assert_memory_equal(params[t].lengthscale, params[0].lengthscale, D * sizeof(double));
+      assert_true(params[t].noise == again[t].noise);
+      gpnn_params_release(&again[t]);
+    }
+    /* Their noise has sd 0.1, 0.2, 0.3. */
+    assert_true(params[0].noise < params[1].noise && params[1].noise < params[2].noise);
+    for (size_t t = 0; t < 3; t++) gpnn_params_release(&params[t]);
+  }
+  several_free(&s);
+}
+
+/* A wrong gradient would stop the search short of a minimum, elsewhere from each start. */
+static void one_ratio_is_kept_and_is_a_minimum(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  for (int k = GPNN_OBJECTIVE_BLOCK; k <= GPNN_OBJECTIVE_LOO; k++) {
+    struct gpnn_fit_options options = fit_options((enum gpnn_objective_kind)k, 2);
+    struct gpnn_params params[2] = {{0}}, free_ones[2] = {{0}}, held[2] = {{0}};
+    struct gpnn_fit_report report, apart, worse;
+    fit(&s, 2, (const size_t[]){1, 3}, &options, free_ones, &apart);
+    options.same_ratio = true;
+    fit(&s, 2, (const size_t[]){1, 3}, &options, params, &report);
+    double ratio = params[0].noise / params[0].kernelscale;
+    assert_close(params[1].noise / params[1].kernelscale, ratio, 1e-14);
+    assert_true(report.value >= apart.value - 1e-5);
+    /* Going on from a start beside the minimum ends no lower. */
+    options.start = free_ones;
+    options.n_starts = 2;
+    fit(&s, 2, (const size_t[]){1, 3}, &options, held, &worse);
+    /* Neighbours that change with the metric give leave-one-out several minima. */
+    assert_near(worse.value, report.value, k == GPNN_OBJECTIVE_BLOCK ? 5e-4 : 0.01);
+    for (size_t t = 0; t < 2; t++) {
+      gpnn_params_release(&params[t]);
+      gpnn_params_release(&free_ones[t]);
+      gpnn_params_release(&held[t]);
+    }
+  }
+  several_free(&s);
+}
+
+/* Alike in all, so that nothing is lost by sharing. */
+static void one_target_twice_is_fitted_as_once(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  for (int k = GPNN_OBJECTIVE_BLOCK; k <= GPNN_OBJECTIVE_LOO; k++) {
+    struct gpnn_fit_options options = fit_options((enum gpnn_objective_kind)k, 1);
+    struct gpnn_params once = {0}, twice[2] = {{0}};
+    struct gpnn_fit_report report[2];
+    fit(&s, 1, (const size_t[]){2}, &options, &once, &report[0]);
+    fit(&s, 2, (const size_t[]){2, 2}, &options, twice, &report[1]);
+    assert_near(report[1].value, report[0].value, 1e-4);
+    assert_close(twice[0].noise, twice[1].noise, 1e-12);
+    assert_close(twice[0].lengthscale[0], once.lengthscale[0], 0.05);
+    gpnn_params_release(&once);
+    gpnn_params_release(&twice[0]);
+    gpnn_params_release(&twice[1]);
+  }
+  several_free(&s);
+}
+
+/* The minimum of the sum is no lower than the sum of minima, and the shared search finds one that
+ * moving any lengthscale, of both targets alike, does not better. */
+static void a_shared_fit_is_between_the_targets_own(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  struct gpnn_fit_options options = fit_options(GPNN_OBJECTIVE_BLOCK, 2);
+  struct gpnn_params own[2] = {{0}}, both[2] = {{0}}, held[2] = {{0}};
+  struct gpnn_fit_report report[2], shared, worse;
+  for (size_t t = 0; t < 2; t++) fit(&s, 1, (const size_t[]){t + 1}, &options, &own[t], &report[t]);
+  fit(&s, 2, (const size_t[]){1, 2}, &options, both, &shared);
+  assert_true(shared.value >= (report[0].value + report[1].value) / 2 - 1e-6);
+  options.ard = false;
+  options.fixed_lengthscale = own[0].lengthscale[0];
+  fit(&s, 2, (const size_t[]){1, 2}, &options, held, &worse);
+  assert_true(shared.value <= worse.value + 1e-6);
+  for (size_t t = 0; t < 2; t++) {
+    gpnn_params_release(&own[t]);
+    gpnn_params_release(&both[t]);
+    gpnn_params_release(&held[t]);
+  }
+  several_free(&s);
+}
+
+static void a_rotation_is_learnt_for_all_targets_alike(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, false);
+  struct gpnn_fit_options options = fit_options(GPNN_OBJECTIVE_LOO, 2);
+  struct gpnn_params params[2] = {{0}};
+  struct gpnn_fit_report report;
+  options.learn_rotation = true;
+  fit(&s, 2, (const size_t[]){1, 3}, &options, params, &report);
+  assert_int_equal(params[1].n_rotation, D * D);
+  assert_memory_equal(params[0].rotation, params[1].rotation, D * D * sizeof(double));
+  assert_memory_equal(params[0].lengthscale, params[1].lengthscale, D * sizeof(double));
+  assert_true(report.optimize.end < report.optimize.start);
+  gpnn_params_release(&params[0]);
+  gpnn_params_release(&params[1]);
+  several_free(&s);
+}
+
+static void a_choice_for_all_names_each_target(void **state)
+{
+  (void)state;
+  static struct several s;
+  several_new(&s, true);
+  const struct gpnn_index_contents *targets[TARGETS];
+  struct gpnn_params params[TARGETS] = {{0}};
+  struct gpnn_choose_report report;
+  struct gpnn_choose_options options = {.fit = fit_options(GPNN_OBJECTIVE_BLOCK, 1),
+                                        .kernel = true,
+                                        .neighbours = true,
+                                        .effort = GPNN_EFFORT_FAST};
+  for (size_t t = 0; t < TARGETS; t++) targets[t] = gpnn_index_target(s.f.index, t);
+  assert_ok(
+      gpnn_choose_all(s.f.index, TARGETS, targets, &options, NULL, NULL, params, &report, &err));
+  for (size_t t = 0; t < TARGETS; t++) {
+    assert_string_equal(params[t].target, names[t]);
+    assert_ptr_equal(params[t].kernel, report.chosen.kernel);
+    assert_int_equal(params[t].neighbours, report.fewest.neighbours);
+    gpnn_params_release(&params[t]);
+  }
+  assert_true(isfinite(report.chosen.nll) && isfinite(report.chosen.rmse));
+  several_free(&s);
+}
+
+int main(void)
+{
+  gpnn_threads_single_blas();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(together_targets_are_predicted_as_alone),
+      cmocka_unit_test(known_noise_in_another_proportion_parts_targets),
+      cmocka_unit_test(other_metrics_kernels_and_uncertain_means_go_together_too),
+      cmocka_unit_test(targets_that_need_jitter_count_it_each),
+      cmocka_unit_test(objects_are_freed_in_any_order_and_all_after_a_failure),
+      cmocka_unit_test(shared_fits_have_one_metric_and_their_own_variances),
+      cmocka_unit_test(one_ratio_is_kept_and_is_a_minimum),
+      cmocka_unit_test(one_target_twice_is_fitted_as_once),
+      cmocka_unit_test(a_shared_fit_is_between_the_targets_own),
+      cmocka_unit_test(a_rotation_is_learnt_for_all_targets_alike),
+      cmocka_unit_test(a_choice_for_all_names_each_target),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
