@@ -259,15 +259,16 @@ static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
 }
 
 /* Coefficients once more, now that it is known what the kernel sees of the rows 'x'. */
-static enum gpnn_status regress_rotated(const struct gpnn_fit_targets *targets, const double *x,
+static enum gpnn_status regress_rotated(struct gpnn_index_contents *seen,
+                                        const struct gpnn_fit_targets *targets, const double *x,
                                         const struct gpnn_fit_options *options,
                                         struct gpnn_error *err)
 {
-  size_t n = targets->contents->n, d = targets->contents->d;
-  double *rotated = gpnn_alloc(n, d, sizeof *rotated);
+  size_t d = seen->d;
+  double *rotated = gpnn_alloc(seen->n, d, sizeof *rotated);
   if (rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
-  gpnn_rotation_apply(d, targets->params->rotation, n, x, rotated);
-  for (size_t t = 0; t < targets->n; t++) targets->contents[t].x = rotated;
+  gpnn_rotation_apply(d, targets->params->rotation, seen->n, x, rotated);
+  for (size_t t = 0; t < targets->n; t++) seen[t].x = rotated;
   enum gpnn_status status = regress_all(targets, options, false, err);
   free(rotated);
   return status;
@@ -307,7 +308,7 @@ static enum gpnn_status fit_targets(struct gpnn_index_contents *seen, struct gpn
     status = rotate(seen, fitted, n, options->rotation, &rotated, err);
   if (status == GPNN_OK) status = run_stages(&targets, options, report, err);
   if (status == GPNN_OK && options->learn_rotation && options->mean == GPNN_MEAN_REGRESSORS)
-    status = regress_rotated(&targets, x, options, err);
+    status = regress_rotated(seen, &targets, x, options, err);
   free(rotated);
   return status;
 }
