@@ -616,7 +616,7 @@ static void choose_neighbours(struct choice *c)
   struct trial *trial = &c->best;
   struct gpnn_candidate *fewest = &c->report->fewest;
   const double most = 0.01; /* what a user may lose for speed, however uncertain the scores */
-  size_t best = trial->best, i = 0;
+  size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
     if (isnan(trial->nll[i])) continue;
@@ -648,6 +648,34 @@ static enum gpnn_status fit_only(struct choice *c, struct gpnn_error *err)
   return status;
 }
 
+/*
+ * Where rows kept for the score would have made a difference to the fit, the chosen one goes on
+ * from where it is with all rows.
+ */
+static enum gpnn_status refit(struct choice *c, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *given = c->options;
+  struct trial *best = &c->best, trial = {0};
+  struct gpnn_fit_options fit = from_best(c, common(c));
+  if (best->candidate.objective == GPNN_OBJECTIVE_BLOCK || rows_left(c, fit.rows) == fit.rows)
+    return GPNN_OK;
+  fit.first = best->candidate.objective;
+  fit.learn_rotation = best->candidate.rotate == GPNN_ROTATE_LEARN;
+  fit.k = best->candidate.k + (fit.first == GPNN_OBJECTIVE_MLL_K); /* which counts the row itself */
+  fit.steps = (fit.steps + 1) / 2;
+  fit.neighbours = best->params->neighbours;
+  if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->contents->n;
+  enum gpnn_status status = fit_trial(c, &fit, &trial, err);
+  if (status == GPNN_OK) {
+    struct gpnn_params *params = best->params;
+    best->params = trial.params;
+    best->fit = trial.fit;
+    trial.params = params;
+  }
+  trial_release(&trial);
+  return status == GPNN_ENUMERIC ? GPNN_OK : status;
+}
+
 static enum gpnn_status try_and_compare(struct choice *c, bool rotations, struct gpnn_error *err)
 {
   set_counts(c);
@@ -655,7 +683,7 @@ static enum gpnn_status try_and_compare(struct choice *c, bool rotations, struct
   if (status == GPNN_OK) status = try_all(c, rotations, err);
   if (status == GPNN_OK) status = compare_best(c, err);
   if (status == GPNN_OK && c->options->neighbours) choose_neighbours(c);
-  return status;
+  return status == GPNN_OK ? refit(c, err) : status;
 }
 
 enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,

@@ -7,7 +7,8 @@
  * that is what a user will get.  The best candidate is kept: of two whose scores differ by 0.02 or
  * less, the one whose means have the smaller error.  Then the fewest neighbours are taken
  * whose score is not worse than that of the best number by more than one standard error of the
- * difference, nor by more than 0.01.
+ * difference, nor by more than 0.01.  Where rows kept for the score would have mattered to the fit,
+ * it then goes on with all rows.
  *
  * Rows to predict that lie in gaps, or beyond, are not like the training rows: where such rows are
  * given, candidates are scored on training rows made like them.
