@@ -27,8 +27,8 @@ static void bounds(const struct gpnn_params *params, size_t i, double scale, dou
 {
   size_t k = params->n_lengthscales;
   if (!is_logarithmic(params, i)) {
-    *lower = -10;
-    *upper = 10;
+    *lower = -3;
+    *upper = 3;
     return;
   }
   double least_noise = gpnn_kernel_least_noise(params->kernel, params->smoothness);
