@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "methods/conjugate.h"
 #include "methods/regress.h"
 #include "progress.h"
@@ -78,6 +79,17 @@ static enum gpnn_status annotate(const struct gpnn_conjugate_report *report, siz
   return status;
 }
 
+/* Among several targets of the index the parameters say which they are of. */
+static enum gpnn_status name_target(const struct gpnn_index *index,
+                                    const struct gpnn_index_contents *contents,
+                                    struct gpnn_params *params, struct gpnn_error *err)
+{
+  const char *name = contents->schema.target.name;
+  if (gpnn_index_n_targets(index) == 1) return GPNN_OK;
+  params->target = gpnn_copy_text(name, strlen(name));
+  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
+}
+
 enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arguments *a,
                                const struct gpnn_choose_options *choose,
                                const struct gpnn_index *index, size_t target,
@@ -90,6 +102,7 @@ enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arg
   if (status != GPNN_OK) return status;
   struct telling telling = {cli, 0, options.n_ranges * options.n_noises};
   status = gpnn_conjugate(contents, &options, tell, &telling, params, &report, err);
+  if (status == GPNN_OK) status = name_target(index, contents, params, err);
   if (status == GPNN_OK) status = annotate(&report, options.n_folds, index, contents, params, err);
   if (status != GPNN_OK) return status;
   cli_note(cli, "chosen: effective range %.4g, noise ratio %.4g", report.best.range,

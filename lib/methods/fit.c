@@ -156,6 +156,13 @@ static enum gpnn_status check_options(const struct gpnn_index_contents *contents
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters to start from have %zu lengthscales, the index has %zu inputs",
                      start->n_lengthscales, contents->n_groups);
+  if (start != NULL && options->rotation != NULL && options->rotation == start->rotation &&
+      start->n_rotation != contents->d * contents->d)
+    return gpnn_fail(
+        err, GPNN_EMISMATCH,
+        "the rotation to start from has %zu numbers, which does not fit the %zu inputs "
+        "of the index",
+        start->n_rotation, contents->d);
   if (options->rotation != NULL &&
       (options->mean == GPNN_MEAN_LINEAR || contents->n_groups != contents->d))
     return gpnn_fail(err, GPNN_EINVAL,

@@ -203,3 +203,14 @@ fit() {
   assert_fails 2 '^option --rotate: is of --method local' \
     gpnn-fit --method conjugate --rotate whiten t.gpi
 }
+
+@test "a rotation to start from is kept, and refused where it is of other inputs" {
+  cp "$BATS_FILE_TMPDIR/t.gpi" .
+  printf '%s\n' $'kernel\texp' $'rotation\t1\t2' $'lengthscale\t1' $'kernelscale\t1' \
+    $'noise\t0.1' >s.par
+  assert_fails 1 'rotation to start from has 2 numbers, which does not fit the 3 inputs' \
+    gpnn-fit --effort fast --start s.par t.gpi
+  sed -i $'s/^rotation.*/rotation\t0\t1\t0\t1\t0\t0\t0\t0\t1/' s.par
+  gpnn-fit --effort fast --block-size 50 --start s.par t.gpi >t.par
+  assert_equal "$(grep '^rotation' t.par)" "$(grep '^rotation' s.par)"
+}

@@ -74,3 +74,14 @@ fit() {
   assert_fails 2 "option --metric: shared, ratio or own" gpnn-fit --metric all t.gpi
   assert_fails 2 "are of --method local" gpnn-fit --method conjugate --metric shared t.gpi
 }
+
+@test "the conjugate method fits each target as it does the only one" {
+  prepare
+  gpnn-fit -q --method conjugate t.gpi >both.par
+  [ "$(grep '^target' both.par | cut -f 2 | paste -sd ' ')" = "y z" ]
+  awk '$1 == "target" { on = $2 == "z" } on && $1 ~ /scale|noise/' both.par >own.txt
+  gpnn-predict -q -p both.par t.gpi test.tsv | head -n 1 | grep -q sd_z
+  gpnn-index -q -y z -x x1,x2 -o t.gpi train.tsv
+  gpnn-fit -q --method conjugate t.gpi | grep -E '^[a-z]*(scale|noise)' >alone.txt
+  cmp own.txt alone.txt
+}
