@@ -122,8 +122,16 @@ static enum gpnn_status read_lengthscales(struct reader *reader, struct span val
 
 static enum gpnn_status read_rotation(struct reader *reader, struct span values)
 {
+  const double most = 1e100; /* so that squares of sums are finite */
   struct gpnn_params *params = reader->params;
-  return read_list(reader, "rotation", values, ANY, &params->rotation, &params->n_rotation);
+  double largest = 0;
+  enum gpnn_status status =
+      read_list(reader, "rotation", values, ANY, &params->rotation, &params->n_rotation);
+  for (size_t i = 0; i < params->n_rotation; i++)
+    largest = fmax(largest, fabs(params->rotation[i]));
+  if (status == GPNN_OK && largest > most) status = refuse(reader, "rotation: too large a number");
+  if (status == GPNN_OK && largest == 0) status = refuse(reader, "rotation: all zero");
+  return status;
 }
 
 static enum gpnn_status read_kernelscale(struct reader *reader, struct span field)
