@@ -7,6 +7,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/simd.h"
+#include "methods/neighbourhood_lanes.h"
 #include "models/cholesky.h"
 #include "models/kernel.h"
 #include "models/mean.h"
@@ -376,7 +377,8 @@ struct evaluation {
   const struct gpnn_neighbourhoods *hoods;
   enum gpnn_density density;
   size_t n_threads, width, n_map;
-  struct scratch *scratch; /* n_threads */
+  struct scratch *scratch;  /* n_threads */
+  struct gpnn_lanes *lanes; /* likewise; NULL: rows are evaluated one by one */
   struct outcome *outcomes;
   double *gradients; /* NULL: none are wanted */
 };
@@ -384,20 +386,38 @@ struct evaluation {
 static void evaluation_release(struct evaluation *e)
 {
   for (size_t t = 0; e->scratch != NULL && t < e->n_threads; t++) scratch_release(&e->scratch[t]);
+  for (size_t t = 0; e->lanes != NULL && t < e->n_threads; t++) gpnn_lanes_release(&e->lanes[t]);
   free(e->scratch);
+  free(e->lanes);
   free(e->outcomes);
   free(e->gradients);
 }
 
+/* Many neighbours fill vectors by themselves, and several rows' matrices would not fit the cache.
+ */
+static bool uses_lanes(const struct evaluation *e)
+{
+  enum { MOST = 128 };
+  return e->density == GPNN_DENSITY_CONDITIONAL && e->hoods->k > 0 && e->hoods->k <= MOST;
+}
+
 static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
 {
+  const struct term *term = &e->shared;
   size_t n = e->hoods->n;
+  bool by_lanes = uses_lanes(e);
   e->scratch = gpnn_alloc(e->n_threads, 1, sizeof *e->scratch);
+  if (by_lanes) e->lanes = gpnn_alloc(e->n_threads, 1, sizeof *e->lanes);
   e->outcomes = gpnn_alloc(n, 1, sizeof *e->outcomes);
   if (with_gradient) e->gradients = gpnn_alloc(n, e->width + e->n_map, sizeof *e->gradients);
-  if (!e->scratch || !e->outcomes || (with_gradient && !e->gradients)) return false;
-  for (size_t t = 0; t < e->n_threads; t++)
-    if (!scratch_init(&e->scratch[t], e->hoods->k, e->shared.data->d)) return false;
+  if (!e->scratch || !e->outcomes || (by_lanes && !e->lanes) || (with_gradient && !e->gradients))
+    return false;
+  for (size_t t = 0; t < e->n_threads; t++) {
+    if (!scratch_init(&e->scratch[t], e->hoods->k, term->data->d)) return false;
+    if (by_lanes && !gpnn_lanes_init(&e->lanes[t], term->data, term->params, term->inverse,
+                                     term->map, e->hoods->k))
+      return false;
+  }
   return true;
 }
 
@@ -415,6 +435,32 @@ static void evaluate_row(struct evaluation *e, size_t i)
           ? joint(&term, outcome, gradient, by_map, &ignored)
           : conditional(&term, (size_t)e->hoods->row[i], outcome, gradient, by_map, &ignored);
   if (status != GPNN_OK || !isfinite(outcome->loss)) outcome->loss = NAN;
+}
+
+/* Rows from 'first' on, side by side; false, with nothing done: one lacks neighbours. */
+static bool evaluate_lanes(struct evaluation *e, size_t first)
+{
+  const struct gpnn_neighbourhoods *hoods = e->hoods;
+  const int64_t *neighbour = hoods->neighbour + first * hoods->k;
+  size_t all = e->width + e->n_map;
+  double loss[GPNN_LANES], z2[GPNN_LANES];
+  if (e->lanes == NULL || hoods->n - first < GPNN_LANES) return false;
+  for (size_t a = 0; a < GPNN_LANES * hoods->k; a++)
+    if (neighbour[a] < 0) return false;
+  gpnn_lanes_conditional(&e->lanes[omp_get_thread_num()], hoods->row + first, neighbour, loss, z2,
+                         e->gradients == NULL ? NULL : e->gradients + first * all, all,
+                         e->n_map > 0);
+  for (size_t l = 0; l < GPNN_LANES; l++) e->outcomes[first + l] = (struct outcome){loss[l], z2[l]};
+  return true;
+}
+
+/* GPNN_LANES rows from 'first' on, or as many as are left; those that need jitter one by one. */
+static void evaluate_rows(struct evaluation *e, size_t first)
+{
+  size_t left = e->hoods->n - first, end = first + (left < GPNN_LANES ? left : GPNN_LANES);
+  bool done = evaluate_lanes(e, first);
+  for (size_t i = first; i < end; i++)
+    if (!done || isnan(e->outcomes[i].loss)) evaluate_row(e, i);
 }
 
 /* Sums over the rows in their order, so that rounding does not depend on who computed what. */
@@ -459,14 +505,14 @@ enum gpnn_status gpnn_neighbourhood_objective(const struct gpnn_index_contents *
       .width = params->n_lengthscales + 3,
       .n_map = result->by_map == NULL ? 0 : d * d};
   enum gpnn_status status = GPNN_OK;
+  e.shared.inverse = inverse;
   if (inverse == NULL || !evaluation_alloc(&e, result->gradient != NULL)) {
     status = gpnn_fail_memory(err, "for neighbourhoods");
   } else {
     gpnn_params_expand(params, d, contents->group, inverse);
     for (size_t j = 0; j < d; j++) inverse[j] = 1 / inverse[j];
-    e.shared.inverse = inverse;
-#pragma omp parallel for num_threads((int)e.n_threads) schedule(dynamic, 8)
-    for (size_t i = 0; i < hoods->n; i++) evaluate_row(&e, i);
+#pragma omp parallel for num_threads((int)e.n_threads) schedule(dynamic)
+    for (size_t i = 0; i < hoods->n; i += GPNN_LANES) evaluate_rows(&e, i);
     status = add_up(&e, result, err);
   }
   for (size_t i = 0; i < hoods->n && status == GPNN_OK; i++) {

@@ -395,9 +395,90 @@ static void test_threads_change_no_bit(void **state)
   rows_free(&r);
 }
 
+/* The densities of 'lists' together are those of each row alone, and the gradients their mean. */
+static void compare_with_rows_alone(const struct rows *r, const struct gpnn_params *params,
+                                    const double *map, const struct lists *lists)
+{
+  enum { MOST = 64 };
+  const struct gpnn_neighbourhoods *hoods = &lists->hoods;
+  size_t d = r->contents.d, k = hoods->k;
+  double loss[MOST], z2[MOST], gradient[MOST], by_map[MOST], own[MOST], own_map[MOST];
+  double mean[MOST] = {0}, mean_map[MOST] = {0};
+  struct gpnn_neighbourhood_result all = {
+      .gradient = gradient, .by_map = map == NULL ? NULL : by_map, .loss = loss, .z2 = z2};
+  assert_ok(gpnn_neighbourhood_objective(&r->contents, params, map, GPNN_DENSITY_CONDITIONAL, hoods,
+                                         1, &all, NULL));
+  for (size_t i = 0; i < hoods->n; i++) {
+    struct gpnn_neighbourhoods one = {1, k, hoods->row + i, hoods->neighbour + i * k};
+    double own_loss, own_z2;
+    struct gpnn_neighbourhood_result alone = {
+        .gradient = own, .by_map = map == NULL ? NULL : own_map, .loss = &own_loss, .z2 = &own_z2};
+    assert_ok(gpnn_neighbourhood_objective(&r->contents, params, map, GPNN_DENSITY_CONDITIONAL,
+                                           &one, 1, &alone, NULL));
+    assert_true(fabs(own_loss - loss[i]) <= 1e-11 * (1 + fabs(own_loss)));
+    assert_true(fabs(own_z2 - z2[i]) <= 1e-10 * (1 + own_z2));
+    for (size_t j = 0; j < d + 3; j++) mean[j] += own[j] / (double)hoods->n;
+    for (size_t j = 0; map != NULL && j < d * d; j++) mean_map[j] += own_map[j] / (double)hoods->n;
+  }
+  for (size_t j = 0; j < d + 3; j++)
+    assert_true(fabs(mean[j] - gradient[j]) <= 1e-10 * (1 + fabs(mean[j])));
+  for (size_t j = 0; map != NULL && j < d * d; j++)
+    assert_true(fabs(mean_map[j] - by_map[j]) <= 1e-10 * (1 + fabs(mean_map[j])));
+}
+
+/* Rows are evaluated side by side where enough of them come, a single one by itself. */
+static void test_rows_side_by_side_are_as_rows_alone(void **state)
+{
+  static const char *const kernels[] = {"exp", "matern32", "matern52", "rbf"};
+  static const size_t ks[] = {1, 2, 3, 4, 5, 7, 12};
+  (void)state;
+  for (size_t d = 1; d <= 5; d += 2)
+    for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+      struct rows r = random_rows(21, d, 30 + i);
+      double lengthscale[] = {1, 2, 0.7, 1.3, 0.9}, map[25];
+      struct gpnn_params params = {.kernel = gpnn_kernel_by_name(kernels[i % 4]),
+                                   .n_lengthscales = d,
+                                   .lengthscale = lengthscale,
+                                   .kernelscale = 0.9,
+                                   .noise = 0.1};
+      struct lists lists = nearest(&r, lengthscale, ks[i], false);
+      if (i % 2 == 0) r.contents.noise = r.noise;
+      for (size_t j = 0; j < d * d; j++) map[j] = (j % (d + 1) == 0) + 0.1 * sin((double)j);
+      compare_with_rows_alone(&r, &params, NULL, &lists);
+      compare_with_rows_alone(&r, &params, map, &lists);
+      /* One that lacks a neighbour is evaluated alone, and so are those beside it. */
+      lists.neighbour[ks[i] * 3] = -1;
+      compare_with_rows_alone(&r, &params, NULL, &lists);
+      lists_free(&lists);
+      rows_free(&r);
+    }
+}
+
+/* Rows that are alike make a covariance that needs jitter, while those beside it need none; a
+ * noise just under zero leaves no doubt about it. */
+static void test_jitter_of_one_row_leaves_those_beside_it_alone(void **state)
+{
+  (void)state;
+  struct rows r = random_rows(16, 2, 5);
+  double lengthscale[] = {1, 2};
+  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("rbf"),
+                               .n_lengthscales = 2,
+                               .lengthscale = lengthscale,
+                               .kernelscale = 0.9,
+                               .noise = -1e-6};
+  memcpy(r.x + 2, r.x, 2 * sizeof *r.x);
+  memcpy(r.x + 4, r.x, 2 * sizeof *r.x);
+  struct lists lists = nearest(&r, lengthscale, 3, false);
+  compare_with_rows_alone(&r, &params, NULL, &lists);
+  lists_free(&lists);
+  rows_free(&r);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rows_side_by_side_are_as_rows_alone),
+      cmocka_unit_test(test_jitter_of_one_row_leaves_those_beside_it_alone),
       cmocka_unit_test(test_the_golden_case_has_the_verified_values_and_gradients),
       cmocka_unit_test(test_gradients_agree_with_central_differences),
       cmocka_unit_test(test_the_derivative_by_the_map_agrees_with_central_differences),
