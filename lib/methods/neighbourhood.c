@@ -428,6 +428,7 @@ static void evaluate_row(struct evaluation *e, size_t i)
   struct outcome *outcome = &e->outcomes[i];
   double *gradient = e->gradients == NULL ? NULL : e->gradients + i * (e->width + e->n_map);
   double *by_map = gradient == NULL || e->n_map == 0 ? NULL : gradient + e->width;
+  for (size_t j = 0; gradient != NULL && j < e->width + e->n_map; j++) gradient[j] = 0;
   term.scratch = &e->scratch[omp_get_thread_num()];
   gather(&term, e->hoods, e->density, i);
   enum gpnn_status status =
