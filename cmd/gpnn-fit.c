@@ -409,7 +409,9 @@ int main(int argc, char **argv)
                         .effort = "normal",
                         .k = 32,
                         .thin = -1,
-                        .choose = {.fit = GPNN_FIT_OPTIONS_INIT},
+                        .choose = {.fit = GPNN_FIT_OPTIONS_INIT,
+                                   .field = GPNN_CHOOSE_FIELD,
+                                   .last_field = GPNN_CHOOSE_LAST_FIELD},
                         .conjugate = CONJUGATE_ARGUMENTS_INIT};
   struct gpnn_fit_options *fit = &a.choose.fit;
   const struct cli_option options[] = {

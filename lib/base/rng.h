@@ -29,6 +29,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_ORDER = 20,        /* order in which rows are conditioned on one another */
   GPNN_RNG_REGRESS = 21,      /* rows that coefficients are estimated from */
   GPNN_RNG_FOLDS = 22,        /* rows of a cross-validation and their folds */
+  GPNN_RNG_SAMPLE = 23,       /* rows that stand for all of an index */
   GPNN_RNG_BATCH = 15,        /* minibatches of an estimation */
   GPNN_RNG_TEST = 99,         /* tests only */
 };

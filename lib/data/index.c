@@ -12,20 +12,10 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "data/index_fingerprint.h"
+#include "data/index_parts.h"
 #include "data/sections.h"
 
 /* ---- reading sections ---- */
-
-struct gpnn_index {
-  struct gpnn_sections *sections;
-  struct gpnn_index_contents contents;
-  struct gpnn_search_report report;
-  double *lengthscale;               /* owned, or NULL */
-  uint32_t *group;                   /* owned; contents.group */
-  struct gpnn_index_contents *views; /* owned, of the further targets; what is in them is not */
-  char *provenance;                  /* owned; contents.provenance */
-  bool is_verified;
-};
 
 /* Bytes yet to be read; once something is missing or not allowed, everything is 0. */
 struct cursor {
@@ -456,7 +446,7 @@ static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *
 }
 
 /* Views of the further targets: all that is not the target's is shared. */
-static enum gpnn_status set_views(struct gpnn_index *index, struct gpnn_error *err)
+enum gpnn_status gpnn_index_set_views(struct gpnn_index *index, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *first = &index->contents;
   size_t n = first->n, c = first->n_calibration;
@@ -565,7 +555,7 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
                        path, look);
   if (status == GPNN_OK) status = take_all(opened, err);
   if (status == GPNN_OK) status = set_groups(opened, err);
-  if (status == GPNN_OK) status = set_views(opened, err);
+  if (status == GPNN_OK) status = gpnn_index_set_views(opened, err);
   if (status == GPNN_OK && verify) status = verify_all(opened, err);
   opened->is_verified = verify;
   if (status == GPNN_OK)
@@ -654,6 +644,7 @@ enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_s
   struct gpnn_search *loaded = NULL;
   FILE *stream = NULL;
   enum gpnn_status status = GPNN_OK;
+  if (index->rows != NULL) return gpnn_index_search_sample(index, search, err);
   if (kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW)
     status = open_stored(index, &section, &stream, err);
   if (status != GPNN_OK) return status;
@@ -699,11 +690,16 @@ bool gpnn_index_recognise(const char *path)
 void gpnn_index_close(struct gpnn_index *index)
 {
   if (index == NULL) return;
+  free(index->views);
+  if (index->rows != NULL) {
+    free(index->rows);
+    free(index);
+    return;
+  }
   gpnn_schema_release(&index->contents.schema);
   gpnn_standard_release(&index->contents.standard);
   free(index->lengthscale);
   free(index->group);
-  free(index->views);
   free(index->provenance);
   gpnn_sections_close(index->sections);
   free(index);

@@ -112,6 +112,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_search(const struct gpnn_index *inde
                                                    struct gpnn_search **search,
                                                    struct gpnn_error *err);
 
+/*
+ * Copies 'n_rows' (at most n) random training rows into '*sample', which is like 'index' in all
+ * else, and its file's, but that gpnn_index_search() builds a search over its rows.  It is for
+ * gpnn_index_close(), before 'index', which must outlive it.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_sample(const struct gpnn_index *index, size_t n_rows,
+                                                   uint64_t seed, struct gpnn_index **sample,
+                                                   struct gpnn_error *err);
+
 /* The sections of the file, for gpnn-info: four-letter tag, offset, length; returns false
  * past the last. */
 bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,

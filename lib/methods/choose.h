@@ -10,6 +10,10 @@
  * difference, nor by more than 0.01.  Where rows kept for the score would have mattered to the fit,
  * it then goes on with all rows.
  *
+ * Of many rows a random sample serves, so that the time taken does not grow with them: candidates
+ * are told apart in a smaller one, then the chosen one goes on in a larger one, where it also gets
+ * its number of neighbours.
+ *
  * Rows to predict that lie in gaps, or beyond, are not like the training rows: where such rows are
  * given, candidates are scored on training rows made like them.
  *
@@ -39,7 +43,9 @@ enum {
   GPNN_CHOOSE_LAST_ROWS = 1024,
   GPNN_CHOOSE_NEIGHBOURS = 400,
   GPNN_CHOOSE_ARD = 64,
-  GPNN_CHOOSE_ROTATION = 32
+  GPNN_CHOOSE_ROTATION = 32,
+  GPNN_CHOOSE_FIELD = 1 << 17,
+  GPNN_CHOOSE_LAST_FIELD = 1 << 20
 };
 
 enum gpnn_effort { GPNN_EFFORT_FAST = 0, GPNN_EFFORT_NORMAL = 1, GPNN_EFFORT_THOROUGH = 2 };
@@ -58,6 +64,9 @@ struct gpnn_choose_options {
   bool kernel, ard, neighbours, k; /* which of them to choose */
   bool rotation;
   bool objective; /* whether the objective goes by the effort */
+  size_t field;   /* rows of the sample in which candidates are told apart; 0: all */
+  size_t last_field; /* rows of the one in which the chosen one goes on, or in which all is done where
+                        nothing is to be chosen; 0: all */
   enum gpnn_effort effort;
   const struct gpnn_points *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
                                      are scored on rows made like these (methods/leftout.h) */

@@ -492,6 +492,48 @@ static void targets_predicted_without_error_are_refused(void **state)
   fixture_free(&f);
 }
 
+/* Of many rows a sample tells candidates apart, and a larger one finishes. */
+static void samples_serve_for_many_rows(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make_one_relevant_input(&f);
+  struct gpnn_choose_options all = by_effort(GPNN_EFFORT_NORMAL);
+  struct gpnn_params whole = {0}, same = {0}, sampled = {0};
+  struct gpnn_choose_report report, sampled_report;
+  struct tried tried = {0}, tried_same = {0}, tried_sampled = {0};
+  assert_ok(choose(&f, &all, &tried, &whole, &report, &err));
+  struct gpnn_choose_options options = all;
+  options.field = options.last_field = f.n;
+  assert_ok(choose(&f, &options, &tried_same, &same, &report, &err));
+  assert_true(same.noise == whole.noise && same.kernelscale == whole.kernelscale);
+  assert_int_equal(tried_same.n, tried.n);
+  options.field = 100;
+  options.last_field = 200;
+  assert_ok(choose(&f, &options, &tried_sampled, &sampled, &sampled_report, &err));
+  /* A third of the larger sample, 67 rows, scores the last candidate, which is what was chosen. */
+  assert_int_equal(sampled_report.n_rows, 67);
+  assert_true(sampled_report.chosen.nll <= tried_sampled.list[tried_sampled.n - 1].nll);
+  assert_ptr_equal(sampled_report.chosen.kernel, sampled.kernel);
+  assert_ptr_equal(sampled_report.chosen.kernel, tried_sampled.list[tried_sampled.n - 1].kernel);
+  assert_true(sampled.lengthscale[0] < sampled.lengthscale[1] || sampled.rotation != NULL);
+  assert_true(sampled.noise != whole.noise);
+  /* With nothing to choose the one fit is that of the larger sample, but blocks need none. */
+  options.kernel = options.ard = options.neighbours = options.rotation = options.objective = false;
+  options.fit.first = GPNN_OBJECTIVE_BLOCK;
+  options.fit.kernel = gpnn_kernel_by_name("exp");
+  gpnn_params_release(&sampled);
+  gpnn_params_release(&same);
+  assert_ok(choose(&f, &options, &tried_sampled, &sampled, &sampled_report, &err));
+  options.last_field = 0;
+  assert_ok(choose(&f, &options, &tried_sampled, &same, &sampled_report, &err));
+  assert_true(same.noise == sampled.noise);
+  gpnn_params_release(&whole);
+  gpnn_params_release(&same);
+  gpnn_params_release(&sampled);
+  fixture_free(&f);
+}
+
 int main(void)
 {
   gpnn_threads_single_blas();
@@ -511,6 +553,7 @@ int main(void)
       cmocka_unit_test(few_rows_serve_for_fit_and_score_alike),
       cmocka_unit_test(equal_targets_have_a_score),
       cmocka_unit_test(targets_predicted_without_error_are_refused),
+      cmocka_unit_test(samples_serve_for_many_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

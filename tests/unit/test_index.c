@@ -653,6 +653,71 @@ static void every_target_has_a_view_of_its_own(void **state)
   besides_release(&besides);
 }
 
+/* The row of the fixture that has the inputs of row 'i' of a sample. */
+static size_t row_of(const struct place *place, const struct gpnn_index_contents *sample, size_t i)
+{
+  for (size_t row = 0; row < N; row++)
+    if (memcmp(place->x + row * D, sample->x + i * D, D * sizeof *sample->x) == 0) return row;
+  fail_msg("a sampled row is none of the index");
+  return N;
+}
+
+static void a_sample_has_whole_rows_and_is_else_the_index(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  struct gpnn_index *index = NULL, *sample = NULL, *again = NULL;
+  size_t n = N / 3;
+  extend(place, &besides);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  assert_ok(gpnn_index_sample(index, n, 5, &sample, &err));
+  assert_ok(gpnn_index_sample(sample, n, 6, &again, &err)); /* all of a sample: itself */
+  assert_true(gpnn_index_fingerprint(sample) == gpnn_index_fingerprint(index));
+  assert_int_equal(gpnn_index_n_targets(sample), 1 + MORE);
+  size_t before = 0;
+  for (size_t i = 0; i < n; i++) {
+    const struct gpnn_index_contents *c = gpnn_index_contents(sample);
+    size_t row = row_of(place, c, i);
+    assert_true(i == 0 || row > before);
+    before = row;
+    assert_int_equal(c->n, n);
+    assert_same(c->regressors + i * REGRESSORS, besides.regressors + row * REGRESSORS, REGRESSORS);
+    for (size_t t = 0; t <= MORE; t++) {
+      const struct gpnn_index_contents *view = gpnn_index_target(sample, t);
+      assert_true(view->y[i] == (t == 0 ? place->y[row] : besides.more[(t - 1) * N + row]));
+      assert_true(view->noise[i] == besides.noise[t * N + row]);
+      assert_same(view->y, gpnn_index_target(again, t)->y, n);
+    }
+  }
+  gpnn_index_close(again);
+  gpnn_index_close(sample);
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
+static void the_search_of_a_sample_is_over_its_rows(void **state)
+{
+  struct place *place = *state;
+  struct gpnn_index *index = NULL, *sample = NULL;
+  struct gpnn_search *search = NULL;
+  int64_t row;
+  double distance;
+  write_index(place, GPNN_SEARCH_IVF, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  assert_ok(gpnn_index_sample(index, N / 2, 5, &sample, &err));
+  assert_ok(gpnn_index_search(sample, &search, &err));
+  for (size_t i = 0; i < N / 2; i++) {
+    assert_ok(gpnn_search_query(search, 1, gpnn_index_contents(sample)->x + i * D, 1, &row,
+                                &distance, 1, &err));
+    assert_int_equal(row, i);
+    assert_true(distance == 0);
+  }
+  gpnn_search_free(search);
+  gpnn_index_close(sample);
+  gpnn_index_close(index);
+}
+
 static void features_that_were_dropped_leave_no_gap_among_groups(void **state)
 {
   struct place *place = *state;
@@ -831,6 +896,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(a_failed_write_leaves_nothing, enter, leave),
       cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
+      cmocka_unit_test_setup_teardown(a_sample_has_whole_rows_and_is_else_the_index, enter, leave),
+      cmocka_unit_test_setup_teardown(the_search_of_a_sample_is_over_its_rows, enter, leave),
       cmocka_unit_test_setup_teardown(features_that_were_dropped_leave_no_gap_among_groups, enter,
                                       leave),
       cmocka_unit_test_setup_teardown(under_whitening_every_direction_is_a_group, enter, leave),

@@ -1,0 +1,34 @@
+/*
+ * index_parts: what the files of index share.
+ *
+ * Private to lib/data/index*.c.
+ */
+#ifndef GPNN_DATA_INDEX_PARTS_H
+#define GPNN_DATA_INDEX_PARTS_H
+
+#include "data/index.h"
+#include "data/sections.h"
+
+struct gpnn_index {
+  struct gpnn_sections *sections; /* owned, but for a sample */
+  struct gpnn_index_contents contents;
+  struct gpnn_search_report report;
+  double *lengthscale;               /* owned, but for a sample, or NULL */
+  uint32_t *group;                   /* owned, but for a sample; contents.group */
+  struct gpnn_index_contents *views; /* owned, of the further targets; what is in them is not */
+  char *provenance;                  /* owned, but for a sample; contents.provenance */
+  double *rows; /* owned: of a sample, all that its contents have a number of for each row; the rest
+                   belongs to the index that it is of.  NULL: no sample */
+  bool is_verified;
+};
+
+/* Sets the views of the further targets from the contents. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_set_views(struct gpnn_index *index,
+                                                      struct gpnn_error *err);
+
+/* Builds the search of a sample. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_search_sample(const struct gpnn_index *sample,
+                                                          struct gpnn_search **search,
+                                                          struct gpnn_error *err);
+
+#endif
