@@ -29,12 +29,10 @@ static enum gpnn_status fit_trial(const struct gpnn_choice *c,
   return GPNN_OK;
 }
 
-static enum gpnn_rotate rotate_of(const struct gpnn_choice *c,
-                                  const struct gpnn_fit_options *options)
+static enum gpnn_rotate rotate_of(const struct gpnn_fit_options *options)
 {
   if (options->learn_rotation) return GPNN_ROTATE_LEARN;
-  return options->rotation != NULL && options->rotation == c->whitening ? GPNN_ROTATE_WHITEN
-                                                                        : GPNN_ROTATE_NONE;
+  return options->rotation == NULL ? GPNN_ROTATE_NONE : GPNN_ROTATE_WHITEN;
 }
 
 /* Fits and scores one candidate, and keeps it if it is among the best; one that is not positive
@@ -50,7 +48,7 @@ static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_f
   trial.candidate = (struct gpnn_candidate){.kernel = options->kernel,
                                             .smoothness = options->smoothness,
                                             .ard = options->ard,
-                                            .rotate = rotate_of(c, options),
+                                            .rotate = rotate_of(options),
                                             .objective = trial.fit.objective,
                                             .k = trial.fit.k};
   if (status == GPNN_OK) status = gpnn_choice_score(c, &trial, first, err);
@@ -94,37 +92,42 @@ static enum gpnn_status try_isotropic(struct gpnn_choice *c, struct gpnn_fit_opt
   return try_candidate(c, &options, err);
 }
 
-/* Options that go on from the best so far, by the last objective alone. */
-static struct gpnn_fit_options from_best(const struct gpnn_choice *c,
-                                         struct gpnn_fit_options options)
+/* Options that go on from a trial, by the last objective alone. */
+static struct gpnn_fit_options from_trial(const struct gpnn_choose_trial *trial,
+                                          struct gpnn_fit_options options)
 {
-  const struct gpnn_choose_trial *best = &c->best;
-  options.kernel = best->candidate.kernel;
-  options.smoothness = best->candidate.smoothness;
-  options.ard = best->candidate.ard;
-  options.rotation = best->params->rotation;
-  options.start = best->params;
-  options.n_starts = c->n_targets;
+  options.kernel = trial->candidate.kernel;
+  options.smoothness = trial->candidate.smoothness;
+  options.ard = trial->candidate.ard;
+  options.rotation = trial->params->rotation;
+  options.start = trial->params;
+  options.n_starts = trial->n_targets;
   if (options.second != GPNN_OBJECTIVE_NONE) options.first = options.second;
   options.second = GPNN_OBJECTIVE_NONE;
   return options;
 }
 
-/* Directions learnt make rows nearer to their neighbours, where a rougher kernel may do better: the
- * next one, from the best so far. */
-static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_options options,
-                                    struct gpnn_error *err)
+/* The kernel 'by' places rougher than 'kernel' (less than 0: smoother), or NULL. */
+static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int by)
 {
   static const char *const falling[] = {"rbf", "matern52", "matern32", "exp"};
   enum { N = sizeof falling / sizeof falling[0] };
-  for (size_t k = 0; c->options->kernel && k + 1 < N; k++) {
-    if (c->best.candidate.kernel != gpnn_kernel_by_name(falling[k])) continue;
-    options = from_best(c, options);
-    options.kernel = gpnn_kernel_by_name(falling[k + 1]);
-    options.steps = (options.steps + 1) / 2;
-    return try_candidate(c, &options, err);
-  }
-  return GPNN_OK;
+  for (int k = 0; k < N; k++)
+    if (kernel == gpnn_kernel_by_name(falling[k]) && k + by >= 0 && k + by < N)
+      return gpnn_kernel_by_name(falling[k + by]);
+  return NULL;
+}
+
+/* The kernel 'by' places rougher, from the best so far, in half the steps. */
+static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_options options, int by,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_kernel *kernel = rougher(c->best.candidate.kernel, by);
+  if (!c->options->kernel || kernel == NULL) return GPNN_OK;
+  options = from_trial(&c->best, options);
+  options.kernel = kernel;
+  options.steps = (options.steps + 1) / 2;
+  return try_candidate(c, &options, err);
 }
 
 /* The best so far with whitened inputs, and then with directions learnt. */
@@ -139,11 +142,13 @@ static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_opt
   options.steps = (all_steps + 1) / 2;
   enum gpnn_status status = try_candidate(c, &options, err);
   if (status != GPNN_OK || !c->best.candidate.ard) return status;
-  options = from_best(c, options);
+  options = from_trial(&c->best, options);
   options.steps = all_steps;
   options.learn_rotation = true;
   status = try_candidate(c, &options, err);
-  return status == GPNN_OK ? try_rougher(c, options, err) : status;
+  /* Directions learnt make rows nearer to their neighbours, where a rougher kernel may do better.
+   */
+  return status == GPNN_OK ? try_rougher(c, options, 1, err) : status;
 }
 
 /* Computes the whitening if it will be needed; whether rotations are to be tried. */
@@ -202,7 +207,7 @@ static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options opt
     own.k = grid[i];
     if (i > 0 && (best->kernel == NULL || grid[i - 1] >= c->contents->n)) break;
     if (i > 0) {
-      own = from_best(c, own);
+      own = from_trial(&c->best, own);
       own.steps = (options.steps + 1) / 2;
     }
     status = i == 0 ? try_kernels(c, own, false, err) : try_candidate(c, &own, err);
@@ -278,7 +283,7 @@ static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
   trial->candidate = (struct gpnn_candidate){.kernel = fit.kernel,
                                              .smoothness = fit.smoothness,
                                              .ard = fit.ard,
-                                             .rotate = rotate_of(c, &fit),
+                                             .rotate = rotate_of(&fit),
                                              .objective = trial->fit.objective,
                                              .k = trial->fit.k,
                                              .neighbours = fit.neighbours,
@@ -288,16 +293,17 @@ static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
   return status;
 }
 
-/* Options that go on with the best as it is, in some of the steps. */
-static struct gpnn_fit_options go_on(const struct gpnn_choice *c, size_t steps)
+/* Options that go on with a trial as it is, in some of the steps. */
+static struct gpnn_fit_options go_on(const struct gpnn_choice *c,
+                                     const struct gpnn_choose_trial *trial, size_t steps)
 {
-  const struct gpnn_choose_trial *best = &c->best;
-  struct gpnn_fit_options fit = from_best(c, common(c));
-  fit.first = best->candidate.objective;
-  fit.learn_rotation = best->candidate.rotate == GPNN_ROTATE_LEARN;
-  fit.k = best->candidate.k + (fit.first == GPNN_OBJECTIVE_MLL_K); /* which counts the row itself */
+  const struct gpnn_candidate *candidate = &trial->candidate;
+  struct gpnn_fit_options fit = from_trial(trial, common(c));
+  fit.first = candidate->objective;
+  fit.learn_rotation = candidate->rotate == GPNN_ROTATE_LEARN;
+  fit.k = candidate->k + (fit.first == GPNN_OBJECTIVE_MLL_K); /* which counts the row itself */
   fit.steps = steps;
-  fit.neighbours = best->params->neighbours;
+  fit.neighbours = trial->params->neighbours;
   return fit;
 }
 
@@ -309,7 +315,7 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *given = c->options;
   struct gpnn_choose_trial *best = &c->best, trial = {0};
-  struct gpnn_fit_options fit = go_on(c, (given->fit.steps + 1) / 2);
+  struct gpnn_fit_options fit = go_on(c, best, (given->fit.steps + 1) / 2);
   if (best->candidate.objective == GPNN_OBJECTIVE_BLOCK ||
       gpnn_choice_rows_left(c, fit.rows) == fit.rows)
     return GPNN_OK;
@@ -385,35 +391,44 @@ static void enter(struct gpnn_choice *c, const struct field *field)
   c->contents = field->targets[0];
 }
 
+/* Exchanges the best two and the validation rows' number. */
+static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
+{
+  struct gpnn_choose_trial best = a->best, second = a->second;
+  a->best = b->best;
+  a->second = b->second;
+  a->n = b->n;
+  b->best = best;
+  b->second = second;
+}
+
 /*
- * What was chosen in a field goes on in a wider one, where rows are nearer to one another, and gets
- * its score and its number of neighbours there.
+ * The best goes on in a wider field, where rows are nearer to one another, and gets its score and
+ * its number of neighbours there; as does a smoother kernel, which nearer rows may speak for.
  */
-static enum gpnn_status widen(struct gpnn_choice *c, const struct field *wider,
+static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
                               struct gpnn_error *err)
 {
-  const struct gpnn_candidate *best = &c->best.candidate;
-  struct gpnn_choice next = {.n_targets = c->n_targets,
-                             .options = c->options,
-                             .listener = c->listener,
-                             .context = c->context,
-                             .report = c->report};
-  struct gpnn_fit_options fit = go_on(c, (c->options->fit.steps + 3) / 4);
+  struct gpnn_choice wider = {.n_targets = c->n_targets,
+                              .options = c->options,
+                              .listener = c->listener,
+                              .context = c->context,
+                              .report = c->report};
+  struct gpnn_fit_options fit = go_on(c, &c->best, (c->options->fit.steps + 3) / 4);
   fit.refresh = fit.steps;
-  enter(&next, wider);
-  gpnn_choice_set_counts(&next);
-  enum gpnn_status status = gpnn_choice_draw_rows(&next, err);
-  if (status == GPNN_OK) status = try_candidate(&next, &fit, err);
-  if (status == GPNN_OK && next.best.candidate.kernel != NULL) {
-    status = gpnn_choice_compare_best(&next, err);
-    if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(&next);
-    next.best.candidate.rotate = best->rotate;
-    struct gpnn_choose_trial before = c->best;
-    c->best = next.best;
-    next.best = before;
-    c->n = next.n;
+  enter(&wider, field);
+  gpnn_choice_set_counts(&wider);
+  enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
+  if (status == GPNN_OK) status = try_candidate(&wider, &fit, err);
+  fit.steps = fit.refresh = c->options->fit.steps;
+  if (status == GPNN_OK && wider.best.candidate.kernel != NULL)
+    status = try_rougher(&wider, fit, -1, err);
+  if (status == GPNN_OK && wider.best.candidate.kernel != NULL) {
+    status = gpnn_choice_compare_best(&wider, err);
+    if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(&wider);
+    swap(c, &wider);
   }
-  gpnn_choice_release(&next);
+  gpnn_choice_release(&wider);
   return status;
 }
 

@@ -11,8 +11,8 @@
  * it then goes on with all rows.
  *
  * Of many rows a random sample serves, so that the time taken does not grow with them: candidates
- * are told apart in a smaller one, then the chosen one goes on in a larger one, where it also gets
- * its number of neighbours.
+ * are told apart in a smaller one, then the best goes on in a larger one, where a smoother kernel
+ * is tried beside it, and gets its score and number of neighbours there.
  *
  * Rows to predict that lie in gaps, or beyond, are not like the training rows: where such rows are
  * given, candidates are scored on training rows made like them.
@@ -63,9 +63,9 @@ struct gpnn_choose_options {
   enum gpnn_rotate rotate;         /* where it is not chosen */
   bool kernel, ard, neighbours, k; /* which of them to choose */
   bool rotation;
-  bool objective; /* whether the objective goes by the effort */
-  size_t field;   /* rows of the sample in which candidates are told apart; 0: all */
-  size_t last_field; /* rows of the one in which the chosen one goes on, or in which all is done where
+  bool objective;    /* whether the objective goes by the effort */
+  size_t field;      /* rows of the sample in which candidates are told apart; 0: all */
+  size_t last_field; /* rows of the one in which the best goes on, or in which all is done where
                         nothing is to be chosen; 0: all */
   enum gpnn_effort effort;
   const struct gpnn_points *like; /* rows to predict, whose inputs alone matter, or NULL: candidates

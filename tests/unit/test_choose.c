@@ -511,11 +511,13 @@ static void samples_serve_for_many_rows(void **state)
   options.field = 100;
   options.last_field = 200;
   assert_ok(choose(&f, &options, &tried_sampled, &sampled, &sampled_report, &err));
-  /* A third of the larger sample, 67 rows, scores the last candidate, which is what was chosen. */
+  /* A third of the larger sample, 67 rows, scores the best two. */
   assert_int_equal(sampled_report.n_rows, 67);
-  assert_true(sampled_report.chosen.nll <= tried_sampled.list[tried_sampled.n - 1].nll);
   assert_ptr_equal(sampled_report.chosen.kernel, sampled.kernel);
-  assert_ptr_equal(sampled_report.chosen.kernel, tried_sampled.list[tried_sampled.n - 1].kernel);
+  bool told = false;
+  for (size_t i = 0; i < tried_sampled.n; i++)
+    told |= same_candidate(&tried_sampled.list[i], &sampled_report.chosen);
+  assert_true(told);
   assert_true(sampled.lengthscale[0] < sampled.lengthscale[1] || sampled.rotation != NULL);
   assert_true(sampled.noise != whole.noise);
   /* With nothing to choose the one fit is that of the larger sample, but blocks need none. */
