@@ -75,7 +75,7 @@ static bool resolve_table(const struct cli *cli, struct arguments *a)
 static bool resolve_search(const struct cli *cli, struct arguments *a)
 {
   if (a->search_kind != NULL && !gpnn_search_by_name(a->search_kind, &a->search.kind))
-    return wrong(cli, "option --search: auto, flat, ivf or hnsw");
+    return wrong(cli, "option --search: auto, tree, flat, ivf or hnsw");
   if (a->recall != no_number) a->search.recall = a->recall;
   if (a->neighbours != no_count) a->search.neighbours = a->neighbours;
   a->search.seed = cli->seed;
@@ -206,28 +206,51 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
   return status;
 }
 
-/* What a search in memory would do for these parameters, unless something else is asked. */
-static void complete_search(struct arguments *a, const struct gpnn_index *old,
-                            const struct gpnn_params *params)
+/* The parameters that --metric names, and the metric of all their targets. */
+struct metric {
+  struct gpnn_params *params;
+  size_t n, neighbours; /* targets; the most neighbours of any */
+  double *lengthscale;  /* owned; one target's after another */
+};
+
+static void metric_release(struct metric *metric)
 {
-  const struct gpnn_search_report *stored = gpnn_index_search_report(old);
-  if (a->search_kind == NULL) a->search.kind = stored->kind;
-  if (a->recall == no_number) a->search.recall = stored->asked;
-  if (a->neighbours == no_count) a->search.neighbours = params->neighbours;
-  a->search.seed = gpnn_index_contents(old)->seed;
+  gpnn_params_release_all(metric->params, metric->n);
+  free(metric->lengthscale);
 }
 
-/* The lengthscale of each input, in memory of its own, or NULL if there is one for all: then the
- * metric is Euclidean. */
-static enum gpnn_status take_lengthscales(const struct gpnn_index_contents *contents,
-                                          const struct gpnn_params *params, double **lengthscale,
-                                          struct gpnn_error *err)
+/* What a search in memory would do for these parameters, unless something else is asked. */
+static void complete_search(struct arguments *a, const struct gpnn_index *old,
+                            const struct metric *metric)
 {
-  *lengthscale = NULL;
-  if (params->n_lengthscales != contents->n_groups) return GPNN_OK;
-  *lengthscale = gpnn_alloc(contents->d, 1, sizeof **lengthscale);
-  if (*lengthscale == NULL) return gpnn_fail_memory(err, "for the lengthscales");
-  gpnn_params_expand(params, contents->d, contents->group, *lengthscale);
+  const struct gpnn_search_report *stored = gpnn_index_search_report(old);
+  if (a->recall == no_number) a->search.recall = gpnn_search_recall_again(stored);
+  if (a->neighbours == no_count) a->search.neighbours = metric->neighbours;
+  a->search.seed = gpnn_index_contents(old)->seed;
+  a->search.rotation = metric->params->rotation;
+  /* One lengthscale for all inputs orders neighbours as none does. */
+  if (metric->params->n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
+}
+
+/* Takes the metric, which has to be the same for all targets. */
+static enum gpnn_status take_metric(const struct gpnn_index_contents *contents, const char *path,
+                                    struct metric *metric, struct gpnn_error *err)
+{
+  size_t d = contents->d;
+  metric->lengthscale = gpnn_alloc(metric->n, d, sizeof *metric->lengthscale);
+  if (metric->lengthscale == NULL) return gpnn_fail_memory(err, "for the lengthscales");
+  const struct gpnn_search_metric first = {metric->lengthscale, metric->params->rotation};
+  for (size_t t = 0; t < metric->n; t++) {
+    const struct gpnn_params *params = &metric->params[t];
+    double *own = metric->lengthscale + t * d;
+    gpnn_params_expand(params, d, contents->group, own);
+    if (params->neighbours > metric->neighbours) metric->neighbours = params->neighbours;
+    if (!gpnn_search_same_metric(d, first, (struct gpnn_search_metric){own, params->rotation}))
+      return gpnn_fail(err, GPNN_EMISMATCH,
+                       "%s: its targets have different metrics, and an index has one search: give "
+                       "the parameters of one target",
+                       strcmp(path, "-") == 0 ? "(stdin)" : path);
+  }
   return GPNN_OK;
 }
 
@@ -236,25 +259,16 @@ static enum gpnn_status change_metric(const struct cli *cli, struct arguments *a
                                       struct gpnn_error *err)
 {
   struct gpnn_index *old = NULL;
-  struct gpnn_params params = {0};
-  double *lengthscale = NULL;
+  struct metric metric = {0};
   enum gpnn_status status =
-      open_pair(cli, cli_operand(cli, 0), a->metric, true, &old, &params, err);
-  if (status == GPNN_OK && params.rotation != NULL)
-    status = gpnn_fail(err, GPNN_EMISMATCH,
-                       "%s: its rotation mixes the inputs, for which an index has no search: fit "
-                       "with --rotate none",
-                       a->metric);
-  if (status == GPNN_OK)
-    status = take_lengthscales(gpnn_index_contents(old), &params, &lengthscale, err);
+      open_all(cli, cli_operand(cli, 0), a->metric, true, &old, &metric.params, &metric.n, err);
+  if (status == GPNN_OK) status = take_metric(gpnn_index_contents(old), a->metric, &metric, err);
   if (status == GPNN_OK) {
-    complete_search(a, old, &params);
-    a->search.lengthscale = lengthscale;
+    complete_search(a, old, &metric);
     status = write_index(cli, a->output, gpnn_index_contents(old), &a->search, err);
   }
-  free(lengthscale);
   gpnn_index_close(old);
-  gpnn_params_release(&params);
+  metric_release(&metric);
   return status;
 }
 
@@ -286,12 +300,12 @@ int main(int argc, char **argv)
        1e300},
       {"calibration-rows", 0, CLI_COUNT, &a.calibration_rows, "N",
        "rows held out (1000, at most a tenth; 0: none)", 0, 1e15},
-      {"search", 0, CLI_TEXT, &a.search_kind, "KIND", "auto, flat, ivf or hnsw (auto)", 0, 0},
+      {"search", 0, CLI_TEXT, &a.search_kind, "KIND", "auto, tree, flat, ivf or hnsw (auto)", 0, 0},
       {"recall", 0, CLI_REAL, &a.recall, "R", "share of true neighbours to find (0.99)", 1e-3, 1},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M",
        "neighbours to tune for (400; those of PARAMS)", 1, 1e6},
-      {"metric", 0, CLI_TEXT, &a.metric, "PARAMS",
-       "search by the lengthscales in PARAMS; reads an INDEX", 0, 0},
+      {"metric", 0, CLI_TEXT, &a.metric, "PARAMS", "search by the metric of PARAMS; reads an INDEX",
+       0, 0},
   };
   const struct cli_tool tool = {
       "gpnn-index",

@@ -51,11 +51,28 @@ static enum gpnn_status put_rows(struct run *r, const struct gpnn_index *index,
   return status;
 }
 
+/* One line a direction: how much of each input. */
+static enum gpnn_status put_rotation(struct run *r, size_t d, const double *rotation,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < d && rotation != NULL && status == GPNN_OK; j++) {
+    status = gpnn_output_text(r->output, "metric-direction", err);
+    for (size_t i = 0; i < d && status == GPNN_OK; i++) {
+      status = gpnn_output_text(r->output, "\t", err);
+      if (status == GPNN_OK) status = gpnn_output_number(r->output, rotation[j * d + i], err);
+    }
+    if (status == GPNN_OK) status = gpnn_output_text(r->output, "\n", err);
+  }
+  return status;
+}
+
 static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index,
                                    struct gpnn_error *err)
 {
   const struct gpnn_search_report *s = gpnn_index_search_report(index);
-  const double *metric = gpnn_index_search_lengthscale(index);
+  struct gpnn_search_metric metric = gpnn_index_search_metric(index);
+  size_t d = gpnn_index_contents(index)->d;
   enum gpnn_status status = put_text(r, "search", gpnn_search_name(s->kind), err);
   if (status == GPNN_OK && s->n_lists > 0) status = put_count(r, "search-lists", s->n_lists, err);
   if (status == GPNN_OK && s->effort > 0) status = put_count(r, "search-effort", s->effort, err);
@@ -64,10 +81,11 @@ static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index
   if (status == GPNN_OK) status = put_count(r, "search-recall-queries", s->n_queries, err);
   if (status == GPNN_OK) status = put_count(r, "search-recall-neighbours", s->neighbours, err);
   if (status == GPNN_OK) status = put_number(r, "search-visited", s->visited, err);
-  if (status == GPNN_OK) status = put_text(r, "metric", metric ? "lengthscales" : "euclidean", err);
-  for (size_t j = 0; j < gpnn_index_contents(index)->d && metric != NULL && status == GPNN_OK; j++)
-    status = put_number(r, "metric-lengthscale", metric[j], err);
-  return status;
+  if (status == GPNN_OK)
+    status = put_text(r, "metric", metric.lengthscale ? "lengthscales" : "euclidean", err);
+  for (size_t j = 0; j < d && metric.lengthscale != NULL && status == GPNN_OK; j++)
+    status = put_number(r, "metric-lengthscale", metric.lengthscale[j], err);
+  return status == GPNN_OK ? put_rotation(r, d, metric.rotation, err) : status;
 }
 
 /* One line an input: name, mean, and what it is multiplied by. */

@@ -63,9 +63,7 @@ enum gpnn_status open_localgps(const struct cli *cli, const struct gpnn_index *i
       gpnn_localgp_new_all(gps, n, index, params, neighbours, cli->threads, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     if (gpnn_localgp_rebuilt_search(gps[t])) rebuilt = true;
-  if (rebuilt && params->rotation != NULL)
-    cli_note(cli, "the search is rebuilt in memory for the rotated inputs of these parameters");
-  else if (rebuilt)
+  if (rebuilt)
     cli_warn(cli,
              "the search is rebuilt in memory for the metric of these parameters; to save the "
              "time: gpnn-index --metric %s -o NEW.gpi %s",

@@ -264,7 +264,7 @@ static void take_search(struct cursor *cursor, struct gpnn_index *index)
   struct gpnn_search_report *report = &index->report;
   uint32_t kind = take_u32(cursor);
   bool has_lengthscale = take_bool(cursor);
-  require(cursor, kind >= GPNN_SEARCH_FLAT && kind <= GPNN_SEARCH_EXACT);
+  require(cursor, kind >= GPNN_SEARCH_FLAT && kind <= GPNN_SEARCH_TREE);
   if (cursor->failed) return;
   report->kind = (enum gpnn_search_kind)kind;
   report->n_lists = take_size(cursor);
@@ -279,6 +279,11 @@ static void take_search(struct cursor *cursor, struct gpnn_index *index)
   for (size_t j = 0; index->lengthscale != NULL && j < index->contents.d; j++)
     require(cursor, index->lengthscale[j] > 0);
   take(cursor, take_u32(cursor)); /* the version of FAISS is for people */
+}
+
+static void take_rotation(struct cursor *cursor, struct gpnn_index *index)
+{
+  index->rotation = take_f64s(cursor, index->contents.d, index->contents.d);
 }
 
 static void take_provenance(struct cursor *cursor, struct gpnn_index *index)
@@ -342,7 +347,7 @@ static enum gpnn_status check_tags(const struct gpnn_index *index, struct gpnn_e
 {
   static const char known[] =
       "INFO COLS ROLE STDZ MOMS SRCH OPTS ROWS YVAL CALX CALY YMOR CALM REGR "
-      "CALR NOIS CALN FAIS";
+      "CALR NOIS CALN FAIS ROTN TREE";
   for (size_t i = 0; i < gpnn_sections_count(index->sections); i++) {
     const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
     if (section->critical && strstr(known, section->tag) == NULL)
@@ -361,6 +366,8 @@ static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *
   if (status == GPNN_OK) status = take_section(index, "STDZ", take_standard, err);
   if (status == GPNN_OK && extended) status = take_section(index, "MOMS", take_all_moments, err);
   if (status == GPNN_OK) status = take_section(index, "SRCH", take_search, err);
+  if (status == GPNN_OK && gpnn_sections_find(index->sections, "ROTN") != NULL)
+    status = take_section(index, "ROTN", take_rotation, err);
   if (status == GPNN_OK && gpnn_sections_find(index->sections, "OPTS") != NULL)
     status = take_section(index, "OPTS", take_provenance, err);
   if (status == GPNN_OK &&
@@ -613,50 +620,60 @@ const struct gpnn_search_report *gpnn_index_search_report(const struct gpnn_inde
   return &index->report;
 }
 
-const double *gpnn_index_search_lengthscale(const struct gpnn_index *index)
+struct gpnn_search_metric gpnn_index_search_metric(const struct gpnn_index *index)
 {
-  return index->lengthscale;
+  return (struct gpnn_search_metric){index->lengthscale, index->rotation};
 }
 
-/* A stream at the stored search.  Its checksum is compared first where that costs no more
- * than loading it: a graph is read whole, large lists are only mapped. */
+/* The section that holds a search of this kind, or NULL if none is needed. */
+static const char *stored_tag(enum gpnn_search_kind kind)
+{
+  if (kind == GPNN_SEARCH_TREE) return "TREE";
+  return kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW ? "FAIS" : NULL;
+}
+
+/* Finds the stored search.  Its checksum is compared first where that costs no more than loading
+ * it: a graph is read whole, large lists and trees are only mapped. */
 static enum gpnn_status open_stored(const struct gpnn_index *index,
-                                    const struct gpnn_section **section, FILE **stream,
-                                    struct gpnn_error *err)
+                                    const struct gpnn_section **section,
+                                    struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
   const uint64_t quick = 64 << 20;
-  enum gpnn_status status = find(index, "FAIS", section, err);
+  enum gpnn_search_kind kind = index->report.kind;
+  enum gpnn_status status = find(index, stored_tag(kind), section, err);
   if (status != GPNN_OK) return status;
-  bool is_mapped = index->report.kind == GPNN_SEARCH_IVF && (*section)->length > quick;
+  bool is_mapped = kind != GPNN_SEARCH_HNSW && (*section)->length > quick;
   if (!index->is_verified && !is_mapped)
     status = gpnn_sections_check(index->sections, *section, err);
-  if (status == GPNN_OK) status = gpnn_sections_stream(index->sections, *section, stream, err);
-  return status;
+  if (status != GPNN_OK) return status;
+  if (kind != GPNN_SEARCH_TREE)
+    return gpnn_sections_stream(index->sections, *section, &stored->file, err);
+  stored->bytes = gpnn_sections_bytes(index->sections, *section);
+  stored->length = (size_t)(*section)->length;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_search **search,
                                    struct gpnn_error *err)
 {
-  enum gpnn_search_kind kind = index->report.kind;
   const struct gpnn_index_contents *contents = &index->contents;
   const struct gpnn_section *section = NULL;
   const char *path = gpnn_sections_path(index->sections);
   struct gpnn_search *loaded = NULL;
-  FILE *stream = NULL;
+  struct gpnn_search_stored stored = {0};
   enum gpnn_status status = GPNN_OK;
   if (index->rows != NULL) return gpnn_index_search_sample(index, search, err);
-  if (kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW)
-    status = open_stored(index, &section, &stream, err);
+  if (stored_tag(index->report.kind) != NULL) status = open_stored(index, &section, &stored, err);
   if (status != GPNN_OK) return status;
   struct gpnn_error reason = {0};
-  status = gpnn_search_load(&loaded, stream, contents->n, contents->d, contents->x, &index->report,
-                            index->lengthscale, &reason);
+  status = gpnn_search_load(&loaded, stored, contents->n, contents->d, contents->x, &index->report,
+                            gpnn_index_search_metric(index), &reason);
   if (status != GPNN_OK) status = gpnn_fail(err, status, "%s: %s", path, reason.text);
   /* What FAISS mapped or read must be the section, no more and no less. */
-  if (status == GPNN_OK && stream != NULL &&
-      (uint64_t)ftello(stream) != section->offset + section->length)
+  if (status == GPNN_OK && stored.file != NULL &&
+      (uint64_t)ftello(stored.file) != section->offset + section->length)
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section FAIS is not of its length", path);
-  if (stream != NULL) fclose(stream);
+  if (stored.file != NULL) fclose(stored.file);
   if (status == GPNN_OK)
     *search = loaded;
   else
@@ -699,6 +716,7 @@ void gpnn_index_close(struct gpnn_index *index)
   gpnn_schema_release(&index->contents.schema);
   gpnn_standard_release(&index->contents.standard);
   free(index->lengthscale);
+  free(index->rotation);
   free(index->group);
   free(index->provenance);
   gpnn_sections_close(index->sections);

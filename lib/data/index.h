@@ -102,12 +102,12 @@ const char *gpnn_index_group_name(const struct gpnn_index_contents *contents, si
  * the search. */
 uint64_t gpnn_index_fingerprint(const struct gpnn_index *index);
 
-/* What search the file holds, without loading it: its report, and its d lengthscales or
- * NULL. */
+/* What search the file holds, without loading it: its report, and its metric. */
 const struct gpnn_search_report *gpnn_index_search_report(const struct gpnn_index *index);
-const double *gpnn_index_search_lengthscale(const struct gpnn_index *index);
+struct gpnn_search_metric gpnn_index_search_metric(const struct gpnn_index *index);
 
-/* Loads the stored search into '*search', which the caller frees before the index. */
+/* Loads the stored search into '*search', which the caller frees before the index: a tree is used
+ * where it is mapped. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_search(const struct gpnn_index *index,
                                                    struct gpnn_search **search,
                                                    struct gpnn_error *err);

@@ -14,6 +14,7 @@ struct gpnn_index {
   struct gpnn_index_contents contents;
   struct gpnn_search_report report;
   double *lengthscale;               /* owned, but for a sample, or NULL */
+  double *rotation;                  /* likewise */
   uint32_t *group;                   /* owned, but for a sample; contents.group */
   struct gpnn_index_contents *views; /* owned, of the further targets; what is in them is not */
   char *provenance;                  /* owned, but for a sample; contents.provenance */

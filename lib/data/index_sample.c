@@ -99,6 +99,7 @@ enum gpnn_status gpnn_index_search_sample(const struct gpnn_index *sample,
                                               .recall = sample->report.asked,
                                               .neighbours = sample->report.neighbours,
                                               .lengthscale = sample->lengthscale,
+                                              .rotation = sample->rotation,
                                               .seed = contents->seed,
                                               .threads = 1,
                                               .brief = true};

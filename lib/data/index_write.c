@@ -157,7 +157,7 @@ static void compose_standard(struct blob *blob, const struct gpnn_standard *stan
 static void compose_search(struct blob *blob, size_t d, const struct gpnn_search *search)
 {
   const struct gpnn_search_report *report = gpnn_search_describe(search);
-  const double *lengthscale = gpnn_search_lengthscale(search);
+  const double *lengthscale = gpnn_search_metric(search).lengthscale;
   const char *version = gpnn_search_engine_version();
   put_u32(blob, report->kind);
   put_u32(blob, lengthscale != NULL);
@@ -216,11 +216,25 @@ static enum gpnn_status write_engine(struct writing *writing, const char *path,
                                      const struct gpnn_search *search, struct gpnn_error *err)
 {
   struct gpnn_error reason = {0};
-  enum gpnn_status status = gpnn_sections_begin(writing->writer, "FAIS", false, err);
+  bool is_tree = gpnn_search_describe(search)->kind == GPNN_SEARCH_TREE;
+  enum gpnn_status status =
+      gpnn_sections_begin(writing->writer, is_tree ? "TREE" : "FAIS", is_tree, err);
   if (status != GPNN_OK) return status;
   status = gpnn_search_save(search, gpnn_sections_file(writing->writer), &reason);
   if (status != GPNN_OK) return gpnn_fail(err, status, "%s: %s", path, reason.text);
   return gpnn_sections_end(writing->writer, err);
+}
+
+static enum gpnn_status write_search(struct writing *writing, size_t d,
+                                     const struct gpnn_search *search, struct gpnn_error *err)
+{
+  const double *rotation = gpnn_search_metric(search).rotation;
+  struct blob blob = {0};
+  compose_search(&blob, d, search);
+  enum gpnn_status status = write_blob(writing, "SRCH", CRITICAL, &blob, err);
+  if (status != GPNN_OK || rotation == NULL) return status;
+  put_f64s(&blob, d * d, rotation);
+  return write_blob(writing, "ROTN", CRITICAL, &blob, err);
 }
 
 /* What describes the rows. */
@@ -249,8 +263,7 @@ static enum gpnn_status write_heads(struct writing *writing,
     status = write_blob(writing, "MOMS", HASHED | CRITICAL, &blob, err);
     if (status != GPNN_OK) return status;
   }
-  compose_search(&blob, contents->d, search);
-  return write_blob(writing, "SRCH", CRITICAL, &blob, err);
+  return write_search(writing, contents->d, search, err);
 }
 
 /* Columns that are neither inputs nor the first target, where there are any. */

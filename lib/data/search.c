@@ -13,13 +13,13 @@
 
 static const char *const names[] = {
     [GPNN_SEARCH_AUTO] = "auto", [GPNN_SEARCH_FLAT] = "flat",   [GPNN_SEARCH_IVF] = "ivf",
-    [GPNN_SEARCH_HNSW] = "hnsw", [GPNN_SEARCH_EXACT] = "exact",
+    [GPNN_SEARCH_HNSW] = "hnsw", [GPNN_SEARCH_EXACT] = "exact", [GPNN_SEARCH_TREE] = "tree",
 };
 
 bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind)
 {
-  for (int i = GPNN_SEARCH_AUTO; i <= GPNN_SEARCH_HNSW; i++) {
-    if (strcmp(name, names[i]) != 0) continue;
+  for (int i = GPNN_SEARCH_AUTO; i <= GPNN_SEARCH_TREE; i++) {
+    if (i == GPNN_SEARCH_EXACT || strcmp(name, names[i]) != 0) continue;
     *kind = (enum gpnn_search_kind)i;
     return true;
   }
@@ -33,13 +33,22 @@ const char *gpnn_search_name(enum gpnn_search_kind kind)
 
 /* ---- queries ---- */
 
-/* What a thread works with, and how many candidates a query may have at most. */
+/* A ranking of candidates. */
+struct ranking {
+  size_t capacity;
+  struct gpnn_neighbour *neighbours, *spare; /* capacity */
+  double *distances;                         /* capacity */
+  double *lanes;                             /* for gpnn_points_distances() */
+};
+
+/* What a thread works with, and how many candidates FAISS may be asked for at most. */
 struct workplace {
   size_t limit;
-  int64_t *rows;                     /* first candidates of GPNN_FAISS_BLOCK queries */
-  int64_t *more;                     /* 'limit' candidates of a query that needs them */
-  struct gpnn_neighbour *neighbours; /* limit */
-  struct gpnn_faiss_scratch scratch;
+  int64_t *rows; /* first candidates of GPNN_FAISS_BLOCK queries */
+  int64_t *more; /* 'limit' candidates of a query that needs them */
+  struct ranking ranking;
+  struct gpnn_faiss_scratch faiss;
+  struct gpnn_tree_scratch tree;
   size_t visited;
 };
 
@@ -48,7 +57,29 @@ static size_t smaller(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Candidates asked of the engine at first for 'k' neighbours. */
+static void ranking_release(struct ranking *ranking)
+{
+  free(ranking->neighbours);
+  free(ranking->spare);
+  free(ranking->distances);
+  free(ranking->lanes);
+}
+
+static bool ranking_reserve(struct ranking *ranking, size_t n, size_t d)
+{
+  if (n <= ranking->capacity) return true;
+  ranking_release(ranking);
+  ranking->neighbours = gpnn_alloc(n, 1, sizeof *ranking->neighbours);
+  ranking->spare = gpnn_alloc(n, 1, sizeof *ranking->spare);
+  ranking->distances = gpnn_alloc(n, 1, sizeof *ranking->distances);
+  ranking->lanes = gpnn_alloc(GPNN_POINTS_LANES, d, sizeof *ranking->lanes);
+  bool enough = ranking->neighbours != NULL && ranking->spare != NULL &&
+                ranking->distances != NULL && ranking->lanes != NULL;
+  ranking->capacity = enough ? n : 0;
+  return enough;
+}
+
+/* Candidates asked of FAISS at first for 'k' neighbours. */
 static size_t first_wanted(size_t n, size_t k)
 {
   size_t spare = k / 8 > 16 ? k / 8 : 16;
@@ -58,92 +89,169 @@ static size_t first_wanted(size_t n, size_t k)
 static bool workplace_init(const struct gpnn_search *search, size_t k, struct workplace *place)
 {
   size_t n = search->points.n, wanted = first_wanted(n, k), capacity;
+  if (search->tree != NULL) return gpnn_tree_scratch_init(search->tree, k, &place->tree);
   place->limit = n / 16 < k ? n : smaller(n, 16 * k + 4096);
   if (!gpnn_multiply(GPNN_FAISS_BLOCK, wanted, &capacity)) return false;
   place->rows = gpnn_alloc(capacity, 1, sizeof *place->rows);
   place->more = gpnn_alloc(place->limit, 1, sizeof *place->more);
-  place->neighbours = gpnn_alloc(place->limit, 1, sizeof *place->neighbours);
-  return place->rows != NULL && place->more != NULL && place->neighbours != NULL &&
+  return place->rows != NULL && place->more != NULL &&
+         ranking_reserve(&place->ranking, place->limit, search->points.d) &&
          gpnn_faiss_scratch_init(search->engine, capacity > place->limit ? capacity : place->limit,
-                                 &place->scratch);
+                                 &place->faiss);
 }
 
 static void workplace_release(struct workplace *place)
 {
   free(place->rows);
   free(place->more);
-  free(place->neighbours);
-  gpnn_faiss_scratch_release(&place->scratch);
+  ranking_release(&place->ranking);
+  gpnn_faiss_scratch_release(&place->faiss);
+  gpnn_tree_scratch_release(&place->tree);
 }
 
-/* Sorts the candidates 'rows' by their distances in double; returns how many there are. */
+/* Sorts the candidates 'rows', which are overwritten, by their distances in double; returns how
+ * many there are. */
 static size_t rank(const struct gpnn_points *points, const double *query, size_t n_rows,
-                   const int64_t *rows, struct gpnn_neighbour *ranked)
+                   int64_t *rows, struct ranking *ranking)
 {
   size_t n = 0;
-  for (size_t i = 0; i < n_rows; i++) {
-    /* -1 is "none"; a damaged structure may name rows that are not there. */
-    if (rows[i] < 0 || (uint64_t)rows[i] >= points->n) continue;
-    ranked[n].row = rows[i];
-    ranked[n++].distance = gpnn_points_distance(points, (size_t)rows[i], query);
-  }
-  qsort(ranked, n, sizeof *ranked, gpnn_neighbour_compare);
+  /* -1 is "none"; a damaged structure may name rows that are not there. */
+  for (size_t i = 0; i < n_rows; i++)
+    if (rows[i] >= 0 && (uint64_t)rows[i] < points->n) rows[n++] = rows[i];
+  gpnn_points_distances(points, query, n, rows, ranking->lanes, ranking->distances);
+  for (size_t i = 0; i < n; i++)
+    ranking->neighbours[i] = (struct gpnn_neighbour){ranking->distances[i], rows[i]};
+  gpnn_neighbours_sort(n, ranking->neighbours, ranking->spare);
   return n;
 }
+
+static void take(const struct ranking *ranking, size_t found, size_t k, int64_t *rows,
+                 double *distances)
+{
+  for (size_t i = 0; i < k; i++) {
+    rows[i] = i < found ? ranking->neighbours[i].row : -1;
+    distances[i] = i < found ? ranking->neighbours[i].distance : INFINITY;
+  }
+}
+
+/* ---- FAISS ---- */
 
 /*
  * Whether no row that was not proposed can be among the k nearest: the k-th is nearer than
  * the farthest candidate by more than single precision can be wrong, or there are no more
  * candidates to be had.
  */
-static bool is_settled(const struct gpnn_search *search, const double *query, size_t k,
-                       size_t wanted, size_t found, const struct gpnn_neighbour *ranked)
+static bool is_settled(const struct gpnn_search *search, double norm, size_t k, size_t wanted,
+                       size_t found, const struct gpnn_neighbour *ranked)
 {
   if (found < wanted || wanted == search->points.n) return true;
   double last = sqrt(ranked[k - 1].distance), farthest = sqrt(ranked[found - 1].distance);
-  return last + gpnn_faiss_blur(search->engine, query, farthest) < farthest;
+  return last + gpnn_faiss_blur(search->engine, norm, farthest) < farthest;
 }
 
-/* The 'k' nearest, k <= n, of one query for which 'wanted' candidates lie in 'candidates'. */
-static enum gpnn_status settle(const struct gpnn_search *search, const double *query, size_t k,
-                               size_t wanted, const int64_t *candidates, struct workplace *place,
-                               int64_t *rows, double *distances, struct gpnn_error *err)
-{
-  struct gpnn_neighbour *ranked = place->neighbours;
-  size_t found = rank(&search->points, query, wanted, candidates, ranked);
-  while (!is_settled(search, query, k, wanted, found, ranked)) {
-    if (wanted == place->limit) {
-      /* More ties than is sane to keep: flat owes the exact answer, the others do not. */
-      if (search->report.kind != GPNN_SEARCH_FLAT) break;
-      return gpnn_exact_query(&search->points, 1, query, k, rows, distances, 1, err);
-    }
-    wanted = place->limit / 4 < wanted ? place->limit : 4 * wanted;
-    enum gpnn_status status = gpnn_faiss_candidates(search->engine, 1, query, wanted,
-                                                    &place->scratch, place->more, NULL, err);
-    if (status != GPNN_OK) return status;
-    found = rank(&search->points, query, wanted, place->more, ranked);
-  }
-  for (size_t i = 0; i < k; i++) {
-    rows[i] = i < found ? ranked[i].row : -1;
-    distances[i] = i < found ? ranked[i].distance : INFINITY;
-  }
-  return GPNN_OK;
-}
-
-/* Up to GPNN_FAISS_BLOCK queries; results are 'k' apart, of which the first 'kept' are set. */
-static enum gpnn_status answer(const struct gpnn_search *search, size_t n_queries,
-                               const double *queries, size_t k, size_t kept,
+/* The 'k' nearest, k <= n, of one query of 'norm' for which 'wanted' candidates lie in
+ * 'candidates', which are overwritten. */
+static enum gpnn_status settle(const struct gpnn_search *search, const double *query, double norm,
+                               size_t k, size_t wanted, int64_t *candidates,
                                struct workplace *place, int64_t *rows, double *distances,
                                struct gpnn_error *err)
 {
+  const struct gpnn_points *points = &search->points;
+  size_t found = rank(points, query, wanted, candidates, &place->ranking);
+  while (!is_settled(search, norm, k, wanted, found, place->ranking.neighbours)) {
+    if (wanted == place->limit) {
+      /* More ties than is sane to keep: flat owes the exact answer, the others do not. */
+      if (search->report.kind != GPNN_SEARCH_FLAT) break;
+      return gpnn_exact_query(points, 1, query, k, rows, distances, 1, err);
+    }
+    wanted = place->limit / 4 < wanted ? place->limit : 4 * wanted;
+    enum gpnn_status status = gpnn_faiss_candidates(search->engine, 1, query, wanted, &place->faiss,
+                                                    place->more, NULL, err);
+    if (status != GPNN_OK) return status;
+    found = rank(points, query, wanted, place->more, &place->ranking);
+  }
+  take(&place->ranking, found, k, rows, distances);
+  return GPNN_OK;
+}
+
+static enum gpnn_status answer_faiss(const struct gpnn_search *search, size_t n_queries,
+                                     const double *queries, size_t k, size_t kept,
+                                     struct workplace *place, int64_t *rows, double *distances,
+                                     struct gpnn_error *err)
+{
   size_t wanted = first_wanted(search->points.n, kept), d = search->points.d;
-  enum gpnn_status status =
-      gpnn_faiss_candidates(search->engine, n_queries, queries, wanted, &place->scratch,
-                            place->rows, &place->visited, err);
+  double norms[GPNN_FAISS_BLOCK];
+  enum gpnn_status status = gpnn_faiss_candidates(search->engine, n_queries, queries, wanted,
+                                                  &place->faiss, place->rows, &place->visited, err);
+  memcpy(norms, place->faiss.norms, sizeof norms); /* asking again overwrites the first */
   for (size_t q = 0; q < n_queries && status == GPNN_OK; q++)
-    status = settle(search, queries + q * d, kept, wanted, place->rows + q * wanted, place,
-                    rows + q * k, distances + q * k, err);
+    status = settle(search, queries + q * d, norms[q], kept, wanted, place->rows + q * wanted,
+                    place, rows + q * k, distances + q * k, err);
   return status;
+}
+
+/* ---- trees ---- */
+
+static enum gpnn_status answer_tree(const struct gpnn_search *search, const double *query, size_t k,
+                                    struct workplace *place, int64_t *rows, double *distances,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_points *points = &search->points;
+  size_t found;
+  enum gpnn_status status =
+      gpnn_tree_candidates(search->tree, query, k, &place->tree, &found, &place->visited, err);
+  if (status != GPNN_OK) return status;
+  if (!ranking_reserve(&place->ranking, found, points->d))
+    return gpnn_fail_memory(err, "for a search");
+  found = rank(points, query, found, place->tree.rows, &place->ranking);
+  take(&place->ranking, found, k, rows, distances);
+  return GPNN_OK;
+}
+
+/* ---- any engine ---- */
+
+/* Queries under way, all of them. */
+struct inquiry {
+  const struct gpnn_search *search;
+  size_t n_queries, k, kept; /* results are k apart, of which the first 'kept' are set */
+  const double *queries;
+  int64_t *rows;
+  double *distances;
+  /* Trees: the queries in an order that is kind to the cache, their numbers as rows; and as much
+   * scratch. */
+  struct gpnn_neighbour *order, *spare;
+};
+
+/* The queries of one block, of up to GPNN_FAISS_BLOCK. */
+static enum gpnn_status answer(const struct inquiry *inquiry, size_t block, struct workplace *place,
+                               struct gpnn_error *err)
+{
+  size_t from = block * GPNN_FAISS_BLOCK, k = inquiry->k, d = inquiry->search->points.d;
+  size_t n = smaller(GPNN_FAISS_BLOCK, inquiry->n_queries - from);
+  enum gpnn_status status = GPNN_OK;
+  if (inquiry->order == NULL)
+    return answer_faiss(inquiry->search, n, inquiry->queries + from * d, k, inquiry->kept, place,
+                        inquiry->rows + from * k, inquiry->distances + from * k, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    size_t q = (size_t)inquiry->order[from + i].row;
+    status = answer_tree(inquiry->search, inquiry->queries + q * d, inquiry->kept, place,
+                         inquiry->rows + q * k, inquiry->distances + q * k, err);
+  }
+  return status;
+}
+
+/* Notes the leaf of each query; called by all threads of a team. */
+static void locate(const struct inquiry *inquiry, struct workplace *place, bool ready)
+{
+  size_t d = inquiry->search->points.d;
+#pragma omp for
+  for (size_t q = 0; q < inquiry->n_queries; q++) {
+    size_t leaf =
+        ready ? gpnn_tree_leaf(inquiry->search->tree, inquiry->queries + q * d, &place->tree) : 0;
+    inquiry->order[q] = (struct gpnn_neighbour){(double)leaf, (int64_t)q};
+  }
+#pragma omp single
+  gpnn_neighbours_sort(inquiry->n_queries, inquiry->order, inquiry->spare);
 }
 
 /* The failure of the first block that failed. */
@@ -164,22 +272,20 @@ static void record(struct outcome *outcome, size_t block, enum gpnn_status statu
   }
 }
 
-static void fill_missing(size_t n_queries, size_t k, size_t kept, int64_t *rows, double *distances)
+static void fill_missing(const struct inquiry *inquiry)
 {
-  for (size_t q = 0; q < n_queries; q++)
-    for (size_t i = kept; i < k; i++) {
-      rows[q * k + i] = -1;
-      distances[q * k + i] = INFINITY;
+  size_t k = inquiry->k;
+  for (size_t q = 0; q < inquiry->n_queries; q++)
+    for (size_t i = inquiry->kept; i < k; i++) {
+      inquiry->rows[q * k + i] = -1;
+      inquiry->distances[q * k + i] = INFINITY;
     }
 }
 
-static enum gpnn_status query_engine(const struct gpnn_search *search, size_t n_queries,
-                                     const double *queries, size_t k, int64_t *rows,
-                                     double *distances, int threads, size_t *visited,
-                                     struct gpnn_error *err)
+static enum gpnn_status ask(const struct inquiry *inquiry, int threads, size_t *visited,
+                            struct gpnn_error *err)
 {
-  size_t d = search->points.d, kept = smaller(k, search->points.n), total = 0;
-  size_t n_blocks = (n_queries + GPNN_FAISS_BLOCK - 1) / GPNN_FAISS_BLOCK;
+  size_t n_blocks = (inquiry->n_queries + GPNN_FAISS_BLOCK - 1) / GPNN_FAISS_BLOCK, total = 0;
   struct outcome outcome = {.status = GPNN_OK};
 #pragma omp parallel num_threads(threads) reduction(+ : total)
   {
@@ -187,21 +293,19 @@ static enum gpnn_status query_engine(const struct gpnn_search *search, size_t n_
     omp_set_num_threads(1);
     struct workplace place = {0};
     struct gpnn_error failure = {0};
-    bool ready = workplace_init(search, kept, &place);
+    bool ready = workplace_init(inquiry->search, inquiry->kept, &place);
+    if (inquiry->order != NULL) locate(inquiry, &place, ready);
 #pragma omp for schedule(dynamic)
     for (size_t block = 0; block < n_blocks; block++) {
-      size_t from = block * GPNN_FAISS_BLOCK;
-      enum gpnn_status status =
-          ready ? answer(search, smaller(GPNN_FAISS_BLOCK, n_queries - from), queries + from * d, k,
-                         kept, &place, rows + from * k, distances + from * k, &failure)
-                : gpnn_fail_memory(&failure, "for a search");
+      enum gpnn_status status = ready ? answer(inquiry, block, &place, &failure)
+                                      : gpnn_fail_memory(&failure, "for a search");
       if (status != GPNN_OK) record(&outcome, block, status, &failure);
     }
     total += place.visited;
     workplace_release(&place);
   }
   if (outcome.status != GPNN_OK) return gpnn_fail(err, outcome.status, "%s", outcome.err.text);
-  fill_missing(n_queries, k, kept, rows, distances);
+  fill_missing(inquiry);
   if (visited != NULL) *visited += total;
   return GPNN_OK;
 }
@@ -212,9 +316,21 @@ enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, siz
                                            struct gpnn_error *err)
 {
   if (n_queries == 0 || k == 0) return GPNN_OK;
-  if (search->engine == NULL)
+  if (search->engine == NULL && search->tree == NULL)
     return gpnn_exact_query(&search->points, n_queries, queries, k, rows, distances, threads, err);
-  return query_engine(search, n_queries, queries, k, rows, distances, threads, visited, err);
+  struct inquiry inquiry = {search,    n_queries, k,   smaller(k, search->points.n), queries, rows,
+                            distances, NULL,      NULL};
+  enum gpnn_status status = GPNN_OK;
+  if (search->tree != NULL) {
+    inquiry.order = gpnn_alloc(n_queries, 1, sizeof *inquiry.order);
+    inquiry.spare = gpnn_alloc(n_queries, 1, sizeof *inquiry.spare);
+    if (inquiry.order == NULL || inquiry.spare == NULL)
+      status = gpnn_fail_memory(err, "for a search");
+  }
+  if (status == GPNN_OK) status = ask(&inquiry, threads, visited, err);
+  free(inquiry.order);
+  free(inquiry.spare);
+  return status;
 }
 
 enum gpnn_status gpnn_search_query(const struct gpnn_search *search, size_t n_queries,
@@ -235,34 +351,52 @@ enum gpnn_status gpnn_search_query(const struct gpnn_search *search, size_t n_qu
 
 /* ---- building, saving, loading ---- */
 
-static enum gpnn_status set_metric(struct gpnn_search *search, const double *lengthscale,
+/* The map that divides by lengthscales after a rotation. */
+static void set_map(struct gpnn_search *search)
+{
+  size_t d = search->points.d;
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < d; i++)
+      search->map[j * d + i] =
+          search->rotation[j * d + i] * (search->inverse == NULL ? 1 : search->inverse[j]);
+  search->points.map = search->map;
+}
+
+static enum gpnn_status set_metric(struct gpnn_search *search, struct gpnn_search_metric metric,
                                    struct gpnn_error *err)
 {
   size_t d = search->points.d;
-  if (lengthscale == NULL) return GPNN_OK;
-  search->lengthscale = gpnn_alloc(d, 1, sizeof *search->lengthscale);
-  search->inverse = gpnn_alloc(d, 1, sizeof *search->inverse);
-  if (search->lengthscale == NULL || search->inverse == NULL)
-    return gpnn_fail_memory(err, "for a search");
-  for (size_t j = 0; j < d; j++) {
-    search->lengthscale[j] = lengthscale[j];
-    search->inverse[j] = 1 / lengthscale[j];
-    if (!(lengthscale[j] > 0) || !isfinite(search->inverse[j]))
+  if (metric.lengthscale != NULL) {
+    search->lengthscale = gpnn_alloc(d, 1, sizeof *search->lengthscale);
+    search->inverse = gpnn_alloc(d, 1, sizeof *search->inverse);
+    if (search->lengthscale == NULL || search->inverse == NULL)
+      return gpnn_fail_memory(err, "for a search");
+  }
+  for (size_t j = 0; j < d && metric.lengthscale != NULL; j++) {
+    search->lengthscale[j] = metric.lengthscale[j];
+    search->inverse[j] = 1 / metric.lengthscale[j];
+    if (!(metric.lengthscale[j] > 0) || !isfinite(search->inverse[j]))
       return gpnn_fail(err, GPNN_ENUMERIC, "lengthscale %zu is not a positive number", j + 1);
   }
   search->points.inverse = search->inverse;
+  if (metric.rotation == NULL) return GPNN_OK;
+  search->rotation = gpnn_alloc(d, d, sizeof *search->rotation);
+  search->map = gpnn_alloc(d, d, sizeof *search->map);
+  if (search->rotation == NULL || search->map == NULL) return gpnn_fail_memory(err, "for a search");
+  memcpy(search->rotation, metric.rotation, d * d * sizeof *search->rotation);
+  set_map(search);
   return GPNN_OK;
 }
 
 /* A search without engine. */
 static enum gpnn_status make(struct gpnn_search **search, size_t n, size_t d, const double *x,
-                             const double *lengthscale, struct gpnn_error *err)
+                             struct gpnn_search_metric metric, struct gpnn_error *err)
 {
   if (n == 0 || d == 0) return gpnn_fail(err, GPNN_EINVAL, "a search needs rows and inputs");
   struct gpnn_search *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
   made->points = (struct gpnn_points){.n = n, .d = d, .x = x};
-  enum gpnn_status status = set_metric(made, lengthscale, err);
+  enum gpnn_status status = set_metric(made, metric, err);
   if (status == GPNN_OK)
     *search = made;
   else
@@ -276,8 +410,9 @@ enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t
 {
   if (!(options->recall > 0 && options->recall <= 1))
     return gpnn_fail(err, GPNN_EINVAL, "a recall of %g is not in (0, 1]", options->recall);
+  const struct gpnn_search_metric metric = {options->lengthscale, options->rotation};
   struct gpnn_search *made = NULL;
-  enum gpnn_status status = make(&made, n, d, x, options->lengthscale, err);
+  enum gpnn_status status = make(&made, n, d, x, metric, err);
   if (status == GPNN_OK) status = gpnn_search_tune(made, options, err);
   if (status == GPNN_OK)
     *search = made;
@@ -291,51 +426,84 @@ const struct gpnn_search_report *gpnn_search_describe(const struct gpnn_search *
   return &search->report;
 }
 
-const double *gpnn_search_lengthscale(const struct gpnn_search *search)
+struct gpnn_search_metric gpnn_search_metric(const struct gpnn_search *search)
 {
-  return search->lengthscale;
+  return (struct gpnn_search_metric){search->lengthscale, search->rotation};
 }
 
-bool gpnn_search_same_metric(size_t d, const double *a, const double *b)
+double gpnn_search_recall_again(const struct gpnn_search_report *report)
+{
+  return report->kind == GPNN_SEARCH_FLAT ? 1 : report->asked;
+}
+
+/* Whether 'a' is 'ratio' times 'b', but for what writing numbers as text may lose. */
+static bool is_multiple(double a, double ratio, double b)
+{
+  return fabs(a - ratio * b) <= 1e-9 * fabs(ratio * b);
+}
+
+bool gpnn_search_same_metric(size_t d, struct gpnn_search_metric a, struct gpnn_search_metric b)
 {
   double first = 0;
   for (size_t j = 0; j < d; j++) {
-    double ratio = (a == NULL ? 1 : a[j]) / (b == NULL ? 1 : b[j]);
-    if (j == 0) first = ratio;
-    if (!(fabs(ratio - first) <= 1e-9 * first)) return false;
+    double left = a.lengthscale == NULL ? 1 : a.lengthscale[j];
+    double right = b.lengthscale == NULL ? 1 : b.lengthscale[j];
+    if (j == 0) first = left / right;
+    if (!is_multiple(left, first, right)) return false;
   }
+  if (a.rotation == NULL || b.rotation == NULL) return a.rotation == b.rotation;
+  for (size_t j = 0; j < d * d; j++)
+    if (!is_multiple(a.rotation[j], 1, b.rotation[j])) return false;
   return true;
 }
 
 enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
                                   struct gpnn_error *err)
 {
-  bool has_structure =
-      search->report.kind == GPNN_SEARCH_IVF || search->report.kind == GPNN_SEARCH_HNSW;
-  return has_structure ? gpnn_faiss_save(search->engine, file, err) : GPNN_OK;
+  switch (search->report.kind) {
+  case GPNN_SEARCH_TREE:
+    return gpnn_tree_save(search->tree, file, err);
+  case GPNN_SEARCH_IVF:
+  case GPNN_SEARCH_HNSW:
+    return gpnn_faiss_save(search->engine, file, err);
+  case GPNN_SEARCH_AUTO:
+  case GPNN_SEARCH_FLAT:
+  case GPNN_SEARCH_EXACT:
+    break;
+  }
+  return GPNN_OK;
 }
 
-/* The engine of a search taken back: only lists and graphs were stored. */
-static enum gpnn_status load_engine(struct gpnn_search *search, FILE *file, struct gpnn_error *err)
+/* The engine of a search taken back. */
+static enum gpnn_status load_engine(struct gpnn_search *search, struct gpnn_search_stored stored,
+                                    struct gpnn_error *err)
 {
   enum gpnn_search_kind kind = search->report.kind;
+  enum gpnn_status status;
   if (kind == GPNN_SEARCH_EXACT) return GPNN_OK;
   if (kind == GPNN_SEARCH_FLAT)
     return gpnn_faiss_build(&search->engine, &search->points, kind, 0, 0, 1, err);
-  if (file == NULL || (kind != GPNN_SEARCH_IVF && kind != GPNN_SEARCH_HNSW))
+  if (kind == GPNN_SEARCH_TREE && stored.bytes != NULL) {
+    if (search->report.effort < 1 || search->report.effort > 100)
+      return gpnn_fail(err, GPNN_EFORMAT, "the stored search does not fit its settings");
+    status = gpnn_tree_map(&search->tree, stored.bytes, stored.length, &search->points, err);
+    return status == GPNN_OK ? gpnn_search_set_effort(search, search->report.effort, err) : status;
+  }
+  if (stored.file == NULL || (kind != GPNN_SEARCH_IVF && kind != GPNN_SEARCH_HNSW))
     return gpnn_fail(err, GPNN_EFORMAT, "the stored search is missing or of no known kind");
-  return gpnn_faiss_load(&search->engine, file, &search->points, &search->report, err);
+  return gpnn_faiss_load(&search->engine, stored.file, &search->points, &search->report, err);
 }
 
-enum gpnn_status gpnn_search_load(struct gpnn_search **search, FILE *file, size_t n, size_t d,
-                                  const double *x, const struct gpnn_search_report *report,
-                                  const double *lengthscale, struct gpnn_error *err)
+enum gpnn_status gpnn_search_load(struct gpnn_search **search, struct gpnn_search_stored stored,
+                                  size_t n, size_t d, const double *x,
+                                  const struct gpnn_search_report *report,
+                                  struct gpnn_search_metric metric, struct gpnn_error *err)
 {
   struct gpnn_search *made = NULL;
-  enum gpnn_status status = make(&made, n, d, x, lengthscale, err);
+  enum gpnn_status status = make(&made, n, d, x, metric, err);
   if (status != GPNN_OK) return status;
   made->report = *report;
-  status = load_engine(made, file, err);
+  status = load_engine(made, stored, err);
   if (status == GPNN_OK)
     *search = made;
   else
@@ -347,7 +515,10 @@ void gpnn_search_free(struct gpnn_search *search)
 {
   if (search == NULL) return;
   gpnn_faiss_free(search->engine);
+  gpnn_tree_free(search->tree);
   free(search->lengthscale);
+  free(search->rotation);
   free(search->inverse);
+  free(search->map);
   free(search);
 }

@@ -11,8 +11,8 @@
  * precision, more candidates are asked for, so that flat search finds what brute force in
  * double finds, ties included.  Nothing else of the library uses the engine's distances.
  *
- * Metric: squared distance sum_j (x_j - x'_j)^2 / lengthscale_j^2; without lengthscales the
- * Euclidean one.
+ * Metric: squared distance sum_j (z_j - z'_j)^2 / lengthscale_j^2 with z = x, or z = A x under a
+ * rotation A; without lengthscales the Euclidean one.
  *
  * Determinism: a query's answer depends on neither the other queries of its batch nor the
  * number of threads, and equal rows, options and seed build equal engines.
@@ -35,6 +35,7 @@ enum gpnn_search_kind {
   GPNN_SEARCH_IVF = 2,   /* inverted lists: the lists of the nearest centroids */
   GPNN_SEARCH_HNSW = 3,  /* a graph; built by one thread */
   GPNN_SEARCH_EXACT = 4, /* brute force in double: the reference, used by tests */
+  GPNN_SEARCH_TREE = 5,  /* a tree of boxes: those that may hold near rows */
 };
 
 struct gpnn_search_options {
@@ -44,27 +45,29 @@ struct gpnn_search_options {
   const double *lengthscale; /* d of them, or NULL: Euclidean.  Copied. */
   uint64_t seed;
   int threads;
-  bool brief; /* it will answer few queries: be quick to build rather than to search */
+  bool brief;             /* it will answer few queries: be quick to build rather than to search */
+  const double *rotation; /* d by d, row-major, or NULL: none.  Copied. */
 };
 
-#define GPNN_SEARCH_OPTIONS_INIT                   \
-  {                                                \
-    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false \
+#define GPNN_SEARCH_OPTIONS_INIT                         \
+  {                                                      \
+    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false, NULL \
   }
 
 /* What was built, and what it was measured to do on a sample of queries. */
 struct gpnn_search_report {
   enum gpnn_search_kind kind;
   size_t n_lists;    /* ivf: inverted lists */
-  size_t effort;     /* ivf: lists visited a query; hnsw: efSearch */
+  size_t effort;     /* ivf: lists visited a query; hnsw: efSearch; tree: boxes farther than so
+                        many per cent of the k-th nearest's distance are passed over */
   double asked;      /* the recall asked for */
-  double recall;     /* measured mean share found; 1 for flat and exact */
+  double recall;     /* measured mean share found; 1 for flat, exact and an effort of 100 */
   size_t n_queries;  /* queries it was measured on; 0 for flat and exact */
   size_t neighbours; /* for how many neighbours */
-  double visited;    /* ivf: mean share of the rows looked at; 1 for flat and exact */
+  double visited;    /* ivf, tree: mean share of the rows looked at; 1 for flat and exact */
 };
 
-/* "flat" -> GPNN_SEARCH_FLAT and so on (auto, flat, ivf, hnsw); false if it is none. */
+/* "flat" -> GPNN_SEARCH_FLAT and so on (auto, tree, flat, ivf, hnsw); false if it is none. */
 bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind);
 const char *gpnn_search_name(enum gpnn_search_kind kind);
 
@@ -95,29 +98,45 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_query(const struct gpnn_search *sea
                                                    size_t k, int64_t *rows, double *distances,
                                                    int threads, struct gpnn_error *err);
 
-/* The report of the build, and the metric: d lengthscales, or NULL if Euclidean. */
-const struct gpnn_search_report *gpnn_search_describe(const struct gpnn_search *search);
-const double *gpnn_search_lengthscale(const struct gpnn_search *search);
+/* What distances are measured by. */
+struct gpnn_search_metric {
+  const double *lengthscale; /* d, or NULL: they are all 1 */
+  const double *rotation;    /* d by d, row-major, or NULL: none */
+};
 
-/* True if two metrics over d columns, each d lengthscales or NULL for Euclidean, order points
- * alike: their ratios are all equal to 1e-9. */
-bool gpnn_search_same_metric(size_t d, const double *a, const double *b);
+/* The report of the build, and the metric. */
+const struct gpnn_search_report *gpnn_search_describe(const struct gpnn_search *search);
+struct gpnn_search_metric gpnn_search_metric(const struct gpnn_search *search);
+
+/* True if two metrics over d columns order points alike: ratios of their lengthscales are all equal
+ * to 1e-9, and so are their rotations. */
+bool gpnn_search_same_metric(size_t d, struct gpnn_search_metric a, struct gpnn_search_metric b);
+
+/* The recall to ask for where the rows of a search of 'report' are searched again, by another
+ * metric: all of it if it looked at every row, else what it was asked for. */
+double gpnn_search_recall_again(const struct gpnn_search_report *report);
 
 /* Writes the engine's own structure to 'file' at its position (flat: nothing). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
                                                   struct gpnn_error *err);
 
+/* Where a structure is that gpnn_search_save() wrote; both are NULL for flat and exact. */
+struct gpnn_search_stored {
+  FILE *file;        /* ivf, hnsw: a stream positioned at it, borrowed for the call; large parts are
+                        then mapped, not read */
+  const void *bytes; /* tree: its bytes, 64-byte aligned, borrowed as long as the search lives, and
+                        used in place */
+  size_t length;     /* of them */
+};
+
 /*
- * Takes the search of 'report' and 'lengthscale' (copied) over the rows 'x' (borrowed) back
- * from 'file' (borrowed for the call, positioned at what gpnn_search_save() wrote, whose
- * large parts are then mapped, not read; NULL is allowed for flat and exact).  What is read
- * is checked against n, d and 'report': GPNN_EFORMAT.
+ * Takes the search of 'report' and 'metric' (copied) over the rows 'x' (borrowed) back from
+ * 'stored'.  What is read is checked against n, d and 'report': GPNN_EFORMAT.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_search_load(struct gpnn_search **search, FILE *file, size_t n,
-                                                  size_t d, const double *x,
-                                                  const struct gpnn_search_report *report,
-                                                  const double *lengthscale,
-                                                  struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_search_load(struct gpnn_search **search, struct gpnn_search_stored stored, size_t n, size_t d,
+                 const double *x, const struct gpnn_search_report *report,
+                 struct gpnn_search_metric metric, struct gpnn_error *err);
 
 void gpnn_search_free(struct gpnn_search *search);
 

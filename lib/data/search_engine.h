@@ -1,8 +1,9 @@
 /*
  * search_engine: what search.c and its engines share; not for other modules.
  *
- * search.c (queries) and search_tune.c (building to a recall) sit on two engines:
- * search_exact.c looks at every row in double; search_faiss.c proposes candidates.
+ * search.c (queries) and search_tune.c (building to a recall) sit on three engines:
+ * search_exact.c looks at every row in double; search_tree.c (building), search_tree_query.c and
+ * search_tree_scan.c propose every row that may be near; search_faiss.c proposes candidates.
  */
 #ifndef GPNN_DATA_SEARCH_ENGINE_H
 #define GPNN_DATA_SEARCH_ENGINE_H
@@ -15,32 +16,167 @@
 #include "base/status.h"
 #include "data/search.h"
 
-/* The rows and the metric; arrays are borrowed. */
+/* The rows and the metric; arrays are borrowed.  Distances are Euclidean after 'map', or after
+ * multiplication by 'inverse', if there is either. */
 struct gpnn_points {
   size_t n, d;
   const double *x;       /* n by d, row-major */
-  const double *inverse; /* d reciprocal lengthscales, or NULL: Euclidean */
+  const double *inverse; /* d reciprocal lengthscales, or NULL */
+  const double *map;     /* d by d, row-major: the rotation divided by the lengthscales, or NULL */
 };
 
-/* Squared distance of 'row' from 'query': the one definition, so that equal pairs have equal
- * distances whichever engine asks. */
-double gpnn_points_distance(const struct gpnn_points *points, size_t row, const double *query);
+enum { GPNN_POINTS_LANES = 8 };
 
-/* ---- search_exact.c ---- */
+/*
+ * Squared distances of 'n' rows from 'query': the one definition, so that equal pairs have equal
+ * distances whichever engine asks.  'room' is GPNN_POINTS_LANES by d.
+ */
+void gpnn_points_distances(const struct gpnn_points *points, const double *query, size_t n,
+                           const int64_t *rows, double *room, double *distances);
+
+/* ---- search_frame.c ---- */
+
+/*
+ * Single precision is given coordinates in a frame of its own: z = f (x - o), or F (x - o) under a
+ * rotation, where o is a point amid the rows and f, or F, is the metric times the power of two that
+ * brings z to about unit size: columns far from zero and tiny or huge units then lose nothing to
+ * rounding.
+ */
+struct gpnn_frame {
+  size_t d;
+  double *origin, *factor; /* owned: d; d or NULL */
+  double *map;             /* owned: d by d, column-major, or NULL */
+  double scale;            /* the power of two */
+};
+
+/* No coordinate is farther out. */
+#define GPNN_FRAME_EDGE 1e15
+
+/* Both are false without memory, and 'frame' is then empty. */
+GPNN_MUST_CHECK bool gpnn_frame_alloc(struct gpnn_frame *frame, size_t d, bool has_map);
+GPNN_MUST_CHECK bool gpnn_frame_init(struct gpnn_frame *frame, const struct gpnn_points *points);
+void gpnn_frame_release(struct gpnn_frame *frame);
+
+/* Writes the coordinates of a row; returns its distance from the origin. */
+double gpnn_frame_apply(const struct gpnn_frame *frame, const double *row, float *framed);
+
+/* How far single precision may put a row at 'distance' (not squared, in the frame) from a query of
+ * 'norm' nearer or farther than it is. */
+double gpnn_frame_blur(const struct gpnn_frame *frame, double norm, double distance);
+
+/* ---- search_order.c ---- */
 
 struct gpnn_neighbour {
   double distance;
   int64_t row;
 };
 
-/* Order by (distance, row), for qsort(). */
-int gpnn_neighbour_compare(const void *a, const void *b);
+/* Sorts by (distance, row); 'spare' is as large. */
+void gpnn_neighbours_sort(size_t n, struct gpnn_neighbour *neighbours,
+                          struct gpnn_neighbour *spare);
+
+/* The value that sorting would put at 'k' < n; 'values' are reordered. */
+float gpnn_select_float(size_t n, float *values, size_t k);
+
+/* ---- search_exact.c ---- */
 
 /* gpnn_search_query() by looking at every row.  Cost n d a query. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_points *points,
                                                   size_t n_queries, const double *queries, size_t k,
                                                   int64_t *rows, double *distances, int threads,
                                                   struct gpnn_error *err);
+
+/* ---- search_tree.c ---- */
+
+/*
+ * A k-d tree of boxes: rows are halved across the widest side of the box around them, until
+ * GPNN_TREE_LEAF are left.  It is stored without any pointer: leaves are full but for the last, 16
+ * of them are a group, 16 groups are a group of the level above, and so on; a group knows the boxes
+ * of its 16 children.  Everything is laid out in blocks of 16, one coordinate after another, so
+ * that 16 rows or boxes are looked at at once.
+ */
+enum { GPNN_TREE_LANES = 16, GPNN_TREE_LEAF = 32, GPNN_TREE_LEVELS = 8 };
+
+struct gpnn_tree {
+  size_t n, d, n_levels;
+  struct gpnn_frame frame;
+  unsigned char *owned;                 /* the bytes, unless they are mapped */
+  const unsigned char *bytes;           /* as in gpnn-index(5), */
+  size_t length;                        /* so many */
+  const float *rows;                    /* blocks of d by 16 */
+  const uint32_t *ids;                  /* of each, padded to a multiple of 16 */
+  const float *boxes[GPNN_TREE_LEVELS]; /* of each level, the leaves' first: groups of d by 2
+                                           (least, greatest) by 16 */
+  size_t n_children[GPNN_TREE_LEVELS];  /* leaves, then groups */
+  double share; /* boxes farther than this share of the k-th nearest's distance are passed over; 1:
+                   exact */
+};
+
+/* Builds a tree over 'points'; the same for any number of threads.  GPNN_EDATA: too many rows. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree,
+                                                 const struct gpnn_points *points, int threads,
+                                                 struct gpnn_error *err);
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_save(const struct gpnn_tree *tree, FILE *file,
+                                                struct gpnn_error *err);
+
+/*
+ * Takes a tree back from 'bytes' (borrowed, 64-byte aligned), which are used in place; refuses with
+ * GPNN_EFORMAT what does not fit 'points'.  Whatever the bytes are, queries stay inside them.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_map(struct gpnn_tree **tree, const void *bytes,
+                                               size_t length, const struct gpnn_points *points,
+                                               struct gpnn_error *err);
+
+void gpnn_tree_free(struct gpnn_tree *tree);
+
+/* ---- search_tree_scan.c ---- */
+
+/*
+ * The loops over 16 rows or boxes.  scan: appends those rows of a block that are no farther than
+ * 'bound' (squared) from 'query', as distances and as positions from 'first' on, and returns how
+ * many; both arrays have room for 16.  boxes: squared distances of 16 boxes.
+ */
+struct gpnn_tree_loops {
+  size_t (*scan)(size_t d, const float *block, const float *query, float bound, uint32_t first,
+                 float *distances, uint32_t *positions);
+  void (*boxes)(size_t d, const float *block, const float *query, float distances[16]);
+};
+
+extern const struct gpnn_tree_loops gpnn_tree_loops_portable;
+
+/* The fastest of this machine. */
+const struct gpnn_tree_loops *gpnn_tree_loops(void);
+
+/* ---- search_tree_query.c ---- */
+
+/* What one thread needs. */
+struct gpnn_tree_scratch {
+  float *query;             /* d */
+  float *distances, *spare; /* capacity */
+  uint32_t *positions;      /* capacity */
+  int64_t *rows;            /* capacity: the candidates */
+  size_t capacity;
+};
+
+GPNN_MUST_CHECK bool gpnn_tree_scratch_init(const struct gpnn_tree *tree, size_t k,
+                                            struct gpnn_tree_scratch *scratch);
+void gpnn_tree_scratch_release(struct gpnn_tree_scratch *scratch);
+
+/* The leaf that 'query' lies in or near: queries in their order find rows still in cache. */
+size_t gpnn_tree_leaf(const struct gpnn_tree *tree, const double *query,
+                      struct gpnn_tree_scratch *scratch);
+
+/*
+ * Writes to scratch->rows all rows that may be among the 'k' nearest of 'query', 0 < k <= n, and
+ * their number to '*found': at least k of them, and under a share of 1 all that single precision
+ * cannot rule out.  Adds the rows looked at to '*visited'.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_candidates(const struct gpnn_tree *tree,
+                                                      const double *query, size_t k,
+                                                      struct gpnn_tree_scratch *scratch,
+                                                      size_t *found, size_t *visited,
+                                                      struct gpnn_error *err);
 
 /* ---- search_faiss.c ---- */
 
@@ -66,10 +202,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_set_effort(struct gpnn_faiss *engine
 
 /* Buffers of one thread for blocks of up to 'capacity' candidates in all. */
 struct gpnn_faiss_scratch {
-  float *queries;   /* GPNN_FAISS_BLOCK by d */
-  float *distances; /* capacity */
-  float *coarse;    /* ivf: GPNN_FAISS_BLOCK by effort */
-  int64_t *lists;   /* likewise */
+  float *queries;                 /* GPNN_FAISS_BLOCK by d */
+  float *distances;               /* capacity */
+  float *coarse;                  /* ivf: GPNN_FAISS_BLOCK by effort */
+  int64_t *lists;                 /* likewise */
+  double norms[GPNN_FAISS_BLOCK]; /* of the queries, in the frame */
 };
 
 GPNN_MUST_CHECK bool gpnn_faiss_scratch_init(const struct gpnn_faiss *engine, size_t capacity,
@@ -87,9 +224,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *
                                                        int64_t *rows, size_t *visited,
                                                        struct gpnn_error *err);
 
-/* How far FAISS's single precision may put a row at 'distance' (not squared) from 'query'
- * nearer or farther than it is. */
-double gpnn_faiss_blur(const struct gpnn_faiss *engine, const double *query, double distance);
+/* How far FAISS's single precision may put a row at 'distance' (not squared) from a query whose
+ * norm (scratch->norms) is 'norm' nearer or farther than it is. */
+double gpnn_faiss_blur(const struct gpnn_faiss *engine, double norm, double distance);
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
                                                  struct gpnn_error *err);
@@ -105,20 +242,29 @@ void gpnn_faiss_free(struct gpnn_faiss *engine);
 
 /* ---- search.c and search_tune.c ---- */
 
+/* With neither engine nor tree, every row is looked at in double. */
 struct gpnn_search {
   struct gpnn_points points;
   double *lengthscale; /* owned: d, or NULL */
-  double *inverse;     /* owned: their reciprocals; points.inverse */
+  double *rotation;    /* owned: d by d, or NULL */
+  double *inverse;     /* owned: reciprocals of the lengthscales, or NULL; points.inverse */
+  double *map;         /* owned: d by d, or NULL; points.map */
   struct gpnn_search_report report;
-  struct gpnn_faiss *engine; /* owned; NULL for exact */
+  struct gpnn_faiss *engine; /* owned: flat, inverted lists or a graph */
+  struct gpnn_tree *tree;    /* owned */
 };
 
-/* gpnn_search_query(), which also adds up the rows that inverted lists looked at. */
+/* gpnn_search_query(), which also adds up the rows that lists or a tree looked at. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search,
                                                            size_t n_queries, const double *queries,
                                                            size_t k, int64_t *rows,
                                                            double *distances, int threads,
                                                            size_t *visited, struct gpnn_error *err);
+
+/* Sets lists visited a query, efSearch, or the per cent of a tree's 'share'; flat and exact have
+ * none. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_search_set_effort(struct gpnn_search *search, size_t effort,
+                                                        struct gpnn_error *err);
 
 /* Builds the engine of 'search', whose points are set, as 'options' ask, and fills in the
  * report. */

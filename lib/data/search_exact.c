@@ -8,34 +8,66 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/simd.h"
 #include "data/search_engine.h"
 
-double gpnn_points_distance(const struct gpnn_points *points, size_t row, const double *query)
+enum { LANES = GPNN_POINTS_LANES };
+
+/* Squared differences from 'query' to rows, one a lane, each times the metric. */
+GPNN_SIMD static void straight_distances(size_t d, const double *const rows[LANES],
+                                         const double *query, const double *inverse,
+                                         double sum[LANES])
 {
-  const double *x = points->x + row * points->d, *inverse = points->inverse;
-  double sum = 0;
-  if (inverse == NULL) {
-#pragma omp simd reduction(+ : sum)
-    for (size_t j = 0; j < points->d; j++) sum += (x[j] - query[j]) * (x[j] - query[j]);
-  } else {
-#pragma omp simd reduction(+ : sum)
-    for (size_t j = 0; j < points->d; j++) {
-      double scaled = (x[j] - query[j]) * inverse[j];
-      sum += scaled * scaled;
+  for (size_t i = 0; i < LANES; i++) sum[i] = 0;
+  for (size_t j = 0; j < d; j++) {
+    double factor = inverse == NULL ? 1 : inverse[j];
+#pragma omp simd
+    for (size_t i = 0; i < LANES; i++) {
+      double scaled = (rows[i][j] - query[j]) * factor;
+      sum[i] += scaled * scaled;
     }
   }
-  return sum;
+}
+
+/* The same after a map; 'room' is LANES by d. */
+GPNN_SIMD static void mapped_distances(size_t d, const double *const rows[LANES],
+                                       const double *query, const double *map, double *room,
+                                       double sum[LANES])
+{
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < LANES; i++) room[j * LANES + i] = rows[i][j] - query[j];
+  for (size_t i = 0; i < LANES; i++) sum[i] = 0;
+  for (size_t j = 0; j < d; j++) {
+    double z[LANES] = {0};
+    for (size_t l = 0; l < d; l++) {
+      double factor = map[j * d + l];
+#pragma omp simd
+      for (size_t i = 0; i < LANES; i++) z[i] += factor * room[l * LANES + i];
+    }
+    for (size_t i = 0; i < LANES; i++) sum[i] += z[i] * z[i];
+  }
+}
+
+void gpnn_points_distances(const struct gpnn_points *points, const double *query, size_t n,
+                           const int64_t *rows, double *room, double *distances)
+{
+  const double *at[LANES];
+  double sum[LANES];
+  for (size_t from = 0; from < n; from += LANES) {
+    size_t count = n - from < LANES ? n - from : LANES;
+    for (size_t i = 0; i < LANES; i++)
+      at[i] = points->x + (size_t)rows[from + (i < count ? i : 0)] * points->d;
+    if (points->map == NULL)
+      straight_distances(points->d, at, query, points->inverse, sum);
+    else
+      mapped_distances(points->d, at, query, points->map, room, sum);
+    for (size_t i = 0; i < count; i++) distances[from + i] = sum[i];
+  }
 }
 
 static bool nearer(struct gpnn_neighbour a, struct gpnn_neighbour b)
 {
   return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
-}
-
-int gpnn_neighbour_compare(const void *a, const void *b)
-{
-  const struct gpnn_neighbour *left = a, *right = b;
-  return nearer(*left, *right) ? -1 : nearer(*right, *left);
 }
 
 /* Puts 'item' in the place of the top of a heap of 'n' whose parents are farther than their
@@ -57,24 +89,48 @@ enum { QUERIES = 8, ROWS = 256 };
 /* Farther than any row; stays where distances are no numbers. */
 static const int64_t none = INT64_MAX;
 
+/* What one thread needs for QUERIES queries of k neighbours. */
+struct room {
+  struct gpnn_neighbour *heaps, *spare; /* QUERIES by k; k */
+  double *lanes;                        /* for gpnn_points_distances() */
+};
+
+static bool room_init(struct room *room, size_t k, size_t d)
+{
+  room->heaps = gpnn_alloc(QUERIES, k, sizeof *room->heaps);
+  room->spare = gpnn_alloc(k, 1, sizeof *room->spare);
+  room->lanes = gpnn_alloc(GPNN_POINTS_LANES, d, sizeof *room->lanes);
+  return room->heaps != NULL && room->spare != NULL && room->lanes != NULL;
+}
+
+static void room_release(struct room *room)
+{
+  free(room->heaps);
+  free(room->spare);
+  free(room->lanes);
+}
+
 /* The 'k' nearest, k <= n, of up to QUERIES queries, each in a heap of its own, then sorted. */
 static void scan(const struct gpnn_points *points, size_t n_queries, const double *queries,
-                 size_t k, struct gpnn_neighbour *heaps)
+                 size_t k, const struct room *room)
 {
-  for (size_t i = 0; i < n_queries * k; i++) heaps[i] = (struct gpnn_neighbour){INFINITY, none};
+  int64_t rows[ROWS];
+  double distances[ROWS];
+  for (size_t i = 0; i < n_queries * k; i++)
+    room->heaps[i] = (struct gpnn_neighbour){INFINITY, none};
   for (size_t from = 0; from < points->n; from += ROWS) {
-    size_t end = points->n - from < ROWS ? points->n : from + ROWS;
+    size_t n = points->n - from < ROWS ? points->n - from : ROWS;
+    for (size_t i = 0; i < n; i++) rows[i] = (int64_t)(from + i);
     for (size_t q = 0; q < n_queries; q++) {
-      struct gpnn_neighbour *heap = heaps + q * k;
-      for (size_t row = from; row < end; row++) {
-        struct gpnn_neighbour item = {gpnn_points_distance(points, row, queries + q * points->d),
-                                      (int64_t)row};
+      struct gpnn_neighbour *heap = room->heaps + q * k;
+      gpnn_points_distances(points, queries + q * points->d, n, rows, room->lanes, distances);
+      for (size_t i = 0; i < n; i++) {
+        struct gpnn_neighbour item = {distances[i], rows[i]};
         if (nearer(item, heap[0])) replace_top(heap, k, item);
       }
     }
   }
-  for (size_t q = 0; q < n_queries; q++)
-    qsort(heaps + q * k, k, sizeof *heaps, gpnn_neighbour_compare);
+  for (size_t q = 0; q < n_queries; q++) gpnn_neighbours_sort(k, room->heaps + q * k, room->spare);
 }
 
 enum gpnn_status gpnn_exact_query(const struct gpnn_points *points, size_t n_queries,
@@ -86,25 +142,26 @@ enum gpnn_status gpnn_exact_query(const struct gpnn_points *points, size_t n_que
   if (kept == 0) return GPNN_OK;
 #pragma omp parallel num_threads(threads)
   {
-    struct gpnn_neighbour *heaps = gpnn_alloc(QUERIES, kept, sizeof *heaps);
-    if (heaps == NULL) {
+    struct room room = {0};
+    bool ready = room_init(&room, kept, points->d);
+    if (!ready) {
 #pragma omp atomic write
       short_of_memory = true;
     }
 #pragma omp for schedule(dynamic)
     for (size_t block = 0; block < n_blocks; block++) {
-      if (heaps == NULL) continue;
+      if (!ready) continue;
       size_t from = block * QUERIES, n = n_queries - from < QUERIES ? n_queries - from : QUERIES;
-      scan(points, n, queries + from * points->d, kept, heaps);
+      scan(points, n, queries + from * points->d, kept, &room);
       for (size_t q = 0; q < n; q++)
         for (size_t i = 0; i < k; i++) {
           size_t to = (from + q) * k + i;
-          bool found = i < kept && heaps[q * kept + i].row != none;
-          rows[to] = found ? heaps[q * kept + i].row : -1;
-          distances[to] = found ? heaps[q * kept + i].distance : INFINITY;
+          bool found = i < kept && room.heaps[q * kept + i].row != none;
+          rows[to] = found ? room.heaps[q * kept + i].row : -1;
+          distances[to] = found ? room.heaps[q * kept + i].distance : INFINITY;
         }
     }
-    free(heaps);
+    room_release(&room);
   }
   return short_of_memory ? gpnn_fail_memory(err, "for a search") : GPNN_OK;
 }

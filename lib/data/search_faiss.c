@@ -1,16 +1,11 @@
 /*
  * FAISS behind search_engine.h; the only file that includes its (C) headers.
  *
- * FAISS works in single precision.  It is given coordinates in a frame of its own, (x - o) f,
- * where o is a point amid the rows and f = 2^s / lengthscale brings them to about unit size:
- * columns far from zero and tiny or huge units then lose nothing to rounding.  The frame is a
- * function of rows and lengthscales alone, computed by operations that round the same on
- * every machine, because stored structures are in it (gpnn-index(5)).
+ * FAISS works in single precision, in the frame of the points: a function of rows and metric
+ * alone, because stored structures are in it (gpnn-index(5)).
  */
 #include <errno.h>
-#include <float.h>
 #include <limits.h>
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +42,7 @@ struct gpnn_faiss {
   FaissIndex *index;
   FaissIndexIVF *ivf; /* the same if it has inverted lists, else NULL */
   size_t effort;
-  double *origin, *factor; /* the frame: d each */
-  double scale;            /* 2^s */
+  struct gpnn_frame frame;
 };
 
 const char *gpnn_search_engine_version(void)
@@ -65,62 +59,6 @@ static enum gpnn_status faiss_failed(const char *doing, struct gpnn_error *err)
   return gpnn_fail(err, GPNN_EEXTERNAL, "%s: faiss: %s", doing, text);
 }
 
-/* ---- the frame ---- */
-
-static double middle_of(double a, double b, double c)
-{
-  return fmax(fmin(a, b), fmin(fmax(a, b), c));
-}
-
-static void set_frame(struct gpnn_faiss *engine)
-{
-  enum { SAMPLE = 64 };
-  const struct gpnn_points *points = engine->points;
-  size_t n = points->n, d = points->d;
-  const double *x = points->x, *inverse = points->inverse;
-  double largest = 0;
-  for (size_t j = 0; j < d; j++)
-    engine->origin[j] = middle_of(x[j], x[n / 2 * d + j], x[(n - 1) * d + j]);
-  for (size_t i = 0; i < SAMPLE; i++) {
-    /* row floor(i n / SAMPLE), without overflow */
-    const double *row = x + (n / SAMPLE * i + n % SAMPLE * i / SAMPLE) * d;
-    for (size_t j = 0; j < d; j++) {
-      double offset = fabs((row[j] - engine->origin[j]) * (inverse == NULL ? 1 : inverse[j]));
-      if (offset > largest && offset <= DBL_MAX) largest = offset;
-    }
-  }
-  int exponent = 0;
-  if (largest >= DBL_MIN) frexp(largest, &exponent);
-  engine->scale = ldexp(1, -exponent);
-  for (size_t j = 0; j < d; j++)
-    engine->factor[j] = inverse == NULL ? engine->scale : ldexp(inverse[j], -exponent);
-}
-
-/* Outliers so far out that their squares would overflow single precision stay at 'far'. */
-static void to_frame(const struct gpnn_faiss *engine, const double *row, float *framed)
-{
-  static const double far = 1e15;
-  for (size_t j = 0; j < engine->points->d; j++) {
-    double value = (row[j] - engine->origin[j]) * engine->factor[j];
-    framed[j] = (float)fmin(fmax(value, -far), far);
-  }
-}
-
-/*
- * Each coordinate c is off by at most 2^-24 |c|, those of a row at distance r by at most
- * 2^-24 (|q| + r); the sum of d squares adds its own rounding.  Generously summed up.
- */
-double gpnn_faiss_blur(const struct gpnn_faiss *engine, const double *query, double distance)
-{
-  double d = (double)engine->points->d, squares = 0;
-  for (size_t j = 0; j < engine->points->d; j++) {
-    double value = (query[j] - engine->origin[j]) * engine->factor[j] / engine->scale;
-    squares += value * value;
-  }
-  return 0x1p-22 * (sqrt(squares) + (sqrt(d) + d / 4) * distance) +
-         0x1p-60 * sqrt(d) / engine->scale;
-}
-
 /* ---- building ---- */
 
 /* An engine without index; 'points' must fit FAISS's integers. */
@@ -133,13 +71,10 @@ static enum gpnn_status prepare(struct gpnn_faiss **engine, const struct gpnn_po
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
   made->points = points;
   made->effort = 1;
-  made->origin = gpnn_alloc(points->d, 1, sizeof *made->origin);
-  made->factor = gpnn_alloc(points->d, 1, sizeof *made->factor);
-  if (made->origin == NULL || made->factor == NULL) {
+  if (!gpnn_frame_init(&made->frame, points)) {
     gpnn_faiss_free(made);
     return gpnn_fail_memory(err, "for a search");
   }
-  set_frame(made);
   *engine = made;
   return GPNN_OK;
 }
@@ -176,7 +111,8 @@ static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_
   status = gpnn_rng_sample(&rng, n, n_rows, rows, err);
   if (status != GPNN_OK) goto out;
   for (size_t i = 0; i < n_train; i++)
-    to_frame(engine, engine->points->x + (size_t)rows[i % n_rows] * d, sample + i * d);
+    gpnn_frame_apply(&engine->frame, engine->points->x + (size_t)rows[i % n_rows] * d,
+                     sample + i * d);
   if (faiss_Index_train(engine->index, (idx_t)n_train, sample) != 0)
     status = faiss_failed("training a search", err);
 out:
@@ -215,7 +151,7 @@ static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct 
     size_t rows = n - from < most ? n - from : most;
     const double *x = engine->points->x + from * d;
 #pragma omp parallel for num_threads(threads)
-    for (size_t i = 0; i < rows; i++) to_frame(engine, x + i * d, block + i * d);
+    for (size_t i = 0; i < rows; i++) gpnn_frame_apply(&engine->frame, x + i * d, block + i * d);
     int failed;
     if (engine->ivf != NULL) {
       status = assign_lists(engine, rows, block, lists, threads, err);
@@ -324,7 +260,7 @@ enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *engine, size_t n
 {
   size_t d = engine->points->d;
   for (size_t i = 0; i < n_queries; i++)
-    to_frame(engine, queries + i * d, scratch->queries + i * d);
+    scratch->norms[i] = gpnn_frame_apply(&engine->frame, queries + i * d, scratch->queries + i * d);
   int failed = engine->ivf != NULL
                    ? search_lists(engine, n_queries, k, scratch, rows, visited)
                    : faiss_Index_search(engine->index, (idx_t)n_queries, scratch->queries, (idx_t)k,
@@ -396,11 +332,16 @@ enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, FILE *file,
   return status;
 }
 
+double gpnn_faiss_blur(const struct gpnn_faiss *engine, double norm, double distance)
+{
+  double scale = engine->frame.scale;
+  return gpnn_frame_blur(&engine->frame, norm, distance * scale) / scale;
+}
+
 void gpnn_faiss_free(struct gpnn_faiss *engine)
 {
   if (engine == NULL) return;
   if (engine->index != NULL) faiss_Index_free(engine->index);
-  free(engine->origin);
-  free(engine->factor);
+  gpnn_frame_release(&engine->frame);
   free(engine);
 }

@@ -1,10 +1,10 @@
 /*
  * Building a search to a recall.
  *
- * The recall is measured on a sample of the rows themselves against brute force: the mean
- * share of a query's true k nearest that are found.  The effort (lists visited, or efSearch)
- * is doubled until the recall is met, then bisected to the least that meets it.  Work is
- * counted in distances, so that the choice between lists and flat is reproducible.
+ * The recall is measured on a sample of the rows themselves: the mean share of a query's true k
+ * nearest that are found.  The effort (lists visited, efSearch, or the reach of a tree) is doubled
+ * until the recall is met, then bisected to the least that meets it.  Work is counted in rows
+ * looked at, so that choices are reproducible.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,10 +15,11 @@
 #include "data/search_engine.h"
 
 enum {
-  SAMPLE = 256,       /* queries the recall is measured on */
-  BRIEF_SAMPLE = 32,  /* the same where few queries will come */
-  BRIEF_LISTS = 4,    /* and a fourth of the lists serves these */
-  FLAT_BELOW = 10000, /* rows under which looking at all of them is quick */
+  SAMPLE = 256,        /* queries the recall is measured on */
+  BRIEF_SAMPLE = 32,   /* the same where few queries will come */
+  BRIEF_LISTS = 4,     /* and a fourth of the lists serves these */
+  WHOLE = 100,         /* effort of a tree that misses nothing */
+  FEW_CELLS = 1 << 20, /* few queries of a tree of so many numbers are not worth tuning for */
 };
 
 /* The sample with its truth, and room for answers. */
@@ -74,12 +75,25 @@ static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_points
   if (trial->queries == NULL || trial->farthest == NULL || trial->rows == NULL ||
       trial->distances == NULL)
     return gpnn_fail_memory(err, "for tuning a search");
-  enum gpnn_status status = draw_queries(trial, points, options->seed, err);
-  if (status == GPNN_OK)
-    status = gpnn_exact_query(points, trial->n_queries, trial->queries, trial->k, trial->rows,
-                              trial->distances, trial->threads, err);
+  return draw_queries(trial, points, options->seed, err);
+}
+
+/* Finds the true neighbours, with 'search' where it has a tree, which is quicker; '*visited' is the
+ * mean share of the rows that took. */
+static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search *search,
+                                   double *visited, struct gpnn_error *err)
+{
+  size_t n_visited = 0;
+  const struct gpnn_points *points = &search->points;
+  enum gpnn_status status =
+      search->tree != NULL ? gpnn_search_query_counted(search, trial->n_queries, trial->queries,
+                                                       trial->k, trial->rows, trial->distances,
+                                                       trial->threads, &n_visited, err)
+                           : gpnn_exact_query(points, trial->n_queries, trial->queries, trial->k,
+                                              trial->rows, trial->distances, trial->threads, err);
   for (size_t i = 0; i < trial->n_queries && status == GPNN_OK; i++)
     trial->farthest[i] = trial->distances[i * trial->k + trial->k - 1];
+  *visited = (double)n_visited / (double)trial->n_queries / (double)points->n;
   return status;
 }
 
@@ -88,7 +102,7 @@ static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search,
                                 struct measure *found, struct gpnn_error *err)
 {
   size_t visited = 0, hits = 0, n_truth = trial->n_queries * trial->k;
-  enum gpnn_status status = gpnn_faiss_set_effort(search->engine, effort, err);
+  enum gpnn_status status = gpnn_search_set_effort(search, effort, err);
   if (status == GPNN_OK)
     status =
         gpnn_search_query_counted(search, trial->n_queries, trial->queries, trial->k, trial->rows,
@@ -101,12 +115,23 @@ static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search,
   return GPNN_OK;
 }
 
-/* Sets the least effort up to 'most' that reaches 'recall', or 'most', and reports it. */
+static void report_measure(struct gpnn_search *search, const struct trial *trial, size_t effort,
+                           struct measure found)
+{
+  search->report.effort = effort;
+  search->report.recall = found.recall;
+  search->report.visited = found.visited;
+  search->report.n_queries = trial->n_queries;
+  search->report.neighbours = trial->k;
+}
+
+/* Sets the least effort up to 'most' that reaches 'recall', or 'most', and reports it; 'first' is
+ * tried first. */
 static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *search, double recall,
-                                    size_t most, struct gpnn_error *err)
+                                    size_t first, size_t most, struct gpnn_error *err)
 {
   struct measure found = {0}, best = {0};
-  size_t low = 0, high = 1; /* 'low' is known to be too little */
+  size_t low = 0, high = first; /* 'low' is known to be too little */
   enum gpnn_status status = measure(trial, search, high, &best, err);
   while (status == GPNN_OK && best.recall < recall && high < most) {
     low = high;
@@ -123,14 +148,9 @@ static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *sea
       low = middle;
     }
   }
-  if (status == GPNN_OK) status = gpnn_faiss_set_effort(search->engine, high, err);
-  if (status != GPNN_OK) return status;
-  search->report.effort = high;
-  search->report.recall = best.recall;
-  search->report.visited = best.visited;
-  search->report.n_queries = trial->n_queries;
-  search->report.neighbours = trial->k;
-  return GPNN_OK;
+  if (status == GPNN_OK) status = gpnn_search_set_effort(search, high, err);
+  if (status == GPNN_OK) report_measure(search, trial, high, best);
+  return status;
 }
 
 /* About 2 sqrt(n): twice as many are searched a little quicker, but take four times as long
@@ -142,30 +162,34 @@ static size_t lists_for(size_t n, bool brief)
   return wanted == 0 ? 1 : wanted;
 }
 
-static enum gpnn_status tune_engine(struct gpnn_search *search, enum gpnn_search_kind kind,
-                                    const struct gpnn_search_options *options,
-                                    struct gpnn_error *err)
+/* ---- FAISS ---- */
+
+static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_kind kind,
+                                   const struct gpnn_search_options *options,
+                                   struct gpnn_error *err)
 {
   const struct gpnn_points *points = &search->points;
   bool has_lists = kind == GPNN_SEARCH_IVF;
   struct trial trial = {0};
+  double unused;
   search->report.kind = kind;
   search->report.asked = options->recall;
   search->report.n_lists = has_lists ? lists_for(points->n, options->brief) : 0;
   enum gpnn_status status = trial_init(&trial, points, options, err);
+  if (status == GPNN_OK) status = find_truth(&trial, search, &unused, err);
   if (status == GPNN_OK)
     status = gpnn_faiss_build(&search->engine, points, kind, search->report.n_lists, options->seed,
                               options->threads, err);
   /* A graph with a beam of 2^16 is slower than looking at every row. */
   if (status == GPNN_OK)
-    status = find_effort(&trial, search, options->recall,
+    status = find_effort(&trial, search, options->recall, 1,
                          has_lists ? search->report.n_lists : 1 << 16, err);
   trial_release(&trial);
   return status;
 }
 
-static void report_flat(struct gpnn_search *search, enum gpnn_search_kind kind,
-                        const struct gpnn_search_options *options)
+static void report_all(struct gpnn_search *search, enum gpnn_search_kind kind,
+                       const struct gpnn_search_options *options)
 {
   search->report = (struct gpnn_search_report){.kind = kind,
                                                .asked = options->recall,
@@ -177,37 +201,73 @@ static void report_flat(struct gpnn_search *search, enum gpnn_search_kind kind,
 static enum gpnn_status make_flat(struct gpnn_search *search,
                                   const struct gpnn_search_options *options, struct gpnn_error *err)
 {
-  report_flat(search, GPNN_SEARCH_FLAT, options);
+  report_all(search, GPNN_SEARCH_FLAT, options);
   return gpnn_faiss_build(&search->engine, &search->points, GPNN_SEARCH_FLAT, 0, options->seed,
                           options->threads, err);
 }
 
+/* ---- trees ---- */
+
 /*
- * Whether looking at all rows costs a query little beside predicting from its k neighbours, so
- * that exactness is as good as free: n d against k^3/3 + 20 k^2 (factorisation and covariances),
- * of which the former takes some ten times as long an operation; a fifth is little.
+ * Whether looking at a share of the rows costs a query little beside predicting from its k
+ * neighbours, so that missing none is as good as free: n d against k^3/3 + 20 k^2 (factorisation
+ * and covariances), of which the former takes some fifty times as long an operation where it waits
+ * for memory; a fifth is little.
  */
-static bool flat_is_cheap(const struct gpnn_points *points, size_t neighbours)
+static bool is_cheap(const struct gpnn_points *points, double share, size_t neighbours)
 {
   double k = (double)neighbours, solve = k * k * k / 3 + 20 * k * k;
-  return 50 * (double)points->n * (double)points->d <= solve;
+  return 250 * share * (double)points->n * (double)points->d <= solve;
 }
 
-/* Lists if they meet the recall at under half of flat's distances, else flat: lists jump
- * about in memory where flat reads on. */
-static enum gpnn_status choose(struct gpnn_search *search,
-                               const struct gpnn_search_options *options, struct gpnn_error *err)
+/* What a query of a tree costs, in coordinates looked at: ranking a neighbour is as dear as some
+ * hundreds. */
+static double tree_work(const struct gpnn_points *points, double share, size_t neighbours)
 {
-  if (search->points.n < FLAT_BELOW || flat_is_cheap(&search->points, options->neighbours))
-    return make_flat(search, options, err);
-  enum gpnn_status status = tune_engine(search, GPNN_SEARCH_IVF, options, err);
+  return share * (double)points->n * (double)points->d + 400 * (double)neighbours;
+}
+
+/* Sets the effort of a tree that is there: to find all, unless the recall asked for takes much less
+ * work. */
+static enum gpnn_status tune_tree(struct gpnn_search *search,
+                                  const struct gpnn_search_options *options, struct gpnn_error *err)
+{
+  const double gain = 1.3;
+  const struct gpnn_points *points = &search->points;
+  struct trial trial = {0};
+  struct measure whole = {.recall = 1};
+  enum gpnn_status status = trial_init(&trial, points, options, err);
+  if (status == GPNN_OK) status = find_truth(&trial, search, &whole.visited, err);
+  if (status == GPNN_OK) report_measure(search, &trial, WHOLE, whole);
+  if (status == GPNN_OK && options->recall < 1 && !is_cheap(points, whole.visited, trial.k)) {
+    status = find_effort(&trial, search, options->recall, WHOLE / 2, WHOLE, err);
+    if (status == GPNN_OK && tree_work(points, search->report.visited, trial.k) * gain >
+                                 tree_work(points, whole.visited, trial.k)) {
+      status = gpnn_search_set_effort(search, WHOLE, err);
+      report_measure(search, &trial, WHOLE, whole);
+    }
+  }
+  trial_release(&trial);
+  return status;
+}
+
+static enum gpnn_status make_tree(struct gpnn_search *search,
+                                  const struct gpnn_search_options *options, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_tree_build(&search->tree, &search->points, options->threads, err);
   if (status != GPNN_OK) return status;
-  double n = (double)search->points.n;
-  double work = (double)search->report.n_lists + search->report.visited * n;
-  if (search->report.recall >= options->recall && work < n / 2) return GPNN_OK;
-  gpnn_faiss_free(search->engine);
-  search->engine = NULL;
-  return make_flat(search, options, err);
+  report_all(search, GPNN_SEARCH_TREE, options);
+  search->report.effort = WHOLE;
+  bool is_small = search->points.n <= FEW_CELLS / search->points.d;
+  return options->brief && is_small ? GPNN_OK : tune_tree(search, options, err);
+}
+
+enum gpnn_status gpnn_search_set_effort(struct gpnn_search *search, size_t effort,
+                                        struct gpnn_error *err)
+{
+  if (search->tree == NULL) return gpnn_faiss_set_effort(search->engine, effort, err);
+  search->tree->share = (double)effort / 100;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_search_tune(struct gpnn_search *search,
@@ -215,15 +275,16 @@ enum gpnn_status gpnn_search_tune(struct gpnn_search *search,
 {
   switch (options->kind) {
   case GPNN_SEARCH_AUTO:
-    return choose(search, options, err);
+  case GPNN_SEARCH_TREE:
+    return make_tree(search, options, err);
   case GPNN_SEARCH_FLAT:
     return make_flat(search, options, err);
   case GPNN_SEARCH_EXACT:
-    report_flat(search, GPNN_SEARCH_EXACT, options);
+    report_all(search, GPNN_SEARCH_EXACT, options);
     return GPNN_OK;
   case GPNN_SEARCH_IVF:
   case GPNN_SEARCH_HNSW:
     break;
   }
-  return tune_engine(search, options->kind, options, err);
+  return tune_faiss(search, options->kind, options, err);
 }

@@ -22,6 +22,7 @@ struct near {
 struct space {
   const struct gpnn_index_contents *data;
   const double *x; /* n by d */
+  double *rotated; /* owned; n by d: those rows if they are rotated, or NULL */
   double *inverse; /* owned; d: 1 / lengthscale */
   int threads;
   size_t k;          /* rows a thread can keep */
@@ -40,19 +41,25 @@ static enum gpnn_status space_new(struct space *space, const struct gpnn_localgp
                                   struct gpnn_error *err)
 {
   const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
-  *space = (struct space){
-      .data = data, .x = gpnn_localgp_rows(gp), .threads = gpnn_localgp_threads(gp), .k = k};
+  const struct gpnn_params *params = gpnn_localgp_params(gp);
+  *space = (struct space){.data = data, .x = data->x, .threads = gpnn_localgp_threads(gp), .k = k};
   space->inverse = gpnn_alloc(data->d, 1, sizeof *space->inverse);
   space->heap = gpnn_alloc((size_t)space->threads, k, sizeof *space->heap);
   if (space->inverse == NULL || space->heap == NULL)
     return gpnn_fail_memory(err, "for calibration");
-  gpnn_params_expand(gpnn_localgp_params(gp), data->d, data->group, space->inverse);
+  gpnn_params_expand(params, data->d, data->group, space->inverse);
   for (size_t j = 0; j < data->d; j++) space->inverse[j] = 1 / space->inverse[j];
+  if (params->rotation == NULL) return GPNN_OK;
+  space->rotated = gpnn_alloc(data->n, data->d, sizeof *space->rotated);
+  if (space->rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
+  gpnn_rotation_apply(data->d, params->rotation, data->n, data->x, space->rotated);
+  space->x = space->rotated;
   return GPNN_OK;
 }
 
 static void space_release(struct space *space)
 {
+  free(space->rotated);
   free(space->inverse);
   free(space->heap);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/simd.h"
 #include "models/localgp_parts.h"
-#include "models/rotation.h"
 
 /* ---- metrics ------------------------------------------------------------------------------ */
 
@@ -13,55 +13,73 @@ static void metric_release(struct gpnn_localgp_metric *metric)
 {
   if (metric == NULL || --metric->n_users > 0) return;
   gpnn_search_free(metric->search);
-  free(metric->rotated);
+  free(metric->turn);
   free(metric->lengthscale);
   free(metric->inverse);
   free(metric);
 }
 
-/* The lengthscales that order neighbours, or NULL if Euclidean distance orders them. */
-static const double *search_metric(const struct gpnn_localgp *gp)
+/* What orders neighbours: without lengthscales if they are all the same. */
+static struct gpnn_search_metric search_metric(const struct gpnn_localgp *gp)
 {
   const double *lengthscale = gp->metric->lengthscale;
+  const double *rotation = gp->params->rotation;
   for (size_t j = 1; j < gp->data->d; j++)
-    if (lengthscale[j] != lengthscale[0]) return lengthscale;
-  return NULL;
+    if (lengthscale[j] != lengthscale[0]) return (struct gpnn_search_metric){lengthscale, rotation};
+  return (struct gpnn_search_metric){NULL, rotation};
 }
 
 static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_index *index,
                                     struct gpnn_error *err)
 {
+  const size_t noticeable = 2000000; /* numbers of the rows: less is built in no time */
   const struct gpnn_index_contents *data = gp->data;
   struct gpnn_localgp_metric *metric = gp->metric;
-  const double *lengthscale = search_metric(gp);
+  const struct gpnn_search_metric wanted = search_metric(gp);
   metric->neighbours = gp->neighbours;
-  if (metric->rotated == NULL &&
-      gpnn_search_same_metric(data->d, lengthscale, gpnn_index_search_lengthscale(index)))
+  if (gpnn_search_same_metric(data->d, wanted, gpnn_index_search_metric(index)))
     return gpnn_index_search(index, &metric->search, err);
   const struct gpnn_search_report *stored = gpnn_index_search_report(index);
-  const struct gpnn_search_options options = {.kind = stored->kind,
-                                              .recall = stored->asked,
+  const struct gpnn_search_options options = {.kind = GPNN_SEARCH_AUTO,
+                                              .recall = gpnn_search_recall_again(stored),
                                               .neighbours = gp->neighbours,
-                                              .lengthscale = lengthscale,
+                                              .lengthscale = wanted.lengthscale,
+                                              .rotation = wanted.rotation,
                                               .seed = data->seed,
                                               .threads = gp->threads};
-  /* A flat search is made anew at every opening, whatever its metric. */
-  metric->rebuilt_search = stored->kind != GPNN_SEARCH_FLAT;
-  return gpnn_search_build(&metric->search, data->n, data->d, metric->x, &options, err);
+  metric->rebuilt_search = data->n > noticeable / data->d;
+  return gpnn_search_build(&metric->search, data->n, data->d, data->x, &options, err);
 }
 
-/* Sets metric->x. */
-static enum gpnn_status rotate_rows(struct gpnn_localgp *gp, struct gpnn_error *err)
+/* Keeps the rotation transposed, so that a row is turned by whole columns. */
+static enum gpnn_status keep_rotation(struct gpnn_localgp *gp, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gp->data;
-  struct gpnn_localgp_metric *metric = gp->metric;
-  metric->x = data->x;
-  if (gp->params->rotation == NULL) return GPNN_OK;
-  metric->rotated = gpnn_alloc(data->n, data->d, sizeof *metric->rotated);
-  if (metric->rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
-  gpnn_rotation_apply(data->d, gp->params->rotation, data->n, data->x, metric->rotated);
-  metric->x = metric->rotated;
+  size_t d = gp->data->d;
+  const double *rotation = gp->params->rotation;
+  if (rotation == NULL) return GPNN_OK;
+  double *turn = gpnn_alloc(d, d, sizeof *turn);
+  if (turn == NULL) return gpnn_fail_memory(err, "for a rotation");
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < d; i++) turn[i * d + j] = rotation[j * d + i];
+  gp->metric->turn = turn;
   return GPNN_OK;
+}
+
+GPNN_SIMD static void turn_row(size_t d, const double *turn, const double *x, double *z)
+{
+  for (size_t j = 0; j < d; j++) z[j] = 0;
+  for (size_t i = 0; i < d; i++) {
+    const double *column = turn + i * d, value = x[i];
+#pragma omp simd
+    for (size_t j = 0; j < d; j++) z[j] += column[j] * value;
+  }
+}
+
+const double *gpnn_localgp_turn(const struct gpnn_localgp *gp, const double *x, double *room)
+{
+  if (gp->metric->turn == NULL) return x;
+  turn_row(gp->data->d, gp->metric->turn, x, room);
+  return room;
 }
 
 /* Gives 'gp' a metric that has the lengthscales of its parameters and no more yet. */
@@ -105,7 +123,7 @@ static enum gpnn_status complete_metric(struct gpnn_localgp *gp,
     gp->metric->n_users++;
     return GPNN_OK;
   }
-  enum gpnn_status status = rotate_rows(gp, err);
+  enum gpnn_status status = keep_rotation(gp, err);
   return status == GPNN_OK ? find_search(gp, index, err) : status;
 }
 
@@ -198,11 +216,6 @@ const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp)
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp)
 {
   return gp->metric->rebuilt_search;
-}
-
-const double *gpnn_localgp_rows(const struct gpnn_localgp *gp)
-{
-  return gp->metric->x;
 }
 
 int gpnn_localgp_threads(const struct gpnn_localgp *gp)

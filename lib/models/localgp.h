@@ -71,7 +71,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
 /*
  * The same for 'n' targets: 'params' has an array of n, 'gps' gets as many objects, each for
  * gpnn_localgp_free().  Those whose kernels see the same rows in the same metric, and which have as
- * many neighbours, hold one search and one copy of rotated rows between them.
+ * many neighbours, hold one search between them.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[], size_t n,
                                                       const struct gpnn_index *index,
@@ -79,16 +79,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[]
                                                       size_t neighbours, int threads,
                                                       struct gpnn_error *err);
 
-/* True if the search had to be built again because the index's has another metric. */
+/* True if the search had to be built again because the index's has another metric, and that took
+ * noticeable work. */
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp);
 
 /* What predictions are made from, as given to gpnn_localgp_new(). */
 const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *gp);
 const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp);
-
-/* The training rows, n by d, in the axes that the lengthscales are along: rotated, if the
- * parameters rotate them. */
-const double *gpnn_localgp_rows(const struct gpnn_localgp *gp);
 
 /* Threads it works on. */
 int gpnn_localgp_threads(const struct gpnn_localgp *gp);

@@ -11,9 +11,8 @@
 
 /* Which rows are near which: shared by objects of one index whose kernels see the same. */
 struct gpnn_localgp_metric {
-  size_t n_users;  /* objects; the last to go frees it */
-  double *rotated; /* owned; n by d: the training rows as the kernel sees them, or NULL */
-  const double *x; /* the same, or the index's */
+  size_t n_users;             /* objects; the last to go frees it */
+  double *turn;               /* owned; d by d: the rotation transposed, or NULL: none */
   struct gpnn_search *search; /* owned */
   bool rebuilt_search;
   size_t neighbours;             /* for how many the search is good */
@@ -27,6 +26,10 @@ struct gpnn_localgp {
   size_t neighbours;
   int threads;
 };
+
+/* Row 'x' in the axes that the lengthscales are along: itself, or its rotation in 'room', which has
+ * d places. */
+const double *gpnn_localgp_turn(const struct gpnn_localgp *gp, const double *x, double *room);
 
 /* One of several targets to predict together. */
 struct gpnn_localgp_member {

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "models/localgp_parts.h"
-#include "models/rotation.h"
 
 /* Rows whose neighbours are held at a time: bounds memory, changes no result. */
 enum { CHUNK = 1024 };
@@ -19,10 +18,11 @@ struct outcome {
   struct gpnn_error error;
 };
 
-/* The rows of a chunk, begin to end, as the kernel sees them, and k candidates of each. */
+/* The rows of a chunk, begin to end, as they are and as the kernel sees them, and k candidates of
+ * each. */
 struct chunk {
   size_t begin, end, k;
-  const double *x;
+  const double *x, *seen;
   int64_t *candidates;
 };
 
@@ -41,9 +41,9 @@ static void solve_chunk(const struct gpnn_localgp_task *task, struct gpnn_localg
   for (size_t i = chunk->begin; i < chunk->end; i++) {
     struct gpnn_error error = {0};
     size_t at = i - chunk->begin;
-    enum gpnn_status status =
-        gpnn_localgp_solve_row(task, &scratch[omp_get_thread_num()], i, chunk->x + at * gp->data->d,
-                               chunk->k, chunk->candidates + at * chunk->k, &error);
+    enum gpnn_status status = gpnn_localgp_solve_row(task, &scratch[omp_get_thread_num()], i,
+                                                     chunk->seen + at * gp->data->d, chunk->k,
+                                                     chunk->candidates + at * chunk->k, &error);
     if (status == GPNN_OK) continue;
 #pragma omp critical(gpnn_localgp)
     if (outcome->status == GPNN_OK || i < outcome->row)
@@ -83,11 +83,9 @@ static void solve_chunks(const struct gpnn_localgp_task *task, struct gpnn_local
   for (; chunk.begin < points->n && outcome->status == GPNN_OK; chunk.begin = chunk.end) {
     chunk.end = points->n - chunk.begin < size ? points->n : chunk.begin + size;
     chunk.x = points->x + chunk.begin * gp->data->d;
-    if (rotated != NULL) {
-      gpnn_rotation_apply(gp->data->d, gp->params->rotation, chunk.end - chunk.begin, chunk.x,
-                          rotated);
-      chunk.x = rotated;
-    }
+    chunk.seen = rotated == NULL ? chunk.x : rotated;
+    for (size_t i = 0; i < chunk.end - chunk.begin && rotated != NULL; i++)
+      gpnn_localgp_turn(gp, chunk.x + i * gp->data->d, rotated + i * gp->data->d);
     outcome->status = find_candidates(gp, points, &chunk, distances, &outcome->error);
     if (outcome->status == GPNN_OK) solve_chunk(task, scratch, &chunk, outcome);
   }
@@ -97,7 +95,7 @@ static enum gpnn_status predict_task(const struct gpnn_localgp_task *task, struc
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
   const struct gpnn_points *points = task->points;
-  bool rotates = gp->metric->rotated != NULL;
+  bool rotates = gp->metric->turn != NULL;
   size_t size = points->n < CHUNK ? points->n : CHUNK;
   struct chunk chunk = {.k = n_candidates(gp, points)};
   chunk.candidates = gpnn_alloc(size, chunk.k, sizeof *chunk.candidates);

@@ -102,7 +102,8 @@ static void gather(struct solve *solve, size_t n_candidates, int64_t *candidates
   for (size_t c = 0; c < n_candidates && m < solve->m; c++)
     if (is_allowed(solve->task->points, solve->i, candidates[c])) candidates[m++] = candidates[c];
   for (size_t a = 0; a < m; a++) {
-    const double *x = metric->x + (size_t)candidates[a] * d;
+    const double *x = gpnn_localgp_turn(solve->gp, solve->gp->data->x + (size_t)candidates[a] * d,
+                                        solve->scratch->point);
     for (size_t j = 0; j < d; j++) columns[j * solve->stride + a] = x[j] * metric->inverse[j];
   }
   solve->m = m;
@@ -264,8 +265,10 @@ static double nearest_distance(const struct solve *solve)
   size_t d = solve->gp->data->d;
   double r2 = 0;
   if (solve->m == 0) return INFINITY;
+  const double *x = gpnn_localgp_turn(solve->gp, solve->gp->data->x + (size_t)solve->chosen[0] * d,
+                                      solve->scratch->point);
   for (size_t j = 0; j < d; j++) {
-    double difference = solve->x[j] - metric->x[(size_t)solve->chosen[0] * d + j];
+    double difference = solve->x[j] - x[j];
     r2 += difference * difference * metric->inverse[j] * metric->inverse[j];
   }
   return sqrt(r2);

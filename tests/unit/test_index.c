@@ -228,7 +228,7 @@ static void contents_read_back(void **state)
   assert_memory_equal(read->standard.mean, wrote->standard.mean, D * sizeof(double));
   assert_memory_equal(read->standard.weight, wrote->standard.weight, D * D * sizeof(double));
   assert_int_equal(gpnn_index_search_report(index)->kind, GPNN_SEARCH_FLAT);
-  assert_memory_equal(gpnn_index_search_lengthscale(index), lengthscale, sizeof lengthscale);
+  assert_memory_equal(gpnn_index_search_metric(index).lengthscale, lengthscale, sizeof lengthscale);
   assert_string_equal(gpnn_index_path(index), place->path);
   char tag[5];
   uint64_t offset, length;
@@ -254,7 +254,7 @@ static void a_stored_search_answers_the_same(void **state)
     struct gpnn_index *index = NULL;
     write_index(place, kinds[i], NULL);
     assert_ok(gpnn_index_open(&index, place->path, false, &err));
-    assert_null(gpnn_index_search_lengthscale(index));
+    assert_null(gpnn_index_search_metric(index).lengthscale);
     assert_ok(gpnn_index_search(index, &loaded, &err));
     assert_ok(gpnn_search_query(built, N, place->x, K, wanted, distances, 2, &err));
     assert_ok(gpnn_search_query(loaded, N, place->x, K, got, distances, 2, &err));
