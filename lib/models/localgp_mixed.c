@@ -5,16 +5,16 @@
  * r = k - K x in doubles, w = L^-1 r, u = L^-1 b, D = L^-1 E L^-T,
  *   b'K^-1 k = b'x + r'K^-1 b        = b'x + w'u         to within |w| |D| |u|,
  *   k'K^-1 k = k'x + r'x + r'K^-1 r  = k'x + r'x + w'w   to within |w|^2 |D|:
- * the factor's error comes in squared and cubed, for |w| is about |D| |L^-1 k|.  That measures D as
- * well.  As long as the error is too large, x is refined by L^-T w, which makes w smaller by
- * another factor D.
+ * the factor's error comes in squared and cubed, for |w| is about |D| |L^-1 k|.  |D| is taken to be
+ * what the steps show of it, or what the smallest pivot makes possible.  As long as the error is
+ * too large, x is refined by L^-T w, which makes w smaller by another factor D.
  */
 #include <math.h>
 
 #include "models/localgp_parts.h"
 
-/* w tells of D in one direction alone: others may have it so many times as large. */
-static const double caution = 30;
+/* The largest error that was seen, of what the formulas above say, is under a tenth of this. */
+static const double caution = 8;
 
 /* What is promised in the mean, and of the share of the variance that is left. */
 static const double mean_tolerance = 1e-8, variance_tolerance = 1e-7;
@@ -45,6 +45,15 @@ static double norm(size_t n, size_t stride, const float *x)
   double sum = 0;
   for (size_t a = 0; a < n; a++) sum += (double)x[a * stride] * (double)x[a * stride];
   return sqrt(sum);
+}
+
+/* What roundings to floats may come to in a direction that the smallest pivot is of. */
+static double least_error(const struct mixed_solve *s)
+{
+  size_t lanes = 2 * s->set->lanes;
+  double least = INFINITY;
+  for (size_t a = 0; a < s->n; a++) least = fmin(least, (double)solved(s, a)[a * lanes]);
+  return 0x1p-24 * given(s, 0)[0] / (least * least);
 }
 
 /* The largest |u| of the right-hand sides. */
@@ -112,7 +121,8 @@ bool gpnn_localgp_solve_mixed(const struct gpnn_panel_set *set,
   const struct mixed_solve s = {set, mixed, n, n_rows, k};
   set->narrow(n, n_rows, k, mixed->k);
   if (!set->factor_float(n, n_rows, mixed->k)) return false;
-  double v = norm(n, 2 * set->lanes, solved(&s, n)), u = largest(&s), d = 0, before = v;
+  double v = norm(n, 2 * set->lanes, solved(&s, n)), u = largest(&s), d = least_error(&s),
+         before = v;
   start(&s);
   for (int pass = 0; pass < PASSES; pass++) {
     double w = find_rest(&s);
