@@ -1,7 +1,6 @@
 /*
- * Matrices of the orders that local blocks have are copied into panels (models/panels.h) and
- * worked on there, in about half the time of LAPACK; larger ones, and all if memory is short, are
- * LAPACK's.
+ * With scratch, matrices are copied into panels (models/panels.h) and worked on there, in half the
+ * time of LAPACK at the orders that local blocks have.
  */
 #include "models/cholesky.h"
 
@@ -9,32 +8,13 @@
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "base/blas.h"
-#include "base/mem.h"
 #include "models/cholesky_panels.h"
 
-/* Orders up to SMALL have their panels on the stack; those above LARGE are LAPACK's. */
-enum { SMALL = 64, LARGE = 2048 };
-
-/* ---- panels ------------------------------------------------------------------------------- */
-
-/* Room for a matrix of order n, on the stack or not. */
-struct room {
-  _Alignas(64) double small[SMALL * SMALL];
-  double *large; /* owned */
-};
-
-/* The room's numbers, or NULL; not initialised. */
-static double *room_for(struct room *room, const struct gpnn_panel_set *set, size_t n)
+size_t gpnn_cholesky_work(size_t n)
 {
-  size_t bytes;
-  room->large = NULL;
-  if (n <= SMALL) return room->small;
-  if (n <= LARGE && gpnn_multiply(gpnn_panel_room(n, n, set->lanes), sizeof(double), &bytes))
-    room->large = aligned_alloc(64, bytes);
-  return room->large;
+  return 2 * gpnn_panel_room(n, n, gpnn_panels_best()->lanes);
 }
 
 /* ---- factor ------------------------------------------------------------------------------- */
@@ -50,29 +30,27 @@ static bool factor_by_lapack(size_t n, double *k)
   return true;
 }
 
-static bool factor_columns(size_t n, double *k)
+static bool factor_columns(size_t n, double *k, double *work)
 {
   const struct gpnn_panel_set *set = gpnn_panels_best();
-  struct room room;
-  double *a = room_for(&room, set, n);
-  if (a == NULL) return factor_by_lapack(n, k);
-  set->pack(n, k, a);
-  bool is_positive = set->factor(n, n, a);
-  if (is_positive) set->unpack(n, a, k);
-  free(room.large);
-  return is_positive;
+  if (work == NULL) return factor_by_lapack(n, k);
+  set->pack(n, k, work);
+  if (!set->factor(n, n, work)) return false;
+  set->unpack(n, work, k);
+  return true;
 }
 
 /* A matrix to factor: column after column, or in panels with right-hand sides below. */
 struct matrix {
   const struct gpnn_panel_set *set; /* NULL: column after column */
   size_t n, n_rows;
-  double *k;
+  double *k, *work;
 };
 
 static bool factor_matrix(const struct matrix *m)
 {
-  return m->set == NULL ? factor_columns(m->n, m->k) : m->set->factor(m->n, m->n_rows, m->k);
+  return m->set == NULL ? factor_columns(m->n, m->k, m->work)
+                        : m->set->factor(m->n, m->n_rows, m->k);
 }
 
 static double *element(const struct matrix *m, size_t i, size_t j)
@@ -112,11 +90,11 @@ static enum gpnn_status factor_with_jitter(const struct matrix *m, double scale,
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double scale,
+enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double *work, double scale,
                                       void (*refill)(void *context, double *k), void *context,
                                       double *jitter, struct gpnn_error *err)
 {
-  const struct matrix m = {NULL, n, n, k};
+  const struct matrix m = {NULL, n, n, k, work};
   return factor_with_jitter(&m, scale, refill, context, jitter, err);
 }
 
@@ -125,7 +103,7 @@ enum gpnn_status gpnn_cholesky_factor_panels(const struct gpnn_panel_set *set, s
                                              void (*refill)(void *context, double *a),
                                              void *context, double *jitter, struct gpnn_error *err)
 {
-  const struct matrix m = {set, n, n_rows, a};
+  const struct matrix m = {set, n, n_rows, a, NULL};
   return factor_with_jitter(&m, scale, refill, context, jitter, err);
 }
 
@@ -178,17 +156,12 @@ static void invert_by_lapack(size_t n, double *factor)
   (void)failed;
 }
 
-void gpnn_cholesky_invert(size_t n, double *factor)
+void gpnn_cholesky_invert(size_t n, double *factor, double *work)
 {
   const struct gpnn_panel_set *set = gpnn_panels_best();
-  struct room room, spare;
-  double *a = room_for(&room, set, n), *work = room_for(&spare, set, n);
-  if (n > 0 && (a == NULL || work == NULL)) invert_by_lapack(n, factor);
-  if (n > 0 && a != NULL && work != NULL) {
-    set->pack(n, factor, a);
-    set->invert(n, a, work);
-    set->unpack(n, a, factor);
-  }
-  free(room.large);
-  free(spare.large);
+  if (n > 0 && work == NULL) invert_by_lapack(n, factor);
+  if (n == 0 || work == NULL) return;
+  set->pack(n, factor, work);
+  set->invert(n, work, work + gpnn_panel_room(n, n, set->lanes));
+  set->unpack(n, work, factor);
 }
