@@ -41,7 +41,7 @@ SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -Ilib -I$(BUILD)/include -fopenmp -fno-math-errno $(HARDENING) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(C_WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) \
-  $(CPPFLAGS) $(CFLAGS)
+  $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
 ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) -lstdc++ -lm $(LDLIBS)
 ALL_LDFLAGS = -fopenmp -pie -Wl,-z,relro,-z,now $(SANITIZERS) $(LDFLAGS)
@@ -59,9 +59,10 @@ LIB_OBJECTS := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
 LIB := $(BUILD)/libgpnn.a
 # A private header serves one module, or drags the headers of a dependency in; nobody else
 PRIVATE_HEADERS := lib/base/blas.h lib/base/simd.h lib/data/faiss_c.h lib/data/search_engine.h \
-  lib/data/index_fingerprint.h lib/data/index_parts.h lib/data/columns_directory.h lib/methods/fit_coordinates.h lib/methods/choose_parts.h lib/methods/neighbourhood_lanes.h \
-  lib/models/kernel_matern.h \
-  lib/models/params_text.h lib/models/localgp_parts.h
+  lib/data/index_fingerprint.h lib/data/index_parts.h lib/data/columns_directory.h \
+  lib/methods/fit_coordinates.h lib/methods/choose_parts.h lib/methods/neighbourhood_lanes.h \
+  lib/models/kernel_matern.h lib/models/params_text.h lib/models/localgp_parts.h \
+  $(wildcard lib/models/*panels*.h)
 HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard lib/*.h lib/*/*.h))
 TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
 CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd/*.c)))
@@ -99,6 +100,14 @@ $(BUILD)/libraries:
 $(VERSION_H): Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define GPNN_VERSION "%s"\n' '$(VERSION)' >$@
+
+# Loops over panels are compiled for one set of instructions each, and chosen at run time.
+$(BUILD)/lib/models/panels_%.o: PANELS_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+$(BUILD)/lib/models/panels_avx2.o: INSTRUCTIONS := -mavx2 -mfma
+$(BUILD)/lib/models/panels_avx512.o: INSTRUCTIONS := -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma \
+  -mprefer-vector-width=512
+endif
 
 $(BUILD)/%.o: %.c | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CC)

@@ -15,7 +15,7 @@
 #include "progress.h"
 
 struct arguments {
-  const char *params, *units, *keep, *beyond;
+  const char *params, *units, *precision, *keep, *beyond;
   bool append, skip_bad;
   size_t neighbours, batch;
   struct predict_plan plan;
@@ -50,6 +50,10 @@ static bool resolve(const struct cli *cli, struct arguments *a)
     options->units = GPNN_UNITS_STANDARD;
   else if (strcmp(a->units, "original") != 0) {
     cli_usage_error(cli, "option --units: original or standard");
+    return false;
+  }
+  if (strcmp(a->precision, "double") != 0 && strcmp(a->precision, "mixed") != 0) {
+    cli_usage_error(cli, "option --precision: double or mixed");
     return false;
   }
   if (a->append && a->keep != NULL) {
@@ -243,6 +247,10 @@ static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
         .gp = gps[t],
         .has_target = gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
         .is_one_of_several = r->n_targets > 1};
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+    gpnn_localgp_set_precision(gps[t], strcmp(r->a->precision, "mixed") == 0
+                                           ? GPNN_PRECISION_MIXED
+                                           : GPNN_PRECISION_DOUBLE);
   free(gps);
   return status;
 }
@@ -314,7 +322,7 @@ static void release(struct run *r)
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.params = "-", .units = "original", .batch = 2048};
+  struct arguments a = {.params = "-", .units = "original", .precision = "double", .batch = 2048};
   const struct cli_option options[] = {
       {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters; - is standard input (-)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
@@ -326,6 +334,7 @@ int main(int argc, char **argv)
       {"debias", 0, CLI_FLAG, &a.plan.options.debias, NULL, "mean unbiased for few neighbours", 0,
        0},
       {"mean-only", 0, CLI_FLAG, &a.plan.options.mean_only, NULL, "no sd", 0, 0},
+      {"precision", 0, CLI_TEXT, &a.precision, "WHAT", "factor in double or mixed (double)", 0, 0},
       {"max-distance", 0, CLI_REAL, &a.plan.options.max_distance, "R",
        "no farther from training rows, in lengthscales", 1e-300, 1e300},
       {"beyond", 0, CLI_TEXT, &a.beyond, "WHAT", "na or prior, for rows farther than R (na)", 0, 0},

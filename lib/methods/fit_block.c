@@ -26,6 +26,7 @@ struct scratch {
   double *point;   /* d: one row of it */
   double *r2;      /* s */
   double *alpha;   /* s: K^-1 y */
+  double *work;    /* gpnn_cholesky_work(s) */
 };
 
 /* A block and the parameters it is evaluated at. */
@@ -46,6 +47,7 @@ static void scratch_release(struct scratch *scratch)
   free(scratch->point);
   free(scratch->r2);
   free(scratch->alpha);
+  free(scratch->work);
 }
 
 static bool scratch_init(struct scratch *scratch, size_t s, size_t d)
@@ -56,8 +58,10 @@ static bool scratch_init(struct scratch *scratch, size_t s, size_t d)
   scratch->point = gpnn_alloc(d, 1, sizeof(double));
   scratch->r2 = gpnn_alloc(s, 1, sizeof(double));
   scratch->alpha = gpnn_alloc(s, 1, sizeof(double));
-  return scratch->k != NULL && scratch->slope != NULL && scratch->columns != NULL &&
-         scratch->point != NULL && scratch->r2 != NULL && scratch->alpha != NULL;
+  scratch->work = gpnn_alloc(gpnn_cholesky_work(s), 1, sizeof(double));
+  return scratch->k != NULL && scratch->work != NULL && scratch->slope != NULL &&
+         scratch->columns != NULL && scratch->point != NULL && scratch->r2 != NULL &&
+         scratch->alpha != NULL;
 }
 
 static void scale_columns(const struct block *block)
@@ -110,7 +114,7 @@ static void block_gradient(const struct block *block, double *gradient)
   const double *alpha = scratch->alpha;
   size_t s = block->s, n_lengthscales = params->n_lengthscales;
   double trace = 0, squares = 0, fit = 0, known = 0;
-  gpnn_cholesky_invert(s, scratch->k);
+  gpnn_cholesky_invert(s, scratch->k, scratch->work);
   for (size_t j = 0; j < n_lengthscales; j++) gradient[j] = 0;
   for (size_t q = 0; q < s; q++) {
     double *weight = scratch->k + q * s;
@@ -141,8 +145,9 @@ static enum gpnn_status block_objective(struct block *block, double *value, doub
   double jitter, fit = 0;
   scale_columns(block);
   fill_covariance(block, scratch->k);
-  enum gpnn_status status = gpnn_cholesky_factor(s, scratch->k, block->params->kernelscale,
-                                                 fill_covariance, block, &jitter, err);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(s, scratch->k, scratch->work, block->params->kernelscale,
+                           fill_covariance, block, &jitter, err);
   if (status != GPNN_OK) return status;
   memcpy(scratch->alpha, block->y, s * sizeof *block->y);
   gpnn_cholesky_solve(s, scratch->k, scratch->alpha);

@@ -23,6 +23,7 @@ struct scratch {
   double *pair;       /* the same: correlations, later weights */
   double *cross2, *cross, *cross_slope; /* k: the same with the row itself */
   double *a;                            /* s by s, lower triangle */
+  double *work;                         /* gpnn_cholesky_work(s) */
   double *diagonal;                     /* s: noise variances */
   double *r, *alpha, *w;                /* s each */
 };
@@ -52,6 +53,7 @@ static void scratch_release(struct scratch *s)
   free(s->r2);
   free(s->cross2);
   free(s->a);
+  free(s->work);
   free(s->diagonal);
 }
 
@@ -64,10 +66,11 @@ static bool scratch_init(struct scratch *scratch, size_t k, size_t d)
   scratch->r2 = gpnn_alloc(3, pairs, sizeof(double));
   scratch->cross2 = gpnn_alloc(3, k, sizeof(double));
   scratch->a = gpnn_alloc(s, s, sizeof(double));
+  scratch->work = gpnn_alloc(gpnn_cholesky_work(s), 1, sizeof(double));
   scratch->diagonal = gpnn_alloc(4, s, sizeof(double));
   if (scratch->z == NULL || scratch->t == NULL || scratch->difference == NULL ||
       scratch->r2 == NULL || scratch->cross2 == NULL || scratch->a == NULL ||
-      scratch->diagonal == NULL)
+      scratch->work == NULL || scratch->diagonal == NULL)
     return false;
   scratch->slope = scratch->r2 + pairs;
   scratch->pair = scratch->slope + pairs;
@@ -282,8 +285,8 @@ static enum gpnn_status conditional(struct term *term, size_t row, struct outcom
   correlate_pairs(term, k);
   correlate_with_centre(term);
   fill_covariance(term, scratch->a);
-  enum gpnn_status status =
-      gpnn_cholesky_factor(k, scratch->a, params->kernelscale, fill_covariance, term, &jitter, err);
+  enum gpnn_status status = gpnn_cholesky_factor(k, scratch->a, scratch->work, params->kernelscale,
+                                                 fill_covariance, term, &jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < k; i++) {
     scratch->alpha[i] = scratch->r[i];
@@ -341,8 +344,8 @@ static enum gpnn_status joint(struct term *term, struct outcome *outcome, double
   double jitter;
   correlate_pairs(term, k);
   fill_covariance(term, scratch->a);
-  enum gpnn_status status = gpnn_cholesky_factor(k, scratch->a, term->params->kernelscale,
-                                                 fill_covariance, term, &jitter, err);
+  enum gpnn_status status = gpnn_cholesky_factor(
+      k, scratch->a, scratch->work, term->params->kernelscale, fill_covariance, term, &jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < k; i++) scratch->alpha[i] = scratch->r[i];
   gpnn_cholesky_solve(k, scratch->a, scratch->alpha);
@@ -350,7 +353,7 @@ static enum gpnn_status joint(struct term *term, struct outcome *outcome, double
   outcome->z2 = fit / (double)k;
   outcome->loss = 0.5 * (fit + gpnn_cholesky_logdet(k, scratch->a) + (double)k * log_two_pi);
   if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
-  gpnn_cholesky_invert(k, scratch->a);
+  gpnn_cholesky_invert(k, scratch->a, scratch->work);
   joint_gradient(term, fit, gradient, by_map);
   return GPNN_OK;
 }

@@ -173,7 +173,7 @@ static void finish_solution(size_t n_terms, const double *factor, double *coeffi
     coefficients[j] /= factor[j * w + j];
     for (size_t i = j; i < n_terms; i++) covariance[j * n_terms + i] = factor[j * w + i];
   }
-  gpnn_cholesky_invert(n_terms, covariance);
+  gpnn_cholesky_invert(n_terms, covariance, NULL);
   for (size_t j = 0; j < n_terms; j++)
     for (size_t i = j + 1; i < n_terms; i++)
       covariance[i * n_terms + j] = covariance[j * n_terms + i];

@@ -1,3 +1,7 @@
+/*
+ * With scratch, matrices are copied into panels (models/panels.h) and worked on there, in half the
+ * time of LAPACK at the orders that local blocks have.
+ */
 #include "models/cholesky.h"
 
 #include <assert.h>
@@ -6,50 +10,104 @@
 #include <stdbool.h>
 
 #include "base/blas.h"
+#include "models/cholesky_panels.h"
 
-/*
- * dpotrf compares pivots with zero, which a NaN passes; but a NaN or infinity anywhere in
- * row i of the lower triangle ends up in L_ii, so the diagonal of the factor tells.
- */
-static bool factor_in_place(size_t n, double *k)
+size_t gpnn_cholesky_work(size_t n)
+{
+  return 2 * gpnn_panel_room(n, n, gpnn_panels_best()->lanes);
+}
+
+/* ---- factor ------------------------------------------------------------------------------- */
+
+static bool factor_by_lapack(size_t n, double *k)
 {
   lapack_int order = (lapack_int)n;
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', order, k, order) != 0) return false;
+  /* dpotrf compares pivots with zero, which a NaN passes; but a NaN or infinity anywhere in row i
+   * of the lower triangle ends up in L_ii, so the diagonal of the factor tells. */
   for (size_t i = 0; i < n; i++)
     if (!isfinite(k[i * n + i])) return false;
   return true;
 }
 
-static bool lower_is_finite(size_t n, const double *k)
+static bool factor_columns(size_t n, double *k, double *work)
 {
-  for (size_t j = 0; j < n; j++)
-    for (size_t i = j; i < n; i++)
-      if (!isfinite(k[j * n + i])) return false;
+  const struct gpnn_panel_set *set = gpnn_panels_best();
+  if (work == NULL) return factor_by_lapack(n, k);
+  set->pack(n, k, work);
+  if (!set->factor(n, n, work)) return false;
+  set->unpack(n, work, k);
   return true;
 }
 
-enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double scale,
-                                      void (*refill)(void *context, double *k), void *context,
-                                      double *jitter, struct gpnn_error *err)
+/* A matrix to factor: column after column, or in panels with right-hand sides below. */
+struct matrix {
+  const struct gpnn_panel_set *set; /* NULL: column after column */
+  size_t n, n_rows;
+  double *k, *work;
+};
+
+static bool factor_matrix(const struct matrix *m)
 {
-  assert(n <= INT_MAX);
+  return m->set == NULL ? factor_columns(m->n, m->k, m->work)
+                        : m->set->factor(m->n, m->n_rows, m->k);
+}
+
+static double *element(const struct matrix *m, size_t i, size_t j)
+{
+  return m->k + (m->set == NULL ? j * m->n + i : gpnn_panel_at(m->n, m->set->lanes, i, j));
+}
+
+static bool lower_is_finite(const struct matrix *m)
+{
+  for (size_t j = 0; j < m->n; j++)
+    for (size_t i = j; i < m->n; i++)
+      if (!isfinite(*element(m, i, j))) return false;
+  return true;
+}
+
+/* The jitter policy of gpnn_cholesky_factor(). */
+static enum gpnn_status factor_with_jitter(const struct matrix *m, double scale,
+                                           void (*refill)(void *context, double *k), void *context,
+                                           double *jitter, struct gpnn_error *err)
+{
+  assert(m->n <= INT_MAX);
   double tried = 0;
-  for (double share = 1e-10; n > 0 && !factor_in_place(n, k); share *= 10) {
+  for (double share = 1e-10; m->n > 0 && !factor_matrix(m); share *= 10) {
     if (share > 2e-4)
       return gpnn_fail(err, GPNN_ENUMERIC,
                        "covariance matrix of order %zu is not positive definite, even with %.3g "
                        "on its diagonal",
-                       n, tried);
-    refill(context, k);
-    if (!lower_is_finite(n, k))
+                       m->n, tried);
+    refill(context, m->k);
+    if (!lower_is_finite(m))
       return gpnn_fail(err, GPNN_ENUMERIC,
-                       "covariance matrix of order %zu holds a value that is not finite", n);
+                       "covariance matrix of order %zu holds a value that is not finite", m->n);
     tried = share * scale;
-    for (size_t i = 0; i < n; i++) k[i * n + i] += tried;
+    for (size_t i = 0; i < m->n; i++) *element(m, i, i) += tried;
   }
   *jitter = tried;
   return GPNN_OK;
 }
+
+enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double *work, double scale,
+                                      void (*refill)(void *context, double *k), void *context,
+                                      double *jitter, struct gpnn_error *err)
+{
+  const struct matrix m = {NULL, n, n, k, work};
+  return factor_with_jitter(&m, scale, refill, context, jitter, err);
+}
+
+enum gpnn_status gpnn_cholesky_factor_panels(const struct gpnn_panel_set *set, size_t n,
+                                             size_t n_rows, double *a, double scale,
+                                             void (*refill)(void *context, double *a),
+                                             void *context, double *jitter, struct gpnn_error *err)
+{
+  const struct matrix m = {set, n, n_rows, a, NULL};
+  return factor_with_jitter(&m, scale, refill, context, jitter, err);
+}
+
+/* ---- solve -------------------------------------------------------------------------------- */
 
 void gpnn_cholesky_forward(size_t n, const double *factor, size_t n_rhs, double *b)
 {
@@ -88,38 +146,22 @@ double gpnn_cholesky_logdet(size_t n, const double *factor)
   return 2 * sum;
 }
 
-/*
- * Inverts the lower triangle of order n and leading dimension 'stride' by halves,
- *   [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1  C^-1],
- * which spends its time in dtrmm.  LAPACK's dtrtri spends it in dtrsm, which runs at a
- * quarter of the speed in OpenBLAS at these orders.
- */
-static void invert_triangle(size_t n, size_t stride, double *l)
+/* ---- invert ------------------------------------------------------------------------------- */
+
+static void invert_by_lapack(size_t n, double *factor)
 {
-  int ld = (int)stride;
-  if (n <= 32) {
-    lapack_int failed = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)n, l, ld);
-    assert(failed == 0); /* the diagonal of a factor has no zero */
-    (void)failed;
-    return;
-  }
-  size_t half = n / 2, rest = n - half;
-  double *below = l + half, *corner = l + half * stride + half;
-  invert_triangle(half, stride, l);
-  invert_triangle(rest, stride, corner);
-  cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)rest,
-              (int)half, -1, l, ld, below, ld);
-  cblas_dtrmm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)rest,
-              (int)half, 1, corner, ld, below, ld);
+  lapack_int order = (lapack_int)n;
+  lapack_int failed = LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', order, factor, order);
+  assert(failed == 0); /* the diagonal of a factor has no zero */
+  (void)failed;
 }
 
-void gpnn_cholesky_invert(size_t n, double *factor)
+void gpnn_cholesky_invert(size_t n, double *factor, double *work)
 {
-  if (n == 0) return;
-  invert_triangle(n, n, factor);
-  /* K^-1 = L^-T L^-1 */
-  lapack_int failed =
-      LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, factor, (lapack_int)n);
-  assert(failed == 0);
-  (void)failed;
+  const struct gpnn_panel_set *set = gpnn_panels_best();
+  if (n > 0 && work == NULL) invert_by_lapack(n, factor);
+  if (n == 0 || work == NULL) return;
+  set->pack(n, factor, work);
+  set->invert(n, work, work + gpnn_panel_room(n, n, set->lanes));
+  set->unpack(n, work, factor);
 }

@@ -13,7 +13,14 @@
 #include "base/status.h"
 
 /*
- * Factors 'k' (n by n) in place by LAPACK's dpotrf.  The jitter policy, all of it: if a
+ * Numbers of scratch, 'work', that factoring or inverting a matrix of order n wants; 64-byte
+ * aligned, as gpnn_alloc() gives it.  It is faster with it than without, NULL, when LAPACK does the
+ * work.
+ */
+size_t gpnn_cholesky_work(size_t n);
+
+/*
+ * Factors 'k' (n by n) in place.  The jitter policy, all of it: if a
  * pivot is not positive, K is made again and given 1e-10 'scale' on the diagonal,
  * then 1e-9 ... up to 1e-4 'scale'; '*jitter' is what was added, 0 in the usual case.
  *
@@ -22,7 +29,8 @@
  * GPNN_ENUMERIC: no permitted jitter suffices, or K holds a NaN or an infinity; 'k' is then
  * undefined and '*jitter' untouched.  Order 0 does nothing.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double scale,
+GPNN_MUST_CHECK enum gpnn_status gpnn_cholesky_factor(size_t n, double *k, double *work,
+                                                      double scale,
                                                       void (*refill)(void *context, double *k),
                                                       void *context, double *jitter,
                                                       struct gpnn_error *err);
@@ -40,6 +48,6 @@ void gpnn_cholesky_solve(size_t n, const double *factor, double *b);
 double gpnn_cholesky_logdet(size_t n, const double *factor);
 
 /* Replaces the factor by the lower triangle of K^-1. */
-void gpnn_cholesky_invert(size_t n, double *factor);
+void gpnn_cholesky_invert(size_t n, double *factor, double *work);
 
 #endif

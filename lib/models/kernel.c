@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/simd.h"
 #include "models/kernel_matern.h"
+#include "models/kernel_panels.h"
 
 /*
  * sqrt(factor r^2), held below where exp(-s) has long been zero: polynomial times exp(-s)
@@ -175,4 +176,25 @@ GPNN_SIMD void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const do
       r2[i] += difference * difference;
     }
   }
+}
+
+/* What panels know of a kernel: the closed forms. */
+static enum gpnn_panel_form form_of(const struct gpnn_kernel *kernel)
+{
+  if (kernel->smoothness == 0.5) return GPNN_PANEL_EXP;
+  if (kernel->smoothness == 1.5) return GPNN_PANEL_MATERN32;
+  if (kernel->smoothness == 2.5) return GPNN_PANEL_MATERN52;
+  return isinf(kernel->smoothness) ? GPNN_PANEL_RBF : GPNN_PANEL_DISTANCE;
+}
+
+void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness,
+                             const struct gpnn_panel_set *set, size_t n, size_t n_rows, size_t d,
+                             size_t stride, const double *columns, double *a)
+{
+  enum gpnn_panel_form form = form_of(kernel);
+  size_t lanes = set->lanes, panel = gpnn_panel_size(n, lanes);
+  set->fill(form, n, n_rows, d, stride, columns, a);
+  if (form != GPNN_PANEL_DISTANCE) return;
+  for (size_t i = 0; i < n_rows; i += lanes, a += panel)
+    kernel->correlation(smoothness, (i + lanes < n ? i + lanes : n) * lanes, a);
 }

@@ -233,6 +233,11 @@ void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours)
   gp->neighbours = neighbours < gp->data->n ? neighbours : gp->data->n;
 }
 
+void gpnn_localgp_set_precision(struct gpnn_localgp *gp, enum gpnn_precision precision)
+{
+  gp->precision = precision;
+}
+
 /* ---- what objects have in common ---------------------------------------------------------- */
 
 bool gpnn_localgp_same_task(const struct gpnn_localgp *a, const struct gpnn_localgp *b)

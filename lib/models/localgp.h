@@ -30,6 +30,14 @@
 
 struct gpnn_localgp;
 
+/*
+ * How covariances are factored: in double precision; or in single precision, and the result brought
+ * to double precision by what the factor leaves over.  Mixed results differ from the others by at
+ * most 1e-8 in the mean, in standardised units, and by 1e-7 of the latent variance; rows where that
+ * is not assured are factored in double precision as well.
+ */
+enum gpnn_precision { GPNN_PRECISION_DOUBLE, GPNN_PRECISION_MIXED };
+
 /* Rows to predict. */
 struct gpnn_points {
   size_t n;
@@ -93,6 +101,10 @@ int gpnn_localgp_threads(const struct gpnn_localgp *gp);
 /* Neighbours in use: m, or n if that is less; and another number of them from now on. */
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp);
 void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours);
+
+/* The precision from now on; it is double at first.  gpnn_localgp_predict_each() of several numbers
+ * of neighbours stays with double.  Objects that predict together have the same. */
+void gpnn_localgp_set_precision(struct gpnn_localgp *gp, enum gpnn_precision precision);
 
 /*
  * Predicts rows.  Writes those arrays of 'prediction' that are not NULL and adds to '*counts'.  A

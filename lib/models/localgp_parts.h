@@ -8,6 +8,7 @@
 
 #include "data/search.h"
 #include "models/localgp.h"
+#include "models/panels.h"
 
 /* Which rows are near which: shared by objects of one index whose kernels see the same. */
 struct gpnn_localgp_metric {
@@ -25,6 +26,7 @@ struct gpnn_localgp {
   struct gpnn_localgp_metric *metric;
   size_t neighbours;
   int threads;
+  enum gpnn_precision precision;
 };
 
 /* Row 'x' in the axes that the lengthscales are along: itself, or its rotation in 'room', which has
@@ -55,18 +57,30 @@ struct gpnn_localgp_task {
 bool gpnn_localgp_same_task(const struct gpnn_localgp *a, const struct gpnn_localgp *b);
 bool gpnn_localgp_same_family(const struct gpnn_localgp *a, const struct gpnn_localgp *b);
 
-/* What one thread needs to solve one row; m neighbours, d columns. */
+/* What a solve in mixed precision needs besides; n columns. */
+struct gpnn_localgp_mixed {
+  float *k;         /* a trapezoid */
+  double *x, *rest; /* n: K^-1 k as far as known, and k - K x */
+  float *step;      /* n */
+};
+
+/*
+ * What one thread needs to solve one row; m neighbours, d columns.  Trapezoids (models/panels.h)
+ * have a column a neighbour and a row a neighbour; then the point's; then of each member of a
+ * family one for its targets without their mean and, if its p coefficients are uncertain, p for
+ * their terms.
+ */
 struct gpnn_localgp_scratch {
-  double *columns;     /* d by stride: scaled neighbours, one column after another */
-  double *point;       /* d: one scaled row */
-  double *cross;       /* m: correlations with the row */
-  double *correlation; /* m by m: of the neighbours; NULL where there is one family alone */
-  double *k;           /* m by m: the covariance of a family, then its factor */
-  double *ratio;       /* m: noise variance of the neighbours by kernel scale */
-  double *rhs;   /* m by 1 + sum of 1 + p over a family: the correlations with the row; then of each
-                    member the neighbours' targets without their mean, and, if its p coefficients
-                    are uncertain, their terms */
-  double *terms; /* p: of one row, then less what the neighbours say of them */
+  const struct gpnn_panel_set *set; /* that trapezoids are laid out for */
+  double *columns; /* d by stride: the neighbours and then the point, scaled, column after column */
+  double *point;   /* d: one row, rotated */
+  double
+      *correlation;  /* trapezoid as far as the point's row; NULL where there is one family alone */
+  double *k;         /* trapezoid of a family, then its factor and solutions */
+  double *ratio;     /* m: noise variance of the neighbours by kernel scale */
+  double *explained; /* of each right-hand side b, b'K^-1 k, k being the point's */
+  double *terms;     /* p: of one row, then less what the neighbours say of them */
+  struct gpnn_localgp_mixed mixed;
   struct gpnn_localgp_counts *counts; /* of each member */
 };
 
@@ -84,5 +98,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_solve_row(const struct gpnn_localg
                                                         size_t i, const double *x,
                                                         size_t n_candidates, int64_t *candidates,
                                                         struct gpnn_error *err);
+
+/*
+ * Writes b'K^-1 k to 'explained' for the right-hand sides b that are in rows n to n_rows of the
+ * trapezoid 'k', the first of them k itself, from a factor of floats.  False: as accurate as
+ * models/localgp.h promises is not assured.  'k' is left as it is.
+ */
+bool gpnn_localgp_solve_mixed(const struct gpnn_panel_set *set,
+                              const struct gpnn_localgp_mixed *mixed, size_t n, size_t n_rows,
+                              const double *k, double *explained);
 
 #endif

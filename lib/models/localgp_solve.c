@@ -1,7 +1,8 @@
 /*
  * One row's prediction.  All members of a family have covariances in proportion,
- * kernelscale (C + ratio I), so C + ratio I = L L' is factored, and with v = L^-1 c and
- * u = L^-1 (y_N - T_N b) the mean is t*'b + v'u and the latent variance kernelscale (1 - v'v).
+ * kernelscale (C + ratio I), so C + ratio I = L L' is factored, with the right-hand sides as rows
+ * below it: the factorisation leaves v = L^-1 c and u = L^-1 (y_N - T_N b) there, and the mean is
+ * t*'b + v'u and the latent variance kernelscale (1 - v'v).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 
 #include "base/blas.h"
 #include "base/mem.h"
-#include "models/cholesky.h"
+#include "models/cholesky_panels.h"
+#include "models/kernel_panels.h"
 #include "models/localgp_parts.h"
 
 /* One row's solve under way. */
@@ -20,20 +22,31 @@ struct solve {
   size_t i, m, stride;   /* the point; neighbours of it; room for them in a column */
   const double *x;       /* the point as the kernel sees it */
   const int64_t *chosen; /* m: the neighbours */
+  const struct gpnn_localgp_member *family;
+  size_t n_family;
 };
 
 /* ---- scratch ------------------------------------------------------------------------------ */
 
-static size_t padded(size_t m)
+/* Room for m neighbours and the point in whole vectors. */
+static size_t stride_for(size_t m)
 {
-  enum { LANES = 8 };
-  return (m + LANES - 1) / LANES * LANES;
+  enum { MOST_LANES = 8 };
+  return (m / MOST_LANES + 1) * MOST_LANES;
 }
 
 /* Terms of the mean that take part in the solve: those of uncertain coefficients. */
 static size_t n_uncertain(const struct gpnn_localgp *gp)
 {
   return gp->params->covariance == NULL ? 0 : gp->params->n_coefficients;
+}
+
+/* Right-hand sides of 'n' members, the point's included. */
+static size_t n_right(const struct gpnn_localgp_member *members, size_t n)
+{
+  size_t sum = 1;
+  for (size_t t = 0; t < n; t++) sum += 1 + n_uncertain(members[t].gp);
+  return sum;
 }
 
 /* Members from 'first' on that are of its family. */
@@ -46,40 +59,58 @@ static size_t family_size(const struct gpnn_localgp_task *task, size_t first)
   return end - first;
 }
 
+/* A trapezoid of numbers of 'item_bytes', 'lanes' of them in a vector. */
+static void *trapezoid_new(size_t n, size_t n_rows, size_t lanes, size_t item_bytes)
+{
+  return gpnn_alloc((n_rows + lanes - 1) / lanes, gpnn_panel_size(n, lanes), item_bytes);
+}
+
+static bool mixed_new(struct gpnn_localgp_mixed *mixed, size_t m, size_t n_rows, size_t lanes)
+{
+  size_t room = (m / lanes + 1) * lanes;
+  mixed->k = trapezoid_new(m, n_rows, lanes, sizeof *mixed->k);
+  mixed->x = gpnn_alloc(room, 1, sizeof *mixed->x);
+  mixed->rest = gpnn_alloc(room, 1, sizeof *mixed->rest);
+  mixed->step = gpnn_alloc(room, 1, sizeof *mixed->step);
+  return mixed->k && mixed->x && mixed->rest && mixed->step;
+}
+
 bool gpnn_localgp_scratch_new(struct gpnn_localgp_scratch *s, const struct gpnn_localgp_task *task)
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
-  size_t m = gp->neighbours, d = gp->data->d, n_rhs = 1, p = 0;
-  bool many = task->n_families > 1;
-  for (size_t t = 0; t < task->n_members; t++) {
-    const struct gpnn_localgp *member = task->members[t].gp;
-    n_rhs += 1 + n_uncertain(member);
-    if (member->params->n_coefficients > p) p = member->params->n_coefficients;
-  }
-  s->columns = gpnn_alloc(d, padded(m), sizeof *s->columns);
+  size_t m = gp->neighbours, d = gp->data->d, p = 0;
+  size_t rights = n_right(task->members, task->n_members);
+  bool many = task->n_families > 1, is_mixed = gp->precision == GPNN_PRECISION_MIXED;
+  for (size_t t = 0; t < task->n_members; t++)
+    p = p > n_uncertain(task->members[t].gp) ? p : n_uncertain(task->members[t].gp);
+  s->set = gpnn_panels_best();
+  size_t lanes = s->set->lanes;
+  s->columns = gpnn_alloc(d, stride_for(m), sizeof *s->columns);
   s->point = gpnn_alloc(d, 1, sizeof *s->point);
-  s->cross = gpnn_alloc(m, 1, sizeof *s->cross);
-  if (many) s->correlation = gpnn_alloc(m, m, sizeof *s->correlation);
-  s->k = gpnn_alloc(m, m, sizeof *s->k);
+  if (many) s->correlation = trapezoid_new(m, m + 1, lanes, sizeof *s->correlation);
+  s->k = trapezoid_new(m, m + rights, lanes, sizeof *s->k);
   s->ratio = gpnn_alloc(m, 1, sizeof *s->ratio);
-  s->rhs = gpnn_alloc(n_rhs, m, sizeof *s->rhs);
+  s->explained = gpnn_alloc(rights, 1, sizeof *s->explained);
   s->terms = gpnn_alloc(p, 1, sizeof *s->terms);
   s->counts = gpnn_alloc(task->n_members, 1, sizeof *s->counts);
-  return s->columns && s->point && s->cross && (!many || s->correlation) && s->k && s->ratio &&
-         s->rhs && s->terms && s->counts;
+  return s->columns && s->point && (!many || s->correlation) && s->k && s->ratio && s->explained &&
+         s->terms && s->counts && (!is_mixed || mixed_new(&s->mixed, m, m + rights, 2 * lanes));
 }
 
 void gpnn_localgp_scratch_release(struct gpnn_localgp_scratch *s)
 {
   free(s->columns);
   free(s->point);
-  free(s->cross);
   free(s->correlation);
   free(s->k);
   free(s->ratio);
-  free(s->rhs);
+  free(s->explained);
   free(s->terms);
   free(s->counts);
+  free(s->mixed.k);
+  free(s->mixed.x);
+  free(s->mixed.rest);
+  free(s->mixed.step);
 }
 
 /* ---- correlations ------------------------------------------------------------------------- */
@@ -90,72 +121,49 @@ static bool is_allowed(const struct gpnn_points *points, size_t i, int64_t row)
   return row >= 0 && (points->self == NULL || points->self[i] != row);
 }
 
-/*
- * Copies up to m of the candidate rows that the point may have as neighbours, scaled; sets
- * solve->m to their number.  'candidates' keeps the rows copied.
- */
-static void gather(struct solve *solve, size_t n_candidates, int64_t *candidates)
+/* Keeps up to m of the candidate rows, those that the point may have as neighbours; sets solve->m
+ * to their number. */
+static void choose(struct solve *solve, size_t n_candidates, int64_t *candidates)
 {
-  const struct gpnn_localgp_metric *metric = solve->gp->metric;
-  double *columns = solve->scratch->columns;
-  size_t d = solve->gp->data->d, m = 0;
+  size_t m = 0;
   for (size_t c = 0; c < n_candidates && m < solve->m; c++)
     if (is_allowed(solve->task->points, solve->i, candidates[c])) candidates[m++] = candidates[c];
-  for (size_t a = 0; a < m; a++) {
-    const double *x = gpnn_localgp_turn(solve->gp, solve->gp->data->x + (size_t)candidates[a] * d,
-                                        solve->scratch->point);
-    for (size_t j = 0; j < d; j++) columns[j * solve->stride + a] = x[j] * metric->inverse[j];
-  }
   solve->m = m;
   solve->chosen = candidates;
 }
 
-/* Writes the correlations of neighbour 'a' with itself and those after it. */
-static void correlate_neighbour(const struct solve *solve, size_t a, double *correlation)
+/* Writes 'x', as the kernel sees it but for the scale, as number 'a' of scratch->columns. */
+static void place(const struct solve *solve, size_t a, const double *x)
 {
-  const struct gpnn_params *params = solve->gp->params;
-  const double *columns = solve->scratch->columns;
-  double *point = solve->scratch->point;
-  size_t d = solve->gp->data->d;
-  for (size_t j = 0; j < d; j++) point[j] = columns[j * solve->stride + a];
-  gpnn_kernel_distances(solve->m - a, d, solve->stride, columns + a, point, correlation);
-  params->kernel->correlation(params->smoothness, solve->m - a, correlation);
+  const double *inverse = solve->gp->metric->inverse;
+  double *columns = solve->scratch->columns + a;
+  for (size_t j = 0; j < solve->gp->data->d; j++) columns[j * solve->stride] = x[j] * inverse[j];
 }
 
-/* Writes the correlations of the point with the neighbours. */
-static void correlate_point(const struct solve *solve)
+/* Places the neighbours, and behind them the point. */
+static void gather(const struct solve *solve)
 {
   const struct gpnn_localgp *gp = solve->gp;
-  size_t d = gp->data->d;
-  double *point = solve->scratch->point, *cross = solve->scratch->cross;
-  for (size_t j = 0; j < d; j++) point[j] = solve->x[j] * gp->metric->inverse[j];
-  gpnn_kernel_distances(solve->m, d, solve->stride, solve->scratch->columns, point, cross);
-  gp->params->kernel->correlation(gp->params->smoothness, solve->m, cross);
+  for (size_t a = 0; a < solve->m; a++)
+    place(solve, a,
+          gpnn_localgp_turn(gp, gp->data->x + (size_t)solve->chosen[a] * gp->data->d,
+                            solve->scratch->point));
+  place(solve, solve->m, solve->x);
 }
 
-/* Writes what all families need. */
-static void correlate(const struct solve *solve)
+/* Writes the correlations of the neighbours with one another and with the point. */
+static void correlate(const struct solve *solve, double *trapezoid)
 {
-  double *correlation = solve->scratch->correlation;
-  correlate_point(solve);
-  for (size_t a = 0; correlation != NULL && a < solve->m; a++)
-    correlate_neighbour(solve, a, correlation + a * solve->m + a);
+  const struct gpnn_params *params = solve->gp->params;
+  const struct gpnn_localgp_scratch *scratch = solve->scratch;
+  gpnn_kernel_fill_panels(params->kernel, params->smoothness, scratch->set, solve->m, solve->m + 1,
+                          solve->gp->data->d, solve->stride, scratch->columns, trapezoid);
 }
 
-/* Writes the lower triangle of C + ratio I. */
-static void fill_covariance(void *context, double *k)
+/* Row 'i' of a trapezoid; its numbers are set->lanes apart. */
+static double *row_of(const struct solve *solve, double *trapezoid, size_t i)
 {
-  const struct solve *solve = context;
-  const double *correlation = solve->scratch->correlation;
-  size_t m = solve->m;
-  for (size_t a = 0; a < m; a++) {
-    size_t at = a * m + a;
-    if (correlation == NULL)
-      correlate_neighbour(solve, a, k + at);
-    else
-      memcpy(k + at, correlation + at, (m - a) * sizeof *k);
-    k[at] += solve->scratch->ratio[a];
-  }
+  return trapezoid + gpnn_panel_at(solve->m, solve->scratch->set->lanes, i, 0);
 }
 
 /* ---- right-hand sides --------------------------------------------------------------------- */
@@ -168,33 +176,39 @@ static double mean_of_row(const struct gpnn_localgp *gp, size_t row)
                          data->x + row * data->d, p, p == 0 ? NULL : data->regressors + row * p);
 }
 
-/* Writes the terms of neighbour 'a', training row 'row', of every uncertain coefficient. */
-static void fill_terms(const struct solve *solve, const struct gpnn_localgp *gp, size_t a,
-                       size_t row, double *rhs)
+/* Writes the neighbours' terms of every uncertain coefficient, to as many rows from 'to' on. */
+static void fill_terms(const struct solve *solve, const struct gpnn_localgp *gp, size_t to,
+                       double *k)
 {
   const struct gpnn_index_contents *data = gp->data;
   double *terms = solve->scratch->terms;
-  size_t p = data->n_regressors, n_terms = n_uncertain(gp);
-  if (n_terms == 0) return;
-  gpnn_mean_terms(gp->params->mean, data->d, data->x + row * data->d, p,
-                  p == 0 ? NULL : data->regressors + row * p, terms);
-  for (size_t t = 0; t < n_terms; t++) rhs[t * solve->m + a] = terms[t];
+  size_t p = data->n_regressors, n_terms = n_uncertain(gp), lanes = solve->scratch->set->lanes;
+  for (size_t a = 0; a < solve->m && n_terms > 0; a++) {
+    size_t row = (size_t)solve->chosen[a];
+    gpnn_mean_terms(gp->params->mean, data->d, data->x + row * data->d, p,
+                    p == 0 ? NULL : data->regressors + row * p, terms);
+    for (size_t t = 0; t < n_terms; t++) row_of(solve, k, to + t)[a * lanes] = terms[t];
+  }
 }
 
-/* Writes the right-hand sides of 'gp', and returns where the next begin. */
-static double *fill_member(const struct solve *solve, const struct gpnn_localgp *gp, double *rhs)
+/* Writes the right-hand sides of 'gp' from row 'to' on, and returns where the next begin. */
+static size_t fill_member(const struct solve *solve, const struct gpnn_localgp *gp, size_t to,
+                          double *k)
 {
+  double *right = row_of(solve, k, to);
+  size_t lanes = solve->scratch->set->lanes;
   for (size_t a = 0; a < solve->m; a++) {
     size_t row = (size_t)solve->chosen[a];
-    rhs[a] = gp->data->y[row] - mean_of_row(gp, row);
-    fill_terms(solve, gp, a, row, rhs + solve->m);
+    right[a * lanes] = gp->data->y[row] - mean_of_row(gp, row);
   }
-  return rhs + (1 + n_uncertain(gp)) * solve->m;
+  fill_terms(solve, gp, to + 1, k);
+  return to + 1 + n_uncertain(gp);
 }
 
-/* Writes the noise that a family has in proportion to its kernel scale, from that of 'gp'. */
-static void fill_ratio(const struct solve *solve, const struct gpnn_localgp *gp)
+/* Writes the noise that the family has in proportion to its kernel scale. */
+static void fill_ratio(const struct solve *solve)
 {
+  const struct gpnn_localgp *gp = solve->family[0].gp;
   const double *noise = gp->data->noise;
   for (size_t a = 0; a < solve->m; a++) {
     double known = noise == NULL ? 0 : noise[solve->chosen[a]];
@@ -202,107 +216,146 @@ static void fill_ratio(const struct solve *solve, const struct gpnn_localgp *gp)
   }
 }
 
+/* Writes the trapezoid of the family: C + ratio I and the right-hand sides. */
+static void fill_family(void *context, double *k)
+{
+  const struct solve *solve = context;
+  const struct gpnn_localgp_scratch *scratch = solve->scratch;
+  size_t m = solve->m, lanes = scratch->set->lanes, to = m + 1;
+  if (scratch->correlation == NULL)
+    correlate(solve, k);
+  else
+    memcpy(k, scratch->correlation, gpnn_panel_room(m, m + 1, lanes) * sizeof *k);
+  for (size_t a = 0; a < m; a++) k[gpnn_panel_at(m, lanes, a, a)] += scratch->ratio[a];
+  for (size_t t = 0; t < solve->n_family; t++) to = fill_member(solve, solve->family[t].gp, to, k);
+}
+
 /* ---- results ------------------------------------------------------------------------------ */
 
 /*
- * q'Vq, q = t* - (L^-1 T)'v over the first 'm' neighbours: what the uncertainty of the
- * coefficients adds to the variance.  'solved' has L^-1 T.
+ * q'Vq, q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance.
+ * 'explained' has T'K^-1 k.
  */
 static double uncertainty_of_mean(const struct solve *solve, const struct gpnn_localgp *gp,
-                                  const double *solved, size_t m)
+                                  const double *explained)
 {
   const struct gpnn_params *params = gp->params;
   const struct gpnn_points *points = solve->task->points;
   size_t n_terms = n_uncertain(gp), p = gp->data->n_regressors, i = solve->i;
   double *q = solve->scratch->terms, sum = 0;
-  const double *v = solve->scratch->rhs;
   if (n_terms == 0) return 0;
   gpnn_mean_terms(params->mean, gp->data->d, points->x + i * gp->data->d, p,
                   p == 0 ? NULL : points->regressors + i * p, q);
-  for (size_t t = 0; t < n_terms; t++) q[t] -= cblas_ddot((int)m, v, 1, solved + t * solve->m, 1);
+  for (size_t t = 0; t < n_terms; t++) q[t] -= explained[t];
   for (size_t t = 0; t < n_terms; t++)
     sum += q[t] * cblas_ddot((int)n_terms, params->covariance + t * n_terms, 1, q, 1);
   return sum;
 }
 
-/* Mean and latent variance of one member for every number of neighbours asked for; 'solved' are
- * its right-hand sides, solved. */
+/* Mean and latent variance of one member for number 'k' of neighbours; 'explained' is of its
+ * right-hand sides. */
 static enum gpnn_status finish_member(const struct solve *solve,
-                                      const struct gpnn_localgp_member *member,
-                                      const double *solved, struct gpnn_localgp_counts *counts,
+                                      const struct gpnn_localgp_member *member, size_t k,
+                                      const double *explained, struct gpnn_localgp_counts *counts,
                                       struct gpnn_error *err)
 {
   const struct gpnn_localgp *gp = member->gp;
-  const struct gpnn_localgp_task *task = solve->task;
-  const struct gpnn_points *points = task->points;
+  const struct gpnn_points *points = solve->task->points;
   const struct gpnn_prediction *to = member->prediction;
-  const double *v = solve->scratch->rhs;
-  size_t p = gp->data->n_regressors, i = solve->i, done = 0;
-  double mean =
-      gpnn_mean_value(gp->params->mean, gp->params->coefficients, gp->data->d,
-                      points->x + i * gp->data->d, p, p == 0 ? NULL : points->regressors + i * p);
-  double unexplained = 1;
-  for (size_t k = 0; k < task->n_numbers; k++) {
-    size_t m = task->numbers[k] < solve->m ? task->numbers[k] : solve->m;
-    mean += cblas_ddot((int)(m - done), v + done, 1, solved + done, 1);
-    unexplained -= cblas_ddot((int)(m - done), v + done, 1, v + done, 1);
-    done = m;
-    double latent = gp->params->kernelscale * unexplained +
-                    uncertainty_of_mean(solve, gp, solved + solve->m, m);
-    if (!isfinite(mean) || !isfinite(latent))
-      return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
-    if (to->mean != NULL) to->mean[k * points->n + i] = mean;
-    if (to->latent != NULL) to->latent[k * points->n + i] = latent > 0 ? latent : 0;
-    counts->n_clamped += latent < 0 && k + 1 == task->n_numbers;
-  }
+  size_t p = gp->data->n_regressors, i = solve->i, at = k * points->n + i;
+  double mean = explained[0] + gpnn_mean_value(gp->params->mean, gp->params->coefficients,
+                                               gp->data->d, points->x + i * gp->data->d, p,
+                                               p == 0 ? NULL : points->regressors + i * p);
+  double latent = gp->params->kernelscale * (1 - solve->scratch->explained[0]) +
+                  uncertainty_of_mean(solve, gp, explained + 1);
+  if (!isfinite(mean) || !isfinite(latent))
+    return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
+  if (to->mean != NULL) to->mean[at] = mean;
+  if (to->latent != NULL) to->latent[at] = latent > 0 ? latent : 0;
+  counts->n_clamped += latent < 0 && k + 1 == solve->task->n_numbers;
   return GPNN_OK;
+}
+
+/* The same for the family; 'counts' is of its first member. */
+static enum gpnn_status finish_family(const struct solve *solve, size_t k,
+                                      struct gpnn_localgp_counts *counts, struct gpnn_error *err)
+{
+  const double *explained = solve->scratch->explained + 1;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < solve->n_family && status == GPNN_OK; t++) {
+    status = finish_member(solve, &solve->family[t], k, explained, &counts[t], err);
+    explained += 1 + n_uncertain(solve->family[t].gp);
+  }
+  return status;
+}
+
+/* Adds to scratch->explained what neighbours [begin, end) explain. */
+static void explain(const struct solve *solve, size_t begin, size_t end)
+{
+  const struct gpnn_localgp_scratch *scratch = solve->scratch;
+  size_t lanes = scratch->set->lanes, rights = n_right(solve->family, solve->n_family);
+  const double *v = row_of(solve, scratch->k, solve->m);
+  for (size_t t = 0; t < rights; t++) {
+    const double *u = row_of(solve, scratch->k, solve->m + t);
+    double sum = 0;
+    for (size_t a = begin; a < end; a++) sum += v[a * lanes] * u[a * lanes];
+    scratch->explained[t] += sum;
+  }
 }
 
 /* Distance of the point to its nearest neighbour; infinite if it has none. */
 static double nearest_distance(const struct solve *solve)
 {
-  const struct gpnn_localgp_metric *metric = solve->gp->metric;
-  size_t d = solve->gp->data->d;
   double r2 = 0;
   if (solve->m == 0) return INFINITY;
-  const double *x = gpnn_localgp_turn(solve->gp, solve->gp->data->x + (size_t)solve->chosen[0] * d,
-                                      solve->scratch->point);
-  for (size_t j = 0; j < d; j++) {
-    double difference = solve->x[j] - x[j];
-    r2 += difference * difference * metric->inverse[j] * metric->inverse[j];
+  for (size_t j = 0; j < solve->gp->data->d; j++) {
+    const double *column = solve->scratch->columns + j * solve->stride;
+    r2 += (column[solve->m] - column[0]) * (column[solve->m] - column[0]);
   }
   return sqrt(r2);
 }
 
 /* ---- one row ------------------------------------------------------------------------------ */
 
-/* Predicts the members of one family, 'n' from 'first' on. */
-static enum gpnn_status solve_family(struct solve *solve, size_t first, size_t n,
+/* Predicts the family in double precision, whose trapezoid is in place. */
+static enum gpnn_status solve_double(struct solve *solve, struct gpnn_localgp_counts *counts,
                                      struct gpnn_error *err)
 {
-  const struct gpnn_localgp_member *members = solve->task->members + first;
+  const struct gpnn_localgp_task *task = solve->task;
   struct gpnn_localgp_scratch *scratch = solve->scratch;
-  size_t m = solve->m;
-  double jitter, *rhs = scratch->rhs + m;
-  fill_ratio(solve, members[0].gp);
-  fill_covariance(solve, scratch->k);
-  enum gpnn_status status =
-      gpnn_cholesky_factor(m, scratch->k, 1, fill_covariance, solve, &jitter, err);
+  size_t m = solve->m, rights = n_right(solve->family, solve->n_family);
+  double jitter;
+  enum gpnn_status status = gpnn_cholesky_factor_panels(scratch->set, m, m + rights, scratch->k, 1,
+                                                        fill_family, solve, &jitter, err);
   if (status != GPNN_OK) return status;
-  memcpy(scratch->rhs, scratch->cross, m * sizeof *scratch->rhs);
-  for (size_t t = 0; t < n; t++) rhs = fill_member(solve, members[t].gp, rhs);
-  size_t n_rhs = m == 0 ? 0 : (size_t)(rhs - scratch->rhs) / m;
-  gpnn_cholesky_forward(m, scratch->k, n_rhs, scratch->rhs);
-  rhs = scratch->rhs + m;
-  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
-    const struct gpnn_localgp *gp = members[t].gp;
-    struct gpnn_localgp_counts *counts = &scratch->counts[first + t];
-    counts->n_jittered += jitter > 0;
-    counts->max_jitter = fmax(counts->max_jitter, jitter * gp->params->kernelscale);
-    status = finish_member(solve, &members[t], rhs, counts, err);
-    rhs += (1 + n_uncertain(gp)) * m;
+  for (size_t t = 0; t < solve->n_family; t++) {
+    double scale = solve->family[t].gp->params->kernelscale;
+    counts[t].n_jittered += jitter > 0;
+    counts[t].max_jitter = fmax(counts[t].max_jitter, jitter * scale);
+  }
+  memset(scratch->explained, 0, rights * sizeof *scratch->explained);
+  for (size_t k = 0, done = 0; k < task->n_numbers && status == GPNN_OK; k++) {
+    size_t wanted = task->numbers[k] < m ? task->numbers[k] : m;
+    explain(solve, done, wanted);
+    status = finish_family(solve, k, counts, err);
+    done = wanted;
   }
   return status;
+}
+
+/* Predicts the family. */
+static enum gpnn_status solve_family(struct solve *solve, struct gpnn_localgp_counts *counts,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_localgp_scratch *scratch = solve->scratch;
+  size_t m = solve->m, rights = n_right(solve->family, solve->n_family);
+  fill_ratio(solve);
+  fill_family(solve, scratch->k);
+  if (solve->gp->precision == GPNN_PRECISION_MIXED && solve->task->n_numbers == 1 && m > 0 &&
+      gpnn_localgp_solve_mixed(scratch->set, &scratch->mixed, m, m + rights, scratch->k,
+                               scratch->explained))
+    return finish_family(solve, 0, counts, err);
+  return solve_double(solve, counts, err);
 }
 
 /* Notes the distance for those who ask; returns whether any asks for more. */
@@ -330,15 +383,17 @@ enum gpnn_status gpnn_localgp_solve_row(const struct gpnn_localgp_task *task,
                         .scratch = scratch,
                         .i = i,
                         .m = gp->neighbours,
-                        .stride = padded(gp->neighbours),
+                        .stride = stride_for(gp->neighbours),
                         .x = x};
-  gather(&solve, n_candidates, candidates);
+  choose(&solve, n_candidates, candidates);
+  gather(&solve);
   if (!note_nearest(&solve)) return GPNN_OK;
-  correlate(&solve);
+  if (scratch->correlation != NULL) correlate(&solve, scratch->correlation);
   enum gpnn_status status = GPNN_OK;
-  for (size_t first = 0, n; first < task->n_members && status == GPNN_OK; first += n) {
-    n = family_size(task, first);
-    status = solve_family(&solve, first, n, err);
+  for (size_t first = 0; first < task->n_members && status == GPNN_OK; first += solve.n_family) {
+    solve.family = task->members + first;
+    solve.n_family = family_size(task, first);
+    status = solve_family(&solve, &scratch->counts[first], err);
   }
   return status;
 }

@@ -22,6 +22,7 @@ struct solve {
   double *columns;       /* d by rows->m: scaled neighbours, one column after another */
   double *point;         /* d: one scaled row */
   double *k;             /* m by m: covariance, then its factor */
+  double *work;          /* gpnn_cholesky_work(m) */
   double *rhs;           /* 1 + n_values by m: covariances with the row, the neighbours' values */
 };
 
@@ -32,8 +33,10 @@ static bool solve_init(struct solve *s, const struct gpnn_whiten_rows *rows,
   s->columns = gpnn_alloc(rows->d, rows->m, sizeof *s->columns);
   s->point = gpnn_alloc(rows->d, 1, sizeof *s->point);
   s->k = gpnn_alloc(rows->m, rows->m, sizeof *s->k);
+  s->work = gpnn_alloc(gpnn_cholesky_work(rows->m), 1, sizeof *s->work);
   s->rhs = gpnn_alloc(1 + rows->n_values, rows->m, sizeof *s->rhs);
-  return s->columns != NULL && s->point != NULL && s->k != NULL && s->rhs != NULL;
+  return s->columns != NULL && s->point != NULL && s->k != NULL && s->work != NULL &&
+         s->rhs != NULL;
 }
 
 static void solve_release(struct solve *s)
@@ -41,6 +44,7 @@ static void solve_release(struct solve *s)
   free(s->columns);
   free(s->point);
   free(s->k);
+  free(s->work);
   free(s->rhs);
 }
 
@@ -94,7 +98,7 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
   gather(s, row);
   fill_covariance(s, s->k);
   enum gpnn_status status =
-      gpnn_cholesky_factor(s->m, s->k, scale, fill_covariance, s, &jitter, err);
+      gpnn_cholesky_factor(s->m, s->k, s->work, scale, fill_covariance, s, &jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t j = 0; j < d; j++) s->point[j] = rows->x[row * d + j] / s->lengthscale[j];
   fill_column(s, 0, s->rhs);

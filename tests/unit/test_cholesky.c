@@ -1,10 +1,20 @@
 #include "unit.h"
 
+#include <stdbool.h>
+
 #include "base/mem.h"
 #include "base/threads.h"
 #include "models/cholesky.h"
 
-enum { N = 70 }; /* deep enough for two levels of halving */
+enum { N = 70 };
+
+/* Scratch for a matrix of order n: without it, LAPACK does what is tested. */
+static double *scratch(size_t n, bool wanted)
+{
+  double *work = wanted ? gpnn_alloc(gpnn_cholesky_work(n), 1, sizeof *work) : NULL;
+  assert_true(!wanted || work != NULL);
+  return work;
+}
 
 /* A well-conditioned covariance; the upper triangle holds what must not be touched. */
 static void covariance(void *context, double *k)
@@ -42,13 +52,14 @@ static void never(void *context, double *k)
   fail_msg("refilled though the factorisation succeeded");
 }
 
-static double *factored(double noise)
+static double *factored(double noise, bool with_scratch)
 {
-  double jitter = -1, *k = gpnn_alloc(N, N, sizeof *k);
+  double jitter = -1, *k = gpnn_alloc(N, N, sizeof *k), *work = scratch(N, with_scratch);
   assert_non_null(k);
   covariance(&noise, k);
-  assert_ok(gpnn_cholesky_factor(N, k, 1, never, NULL, &jitter, &err));
+  assert_ok(gpnn_cholesky_factor(N, k, work, 1, never, NULL, &jitter, &err));
   assert_true(jitter == 0);
+  free(work);
   return k;
 }
 
@@ -60,21 +71,23 @@ static double entry(size_t i, size_t j, double noise)
 static void factor_times_its_transpose_is_the_matrix(void **state)
 {
   (void)state;
-  double *l = factored(0.1);
-  for (size_t i = 0; i < N; i++)
-    for (size_t j = 0; j <= i; j++) {
-      double sum = 0;
-      for (size_t q = 0; q <= j; q++) sum += l[q * N + i] * l[q * N + j];
-      assert_near(sum, entry(i, j, 0.1), 1e-13);
-    }
-  assert_true(l[5 * N + 4] == 1e300);
-  free(l);
+  for (int with = 0; with < 2; with++) {
+    double *l = factored(0.1, with);
+    for (size_t i = 0; i < N; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double sum = 0;
+        for (size_t q = 0; q <= j; q++) sum += l[q * N + i] * l[q * N + j];
+        assert_near(sum, entry(i, j, 0.1), 1e-13);
+      }
+    assert_true(l[5 * N + 4] == 1e300);
+    free(l);
+  }
 }
 
 static void solve_gives_what_the_matrix_maps_to_b(void **state)
 {
   (void)state;
-  double *l = factored(0.1), z[N];
+  double *l = factored(0.1, true), z[N];
   for (size_t i = 0; i < N; i++) z[i] = cos((double)i);
   gpnn_cholesky_solve(N, l, z);
   for (size_t i = 0; i < N; i++) {
@@ -88,7 +101,7 @@ static void solve_gives_what_the_matrix_maps_to_b(void **state)
 static void forward_solves_one_side_and_many_alike(void **state)
 {
   (void)state;
-  double *l = factored(0.1), b[3 * N], one[N];
+  double *l = factored(0.1, true), b[3 * N], one[N];
   for (size_t i = 0; i < 3 * N; i++) b[i] = sin((double)i);
   memcpy(one, b + N, sizeof one);
   gpnn_cholesky_forward(N, l, 3, b);
@@ -105,56 +118,71 @@ static void forward_solves_one_side_and_many_alike(void **state)
 static void inverse_times_the_matrix_is_the_identity(void **state)
 {
   (void)state;
-  double *k = factored(0.1);
-  gpnn_cholesky_invert(N, k);
-  for (size_t i = 0; i < N; i++)
-    for (size_t j = 0; j < N; j++) {
-      double sum = 0;
-      for (size_t q = 0; q < N; q++)
-        sum += (q <= i ? k[q * N + i] : k[i * N + q]) * entry(q, j, 0.1);
-      assert_near(sum, i == j, 1e-12);
-    }
-  assert_true(k[5 * N + 4] == 1e300);
-  free(k);
+  for (int with = 0; with < 2; with++) {
+    double *k = factored(0.1, with), *work = scratch(N, with);
+    gpnn_cholesky_invert(N, k, work);
+    for (size_t i = 0; i < N; i++)
+      for (size_t j = 0; j < N; j++) {
+        double sum = 0;
+        for (size_t q = 0; q < N; q++)
+          sum += (q <= i ? k[q * N + i] : k[i * N + q]) * entry(q, j, 0.1);
+        assert_near(sum, i == j, 1e-12);
+      }
+    assert_true(k[5 * N + 4] == 1e300);
+    free(k);
+    free(work);
+  }
 }
 
 static void logdet_of_a_known_matrix(void **state)
 {
   (void)state;
   double k[] = {4, 2, 0, 10}, jitter; /* determinant 4*10 - 2*2 */
-  assert_ok(gpnn_cholesky_factor(2, k, 1, never, NULL, &jitter, &err));
+  assert_ok(gpnn_cholesky_factor(2, k, NULL, 1, never, NULL, &jitter, &err));
   assert_close(gpnn_cholesky_logdet(2, k), log(36), 1e-15);
 }
 
 static void singular_matrix_gets_the_least_jitter(void **state)
 {
   (void)state;
-  double k[9], jitter = 0;
-  ones(NULL, k);
-  assert_ok(gpnn_cholesky_factor(3, k, 4, ones, NULL, &jitter, &err));
-  assert_close(jitter, 4e-10, 1e-12);
-  assert_close(k[0] * k[0], 1 + jitter, 1e-15);
+  for (int with = 0; with < 2; with++) {
+    double *work = scratch(3, with);
+    double k[9], jitter = 0;
+    ones(NULL, k);
+    assert_ok(gpnn_cholesky_factor(3, k, work, 4, ones, NULL, &jitter, &err));
+    assert_close(jitter, 4e-10, 1e-12);
+    assert_close(k[0] * k[0], 1 + jitter, 1e-15);
+    free(work);
+  }
 }
 
 static void indefinite_matrix_is_refused_and_jitter_untouched(void **state)
 {
   (void)state;
-  double k[4], jitter = -7;
-  negative(NULL, k);
-  assert_fails(gpnn_cholesky_factor(2, k, 1, negative, NULL, &jitter, &err), GPNN_ENUMERIC,
-               "not positive definite, even with 0.0001");
-  assert_true(jitter == -7);
+  for (int with = 0; with < 2; with++) {
+    double *work = scratch(2, with);
+    double k[4], jitter = -7;
+    negative(NULL, k);
+    assert_fails(gpnn_cholesky_factor(2, k, work, 1, negative, NULL, &jitter, &err), GPNN_ENUMERIC,
+                 "not positive definite, even with 0.0001");
+    assert_true(jitter == -7);
+    free(work);
+  }
 }
 
 static void what_is_not_finite_is_noticed(void **state)
 {
   (void)state;
-  double values[] = {NAN, INFINITY, -INFINITY};
-  for (size_t i = 0; i < 3; i++) {
-    double k[9], jitter = -7;
-    poisoned(&values[i], k);
-    assert_fails(gpnn_cholesky_factor(3, k, 1, poisoned, &values[i], &jitter, &err), GPNN_ENUMERIC,
-                 "not finite");
+  for (int with = 0; with < 2; with++) {
+    double *work = scratch(3, with);
+    double values[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+      double k[9], jitter = -7;
+      poisoned(&values[i], k);
+      assert_fails(gpnn_cholesky_factor(3, k, work, 1, poisoned, &values[i], &jitter, &err),
+                   GPNN_ENUMERIC, "not finite");
+    }
+    free(work);
   }
 }
 
@@ -162,11 +190,12 @@ static void order_zero_does_nothing(void **state)
 {
   (void)state;
   double k[1] = {5}, b[1] = {6}, jitter = -7;
-  assert_ok(gpnn_cholesky_factor(0, k, 1, never, NULL, &jitter, &err));
+  assert_ok(gpnn_cholesky_factor(0, k, b, 1, never, NULL, &jitter, &err));
   assert_true(jitter == 0);
   gpnn_cholesky_forward(0, k, 1, b);
   gpnn_cholesky_solve(0, k, b);
-  gpnn_cholesky_invert(0, k);
+  gpnn_cholesky_invert(0, k, NULL);
+  gpnn_cholesky_invert(0, k, b);
   assert_true(k[0] == 5 && b[0] == 6 && gpnn_cholesky_logdet(0, k) == 0);
 }
 

@@ -1,0 +1,12 @@
+/* Loops over panels for x86-64 with AVX-512 (F, DQ, VL); the Makefile has the compiler's flags. */
+#if defined(__x86_64__)
+#define SET avx512
+#define DOUBLES 8
+#define BLOCK 8
+#define TALL 3
+#define SHALLOW 512
+#define DEPTH 128
+#include "models/panels_set.h"
+#else
+typedef int gpnn_panels_avx512_is_empty;
+#endif
