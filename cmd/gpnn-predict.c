@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/stages.h"
 #include "carry.h"
 #include "cli.h"
 #include "data/columns.h"
@@ -13,7 +14,6 @@
 #include "open.h"
 #include "predicted.h"
 #include "progress.h"
-#include "stages.h"
 
 struct arguments {
   const char *params, *units, *keep, *beyond;
@@ -45,7 +45,7 @@ struct run {
   struct gpnn_reader reader;
   struct sink sink;
   struct carry carry;
-  struct batch batches[STAGES_SLOTS];
+  struct batch batches[GPNN_STAGES_SLOTS];
   size_t n_done, n_skipped, n_unseen;
 };
 
@@ -260,8 +260,8 @@ static enum gpnn_status write_batch(void *run, size_t slot, struct gpnn_error *e
 static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 {
   enum { SMALL_BATCH = 64 };
-  const struct stages stages = {{read_batch, predict_batch, write_batch}, r};
-  return stages_run(&stages, r->cli->threads > 1 && r->a->batch >= SMALL_BATCH, err);
+  const struct gpnn_stages stages = {{read_batch, predict_batch, write_batch}, r};
+  return gpnn_stages_run(&stages, r->cli->threads > 1 && r->a->batch >= SMALL_BATCH, err);
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
@@ -340,7 +340,7 @@ static void release(struct run *r)
     predicted_release(&r->predicted[t]);
   free(r->predicted);
   free(r->targets);
-  for (size_t i = 0; i < STAGES_SLOTS; i++) batch_release(r, &r->batches[i]);
+  for (size_t i = 0; i < GPNN_STAGES_SLOTS; i++) batch_release(r, &r->batches[i]);
   carry_release(&r->carry);
   gpnn_reader_release(&r->reader);
   gpnn_table_close(r->table);

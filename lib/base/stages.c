@@ -1,15 +1,15 @@
-#include "stages.h"
+#include "base/stages.h"
 
 #include <pthread.h>
 #include <stdint.h>
 
-static enum gpnn_status run_in_turn(const struct stages *stages, struct gpnn_error *err)
+static enum gpnn_status run_in_turn(const struct gpnn_stages *stages, struct gpnn_error *err)
 {
   enum gpnn_status read = GPNN_OK, status = GPNN_OK;
   while (read == GPNN_OK && status == GPNN_OK) {
-    read = stages->steps[STAGES_READ](stages->context, 0, err);
+    read = stages->steps[GPNN_STAGES_READ](stages->context, 0, err);
     if (read != GPNN_OK && read != GPNN_END) return read;
-    for (int stage = STAGES_WORK; stage < STAGES_COUNT && status == GPNN_OK; stage++)
+    for (int stage = GPNN_STAGES_WORK; stage < GPNN_STAGES_COUNT && status == GPNN_OK; stage++)
       status = stages->steps[stage](stages->context, 0, err);
   }
   return status;
@@ -18,12 +18,12 @@ static enum gpnn_status run_in_turn(const struct stages *stages, struct gpnn_err
 /* ---- at the same time --------------------------------------------------------------------- */
 
 struct run {
-  const struct stages *stages;
+  const struct gpnn_stages *stages;
   pthread_mutex_t mutex; /* guards all below, but each stage may read its own 'done' */
   pthread_cond_t changed;
-  size_t done[STAGES_COUNT]; /* how many batches have left each stage */
-  size_t end;                /* how many there will be; SIZE_MAX: not known */
-  enum gpnn_status status;   /* of the first batch that failed, which is number 'end' */
+  size_t done[GPNN_STAGES_COUNT]; /* how many batches have left each stage */
+  size_t end;                     /* how many there will be; SIZE_MAX: not known */
+  enum gpnn_status status;        /* of the first batch that failed, which is number 'end' */
   struct gpnn_error error;
 };
 
@@ -33,8 +33,9 @@ static bool wait_for_batch(struct run *run, int stage)
   const size_t *done = run->done;
   pthread_mutex_lock(&run->mutex);
   for (;;) {
-    bool is_ready = stage == STAGES_READ ? done[STAGES_READ] - done[STAGES_WRITE] < STAGES_SLOTS
-                                         : done[stage] < done[stage - 1];
+    bool is_ready = stage == GPNN_STAGES_READ
+                        ? done[GPNN_STAGES_READ] - done[GPNN_STAGES_WRITE] < GPNN_STAGES_SLOTS
+                        : done[stage] < done[stage - 1];
     if (is_ready || done[stage] >= run->end) break;
     pthread_cond_wait(&run->changed, &run->mutex);
   }
@@ -64,12 +65,12 @@ static void end_batch(struct run *run, int stage, enum gpnn_status status,
 /* Reading alone can be cancelled, and only here, where it holds no lock. */
 static enum gpnn_status take_step(struct run *run, int stage, struct gpnn_error *error)
 {
-  const struct stages *stages = run->stages;
+  const struct gpnn_stages *stages = run->stages;
   int before;
-  if (stage == STAGES_READ) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+  if (stage == GPNN_STAGES_READ) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
   enum gpnn_status status =
-      stages->steps[stage](stages->context, run->done[stage] % STAGES_SLOTS, error);
-  if (stage == STAGES_READ) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+      stages->steps[stage](stages->context, run->done[stage] % GPNN_STAGES_SLOTS, error);
+  if (stage == GPNN_STAGES_READ) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   return status;
 }
 
@@ -86,13 +87,13 @@ static void *run_reading(void *run)
 {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  run_stage(run, STAGES_READ);
+  run_stage(run, GPNN_STAGES_READ);
   return NULL;
 }
 
 static void *run_writing(void *run)
 {
-  run_stage(run, STAGES_WRITE);
+  run_stage(run, GPNN_STAGES_WRITE);
   return NULL;
 }
 
@@ -114,7 +115,7 @@ static void run_all(struct run *run)
   if (no_reader != 0)
     fail_all(run, no_reader);
   else
-    run_stage(run, STAGES_WORK);
+    run_stage(run, GPNN_STAGES_WORK);
   if (no_writer == 0) pthread_join(writer, NULL);
   if (no_reader != 0) return;
   /* After a failure nobody waits for what a slow pipe may still bring. */
@@ -122,7 +123,8 @@ static void run_all(struct run *run)
   pthread_join(reader, NULL);
 }
 
-enum gpnn_status stages_run(const struct stages *stages, bool overlap, struct gpnn_error *err)
+enum gpnn_status gpnn_stages_run(const struct gpnn_stages *stages, bool overlap,
+                                 struct gpnn_error *err)
 {
   if (!overlap) return run_in_turn(stages, err);
   struct run run = {.stages = stages, .end = SIZE_MAX, .status = GPNN_OK};

@@ -2,24 +2,28 @@
  * stages: batches that are read, worked on and written, each stage while the others are busy with
  * the batches behind and before it.
  *
- * The batches are kept in STAGES_SLOTS places that take turns: batch b is in place b % STAGES_SLOTS
- * from when it is read until it is written, and so a stage that is ahead waits.
+ * The caller keeps the batches in GPNN_STAGES_SLOTS places.  From when it is read until it is
+ * written a batch has its place, which then takes another one: a stage that is ahead waits.
  */
-#ifndef GPNN_CMD_STAGES_H
-#define GPNN_CMD_STAGES_H
+#ifndef GPNN_BASE_STAGES_H
+#define GPNN_BASE_STAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
 
-enum { STAGES_READ, STAGES_WORK, STAGES_WRITE, STAGES_COUNT };
+enum {
+  GPNN_STAGES_READ,
+  GPNN_STAGES_WORK,
+  GPNN_STAGES_WRITE,
+  GPNN_STAGES_COUNT,
+  GPNN_STAGES_SLOTS = GPNN_STAGES_COUNT
+};
 
-enum { STAGES_SLOTS = STAGES_COUNT };
-
-struct stages {
+struct gpnn_stages {
   /* What each stage does with the batch in a place.  GPNN_END, of reading: it is the last one. */
-  enum gpnn_status (*steps[STAGES_COUNT])(void *context, size_t slot, struct gpnn_error *err);
+  enum gpnn_status (*steps[GPNN_STAGES_COUNT])(void *context, size_t slot, struct gpnn_error *err);
   void *context;
 };
 
@@ -30,9 +34,10 @@ struct stages {
  *
  * The first batch that fails in any stage, in the order of the batches, ends the run: the batches
  * before it are written, none from it on is, and its failure is returned.  Then reading may be
- * broken off where it waits for the system, but nowhere else.
+ * broken off (pthread_cancel) where it waits for the system, but nowhere else: its context can
+ * still be released.
  */
-GPNN_MUST_CHECK enum gpnn_status stages_run(const struct stages *stages, bool overlap,
-                                            struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_stages_run(const struct gpnn_stages *stages, bool overlap,
+                                                 struct gpnn_error *err);
 
 #endif
