@@ -255,13 +255,23 @@ static enum gpnn_status write_batch(void *run, size_t slot, struct gpnn_error *e
   return status == GPNN_OK ? gpnn_output_flush(r->sink.output, err) : status;
 }
 
+static void interrupt_reading(void *run)
+{
+  struct run *r = run;
+  gpnn_input_interrupt(gpnn_table_input(r->table));
+}
+
 /* With one thread all is done in turn, and so are small batches: whoever asks for those waits for
  * each answer, and handing them from thread to thread would take longer than reading them. */
 static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 {
   enum { SMALL_BATCH = 64 };
-  const struct gpnn_stages stages = {{read_batch, predict_batch, write_batch}, r};
-  return gpnn_stages_run(&stages, r->cli->threads > 1 && r->a->batch >= SMALL_BATCH, err);
+  const struct gpnn_stages stages = {
+      {read_batch, predict_batch, write_batch}, interrupt_reading, r};
+  bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH;
+  enum gpnn_status status = GPNN_OK;
+  if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
+  return status == GPNN_OK ? gpnn_stages_run(&stages, overlap, err) : status;
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */

@@ -62,31 +62,19 @@ static void end_batch(struct run *run, int stage, enum gpnn_status status,
   pthread_mutex_unlock(&run->mutex);
 }
 
-/* Reading alone can be cancelled, and only here, where it holds no lock. */
-static enum gpnn_status take_step(struct run *run, int stage, struct gpnn_error *error)
-{
-  const struct gpnn_stages *stages = run->stages;
-  int before;
-  if (stage == GPNN_STAGES_READ) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
-  enum gpnn_status status =
-      stages->steps[stage](stages->context, run->done[stage] % GPNN_STAGES_SLOTS, error);
-  if (stage == GPNN_STAGES_READ) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  return status;
-}
-
 static void run_stage(struct run *run, int stage)
 {
+  const struct gpnn_stages *stages = run->stages;
   while (wait_for_batch(run, stage)) {
     struct gpnn_error error = {0};
-    enum gpnn_status status = take_step(run, stage, &error);
+    size_t slot = run->done[stage] % GPNN_STAGES_SLOTS;
+    enum gpnn_status status = stages->steps[stage](stages->context, slot, &error);
     end_batch(run, stage, status, &error);
   }
 }
 
 static void *run_reading(void *run)
 {
-  int before;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   run_stage(run, GPNN_STAGES_READ);
   return NULL;
 }
@@ -118,8 +106,7 @@ static void run_all(struct run *run)
     run_stage(run, GPNN_STAGES_WORK);
   if (no_writer == 0) pthread_join(writer, NULL);
   if (no_reader != 0) return;
-  /* After a failure nobody waits for what a slow pipe may still bring. */
-  if (run->status != GPNN_OK) pthread_cancel(reader);
+  if (run->status != GPNN_OK) run->stages->interrupt(run->stages->context);
   pthread_join(reader, NULL);
 }
 

@@ -24,6 +24,8 @@ enum {
 struct gpnn_stages {
   /* What each stage does with the batch in a place.  GPNN_END, of reading: it is the last one. */
   enum gpnn_status (*steps[GPNN_STAGES_COUNT])(void *context, size_t slot, struct gpnn_error *err);
+  /* Makes a reading that waits, and every later one, fail soon; called from another thread. */
+  void (*interrupt)(void *context);
   void *context;
 };
 
@@ -33,9 +35,8 @@ struct gpnn_stages {
  * of their own, and the work is done by the caller's; without, all is done in turn.
  *
  * The first batch that fails in any stage, in the order of the batches, ends the run: the batches
- * before it are written, none from it on is, and its failure is returned.  Then reading may be
- * broken off (pthread_cancel) where it waits for the system, but nowhere else: its context can
- * still be released.
+ * before it are written, none from it on is, and its failure is returned.  So that it does not
+ * wait for what a slow pipe may still bring, reading is then interrupted.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_stages_run(const struct gpnn_stages *stages, bool overlap,
                                                  struct gpnn_error *err);
