@@ -237,6 +237,10 @@ bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na)
 {
   const char *text = field->text;
   size_t length = field->length;
+  /* Most fields are numbers, and end here. */
+  if (length > 0 && !is_blank(text[0]) && !is_blank(text[length - 1]) &&
+      (na == NULL || text[0] != na[0]))
+    return false;
   while (length > 0 && is_blank(text[length - 1])) length--;
   for (; length > 0 && is_blank(*text); text++) length--;
   return length == 0 || (na != NULL && strlen(na) == length && memcmp(text, na, length) == 0);

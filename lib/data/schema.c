@@ -424,12 +424,12 @@ static enum gpnn_status read_level(const struct gpnn_schema *schema,
   return GPNN_OK;
 }
 
-/* Reads a number, which for degrees is within bounds. */
-static enum gpnn_status read_number(const struct gpnn_schema *schema,
-                                    const struct gpnn_columns_map *map, size_t input,
-                                    const struct gpnn_table *table,
-                                    const struct gpnn_record *record, const char *na, double *value,
-                                    struct gpnn_error *err)
+/* Reads the number of a point on a circle or a sphere, where degrees are within bounds. */
+static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
+                                        const struct gpnn_columns_map *map, size_t input,
+                                        const struct gpnn_table *table,
+                                        const struct gpnn_record *record, const char *na,
+                                        double *value, struct gpnn_error *err)
 {
   enum gpnn_column_kind kind = schema->inputs[input].kind;
   enum gpnn_status status = gpnn_columns_number(table, record, map->inputs[input], na, value, err);
@@ -449,8 +449,10 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
                                   const char *na, double *cell, struct gpnn_error *err)
 {
   const struct gpnn_column *column = &schema->inputs[input];
+  if (column->kind == GPNN_COLUMN_NUMBER)
+    return gpnn_columns_number(table, record, map->inputs[input], na, cell, err);
   if (column->kind != GPNN_COLUMN_CATEGORY)
-    return read_number(schema, map, input, table, record, na, cell, err);
+    return read_coordinate(schema, map, input, table, record, na, cell, err);
   bool is_known;
   size_t level = 0;
   enum gpnn_status status =
@@ -529,15 +531,16 @@ static enum gpnn_status encode_input(const struct gpnn_schema *schema,
   bool is_known = true;
   size_t level = 0;
   double value = 0, other = 0;
+  if (column->kind == GPNN_COLUMN_NUMBER)
+    return gpnn_columns_number(table, record, map->inputs[input], na, features, err);
   if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
   enum gpnn_status status =
       column->kind == GPNN_COLUMN_CATEGORY
           ? read_level(schema, map, input, table, record, na, &is_known, &level, err)
-          : read_number(schema, map, input, table, record, na, &value, err);
+          : read_coordinate(schema, map, input, table, record, na, &value, err);
   if (status == GPNN_OK && column->kind == GPNN_COLUMN_LATITUDE)
-    status = read_number(schema, map, column->partner, table, record, na, &other, err);
+    status = read_coordinate(schema, map, column->partner, table, record, na, &other, err);
   if (status != GPNN_OK) return status;
-  if (column->kind == GPNN_COLUMN_NUMBER) *features = value;
   if (column->kind == GPNN_COLUMN_PERIODIC) point_on_circle(value, column->period, features);
   if (column->kind == GPNN_COLUMN_LATITUDE) point_on_sphere(value, other, features);
   for (size_t l = 0; l < column->n_levels; l++) features[l] = is_known && l == level;

@@ -205,6 +205,96 @@ static void any_double_survives_writing_and_reading_at_its_shortest(void **state
   }
 }
 
+static size_t digits_at_random(struct gpnn_rng *rng, char *text, size_t n)
+{
+  for (size_t i = 0; i < n; i++) text[i] = (char)('0' + gpnn_rng_below(rng, 10));
+  return n;
+}
+
+/* Digits around a point that may be missing, a sign and an exponent now and then: about one in two
+ * is short enough to be read in one step. */
+static size_t decimal_at_random(struct gpnn_rng *rng, char *text)
+{
+  size_t n = 0, whole = gpnn_rng_below(rng, 18), decimals = gpnn_rng_below(rng, 18);
+  bool has_point = gpnn_rng_below(rng, 4) > 0;
+  if (gpnn_rng_below(rng, 3) == 0) text[n++] = '-';
+  n += digits_at_random(rng, text + n, whole);
+  if (has_point) text[n++] = '.';
+  if (has_point) n += digits_at_random(rng, text + n, decimals);
+  if (gpnn_rng_below(rng, 8) == 0)
+    n += (size_t)sprintf(text + n, "e%d", (int)gpnn_rng_below(rng, 60) - 30);
+  text[n] = '\0';
+  return n;
+}
+
+static void any_decimal_reads_as_strtod_reads_it(void **state)
+{
+  (void)state;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
+  for (int i = 0; i < 2000000; i++) {
+    char text[80], *stop;
+    size_t length = decimal_at_random(&rng, text);
+    double value = 0, expected = strtod(text, &stop);
+    bool is_number = length > 0 && *stop == '\0';
+    enum gpnn_number outcome = gpnn_number_read(text, length, &value);
+    if ((outcome == GPNN_NUMBER_OK) != is_number ||
+        (is_number && memcmp(&value, &expected, sizeof value) != 0))
+      fail_msg("\"%s\" reads as %.17g, not %.17g", text, value, expected);
+  }
+}
+
+/* Halfway between two doubles, and a unit of the last digit to either side of it. */
+static void ties_round_to_even_and_their_neighbours_to_the_nearest(void **state)
+{
+  (void)state;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
+  for (int i = 0; i < 200000; i++) {
+    /* Odd numbers above 2^53 lie halfway; and fractions of them by powers of two do. */
+    uint64_t tie = ((uint64_t)1 << 53) + 2 * gpnn_rng_below(&rng, (uint64_t)1 << 52) + 1;
+    unsigned scale = (unsigned)gpnn_rng_below(&rng, 40);
+    char text[80];
+    int length =
+        snprintf(text, sizeof text, "%.*Lf", (int)scale, ldexpl((long double)tie, -(int)scale));
+    for (int step = -1; step <= 1; step++) {
+      char near[80];
+      memcpy(near, text, sizeof near);
+      char *last = near + length - 1;
+      if (*last + step < '0' || *last + step > '9') continue;
+      *last = (char)(*last + step);
+      double value = 0, expected = strtod(near, NULL);
+      assert_int_equal(read_text(near, &value), GPNN_NUMBER_OK);
+      if (value != expected) fail_msg("\"%s\" reads as %.17g, not %.17g", near, value, expected);
+    }
+  }
+}
+
+static void any_bytes_read_alike_at_the_end_and_in_the_middle_of_text(void **state)
+{
+  (void)state;
+  static const char letters[] = "0123456789....--+eE x,\t/:";
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
+  for (int i = 0; i < 500000; i++) {
+    char middle[60];
+    for (size_t k = 0; k < sizeof middle; k++)
+      middle[k] = letters[gpnn_rng_below(&rng, sizeof letters - 1)];
+    size_t length = gpnn_rng_below(&rng, 20);
+    char *alone = malloc(length + 1), *stop;
+    memcpy(alone, middle + 20, length);
+    alone[length] = '\0';
+    double a = 0, b = 0;
+    enum gpnn_number outcome = gpnn_number_read(middle + 20, length, &a);
+    assert_int_equal(gpnn_number_read(alone, length, &b), outcome);
+    assert_true(memcmp(&a, &b, sizeof a) == 0);
+    double expected = strtod(alone, &stop);
+    if (outcome == GPNN_NUMBER_OK && *stop == '\0' && a != expected)
+      fail_msg("\"%s\" reads as %.17g, not %.17g", alone, a, expected);
+    free(alone);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -216,6 +306,9 @@ int main(void)
       cmocka_unit_test(only_the_given_bytes_are_read),
       cmocka_unit_test(whole_numbers_are_digits_only),
       cmocka_unit_test(written_numbers_are_the_shortest),
+      cmocka_unit_test(any_decimal_reads_as_strtod_reads_it),
+      cmocka_unit_test(ties_round_to_even_and_their_neighbours_to_the_nearest),
+      cmocka_unit_test(any_bytes_read_alike_at_the_end_and_in_the_middle_of_text),
       cmocka_unit_test(any_double_survives_writing_and_reading_at_its_shortest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -280,13 +280,49 @@ static void chunks_of_any_size_give_the_same_records(void **state)
   }
 }
 
-/* The line end moves over every place near the border of the 256 KiB read buffer. */
+/* Fields and lines of any length, so that they end at every place of what is looked at together;
+ * from a file they come whole, from a pipe a few bytes at a time. */
+static void pieces_give_the_records_that_the_whole_file_gives(void **state)
+{
+  (void)state;
+  static const char *const ends[] = {"\n", "\r\n", "\n\n", "\r\n\r\n", "\r\r\n"};
+  enum { ROOM = 60000 };
+  char *text = malloc(ROOM), *whole = malloc(2 * ROOM), *pieces = malloc(2 * ROOM);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
+  for (size_t trial = 0; trial < 20; trial++) {
+    size_t n = (size_t)sprintf(text, "a,b,c\n"), longest = 2 + 12 * trial;
+    for (size_t row = 0; row < 60; row++) {
+      size_t fields = gpnn_rng_below(&rng, 10) == 0 ? 2 : 3;
+      for (size_t j = 0; j < fields; j++) {
+        size_t length = gpnn_rng_below(&rng, longest);
+        if (j > 0) text[n++] = ',';
+        for (size_t k = 0; k < length; k++) text[n++] = (char)('a' + k % 26);
+        if (length > 0 && gpnn_rng_below(&rng, 20) == 0) text[n - 1] = '\r';
+        if (length > 1 && gpnn_rng_below(&rng, 20) == 0) text[n - 1] = '"';
+      }
+      n += (size_t)sprintf(text + n, "%s", ends[gpnn_rng_below(&rng, 5)]);
+    }
+    text[n++] = 'z';
+    assert_ok(show_table(scratch_write("w", text, n), &with_header, whole, 2 * ROOM, &err));
+    int old = scratch_feed(text, n, 1 + trial % 7);
+    assert_ok(show_table("-", &with_header, pieces, 2 * ROOM, &err));
+    scratch_unfeed(old);
+    assert_string_equal(pieces, whole);
+  }
+  free(text);
+  free(whole);
+  free(pieces);
+}
+
+/* The line end moves over every place near the border of the 256 KiB read buffer, and the
+ * 64 bytes there that are left free. */
 static void line_ends_at_the_border_of_the_buffer_are_seen(void **state)
 {
   (void)state;
   enum { BORDER = 256 * 1024 };
   char *text = malloc(BORDER + 100);
-  for (size_t first = BORDER - 20; first < BORDER + 4; first++) {
+  for (size_t first = BORDER - 84; first < BORDER + 4; first++) {
     memset(text, 'x', first);
     memcpy(text, "a,b\n\"", 5);
     size_t n = first;
@@ -498,6 +534,7 @@ int main(void)
       cmocka_unit_test(a_nul_byte_is_refused_where_it_stands),
       cmocka_unit_test(a_damaged_gzip_table_gives_the_lines_before_the_damage),
       cmocka_unit_test(chunks_of_any_size_give_the_same_records),
+      cmocka_unit_test(pieces_give_the_records_that_the_whole_file_gives),
       cmocka_unit_test(line_ends_at_the_border_of_the_buffer_are_seen),
       cmocka_unit_test(records_of_ten_megabytes_are_read),
       cmocka_unit_test(the_raw_bytes_are_those_of_the_file),
