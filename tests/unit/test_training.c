@@ -26,7 +26,7 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   const struct gpnn_roles roles = {0};
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   enum gpnn_status status = GPNN_OK;
   size_t seen[ROWS] = {0}, out_of_order = 0;
@@ -35,7 +35,7 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   options.default_calibration = false;
   options.calibration_rows = 100;
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_training_begin(&training, table, &roles, &err));
+  assert_ok(gpnn_training_begin(&training, table, &roles, path, &err));
   while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, NULL);
   assert_int_equal(status, GPNN_END);
   assert_ok(gpnn_training_finish(&training, &options, path, &err));
@@ -90,7 +90,7 @@ static void train(struct gpnn_training *training, const char *text, const struct
   options.default_calibration = false;
   options.calibration_rows = ROWS / 3;
   assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));
-  assert_ok(gpnn_training_begin(training, table, roles, &err));
+  assert_ok(gpnn_training_begin(training, table, roles, scratch_path("t.gpi"), &err));
   while (status == GPNN_OK) status = gpnn_training_next(training, table, "NA", false, NULL);
   assert_int_equal(status, GPNN_END);
   assert_ok(gpnn_training_finish(training, &options, "t.tsv", &err));
@@ -125,7 +125,7 @@ static void columns_that_are_no_inputs_stay_with_their_rows(void **state)
 {
   (void)state;
   const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   char *text = other_columns();
   train(&training, text, &roles);
   const struct gpnn_index_contents *c = &training.contents;
@@ -146,7 +146,7 @@ static void columns_that_are_no_inputs_stay_with_their_rows(void **state)
 static void a_further_target_is_what_it_would_be_alone(void **state)
 {
   (void)state;
-  struct gpnn_training both = {0}, alone = {0};
+  struct gpnn_training both = GPNN_TRAINING_INIT, alone = GPNN_TRAINING_INIT;
   char *text = other_columns();
   train(&both, text, &(struct gpnn_roles){.target = "a,b", .inputs = "x,r"});
   train(&alone, text, &(struct gpnn_roles){.target = "b", .inputs = "x,r"});
@@ -170,10 +170,11 @@ static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
 {
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   enum gpnn_status status = gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, err);
-  if (status == GPNN_OK) status = gpnn_training_begin(&training, table, roles, err);
+  if (status == GPNN_OK)
+    status = gpnn_training_begin(&training, table, roles, scratch_path("t.gpi"), err);
   while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, err);
   if (status == GPNN_END) status = gpnn_training_finish(&training, &options, "t.tsv", err);
   gpnn_training_release(&training);
@@ -208,7 +209,7 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   (void)state;
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   struct gpnn_rows rows = {0};
   char *text = other_columns();
@@ -242,7 +243,7 @@ static void a_later_table_needs_only_what_is_asked_of_it(void **state)
   (void)state;
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   struct gpnn_reader reader = {0};
   struct gpnn_record record;
