@@ -96,7 +96,8 @@ struct kept_rows {
   size_t width, n_drawn; /* numbers of a row as read */
   uint64_t *drawn;       /* owned; ascending */
   size_t n_features;
-  size_t released; /* rows of the mapping that were let go in this pass */
+  bool all_numbers; /* inputs are their own features */
+  size_t released;  /* rows of the mapping that were let go in this pass */
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -110,7 +111,10 @@ static void expand(const struct kept_rows *kept, size_t row, double *expanded)
 {
   const double *cells = kept->read + row * kept->width;
   size_t n_inputs = kept->schema->n_inputs;
-  gpnn_schema_expand(kept->schema, cells, expanded);
+  if (kept->all_numbers)
+    memcpy(expanded, cells, n_inputs * sizeof *cells);
+  else
+    gpnn_schema_expand(kept->schema, cells, expanded);
   memcpy(expanded + kept->n_features, cells + n_inputs, (kept->width - n_inputs) * sizeof *cells);
 }
 
@@ -155,6 +159,13 @@ static enum gpnn_status read_kept(void *context, size_t from, size_t count, doub
   for (size_t i = 0; i < count; i++) expand(kept, numbers[i], rows + i * expanded);
   release_before(kept, numbers[0]);
   return GPNN_OK;
+}
+
+static bool are_numbers(const struct gpnn_schema *schema)
+{
+  for (size_t j = 0; j < schema->n_inputs; j++)
+    if (schema->inputs[j].kind != GPNN_COLUMN_NUMBER) return false;
+  return true;
 }
 
 /* ---- standardising ---- */
@@ -412,7 +423,8 @@ static enum gpnn_status finish(struct gpnn_training *training,
                            .width = training->width,
                            .n_drawn = c,
                            .drawn = gpnn_alloc(c, 1, sizeof *kept.drawn),
-                           .n_features = gpnn_schema_features(&contents->schema)};
+                           .n_features = gpnn_schema_features(&contents->schema),
+                           .all_numbers = are_numbers(&contents->schema)};
   enum gpnn_status status = drawn == NULL || kept.drawn == NULL
                                 ? gpnn_fail_memory(err, "for the calibration rows")
                                 : draw(training, options->seed, c, drawn, kept.drawn, err);

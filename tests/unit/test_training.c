@@ -5,7 +5,8 @@
 #include "scratch.h"
 #include "unit.h"
 
-enum { ROWS = 300 };
+/* More than are worked on at once. */
+enum { ROWS = 2 * GPNN_SOURCE_BLOCK + 500 };
 
 /* A table whose target tells the row, and whose input is ten times the target. */
 static void write_table(char *path)
@@ -100,7 +101,7 @@ static void train(struct gpnn_training *training, const char *text, const struct
 /* Columns x a b r s v, all functions of the row's number; v is a variance. */
 static char *other_columns(void)
 {
-  char *text = malloc(100000);
+  char *text = malloc(1 << 20);
   int n = sprintf(text, "x\ta\tb\tr\ts\tv\n");
   for (int i = 0; i < ROWS; i++)
     n += sprintf(text + n, "%d\t%d\t%d\t%d\t%d\t%g\n", i, 3 * i + 7, i * i, 1000 - i,
@@ -163,6 +164,34 @@ static void a_further_target_is_what_it_would_be_alone(void **state)
   free(text);
   gpnn_training_release(&both);
   gpnn_training_release(&alone);
+}
+
+/* Levels and points come out as features, in whichever block a row is. */
+static void inputs_become_features(void **state)
+{
+  (void)state;
+  const struct gpnn_roles roles = {
+      .one_hot = "kind", .n_periods = 1, .periods = (const char *const[]){"hour=24"}};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = malloc(1 << 20);
+  int n = sprintf(text, "kind\thour\ty\n");
+  for (int i = 0; i < ROWS; i++)
+    n += sprintf(text + n, "%s\t%d\t%d\n", i > ROWS / 2 ? "late" : "early", i % 24, i);
+  train(&training, text, &roles);
+  const struct gpnn_index_contents *c = &training.contents;
+  const struct gpnn_standard *s = &c->standard;
+  assert_int_equal(c->d, 4);
+  for (size_t k = 0; k < c->n + c->n_calibration; k++) {
+    bool held_out = k >= c->n;
+    const double *x = held_out ? c->calibration_x + (k - c->n) * c->d : c->x + k * c->d;
+    double y = held_out ? c->calibration_y[k - c->n] : c->y[k], i = round(y * s->y_sd + s->y_mean);
+    double angle = 2 * 3.14159265358979 * fmod(i, 24) / 24;
+    const double expected[] = {i <= ROWS / 2, i > ROWS / 2, sin(angle), cos(angle)};
+    for (size_t j = 0; j < c->d; j++)
+      assert_near(x[j] / s->weight[j] + s->mean[j], expected[j], 1e-9);
+  }
+  free(text);
+  gpnn_training_release(&training);
 }
 
 static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
@@ -303,6 +332,7 @@ int main(void)
       cmocka_unit_test(shuffled_rows_keep_their_targets_and_lose_their_order),
       cmocka_unit_test(columns_that_are_no_inputs_stay_with_their_rows),
       cmocka_unit_test(a_further_target_is_what_it_would_be_alone),
+      cmocka_unit_test(inputs_become_features),
       cmocka_unit_test(a_column_that_cannot_serve_is_named),
       cmocka_unit_test(later_rows_are_read_as_training_rows_are),
       cmocka_unit_test(a_later_table_needs_only_what_is_asked_of_it),
