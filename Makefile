@@ -154,6 +154,11 @@ $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
 
+$(BUILD)/experiments/%: $(BUILD)/scripts/experiments/%.o $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $^ $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
+
 bench: all $(BUILD)/bench/factor ## measure speed, as ratios within one run
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run
 

@@ -176,7 +176,7 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
                                   const struct arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, err);
+  enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
   while (status == GPNN_OK) {
     progress_update("rows read", training->n, 0);
     status = gpnn_training_next(training, table, cli->na, a->skip_bad, err);
@@ -190,7 +190,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
                                     struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   char provenance[256];
   enum gpnn_status status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);

@@ -285,9 +285,12 @@ static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
 {
   struct gpnn_localgp **gps = gpnn_alloc(r->n_targets, 1, sizeof(struct gpnn_localgp *));
   if (gps == NULL) return gpnn_fail_memory(err, "for the targets");
+  enum gpnn_precision precision =
+      strcmp(r->a->precision, "mixed") == 0 ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE;
   enum gpnn_status status = open_localgps(r->cli, r->index, r->n_targets, r->params, r->a->params,
                                           r->a->neighbours, gps, err);
-  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++) {
+    gpnn_localgp_set_precision(gps[t], precision);
     r->predicted[t] = (struct predicted){
         .plan = &r->a->plan,
         .contents = gpnn_localgp_data(gps[t]),
@@ -295,11 +298,8 @@ static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
         .gp = gps[t],
         .has_target = gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
         .is_one_of_several = r->n_targets > 1};
-  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
-    gpnn_localgp_set_precision(gps[t], strcmp(r->a->precision, "mixed") == 0
-                                           ? GPNN_PRECISION_MIXED
-                                           : GPNN_PRECISION_DOUBLE);
     predicted_begin(&r->predicted[t], r->cli);
+  }
   free(gps);
   return status;
 }

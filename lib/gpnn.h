@@ -53,7 +53,9 @@
 #include "base/newfile.h"
 #include "base/normal.h"
 #include "base/number.h"
+#include "base/pages.h"
 #include "base/rng.h"
+#include "base/spool.h"
 #include "base/stages.h"
 #include "base/status.h"
 #include "base/student.h"
@@ -62,6 +64,7 @@
 
 #include "data/columns.h"
 #include "data/index.h"
+#include "data/moments.h"
 #include "data/predictions.h"
 #include "data/rows.h"
 #include "data/schema.h"

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/pages.h"
 #include "data/index_fingerprint.h"
 #include "data/index_parts.h"
 #include "data/sections.h"
@@ -410,6 +411,7 @@ static enum gpnn_status take_all(struct gpnn_index *index, struct gpnn_error *er
   if (status == GPNN_OK) status = take_heads(index, err);
   if (status != GPNN_OK) return status;
   size_t n = contents->n, d = contents->d, c = contents->n_calibration;
+  contents->is_mapped = true;
   status = take_rows(index, "ROWS", n, d, &contents->x, err);
   if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &contents->y, err);
   if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &contents->calibration_x, err);
@@ -481,17 +483,37 @@ enum gpnn_status gpnn_index_set_views(struct gpnn_index *index, struct gpnn_erro
 
 /* What must hold for every number of a section of rows: it is finite, and a variance is not
  * negative. */
-static enum gpnn_status verify_rows(const struct gpnn_index *index, const char *tag,
-                                    const unsigned char *bytes, size_t length,
-                                    struct gpnn_error *err)
+static bool are_good(size_t n, const double *values, bool are_variances)
 {
-  const double *values = (const double *)(const void *)bytes;
-  bool is_variance = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0;
-  for (size_t j = 0; j < length / sizeof *values; j++)
-    if (!isfinite(values[j]) || (is_variance && values[j] < 0))
-      return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",
-                       gpnn_sections_path(index->sections), tag,
-                       is_variance ? "variance" : "number");
+  for (size_t j = 0; j < n; j++)
+    if (!isfinite(values[j]) || (are_variances && values[j] < 0)) return false;
+  return true;
+}
+
+/* Adds a section to the fingerprint, and looks at its numbers if it is one of rows; what has been
+ * looked at is let go. */
+static enum gpnn_status verify_section(const struct gpnn_index *index, const char *tag,
+                                       bool has_rows, struct gpnn_fingerprint *fingerprint,
+                                       struct gpnn_error *err)
+{
+  const struct gpnn_section *section = gpnn_sections_find(index->sections, tag);
+  if (section == NULL) return GPNN_OK;
+  bool are_variances = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0, good = true;
+  const unsigned char *bytes = gpnn_sections_bytes(index->sections, section);
+  size_t length = (size_t)section->length;
+  gpnn_fingerprint_begin(fingerprint, tag, length);
+  for (size_t at = 0; at < length && good; at += GPNN_PAGES_STRIDE) {
+    size_t block = length - at < GPNN_PAGES_STRIDE ? length - at : GPNN_PAGES_STRIDE;
+    gpnn_fingerprint_add(fingerprint, tag, bytes + at, block);
+    if (has_rows)
+      good = are_good(block / sizeof(double), (const double *)(const void *)(bytes + at),
+                      are_variances);
+    gpnn_pages_release(bytes + at, block);
+  }
+  if (!good)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",
+                     gpnn_sections_path(index->sections), tag,
+                     are_variances ? "variance" : "number");
   return GPNN_OK;
 }
 
@@ -509,13 +531,7 @@ static enum gpnn_status verify_all(const struct gpnn_index *index, struct gpnn_e
     if (status != GPNN_OK) return status;
   }
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++) {
-    const struct gpnn_section *section = gpnn_sections_find(sections, hashed[i]);
-    if (section == NULL) continue;
-    const unsigned char *bytes = gpnn_sections_bytes(sections, section);
-    size_t length = (size_t)section->length;
-    gpnn_fingerprint_add(&fingerprint, hashed[i], bytes, length);
-    if (i < FIRST_ROWS) continue;
-    enum gpnn_status status = verify_rows(index, hashed[i], bytes, length, err);
+    enum gpnn_status status = verify_section(index, hashed[i], i >= FIRST_ROWS, &fingerprint, err);
     if (status != GPNN_OK) return status;
   }
   if (gpnn_fingerprint_value(&fingerprint) != gpnn_sections_fingerprint(sections))

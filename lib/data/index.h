@@ -58,6 +58,8 @@ struct gpnn_index_contents {
   size_t n_skipped;                     /* rows of the table that were left out as bad */
   uint64_t seed;                        /* of every random choice made */
   const char *provenance;               /* "name<TAB>value" lines: options used; for people */
+  bool is_mapped;                       /* arrays of n rows are read-only pages of a file, which who
+                                           goes through them may let go (base/pages.h) */
 };
 
 /*

@@ -19,15 +19,25 @@ static uint64_t fold(uint64_t hash, const void *bytes, size_t length)
   return hash;
 }
 
-void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const char *tag, const void *bytes,
-                          size_t length)
+static uint64_t *hash_of(struct gpnn_fingerprint *print, const char *tag)
 {
   bool of_columns = memcmp(tag, "COLS", 4) == 0 || memcmp(tag, "ROLE", 4) == 0;
-  uint64_t *hash = of_columns ? &print->columns : &print->rest;
+  return of_columns ? &print->columns : &print->rest;
+}
+
+void gpnn_fingerprint_begin(struct gpnn_fingerprint *print, const char *tag, uint64_t length)
+{
   unsigned char head[12];
   memcpy(head, tag, 4);
   gpnn_store_u64(head + 4, length);
-  *hash = fold(fold(*hash, head, sizeof head), bytes, length);
+  gpnn_fingerprint_add(print, tag, head, sizeof head);
+}
+
+void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const char *tag, const void *bytes,
+                          size_t length)
+{
+  uint64_t *hash = hash_of(print, tag);
+  *hash = fold(*hash, bytes, length);
 }
 
 uint64_t gpnn_fingerprint_value(const struct gpnn_fingerprint *print)

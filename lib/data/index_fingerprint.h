@@ -13,7 +13,11 @@ struct gpnn_fingerprint {
   uint64_t columns, rest;
 };
 
-/* Adds a section: its tag, its length and its bytes. */
+/* Adds a section's tag and length; its bytes follow. */
+void gpnn_fingerprint_begin(struct gpnn_fingerprint *print, const char *tag, uint64_t length);
+
+/* Adds bytes of the section with 'tag': in any number of parts, each but the last a multiple of 8
+ * bytes long. */
 void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const char *tag, const void *bytes,
                           size_t length);
 

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/pages.h"
 #include "data/index.h"
 #include "data/index_fingerprint.h"
 #include "data/sections.h"
@@ -187,7 +188,10 @@ static enum gpnn_status write_section(struct writing *writing, const char *tag, 
   enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, (flags & CRITICAL) != 0, err);
   if (status == GPNN_OK) status = gpnn_sections_write(writing->writer, bytes, length, err);
   if (status == GPNN_OK) status = gpnn_sections_end(writing->writer, err);
-  if (flags & HASHED) gpnn_fingerprint_add(&writing->fingerprint, tag, bytes, length);
+  if (flags & HASHED) {
+    gpnn_fingerprint_begin(&writing->fingerprint, tag, length);
+    gpnn_fingerprint_add(&writing->fingerprint, tag, bytes, length);
+  }
   return status;
 }
 
@@ -202,13 +206,26 @@ static enum gpnn_status write_blob(struct writing *writing, const char *tag, int
   return status;
 }
 
+/* A block after the other, each while the cache has it; mapped ones are let go behind us. */
 static enum gpnn_status write_rows(struct writing *writing, const char *tag, size_t n, size_t d,
-                                   const double *rows, struct gpnn_error *err)
+                                   const double *rows, bool is_mapped, struct gpnn_error *err)
 {
-  size_t count, bytes;
-  if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof *rows, &bytes))
+  enum { BLOCK = 1 << 18 };
+  size_t count, length;
+  if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof *rows, &length))
     return gpnn_fail_memory(err, "for writing an index");
-  return write_section(writing, tag, HASHED | CRITICAL, rows, bytes, err);
+  const unsigned char *bytes = (const unsigned char *)rows;
+  enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, true, err);
+  gpnn_fingerprint_begin(&writing->fingerprint, tag, length);
+  for (size_t at = 0, released = 0; at < length && status == GPNN_OK; at += BLOCK) {
+    size_t block = length - at < BLOCK ? length - at : BLOCK;
+    status = gpnn_sections_write(writing->writer, bytes + at, block, err);
+    gpnn_fingerprint_add(&writing->fingerprint, tag, bytes + at, block);
+    if (!is_mapped || at - released < GPNN_PAGES_STRIDE) continue;
+    gpnn_pages_release(bytes + released, at - released);
+    released = at;
+  }
+  return status == GPNN_OK ? gpnn_sections_end(writing->writer, err) : status;
 }
 
 /* The engine writes itself, straight into the file, whose name it does not know. */
@@ -275,19 +292,19 @@ static enum gpnn_status write_others(struct writing *writing,
   size_t n_more = contents->n_more, r = contents->n_regressors;
   enum gpnn_status status = GPNN_OK;
   if (n_more > 0) {
-    status = write_rows(writing, "YMOR", n_more, n, contents->more, err);
+    status = write_rows(writing, "YMOR", n_more, n, contents->more, contents->is_mapped, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALM", n_more, c, contents->calibration_more, err);
+      status = write_rows(writing, "CALM", n_more, c, contents->calibration_more, false, err);
   }
   if (r > 0 && status == GPNN_OK) {
-    status = write_rows(writing, "REGR", n, r, contents->regressors, err);
+    status = write_rows(writing, "REGR", n, r, contents->regressors, contents->is_mapped, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALR", c, r, contents->calibration_regressors, err);
+      status = write_rows(writing, "CALR", c, r, contents->calibration_regressors, false, err);
   }
   if (contents->schema.has_noise && status == GPNN_OK) {
-    status = write_rows(writing, "NOIS", n_more + 1, n, contents->noise, err);
+    status = write_rows(writing, "NOIS", n_more + 1, n, contents->noise, contents->is_mapped, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALN", n_more + 1, c, contents->calibration_noise, err);
+      status = write_rows(writing, "CALN", n_more + 1, c, contents->calibration_noise, false, err);
   }
   return status;
 }
@@ -301,10 +318,14 @@ static enum gpnn_status write_sections(struct writing *writing, const char *path
   enum gpnn_status status = write_heads(writing, contents, search, err);
   if (status == GPNN_OK)
     status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
-  if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, contents->x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
+  if (status == GPNN_OK)
+    status = write_rows(writing, "ROWS", n, d, contents->x, contents->is_mapped, err);
+  if (status == GPNN_OK)
+    status = write_rows(writing, "YVAL", n, 1, contents->y, contents->is_mapped, err);
+  if (status == GPNN_OK)
+    status = write_rows(writing, "CALX", c, d, contents->calibration_x, false, err);
+  if (status == GPNN_OK)
+    status = write_rows(writing, "CALY", c, 1, contents->calibration_y, false, err);
   if (status == GPNN_OK) status = write_others(writing, contents, err);
   if (status == GPNN_OK) status = write_engine(writing, path, search, err);
   return status;

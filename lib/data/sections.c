@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/newfile.h"
+#include "base/pages.h"
 
 /* The layout of gpnn-index(5): offsets in the header and in an entry of the table. */
 enum {
@@ -422,7 +423,14 @@ enum gpnn_status gpnn_sections_check(const struct gpnn_sections *sections,
                                      const struct gpnn_section *section, struct gpnn_error *err)
 {
   const unsigned char *bytes = gpnn_sections_bytes(sections, section);
-  if (checksum(0, bytes, (size_t)section->length) != section->crc)
+  size_t length = (size_t)section->length;
+  uint32_t crc = 0;
+  for (size_t at = 0; at < length; at += GPNN_PAGES_STRIDE) {
+    size_t block = length - at < GPNN_PAGES_STRIDE ? length - at : GPNN_PAGES_STRIDE;
+    crc = checksum(crc, bytes + at, block);
+    gpnn_pages_release(bytes + at, block);
+  }
+  if (crc != section->crc)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the checksum of section %s is wrong",
                      sections->path, section->tag);
   return GPNN_OK;

@@ -1,6 +1,5 @@
 #include "data/standard.h"
 
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,39 +29,6 @@ const char *gpnn_standard_name(enum gpnn_standard_method method)
   return names[method];
 }
 
-/*
- * Mean and population standard deviation of 'n' values 'stride' apart.  In units of their
- * own largest magnitude, about the middle of their range, so that squares neither overflow
- * nor vanish and values far from zero lose no digits; the mean is corrected by the mean
- * of what remains.  The sd is 0 where it is nothing but the rounding of the values: less
- * than a few units in the last place of the largest.
- */
-static void moments(size_t n, const double *values, size_t stride, double *mean, double *sd)
-{
-  double low = values[0], high = values[0];
-  for (size_t i = 1; i < n; i++) {
-    low = fmin(low, values[i * stride]);
-    high = fmax(high, values[i * stride]);
-  }
-  double unit = fmax(fabs(low), fabs(high));
-  *mean = low;
-  *sd = 0;
-  if (high - low <= fmax(4 * DBL_EPSILON * unit, DBL_MIN)) return;
-  int exponent;
-  frexp(unit, &exponent);
-  double middle = ldexp(low, -exponent) / 2 + ldexp(high, -exponent) / 2, sum = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) sum += ldexp(values[i * stride], -exponent) - middle;
-  double centre = middle + sum / (double)n, rest = 0;
-  for (size_t i = 0; i < n; i++) {
-    double deviation = ldexp(values[i * stride], -exponent) - centre;
-    rest += deviation;
-    squares += deviation * deviation;
-  }
-  rest /= (double)n;
-  *mean = ldexp(centre + rest, exponent);
-  *sd = ldexp(sqrt(fmax(squares / (double)n - rest * rest, 0)), exponent);
-}
-
 static uint32_t group_of(const struct gpnn_feature *features, size_t j)
 {
   return features == NULL ? (uint32_t)j : features[j].group;
@@ -85,14 +51,14 @@ static double length_of(size_t n, const double *values)
 }
 
 /* weight_j = 1 / (sqrt(kept groups) sd of the group), 0 for one that does not vary. */
-static enum gpnn_status learn_scale(struct gpnn_standard *standard, size_t n,
-                                    const struct gpnn_feature *features, const double *x,
-                                    struct gpnn_error *err)
+static enum gpnn_status learn_scale(struct gpnn_standard *standard,
+                                    const struct gpnn_feature *features,
+                                    const struct gpnn_moments *inputs, struct gpnn_error *err)
 {
   size_t n_in = standard->n_in, n_groups = 0;
   double *weight = standard->weight = gpnn_alloc(n_in, 1, sizeof *weight);
   if (weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
-  for (size_t j = 0; j < n_in; j++) moments(n, x + j, n_in, &standard->mean[j], &weight[j]);
+  for (size_t j = 0; j < n_in; j++) weight[j] = inputs[j].sd;
   for (size_t j = 0, end; j < n_in; j = end) {
     end = group_end(features, n_in, j);
     double sd = length_of(end - j, weight + j);
@@ -105,29 +71,6 @@ static enum gpnn_status learn_scale(struct gpnn_standard *standard, size_t n,
     if (weight[j] == 0) continue;
     weight[j] = features != NULL && features[j].has_unit ? 1 : 1 / root / weight[j];
   }
-  return GPNN_OK;
-}
-
-/*
- * Lower triangle of the population covariance, column-major.  Rows are centred in blocks,
- * each block a d by rows column-major matrix (our rows are its columns), so that memory
- * beyond the result does not grow with n.
- */
-static enum gpnn_status covariance(size_t n, size_t d, const double *x, const double *mean,
-                                   double *cov, struct gpnn_error *err)
-{
-  enum { BLOCK = 256 };
-  double *centred = gpnn_alloc(BLOCK, d, sizeof *centred);
-  if (centred == NULL) return gpnn_fail_memory(err, "for a covariance");
-  for (size_t from = 0; from < n; from += BLOCK) {
-    size_t rows = n - from < BLOCK ? n - from : BLOCK;
-    for (size_t i = 0; i < rows; i++)
-      for (size_t j = 0; j < d; j++) centred[i * d + j] = x[(from + i) * d + j] - mean[j];
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)d, (blasint)rows, 1, centred,
-                (blasint)d, 1, cov, (blasint)d);
-  }
-  free(centred);
-  for (size_t i = 0; i < d * d; i++) cov[i] /= (double)n;
   return GPNN_OK;
 }
 
@@ -172,8 +115,9 @@ static enum gpnn_status fill_weights(struct gpnn_standard *standard, const doubl
   return GPNN_OK;
 }
 
-static enum gpnn_status learn_whiten(struct gpnn_standard *standard, size_t n, const double *x,
-                                     struct gpnn_error *err)
+static enum gpnn_status learn_whiten(struct gpnn_standard *standard,
+                                     const struct gpnn_row_source *rows,
+                                     const struct gpnn_moments *inputs, struct gpnn_error *err)
 {
   size_t d = standard->n_in;
   double *cov = gpnn_alloc(d, d, sizeof *cov), *lambda = gpnn_alloc(d, 1, sizeof *lambda);
@@ -185,13 +129,11 @@ static enum gpnn_status learn_whiten(struct gpnn_standard *standard, size_t n, c
     goto out;
   }
   for (size_t j = 0; j < d; j++) {
-    double sd;
-    moments(n, x + j, d, &standard->mean[j], &sd);
-    variance[j] = sd * sd;
-    varies = varies || sd > 0;
+    variance[j] = inputs[j].sd * inputs[j].sd;
+    varies = varies || inputs[j].sd > 0;
   }
   if (!varies) goto out; /* the caller says so */
-  status = covariance(n, d, x, standard->mean, cov, err);
+  status = gpnn_moments_covariance(rows, 0, d, inputs, false, cov, err);
   for (size_t i = 0; i < d * d && status == GPNN_OK; i++)
     if (!isfinite(cov[i]))
       status =
@@ -218,86 +160,29 @@ static bool has_groups(const struct gpnn_feature *features, size_t n_in)
   return false;
 }
 
-static enum gpnn_status learn_inputs(struct gpnn_standard *standard, size_t n,
-                                     const struct gpnn_feature *features, const double *x,
-                                     struct gpnn_error *err)
+static enum gpnn_status learn_inputs(struct gpnn_standard *standard,
+                                     const struct gpnn_feature *features,
+                                     const struct gpnn_row_source *rows,
+                                     const struct gpnn_moments *inputs, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  switch (standard->method) {
-  case GPNN_STANDARD_NONE:
+  if (standard->method == GPNN_STANDARD_NONE) {
     standard->n_out = standard->n_in;
     return GPNN_OK;
-  case GPNN_STANDARD_SCALE:
-    status = learn_scale(standard, n, features, x, err);
-    break;
-  case GPNN_STANDARD_WHITEN:
-    if (has_groups(features, standard->n_in))
-      return gpnn_fail(err, GPNN_EINVAL, "whitening mixes inputs, points among them too");
-    status = learn_whiten(standard, n, x, err);
-    break;
   }
+  for (size_t j = 0; j < standard->n_in; j++) standard->mean[j] = inputs[j].mean;
+  if (standard->method == GPNN_STANDARD_SCALE)
+    status = learn_scale(standard, features, inputs, err);
+  else if (has_groups(features, standard->n_in))
+    status = gpnn_fail(err, GPNN_EINVAL, "whitening mixes inputs, points among them too");
+  else
+    status = learn_whiten(standard, rows, inputs, err);
   if (status == GPNN_OK && standard->n_out == 0)
     status = gpnn_fail(err, GPNN_EDATA, "no input varies");
   return status;
 }
 
-enum gpnn_status gpnn_standard_learn(struct gpnn_standard *standard,
-                                     enum gpnn_standard_method method, double eps, size_t n,
-                                     size_t n_in, const struct gpnn_feature *features,
-                                     const double *x, const double *y, struct gpnn_error *err)
-{
-  if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
-  if (n_in == 0 || n_in > INT_MAX)
-    return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
-  struct gpnn_standard learnt = {.method = method, .n_in = n_in};
-  learnt.eps = method == GPNN_STANDARD_WHITEN ? eps : 0;
-  learnt.mean = gpnn_alloc(n_in, 1, sizeof *learnt.mean);
-  if (learnt.mean == NULL) return gpnn_fail_memory(err, "for the standardisation");
-  moments(n, y, 1, &learnt.y_mean, &learnt.y_sd);
-  enum gpnn_status status = learnt.y_sd > 0
-                                ? learn_inputs(&learnt, n, features, x, err)
-                                : gpnn_fail(err, GPNN_EDATA, "the target does not vary");
-  if (status == GPNN_OK)
-    *standard = learnt;
-  else
-    gpnn_standard_release(&learnt);
-  return status;
-}
-
 /* ---- further targets and regressors ---- */
-
-static enum gpnn_status learn_moments(size_t n, size_t n_columns, const double *values,
-                                      size_t column_step, size_t row_step,
-                                      struct gpnn_moments *learnt, size_t *at,
-                                      struct gpnn_error *err)
-{
-  for (size_t j = 0; j < n_columns; j++) {
-    moments(n, values + j * column_step, row_step, &learnt[j].mean, &learnt[j].sd);
-    *at = j;
-    if (learnt[j].sd == 0) return gpnn_fail(err, GPNN_EDATA, "does not vary");
-  }
-  return GPNN_OK;
-}
-
-enum gpnn_status gpnn_standard_learn_more(struct gpnn_standard *standard, size_t n, size_t n_more,
-                                          const double *y, size_t *at, struct gpnn_error *err)
-{
-  struct gpnn_moments *learnt = gpnn_alloc(n_more, 1, sizeof *learnt);
-  if (learnt == NULL) return gpnn_fail_memory(err, "for the standardisation");
-  enum gpnn_status status = learn_moments(n, n_more, y, n, 1, learnt, at, err);
-  if (status == GPNN_OK) {
-    standard->more = learnt;
-    standard->n_more = n_more;
-  } else {
-    free(learnt);
-  }
-  return status;
-}
-
-static void standardise(size_t n, const struct gpnn_moments *learnt, double *values)
-{
-  for (size_t j = 0; j < n; j++) values[j] = (values[j] - learnt[j].mean) / learnt[j].sd;
-}
 
 /* Factors correlations (lower triangle, column-major) in place, as far as each column has a
  * variance of its own; '*at' is the first without. */
@@ -315,41 +200,127 @@ static bool is_independent(size_t d, double *r, size_t *at)
   return true;
 }
 
-/* 'values' are standardised, so that their covariances are correlations. */
-static enum gpnn_status check_independent(size_t n, size_t d, const double *values, size_t *at,
-                                          struct gpnn_error *err)
+/* Regressors are the columns from 'first' on; '*at' is the one at fault. */
+static enum gpnn_status check_independent(const struct gpnn_standard *standard,
+                                          const struct gpnn_row_source *rows, size_t first,
+                                          size_t *at, struct gpnn_error *err)
 {
-  double *r = gpnn_alloc(d, d, sizeof *r), *centre = gpnn_alloc(d, 1, sizeof *centre);
-  enum gpnn_status status = r == NULL || centre == NULL
-                                ? gpnn_fail_memory(err, "for the correlations of the regressors")
-                                : covariance(n, d, values, centre, r, err);
-  if (status == GPNN_OK && !is_independent(d, r, at))
+  size_t d = standard->n_regressors, wrong = 0;
+  if (d == 0) return GPNN_OK;
+  double *r = gpnn_alloc(d, d, sizeof *r);
+  enum gpnn_status status =
+      r == NULL ? gpnn_fail_memory(err, "for the correlations of the regressors")
+                : gpnn_moments_covariance(rows, first, d, standard->regressors, true, r, err);
+  if (status == GPNN_OK && !is_independent(d, r, &wrong)) {
+    *at = first + wrong;
     status = gpnn_fail(err, GPNN_EDATA,
                        "is a linear combination of a constant and the regressors before it");
+  }
   free(r);
-  free(centre);
   return status;
 }
 
-enum gpnn_status gpnn_standard_learn_regressors(struct gpnn_standard *standard, size_t n,
-                                                size_t n_regressors, double *values, size_t *at,
-                                                struct gpnn_error *err)
+/* Keeps a copy of the moments of 'n' columns, each of which has to vary. */
+static enum gpnn_status keep_moments(size_t first, size_t n, const struct gpnn_moments *moments,
+                                     struct gpnn_moments **kept, size_t *at, struct gpnn_error *err)
 {
-  struct gpnn_moments *learnt = gpnn_alloc(n_regressors, 1, sizeof *learnt);
-  if (learnt == NULL) return gpnn_fail_memory(err, "for the standardisation");
-  enum gpnn_status status =
-      learn_moments(n, n_regressors, values, 1, n_regressors, learnt, at, err);
-  if (status == GPNN_OK) {
-    for (size_t i = 0; i < n; i++) standardise(n_regressors, learnt, values + i * n_regressors);
-    status = check_independent(n, n_regressors, values, at, err);
+  *kept = gpnn_alloc(n, 1, sizeof **kept);
+  if (*kept == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  for (size_t j = 0; j < n; j++) {
+    (*kept)[j] = moments[first + j];
+    if (moments[first + j].sd > 0) continue;
+    *at = first + j;
+    return gpnn_fail(err, GPNN_EDATA, "does not vary");
   }
-  if (status == GPNN_OK) {
-    standard->regressors = learnt;
-    standard->n_regressors = n_regressors;
-  } else {
-    free(learnt);
-  }
+  return GPNN_OK;
+}
+
+/* ---- learning ---- */
+
+static enum gpnn_status learn(struct gpnn_standard *learnt,
+                              const struct gpnn_standard_columns *columns,
+                              const struct gpnn_row_source *rows,
+                              const struct gpnn_moments *moments, size_t *at,
+                              struct gpnn_error *err)
+{
+  size_t n_in = columns->n_in, more = n_in + 1, regressors = more + columns->n_more;
+  learnt->mean = gpnn_alloc(n_in, 1, sizeof *learnt->mean);
+  if (learnt->mean == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  learnt->y_mean = moments[n_in].mean;
+  learnt->y_sd = moments[n_in].sd;
+  learnt->n_more = columns->n_more;
+  learnt->n_regressors = columns->n_regressors;
+  if (learnt->y_sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
+  enum gpnn_status status = learn_inputs(learnt, columns->features, rows, moments, err);
+  if (status == GPNN_OK)
+    status = keep_moments(more, columns->n_more, moments, &learnt->more, at, err);
+  if (status == GPNN_OK)
+    status = keep_moments(regressors, columns->n_regressors, moments, &learnt->regressors, at, err);
+  if (status == GPNN_OK) status = check_independent(learnt, rows, regressors, at, err);
   return status;
+}
+
+enum gpnn_status gpnn_standard_learn_rows(struct gpnn_standard *standard,
+                                          enum gpnn_standard_method method, double eps,
+                                          const struct gpnn_standard_columns *columns,
+                                          const struct gpnn_row_source *rows, size_t *at,
+                                          struct gpnn_error *err)
+{
+  size_t n = rows->n, n_in = columns->n_in, wrong = n_in;
+  if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
+  if (n_in == 0 || n_in > INT_MAX)
+    return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
+  size_t n_columns = n_in + 1 + columns->n_more + columns->n_regressors;
+  struct gpnn_standard learnt = {.method = method, .n_in = n_in};
+  learnt.eps = method == GPNN_STANDARD_WHITEN ? eps : 0;
+  struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
+  enum gpnn_status status = moments == NULL ? gpnn_fail_memory(err, "for the standardisation")
+                                            : gpnn_moments_learn(rows, n_columns, moments, err);
+  if (status == GPNN_OK) status = learn(&learnt, columns, rows, moments, &wrong, err);
+  free(moments);
+  if (status == GPNN_OK)
+    *standard = learnt;
+  else
+    gpnn_standard_release(&learnt);
+  if (at != NULL) *at = wrong;
+  return status;
+}
+
+/* Inputs and targets that are in memory. */
+struct arrays {
+  size_t d;
+  const double *x, *y;
+};
+
+static enum gpnn_status read_arrays(void *context, size_t from, size_t count, double *rows,
+                                    struct gpnn_error *err)
+{
+  const struct arrays *arrays = context;
+  size_t d = arrays->d;
+  (void)err;
+  for (size_t i = 0; i < count; i++) {
+    memcpy(rows + i * (d + 1), arrays->x + (from + i) * d, d * sizeof *rows);
+    rows[i * (d + 1) + d] = arrays->y[from + i];
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_standard_learn(struct gpnn_standard *standard,
+                                     enum gpnn_standard_method method, double eps, size_t n,
+                                     size_t n_in, const struct gpnn_feature *features,
+                                     const double *x, const double *y, struct gpnn_error *err)
+{
+  struct arrays arrays = {n_in, x, y};
+  const struct gpnn_standard_columns columns = {.n_in = n_in, .features = features};
+  const struct gpnn_row_source rows = {n, n_in + 1, read_arrays, &arrays};
+  return gpnn_standard_learn_rows(standard, method, eps, &columns, &rows, NULL, err);
+}
+
+/* ---- applying ---- */
+
+static void standardise(size_t n, const struct gpnn_moments *learnt, double *values)
+{
+  for (size_t j = 0; j < n; j++) values[j] = (values[j] - learnt[j].mean) / learnt[j].sd;
 }
 
 void gpnn_standard_apply_regressors(const struct gpnn_standard *standard, double *values)
@@ -375,10 +346,10 @@ void gpnn_standard_apply(const struct gpnn_standard *standard, const double *x, 
       if (weight[j] != 0) z[kept++] = (x[j] - mean[j]) * weight[j];
     break;
   case GPNN_STANDARD_WHITEN:
-    for (size_t i = 0; i < standard->n_out; i++) {
-      z[i] = 0;
-      for (size_t j = 0; j < n_in; j++) z[i] += weight[i * n_in + j] * (x[j] - mean[j]);
-    }
+    /* Column by column: sums that do not wait for one another. */
+    for (size_t i = 0; i < standard->n_out; i++) z[i] = 0;
+    for (size_t j = 0; j < n_in; j++)
+      for (size_t i = 0; i < standard->n_out; i++) z[i] += weight[i * n_in + j] * (x[j] - mean[j]);
     break;
   }
 }

@@ -27,16 +27,13 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "data/moments.h"
 #include "data/schema.h"
 
 enum gpnn_standard_method {
   GPNN_STANDARD_NONE = 0,
   GPNN_STANDARD_SCALE = 1,
   GPNN_STANDARD_WHITEN = 2,
-};
-
-struct gpnn_moments {
-  double mean, sd; /* population sd, > 0 */
 };
 
 /* A zeroed object is empty and may be released.  Arrays are owned. */
@@ -59,37 +56,34 @@ struct gpnn_standard {
 bool gpnn_standard_by_name(const char *name, enum gpnn_standard_method *method);
 const char *gpnn_standard_name(enum gpnn_standard_method method);
 
+/* What the first columns of rows are to learn from: inputs' features, then the first target, then
+ * the rest. */
+struct gpnn_standard_columns {
+  size_t n_in;
+  const struct gpnn_feature *features; /* n_in of them; NULL: no groups, no units */
+  size_t n_more;                       /* further targets */
+  size_t n_regressors;
+};
+
 /*
- * Learns the standardisation of inputs and (first) target from 'x', n rows by n_in columns,
- * row-major, and 'y', n numbers.  'features' has n_in entries; NULL: no groups, no units.
- * 'standard' must be zeroed.  GPNN_EDATA: fewer than 2 rows, a constant target, or no input that
- * varies.  GPNN_EINVAL: groups under whiten.  Sums are compensated or taken about a first mean, so
- * that columns far from zero lose no digits; columns of magnitude 1e+-150 neither overflow nor
- * vanish under scale.
+ * Learns the standardisation of 'columns' from 'rows'.  'standard' must be zeroed.  GPNN_EDATA:
+ * fewer than 2 rows, a constant target, no input that varies; or '*at', the number of a column, is
+ * a further target or regressor that is constant or a regressor that is a combination of a constant
+ * and those before it (by a Cholesky factor of their correlations: of its variance less than 1e-12
+ * is its own).  Otherwise '*at' is n_in; 'at' may be NULL.  GPNN_EINVAL: groups under whiten.
+ * Columns far from zero lose no digits; columns of magnitude 1e+-150 neither overflow nor vanish
+ * under scale.  What 'rows' fails with is passed on.
  */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_standard_learn_rows(struct gpnn_standard *standard, enum gpnn_standard_method method,
+                         double eps, const struct gpnn_standard_columns *columns,
+                         const struct gpnn_row_source *rows, size_t *at, struct gpnn_error *err);
+
+/* The same from inputs and targets in memory: 'x' is n by n_in, row-major, 'y' has n numbers. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_standard_learn(struct gpnn_standard *standard, enum gpnn_standard_method method, double eps,
                     size_t n, size_t n_in, const struct gpnn_feature *features, const double *x,
                     const double *y, struct gpnn_error *err);
-
-/*
- * Adds further targets: 'y' is n_more by n, one target after another.  GPNN_EDATA: target number
- * '*at' is constant.  'standard' has none yet.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_standard_learn_more(struct gpnn_standard *standard, size_t n,
-                                                          size_t n_more, const double *y,
-                                                          size_t *at, struct gpnn_error *err);
-
-/*
- * Adds regressors and standardises them in place: 'values' is n by n_regressors, row-major.
- * GPNN_EDATA: regressor number '*at' is constant, or a combination of a constant and the
- * regressors before it (by a Cholesky factor of their correlations: of its variance less than
- * 1e-12 is its own).  'standard' has none yet; 'values' are changed even so.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_standard_learn_regressors(struct gpnn_standard *standard,
-                                                                size_t n, size_t n_regressors,
-                                                                double *values, size_t *at,
-                                                                struct gpnn_error *err);
 
 /* Standardises one row: 'x' has n_in numbers, 'z' n_out; they may not overlap except that
  * z == x is allowed under none and scale. */

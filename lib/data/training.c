@@ -5,19 +5,29 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/pages.h"
 #include "base/rng.h"
 #include "data/columns.h"
+#include "data/moments.h"
 
-enum { CALIBRATION_ROWS = 1000, LEAST_ROWS = 2 };
+enum { CALIBRATION_ROWS = 1000, LEAST_ROWS = 2, BLOCK = GPNN_SOURCE_BLOCK };
+
+/* ---- reading ---- */
 
 enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struct gpnn_table *table,
-                                     const struct gpnn_roles *roles, struct gpnn_error *err)
+                                     const struct gpnn_roles *roles, const char *beside,
+                                     struct gpnn_error *err)
 {
   struct gpnn_schema *schema = &training->contents.schema;
   enum gpnn_status status = gpnn_schema_choose(schema, table, roles, err);
   if (status == GPNN_OK) status = gpnn_schema_match(schema, table, &training->map, err);
+  if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, err);
+  if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, err);
+  if (status != GPNN_OK) return status;
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise;
-  return status;
+  training->width = schema->n_inputs + 1 + training->n_others;
+  training->block = gpnn_alloc(BLOCK, training->width, sizeof *training->block);
+  return training->block == NULL ? gpnn_fail_memory(err, "for the training rows") : GPNN_OK;
 }
 
 /* Reads the columns of a row that are neither input nor the first target. */
@@ -38,6 +48,15 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
   return status;
 }
 
+static enum gpnn_status put_block(struct gpnn_training *training, struct gpnn_error *err)
+{
+  size_t width = training->width, at = (training->n - training->n_block) * width;
+  enum gpnn_status status =
+      gpnn_spool_write(&training->read, at, training->n_block * width, training->block, err);
+  if (status == GPNN_OK) training->n_block = 0;
+  return status;
+}
+
 /* Reads one record into the next row, which is not counted before all of it is good. */
 static enum gpnn_status read_row(struct gpnn_training *training, struct gpnn_table *table,
                                  const char *na, struct gpnn_error *err)
@@ -46,22 +65,17 @@ static enum gpnn_status read_row(struct gpnn_training *training, struct gpnn_tab
   struct gpnn_record record;
   enum gpnn_status status = gpnn_table_next(table, &record, err);
   if (status != GPNN_OK) return status;
-  size_t row = training->n * schema->n_inputs, others = training->n * training->n_others;
-  if (!gpnn_grow(&training->cells, &training->cells_capacity, row + schema->n_inputs,
-                 sizeof *training->cells) ||
-      !gpnn_grow(&training->y, &training->y_capacity, training->n + 1, sizeof *training->y) ||
-      !gpnn_grow(&training->others, &training->others_capacity, others + training->n_others,
-                 sizeof *training->others))
-    return gpnn_fail_memory(err, "for the training rows");
-  status =
-      gpnn_columns_number(table, &record, training->map.target, na, &training->y[training->n], err);
+  double *row = training->block + training->n_block * training->width;
+  double *target = row + schema->n_inputs;
+  status = gpnn_columns_number(table, &record, training->map.target, na, target, err);
   if (status == GPNN_OK && training->n_others > 0)
-    status = read_others(training, table, &record, na, training->others + others, err);
+    status = read_others(training, table, &record, na, target + 1, err);
   if (status == GPNN_OK)
-    status =
-        gpnn_schema_learn(schema, &training->map, table, &record, na, training->cells + row, err);
-  if (status == GPNN_OK) training->n++;
-  return status;
+    status = gpnn_schema_learn(schema, &training->map, table, &record, na, row, err);
+  if (status != GPNN_OK) return status;
+  training->n++;
+  training->n_block++;
+  return training->n_block == BLOCK ? put_block(training, err) : GPNN_OK;
 }
 
 enum gpnn_status gpnn_training_next(struct gpnn_training *training, struct gpnn_table *table,
@@ -73,236 +87,354 @@ enum gpnn_status gpnn_training_next(struct gpnn_training *training, struct gpnn_
   return GPNN_OK;
 }
 
-/* Turns categories and points into features; the cells become rows of these. */
-static enum gpnn_status expand(struct gpnn_training *training, struct gpnn_error *err)
+/* ---- rows as read, as rows of features ---- */
+
+/* All rows as read but those drawn for calibration. */
+struct kept_rows {
+  const struct gpnn_schema *schema;
+  const double *read;    /* mapped */
+  size_t width, n_drawn; /* numbers of a row as read */
+  uint64_t *drawn;       /* owned; ascending */
+  size_t n_features;
+  bool all_numbers; /* inputs are their own features */
+  size_t released;  /* rows of the mapping that were let go in this pass */
+};
+
+static int compare_rows(const void *a, const void *b)
 {
-  const struct gpnn_schema *schema = &training->contents.schema;
-  size_t n_features = gpnn_schema_features(schema);
-  bool all_numbers = true;
-  for (size_t j = 0; j < schema->n_inputs; j++)
-    all_numbers = all_numbers && schema->inputs[j].kind == GPNN_COLUMN_NUMBER;
-  if (all_numbers) return GPNN_OK;
-  double *features = gpnn_alloc(training->n, n_features, sizeof *features);
-  if (features == NULL) return gpnn_fail_memory(err, "for the training rows");
-  for (size_t i = 0; i < training->n; i++)
-    gpnn_schema_expand(schema, training->cells + i * schema->n_inputs, features + i * n_features);
-  free(training->cells);
-  training->cells = features;
+  const uint64_t *left = a, *right = b;
+  return (*left > *right) - (*left < *right);
+}
+
+/* Row number 'row' as read: its features, then its other numbers. */
+static void expand(const struct kept_rows *kept, size_t row, double *expanded)
+{
+  const double *cells = kept->read + row * kept->width;
+  size_t n_inputs = kept->schema->n_inputs;
+  if (kept->all_numbers)
+    memcpy(expanded, cells, n_inputs * sizeof *cells);
+  else
+    gpnn_schema_expand(kept->schema, cells, expanded);
+  memcpy(expanded + kept->n_features, cells + n_inputs, (kept->width - n_inputs) * sizeof *cells);
+}
+
+/* How many drawn rows come before row number 'row' of those kept. */
+static size_t drawn_before(const struct kept_rows *kept, size_t row)
+{
+  size_t low = 0, high = kept->n_drawn;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (kept->drawn[middle] - middle <= row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Lets the pages before row number 'row' go, if they are many. */
+static void release_before(struct kept_rows *kept, size_t row)
+{
+  if (row < kept->released) kept->released = 0; /* a new pass */
+  size_t length = (row - kept->released) * kept->width * sizeof *kept->read;
+  if (length < GPNN_PAGES_STRIDE) return;
+  gpnn_pages_release(kept->read + kept->released * kept->width, length);
+  kept->released = row;
+}
+
+/* struct gpnn_row_source's read. */
+static enum gpnn_status read_kept(void *context, size_t from, size_t count, double *rows,
+                                  struct gpnn_error *err)
+{
+  struct kept_rows *kept = context;
+  size_t numbers[BLOCK], skipped = drawn_before(kept, from);
+  size_t expanded = kept->n_features + kept->width - kept->schema->n_inputs;
+  (void)err;
+  for (size_t i = 0, row = from + skipped; i < count; row++) {
+    if (skipped < kept->n_drawn && kept->drawn[skipped] == row)
+      skipped++;
+    else
+      numbers[i++] = row;
+  }
+  for (size_t i = 0; i < count; i++) expand(kept, numbers[i], rows + i * expanded);
+  release_before(kept, numbers[0]);
   return GPNN_OK;
 }
 
-/* Copies the rows drawn to 'held', in the order drawn, so that the first few of them are a random
- * sample too, and closes the gaps they leave among 'n' rows of 'width' values. */
-static void move_out(size_t n, size_t width, double *values, size_t c, const uint64_t *drawn,
-                     const bool *is_drawn, double *held)
+static bool are_numbers(const struct gpnn_schema *schema)
 {
-  if (width == 0) return;
-  for (size_t i = 0; i < c; i++)
-    memcpy(held + i * width, values + drawn[i] * width, width * sizeof *values);
-  size_t kept = 0;
-  for (size_t i = 0; i < n; i++)
-    if (!is_drawn[i]) memmove(values + kept++ * width, values + i * width, width * sizeof *values);
+  for (size_t j = 0; j < schema->n_inputs; j++)
+    if (schema->inputs[j].kind != GPNN_COLUMN_NUMBER) return false;
+  return true;
 }
 
-static enum gpnn_status hold_out(struct gpnn_training *training, size_t c, size_t width,
-                                 uint64_t seed, struct gpnn_error *err)
+/* ---- standardising ---- */
+
+/* Standardised rows, part after part: inputs; the first target; further ones, one after another;
+ * regressors, by rows; noise variances, once for every target. */
+struct parts {
+  size_t d, n_more, n_regressors, n_noises;
+};
+
+static struct parts parts_of(const struct gpnn_standard *standard, bool has_noise)
 {
-  uint64_t *drawn = gpnn_alloc(c, 1, sizeof *drawn);
-  bool *is_drawn = gpnn_alloc(training->n, 1, sizeof *is_drawn);
-  training->calibration_x = gpnn_alloc(c, width, sizeof *training->calibration_x);
-  training->calibration_y = gpnn_alloc(c, 1, sizeof *training->calibration_y);
-  training->calibration_others =
-      gpnn_alloc(c, training->n_others, sizeof *training->calibration_others);
-  enum gpnn_status status = GPNN_OK;
-  if (drawn == NULL || is_drawn == NULL || training->calibration_x == NULL ||
-      training->calibration_y == NULL || training->calibration_others == NULL)
-    status = gpnn_fail_memory(err, "for the calibration rows");
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, seed, GPNN_RNG_HOLD_OUT);
-  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, training->n, c, drawn, err);
-  if (status == GPNN_OK) {
-    size_t n = training->n;
-    for (size_t i = 0; i < c; i++) is_drawn[drawn[i]] = true;
-    move_out(n, width, training->cells, c, drawn, is_drawn, training->calibration_x);
-    move_out(n, 1, training->y, c, drawn, is_drawn, training->calibration_y);
-    move_out(n, training->n_others, training->others, c, drawn, is_drawn,
-             training->calibration_others);
-    training->n -= c;
-    training->contents.n_calibration = c;
+  return (struct parts){standard->n_out, standard->n_more, standard->n_regressors,
+                        has_noise ? standard->n_more + 1 : 0};
+}
+
+/* Numbers of a row, and where the parts of 'n' rows begin. */
+static size_t numbers_of(const struct parts *p)
+{
+  return p->d + 1 + p->n_more + p->n_regressors + p->n_noises;
+}
+
+static size_t more_at(const struct parts *p, size_t n)
+{
+  return n * (p->d + 1);
+}
+
+static size_t regressors_at(const struct parts *p, size_t n)
+{
+  return n * (p->d + 1 + p->n_more);
+}
+
+static size_t noise_at(const struct parts *p, size_t n)
+{
+  return n * (p->d + 1 + p->n_more + p->n_regressors);
+}
+
+/* Standardises one row of features and other numbers as number 'i' of 'n' in 'parts'. */
+static void standardise_row(const struct gpnn_standard *standard, const struct parts *p,
+                            const double *row, size_t n, size_t i, double *parts)
+{
+  const double *y = row + standard->n_in, *regressors = y + 1 + p->n_more;
+  double *own = parts + regressors_at(p, n) + i * p->n_regressors;
+  gpnn_standard_apply(standard, row, parts + i * p->d);
+  parts[n * p->d + i] = (y[0] - standard->y_mean) / standard->y_sd;
+  for (size_t t = 0; t < p->n_more; t++)
+    parts[more_at(p, n) + t * n + i] = (y[1 + t] - standard->more[t].mean) / standard->more[t].sd;
+  memcpy(own, regressors, p->n_regressors * sizeof *own);
+  gpnn_standard_apply_regressors(standard, own);
+  for (size_t t = 0; t < p->n_noises; t++) {
+    double sd = t == 0 ? standard->y_sd : standard->more[t - 1].sd;
+    parts[noise_at(p, n) + t * n + i] = regressors[p->n_regressors] / sd / sd;
   }
-  free(drawn);
-  free(is_drawn);
+}
+
+/* Writes the parts of 'count' rows to where those of rows 'from' on are among 'n'. */
+static enum gpnn_status put_parts(struct gpnn_spool *spool, const struct parts *p, size_t n,
+                                  size_t from, size_t count, const double *parts,
+                                  struct gpnn_error *err)
+{
+  size_t d = p->d, r = p->n_regressors, n_columns = 1 + p->n_more;
+  enum gpnn_status status = gpnn_spool_write(spool, from * d, count * d, parts, err);
+  for (size_t t = 0; t < n_columns && status == GPNN_OK; t++)
+    status = gpnn_spool_write(spool, n * (d + t) + from, count, parts + count * (d + t), err);
+  if (r > 0 && status == GPNN_OK)
+    status = gpnn_spool_write(spool, regressors_at(p, n) + from * r, count * r,
+                              parts + regressors_at(p, count), err);
+  for (size_t t = 0; t < p->n_noises && status == GPNN_OK; t++)
+    status = gpnn_spool_write(spool, noise_at(p, n) + t * n + from, count,
+                              parts + noise_at(p, count) + t * count, err);
   return status;
 }
 
-/* Standardises rows where they are: a row never grows, so writing never overtakes reading. */
-static void standardise(const struct gpnn_standard *standard, size_t n, double *x, double *y,
-                        double *row)
+/* Of each target, which come one after another, the largest magnitude yet. */
+static void find_farthest(size_t n_targets, size_t count, const double *y, double *farthest)
 {
-  for (size_t i = 0; i < n; i++) {
-    gpnn_standard_apply(standard, x + i * standard->n_in, row);
-    memcpy(x + i * standard->n_out, row, standard->n_out * sizeof *row);
-    y[i] = (y[i] - standard->y_mean) / standard->y_sd;
+  for (size_t t = 0; t < n_targets; t++)
+    for (size_t i = 0; i < count; i++)
+      if (fabs(y[t * count + i]) > fabs(farthest[t])) farthest[t] = y[t * count + i];
+}
+
+/* The row that contributes most to the variance of its standardised target. */
+static void take_outlier(struct gpnn_training *training, const double *farthest)
+{
+  const struct gpnn_standard *standard = &training->contents.standard;
+  for (size_t t = 0; t <= standard->n_more; t++) {
+    double share = farthest[t] * farthest[t] / (double)training->contents.n;
+    if (t > 0 && share <= training->largest_share) continue;
+    double mean = t == 0 ? standard->y_mean : standard->more[t - 1].mean;
+    double sd = t == 0 ? standard->y_sd : standard->more[t - 1].sd;
+    training->largest_share = share;
+    training->outlier = mean + sd * farthest[t];
+    training->outlier_target = t;
   }
 }
 
-/* ---- columns that are no inputs ---- */
-
-/* Puts the other columns of 'n' rows where they belong: further targets and noise one column after
- * another, noise once for every target; regressors by rows. */
-static enum gpnn_status part(const struct gpnn_schema *schema, size_t n, const double *others,
-                             struct gpnn_training_columns *parts, struct gpnn_error *err)
-{
-  size_t n_more = schema->n_more, r = schema->n_regressors;
-  size_t n_others = n_more + r + schema->has_noise;
-  parts->more = gpnn_alloc(n_more, n, sizeof *parts->more);
-  parts->regressors = gpnn_alloc(n, r, sizeof *parts->regressors);
-  parts->noise = gpnn_alloc(schema->has_noise ? n_more + 1 : 0, n, sizeof *parts->noise);
-  if (parts->more == NULL || parts->regressors == NULL || parts->noise == NULL)
-    return gpnn_fail_memory(err, "for the training rows");
-  for (size_t i = 0; i < n; i++) {
-    const double *row = others + i * n_others;
-    for (size_t t = 0; t < n_more; t++) parts->more[t * n + i] = row[t];
-    for (size_t j = 0; j < r; j++) parts->regressors[i * r + j] = row[n_more + j];
-    for (size_t t = 0; t <= n_more && schema->has_noise; t++)
-      parts->noise[t * n + i] = row[n_more + r];
-  }
-  return GPNN_OK;
-}
-
-/* Says which column a mistake in the data is about. */
-static enum gpnn_status name_column(const struct gpnn_column *column, enum gpnn_status status,
+static enum gpnn_status standardise(struct gpnn_training *training,
+                                    const struct gpnn_row_source *source, const struct parts *p,
                                     struct gpnn_error *err)
 {
+  const struct gpnn_standard *standard = &training->contents.standard;
+  double *rows = gpnn_alloc(BLOCK, source->width, sizeof *rows);
+  double *parts = gpnn_alloc(BLOCK, numbers_of(p), sizeof *parts);
+  double *farthest = gpnn_alloc(1 + p->n_more, 1, sizeof *farthest);
+  enum gpnn_status status = GPNN_OK;
+  if (rows == NULL || parts == NULL || farthest == NULL)
+    status = gpnn_fail_memory(err, "for the training rows");
+  for (size_t from = 0; from < source->n && status == GPNN_OK; from += BLOCK) {
+    size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
+    status = source->read(source->context, from, count, rows, err);
+    if (status != GPNN_OK) break;
+    for (size_t i = 0; i < count; i++)
+      standardise_row(standard, p, rows + i * source->width, count, i, parts);
+    find_farthest(1 + p->n_more, count, parts + count * p->d, farthest);
+    status = put_parts(&training->rows, p, source->n, from, count, parts, err);
+  }
+  if (status == GPNN_OK) take_outlier(training, farthest);
+  free(rows);
+  free(parts);
+  free(farthest);
+  return status;
+}
+
+/* The calibration rows in the order drawn, so that the first few of them are a random sample
+ * too. */
+static enum gpnn_status hold_out(struct gpnn_training *training, const struct kept_rows *kept,
+                                 const struct parts *p, const uint64_t *drawn,
+                                 struct gpnn_error *err)
+{
+  size_t c = kept->n_drawn, width = kept->n_features + kept->width - kept->schema->n_inputs;
+  double *row = gpnn_alloc(width, 1, sizeof *row);
+  training->held = gpnn_alloc(c, numbers_of(p), sizeof *training->held);
+  enum gpnn_status status = row == NULL || training->held == NULL
+                                ? gpnn_fail_memory(err, "for the calibration rows")
+                                : GPNN_OK;
+  for (size_t i = 0; i < c && status == GPNN_OK; i++) {
+    expand(kept, (size_t)drawn[i], row);
+    standardise_row(&training->contents.standard, p, row, c, i, training->held);
+  }
+  free(row);
+  return status;
+}
+
+/* ---- finishing ---- */
+
+/* Says which column a mistake in the data is about; 'at' counts as in struct
+ * gpnn_standard_columns. */
+static enum gpnn_status name_column(const struct gpnn_schema *schema, size_t n_features, size_t at,
+                                    enum gpnn_status status, struct gpnn_error *err)
+{
   char shown[GPNN_MASK_BYTES];
-  if (status != GPNN_EDATA) return status;
+  if (status != GPNN_EDATA || at <= n_features) return status;
+  size_t other = at - n_features - 1;
+  const struct gpnn_column *column =
+      other < schema->n_more ? &schema->more[other] : &schema->regressors[other - schema->n_more];
   return gpnn_prefix(err, status, "column '%s'",
                      gpnn_mask(shown, column->name, strlen(column->name)));
 }
 
-/* Standardises the other columns of 'n' rows by what was learnt; regressors of training rows are
- * standardised already. */
-static void apply_others(const struct gpnn_standard *standard, size_t n, bool with_regressors,
-                         bool has_noise, struct gpnn_training_columns *parts)
-{
-  size_t n_noises = has_noise ? standard->n_more + 1 : 0;
-  for (size_t t = 0; t < standard->n_more; t++) {
-    struct gpnn_moments y = standard->more[t];
-    for (size_t i = 0; i < n; i++)
-      parts->more[t * n + i] = (parts->more[t * n + i] - y.mean) / y.sd;
-  }
-  for (size_t t = 0; t < n_noises; t++) {
-    double sd = t == 0 ? standard->y_sd : standard->more[t - 1].sd;
-    for (size_t i = 0; i < n; i++) parts->noise[t * n + i] = parts->noise[t * n + i] / sd / sd;
-  }
-  for (size_t i = 0; i < n && with_regressors; i++)
-    gpnn_standard_apply_regressors(standard, parts->regressors + i * standard->n_regressors);
-}
-
-static enum gpnn_status learn_others(struct gpnn_training *training, struct gpnn_error *err)
-{
-  const struct gpnn_schema *schema = &training->contents.schema;
-  struct gpnn_standard *standard = &training->contents.standard;
-  size_t n = training->n, c = training->contents.n_calibration, at = 0;
-  enum gpnn_status status = part(schema, n, training->others, &training->kept, err);
-  if (status == GPNN_OK)
-    status = part(schema, c, training->calibration_others, &training->held, err);
-  if (status == GPNN_OK && schema->n_more > 0) {
-    status = gpnn_standard_learn_more(standard, n, schema->n_more, training->kept.more, &at, err);
-    if (status != GPNN_OK) return name_column(&schema->more[at], status, err);
-  }
-  if (status == GPNN_OK && schema->n_regressors > 0) {
-    status = gpnn_standard_learn_regressors(standard, n, schema->n_regressors,
-                                            training->kept.regressors, &at, err);
-    if (status != GPNN_OK) return name_column(&schema->regressors[at], status, err);
-  }
-  if (status != GPNN_OK) return status;
-  apply_others(standard, n, false, schema->has_noise, &training->kept);
-  apply_others(standard, c, schema->n_regressors > 0, schema->has_noise, &training->held);
-  free(training->others);
-  free(training->calibration_others);
-  training->others = training->calibration_others = NULL;
-  return GPNN_OK;
-}
-
-/* Finds the row that contributes most to the variance of standardised target number 'target'. */
-static void find_outlier(struct gpnn_training *training, size_t target, const double *y)
-{
-  const struct gpnn_standard *standard = &training->contents.standard;
-  struct gpnn_moments of = {standard->y_mean, standard->y_sd};
-  if (target > 0) of = standard->more[target - 1];
-  double farthest = 0;
-  for (size_t i = 0; i < training->n; i++)
-    if (fabs(y[i]) > fabs(farthest)) farthest = y[i];
-  double share = farthest * farthest / (double)training->n;
-  if (target > 0 && share <= training->largest_share) return;
-  training->largest_share = share;
-  training->outlier = of.mean + of.sd * farthest;
-  training->outlier_target = target;
-}
-
 static enum gpnn_status learn(struct gpnn_training *training,
-                              const struct gpnn_training_options *options, size_t width,
+                              const struct gpnn_training_options *options,
+                              const struct gpnn_row_source *source, size_t n_features,
                               struct gpnn_error *err)
 {
-  struct gpnn_index_contents *contents = &training->contents;
-  struct gpnn_standard *standard = &contents->standard;
-  struct gpnn_feature *features = gpnn_alloc(width, 1, sizeof *features);
+  const struct gpnn_schema *schema = &training->contents.schema;
+  struct gpnn_feature *features = gpnn_alloc(n_features, 1, sizeof *features);
   if (features == NULL) return gpnn_fail_memory(err, "for the features");
-  gpnn_schema_groups(&contents->schema, features);
+  gpnn_schema_groups(schema, features);
+  const struct gpnn_standard_columns columns = {n_features, features, schema->n_more,
+                                                schema->n_regressors};
+  size_t at;
   enum gpnn_status status =
-      gpnn_standard_learn(standard, options->standardise, options->whiten_eps, training->n, width,
-                          features, training->cells, training->y, err);
+      gpnn_standard_learn_rows(&training->contents.standard, options->standardise,
+                               options->whiten_eps, &columns, source, &at, err);
   free(features);
+  return name_column(schema, n_features, at, status, err);
+}
+
+/* Points the contents at the parts of 'n' training rows and 'c' calibration rows; columns that no
+ * row has are NULL. */
+static void take_parts(struct gpnn_training *training, const struct parts *p)
+{
+  struct gpnn_index_contents *contents = &training->contents;
+  const double *rows = training->rows.numbers, *held = training->held;
+  size_t n = contents->n, c = contents->n_calibration;
+  contents->d = p->d;
+  contents->n_more = p->n_more;
+  contents->n_regressors = p->n_regressors;
+  contents->x = rows;
+  contents->y = rows + n * p->d;
+  contents->calibration_x = held;
+  contents->calibration_y = held + c * p->d;
+  if (p->n_more > 0) {
+    contents->more = rows + more_at(p, n);
+    contents->calibration_more = held + more_at(p, c);
+  }
+  if (p->n_regressors > 0) {
+    contents->regressors = rows + regressors_at(p, n);
+    contents->calibration_regressors = held + regressors_at(p, c);
+  }
+  if (p->n_noises > 0) {
+    contents->noise = rows + noise_at(p, n);
+    contents->calibration_noise = held + noise_at(p, c);
+  }
+  contents->is_mapped = true;
+}
+
+/* Learns from the rows that were not drawn, and standardises all. */
+static enum gpnn_status prepare(struct gpnn_training *training,
+                                const struct gpnn_training_options *options, struct kept_rows *kept,
+                                const uint64_t *drawn, struct gpnn_error *err)
+{
+  struct gpnn_index_contents *contents = &training->contents;
+  size_t width = kept->n_features + training->width - contents->schema.n_inputs;
+  const struct gpnn_row_source source = {contents->n, width, read_kept, kept};
+  enum gpnn_status status = learn(training, options, &source, kept->n_features, err);
   if (status != GPNN_OK) return status;
-  double *row = gpnn_alloc(standard->n_out, 1, sizeof *row);
-  if (row == NULL) return gpnn_fail_memory(err, "for a row");
-  standardise(standard, training->n, training->cells, training->y, row);
-  standardise(standard, contents->n_calibration, training->calibration_x, training->calibration_y,
-              row);
-  free(row);
-  status = learn_others(training, err);
+  const struct parts parts = parts_of(&contents->standard, contents->schema.has_noise);
+  size_t total;
+  if (!gpnn_multiply(contents->n, numbers_of(&parts), &total))
+    return gpnn_fail_memory(err, "for the training rows");
+  status = standardise(training, &source, &parts, err);
+  if (status == GPNN_OK) status = hold_out(training, kept, &parts, drawn, err);
+  if (status == GPNN_OK) status = gpnn_spool_map(&training->rows, err);
+  if (status == GPNN_OK) take_parts(training, &parts);
+  return status;
+}
+
+static enum gpnn_status draw(const struct gpnn_training *training, uint64_t seed, size_t c,
+                             uint64_t *drawn, uint64_t *ascending, struct gpnn_error *err)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_HOLD_OUT);
+  enum gpnn_status status = gpnn_rng_sample(&rng, training->n, c, drawn, err);
   if (status != GPNN_OK) return status;
-  find_outlier(training, 0, training->y);
-  for (size_t t = 0; t < standard->n_more; t++)
-    find_outlier(training, t + 1, training->kept.more + t * training->n);
+  memcpy(ascending, drawn, c * sizeof *drawn);
+  qsort(ascending, c, sizeof *ascending, compare_rows);
   return GPNN_OK;
 }
 
 static enum gpnn_status finish(struct gpnn_training *training,
                                const struct gpnn_training_options *options, struct gpnn_error *err)
 {
-  size_t tenth = training->n / 10, c = options->calibration_rows;
-  if (options->default_calibration) c = tenth < CALIBRATION_ROWS ? tenth : CALIBRATION_ROWS;
-  if (training->n < LEAST_ROWS || c > training->n - LEAST_ROWS)
-    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few to train on%s", training->n,
-                     c > 0 ? " and to hold out rows for calibration" : "");
-  size_t width = gpnn_schema_features(&training->contents.schema);
-  enum gpnn_status status = expand(training, err);
-  if (status == GPNN_OK) status = hold_out(training, c, width, options->seed, err);
-  if (status == GPNN_OK) status = learn(training, options, width, err);
-  return status;
-}
-
-/* Columns that no row has are NULL in the contents. */
-static void take_others(struct gpnn_training *training)
-{
   struct gpnn_index_contents *contents = &training->contents;
-  const struct gpnn_schema *schema = &contents->schema;
-  contents->n_more = schema->n_more;
-  contents->n_regressors = schema->n_regressors;
-  if (schema->n_more > 0) {
-    contents->more = training->kept.more;
-    contents->calibration_more = training->held.more;
-  }
-  if (schema->n_regressors > 0) {
-    contents->regressors = training->kept.regressors;
-    contents->calibration_regressors = training->held.regressors;
-  }
-  if (schema->has_noise) {
-    contents->noise = training->kept.noise;
-    contents->calibration_noise = training->held.noise;
-  }
+  size_t n = training->n, tenth = n / 10, c = options->calibration_rows;
+  if (options->default_calibration) c = tenth < CALIBRATION_ROWS ? tenth : CALIBRATION_ROWS;
+  if (n < LEAST_ROWS || c > n - LEAST_ROWS)
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few to train on%s", n,
+                     c > 0 ? " and to hold out rows for calibration" : "");
+  contents->n = n - c;
+  contents->n_calibration = c;
+  contents->seed = options->seed;
+  uint64_t *drawn = gpnn_alloc(c, 1, sizeof *drawn);
+  struct kept_rows kept = {.schema = &contents->schema,
+                           .width = training->width,
+                           .n_drawn = c,
+                           .drawn = gpnn_alloc(c, 1, sizeof *kept.drawn),
+                           .n_features = gpnn_schema_features(&contents->schema),
+                           .all_numbers = are_numbers(&contents->schema)};
+  enum gpnn_status status = drawn == NULL || kept.drawn == NULL
+                                ? gpnn_fail_memory(err, "for the calibration rows")
+                                : draw(training, options->seed, c, drawn, kept.drawn, err);
+  if (status == GPNN_OK) status = put_block(training, err);
+  if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
+  kept.read = training->read.numbers;
+  if (status == GPNN_OK) status = prepare(training, options, &kept, drawn, err);
+  free(drawn);
+  free(kept.drawn);
+  return status;
 }
 
 enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
@@ -310,24 +442,9 @@ enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                       const char *table_name, struct gpnn_error *err)
 {
   enum gpnn_status status = finish(training, options, err);
-  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", table_name);
-  struct gpnn_index_contents *contents = &training->contents;
-  contents->n = training->n;
-  contents->d = contents->standard.n_out;
-  contents->x = training->cells;
-  contents->y = training->y;
-  contents->calibration_x = training->calibration_x;
-  contents->calibration_y = training->calibration_y;
-  take_others(training);
-  contents->seed = options->seed;
-  return GPNN_OK;
-}
-
-static void release_columns(struct gpnn_training_columns *columns)
-{
-  free(columns->more);
-  free(columns->regressors);
-  free(columns->noise);
+  gpnn_spool_release(&training->read);
+  if (status == GPNN_EIO) return status; /* about the index, not about the table */
+  return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", table_name);
 }
 
 void gpnn_training_release(struct gpnn_training *training)
@@ -335,13 +452,9 @@ void gpnn_training_release(struct gpnn_training *training)
   gpnn_schema_release(&training->contents.schema);
   gpnn_standard_release(&training->contents.standard);
   gpnn_columns_map_release(&training->map);
-  free(training->cells);
-  free(training->y);
-  free(training->calibration_x);
-  free(training->calibration_y);
-  free(training->others);
-  free(training->calibration_others);
-  release_columns(&training->kept);
-  release_columns(&training->held);
-  memset(training, 0, sizeof *training);
+  gpnn_spool_release(&training->read);
+  gpnn_spool_release(&training->rows);
+  free(training->block);
+  free(training->held);
+  *training = (struct gpnn_training)GPNN_TRAINING_INIT;
 }

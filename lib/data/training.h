@@ -6,8 +6,9 @@
  * rows, learns the standardisation from the others and applies it; then 'contents' is ready
  * for gpnn_index_write().  gpnn_training_release() at the end, whatever happened.
  *
- * Memory: one double a cell, and as much again only while inputs are turned into features, or
- * columns that are no inputs are put in their places.
+ * Memory: some blocks of rows, whatever their number.  Rows are kept in files without a name
+ * (base/spool.h), as they were read and then standardised, a double a number; the contents are
+ * mapped from the latter.  Calibration rows are in memory.
  */
 #ifndef GPNN_DATA_TRAINING_H
 #define GPNN_DATA_TRAINING_H
@@ -16,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/spool.h"
 #include "base/status.h"
 #include "data/index.h"
 #include "data/schema.h"
@@ -34,34 +36,37 @@ struct gpnn_training_options {
     GPNN_STANDARD_SCALE, 1e-5, true, 0, 1 \
   }
 
-/* A zeroed object is empty and may be released. */
+/* An object of GPNN_TRAINING_INIT is empty and may be released. */
 struct gpnn_training {
   struct gpnn_columns_map map;
-  size_t n;        /* rows kept so far */
-  double *cells;   /* owned; n rows of inputs as read, later the standardised training rows */
-  double *y;       /* owned; n targets */
-  size_t n_others; /* columns of a row that are neither input nor the first target */
-  double *others;  /* owned; n rows of n_others: further targets, regressors, noise variance */
-  size_t cells_capacity, y_capacity, others_capacity;
-  double *calibration_x, *calibration_y, *calibration_others; /* owned */
-  struct gpnn_training_columns {
-    double *more, *regressors, *noise; /* owned; as in struct gpnn_index_contents */
-  } kept, held;
+  size_t n;                            /* rows read so far */
+  size_t n_others;                     /* further targets, regressors, noise variance */
+  size_t width;                        /* numbers of a row as read: inputs, target, others */
+  double *block;                       /* owned; rows that are not in 'read' yet */
+  size_t n_block;                      /* of them */
+  struct gpnn_spool read, rows;        /* rows as read; and standardised, part after part */
+  double *held;                        /* owned; the calibration rows, part after part */
   struct gpnn_index_contents contents; /* schema and n_skipped grow; the rest at the end */
   double largest_share;  /* of a target's variance, in one row; near 1: an outlier rules */
   double outlier;        /* that row's target, in table units */
   size_t outlier_target; /* and which target it is: 0 is the first */
 };
 
-/* Chooses the columns' roles in 'table' (gpnn_schema_choose).  'training' must be zeroed. */
+#define GPNN_TRAINING_INIT                           \
+  {                                                  \
+    .read = GPNN_SPOOL_INIT, .rows = GPNN_SPOOL_INIT \
+  }
+
+/* Chooses the columns' roles in 'table' (gpnn_schema_choose).  'training' must be empty; its files
+ * will be in the directory of 'beside', the index to be. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *training,
                                                      const struct gpnn_table *table,
                                                      const struct gpnn_roles *roles,
-                                                     struct gpnn_error *err);
+                                                     const char *beside, struct gpnn_error *err);
 
 /*
  * Reads one more record of 'table'.  GPNN_END: no more.  A bad row (GPNN_EDATA) is left out
- * and counted if 'skip_bad', else returned.
+ * and counted if 'skip_bad', else returned.  GPNN_EIO: the disk is full.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_next(struct gpnn_training *training,
                                                     struct gpnn_table *table, const char *na,
@@ -69,9 +74,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_next(struct gpnn_training *traini
 
 /*
  * Completes 'contents', but for its groups.  GPNN_EDATA: fewer than 2 rows remain for training,
- * nothing to standardise by (gpnn_standard_learn), or a regressor that is constant or a combination
- * of others; sentences begin with 'table_name'.  GPNN_EINVAL: whitening with periodic inputs or
- * places on the globe.
+ * nothing to standardise by (gpnn_standard_learn_rows), or a regressor that is constant or a
+ * combination of others; sentences begin with 'table_name'.  GPNN_EINVAL: whitening with periodic
+ * inputs or places on the globe.  GPNN_EIO: the disk is full.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                                       const struct gpnn_training_options *options,

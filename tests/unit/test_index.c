@@ -1,4 +1,4 @@
-#include "unit.h"
+#include "source.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -539,12 +539,30 @@ static void extend_schema(struct gpnn_schema *schema)
   schema->noise = column("variance", 8);
 }
 
+static void learn(struct gpnn_standard *standard, const struct place *place,
+                  const struct besides *besides)
+{
+  enum { W = D + 1 + MORE + REGRESSORS };
+  static double rows[N * W];
+  for (size_t i = 0; i < N; i++) {
+    double *row = rows + i * W;
+    memcpy(row, place->x + i * D, D * sizeof *row);
+    row[D] = place->y[i];
+    for (size_t t = 0; t < MORE; t++) row[D + 1 + t] = besides->more[t * N + i];
+    memcpy(row + D + 1 + MORE, besides->regressors + i * REGRESSORS, REGRESSORS * sizeof *row);
+  }
+  struct source_rows given = {N, W, 0, rows};
+  const struct gpnn_row_source source = source_of(&given);
+  const struct gpnn_standard_columns columns = {D, NULL, MORE, REGRESSORS};
+  assert_ok(
+      gpnn_standard_learn_rows(standard, GPNN_STANDARD_SCALE, 0, &columns, &source, NULL, &err));
+}
+
 static void extend(struct place *place, struct besides *besides)
 {
   struct gpnn_rng rng;
   struct gpnn_index_contents *contents = &place->contents;
   struct gpnn_standard *standard = &contents->standard;
-  size_t at;
   gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
   extend_schema(&contents->schema);
   besides->more = normal_rows(&rng, MORE * N);
@@ -557,11 +575,7 @@ static void extend(struct place *place, struct besides *besides)
   for (size_t i = 0; i < (1 + MORE) * C; i++)
     besides->calibration_noise[i] = fabs(besides->calibration_noise[i]);
   gpnn_standard_release(standard);
-  assert_ok(
-      gpnn_standard_learn(standard, GPNN_STANDARD_SCALE, 0, N, D, NULL, place->x, place->y, &err));
-  assert_ok(gpnn_standard_learn_more(standard, N, MORE, besides->more, &at, &err));
-  assert_ok(
-      gpnn_standard_learn_regressors(standard, N, REGRESSORS, besides->regressors, &at, &err));
+  learn(standard, place, besides);
   contents->n_more = MORE;
   contents->more = besides->more;
   contents->calibration_more = besides->calibration_more;

@@ -5,7 +5,8 @@
 #include "scratch.h"
 #include "unit.h"
 
-enum { ROWS = 300 };
+/* More than are worked on at once. */
+enum { ROWS = 2 * GPNN_SOURCE_BLOCK + 500 };
 
 /* A table whose target tells the row, and whose input is ten times the target. */
 static void write_table(char *path)
@@ -26,7 +27,7 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   const struct gpnn_roles roles = {0};
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   enum gpnn_status status = GPNN_OK;
   size_t seen[ROWS] = {0}, out_of_order = 0;
@@ -35,7 +36,7 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   options.default_calibration = false;
   options.calibration_rows = 100;
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_training_begin(&training, table, &roles, &err));
+  assert_ok(gpnn_training_begin(&training, table, &roles, path, &err));
   while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, NULL);
   assert_int_equal(status, GPNN_END);
   assert_ok(gpnn_training_finish(&training, &options, path, &err));
@@ -90,7 +91,7 @@ static void train(struct gpnn_training *training, const char *text, const struct
   options.default_calibration = false;
   options.calibration_rows = ROWS / 3;
   assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));
-  assert_ok(gpnn_training_begin(training, table, roles, &err));
+  assert_ok(gpnn_training_begin(training, table, roles, scratch_path("t.gpi"), &err));
   while (status == GPNN_OK) status = gpnn_training_next(training, table, "NA", false, NULL);
   assert_int_equal(status, GPNN_END);
   assert_ok(gpnn_training_finish(training, &options, "t.tsv", &err));
@@ -100,7 +101,7 @@ static void train(struct gpnn_training *training, const char *text, const struct
 /* Columns x a b r s v, all functions of the row's number; v is a variance. */
 static char *other_columns(void)
 {
-  char *text = malloc(100000);
+  char *text = malloc(1 << 20);
   int n = sprintf(text, "x\ta\tb\tr\ts\tv\n");
   for (int i = 0; i < ROWS; i++)
     n += sprintf(text + n, "%d\t%d\t%d\t%d\t%d\t%g\n", i, 3 * i + 7, i * i, 1000 - i,
@@ -125,7 +126,7 @@ static void columns_that_are_no_inputs_stay_with_their_rows(void **state)
 {
   (void)state;
   const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   char *text = other_columns();
   train(&training, text, &roles);
   const struct gpnn_index_contents *c = &training.contents;
@@ -146,7 +147,7 @@ static void columns_that_are_no_inputs_stay_with_their_rows(void **state)
 static void a_further_target_is_what_it_would_be_alone(void **state)
 {
   (void)state;
-  struct gpnn_training both = {0}, alone = {0};
+  struct gpnn_training both = GPNN_TRAINING_INIT, alone = GPNN_TRAINING_INIT;
   char *text = other_columns();
   train(&both, text, &(struct gpnn_roles){.target = "a,b", .inputs = "x,r"});
   train(&alone, text, &(struct gpnn_roles){.target = "b", .inputs = "x,r"});
@@ -165,15 +166,44 @@ static void a_further_target_is_what_it_would_be_alone(void **state)
   gpnn_training_release(&alone);
 }
 
+/* Levels and points come out as features, in whichever block a row is. */
+static void inputs_become_features(void **state)
+{
+  (void)state;
+  const struct gpnn_roles roles = {
+      .one_hot = "kind", .n_periods = 1, .periods = (const char *const[]){"hour=24"}};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = malloc(1 << 20);
+  int n = sprintf(text, "kind\thour\ty\n");
+  for (int i = 0; i < ROWS; i++)
+    n += sprintf(text + n, "%s\t%d\t%d\n", i > ROWS / 2 ? "late" : "early", i % 24, i);
+  train(&training, text, &roles);
+  const struct gpnn_index_contents *c = &training.contents;
+  const struct gpnn_standard *s = &c->standard;
+  assert_int_equal(c->d, 4);
+  for (size_t k = 0; k < c->n + c->n_calibration; k++) {
+    bool held_out = k >= c->n;
+    const double *x = held_out ? c->calibration_x + (k - c->n) * c->d : c->x + k * c->d;
+    double y = held_out ? c->calibration_y[k - c->n] : c->y[k], i = round(y * s->y_sd + s->y_mean);
+    double angle = 2 * 3.14159265358979 * fmod(i, 24) / 24;
+    const double expected[] = {i <= ROWS / 2, i > ROWS / 2, sin(angle), cos(angle)};
+    for (size_t j = 0; j < c->d; j++)
+      assert_near(x[j] / s->weight[j] + s->mean[j], expected[j], 1e-9);
+  }
+  free(text);
+  gpnn_training_release(&training);
+}
+
 static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
                                struct gpnn_error *err)
 {
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   enum gpnn_status status = gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, err);
-  if (status == GPNN_OK) status = gpnn_training_begin(&training, table, roles, err);
+  if (status == GPNN_OK)
+    status = gpnn_training_begin(&training, table, roles, scratch_path("t.gpi"), err);
   while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, err);
   if (status == GPNN_END) status = gpnn_training_finish(&training, &options, "t.tsv", err);
   gpnn_training_release(&training);
@@ -208,7 +238,7 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   (void)state;
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   struct gpnn_rows rows = {0};
   char *text = other_columns();
@@ -242,7 +272,7 @@ static void a_later_table_needs_only_what_is_asked_of_it(void **state)
   (void)state;
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
-  struct gpnn_training training = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   struct gpnn_reader reader = {0};
   struct gpnn_record record;
@@ -302,6 +332,7 @@ int main(void)
       cmocka_unit_test(shuffled_rows_keep_their_targets_and_lose_their_order),
       cmocka_unit_test(columns_that_are_no_inputs_stay_with_their_rows),
       cmocka_unit_test(a_further_target_is_what_it_would_be_alone),
+      cmocka_unit_test(inputs_become_features),
       cmocka_unit_test(a_column_that_cannot_serve_is_named),
       cmocka_unit_test(later_rows_are_read_as_training_rows_are),
       cmocka_unit_test(a_later_table_needs_only_what_is_asked_of_it),

@@ -1,0 +1,82 @@
+#include "base/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/newfile.h"
+
+static enum gpnn_status write_failed(const struct gpnn_spool *spool, int errnum,
+                                     struct gpnn_error *err)
+{
+  return gpnn_fail_errno(err, errnum, "%s: cannot be written", spool->beside);
+}
+
+enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  enum gpnn_status status = gpnn_newfile_create(&file, beside, err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_spool made = {.beside = gpnn_copy_text(beside, strlen(beside))};
+  made.fd = fcntl(file.fd, F_DUPFD_CLOEXEC, 0);
+  int errnum = errno;
+  gpnn_newfile_abandon(&file); /* takes the name away, while the descriptor keeps the file */
+  if (made.beside == NULL)
+    status = gpnn_fail_memory(err, "for a file name");
+  else if (made.fd < 0)
+    status = write_failed(&made, errnum, err);
+  if (status == GPNN_OK)
+    *spool = made;
+  else
+    gpnn_spool_release(&made);
+  return status;
+}
+
+enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
+                                  const double *numbers, struct gpnn_error *err)
+{
+  const size_t most = INT64_MAX / sizeof *numbers;
+  if (at > most || n > most - at) return write_failed(spool, EFBIG, err);
+  const char *bytes = (const char *)numbers;
+  size_t left = n * sizeof *numbers;
+  off_t to = (off_t)(at * sizeof *numbers);
+  while (left > 0) {
+    ssize_t put = pwrite(spool->fd, bytes, left, to);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return write_failed(spool, put < 0 ? errno : EIO, err);
+    bytes += put;
+    to += put;
+    left -= (size_t)put;
+  }
+  if (spool->n < at + n) spool->n = at + n;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err)
+{
+  size_t length = spool->n * sizeof *spool->numbers;
+  void *mapping = mmap(NULL, length, PROT_READ, MAP_SHARED, spool->fd, 0);
+  if (mapping == MAP_FAILED)
+    return gpnn_fail_errno(err, errno, "%s: the rows for it cannot be mapped", spool->beside);
+  spool->numbers = mapping;
+  return GPNN_OK;
+}
+
+void gpnn_spool_release(struct gpnn_spool *spool)
+{
+  /* munmap() takes what it does not change as if it did. */
+  union {
+    const double *numbers;
+    void *mapping;
+  } mapped = {spool->numbers};
+  if (spool->numbers != NULL) munmap(mapped.mapping, spool->n * sizeof *spool->numbers);
+  if (spool->fd >= 0) close(spool->fd);
+  free(spool->beside);
+  *spool = (struct gpnn_spool)GPNN_SPOOL_INIT;
+}

@@ -1,0 +1,117 @@
+#include "base/rng.h"
+#include "data/moments.h"
+#include "source.h"
+
+enum { N = 2 * GPNN_SOURCE_BLOCK + 300, W = 5 };
+
+/* Columns: normal, far from zero, huge, tiny, constant. */
+static double *make_rows(void)
+{
+  double *rows = malloc(N * W * sizeof *rows);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N; i++) {
+    double *row = rows + i * W, z = gpnn_rng_normal(&rng);
+    row[0] = z;
+    row[1] = 1e9 + z;
+    row[2] = 1e307 * z;
+    row[3] = 1e-300 * z;
+    row[4] = 42;
+  }
+  return rows;
+}
+
+static void moments_are_those_of_all_rows_whatever_the_unit(void **state)
+{
+  (void)state;
+  double *rows = make_rows();
+  struct source_rows given = {N, W, 0, rows};
+  const struct gpnn_row_source source = source_of(&given);
+  struct gpnn_moments moments[W];
+  long double mean = 0, squares = 0;
+  for (size_t i = 0; i < N; i++) mean += rows[i * W] / (long double)N;
+  for (size_t i = 0; i < N; i++) {
+    long double deviation = rows[i * W] - mean;
+    squares += deviation * deviation / (long double)N;
+  }
+  double sd = (double)sqrtl(squares);
+  assert_ok(gpnn_moments_learn(&source, W, moments, &err));
+  assert_near(moments[0].mean, (double)mean, 1e-15);
+  assert_close(moments[0].sd, sd, 1e-14);
+  assert_near(moments[1].mean, 1e9 + (double)mean, 1e-7);
+  assert_close(moments[1].sd, sd, 1e-7); /* the digits that 1e9 leaves */
+  assert_close(moments[2].sd, 1e307 * sd, 1e-12);
+  assert_close(moments[3].sd, 1e-300 * sd, 1e-12);
+  assert_true(moments[4].mean == 42 && moments[4].sd == 0);
+  free(rows);
+}
+
+static void columns_not_asked_for_are_passed_over(void **state)
+{
+  (void)state;
+  static const double rows[] = {1, 7, 3, -7, 5, INFINITY};
+  struct source_rows given = {3, 2, 0, rows};
+  const struct gpnn_row_source source = source_of(&given);
+  struct gpnn_moments moments[2] = {{0, 0}, {-1, -1}};
+  assert_ok(gpnn_moments_learn(&source, 1, moments, &err));
+  assert_near(moments[0].mean, 3, 1e-15);
+  assert_close(moments[0].sd, sqrt(8.0 / 3), 1e-15);
+  assert_true(moments[1].mean == -1 && moments[1].sd == -1);
+}
+
+static void covariances_are_of_the_columns_asked_for(void **state)
+{
+  (void)state;
+  double *rows = malloc(N * W * sizeof *rows), cov[4] = {0}, scaled[4] = {0}, expected = 0;
+  struct gpnn_moments moments[W];
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N; i++) {
+    for (size_t j = 0; j < W; j++) rows[i * W + j] = (double)j + gpnn_rng_normal(&rng);
+    rows[i * W + 3] += 2 * rows[i * W + 2];
+  }
+  struct source_rows given = {N, W, 0, rows};
+  const struct gpnn_row_source source = source_of(&given);
+  assert_ok(gpnn_moments_learn(&source, W, moments, &err));
+  for (size_t i = 0; i < N; i++)
+    expected += (rows[i * W + 2] - moments[2].mean) * (rows[i * W + 3] - moments[3].mean) / N;
+  assert_ok(gpnn_moments_covariance(&source, 2, 2, moments + 2, false, cov, &err));
+  assert_close(cov[0], moments[2].sd * moments[2].sd, 1e-12);
+  assert_close(cov[1], expected, 1e-12);
+  assert_close(cov[3], moments[3].sd * moments[3].sd, 1e-12);
+  assert_ok(gpnn_moments_covariance(&source, 2, 2, moments + 2, true, scaled, &err));
+  assert_close(scaled[0], 1, 1e-12);
+  assert_close(scaled[1], expected / moments[2].sd / moments[3].sd, 1e-12);
+  free(rows);
+}
+
+static enum gpnn_status fail_late(void *context, size_t from, size_t count, double *rows,
+                                  struct gpnn_error *error)
+{
+  (void)context;
+  for (size_t i = 0; i < count; i++) rows[i] = (double)i;
+  return from == 0 ? GPNN_OK : gpnn_fail(error, GPNN_EIO, "the disk is gone");
+}
+
+static void what_a_source_fails_with_is_passed_on(void **state)
+{
+  (void)state;
+  const struct gpnn_row_source source = {2 * GPNN_SOURCE_BLOCK, 1, fail_late, NULL};
+  struct gpnn_moments moments = {-1, -1};
+  double cov = 0;
+  assert_fails(gpnn_moments_learn(&source, 1, &moments, &err), GPNN_EIO, "the disk is gone");
+  assert_true(moments.mean == -1);
+  assert_fails(gpnn_moments_covariance(&source, 0, 1, &moments, false, &cov, &err), GPNN_EIO,
+               "the disk is gone");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(moments_are_those_of_all_rows_whatever_the_unit),
+      cmocka_unit_test(columns_not_asked_for_are_passed_over),
+      cmocka_unit_test(covariances_are_of_the_columns_asked_for),
+      cmocka_unit_test(what_a_source_fails_with_is_passed_on),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/pages.h"
+#include "base/spool.h"
+#include "scratch.h"
+
+static void numbers_read_back_in_their_places(void **state)
+{
+  (void)state;
+  struct gpnn_spool spool = GPNN_SPOOL_INIT;
+  static const double late[] = {5, 6}, early[] = {1, 2, 3};
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_ok(gpnn_spool_write(&spool, 4, 2, late, &err));
+  assert_ok(gpnn_spool_write(&spool, 0, 3, early, &err));
+  assert_ok(gpnn_spool_write(&spool, 0, 0, early, &err));
+  assert_int_equal(spool.n, 6);
+  assert_ok(gpnn_spool_map(&spool, &err));
+  assert_memory_equal(spool.numbers, ((double[]){1, 2, 3, 0, 5, 6}), 6 * sizeof(double));
+  gpnn_spool_release(&spool);
+  assert_true(spool.fd == -1 && spool.numbers == NULL);
+  gpnn_spool_release(&spool);
+}
+
+static void no_file_is_ever_seen(void **state)
+{
+  (void)state;
+  struct gpnn_spool spool = GPNN_SPOOL_INIT;
+  static const double one = 1;
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_int_equal(scratch_count(0), 0);
+  assert_ok(gpnn_spool_write(&spool, 0, 1, &one, &err));
+  assert_int_equal(scratch_count(0), 0);
+  gpnn_spool_release(&spool);
+  assert_int_equal(scratch_count(0), 0);
+}
+
+static void pages_let_go_are_as_they_were(void **state)
+{
+  (void)state;
+  enum { MANY = 1 << 16 };
+  struct gpnn_spool spool = GPNN_SPOOL_INIT;
+  double *numbers = malloc(MANY * sizeof *numbers);
+  for (size_t i = 0; i < MANY; i++) numbers[i] = (double)i;
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_ok(gpnn_spool_write(&spool, 0, MANY, numbers, &err));
+  assert_ok(gpnn_spool_map(&spool, &err));
+  assert_memory_equal(spool.numbers, numbers, MANY * sizeof *numbers);
+  gpnn_pages_release(spool.numbers + 3, (MANY - 5) * sizeof *numbers);
+  gpnn_pages_release(spool.numbers + 3, 1);
+  gpnn_pages_release(spool.numbers, 0);
+  assert_memory_equal(spool.numbers, numbers, MANY * sizeof *numbers);
+  gpnn_spool_release(&spool);
+  free(numbers);
+}
+
+/* Writes 'n' numbers where files may not be longer than 256 bytes. */
+static enum gpnn_status write_on_full_disk(struct gpnn_spool *spool, size_t n,
+                                           const double *numbers, struct gpnn_error *error)
+{
+  struct rlimit before, small;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 256;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  enum gpnn_status status = gpnn_spool_write(spool, 0, n, numbers, error);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  return status;
+}
+
+static void failures_name_the_file_that_it_is_for(void **state)
+{
+  (void)state;
+  struct gpnn_spool spool = GPNN_SPOOL_INIT;
+  static const double numbers[100] = {0};
+  assert_fails(gpnn_spool_create(&spool, "/nowhere/t.gpi", &err), GPNN_EIO,
+               "/nowhere/t.gpi: cannot be created: No such file or directory");
+  assert_int_equal(spool.fd, -1);
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_fails(gpnn_spool_write(&spool, SIZE_MAX, 1, numbers, &err), GPNN_EIO, "File too large");
+  assert_fails(write_on_full_disk(&spool, 100, numbers, &err), GPNN_EIO,
+               "t.gpi: cannot be written: File too large");
+  gpnn_spool_release(&spool);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_read_back_in_their_places),
+      cmocka_unit_test(no_file_is_ever_seen),
+      cmocka_unit_test(pages_let_go_are_as_they_were),
+      cmocka_unit_test(failures_name_the_file_that_it_is_for),
+  };
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
