@@ -94,6 +94,7 @@ generated() {
 table() {
   current=$results/$1.tsv
   shift
+  mkdir -p "$results"
   : >"$current"
   row "$@"
 }
