@@ -123,15 +123,14 @@ verdict() {
   if [[ $2 == - ]]; then echo -; else awk "BEGIN { print (($1 $2) ? \"yes\" : \"no\") }"; fi
 }
 
-# plot NAME COMMAND...: NAME.svg by gnuplot's COMMANDs, to whom NAME.tsv is 'file'.
+# plot NAME TABLE COMMAND...: NAME.svg by gnuplot's COMMANDs, to whom TABLE.tsv is 'file'.
 plot() {
-  local name=$1
-  shift
+  local name=$1 table=$2
+  shift 2
   command -v gnuplot >/dev/null || { say "no $name.svg: gnuplot-nox is not installed"; return; }
   {
-    say "set terminal svg size 720,480 background rgb 'white'"
-    say "set output '$results/$name.svg'; set datafile separator tab; set key outside top"
-    say "file = '$results/$name.tsv'"
+    say "set terminal svg size 720,480 background rgb 'white'; set output '$results/$name.svg'"
+    say "set datafile separator tab; set datafile missing NaN; set key outside top; file = '$results/$table.tsv'"
     printf '%s\n' "$@"
   } >"$work/plot"
   gnuplot "$work/plot"

@@ -49,13 +49,14 @@ static enum gpnn_status time_search(const struct gpnn_index *index, size_t m,
   enum gpnn_status status = gpnn_index_search(index, &search, err);
   if (status != GPNN_OK) return status;
   int64_t *rows = gpnn_alloc(c->n_calibration, m, sizeof *rows);
-  double *distances = gpnn_alloc(c->n_calibration, m, sizeof *distances);
-  double before = spent();
-  if (rows == NULL || distances == NULL)
-    status = gpnn_fail_memory(err, "neighbours");
-  else
+  double *distances = gpnn_alloc(c->n_calibration, m, sizeof *distances), before = 0;
+  if (rows == NULL || distances == NULL) status = gpnn_fail_memory(err, "neighbours");
+  /* The first time brings the index into memory. */
+  for (int time = 0; time < 2 && status == GPNN_OK; time++) {
+    before = spent();
     status =
         gpnn_search_query(search, c->n_calibration, c->calibration_x, m, rows, distances, 1, err);
+  }
   if (status == GPNN_OK) printf(" %.3f", 1e6 * (spent() - before) / (double)c->n_calibration);
   free(distances);
   free(rows);
