@@ -68,6 +68,7 @@ TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
 CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd/*.c)))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+BENCH_PROGRAMS := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,$(wildcard scripts/bench/*.c))
 MANUALS := $(wildcard man/*.[157])
 VERSION_H := $(BUILD)/include/version.h
 C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib/*/*.cc)
@@ -159,8 +160,11 @@ $(BUILD)/experiments/%: $(BUILD)/scripts/experiments/%.o $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
 
-bench: all $(BUILD)/bench/factor ## measure speed, as ratios within one run
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run
+# What cannot be installed, benches do without, or name it and stand aside.
+bench: ## install what is missing, build, and measure speed as ratios; B=NAME picks one
+	@scripts/setup bench || :
+	@$(AGAIN) all $(BENCH_PROGRAMS)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers

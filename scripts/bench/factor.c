@@ -5,19 +5,28 @@
  *
  * Factors COUNT covariance matrices of order M (exponential kernel of random points, as a
  * prediction has them) with LAPACKE_dpotrf on THREADS threads, each factorisation on one of
- * them, and prints the seconds that the busiest thread spent inside dpotrf: what no
- * implementation over the same LAPACK can go below.
+ * them, and prints the seconds that the busiest thread was inside dpotrf, which no implementation
+ * over the same LAPACK can go below, and the processor seconds of all of them there.
  */
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+
+/* Processor seconds of this thread. */
+static double spent(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* A covariance matrix of m points in eight dimensions, column-major. */
 static void fill(size_t m, double *k)
@@ -46,26 +55,30 @@ int main(int argc, char **argv)
   }
   size_t m = strtoul(argv[1], NULL, 10), count = strtoul(argv[2], NULL, 10);
   int threads = atoi(argv[3]);
-  double *k = gpnn_alloc(m, m, sizeof *k), busiest = 0;
+  double *k = gpnn_alloc(m, m, sizeof *k), busiest = 0, processor = 0;
   if (k == NULL) return 1;
   gpnn_threads_single_blas();
   fill(m, k);
 #pragma omp parallel num_threads(threads)
   {
-    double *own = gpnn_alloc(m, m, sizeof *own), spent = 0;
+    double *own = gpnn_alloc(m, m, sizeof *own), inside = 0, worked = 0;
     if (own == NULL) exit(1);
 #pragma omp for schedule(dynamic, 8)
     for (size_t i = 0; i < count; i++) {
       memcpy(own, k, m * m * sizeof *own);
-      double before = omp_get_wtime();
+      double had_worked = spent(), before = omp_get_wtime();
       if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)m, own, (int)m) != 0) exit(1);
-      spent += omp_get_wtime() - before;
+      inside += omp_get_wtime() - before;
+      worked += spent() - had_worked;
     }
     free(own);
 #pragma omp critical
-    busiest = fmax(busiest, spent);
+    {
+      busiest = fmax(busiest, inside);
+      processor += worked;
+    }
   }
   free(k);
-  printf("%.4f\n", busiest);
+  printf("%.4f %.4f\n", busiest, processor);
   return 0;
 }

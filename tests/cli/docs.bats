@@ -165,6 +165,10 @@ sections() {
   examples_of man/gpnn.7
 }
 
+@test "the examples of gpnn-speed(7)" {
+  examples_of man/gpnn-speed.7
+}
+
 @test "the examples of gpnn-split(1)" {
   examples_of man/gpnn-split.1
 }
