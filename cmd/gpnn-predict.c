@@ -18,7 +18,7 @@
 struct arguments {
   const char *params, *units, *precision, *keep, *beyond;
   bool append, skip_bad;
-  size_t neighbours, batch;
+  size_t neighbours, share, batch;
   struct predict_plan plan;
 };
 
@@ -64,6 +64,7 @@ static bool resolve(const struct cli *cli, struct arguments *a)
     cli_usage_error(cli, "option --precision: double or mixed");
     return false;
   }
+  if (a->batch == 0) a->batch = a->share > 1 ? 131072 : 2048;
   if (a->append && a->keep != NULL) {
     cli_usage_error(cli, "--append keeps all columns already; give it or --keep");
     return false;
@@ -291,6 +292,7 @@ static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
                                           r->a->neighbours, gps, err);
   for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++) {
     gpnn_localgp_set_precision(gps[t], precision);
+    gpnn_localgp_set_share(gps[t], r->a->share);
     r->predicted[t] = (struct predicted){
         .plan = &r->a->plan,
         .contents = gpnn_localgp_data(gps[t]),
@@ -367,7 +369,7 @@ static void release(struct run *r)
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.params = "-", .units = "original", .precision = "double", .batch = 2048};
+  struct arguments a = {.params = "-", .units = "original", .precision = "double", .share = 1};
   const struct cli_option options[] = {
       {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters; - is standard input (-)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
@@ -380,6 +382,8 @@ int main(int argc, char **argv)
        0},
       {"mean-only", 0, CLI_FLAG, &a.plan.options.mean_only, NULL, "no sd", 0, 0},
       {"precision", 0, CLI_TEXT, &a.precision, "WHAT", "factor in double or mixed (double)", 0, 0},
+      {"share", 0, CLI_COUNT, &a.share, "G", "rows that may share a factorisation; 1: none (1)", 1,
+       4096},
       {"max-distance", 0, CLI_REAL, &a.plan.options.max_distance, "R",
        "no farther from training rows, in lengthscales", 1e-300, 1e300},
       {"beyond", 0, CLI_TEXT, &a.beyond, "WHAT", "na or prior, for rows farther than R (na)", 0, 0},

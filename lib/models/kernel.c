@@ -18,11 +18,10 @@ static inline double scaled_root(double factor, double r2)
   return s > 1000 ? 1000 : s;
 }
 
-GPNN_SIMD static void rbf(double smoothness, size_t n, double *r2)
+static void rbf(double smoothness, size_t n, double *r2)
 {
   (void)smoothness;
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) r2[i] = exp(-0.5 * r2[i]);
+  gpnn_panels_best()->correlate(GPNN_PANEL_RBF, n, r2);
 }
 
 GPNN_SIMD static void rbf_slope(double smoothness, size_t n, const double *restrict r2,
@@ -33,11 +32,10 @@ GPNN_SIMD static void rbf_slope(double smoothness, size_t n, const double *restr
   for (size_t i = 0; i < n; i++) c[i] = slope[i] = exp(-0.5 * r2[i]);
 }
 
-GPNN_SIMD static void exponential(double smoothness, size_t n, double *r2)
+static void exponential(double smoothness, size_t n, double *r2)
 {
   (void)smoothness;
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) r2[i] = exp(-sqrt(r2[i]));
+  gpnn_panels_best()->correlate(GPNN_PANEL_EXP, n, r2);
 }
 
 GPNN_SIMD static void exponential_slope(double smoothness, size_t n, const double *restrict r2,
@@ -52,14 +50,10 @@ GPNN_SIMD static void exponential_slope(double smoothness, size_t n, const doubl
   }
 }
 
-GPNN_SIMD static void matern32(double smoothness, size_t n, double *r2)
+static void matern32(double smoothness, size_t n, double *r2)
 {
   (void)smoothness;
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) {
-    double s = scaled_root(3, r2[i]);
-    r2[i] = (1 + s) * exp(-s);
-  }
+  gpnn_panels_best()->correlate(GPNN_PANEL_MATERN32, n, r2);
 }
 
 GPNN_SIMD static void matern32_slope(double smoothness, size_t n, const double *restrict r2,
@@ -74,14 +68,10 @@ GPNN_SIMD static void matern32_slope(double smoothness, size_t n, const double *
   }
 }
 
-GPNN_SIMD static void matern52(double smoothness, size_t n, double *r2)
+static void matern52(double smoothness, size_t n, double *r2)
 {
   (void)smoothness;
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) {
-    double s = scaled_root(5, r2[i]);
-    r2[i] = (1 + s + s * s * (1.0 / 3)) * exp(-s);
-  }
+  gpnn_panels_best()->correlate(GPNN_PANEL_MATERN52, n, r2);
 }
 
 GPNN_SIMD static void matern52_slope(double smoothness, size_t n, const double *restrict r2,
@@ -178,13 +168,13 @@ GPNN_SIMD void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const do
   }
 }
 
-/* What panels know of a kernel: the closed forms. */
+/* What panels know of a kernel. */
 static enum gpnn_panel_form form_of(const struct gpnn_kernel *kernel)
 {
-  if (kernel->smoothness == 0.5) return GPNN_PANEL_EXP;
-  if (kernel->smoothness == 1.5) return GPNN_PANEL_MATERN32;
-  if (kernel->smoothness == 2.5) return GPNN_PANEL_MATERN52;
-  return isinf(kernel->smoothness) ? GPNN_PANEL_RBF : GPNN_PANEL_DISTANCE;
+  if (kernel->correlation == exponential) return GPNN_PANEL_EXP;
+  if (kernel->correlation == matern32) return GPNN_PANEL_MATERN32;
+  if (kernel->correlation == matern52) return GPNN_PANEL_MATERN52;
+  return kernel->correlation == rbf ? GPNN_PANEL_RBF : GPNN_PANEL_DISTANCE;
 }
 
 void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness,

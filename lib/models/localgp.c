@@ -158,7 +158,7 @@ static enum gpnn_status new_beside(struct gpnn_localgp **gp, struct gpnn_localgp
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");
   if (neighbours == 0) neighbours = params->neighbours;
-  *new = (struct gpnn_localgp){.data = data, .params = params, .threads = threads};
+  *new = (struct gpnn_localgp){.data = data, .params = params, .share = 1, .threads = threads};
   gpnn_localgp_set_neighbours(new, neighbours);
   status = start_metric(new, err);
   if (status == GPNN_OK) status = complete_metric(new, others, n, index, err);
@@ -231,6 +231,11 @@ size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp)
 void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours)
 {
   gp->neighbours = neighbours < gp->data->n ? neighbours : gp->data->n;
+}
+
+void gpnn_localgp_set_share(struct gpnn_localgp *gp, size_t share)
+{
+  gp->share = share;
 }
 
 void gpnn_localgp_set_precision(struct gpnn_localgp *gp, enum gpnn_precision precision)

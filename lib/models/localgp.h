@@ -107,6 +107,16 @@ void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours);
 void gpnn_localgp_set_precision(struct gpnn_localgp *gp, enum gpnn_precision precision);
 
 /*
+ * From now on up to 'share' (> 0; 1 at first) points that lie together may be predicted from the
+ * union of their neighbours, by one factorisation, where that takes fewer operations.  Which those
+ * are depends on the points predicted in one call; no point is predicted from fewer than its own
+ * neighbours.  Points that are training rows, that bring candidates, or that are predicted with
+ * several numbers of neighbours do not share, and those that do are predicted in double precision.
+ * Objects that predict together have the same.
+ */
+void gpnn_localgp_set_share(struct gpnn_localgp *gp, size_t share);
+
+/*
  * Predicts rows.  Writes those arrays of 'prediction' that are not NULL and adds to '*counts'.  A
  * row's result does not depend on the others, on their number, or on the threads.
  * GPNN_ENUMERIC: even with jitter not positive definite.  Cost: O(m^3/3 + m^2 d) a row; memory

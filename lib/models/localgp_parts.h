@@ -27,6 +27,7 @@ struct gpnn_localgp {
   size_t neighbours;
   int threads;
   enum gpnn_precision precision;
+  size_t share;
 };
 
 /* Row 'x' in the axes that the lengthscales are along: itself, or its rotation in 'room', which has
@@ -51,6 +52,19 @@ struct gpnn_localgp_task {
   const struct gpnn_localgp_member *members;
   size_t n_numbers;      /* of neighbours to predict with */
   const size_t *numbers; /* rising */
+  size_t share;          /* points that may be predicted from the same neighbours; 1: each from its
+                            own */
+  size_t room;           /* neighbours that a solve has at most */
+};
+
+/* Points that are predicted from the same neighbours. */
+struct gpnn_localgp_group {
+  size_t n;                 /* points, at most task->share */
+  const size_t *point;      /* n: which they are */
+  const double *x;          /* n by d: where they are, as the kernel sees it */
+  size_t m;                 /* neighbours, at most task->room */
+  const int64_t *neighbour; /* m */
+  const size_t *nearest;    /* n: place among the neighbours of the nearest of each; if m > 0 */
 };
 
 /* Whether two objects are of one task, and of one family of it. */
@@ -64,23 +78,33 @@ struct gpnn_localgp_mixed {
   float *step;      /* n */
 };
 
+/* What one thread needs to put points together that share neighbours. */
+struct gpnn_localgp_union {
+  int64_t *own, *joint, *merged; /* task->room: neighbours, rising */
+  int64_t *first;                /* task->share: the nearest of each point */
+  size_t *nearest;               /* task->share */
+};
+
 /*
- * What one thread needs to solve one row; m neighbours, d columns.  Trapezoids (models/panels.h)
- * have a column a neighbour and a row a neighbour; then the point's; then of each member of a
+ * What one thread needs to solve one group; m neighbours, d columns.  Trapezoids (models/panels.h)
+ * have a column a neighbour and a row a neighbour; then one a point; then of each member of a
  * family one for its targets without their mean and, if its p coefficients are uncertain, p for
  * their terms.
  */
 struct gpnn_localgp_scratch {
   const struct gpnn_panel_set *set; /* that trapezoids are laid out for */
-  double *columns; /* d by stride: the neighbours and then the point, scaled, column after column */
-  double *point;   /* d: one row, rotated */
   double
-      *correlation;  /* trapezoid as far as the point's row; NULL where there is one family alone */
-  double *k;         /* trapezoid of a family, then its factor and solutions */
-  double *ratio;     /* m: noise variance of the neighbours by kernel scale */
-  double *explained; /* of each right-hand side b, b'K^-1 k, k being the point's */
+      *columns;  /* d by stride: the neighbours and then the points, scaled, column after column */
+  double *point; /* d: one row, rotated */
+  double
+      *correlation; /* trapezoid as far as the points' rows; NULL where there is one family alone */
+  double *k;        /* trapezoid of a family, then its factor and solutions */
+  double *ratio;    /* m: noise variance of the neighbours by kernel scale */
+  double *explained; /* of each right-hand side b and each point, b'K^-1 k, k being the point's; the
+                        first of the right-hand sides is k itself */
   double *terms;     /* p: of one row, then less what the neighbours say of them */
   struct gpnn_localgp_mixed mixed;
+  struct gpnn_localgp_union joint;
   struct gpnn_localgp_counts *counts; /* of each member */
 };
 
@@ -88,16 +112,30 @@ bool gpnn_localgp_scratch_new(struct gpnn_localgp_scratch *scratch,
                               const struct gpnn_localgp_task *task);
 void gpnn_localgp_scratch_release(struct gpnn_localgp_scratch *scratch);
 
+/* Predicts the points of a group for all members; adds to scratch->counts. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_solve(const struct gpnn_localgp_task *task,
+                                                    struct gpnn_localgp_scratch *scratch,
+                                                    const struct gpnn_localgp_group *group,
+                                                    struct gpnn_error *err);
+
+/* ---- localgp_share.c ---- */
+
+/* Writes an order of 'points' in which those near one another, in the metric of 'gp', follow one
+ * another.  'order' has points->n entries. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_order(const struct gpnn_localgp *gp,
+                                                    const struct gpnn_points *points, size_t *order,
+                                                    struct gpnn_error *err);
+
 /*
- * Predicts point 'i', which is at 'x' as the kernel sees it, from the first allowed of its
- * 'n_candidates' candidates, for all members; adds to scratch->counts.  'candidates' is
- * overwritten.
+ * Finds how many of 'n' points that follow one another, from the first on, are better predicted
+ * together than one by one.  'candidates' (n by k) has the neighbours of each, nearest first, -1
+ * after the last; 'point' and 'x' are as in a group.  '*group' is what to solve; its arrays are
+ * those given and the scratch's, good until the next call.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_solve_row(const struct gpnn_localgp_task *task,
-                                                        struct gpnn_localgp_scratch *scratch,
-                                                        size_t i, const double *x,
-                                                        size_t n_candidates, int64_t *candidates,
-                                                        struct gpnn_error *err);
+void gpnn_localgp_gather_group(const struct gpnn_localgp_task *task,
+                               struct gpnn_localgp_scratch *scratch, size_t n, const size_t *point,
+                               const double *x, size_t k, const int64_t *candidates,
+                               struct gpnn_localgp_group *group);
 
 /*
  * Writes b'K^-1 k to 'explained' for the right-hand sides b that are in rows n to n_rows of the

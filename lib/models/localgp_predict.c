@@ -18,11 +18,20 @@ struct outcome {
   struct gpnn_error error;
 };
 
-/* The rows of a chunk, begin to end, as they are and as the kernel sees them, and k candidates of
- * each. */
+/* Points of a chunk, begin to end in the order that they are predicted in: which they are, where
+ * they are as given and as the kernel sees it, and k candidates of each. */
 struct chunk {
   size_t begin, end, k;
+  const size_t *point;
   const double *x, *seen;
+  int64_t *candidates;
+};
+
+/* Room for a chunk, owned. */
+struct room {
+  size_t size;
+  size_t *point; /* every point, in the order that they are predicted in */
+  double *x, *seen, *distances;
   int64_t *candidates;
 };
 
@@ -33,22 +42,76 @@ static void add_counts(struct gpnn_localgp_counts *to, const struct gpnn_localgp
   to->n_clamped += from->n_clamped;
 }
 
-static void solve_chunk(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
+static void note_failure(struct outcome *outcome, size_t row, enum gpnn_status status,
+                         const struct gpnn_error *error)
+{
+#pragma omp critical(gpnn_localgp)
+  if (outcome->status == GPNN_OK || row < outcome->row)
+    *outcome = (struct outcome){status, row, *error};
+}
+
+/* Keeps up to m of a point's candidates, those that it may have as neighbours, and returns their
+ * number. */
+static size_t choose(const struct gpnn_points *points, size_t i, size_t m, size_t k,
+                     int64_t *candidates)
+{
+  size_t chosen = 0;
+  for (size_t c = 0; c < k && chosen < m; c++)
+    if (candidates[c] >= 0 && (points->self == NULL || points->self[i] != candidates[c]))
+      candidates[chosen++] = candidates[c];
+  return chosen;
+}
+
+/* Predicts each point of a chunk from its own neighbours. */
+static void solve_alone(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
                         const struct chunk *chunk, struct outcome *outcome)
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
+  static const size_t first = 0;
 #pragma omp parallel for num_threads(gp->threads) schedule(dynamic, 8)
-  for (size_t i = chunk->begin; i < chunk->end; i++) {
+  for (size_t at = 0; at < chunk->end - chunk->begin; at++) {
     struct gpnn_error error = {0};
-    size_t at = i - chunk->begin;
-    enum gpnn_status status = gpnn_localgp_solve_row(task, &scratch[omp_get_thread_num()], i,
-                                                     chunk->seen + at * gp->data->d, chunk->k,
-                                                     chunk->candidates + at * chunk->k, &error);
-    if (status == GPNN_OK) continue;
-#pragma omp critical(gpnn_localgp)
-    if (outcome->status == GPNN_OK || i < outcome->row)
-      *outcome = (struct outcome){status, i, error};
+    const size_t *point = chunk->point + chunk->begin + at;
+    int64_t *candidates = chunk->candidates + at * chunk->k;
+    struct gpnn_localgp_group group = {.n = 1,
+                                       .point = point,
+                                       .x = chunk->seen + at * gp->data->d,
+                                       .neighbour = candidates,
+                                       .nearest = &first};
+    group.m = choose(task->points, *point, gp->neighbours, chunk->k, candidates);
+    enum gpnn_status status =
+        gpnn_localgp_solve(task, &scratch[omp_get_thread_num()], &group, &error);
+    if (status != GPNN_OK) note_failure(outcome, *point, status, &error);
   }
+}
+
+/* Predicts points [at, end) of a chunk in groups that share neighbours. */
+static void solve_stretch(const struct gpnn_localgp_task *task,
+                          struct gpnn_localgp_scratch *scratch, const struct chunk *chunk,
+                          size_t at, size_t end, struct outcome *outcome)
+{
+  struct gpnn_localgp_group group;
+  for (; at < end; at += group.n) {
+    struct gpnn_error error = {0};
+    const size_t *point = chunk->point + chunk->begin + at;
+    gpnn_localgp_gather_group(task, scratch, end - at, point,
+                              chunk->seen + at * task->members[0].gp->data->d, chunk->k,
+                              chunk->candidates + at * chunk->k, &group);
+    enum gpnn_status status = gpnn_localgp_solve(task, scratch, &group, &error);
+    if (status != GPNN_OK) note_failure(outcome, *point, status, &error);
+  }
+}
+
+/* Predicts a chunk in groups.  Where they can begin does not depend on the threads. */
+static void solve_shared(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
+                         const struct chunk *chunk, struct outcome *outcome)
+{
+  enum { GROUPS = 4 };
+  size_t n = chunk->end - chunk->begin, stretch = GROUPS * task->share;
+#pragma omp parallel for num_threads(task->members[0].gp->threads) schedule(dynamic)
+  for (size_t at = 0; at < n; at += stretch)
+    solve_stretch(task, &scratch[omp_get_thread_num()], chunk, at,
+                  n - at < stretch ? n : at + stretch, outcome);
 }
 
 /* Candidates for neighbours of a point, so that enough of them are allowed. */
@@ -59,7 +122,7 @@ static size_t n_candidates(const struct gpnn_localgp *gp, const struct gpnn_poin
   return k < gp->data->n ? k : gp->data->n;
 }
 
-/* Fills the candidates of a chunk; 'distances' is scratch as large. */
+/* Fills the candidates of a chunk. */
 static enum gpnn_status find_candidates(const struct gpnn_localgp *gp,
                                         const struct gpnn_points *points, const struct chunk *chunk,
                                         double *distances, struct gpnn_error *err)
@@ -73,43 +136,95 @@ static enum gpnn_status find_candidates(const struct gpnn_localgp *gp,
   return GPNN_OK;
 }
 
-/* Predicts all rows, chunk after chunk; 'rotated' and 'distances' are room for one. */
-static void solve_chunks(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
-                         size_t size, struct chunk chunk, double *rotated, double *distances,
-                         struct outcome *outcome)
+/* Copies the points of a chunk to the room, as they are and as the kernel sees them. */
+static void gather_points(const struct gpnn_localgp *gp, const struct gpnn_points *points,
+                          const struct chunk *chunk, struct room *room)
 {
-  const struct gpnn_localgp *gp = task->members[0].gp;
-  const struct gpnn_points *points = task->points;
-  for (; chunk.begin < points->n && outcome->status == GPNN_OK; chunk.begin = chunk.end) {
-    chunk.end = points->n - chunk.begin < size ? points->n : chunk.begin + size;
-    chunk.x = points->x + chunk.begin * gp->data->d;
-    chunk.seen = rotated == NULL ? chunk.x : rotated;
-    for (size_t i = 0; i < chunk.end - chunk.begin && rotated != NULL; i++)
-      gpnn_localgp_turn(gp, chunk.x + i * gp->data->d, rotated + i * gp->data->d);
-    outcome->status = find_candidates(gp, points, &chunk, distances, &outcome->error);
-    if (outcome->status == GPNN_OK) solve_chunk(task, scratch, &chunk, outcome);
+  size_t d = gp->data->d;
+  for (size_t at = 0; at < chunk->end - chunk->begin; at++) {
+    const double *x = points->x + chunk->point[chunk->begin + at] * d;
+    memcpy(room->x + at * d, x, d * sizeof *x);
+    memcpy(room->seen + at * d, gpnn_localgp_turn(gp, x, room->seen + at * d), d * sizeof *x);
   }
 }
 
-static enum gpnn_status predict_task(const struct gpnn_localgp_task *task, struct gpnn_error *err)
+/* Predicts all points, chunk after chunk. */
+static void solve_chunks(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
+                         struct room *room, size_t k, struct outcome *outcome)
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
   const struct gpnn_points *points = task->points;
-  bool rotates = gp->metric->turn != NULL;
-  size_t size = points->n < CHUNK ? points->n : CHUNK;
-  struct chunk chunk = {.k = n_candidates(gp, points)};
-  chunk.candidates = gpnn_alloc(size, chunk.k, sizeof *chunk.candidates);
-  double *distances = gpnn_alloc(size, chunk.k, sizeof *distances);
-  double *rotated = rotates ? gpnn_alloc(size, gp->data->d, sizeof *rotated) : NULL;
+  struct chunk chunk = {.k = k,
+                        .point = room->point,
+                        .x = room->x,
+                        .seen = room->seen,
+                        .candidates = room->candidates};
+  for (; chunk.begin < points->n && outcome->status == GPNN_OK; chunk.begin = chunk.end) {
+    chunk.end = points->n - chunk.begin < room->size ? points->n : chunk.begin + room->size;
+    gather_points(gp, points, &chunk, room);
+    outcome->status = find_candidates(gp, points, &chunk, room->distances, &outcome->error);
+    if (outcome->status != GPNN_OK) return;
+    if (task->share > 1)
+      solve_shared(task, scratch, &chunk, outcome);
+    else
+      solve_alone(task, scratch, &chunk, outcome);
+  }
+}
+
+static void room_release(struct room *room)
+{
+  free(room->point);
+  free(room->x);
+  free(room->seen);
+  free(room->distances);
+  free(room->candidates);
+}
+
+static enum gpnn_status room_init(struct room *room, const struct gpnn_localgp_task *task, size_t k,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_localgp *gp = task->members[0].gp;
+  size_t n = task->points->n, d = gp->data->d;
+  room->size = n < CHUNK ? n : CHUNK;
+  room->point = gpnn_alloc(n, 1, sizeof *room->point);
+  room->x = gpnn_alloc(room->size, d, sizeof *room->x);
+  room->seen = gpnn_alloc(room->size, d, sizeof *room->seen);
+  room->distances = gpnn_alloc(room->size, k, sizeof *room->distances);
+  room->candidates = gpnn_alloc(room->size, k, sizeof *room->candidates);
+  if (!room->point || !room->x || !room->seen || !room->distances || !room->candidates)
+    return gpnn_fail_memory(err, "for predictions");
+  for (size_t i = 0; i < n; i++) room->point[i] = i;
+  return task->share > 1 ? gpnn_localgp_order(gp, task->points, room->point, err) : GPNN_OK;
+}
+
+/* Points share neighbours where those are what the search finds and nothing more is asked of
+ * them. */
+static void set_share(struct gpnn_localgp_task *task)
+{
+  enum { LARGER = 4 };
+  const struct gpnn_localgp *gp = task->members[0].gp;
+  const struct gpnn_points *points = task->points;
+  bool shares =
+      gp->share > 1 && points->self == NULL && points->candidates == NULL && task->n_numbers == 1;
+  size_t n = gp->data->n, m = gp->neighbours;
+  task->share = shares ? gp->share : 1;
+  task->room = !shares ? m : n / LARGER < m ? n : LARGER * m;
+}
+
+static enum gpnn_status predict_task(struct gpnn_localgp_task *task, struct gpnn_error *err)
+{
+  const struct gpnn_localgp *gp = task->members[0].gp;
+  size_t k = n_candidates(gp, task->points);
   struct gpnn_localgp_scratch *scratch = calloc((size_t)gp->threads, sizeof *scratch);
   struct outcome outcome = {.status = GPNN_OK};
-  bool enough = chunk.candidates && distances && scratch && (!rotates || rotated);
+  struct room room = {0};
+  set_share(task);
+  bool enough = scratch != NULL;
   for (int t = 0; enough && t < gp->threads; t++)
     enough = gpnn_localgp_scratch_new(&scratch[t], task);
-  if (enough)
-    solve_chunks(task, scratch, size, chunk, rotated, distances, &outcome);
-  else
-    outcome.status = gpnn_fail_memory(&outcome.error, "for predictions");
+  outcome.status = enough ? room_init(&room, task, k, &outcome.error)
+                          : gpnn_fail_memory(&outcome.error, "for predictions");
+  if (outcome.status == GPNN_OK) solve_chunks(task, scratch, &room, k, &outcome);
   if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
   for (int t = 0; scratch != NULL && t < gp->threads; t++) {
     for (size_t i = 0; enough && i < task->n_members; i++)
@@ -117,9 +232,7 @@ static enum gpnn_status predict_task(const struct gpnn_localgp_task *task, struc
     gpnn_localgp_scratch_release(&scratch[t]);
   }
   free(scratch);
-  free(rotated);
-  free(distances);
-  free(chunk.candidates);
+  room_release(&room);
   return outcome.status;
 }
 
@@ -133,7 +246,12 @@ enum gpnn_status gpnn_localgp_predict_each(const struct gpnn_localgp *gp,
                                            struct gpnn_error *err)
 {
   struct gpnn_localgp_member member = {gp, prediction, counts};
-  struct gpnn_localgp_task task = {points, 1, 1, &member, n_numbers, numbers};
+  struct gpnn_localgp_task task = {.points = points,
+                                   .n_members = 1,
+                                   .n_families = 1,
+                                   .members = &member,
+                                   .n_numbers = n_numbers,
+                                   .numbers = numbers};
   return predict_task(&task, err);
 }
 

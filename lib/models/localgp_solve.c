@@ -1,8 +1,8 @@
 /*
- * One row's prediction.  All members of a family have covariances in proportion,
- * kernelscale (C + ratio I), so C + ratio I = L L' is factored, with the right-hand sides as rows
- * below it: the factorisation leaves v = L^-1 c and u = L^-1 (y_N - T_N b) there, and the mean is
- * t*'b + v'u and the latent variance kernelscale (1 - v'v).
+ * Prediction of points that have the same neighbours.  All members of a family have covariances in
+ * proportion, kernelscale (C + ratio I), so C + ratio I = L L' is factored, with the right-hand
+ * sides as rows below it: the factorisation leaves v = L^-1 c and u = L^-1 (y_N - T_N b) there, and
+ * the mean is t*'b + v'u and the latent variance kernelscale (1 - v'v).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #include "models/kernel_panels.h"
 #include "models/localgp_parts.h"
 
-/* One row's solve under way. */
+/* One group's solve under way. */
 struct solve {
   const struct gpnn_localgp_task *task;
   const struct gpnn_localgp *gp; /* any member: what all of them share */
   struct gpnn_localgp_scratch *scratch;
-  size_t i, m, stride;   /* the point; neighbours of it; room for them in a column */
-  const double *x;       /* the point as the kernel sees it */
+  const struct gpnn_localgp_group *group;
+  size_t n, m, stride;   /* points; neighbours; room for both in a column */
   const int64_t *chosen; /* m: the neighbours */
   const struct gpnn_localgp_member *family;
   size_t n_family;
@@ -28,11 +28,11 @@ struct solve {
 
 /* ---- scratch ------------------------------------------------------------------------------ */
 
-/* Room for m neighbours and the point in whole vectors. */
-static size_t stride_for(size_t m)
+/* Room in whole vectors for as many neighbours and points as a group may have. */
+static size_t stride_for(const struct gpnn_localgp_task *task)
 {
   enum { MOST_LANES = 8 };
-  return (m / MOST_LANES + 1) * MOST_LANES;
+  return (task->room + task->share + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
 }
 
 /* Terms of the mean that take part in the solve: those of uncertain coefficients. */
@@ -41,10 +41,10 @@ static size_t n_uncertain(const struct gpnn_localgp *gp)
   return gp->params->covariance == NULL ? 0 : gp->params->n_coefficients;
 }
 
-/* Right-hand sides of 'n' members, the point's included. */
+/* Right-hand sides of 'n' members, without those of points. */
 static size_t n_right(const struct gpnn_localgp_member *members, size_t n)
 {
-  size_t sum = 1;
+  size_t sum = 0;
   for (size_t t = 0; t < n; t++) sum += 1 + n_uncertain(members[t].gp);
   return sum;
 }
@@ -75,26 +75,37 @@ static bool mixed_new(struct gpnn_localgp_mixed *mixed, size_t m, size_t n_rows,
   return mixed->k && mixed->x && mixed->rest && mixed->step;
 }
 
+static bool union_new(struct gpnn_localgp_union *joint, const struct gpnn_localgp_task *task)
+{
+  joint->own = gpnn_alloc(task->room, 1, sizeof *joint->own);
+  joint->joint = gpnn_alloc(task->room, 1, sizeof *joint->joint);
+  joint->merged = gpnn_alloc(task->room, 1, sizeof *joint->merged);
+  joint->first = gpnn_alloc(task->share, 1, sizeof *joint->first);
+  joint->nearest = gpnn_alloc(task->share, 1, sizeof *joint->nearest);
+  return joint->own && joint->joint && joint->merged && joint->first && joint->nearest;
+}
+
 bool gpnn_localgp_scratch_new(struct gpnn_localgp_scratch *s, const struct gpnn_localgp_task *task)
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
-  size_t m = gp->neighbours, d = gp->data->d, p = 0;
+  size_t m = task->room, n = task->share, d = gp->data->d, p = 0;
   size_t rights = n_right(task->members, task->n_members);
   bool many = task->n_families > 1, is_mixed = gp->precision == GPNN_PRECISION_MIXED;
   for (size_t t = 0; t < task->n_members; t++)
     p = p > n_uncertain(task->members[t].gp) ? p : n_uncertain(task->members[t].gp);
   s->set = gpnn_panels_best();
   size_t lanes = s->set->lanes;
-  s->columns = gpnn_alloc(d, stride_for(m), sizeof *s->columns);
+  s->columns = gpnn_alloc(d, stride_for(task), sizeof *s->columns);
   s->point = gpnn_alloc(d, 1, sizeof *s->point);
-  if (many) s->correlation = trapezoid_new(m, m + 1, lanes, sizeof *s->correlation);
-  s->k = trapezoid_new(m, m + rights, lanes, sizeof *s->k);
+  if (many) s->correlation = trapezoid_new(m, m + n, lanes, sizeof *s->correlation);
+  s->k = trapezoid_new(m, m + n + rights, lanes, sizeof *s->k);
   s->ratio = gpnn_alloc(m, 1, sizeof *s->ratio);
-  s->explained = gpnn_alloc(rights, 1, sizeof *s->explained);
+  s->explained = gpnn_alloc(1 + rights, n, sizeof *s->explained);
   s->terms = gpnn_alloc(p, 1, sizeof *s->terms);
   s->counts = gpnn_alloc(task->n_members, 1, sizeof *s->counts);
   return s->columns && s->point && (!many || s->correlation) && s->k && s->ratio && s->explained &&
-         s->terms && s->counts && (!is_mixed || mixed_new(&s->mixed, m, m + rights, 2 * lanes));
+         s->terms && s->counts && union_new(&s->joint, task) &&
+         (!is_mixed || mixed_new(&s->mixed, m, m + 1 + rights, 2 * lanes));
 }
 
 void gpnn_localgp_scratch_release(struct gpnn_localgp_scratch *s)
@@ -111,26 +122,14 @@ void gpnn_localgp_scratch_release(struct gpnn_localgp_scratch *s)
   free(s->mixed.x);
   free(s->mixed.rest);
   free(s->mixed.step);
+  free(s->joint.own);
+  free(s->joint.joint);
+  free(s->joint.merged);
+  free(s->joint.first);
+  free(s->joint.nearest);
 }
 
 /* ---- correlations ------------------------------------------------------------------------- */
-
-/* Whether training row 'row' may be a neighbour of point 'i'. */
-static bool is_allowed(const struct gpnn_points *points, size_t i, int64_t row)
-{
-  return row >= 0 && (points->self == NULL || points->self[i] != row);
-}
-
-/* Keeps up to m of the candidate rows, those that the point may have as neighbours; sets solve->m
- * to their number. */
-static void choose(struct solve *solve, size_t n_candidates, int64_t *candidates)
-{
-  size_t m = 0;
-  for (size_t c = 0; c < n_candidates && m < solve->m; c++)
-    if (is_allowed(solve->task->points, solve->i, candidates[c])) candidates[m++] = candidates[c];
-  solve->m = m;
-  solve->chosen = candidates;
-}
 
 /* Writes 'x', as the kernel sees it but for the scale, as number 'a' of scratch->columns. */
 static void place(const struct solve *solve, size_t a, const double *x)
@@ -140,7 +139,7 @@ static void place(const struct solve *solve, size_t a, const double *x)
   for (size_t j = 0; j < solve->gp->data->d; j++) columns[j * solve->stride] = x[j] * inverse[j];
 }
 
-/* Places the neighbours, and behind them the point. */
+/* Places the neighbours, and behind them the points. */
 static void gather(const struct solve *solve)
 {
   const struct gpnn_localgp *gp = solve->gp;
@@ -148,16 +147,18 @@ static void gather(const struct solve *solve)
     place(solve, a,
           gpnn_localgp_turn(gp, gp->data->x + (size_t)solve->chosen[a] * gp->data->d,
                             solve->scratch->point));
-  place(solve, solve->m, solve->x);
+  for (size_t g = 0; g < solve->n; g++)
+    place(solve, solve->m + g, solve->group->x + g * gp->data->d);
 }
 
-/* Writes the correlations of the neighbours with one another and with the point. */
+/* Writes the correlations of the neighbours with one another and with the points. */
 static void correlate(const struct solve *solve, double *trapezoid)
 {
   const struct gpnn_params *params = solve->gp->params;
   const struct gpnn_localgp_scratch *scratch = solve->scratch;
-  gpnn_kernel_fill_panels(params->kernel, params->smoothness, scratch->set, solve->m, solve->m + 1,
-                          solve->gp->data->d, solve->stride, scratch->columns, trapezoid);
+  gpnn_kernel_fill_panels(params->kernel, params->smoothness, scratch->set, solve->m,
+                          solve->m + solve->n, solve->gp->data->d, solve->stride, scratch->columns,
+                          trapezoid);
 }
 
 /* Row 'i' of a trapezoid; its numbers are set->lanes apart. */
@@ -221,11 +222,11 @@ static void fill_family(void *context, double *k)
 {
   const struct solve *solve = context;
   const struct gpnn_localgp_scratch *scratch = solve->scratch;
-  size_t m = solve->m, lanes = scratch->set->lanes, to = m + 1;
+  size_t m = solve->m, lanes = scratch->set->lanes, to = m + solve->n;
   if (scratch->correlation == NULL)
     correlate(solve, k);
   else
-    memcpy(k, scratch->correlation, gpnn_panel_room(m, m + 1, lanes) * sizeof *k);
+    memcpy(k, scratch->correlation, gpnn_panel_room(m, to, lanes) * sizeof *k);
   for (size_t a = 0; a < m; a++) k[gpnn_panel_at(m, lanes, a, a)] += scratch->ratio[a];
   for (size_t t = 0; t < solve->n_family; t++) to = fill_member(solve, solve->family[t].gp, to, k);
 }
@@ -233,41 +234,41 @@ static void fill_family(void *context, double *k)
 /* ---- results ------------------------------------------------------------------------------ */
 
 /*
- * q'Vq, q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance.
- * 'explained' has T'K^-1 k.
+ * q'Vq, q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance at point
+ * 'i'.  'explained' has T'K^-1 k, its numbers 'stride' apart.
  */
 static double uncertainty_of_mean(const struct solve *solve, const struct gpnn_localgp *gp,
-                                  const double *explained)
+                                  size_t i, const double *explained)
 {
   const struct gpnn_params *params = gp->params;
   const struct gpnn_points *points = solve->task->points;
-  size_t n_terms = n_uncertain(gp), p = gp->data->n_regressors, i = solve->i;
+  size_t n_terms = n_uncertain(gp), p = gp->data->n_regressors;
   double *q = solve->scratch->terms, sum = 0;
   if (n_terms == 0) return 0;
   gpnn_mean_terms(params->mean, gp->data->d, points->x + i * gp->data->d, p,
                   p == 0 ? NULL : points->regressors + i * p, q);
-  for (size_t t = 0; t < n_terms; t++) q[t] -= explained[t];
+  for (size_t t = 0; t < n_terms; t++) q[t] -= explained[t * solve->n];
   for (size_t t = 0; t < n_terms; t++)
     sum += q[t] * cblas_ddot((int)n_terms, params->covariance + t * n_terms, 1, q, 1);
   return sum;
 }
 
-/* Mean and latent variance of one member for number 'k' of neighbours; 'explained' is of its
- * right-hand sides. */
+/* Mean and latent variance of one member at point 'g' of the group for number 'k' of neighbours;
+ * 'explained' is of its right-hand sides and the first point. */
 static enum gpnn_status finish_member(const struct solve *solve,
-                                      const struct gpnn_localgp_member *member, size_t k,
+                                      const struct gpnn_localgp_member *member, size_t k, size_t g,
                                       const double *explained, struct gpnn_localgp_counts *counts,
                                       struct gpnn_error *err)
 {
   const struct gpnn_localgp *gp = member->gp;
   const struct gpnn_points *points = solve->task->points;
   const struct gpnn_prediction *to = member->prediction;
-  size_t p = gp->data->n_regressors, i = solve->i, at = k * points->n + i;
-  double mean = explained[0] + gpnn_mean_value(gp->params->mean, gp->params->coefficients,
+  size_t p = gp->data->n_regressors, i = solve->group->point[g], at = k * points->n + i;
+  double mean = explained[g] + gpnn_mean_value(gp->params->mean, gp->params->coefficients,
                                                gp->data->d, points->x + i * gp->data->d, p,
                                                p == 0 ? NULL : points->regressors + i * p);
-  double latent = gp->params->kernelscale * (1 - solve->scratch->explained[0]) +
-                  uncertainty_of_mean(solve, gp, explained + 1);
+  double latent = gp->params->kernelscale * (1 - solve->scratch->explained[g]) +
+                  uncertainty_of_mean(solve, gp, i, explained + solve->n + g);
   if (!isfinite(mean) || !isfinite(latent))
     return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
   if (to->mean != NULL) to->mean[at] = mean;
@@ -276,46 +277,57 @@ static enum gpnn_status finish_member(const struct solve *solve,
   return GPNN_OK;
 }
 
-/* The same for the family; 'counts' is of its first member. */
+/* The same for the family and all points; 'counts' is of its first member. */
 static enum gpnn_status finish_family(const struct solve *solve, size_t k,
                                       struct gpnn_localgp_counts *counts, struct gpnn_error *err)
 {
-  const double *explained = solve->scratch->explained + 1;
+  const double *explained = solve->scratch->explained + solve->n;
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < solve->n_family && status == GPNN_OK; t++) {
-    status = finish_member(solve, &solve->family[t], k, explained, &counts[t], err);
-    explained += 1 + n_uncertain(solve->family[t].gp);
+    for (size_t g = 0; g < solve->n && status == GPNN_OK; g++)
+      status = finish_member(solve, &solve->family[t], k, g, explained, &counts[t], err);
+    explained += (1 + n_uncertain(solve->family[t].gp)) * solve->n;
   }
   return status;
+}
+
+/* sum of x_a y_a over [begin, end), numbers 'lanes' apart. */
+static double product(size_t begin, size_t end, size_t lanes, const double *x, const double *y)
+{
+  double sum = 0;
+  for (size_t a = begin; a < end; a++) sum += x[a * lanes] * y[a * lanes];
+  return sum;
 }
 
 /* Adds to scratch->explained what neighbours [begin, end) explain. */
 static void explain(const struct solve *solve, size_t begin, size_t end)
 {
   const struct gpnn_localgp_scratch *scratch = solve->scratch;
-  size_t lanes = scratch->set->lanes, rights = n_right(solve->family, solve->n_family);
-  const double *v = row_of(solve, scratch->k, solve->m);
-  for (size_t t = 0; t < rights; t++) {
-    const double *u = row_of(solve, scratch->k, solve->m + t);
-    double sum = 0;
-    for (size_t a = begin; a < end; a++) sum += v[a * lanes] * u[a * lanes];
-    scratch->explained[t] += sum;
+  size_t n = solve->n, lanes = scratch->set->lanes;
+  size_t rights = n_right(solve->family, solve->n_family);
+  for (size_t g = 0; g < n; g++) {
+    const double *v = row_of(solve, scratch->k, solve->m + g);
+    scratch->explained[g] += product(begin, end, lanes, v, v);
+    for (size_t t = 0; t < rights; t++)
+      scratch->explained[(1 + t) * n + g] +=
+          product(begin, end, lanes, v, row_of(solve, scratch->k, solve->m + n + t));
   }
 }
 
-/* Distance of the point to its nearest neighbour; infinite if it has none. */
-static double nearest_distance(const struct solve *solve)
+/* Distance of point 'g' to its nearest neighbour; infinite if it has none. */
+static double nearest_distance(const struct solve *solve, size_t g)
 {
   double r2 = 0;
   if (solve->m == 0) return INFINITY;
   for (size_t j = 0; j < solve->gp->data->d; j++) {
     const double *column = solve->scratch->columns + j * solve->stride;
-    r2 += (column[solve->m] - column[0]) * (column[solve->m] - column[0]);
+    double difference = column[solve->m + g] - column[solve->group->nearest[g]];
+    r2 += difference * difference;
   }
   return sqrt(r2);
 }
 
-/* ---- one row ------------------------------------------------------------------------------ */
+/* ---- one group ---------------------------------------------------------------------------- */
 
 /* Predicts the family in double precision, whose trapezoid is in place. */
 static enum gpnn_status solve_double(struct solve *solve, struct gpnn_localgp_counts *counts,
@@ -323,17 +335,17 @@ static enum gpnn_status solve_double(struct solve *solve, struct gpnn_localgp_co
 {
   const struct gpnn_localgp_task *task = solve->task;
   struct gpnn_localgp_scratch *scratch = solve->scratch;
-  size_t m = solve->m, rights = n_right(solve->family, solve->n_family);
+  size_t m = solve->m, n = solve->n, rights = n_right(solve->family, solve->n_family);
   double jitter;
-  enum gpnn_status status = gpnn_cholesky_factor_panels(scratch->set, m, m + rights, scratch->k, 1,
-                                                        fill_family, solve, &jitter, err);
+  enum gpnn_status status = gpnn_cholesky_factor_panels(scratch->set, m, m + n + rights, scratch->k,
+                                                        1, fill_family, solve, &jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t t = 0; t < solve->n_family; t++) {
     double scale = solve->family[t].gp->params->kernelscale;
-    counts[t].n_jittered += jitter > 0;
+    counts[t].n_jittered += jitter > 0 ? n : 0;
     counts[t].max_jitter = fmax(counts[t].max_jitter, jitter * scale);
   }
-  memset(scratch->explained, 0, rights * sizeof *scratch->explained);
+  memset(scratch->explained, 0, (1 + rights) * n * sizeof *scratch->explained);
   for (size_t k = 0, done = 0; k < task->n_numbers && status == GPNN_OK; k++) {
     size_t wanted = task->numbers[k] < m ? task->numbers[k] : m;
     explain(solve, done, wanted);
@@ -351,41 +363,40 @@ static enum gpnn_status solve_family(struct solve *solve, struct gpnn_localgp_co
   size_t m = solve->m, rights = n_right(solve->family, solve->n_family);
   fill_ratio(solve);
   fill_family(solve, scratch->k);
-  if (solve->gp->precision == GPNN_PRECISION_MIXED && solve->task->n_numbers == 1 && m > 0 &&
-      gpnn_localgp_solve_mixed(scratch->set, &scratch->mixed, m, m + rights, scratch->k,
+  if (solve->gp->precision == GPNN_PRECISION_MIXED && solve->task->n_numbers == 1 &&
+      solve->n == 1 && m > 0 &&
+      gpnn_localgp_solve_mixed(scratch->set, &scratch->mixed, m, m + 1 + rights, scratch->k,
                                scratch->explained))
     return finish_family(solve, 0, counts, err);
   return solve_double(solve, counts, err);
 }
 
-/* Notes the distance for those who ask; returns whether any asks for more. */
+/* Notes the distances for those who ask; returns whether any asks for more. */
 static bool note_nearest(const struct solve *solve)
 {
   const struct gpnn_localgp_task *task = solve->task;
-  double nearest = nearest_distance(solve);
   bool more = false;
   for (size_t t = 0; t < task->n_members; t++) {
     const struct gpnn_prediction *to = task->members[t].prediction;
-    if (to->nearest != NULL) to->nearest[solve->i] = nearest;
+    for (size_t g = 0; g < solve->n && to->nearest != NULL; g++)
+      to->nearest[solve->group->point[g]] = nearest_distance(solve, g);
     if (to->mean != NULL || to->latent != NULL) more = true;
   }
   return more;
 }
 
-enum gpnn_status gpnn_localgp_solve_row(const struct gpnn_localgp_task *task,
-                                        struct gpnn_localgp_scratch *scratch, size_t i,
-                                        const double *x, size_t n_candidates, int64_t *candidates,
-                                        struct gpnn_error *err)
+enum gpnn_status gpnn_localgp_solve(const struct gpnn_localgp_task *task,
+                                    struct gpnn_localgp_scratch *scratch,
+                                    const struct gpnn_localgp_group *group, struct gpnn_error *err)
 {
-  const struct gpnn_localgp *gp = task->members[0].gp;
   struct solve solve = {.task = task,
-                        .gp = gp,
+                        .gp = task->members[0].gp,
                         .scratch = scratch,
-                        .i = i,
-                        .m = gp->neighbours,
-                        .stride = stride_for(gp->neighbours),
-                        .x = x};
-  choose(&solve, n_candidates, candidates);
+                        .group = group,
+                        .n = group->n,
+                        .m = group->m,
+                        .stride = stride_for(task),
+                        .chosen = group->neighbour};
   gather(&solve);
   if (!note_nearest(&solve)) return GPNN_OK;
   if (scratch->correlation != NULL) correlate(&solve, scratch->correlation);

@@ -139,15 +139,19 @@ static void fill(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t d, s
   }
 }
 
+/* Replaces 'n' values, no more than a vector of them. */
+INLINE void correlate_some(enum gpnn_panel_form form, size_t n, double *r2)
+{
+  vec_double some = {0};
+  memcpy(&some, r2, n * sizeof *r2);
+  some = correlation(form, some);
+  memcpy(r2, &some, n * sizeof *r2);
+}
+
 INLINE void correlate_form(enum gpnn_panel_form form, size_t n, double *r2)
 {
-  for (size_t i = 0; i < n; i += LANES) {
-    vec_double some = {0};
-    size_t bytes = (n - i < LANES ? n - i : LANES) * sizeof *r2;
-    memcpy(&some, r2 + i, bytes);
-    some = correlation(form, some);
-    memcpy(r2 + i, &some, bytes);
-  }
+  for (; n >= LANES; n -= LANES, r2 += LANES) correlate_some(form, LANES, r2);
+  if (n > 0) correlate_some(form, n, r2);
 }
 
 static void correlate(enum gpnn_panel_form form, size_t n, double *r2)

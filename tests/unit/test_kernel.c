@@ -57,7 +57,9 @@ static void each_kernel_is_its_formula(void **state)
      * which is at most 151. */
     for (size_t i = 0; i < N; i++) assert_close(c[i], formula(kernel->name, sqrt(r2[i])), 1e-13);
     kernel->correlation(nu, N, r2);
-    for (size_t i = 0; i < N; i++) assert_close(r2[i], c[i], 4e-15);
+    /* Roots up to 39 may differ in the last place, which the exponential takes for a part of 7e-15.
+     */
+    for (size_t i = 0; i < N; i++) assert_close(r2[i], c[i], 1.2e-14);
   }
 }
 

@@ -551,6 +551,106 @@ static void nearest_is_the_distance_in_lengthscales(void **state)
   model_free(&s);
 }
 
+/* ---- mixed precision ---------------------------------------------------------------------- */
+
+/* Predicts in both precisions; returns how many of the means differ at all. */
+static size_t compare_precisions(const struct fixture *f, const struct gpnn_params *params)
+{
+  enum { MOST = 64 };
+  double mean[2][MOST] = {{0}}, latent[2][MOST] = {{0}};
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_localgp_counts counts = {0};
+  size_t n_different = 0;
+  assert_true(f->c <= MOST);
+  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, 2, &err));
+  for (int mixed = 0; mixed < 2; mixed++) {
+    gpnn_localgp_set_precision(gp, mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE);
+    assert_ok(gpnn_localgp_predict(
+        gp, &(struct gpnn_points){.n = f->c, .x = f->cx},
+        &(struct gpnn_prediction){.mean = mean[mixed], .latent = latent[mixed]}, &counts, &err));
+  }
+  for (size_t i = 0; i < f->c; i++) {
+    assert_near(mean[1][i], mean[0][i], 1e-8);
+    assert_close(latent[1][i], latent[0][i], 1e-7);
+    n_different += mean[1][i] != mean[0][i];
+  }
+  gpnn_localgp_free(gp);
+  return n_different;
+}
+
+static void mixed_precision_keeps_its_promise(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 700, 3, 40, 1);
+  for (size_t k = 0; k < 4; k++)
+    for (size_t m = 1; m < 200; m += 1 + m * 2)
+      for (double noise = 1; noise > 1e-12; noise /= 30) {
+        struct gpnn_params params = make_params(kernels[k], 3, m);
+        params.noise = noise;
+        size_t n_different = compare_precisions(&f, &params);
+        /* It is not that everything was done in double precision. */
+        if (noise > 0.01 && m > 10) assert_true(n_different > 20);
+        gpnn_params_release(&params);
+      }
+  fixture_free(&f);
+}
+
+static void mixed_precision_leaves_singular_rows_to_double(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 200, 2, 20, 1);
+  for (size_t i = 1; i < 200; i++) memcpy(f.x + 2 * i, f.x + 2 * (i % 40), 2 * sizeof(double));
+  memcpy(f.cx, f.x, 20 * sizeof(double)); /* points where rows are */
+  gpnn_index_close(f.index);
+  gpnn_schema_release(&f.contents.schema);
+  gpnn_standard_release(&f.contents.standard);
+  fixture_write(&f);
+  for (size_t k = 0; k < 4; k++)
+    for (double noise = 1e-3; noise > 1e-14; noise /= 100) {
+      struct gpnn_params params = make_params(kernels[k], 1, 100);
+      params.noise = noise;
+      size_t n_different = compare_precisions(&f, &params);
+      if (noise < 1e-8) assert_int_equal(n_different, 0);
+      gpnn_params_release(&params);
+    }
+  fixture_free(&f);
+}
+
+static void mixed_precision_serves_every_right_hand_side(void **state)
+{
+  (void)state;
+  static struct model s;
+  for (int mean = GPNN_MEAN_CONSTANT; mean <= GPNN_MEAN_REGRESSORS; mean++)
+    for (size_t m = 0; m <= ROWS; m += 14) {
+      double means[2][POINTS] = {{0}}, latent[2][POINTS] = {{0}};
+      int64_t candidates[POINTS * ROWS];
+      struct gpnn_localgp *gp = NULL;
+      struct gpnn_localgp_counts counts = {0};
+      model_new(&s, (enum gpnn_mean)mean, true, ROWS);
+      struct gpnn_points points = points_of(&s);
+      estimate_coefficients(&s);
+      for (size_t i = 0; i < POINTS * ROWS; i++) /* points of fewer and fewer neighbours */
+        candidates[i] = i % ROWS + i / ROWS < m ? (int64_t)(i % ROWS) : -1;
+      points.candidates = candidates;
+      points.n_candidates = ROWS;
+      assert_ok(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 2, &err));
+      for (int mixed = 0; mixed < 2; mixed++) {
+        gpnn_localgp_set_precision(gp, mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE);
+        assert_ok(gpnn_localgp_predict(
+            gp, &points, &(struct gpnn_prediction){.mean = means[mixed], .latent = latent[mixed]},
+            &counts, &err));
+      }
+      for (size_t i = 0; i < POINTS; i++) {
+        assert_near(means[1][i], means[0][i], 1e-8);
+        assert_close(latent[1][i], latent[0][i], 1e-7);
+      }
+      gpnn_localgp_free(gp);
+      model_free(&s);
+    }
+}
+
 static void coefficients_for_another_mean_are_refused(void **state)
 {
   (void)state;
@@ -580,6 +680,9 @@ int main(void)
       cmocka_unit_test(neighbours_are_taken_from_the_candidates_alone),
       cmocka_unit_test(without_candidates_the_mean_is_left),
       cmocka_unit_test(nearest_is_the_distance_in_lengthscales),
+      cmocka_unit_test(mixed_precision_keeps_its_promise),
+      cmocka_unit_test(mixed_precision_leaves_singular_rows_to_double),
+      cmocka_unit_test(mixed_precision_serves_every_right_hand_side),
       cmocka_unit_test(coefficients_for_another_mean_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,174 @@
+/*
+ * Points that lie together and so have many neighbours in common: their order, and which of them to
+ * predict from the union of their neighbours, by one factorisation.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "models/localgp_parts.h"
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+/* Points being put in order: 'z' has d coordinates of each. */
+struct ordering {
+  size_t d;
+  const double *z;
+  size_t *order;
+};
+
+/* The coordinate in which points [begin, end) of the order are spread widest. */
+static size_t widest(const struct ordering *o, size_t begin, size_t end)
+{
+  size_t best = 0;
+  double most = -1;
+  for (size_t j = 0; j < o->d; j++) {
+    double low = o->z[o->order[begin] * o->d + j], high = low;
+    for (size_t i = begin + 1; i < end; i++) {
+      double here = o->z[o->order[i] * o->d + j];
+      low = here < low ? here : low;
+      high = here > high ? here : high;
+    }
+    if (!(high - low > most)) continue;
+    most = high - low;
+    best = j;
+  }
+  return best;
+}
+
+/* Whether point 'a' comes before 'b' along coordinate 'j'; ties by number. */
+static bool is_before(const struct ordering *o, size_t j, size_t a, size_t b)
+{
+  double x = o->z[a * o->d + j], y = o->z[b * o->d + j];
+  return x < y || (x == y && a < b);
+}
+
+/* Moves those of [begin, end) that come first along coordinate 'j' before place 'middle'. */
+static void part(struct ordering *o, size_t j, size_t begin, size_t end, size_t middle)
+{
+  while (end - begin > 1) {
+    size_t *order = o->order, pivot = order[begin + (end - begin) / 2], i = begin, k = end - 1;
+    for (;; i++, k--) {
+      while (is_before(o, j, order[i], pivot)) i++;
+      while (is_before(o, j, pivot, order[k])) k--;
+      if (i >= k) break;
+      size_t swapped = order[i];
+      order[i] = order[k];
+      order[k] = swapped;
+    }
+    /* No two are alike, so that those before place i come before all others; where the scans met,
+     * they met at the pivot, which is in its place. */
+    if (middle == i) return;
+    if (middle < i)
+      end = i;
+    else
+      begin = i == k ? i + 1 : i;
+  }
+}
+
+/* By halves along the widest coordinate, down to single points. */
+static void order_points(struct ordering *o, size_t begin, size_t end)
+{
+  while (end - begin > 1) {
+    size_t middle = begin + (end - begin) / 2;
+    part(o, widest(o, begin, end), begin, end, middle);
+    order_points(o, begin, middle);
+    begin = middle;
+  }
+}
+
+enum gpnn_status gpnn_localgp_order(const struct gpnn_localgp *gp, const struct gpnn_points *points,
+                                    size_t *order, struct gpnn_error *err)
+{
+  size_t n = points->n, d = gp->data->d;
+  double *z = gpnn_alloc(n, d, sizeof *z);
+  if (z == NULL) return gpnn_fail_memory(err, "for the order of points");
+  for (size_t i = 0; i < n; i++) {
+    const double *x = gpnn_localgp_turn(gp, points->x + i * d, z + i * d);
+    for (size_t j = 0; j < d; j++) z[i * d + j] = x[j] * gp->metric->inverse[j];
+    order[i] = i;
+  }
+  struct ordering o = {d, z, order};
+  order_points(&o, 0, n);
+  free(z);
+  return GPNN_OK;
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+static int compare_rows(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Copies the rows among up to k candidates, in order; returns how many they are. */
+static size_t sort_candidates(size_t k, const int64_t *candidates, int64_t *rows)
+{
+  size_t m = 0;
+  while (m < k && candidates[m] >= 0) m++;
+  memcpy(rows, candidates, m * sizeof *rows);
+  qsort(rows, m, sizeof *rows, compare_rows);
+  return m;
+}
+
+/* The union of two rising lists, to 'merged', as far as its 'room'; SIZE_MAX: it does not fit. */
+static size_t merge(size_t n, const int64_t *a, size_t m, const int64_t *b, size_t room,
+                    int64_t *merged)
+{
+  size_t i = 0, j = 0, to = 0;
+  while (i < n || j < m) {
+    int64_t next = j == m || (i < n && a[i] <= b[j]) ? a[i] : b[j];
+    i += i < n && a[i] == next;
+    j += j < m && b[j] == next;
+    if (to == room) return SIZE_MAX;
+    merged[to++] = next;
+  }
+  return to;
+}
+
+/* Operations to predict n points from m neighbours: a factorisation; solves, and the covariances,
+ * whose exponentials take as long as some solves. */
+static double cost(size_t n, size_t m)
+{
+  const double covariances = 20;
+  double rows = (double)m;
+  return rows * rows * (rows / 3 + (double)n + covariances);
+}
+
+/* Where 'row' is among n rising ones, which have it. */
+static size_t place_of(int64_t row, size_t n, const int64_t *rows)
+{
+  size_t low = 0, high = n;
+  while (high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    if (rows[middle] <= row)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+void gpnn_localgp_gather_group(const struct gpnn_localgp_task *task,
+                               struct gpnn_localgp_scratch *scratch, size_t n, const size_t *point,
+                               const double *x, size_t k, const int64_t *candidates,
+                               struct gpnn_localgp_group *group)
+{
+  struct gpnn_localgp_union *u = &scratch->joint;
+  size_t taken = 0, m = 0, most = n < task->share ? n : task->share;
+  while (taken < most) {
+    size_t own = sort_candidates(k, candidates + taken * k, u->own);
+    size_t both = merge(m, u->joint, own, u->own, task->room, u->merged);
+    if (taken > 0 && (both == SIZE_MAX || cost(taken + 1, both) > cost(taken, m) + cost(1, own)))
+      break;
+    int64_t *swapped = u->joint;
+    u->joint = u->merged;
+    u->merged = swapped;
+    u->first[taken] = candidates[taken * k];
+    taken++;
+    m = both;
+  }
+  for (size_t g = 0; g < taken && m > 0; g++) u->nearest[g] = place_of(u->first[g], m, u->joint);
+  *group = (struct gpnn_localgp_group){taken, point, x, m, u->joint, u->nearest};
+}
