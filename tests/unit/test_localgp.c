@@ -651,6 +651,48 @@ static void mixed_precision_serves_every_right_hand_side(void **state)
     }
 }
 
+/* ---- shared factorisations -------------------------------------------------------------------- */
+
+enum { SHARED_ROWS = 400, SHARED_POINTS = 90, SHARED_D = 2 };
+
+/* Predicts the calibration rows, pairs of which lie close together. */
+static void predict_shared(const struct fixture *f, const struct gpnn_params *params, size_t share,
+                           int threads, double *mean, double *latent, double *nearest)
+{
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_localgp_counts counts = {0};
+  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, threads, &err));
+  gpnn_localgp_set_share(gp, share);
+  assert_ok(gpnn_localgp_predict(
+      gp, &(struct gpnn_points){.n = f->c, .x = f->cx},
+      &(struct gpnn_prediction){.mean = mean, .latent = latent, .nearest = nearest}, &counts,
+      &err));
+  gpnn_localgp_free(gp);
+}
+
+static void sharing_conditions_on_no_fewer_neighbours(void **state)
+{
+  (void)state;
+  static double mean[2][SHARED_POINTS], latent[2][SHARED_POINTS], nearest[2][SHARED_POINTS];
+  struct fixture f;
+  fixture_new(&f, SHARED_ROWS, SHARED_D, SHARED_POINTS, 1);
+  for (size_t share = 2; share <= 64; share *= 2)
+    for (size_t m = 1; m <= 61; m += 12) {
+      struct gpnn_params params = make_params("matern32", 1, m);
+      size_t more = 0;
+      predict_shared(&f, &params, 1, 1, mean[0], latent[0], nearest[0]);
+      predict_shared(&f, &params, share, 1, mean[1], latent[1], nearest[1]);
+      for (size_t i = 0; i < f.c; i++) {
+        assert_true(latent[1][i] <= latent[0][i] * (1 + 1e-12));
+        assert_true(nearest[1][i] == nearest[0][i]);
+        more += latent[1][i] < latent[0][i] * (1 - 1e-9);
+      }
+      if (m > 1) assert_true(more > 0);
+      free(params.lengthscale);
+    }
+  fixture_free(&f);
+}
+
 static void coefficients_for_another_mean_are_refused(void **state)
 {
   (void)state;
@@ -683,6 +725,7 @@ int main(void)
       cmocka_unit_test(mixed_precision_keeps_its_promise),
       cmocka_unit_test(mixed_precision_leaves_singular_rows_to_double),
       cmocka_unit_test(mixed_precision_serves_every_right_hand_side),
+      cmocka_unit_test(sharing_conditions_on_no_fewer_neighbours),
       cmocka_unit_test(coefficients_for_another_mean_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
