@@ -10,7 +10,7 @@
  * The columns are taken in blocks of BLOCK from the left.  A tile, BLOCK columns of up to TALL
  * panels, is loaded once, less what the columns to its left say, solved with the block on the
  * diagonal, and stored.  Both factors of the product stand in memory as they are read, one panel
- * after another, so that nothing is packed.  Orders above DEPTH are taken in slabs of so many
+ * after another, so that nothing is packed.  Orders above SHALLOW are taken in slabs of DEPTH
  * columns, each subtracted from all that is right of it before the next, so that a tile's rows of
  * the slab stay in the cache.
  *
@@ -107,7 +107,8 @@ INLINE void NAME(solve_tile)(size_t tall, const struct NAME(block) * block, REAL
 static void NAME(solve_panels)(const struct NAME(block) * block, REAL *a, size_t panel, size_t n)
 {
   for (; n >= TALL; n -= TALL, a += TALL * panel) NAME(solve_tile)(TALL, block, a, panel);
-  for (; n > 0; n--, a += panel) NAME(solve_tile)(1, block, a, panel);
+  for (; n >= 2; n -= 2, a += 2 * panel) NAME(solve_tile)(2, block, a, panel);
+  if (n > 0) NAME(solve_tile)(1, block, a, panel);
 }
 
 /* Factors columns [begin, end), from which those before 'begin' are subtracted already. */
