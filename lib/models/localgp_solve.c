@@ -347,7 +347,7 @@ static enum gpnn_status solve_double(struct solve *solve, struct gpnn_localgp_co
   }
   memset(scratch->explained, 0, (1 + rights) * n * sizeof *scratch->explained);
   for (size_t k = 0, done = 0; k < task->n_numbers && status == GPNN_OK; k++) {
-    size_t wanted = task->numbers[k] < m ? task->numbers[k] : m;
+    size_t wanted = task->share == 1 && task->numbers[k] < m ? task->numbers[k] : m;
     explain(solve, done, wanted);
     status = finish_family(solve, k, counts, err);
     done = wanted;
