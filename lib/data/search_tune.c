@@ -125,17 +125,23 @@ static void report_measure(struct gpnn_search *search, const struct trial *trial
   search->report.neighbours = trial->k;
 }
 
-/* Sets the least effort up to 'most' that reaches 'recall', or 'most', and reports it; 'first' is
- * tried first. */
+/* What efforts to try. */
+struct efforts {
+  size_t first, most;
+  double worth; /* no effort is of use that looks at more than this share of the rows */
+};
+
+/* Sets the least effort that reaches 'recall', or the greatest that was tried, and reports it. */
 static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *search, double recall,
-                                    size_t first, size_t most, struct gpnn_error *err)
+                                    struct efforts efforts, struct gpnn_error *err)
 {
   struct measure found = {0}, best = {0};
-  size_t low = 0, high = first; /* 'low' is known to be too little */
+  size_t low = 0, high = efforts.first; /* 'low' is known to be too little */
   enum gpnn_status status = measure(trial, search, high, &best, err);
-  while (status == GPNN_OK && best.recall < recall && high < most) {
+  while (status == GPNN_OK && best.recall < recall && high < efforts.most &&
+         best.visited <= efforts.worth) {
     low = high;
-    high = most / 2 < high ? most : 2 * high;
+    high = efforts.most / 2 < high ? efforts.most : 2 * high;
     status = measure(trial, search, high, &best, err);
   }
   while (status == GPNN_OK && best.recall >= recall && high - low > 1) {
@@ -146,6 +152,7 @@ static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *sea
       best = found;
     } else {
       low = middle;
+      if (found.visited > efforts.worth) break;
     }
   }
   if (status == GPNN_OK) status = gpnn_search_set_effort(search, high, err);
@@ -182,8 +189,8 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
                               options->threads, err);
   /* A graph with a beam of 2^16 is slower than looking at every row. */
   if (status == GPNN_OK)
-    status = find_effort(&trial, search, options->recall, 1,
-                         has_lists ? search->report.n_lists : 1 << 16, err);
+    status = find_effort(&trial, search, options->recall,
+                         (struct efforts){1, has_lists ? search->report.n_lists : 1 << 16, 1}, err);
   trial_release(&trial);
   return status;
 }
@@ -220,11 +227,13 @@ static bool is_cheap(const struct gpnn_points *points, double share, size_t neig
   return 250 * share * (double)points->n * (double)points->d <= solve;
 }
 
-/* What a query of a tree costs, in coordinates looked at: ranking a neighbour is as dear as some
- * hundreds. */
-static double tree_work(const struct gpnn_points *points, double share, size_t neighbours)
+/* The share of the rows that has to be looked at for a query to cost a 'gain'-th of what it costs
+ * at 'whole': ranking a neighbour is as dear as looking at some hundred coordinates. */
+static double worthwhile(const struct gpnn_points *points, double whole, size_t neighbours)
 {
-  return share * (double)points->n * (double)points->d + 400 * (double)neighbours;
+  const double gain = 1.3, rank = 400;
+  double cells = (double)points->n * (double)points->d;
+  return whole / gain - (1 - 1 / gain) * rank * (double)neighbours / cells;
 }
 
 /* Sets the effort of a tree that is there: to find all, unless the recall asked for takes much less
@@ -232,7 +241,6 @@ static double tree_work(const struct gpnn_points *points, double share, size_t n
 static enum gpnn_status tune_tree(struct gpnn_search *search,
                                   const struct gpnn_search_options *options, struct gpnn_error *err)
 {
-  const double gain = 1.3;
   const struct gpnn_points *points = &search->points;
   struct trial trial = {0};
   struct measure whole = {.recall = 1};
@@ -240,9 +248,11 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
   if (status == GPNN_OK) status = find_truth(&trial, search, &whole.visited, err);
   if (status == GPNN_OK) report_measure(search, &trial, WHOLE, whole);
   if (status == GPNN_OK && options->recall < 1 && !is_cheap(points, whole.visited, trial.k)) {
-    status = find_effort(&trial, search, options->recall, WHOLE / 2, WHOLE, err);
-    if (status == GPNN_OK && tree_work(points, search->report.visited, trial.k) * gain >
-                                 tree_work(points, whole.visited, trial.k)) {
+    double worth = worthwhile(points, whole.visited, trial.k);
+    status = find_effort(&trial, search, options->recall, (struct efforts){WHOLE / 2, WHOLE, worth},
+                         err);
+    const struct gpnn_search_report *report = &search->report;
+    if (status == GPNN_OK && (report->recall < options->recall || report->visited > worth)) {
       status = gpnn_search_set_effort(search, WHOLE, err);
       report_measure(search, &trial, WHOLE, whole);
     }
