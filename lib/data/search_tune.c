@@ -15,11 +15,12 @@
 #include "data/search_engine.h"
 
 enum {
-  SAMPLE = 256,        /* queries the recall is measured on */
-  BRIEF_SAMPLE = 32,   /* the same where few queries will come */
-  BRIEF_LISTS = 4,     /* and a fourth of the lists serves these */
-  WHOLE = 100,         /* effort of a tree that misses nothing */
-  FEW_CELLS = 1 << 20, /* few queries of a tree of so many numbers are not worth tuning for */
+  SAMPLE = 256,          /* queries the recall is measured on */
+  BRIEF_SAMPLE = 32,     /* the same where few queries will come */
+  BRIEF_LISTS = 4,       /* and a fourth of the lists serves these */
+  WHOLE = 100,           /* effort of a tree that misses nothing */
+  FEW_ROWS = 10000,      /* a tree of so few is quick enough whole, */
+  BRIEF_CELLS = 1 << 20, /* and where few queries will come, one of so few numbers */
 };
 
 /* The sample with its truth, and room for answers. */
@@ -268,8 +269,9 @@ static enum gpnn_status make_tree(struct gpnn_search *search,
   if (status != GPNN_OK) return status;
   report_all(search, GPNN_SEARCH_TREE, options);
   search->report.effort = WHOLE;
-  bool is_small = search->points.n <= FEW_CELLS / search->points.d;
-  return options->brief && is_small ? GPNN_OK : tune_tree(search, options, err);
+  size_t n = search->points.n;
+  bool is_small = n < FEW_ROWS || (options->brief && n <= BRIEF_CELLS / search->points.d);
+  return is_small ? GPNN_OK : tune_tree(search, options, err);
 }
 
 enum gpnn_status gpnn_search_set_effort(struct gpnn_search *search, size_t effort,
