@@ -8,8 +8,9 @@
  * few more candidates than asked; their distances are then computed again here, in double,
  * from the rows themselves, and the nearest are kept in the order of (distance, row).  While
  * the last one kept is no nearer than the farthest candidate, within the error of single
- * precision, more candidates are asked for, so that flat search finds what brute force in
- * double finds, ties included.  Nothing else of the library uses the engine's distances.
+ * precision, more candidates are asked for; a tree proposes all that single precision cannot rule
+ * out.  So flat search and a whole tree find what brute force in double finds, ties included.
+ * Nothing else of the library uses the engine's distances.
  *
  * Metric: squared distance sum_j (z_j - z'_j)^2 / lengthscale_j^2 with z = x, or z = A x under a
  * rotation A; without lengthscales the Euclidean one.
