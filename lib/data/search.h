@@ -8,8 +8,9 @@
  * few more candidates than asked; their distances are then computed again here, in double,
  * from the rows themselves, and the nearest are kept in the order of (distance, row).  While
  * the last one kept is no nearer than the farthest candidate, within the error of single
- * precision, more candidates are asked for, so that flat search finds what brute force in
- * double finds, ties included.  Nothing else of the library uses the engine's distances.
+ * precision, more candidates are asked for; a tree proposes all that single precision cannot rule
+ * out.  So flat search and a whole tree find what brute force in double finds, ties included.
+ * Nothing else of the library uses the engine's distances.
  *
  * Metric: squared distance sum_j (z_j - z'_j)^2 / lengthscale_j^2 with z = x, or z = A x under a
  * rotation A; without lengthscales the Euclidean one.
@@ -62,9 +63,9 @@ struct gpnn_search_report {
                         many per cent of the k-th nearest's distance are passed over */
   double asked;      /* the recall asked for */
   double recall;     /* measured mean share found; 1 for flat, exact and an effort of 100 */
-  size_t n_queries;  /* queries it was measured on; 0 for flat and exact */
+  size_t n_queries;  /* queries it was measured on; 0: none, it is exact */
   size_t neighbours; /* for how many neighbours */
-  double visited;    /* ivf, tree: mean share of the rows looked at; 1 for flat and exact */
+  double visited;    /* ivf, tree: mean share of the rows looked at; else, and unmeasured, 1 */
 };
 
 /* "flat" -> GPNN_SEARCH_FLAT and so on (auto, tree, flat, ivf, hnsw); false if it is none. */
@@ -76,11 +77,10 @@ const char *gpnn_search_engine_version(void);
 
 /*
  * Builds a search over 'x', n > 0 rows by d columns, row-major, which is borrowed and must
- * outlive the search.  AUTO builds inverted lists where they meet the recall at less work
- * than looking at every row (work counted in distances, not seconds, so that the choice is
- * reproducible), else flat; and flat at once where looking at every row costs little beside a
- * prediction from that many neighbours, since then it may as well be exact.  GPNN_EEXTERNAL carries
- * the engine's own message.
+ * outlive the search.  AUTO builds a tree, the fastest in nearly every case.  A tree is exact where
+ * that takes little more work than the recall asked for, or little beside a prediction from that
+ * many neighbours, or where rows are few; work is counted in rows looked at, not seconds, so that
+ * the choice is reproducible.  GPNN_EEXTERNAL carries the engine's own message.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t d,
                                                    const double *x,

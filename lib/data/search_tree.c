@@ -184,8 +184,8 @@ static void write_block(const struct build *build, size_t block, float *to, uint
   size_t d = build->d, first = block * LANES;
   for (size_t i = 0; i < LANES; i++) {
     bool is_row = first + i < build->n;
-    const float *row = build->rows + (first + i) * d;
-    for (size_t j = 0; j < d; j++) to[j * LANES + i] = is_row ? row[j] : INFINITY;
+    for (size_t j = 0; j < d; j++)
+      to[j * LANES + i] = is_row ? build->rows[(first + i) * d + j] : INFINITY;
     ids[i] = is_row ? build->ids[first + i] : UINT32_MAX;
   }
 }

@@ -52,8 +52,10 @@ static bool scratch_grow(struct gpnn_tree_scratch *scratch, size_t capacity)
     free(rows);
     return false;
   }
-  memcpy(distances, scratch->distances, scratch->capacity * sizeof *distances);
-  memcpy(positions, scratch->positions, scratch->capacity * sizeof *positions);
+  if (scratch->capacity > 0) {
+    memcpy(distances, scratch->distances, scratch->capacity * sizeof *distances);
+    memcpy(positions, scratch->positions, scratch->capacity * sizeof *positions);
+  }
   free(scratch->distances);
   free(scratch->spare);
   free(scratch->positions);

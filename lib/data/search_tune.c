@@ -15,11 +15,12 @@
 #include "data/search_engine.h"
 
 enum {
-  SAMPLE = 256,        /* queries the recall is measured on */
-  BRIEF_SAMPLE = 32,   /* the same where few queries will come */
-  BRIEF_LISTS = 4,     /* and a fourth of the lists serves these */
-  WHOLE = 100,         /* effort of a tree that misses nothing */
-  FEW_CELLS = 1 << 20, /* few queries of a tree of so many numbers are not worth tuning for */
+  SAMPLE = 256,          /* queries the recall is measured on */
+  BRIEF_SAMPLE = 32,     /* the same where few queries will come */
+  BRIEF_LISTS = 4,       /* and a fourth of the lists serves these */
+  WHOLE = 100,           /* effort of a tree that misses nothing */
+  FEW_ROWS = 10000,      /* a tree of so few is quick enough whole, */
+  BRIEF_CELLS = 1 << 20, /* and where few queries will come, one of so few numbers */
 };
 
 /* The sample with its truth, and room for answers. */
@@ -125,17 +126,23 @@ static void report_measure(struct gpnn_search *search, const struct trial *trial
   search->report.neighbours = trial->k;
 }
 
-/* Sets the least effort up to 'most' that reaches 'recall', or 'most', and reports it; 'first' is
- * tried first. */
+/* What efforts to try. */
+struct efforts {
+  size_t first, most;
+  double worth; /* no effort is of use that looks at more than this share of the rows */
+};
+
+/* Sets the least effort that reaches 'recall', or the greatest that was tried, and reports it. */
 static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *search, double recall,
-                                    size_t first, size_t most, struct gpnn_error *err)
+                                    struct efforts efforts, struct gpnn_error *err)
 {
   struct measure found = {0}, best = {0};
-  size_t low = 0, high = first; /* 'low' is known to be too little */
+  size_t low = 0, high = efforts.first; /* 'low' is known to be too little */
   enum gpnn_status status = measure(trial, search, high, &best, err);
-  while (status == GPNN_OK && best.recall < recall && high < most) {
+  while (status == GPNN_OK && best.recall < recall && high < efforts.most &&
+         best.visited <= efforts.worth) {
     low = high;
-    high = most / 2 < high ? most : 2 * high;
+    high = efforts.most / 2 < high ? efforts.most : 2 * high;
     status = measure(trial, search, high, &best, err);
   }
   while (status == GPNN_OK && best.recall >= recall && high - low > 1) {
@@ -146,6 +153,7 @@ static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *sea
       best = found;
     } else {
       low = middle;
+      if (found.visited > efforts.worth) break;
     }
   }
   if (status == GPNN_OK) status = gpnn_search_set_effort(search, high, err);
@@ -182,8 +190,8 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
                               options->threads, err);
   /* A graph with a beam of 2^16 is slower than looking at every row. */
   if (status == GPNN_OK)
-    status = find_effort(&trial, search, options->recall, 1,
-                         has_lists ? search->report.n_lists : 1 << 16, err);
+    status = find_effort(&trial, search, options->recall,
+                         (struct efforts){1, has_lists ? search->report.n_lists : 1 << 16, 1}, err);
   trial_release(&trial);
   return status;
 }
@@ -220,11 +228,13 @@ static bool is_cheap(const struct gpnn_points *points, double share, size_t neig
   return 250 * share * (double)points->n * (double)points->d <= solve;
 }
 
-/* What a query of a tree costs, in coordinates looked at: ranking a neighbour is as dear as some
- * hundreds. */
-static double tree_work(const struct gpnn_points *points, double share, size_t neighbours)
+/* The share of the rows that has to be looked at for a query to cost a 'gain'-th of what it costs
+ * at 'whole': ranking a neighbour is as dear as looking at some hundred coordinates. */
+static double worthwhile(const struct gpnn_points *points, double whole, size_t neighbours)
 {
-  return share * (double)points->n * (double)points->d + 400 * (double)neighbours;
+  const double gain = 1.3, rank = 400;
+  double cells = (double)points->n * (double)points->d;
+  return whole / gain - (1 - 1 / gain) * rank * (double)neighbours / cells;
 }
 
 /* Sets the effort of a tree that is there: to find all, unless the recall asked for takes much less
@@ -232,7 +242,6 @@ static double tree_work(const struct gpnn_points *points, double share, size_t n
 static enum gpnn_status tune_tree(struct gpnn_search *search,
                                   const struct gpnn_search_options *options, struct gpnn_error *err)
 {
-  const double gain = 1.3;
   const struct gpnn_points *points = &search->points;
   struct trial trial = {0};
   struct measure whole = {.recall = 1};
@@ -240,9 +249,11 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
   if (status == GPNN_OK) status = find_truth(&trial, search, &whole.visited, err);
   if (status == GPNN_OK) report_measure(search, &trial, WHOLE, whole);
   if (status == GPNN_OK && options->recall < 1 && !is_cheap(points, whole.visited, trial.k)) {
-    status = find_effort(&trial, search, options->recall, WHOLE / 2, WHOLE, err);
-    if (status == GPNN_OK && tree_work(points, search->report.visited, trial.k) * gain >
-                                 tree_work(points, whole.visited, trial.k)) {
+    double worth = worthwhile(points, whole.visited, trial.k);
+    status = find_effort(&trial, search, options->recall, (struct efforts){WHOLE / 2, WHOLE, worth},
+                         err);
+    const struct gpnn_search_report *report = &search->report;
+    if (status == GPNN_OK && (report->recall < options->recall || report->visited > worth)) {
       status = gpnn_search_set_effort(search, WHOLE, err);
       report_measure(search, &trial, WHOLE, whole);
     }
@@ -258,8 +269,9 @@ static enum gpnn_status make_tree(struct gpnn_search *search,
   if (status != GPNN_OK) return status;
   report_all(search, GPNN_SEARCH_TREE, options);
   search->report.effort = WHOLE;
-  bool is_small = search->points.n <= FEW_CELLS / search->points.d;
-  return options->brief && is_small ? GPNN_OK : tune_tree(search, options, err);
+  size_t n = search->points.n;
+  bool is_small = n < FEW_ROWS || (options->brief && n <= BRIEF_CELLS / search->points.d);
+  return is_small ? GPNN_OK : tune_tree(search, options, err);
 }
 
 enum gpnn_status gpnn_search_set_effort(struct gpnn_search *search, size_t effort,

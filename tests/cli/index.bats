@@ -214,3 +214,58 @@ CASES
   make_params 1 2 3 4 5 >wrong.par
   assert_fails 1 'p.par|wrong.par' gpnn-index --metric wrong.par -o v.gpi t.gpi
 }
+
+@test "a search of rotated rows is stored, shown and used, and is that of a rotation undone by hand" {
+  make_globe 400 | cut -f 1-4 >t.tsv
+  make_globe 40 400 | cut -f 1-4 >later.tsv
+  mix() {
+    awk -F '\t' -v OFS='\t' 'NR == 1 { print "p", "q", "r", "load"; next }
+      { printf "%.12g\t%.12g\t%.12g\t%s\n", $1 - $2, $2 + 2 * $3, $3, $4 }' "$1"
+  }
+  { make_params 20 90 5; printf 'rotation\t1\t-1\t0\t0\t1\t2\t0\t0\t1\n'; } >r.par
+  gpnn-index --standardise none -o t.gpi t.tsv
+  gpnn-predict t.gpi -p r.par later.tsv >a.tsv
+  for kind in tree flat ivf hnsw; do
+    gpnn-index --metric r.par --search $kind --recall 1 -o u.gpi t.gpi
+    gpnn-info --verify u.gpi >info
+    assert_equal "$(value search info)" $kind
+    assert_equal "$(grep '^metric-' info | tr '\t\n' ' ;')" \
+      'metric-lengthscale 20;metric-lengthscale 90;metric-lengthscale 5;metric-direction 1 -1 0;metric-direction 0 1 2;metric-direction 0 0 1;'
+    gpnn-predict u.gpi -p r.par later.tsv >$kind.tsv
+  done
+  cmp a.tsv tree.tsv
+  cmp a.tsv flat.tsv
+  mix t.tsv >mixed.tsv
+  mix later.tsv >later-mixed.tsv
+  gpnn-index --standardise none -o m.gpi mixed.tsv
+  make_params 20 90 5 >p.par
+  gpnn-predict m.gpi -p p.par later-mixed.tsv >c.tsv
+  same_columns mean sd a.tsv c.tsv
+}
+
+@test "the metric of several targets is theirs if they agree, and refused if not" {
+  make_globe >t.tsv
+  gpnn-index -y load,heat -x lat,lon,hour -o t.gpi t.tsv
+  two() { printf 'target\tload\n'; make_params "$1" 2 3; printf 'target\theat\n'; make_params "${@:2}"; }
+  two 1 1 2 3 >same.par
+  two 1 2 4 6 >scaled.par
+  two 1 2 4 7 >differ.par
+  for par in same scaled; do
+    gpnn-index --metric $par.par -o u.gpi t.gpi
+    assert_equal "$(gpnn-info u.gpi | value metric-lengthscale | tr '\n' ' ')" '1 2 3 '
+    cmp <(gpnn-predict u.gpi -p $par.par t.tsv) <(gpnn-predict t.gpi -p $par.par t.tsv)
+  done
+  assert_fails 1 '^differ.par: its targets have different metrics' \
+    gpnn-index --metric differ.par -o v.gpi t.gpi
+}
+
+@test "a damaged tree is noticed, whole or not" {
+  make_globe 500 >t.tsv
+  gpnn-index -y load -x lat,lon,hour -o t.gpi t.tsv
+  assert_equal "$(gpnn-info t.gpi | value search)" tree
+  make_params 1 >p.par
+  at=$(gpnn-info t.gpi | awk '$1 == "section" && $2 == "TREE" { print $3 }')
+  printf 'x' | dd of=t.gpi bs=1 seek=$((at + 700)) conv=notrunc status=none
+  assert_fails 1 't.gpi: damaged: the checksum of section TREE' gpnn-predict t.gpi -p p.par t.tsv
+  assert_fails 1 't.gpi: damaged: the checksum of section TREE' gpnn-info --verify t.gpi
+}

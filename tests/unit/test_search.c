@@ -353,21 +353,27 @@ static void a_tree_misses_neighbours_only_where_that_pays(void **state)
   free(queries);
 }
 
-static void a_small_search_for_few_queries_is_not_tuned(void **state)
+static void a_small_tree_is_not_tuned_nor_a_middling_one_for_few_queries(void **state)
 {
   (void)state;
-  enum { N = 2000, D = 3 };
-  double *x = normal_rows(N, D, 34);
-  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  struct gpnn_search *search = NULL;
-  options.brief = true;
-  options.neighbours = 5;
-  assert_ok(gpnn_search_build(&search, N, D, x, &options, &err));
-  assert_int_equal(gpnn_search_describe(search)->kind, GPNN_SEARCH_TREE);
-  assert_int_equal(gpnn_search_describe(search)->effort, 100);
-  assert_int_equal(gpnn_search_describe(search)->n_queries, 0);
-  gpnn_search_free(search);
-  free(x);
+  enum { D = 3, K = 5 };
+  static const struct {
+    size_t n, n_queries;
+    bool brief;
+  } cases[] = {{2000, 0, false}, {12000, 256, false}, {12000, 0, true}, {360000, 32, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double *x = normal_rows(cases[i].n, D, 34);
+    struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+    struct gpnn_search *search = NULL;
+    options.brief = cases[i].brief;
+    options.neighbours = K;
+    assert_ok(gpnn_search_build(&search, cases[i].n, D, x, &options, &err));
+    assert_int_equal(gpnn_search_describe(search)->kind, GPNN_SEARCH_TREE);
+    assert_int_equal(gpnn_search_describe(search)->n_queries, cases[i].n_queries);
+    if (cases[i].n_queries == 0) assert_int_equal(gpnn_search_describe(search)->effort, 100);
+    gpnn_search_free(search);
+    free(x);
+  }
 }
 
 /* Every machine has loops of its own, and all of them see the same. */
@@ -744,7 +750,7 @@ int main(void)
       cmocka_unit_test(lists_meet_the_recall_at_less_work),
       cmocka_unit_test(all_lists_are_exact),
       cmocka_unit_test(a_tree_misses_neighbours_only_where_that_pays),
-      cmocka_unit_test(a_small_search_for_few_queries_is_not_tuned),
+      cmocka_unit_test(a_small_tree_is_not_tuned_nor_a_middling_one_for_few_queries),
       cmocka_unit_test(the_loops_of_this_machine_are_the_portable_ones),
       cmocka_unit_test(selection_finds_what_sorting_puts_there),
       cmocka_unit_test(neighbours_are_sorted_by_distance_then_row),
