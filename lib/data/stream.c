@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@ enum { INPUT_BYTES = 256 * 1024, OUTPUT_BYTES = 64 * 1024, PRINTF_BYTES = 1024 }
 
 struct gpnn_input {
   int fd;
+  bool is_interruptible;
+  int interrupt[2]; /* a pipe that is empty until the reading is to end */
   char *name;
   bool is_gzip;
   bool is_open;   /* within a gzip member */
@@ -52,10 +55,25 @@ static int open_descriptor(const char *path, int standard, int flags)
   return fd;
 }
 
-/* read() that is not interrupted. */
+/* Waits until read() has something to say, or somebody wants the reading to end. */
+static enum gpnn_status wait_for_bytes(const struct gpnn_input *input, struct gpnn_error *err)
+{
+  struct pollfd waits[] = {{.fd = input->fd, .events = POLLIN},
+                           {.fd = input->interrupt[0], .events = POLLIN}};
+  int n;
+  do n = poll(waits, 2, -1);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) return gpnn_fail_errno(err, errno, "%s: cannot be read", input->name);
+  if (waits[1].revents == 0) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EIO, "%s: reading was interrupted", input->name);
+}
+
+/* read() that no signal interrupts. */
 static enum gpnn_status read_bytes(struct gpnn_input *input, void *bytes, size_t room, size_t *got,
                                    struct gpnn_error *err)
 {
+  enum gpnn_status status = input->is_interruptible ? wait_for_bytes(input, err) : GPNN_OK;
+  if (status != GPNN_OK) return status;
   ssize_t n;
   do n = read(input->fd, bytes, room);
   while (n < 0 && errno == EINTR);
@@ -192,6 +210,24 @@ enum gpnn_status gpnn_input_read(struct gpnn_input *input, void *bytes, size_t r
                         : read_plain(input, bytes, room, got, err);
 }
 
+enum gpnn_status gpnn_input_allow_interrupt(struct gpnn_input *input, struct gpnn_error *err)
+{
+  if (input->is_interruptible) return GPNN_OK;
+  if (pipe(input->interrupt) != 0)
+    return gpnn_fail_errno(err, errno, "%s: cannot be read", input->name);
+  for (int i = 0; i < 2; i++) fcntl(input->interrupt[i], F_SETFD, FD_CLOEXEC);
+  input->is_interruptible = true;
+  return GPNN_OK;
+}
+
+void gpnn_input_interrupt(const struct gpnn_input *input)
+{
+  assert(input->is_interruptible);
+  ssize_t n;
+  do n = write(input->interrupt[1], "", 1); /* never read: it stays */
+  while (n < 0 && errno == EINTR);
+}
+
 const char *gpnn_input_name(const struct gpnn_input *input)
 {
   return input->name;
@@ -202,6 +238,7 @@ void gpnn_input_close(struct gpnn_input *input)
   if (input == NULL) return;
   if (input->is_gzip) inflateEnd(&input->z);
   if (input->fd >= 0) close(input->fd);
+  for (int i = 0; i < 2 && input->is_interruptible; i++) close(input->interrupt[i]);
   free(input->name);
   free(input);
 }

@@ -7,7 +7,8 @@
  * which is where a full disk may first be noticed.
  *
  * A path of "-" is standard input or output; messages call them "(stdin)" and "(stdout)".
- * Threads: one stream belongs to one thread at a time.
+ * Threads: one stream belongs to one thread at a time; gpnn_input_interrupt() alone may be called
+ * from any.
  */
 #ifndef GPNN_DATA_STREAM_H
 #define GPNN_DATA_STREAM_H
@@ -31,6 +32,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_input_open(struct gpnn_input **input, cons
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_input_read(struct gpnn_input *input, void *bytes, size_t room,
                                                  size_t *got, struct gpnn_error *err);
+
+/*
+ * For a stream that is read in one thread and may be given up in another: after
+ * gpnn_input_allow_interrupt(), which comes before the threads part, gpnn_input_interrupt() makes a
+ * gpnn_input_read() that waits for the system, and every later one that would ask it, fail with
+ * GPNN_EIO.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_input_allow_interrupt(struct gpnn_input *input,
+                                                            struct gpnn_error *err);
+void gpnn_input_interrupt(const struct gpnn_input *input);
 
 /* The path as messages show it; lives as long as 'input'. */
 const char *gpnn_input_name(const struct gpnn_input *input);

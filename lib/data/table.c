@@ -514,6 +514,11 @@ const char *gpnn_table_name(const struct gpnn_table *table)
   return name_of(table);
 }
 
+struct gpnn_input *gpnn_table_input(struct gpnn_table *table)
+{
+  return table->input;
+}
+
 char gpnn_table_delimiter(const struct gpnn_table *table)
 {
   return table->delimiter;

@@ -68,7 +68,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, cons
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record, struct gpnn_error *err);
 
-const char *gpnn_table_name(const struct gpnn_table *table); /* the path as messages show it */
+const char *gpnn_table_name(const struct gpnn_table *table);   /* the path as messages show it */
+struct gpnn_input *gpnn_table_input(struct gpnn_table *table); /* its stream, to interrupt it */
 char gpnn_table_delimiter(const struct gpnn_table *table);
 bool gpnn_table_has_header(const struct gpnn_table *table);
 size_t gpnn_table_columns(const struct gpnn_table *table);

@@ -1,5 +1,6 @@
 /* Bytes in and out: gzip and plain, files and pipes, full disks and absent files. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -360,6 +361,40 @@ static void a_formatted_text_that_is_too_long_is_refused_whole(void **state)
   free(bytes);
 }
 
+static void *interrupt_later(void *input)
+{
+  for (int i = 0; i < 20; i++) scratch_pause();
+  gpnn_input_interrupt(input);
+  return NULL;
+}
+
+static void a_read_that_waits_can_be_interrupted_and_one_that_need_not_goes_on(void **state)
+{
+  (void)state;
+  int ends[2], old = dup(STDIN_FILENO);
+  assert_int_equal(pipe(ends), 0);
+  dup2(ends[0], STDIN_FILENO);
+  assert_int_equal(write(ends[1], "abc", 3), 3);
+  struct gpnn_input *input;
+  char bytes[100];
+  size_t got = 0;
+  pthread_t other;
+  assert_ok(gpnn_input_open(&input, "-", &err));
+  assert_ok(gpnn_input_allow_interrupt(input, &err));
+  assert_ok(gpnn_input_read(input, bytes, 2, &got, &err));
+  assert_int_equal(pthread_create(&other, NULL, interrupt_later, input), 0);
+  assert_ok(gpnn_input_read(input, bytes, sizeof bytes, &got, &err));
+  assert_int_equal(got, 1);
+  assert_fails(gpnn_input_read(input, bytes, sizeof bytes, &got, &err), GPNN_EIO,
+               "(stdin): reading was interrupted");
+  assert_fails(gpnn_input_read(input, bytes, sizeof bytes, &got, &err), GPNN_EIO, "interrupted");
+  pthread_join(other, NULL);
+  gpnn_input_close(input);
+  close(ends[0]);
+  close(ends[1]);
+  scratch_unfeed(old);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -375,6 +410,7 @@ int main(void)
       cmocka_unit_test(what_cannot_be_opened_is_named),
       cmocka_unit_test(standard_input_in_tiny_pieces_is_whole),
       cmocka_unit_test(a_pipe_gives_what_it_has_without_waiting_for_more),
+      cmocka_unit_test(a_read_that_waits_can_be_interrupted_and_one_that_need_not_goes_on),
       cmocka_unit_test(a_signal_does_not_lose_bytes),
       cmocka_unit_test(a_file_appears_only_when_it_is_closed),
       cmocka_unit_test(an_abandoned_file_leaves_nothing_and_keeps_the_old),
