@@ -5,40 +5,41 @@
 
 #include "base/mem.h"
 
-void carry_clear(struct carry *carry)
+void carried_clear(struct carried *carried)
 {
-  carry->n_rows = 0;
-  carry->text_length = 0;
+  carried->n_rows = 0;
+  carried->text_length = 0;
 }
 
-enum gpnn_status carry_add(struct carry *carry, const struct gpnn_record *record, const char *na,
-                           struct gpnn_error *err)
+enum gpnn_status carry_add(const struct carry *carry, struct carried *carried,
+                           const struct gpnn_record *record, const char *na, struct gpnn_error *err)
 {
-  size_t first = carry->n_rows * carry->n_columns;
-  if (!gpnn_grow(&carry->lengths, &carry->lengths_capacity, first + carry->n_columns,
-                 sizeof *carry->lengths))
+  size_t first = carried->n_rows * carry->n_columns;
+  if (!gpnn_grow(&carried->lengths, &carried->lengths_capacity, first + carry->n_columns,
+                 sizeof *carried->lengths))
     return gpnn_fail_memory(err, "for the columns carried along");
   for (size_t i = 0; i < carry->n_columns; i++) {
     struct gpnn_field field = {na, strlen(na)};
     if (carry->columns[i] < record->n_fields) field = record->fields[carry->columns[i]];
-    size_t end = carry->text_length + field.length;
-    if (!gpnn_grow(&carry->text, &carry->text_capacity, end, 1))
+    size_t end = carried->text_length + field.length;
+    if (!gpnn_grow(&carried->text, &carried->text_capacity, end, 1))
       return gpnn_fail_memory(err, "for the columns carried along");
-    if (field.length > 0) memcpy(carry->text + carry->text_length, field.text, field.length);
-    carry->text_length = end;
-    carry->lengths[first + i] = field.length;
+    if (field.length > 0) memcpy(carried->text + carried->text_length, field.text, field.length);
+    carried->text_length = end;
+    carried->lengths[first + i] = field.length;
   }
-  carry->n_rows++;
+  carried->n_rows++;
   return GPNN_OK;
 }
 
-enum gpnn_status carry_write(const struct carry *carry, struct carry_cursor *at,
-                             struct gpnn_output *output, char delimiter, struct gpnn_error *err)
+enum gpnn_status carry_write(const struct carry *carry, const struct carried *carried,
+                             struct carry_cursor *at, struct gpnn_output *output, char delimiter,
+                             struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  const size_t *lengths = carry->lengths + at->row * carry->n_columns;
+  const size_t *lengths = carried->lengths + at->row * carry->n_columns;
   for (size_t i = 0; i < carry->n_columns && status == GPNN_OK; i++) {
-    status = gpnn_table_write_field(output, delimiter, carry->text + at->text, lengths[i], err);
+    status = gpnn_table_write_field(output, delimiter, carried->text + at->text, lengths[i], err);
     if (status == GPNN_OK) status = gpnn_output_write(output, &delimiter, 1, err);
     at->text += lengths[i];
   }
@@ -49,7 +50,12 @@ enum gpnn_status carry_write(const struct carry *carry, struct carry_cursor *at,
 void carry_release(struct carry *carry)
 {
   free(carry->columns);
-  free(carry->text);
-  free(carry->lengths);
   memset(carry, 0, sizeof *carry);
+}
+
+void carried_release(struct carried *carried)
+{
+  free(carried->text);
+  free(carried->lengths);
+  memset(carried, 0, sizeof *carried);
 }

@@ -10,10 +10,14 @@
 #include "base/status.h"
 #include "data/table.h"
 
-/* A zeroed object carries no columns and may be released. */
+/* Which columns.  A zeroed object carries none and may be released. */
 struct carry {
   size_t n_columns;
   size_t *columns; /* owned: 0-based columns of the input */
+};
+
+/* Their fields in the rows of a batch.  A zeroed object has no rows and may be released. */
+struct carried {
   size_t n_rows;
   char *text; /* owned: the fields of all rows, one after another */
   size_t text_length, text_capacity;
@@ -21,12 +25,13 @@ struct carry {
   size_t lengths_capacity;
 };
 
-/* Forgets the rows, not the columns. */
-void carry_clear(struct carry *carry);
+/* Forgets the rows. */
+void carried_clear(struct carried *carried);
 
 /* Keeps the fields of one row; a record without fields (malformed) counts as all 'na'. */
-GPNN_MUST_CHECK enum gpnn_status carry_add(struct carry *carry, const struct gpnn_record *record,
-                                           const char *na, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status carry_add(const struct carry *carry, struct carried *carried,
+                                           const struct gpnn_record *record, const char *na,
+                                           struct gpnn_error *err);
 
 /* Where writing stands in the rows kept; zeroed at the first. */
 struct carry_cursor {
@@ -34,10 +39,12 @@ struct carry_cursor {
 };
 
 /* Writes the fields of the next row, each followed by 'delimiter'. */
-GPNN_MUST_CHECK enum gpnn_status carry_write(const struct carry *carry, struct carry_cursor *at,
+GPNN_MUST_CHECK enum gpnn_status carry_write(const struct carry *carry,
+                                             const struct carried *carried, struct carry_cursor *at,
                                              struct gpnn_output *output, char delimiter,
                                              struct gpnn_error *err);
 
 void carry_release(struct carry *carry);
+void carried_release(struct carried *carried);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/stages.h"
 #include "carry.h"
 #include "cli.h"
 #include "data/columns.h"
@@ -21,7 +22,17 @@ struct arguments {
   struct predict_plan plan;
 };
 
-/* All that a run holds. */
+/* Rows read, of which those that are good are predicted. */
+struct batch {
+  size_t n_rows, n_good;
+  bool *is_good;                  /* owned; --batch, as all that follow */
+  double *x, *regressors, *noise; /* owned; by d, by n_regressors, by 1: the good rows */
+  struct carried carried;
+  struct predicted_batch *predicted; /* owned; n_targets */
+};
+
+/* All that a run holds.  Once the batches are under way, the table, the reader and the rows left
+ * out belong to reading, the targets to the work, and the sink to writing. */
 struct run {
   const struct cli *cli;
   const struct arguments *a;
@@ -34,10 +45,7 @@ struct run {
   struct gpnn_reader reader;
   struct sink sink;
   struct carry carry;
-  /* one batch: rows read, of which those that are good are predicted */
-  size_t n_rows, n_good;
-  bool *is_good;                  /* batch */
-  double *x, *regressors, *noise; /* batch by d, by n_regressors, by 1: the good rows */
+  struct batch batches[GPNN_STAGES_SLOTS];
   size_t n_done, n_skipped, n_unseen;
 };
 
@@ -119,31 +127,50 @@ static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
   return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
 
-/* ---- batches ------------------------------------------------------------------------------ */
+/* ---- a batch: reading ---------------------------------------------------------------------- */
 
-static enum gpnn_status batch_new(struct run *r, struct gpnn_error *err)
+/* Makes room where there is none yet: a short table needs no second batch. */
+static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
   size_t n = r->a->batch;
+  batch->n_rows = batch->n_good = 0;
+  carried_clear(&batch->carried);
+  if (batch->predicted != NULL) return GPNN_OK;
   enum gpnn_status status = GPNN_OK;
-  r->is_good = gpnn_alloc(n, 1, sizeof *r->is_good);
-  r->x = gpnn_alloc(n, contents->d, sizeof *r->x);
-  r->regressors = gpnn_alloc(n, contents->n_regressors, sizeof *r->regressors);
-  r->noise = gpnn_alloc(n, 1, sizeof *r->noise);
-  if (r->is_good == NULL || r->x == NULL || r->regressors == NULL || r->noise == NULL)
+  batch->is_good = gpnn_alloc(n, 1, sizeof *batch->is_good);
+  batch->x = gpnn_alloc(n, contents->d, sizeof *batch->x);
+  batch->regressors = gpnn_alloc(n, contents->n_regressors, sizeof *batch->regressors);
+  batch->noise = gpnn_alloc(n, 1, sizeof *batch->noise);
+  batch->predicted = gpnn_alloc(r->n_targets, 1, sizeof *batch->predicted);
+  if (batch->is_good == NULL || batch->x == NULL || batch->regressors == NULL ||
+      batch->noise == NULL || batch->predicted == NULL)
     return gpnn_fail_memory(err, "for a batch of rows");
   for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
-    status = predicted_begin(&r->predicted[t], r->cli, n, err);
+    status = predicted_batch_new(&batch->predicted[t], n, err);
   return status;
 }
 
+static void batch_release(const struct run *r, struct batch *batch)
+{
+  for (size_t t = 0; t < r->n_targets && batch->predicted != NULL; t++)
+    predicted_batch_release(&batch->predicted[t]);
+  free(batch->predicted);
+  free(batch->is_good);
+  free(batch->x);
+  free(batch->regressors);
+  free(batch->noise);
+  carried_release(&batch->carried);
+}
+
 /* Reads the targets of a row, any of which may be missing. */
-static enum gpnn_status read_targets(struct run *r, const struct gpnn_record *record,
-                                     struct gpnn_error *err)
+static enum gpnn_status read_targets(const struct run *r, struct batch *batch,
+                                     const struct gpnn_record *record, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < r->n_targets; t++) {
-    double *y = &r->predicted[t].target[r->n_rows];
+    double *y = &batch->predicted[t].target[batch->n_rows];
     *y = nan("");
     if (status == GPNN_OK && record->n_fields > 0)
       status = gpnn_reader_target(&r->reader, record, r->targets[t], y, err);
@@ -152,78 +179,99 @@ static enum gpnn_status read_targets(struct run *r, const struct gpnn_record *re
 }
 
 /* Reads one row into the batch.  GPNN_EDATA: it is bad; what can be carried is. */
-static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
+static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
   struct gpnn_record record;
   enum gpnn_status status = gpnn_table_next(r->table, &record, err);
   if (status != GPNN_OK && status != GPNN_EDATA) return status;
   if (status == GPNN_EDATA) record.n_fields = 0;
-  enum gpnn_status carried = carry_add(&r->carry, &record, r->cli->na, err);
+  enum gpnn_status carried = carry_add(&r->carry, &batch->carried, &record, r->cli->na, err);
   if (carried != GPNN_OK) return carried;
-  enum gpnn_status targets = read_targets(r, &record, err);
+  enum gpnn_status targets = read_targets(r, batch, &record, err);
   if (status == GPNN_OK) status = targets;
   if (status == GPNN_OK)
-    status = gpnn_reader_read(&r->reader, &record, r->x + r->n_good * contents->d,
-                              r->regressors + r->n_good * contents->n_regressors,
-                              &r->noise[r->n_good], &r->n_unseen, err);
+    status = gpnn_reader_read(&r->reader, &record, batch->x + batch->n_good * contents->d,
+                              batch->regressors + batch->n_good * contents->n_regressors,
+                              &batch->noise[batch->n_good], &r->n_unseen, err);
   return status;
 }
 
 /* Fills a batch.  GPNN_END: the table is exhausted; the batch may still hold rows. */
-static enum gpnn_status read_batch(struct run *r, struct gpnn_error *err)
+static enum gpnn_status read_batch(void *run, size_t slot, struct gpnn_error *err)
 {
-  r->n_rows = r->n_good = 0;
-  carry_clear(&r->carry);
-  while (r->n_rows < r->a->batch) {
-    enum gpnn_status status = read_row(r, err);
+  struct run *r = run;
+  struct batch *batch = &r->batches[slot];
+  enum gpnn_status status = batch_begin(r, batch, err);
+  if (status != GPNN_OK) return status;
+  while (batch->n_rows < r->a->batch) {
+    status = read_row(r, batch, err);
     if (status == GPNN_EDATA && r->a->skip_bad)
       r->n_skipped++;
     else if (status != GPNN_OK)
       return status;
-    r->is_good[r->n_rows++] = status == GPNN_OK;
-    r->n_good += status == GPNN_OK;
+    batch->is_good[batch->n_rows++] = status == GPNN_OK;
+    batch->n_good += status == GPNN_OK;
   }
   return GPNN_OK;
+}
+
+/* ---- a batch: predicting and writing -------------------------------------------------------- */
+
+static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error *err)
+{
+  struct run *r = run;
+  struct batch *batch = &r->batches[slot];
+  const double *regressors = r->reader.reads_regressors ? batch->regressors : NULL;
+  const double *noise = r->reader.map.has_noise ? batch->noise : NULL;
+  enum gpnn_status status = predicted_fill_all(r->predicted, batch->predicted, r->n_targets,
+                                               batch->n_good, batch->x, regressors, noise, err);
+  r->n_done += batch->n_rows;
+  progress_update("rows predicted", r->n_done, 0);
+  return status;
 }
 
 /* Writes row 'i', whose prediction is entry 'good' (SIZE_MAX: it has none). */
-static enum gpnn_status write_row(struct run *r, size_t i, size_t good, struct carry_cursor *at,
-                                  struct gpnn_error *err)
+static enum gpnn_status write_row(struct run *r, const struct batch *batch, size_t i, size_t good,
+                                  struct carry_cursor *at, struct gpnn_error *err)
 {
-  enum gpnn_status status = carry_write(&r->carry, at, r->sink.output, r->sink.delimiter, err);
+  enum gpnn_status status =
+      carry_write(&r->carry, &batch->carried, at, r->sink.output, r->sink.delimiter, err);
   r->sink.at_start = true; /* carried fields bring the delimiter behind them */
   for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
-    status = predicted_write_row(&r->predicted[t], &r->sink, i, good, err);
+    status = predicted_write_row(&r->predicted[t], &batch->predicted[t], &r->sink, i, good, err);
   return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
 
-static enum gpnn_status write_batch(struct run *r, struct gpnn_error *err)
+static enum gpnn_status write_batch(void *run, size_t slot, struct gpnn_error *err)
 {
+  struct run *r = run;
+  const struct batch *batch = &r->batches[slot];
   struct carry_cursor at = {0};
   enum gpnn_status status = GPNN_OK;
   size_t good = 0;
-  for (size_t i = 0; i < r->n_rows && status == GPNN_OK; i++)
-    status = write_row(r, i, r->is_good[i] ? good++ : SIZE_MAX, &at, err);
+  for (size_t i = 0; i < batch->n_rows && status == GPNN_OK; i++)
+    status = write_row(r, batch, i, batch->is_good[i] ? good++ : SIZE_MAX, &at, err);
   return status == GPNN_OK ? gpnn_output_flush(r->sink.output, err) : status;
 }
 
+static void interrupt_reading(void *run)
+{
+  struct run *r = run;
+  gpnn_input_interrupt(gpnn_table_input(r->table));
+}
+
+/* With one thread all is done in turn, and so are small batches: whoever asks for those waits for
+ * each answer, and handing them from thread to thread would take longer than reading them. */
 static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 {
-  enum gpnn_status read = GPNN_OK;
-  const double *regressors = r->reader.reads_regressors ? r->regressors : NULL;
-  const double *noise = r->reader.map.has_noise ? r->noise : NULL;
-  while (read == GPNN_OK) {
-    read = read_batch(r, err);
-    if (read != GPNN_OK && read != GPNN_END) return read;
-    enum gpnn_status status =
-        predicted_fill_all(r->predicted, r->n_targets, r->n_good, r->x, regressors, noise, err);
-    if (status == GPNN_OK) status = write_batch(r, err);
-    if (status != GPNN_OK) return status;
-    r->n_done += r->n_rows;
-    progress_update("rows predicted", r->n_done, 0);
-  }
-  return GPNN_OK;
+  enum { SMALL_BATCH = 64 };
+  const struct gpnn_stages stages = {
+      {read_batch, predict_batch, write_batch}, interrupt_reading, r};
+  bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH;
+  enum gpnn_status status = GPNN_OK;
+  if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
+  return status == GPNN_OK ? gpnn_stages_run(&stages, overlap, err) : status;
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
@@ -243,6 +291,8 @@ static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
         .gp = gps[t],
         .has_target = gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
         .is_one_of_several = r->n_targets > 1};
+  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
+    predicted_begin(&r->predicted[t], r->cli);
   free(gps);
   return status;
 }
@@ -275,7 +325,6 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
                               reads_regressors, err);
   if (status == GPNN_OK) status = choose_carried(r, err);
   if (status == GPNN_OK) status = open_targets(r, err);
-  if (status == GPNN_OK) status = batch_new(r, err);
   if (status != GPNN_OK) return status;
   r->sink.delimiter = gpnn_table_delimiter(r->table);
   r->sink.na = cli->na;
@@ -301,10 +350,7 @@ static void release(struct run *r)
     predicted_release(&r->predicted[t]);
   free(r->predicted);
   free(r->targets);
-  free(r->is_good);
-  free(r->x);
-  free(r->regressors);
-  free(r->noise);
+  for (size_t i = 0; i < GPNN_STAGES_SLOTS; i++) batch_release(r, &r->batches[i]);
   carry_release(&r->carry);
   gpnn_reader_release(&r->reader);
   gpnn_table_close(r->table);

@@ -86,8 +86,7 @@ enum gpnn_status predicted_write_names(const struct predicted *p, struct sink *s
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Notes where intervals get their widths from. */
-static void find_half_widths(struct predicted *p, const struct cli *cli)
+void predicted_begin(struct predicted *p, const struct cli *cli)
 {
   static const char *const sources[] = {"Gaussian", "Student's t", "conformal"};
   const struct cli_probabilities *intervals = &p->plan->intervals;
@@ -100,19 +99,19 @@ static void find_half_widths(struct predicted *p, const struct cli *cli)
   }
 }
 
-enum gpnn_status predicted_begin(struct predicted *p, const struct cli *cli, size_t batch,
-                                 struct gpnn_error *err)
+enum gpnn_status predicted_batch_new(struct predicted_batch *batch, size_t n,
+                                     struct gpnn_error *err)
 {
-  find_half_widths(p, cli);
-  p->target = gpnn_alloc(batch, 1, sizeof *p->target);
-  p->mean = gpnn_alloc(batch, 1, sizeof *p->mean);
-  p->sd = gpnn_alloc(batch, 1, sizeof *p->sd);
-  p->nearest = gpnn_alloc(batch, 1, sizeof *p->nearest);
-  bool enough = p->target && p->mean && p->sd && p->nearest;
+  batch->target = gpnn_alloc(n, 1, sizeof *batch->target);
+  batch->mean = gpnn_alloc(n, 1, sizeof *batch->mean);
+  batch->sd = gpnn_alloc(n, 1, sizeof *batch->sd);
+  batch->nearest = gpnn_alloc(n, 1, sizeof *batch->nearest);
+  bool enough = batch->target && batch->mean && batch->sd && batch->nearest;
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for a batch of rows");
 }
 
-enum gpnn_status predicted_fill_all(struct predicted *all, size_t n, size_t n_rows, const double *x,
+enum gpnn_status predicted_fill_all(struct predicted *all, struct predicted_batch *batches,
+                                    size_t n, size_t n_rows, const double *x,
                                     const double *regressors, const double *noise,
                                     struct gpnn_error *err)
 {
@@ -128,9 +127,9 @@ enum gpnn_status predicted_fill_all(struct predicted *all, size_t n, size_t n_ro
                                          .x = x,
                                          .regressors = regressors,
                                          .noise = noise,
-                                         .mean = all[t].mean,
-                                         .sd = all[t].sd,
-                                         .nearest = all[t].nearest};
+                                         .mean = batches[t].mean,
+                                         .sd = batches[t].sd,
+                                         .nearest = batches[t].nearest};
   }
   if (status == GPNN_OK) status = gpnn_predict_all(n, gps, &all->plan->options, rows, counts, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) all[t].counts = counts[t];
@@ -140,16 +139,17 @@ enum gpnn_status predicted_fill_all(struct predicted *all, size_t n, size_t n_ro
   return status;
 }
 
-enum gpnn_status predicted_write_row(const struct predicted *p, struct sink *sink, size_t row,
-                                     size_t good, struct gpnn_error *err)
+enum gpnn_status predicted_write_row(const struct predicted *p, const struct predicted_batch *batch,
+                                     struct sink *sink, size_t row, size_t good,
+                                     struct gpnn_error *err)
 {
   const struct gpnn_predict_options *options = &p->plan->options;
   bool known = good != SIZE_MAX;
-  double mean = known ? p->mean[good] : nan(""), sd = known ? p->sd[good] : nan("");
+  double mean = known ? batch->mean[good] : nan(""), sd = known ? batch->sd[good] : nan("");
   enum gpnn_status status = GPNN_OK;
   if (p->has_target)
-    status =
-        write_value(sink, gpnn_predict_target(p->contents, options->units, p->target[row]), err);
+    status = write_value(sink, gpnn_predict_target(p->contents, options->units, batch->target[row]),
+                         err);
   if (status == GPNN_OK) status = write_value(sink, mean, err);
   if (status == GPNN_OK && !options->mean_only) status = write_value(sink, sd, err);
   if (status == GPNN_OK && has_degrees(p))
@@ -186,10 +186,15 @@ void predicted_report(const struct predicted *p, const struct cli *cli)
 
 void predicted_release(struct predicted *p)
 {
-  free(p->target);
-  free(p->mean);
-  free(p->sd);
-  free(p->nearest);
   gpnn_localgp_free(p->gp);
   *p = (struct predicted){0};
+}
+
+void predicted_batch_release(struct predicted_batch *batch)
+{
+  free(batch->target);
+  free(batch->mean);
+  free(batch->sd);
+  free(batch->nearest);
+  *batch = (struct predicted_batch){0};
 }

@@ -54,6 +54,7 @@
 #include "base/normal.h"
 #include "base/number.h"
 #include "base/rng.h"
+#include "base/stages.h"
 #include "base/status.h"
 #include "base/student.h"
 #include "base/sum.h"

@@ -114,6 +114,21 @@ PY
   assert_fails 1 '^/dev/full: is a device' gpnn-index -o /dev/full train.tsv
 }
 
+@test "a full disk ends the run though the input has not come to its end" {
+  fixture
+  for threads in 1 2; do
+    mkfifo slow
+    exec 7<>slow # open until the tool has ended
+    head -n 300 train.tsv >&7
+    status=0
+    timeout 60 gpnn-predict -j $threads --batch 100 -p t.par t.gpi slow >/dev/full 2>err.txt || status=$?
+    exec 7>&-
+    rm slow
+    assert_equal "$status" 1
+    assert_equal "$(cat err.txt)" 'gpnn-predict: (stdout): cannot be written: No space left on device'
+  done
+}
+
 @test "a limit on the size of files is told, and leaves nothing" {
   fixture
   export TMPDIR=$PWD

@@ -101,6 +101,46 @@ header() {
   sed '5d;8d' out.tsv | cmp a -
 }
 
+@test "the batches before a bad row are written, whoever reads and writes them" {
+  prepare
+  make_table 500 2 400 | awk -F '\t' -v OFS='\t' 'NR == 432 { $2 = "oops" } 1' >bad.tsv
+  gpnn-predict t.gpi -p t.par <(head -n 401 bad.tsv) >whole.tsv
+  for options in '-j 1 --batch 100' '-j 2 --batch 100' '-j 3 --batch 100' '-j 2 --batch 10'; do
+    local status=0 rows=401
+    [[ $options != *10 ]] || rows=431
+    # shellcheck disable=SC2086 # options
+    gpnn-predict $options t.gpi -p t.par bad.tsv >out.tsv 2>err.txt || status=$?
+    assert_equal "$status" 1
+    assert_equal "$(cat err.txt)" "gpnn-predict: bad.tsv:432: column 'x2': not a number: \"oops\""
+    [[ $rows == 431 ]] || cmp whole.tsv out.tsv
+    assert_equal "$(wc -l <out.tsv)" "$rows"
+  done
+}
+
+@test "a pipe has the answer to each batch before it has to bring the next" {
+  prepare
+  make_table 192 2 400 >three.tsv
+  gpnn-predict t.gpi -p t.par three.tsv >whole.tsv
+  for batch in 1 16 64; do
+    mkfifo in out
+    timeout 60 gpnn-predict -j 2 --batch "$batch" t.gpi -p t.par in >out &
+    exec 8<out 7>in # as they are opened there
+    head -n 1 three.tsv >&7
+    for from in 2 66 130; do
+      tail -n +"$from" three.tsv | head -n 64 >&7
+      ((from > 2)) || head -n 1 whole.tsv >want
+      ((from == 2)) || : >want
+      tail -n +"$from" whole.tsv | head -n 64 >>want
+      timeout 60 head -c "$(wc -c <want)" <&8 | cmp want -
+    done
+    exec 7>&-
+    wait
+    assert_equal "$(cat <&8)" ''
+    exec 8<&-
+    rm in out
+  done
+}
+
 @test "a missing target is no bad row" {
   prepare
   awk -F '\t' -v OFS='\t' 'NR == 3 { $3 = "NA" } NR == 4 { $3 = "" } 1' test.tsv >holes.tsv
