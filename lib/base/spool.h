@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "base/pages.h"
 #include "base/status.h"
 
 /* An object of GPNN_SPOOL_INIT is empty and may be released. */
@@ -34,9 +35,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, con
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
                                                   const double *numbers, struct gpnn_error *err);
 
-/* Maps what was written, read-only, as 'numbers', until the spool is released; parts may be let
- * go meanwhile (base/pages.h).  There must be some. */
+/* Maps what was written, read-only, as 'numbers', until the spool is released.  There must be
+ * some. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err);
+
+/* The mapping, parts of which may be let go. */
+struct gpnn_pages gpnn_spool_pages(const struct gpnn_spool *spool);
 
 void gpnn_spool_release(struct gpnn_spool *spool);
 

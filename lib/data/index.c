@@ -11,7 +11,6 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "base/pages.h"
 #include "data/index_fingerprint.h"
 #include "data/index_parts.h"
 #include "data/sections.h"
@@ -411,7 +410,7 @@ static enum gpnn_status take_all(struct gpnn_index *index, struct gpnn_error *er
   if (status == GPNN_OK) status = take_heads(index, err);
   if (status != GPNN_OK) return status;
   size_t n = contents->n, d = contents->d, c = contents->n_calibration;
-  contents->is_mapped = true;
+  contents->pages = gpnn_sections_pages(index->sections);
   status = take_rows(index, "ROWS", n, d, &contents->x, err);
   if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &contents->y, err);
   if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &contents->calibration_x, err);
@@ -508,7 +507,7 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
     if (has_rows)
       good = are_good(block / sizeof(double), (const double *)(const void *)(bytes + at),
                       are_variances);
-    gpnn_pages_release(bytes + at, block);
+    gpnn_pages_release(index->contents.pages, bytes + at, block);
   }
   if (!good)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",

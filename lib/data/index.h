@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pages.h"
 #include "base/status.h"
 #include "data/schema.h"
 #include "data/search.h"
@@ -58,8 +59,8 @@ struct gpnn_index_contents {
   size_t n_skipped;                     /* rows of the table that were left out as bad */
   uint64_t seed;                        /* of every random choice made */
   const char *provenance;               /* "name<TAB>value" lines: options used; for people */
-  bool is_mapped;                       /* arrays of n rows are read-only pages of a file, which who
-                                           goes through them may let go (base/pages.h) */
+  struct gpnn_pages pages;              /* what is mapped of a file: who goes through many rows may
+                                           let those there go; zeroed: nothing */
 };
 
 /*

@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "base/pages.h"
 #include "data/index.h"
 #include "data/index_fingerprint.h"
 #include "data/sections.h"
@@ -178,6 +177,7 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 struct writing {
   struct gpnn_sections_writer *writer;
   struct gpnn_fingerprint fingerprint;
+  struct gpnn_pages pages; /* of the contents */
 };
 
 enum { HASHED = 1, CRITICAL = 2 };
@@ -206,9 +206,9 @@ static enum gpnn_status write_blob(struct writing *writing, const char *tag, int
   return status;
 }
 
-/* A block after the other, each while the cache has it; mapped ones are let go behind us. */
+/* A block after the other, each while the cache has it; pages behind us are let go. */
 static enum gpnn_status write_rows(struct writing *writing, const char *tag, size_t n, size_t d,
-                                   const double *rows, bool is_mapped, struct gpnn_error *err)
+                                   const double *rows, struct gpnn_error *err)
 {
   enum { BLOCK = 1 << 18 };
   size_t count, length;
@@ -221,8 +221,8 @@ static enum gpnn_status write_rows(struct writing *writing, const char *tag, siz
     size_t block = length - at < BLOCK ? length - at : BLOCK;
     status = gpnn_sections_write(writing->writer, bytes + at, block, err);
     gpnn_fingerprint_add(&writing->fingerprint, tag, bytes + at, block);
-    if (!is_mapped || at - released < GPNN_PAGES_STRIDE) continue;
-    gpnn_pages_release(bytes + released, at - released);
+    if (at - released < GPNN_PAGES_STRIDE) continue;
+    gpnn_pages_release(writing->pages, bytes + released, at - released);
     released = at;
   }
   return status == GPNN_OK ? gpnn_sections_end(writing->writer, err) : status;
@@ -292,19 +292,19 @@ static enum gpnn_status write_others(struct writing *writing,
   size_t n_more = contents->n_more, r = contents->n_regressors;
   enum gpnn_status status = GPNN_OK;
   if (n_more > 0) {
-    status = write_rows(writing, "YMOR", n_more, n, contents->more, contents->is_mapped, err);
+    status = write_rows(writing, "YMOR", n_more, n, contents->more, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALM", n_more, c, contents->calibration_more, false, err);
+      status = write_rows(writing, "CALM", n_more, c, contents->calibration_more, err);
   }
   if (r > 0 && status == GPNN_OK) {
-    status = write_rows(writing, "REGR", n, r, contents->regressors, contents->is_mapped, err);
+    status = write_rows(writing, "REGR", n, r, contents->regressors, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALR", c, r, contents->calibration_regressors, false, err);
+      status = write_rows(writing, "CALR", c, r, contents->calibration_regressors, err);
   }
   if (contents->schema.has_noise && status == GPNN_OK) {
-    status = write_rows(writing, "NOIS", n_more + 1, n, contents->noise, contents->is_mapped, err);
+    status = write_rows(writing, "NOIS", n_more + 1, n, contents->noise, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALN", n_more + 1, c, contents->calibration_noise, false, err);
+      status = write_rows(writing, "CALN", n_more + 1, c, contents->calibration_noise, err);
   }
   return status;
 }
@@ -318,14 +318,10 @@ static enum gpnn_status write_sections(struct writing *writing, const char *path
   enum gpnn_status status = write_heads(writing, contents, search, err);
   if (status == GPNN_OK)
     status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
-  if (status == GPNN_OK)
-    status = write_rows(writing, "ROWS", n, d, contents->x, contents->is_mapped, err);
-  if (status == GPNN_OK)
-    status = write_rows(writing, "YVAL", n, 1, contents->y, contents->is_mapped, err);
-  if (status == GPNN_OK)
-    status = write_rows(writing, "CALX", c, d, contents->calibration_x, false, err);
-  if (status == GPNN_OK)
-    status = write_rows(writing, "CALY", c, 1, contents->calibration_y, false, err);
+  if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, contents->x, err);
+  if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
+  if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
+  if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
   if (status == GPNN_OK) status = write_others(writing, contents, err);
   if (status == GPNN_OK) status = write_engine(writing, path, search, err);
   return status;
@@ -335,7 +331,7 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_cont
                                   const struct gpnn_search *search, const char *volatile *temporary,
                                   struct gpnn_error *err)
 {
-  struct writing writing = {0};
+  struct writing writing = {.pages = contents->pages};
   enum gpnn_status status = gpnn_sections_create(&writing.writer, path, err);
   if (status != GPNN_OK) return status;
   /* A copy, since a signal may come while the writer is being freed. */

@@ -13,7 +13,6 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/newfile.h"
-#include "base/pages.h"
 
 /* The layout of gpnn-index(5): offsets in the header and in an entry of the table. */
 enum {
@@ -428,7 +427,7 @@ enum gpnn_status gpnn_sections_check(const struct gpnn_sections *sections,
   for (size_t at = 0; at < length; at += GPNN_PAGES_STRIDE) {
     size_t block = length - at < GPNN_PAGES_STRIDE ? length - at : GPNN_PAGES_STRIDE;
     crc = checksum(crc, bytes + at, block);
-    gpnn_pages_release(bytes + at, block);
+    gpnn_pages_release(gpnn_sections_pages(sections), bytes + at, block);
   }
   if (crc != section->crc)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the checksum of section %s is wrong",
@@ -454,6 +453,11 @@ enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
   }
   *stream = file;
   return GPNN_OK;
+}
+
+struct gpnn_pages gpnn_sections_pages(const struct gpnn_sections *sections)
+{
+  return (struct gpnn_pages){sections->mapping, sections->length};
 }
 
 const char *gpnn_sections_path(const struct gpnn_sections *sections)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/pages.h"
 #include "base/status.h"
 
 /* Outside ASCII, then CR LF, ctrl-Z and NUL, so that transfer as text is noticed. */
@@ -95,6 +96,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sections_check(const struct gpnn_sections 
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
                                                       const struct gpnn_section *section,
                                                       FILE **stream, struct gpnn_error *err);
+
+/* The whole mapping, parts of which may be let go. */
+struct gpnn_pages gpnn_sections_pages(const struct gpnn_sections *sections);
 
 const char *gpnn_sections_path(const struct gpnn_sections *sections);
 

@@ -92,9 +92,10 @@ enum gpnn_status gpnn_training_next(struct gpnn_training *training, struct gpnn_
 /* All rows as read but those drawn for calibration. */
 struct kept_rows {
   const struct gpnn_schema *schema;
-  const double *read;    /* mapped */
-  size_t width, n_drawn; /* numbers of a row as read */
-  uint64_t *drawn;       /* owned; ascending */
+  const double *read;
+  struct gpnn_pages pages; /* that it is in */
+  size_t width, n_drawn;   /* numbers of a row as read */
+  uint64_t *drawn;         /* owned; ascending */
   size_t n_features;
   bool all_numbers; /* inputs are their own features */
   size_t released;  /* rows of the mapping that were let go in this pass */
@@ -138,7 +139,7 @@ static void release_before(struct kept_rows *kept, size_t row)
   if (row < kept->released) kept->released = 0; /* a new pass */
   size_t length = (row - kept->released) * kept->width * sizeof *kept->read;
   if (length < GPNN_PAGES_STRIDE) return;
-  gpnn_pages_release(kept->read + kept->released * kept->width, length);
+  gpnn_pages_release(kept->pages, kept->read + kept->released * kept->width, length);
   kept->released = row;
 }
 
@@ -370,7 +371,7 @@ static void take_parts(struct gpnn_training *training, const struct parts *p)
     contents->noise = rows + noise_at(p, n);
     contents->calibration_noise = held + noise_at(p, c);
   }
-  contents->is_mapped = true;
+  contents->pages = gpnn_spool_pages(&training->rows);
 }
 
 /* Learns from the rows that were not drawn, and standardises all. */
@@ -431,6 +432,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
   if (status == GPNN_OK) status = put_block(training, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
   kept.read = training->read.numbers;
+  kept.pages = gpnn_spool_pages(&training->read);
   if (status == GPNN_OK) status = prepare(training, options, &kept, drawn, err);
   free(drawn);
   free(kept.drawn);

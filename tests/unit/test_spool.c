@@ -46,9 +46,10 @@ static void pages_let_go_are_as_they_were(void **state)
   assert_ok(gpnn_spool_write(&spool, 0, MANY, numbers, &err));
   assert_ok(gpnn_spool_map(&spool, &err));
   assert_memory_equal(spool.numbers, numbers, MANY * sizeof *numbers);
-  gpnn_pages_release(spool.numbers + 3, (MANY - 5) * sizeof *numbers);
-  gpnn_pages_release(spool.numbers + 3, 1);
-  gpnn_pages_release(spool.numbers, 0);
+  struct gpnn_pages pages = gpnn_spool_pages(&spool);
+  gpnn_pages_release(pages, spool.numbers + 3, (MANY - 5) * sizeof *numbers);
+  gpnn_pages_release(pages, spool.numbers + 3, 1);
+  gpnn_pages_release(pages, spool.numbers, 0);
   assert_memory_equal(spool.numbers, numbers, MANY * sizeof *numbers);
   gpnn_spool_release(&spool);
   free(numbers);
@@ -67,6 +68,20 @@ static enum gpnn_status write_on_full_disk(struct gpnn_spool *spool, size_t n,
   enum gpnn_status status = gpnn_spool_write(spool, 0, n, numbers, error);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   return status;
+}
+
+static void memory_of_another_kind_is_left_alone(void **state)
+{
+  (void)state;
+  enum { MANY = 1 << 14 };
+  static double numbers[MANY];
+  const struct gpnn_spool empty = GPNN_SPOOL_INIT;
+  for (size_t i = 0; i < MANY; i++) numbers[i] = 1;
+  gpnn_pages_release(gpnn_spool_pages(&empty), numbers, sizeof numbers);
+  gpnn_pages_release((struct gpnn_pages){numbers, sizeof numbers / 2}, numbers, sizeof numbers);
+  gpnn_pages_release((struct gpnn_pages){numbers + MANY / 2, sizeof numbers / 2}, numbers,
+                     sizeof numbers);
+  for (size_t i = 0; i < MANY; i++) assert_true(numbers[i] == 1);
 }
 
 static void failures_name_the_file_that_it_is_for(void **state)
@@ -90,6 +105,7 @@ int main(void)
       cmocka_unit_test(numbers_read_back_in_their_places),
       cmocka_unit_test(no_file_is_ever_seen),
       cmocka_unit_test(pages_let_go_are_as_they_were),
+      cmocka_unit_test(memory_of_another_kind_is_left_alone),
       cmocka_unit_test(failures_name_the_file_that_it_is_for),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
