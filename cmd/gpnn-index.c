@@ -107,8 +107,10 @@ static enum gpnn_status write_index(const struct cli *cli, const char *output,
                                     struct gpnn_error *err)
 {
   struct gpnn_search *search = NULL;
+  struct gpnn_search_options over_pages = *options;
+  over_pages.pages = contents->pages;
   enum gpnn_status status =
-      gpnn_search_build(&search, contents->n, contents->d, contents->x, options, err);
+      gpnn_search_build(&search, contents->n, contents->d, contents->x, &over_pages, err);
   if (status != GPNN_OK) return status;
   describe_search(cli, search);
   if (gpnn_search_describe(search)->recall < options->recall)

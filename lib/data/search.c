@@ -413,7 +413,10 @@ enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t
   const struct gpnn_search_metric metric = {options->lengthscale, options->rotation};
   struct gpnn_search *made = NULL;
   enum gpnn_status status = make(&made, n, d, x, metric, err);
-  if (status == GPNN_OK) status = gpnn_search_tune(made, options, err);
+  if (status == GPNN_OK) {
+    made->points.pages = options->pages;
+    status = gpnn_search_tune(made, options, err);
+  }
   if (status == GPNN_OK)
     *search = made;
   else

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/pages.h"
 #include "base/status.h"
 
 struct gpnn_search;
@@ -46,13 +47,17 @@ struct gpnn_search_options {
   const double *lengthscale; /* d of them, or NULL: Euclidean.  Copied. */
   uint64_t seed;
   int threads;
-  bool brief;             /* it will answer few queries: be quick to build rather than to search */
-  const double *rotation; /* d by d, row-major, or NULL: none.  Copied. */
+  bool brief;              /* it will answer few queries: be quick to build rather than to search */
+  const double *rotation;  /* d by d, row-major, or NULL: none.  Copied. */
+  struct gpnn_pages pages; /* that the rows may be in: parts gone through are let go */
 };
 
-#define GPNN_SEARCH_OPTIONS_INIT                         \
-  {                                                      \
-    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false, NULL \
+#define GPNN_SEARCH_OPTIONS_INIT                          \
+  {                                                       \
+    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false, NULL, \
+    {                                                     \
+      NULL, 0                                             \
+    }                                                     \
   }
 
 /* What was built, and what it was measured to do on a sample of queries. */

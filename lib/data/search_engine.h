@@ -23,6 +23,7 @@ struct gpnn_points {
   const double *x;       /* n by d, row-major */
   const double *inverse; /* d reciprocal lengthscales, or NULL */
   const double *map;     /* d by d, row-major: the rotation divided by the lengthscales, or NULL */
+  struct gpnn_pages pages; /* that x may be in */
 };
 
 enum { GPNN_POINTS_LANES = 8 };

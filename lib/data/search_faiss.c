@@ -162,6 +162,7 @@ static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct 
       failed = faiss_Index_add(engine->index, (idx_t)rows, block);
     }
     if (failed != 0) status = faiss_failed("filling a search", err);
+    gpnn_pages_release(engine->points->pages, x, rows * d * sizeof *x);
   }
   free(block);
   free(lists);

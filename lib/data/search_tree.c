@@ -18,8 +18,9 @@ enum {
   ALIGNMENT = 64,
   HEADER_BYTES = 64,
   HAS_MAP = 1,
-  SPREAD_ROWS = 256,   /* looked at to choose where to cut */
-  TASK_ROWS = 1 << 14, /* parts of fewer rows are no task of their own */
+  SPREAD_ROWS = 256,    /* looked at to choose where to cut */
+  FRAME_ROWS = 1 << 18, /* after which the pages they were in are let go */
+  TASK_ROWS = 1 << 14,  /* parts of fewer rows are no task of their own */
 };
 
 static size_t divide_up(size_t a, size_t b)
@@ -299,10 +300,15 @@ static void fill(struct gpnn_tree *tree, struct build *build, const struct gpnn_
   uint32_t *ids = (uint32_t *)(void *)(tree->owned + layout->ids);
 #pragma omp parallel num_threads(threads)
   {
+    for (size_t from = 0; from < n; from += FRAME_ROWS) {
+      size_t end = n - from < FRAME_ROWS ? n : from + FRAME_ROWS;
 #pragma omp for
-    for (size_t i = 0; i < n; i++) {
-      gpnn_frame_apply(&tree->frame, points->x + i * d, build->rows + i * d);
-      build->ids[i] = (uint32_t)i;
+      for (size_t i = from; i < end; i++) {
+        gpnn_frame_apply(&tree->frame, points->x + i * d, build->rows + i * d);
+        build->ids[i] = (uint32_t)i;
+      }
+#pragma omp single nowait
+      gpnn_pages_release(points->pages, points->x + from * d, (end - from) * d * sizeof(double));
     }
 #pragma omp single
     arrange(build, 0, divide_up(n, LEAF));

@@ -79,6 +79,12 @@ static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_points
   return draw_queries(trial, points, options->seed, err);
 }
 
+/* After queries have met rows all over. */
+static void let_go(const struct gpnn_points *points)
+{
+  gpnn_pages_release(points->pages, points->x, points->n * points->d * sizeof *points->x);
+}
+
 /* Finds the true neighbours, with 'search' where it has a tree, which is quicker; '*visited' is the
  * mean share of the rows that took. */
 static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search *search,
@@ -95,6 +101,7 @@ static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search
   for (size_t i = 0; i < trial->n_queries && status == GPNN_OK; i++)
     trial->farthest[i] = trial->distances[i * trial->k + trial->k - 1];
   *visited = (double)n_visited / (double)trial->n_queries / (double)points->n;
+  let_go(points);
   return status;
 }
 
@@ -113,6 +120,7 @@ static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search,
   for (size_t i = 0; i < n_truth; i++) hits += trial->distances[i] <= trial->farthest[i / trial->k];
   found->recall = (double)hits / (double)n_truth;
   found->visited = (double)visited / (double)trial->n_queries / (double)search->points.n;
+  let_go(&search->points);
   return GPNN_OK;
 }
 
