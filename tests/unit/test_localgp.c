@@ -651,7 +651,7 @@ static void mixed_precision_serves_every_right_hand_side(void **state)
     }
 }
 
-/* ---- shared factorisations -------------------------------------------------------------------- */
+/* ---- shared factorisations ----------------------------------------------------------------- */
 
 enum { SHARED_ROWS = 400, SHARED_POINTS = 90, SHARED_D = 2 };
 

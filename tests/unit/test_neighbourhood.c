@@ -402,7 +402,7 @@ static void compare_with_rows_alone(const struct rows *r, const struct gpnn_para
   enum { MOST = 64 };
   const struct gpnn_neighbourhoods *hoods = &lists->hoods;
   size_t d = r->contents.d, k = hoods->k;
-  double loss[MOST], z2[MOST], gradient[MOST], by_map[MOST], own[MOST], own_map[MOST];
+  double loss[MOST], z2[MOST], gradient[MOST], by_map[MOST] = {0}, own[MOST], own_map[MOST] = {0};
   double mean[MOST] = {0}, mean_map[MOST] = {0};
   struct gpnn_neighbourhood_result all = {
       .gradient = gradient, .by_map = map == NULL ? NULL : by_map, .loss = loss, .z2 = z2};
