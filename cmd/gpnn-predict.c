@@ -64,7 +64,7 @@ static bool resolve(const struct cli *cli, struct arguments *a)
     cli_usage_error(cli, "option --precision: double or mixed");
     return false;
   }
-  if (a->batch == 0) a->batch = a->share > 1 ? 131072 : 2048;
+  if (a->batch == 0) a->batch = a->share > 1 ? 131072 : 8192;
   if (a->append && a->keep != NULL) {
     cli_usage_error(cli, "--append keeps all columns already; give it or --keep");
     return false;
@@ -391,7 +391,7 @@ int main(int argc, char **argv)
       {"keep", 0, CLI_TEXT, &a.keep, "LIST", "carry these columns along", 0, 0},
       {"append", 0, CLI_FLAG, &a.append, NULL, "carry all columns along", 0, 0},
       {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "predict NA for bad rows", 0, 0},
-      {"batch", 0, CLI_COUNT, &a.batch, "N", "rows read and predicted at a time (2048)", 1, 1e7},
+      {"batch", 0, CLI_COUNT, &a.batch, "N", "rows read and predicted at a time (8192)", 1, 1e7},
   };
   const struct cli_tool tool = {
       "gpnn-predict",

@@ -1,6 +1,7 @@
 #include "base/threads.h"
 
 #include <omp.h>
+#include <stddef.h>
 
 #include "base/blas.h"
 
@@ -10,9 +11,16 @@ int gpnn_threads_available(void)
   return n < 1 ? 1 : n;
 }
 
+/* Where OpenBLAS has it, which calls it before a fork: not in its headers. */
+#pragma weak blas_thread_shutdown_
+extern int blas_thread_shutdown_(void);
+
 void gpnn_threads_single_blas(void)
 {
   openblas_set_num_threads(1);
+  /* OpenBLAS starts its threads as the program is loaded, and they look for work for a tenth of a
+   * second, which other threads of the program could use. */
+  if (blas_thread_shutdown_ != NULL) blas_thread_shutdown_();
 }
 
 const char *gpnn_threads_blas(void)
