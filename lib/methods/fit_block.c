@@ -24,7 +24,7 @@ struct scratch {
   double *slope;   /* s by s, lower triangle: g(r) */
   double *columns; /* s by d, one column after another: x_j / lengthscale_j */
   double *point;   /* d: one row of it */
-  double *r2;      /* s */
+  double *r2;      /* s by s, lower triangle: squared distances */
   double *alpha;   /* s: K^-1 y */
   double *work;    /* gpnn_cholesky_work(s) */
 };
@@ -56,7 +56,7 @@ static bool scratch_init(struct scratch *scratch, size_t s, size_t d)
   scratch->slope = gpnn_alloc(s, s, sizeof(double));
   scratch->columns = gpnn_alloc(s, d, sizeof(double));
   scratch->point = gpnn_alloc(d, 1, sizeof(double));
-  scratch->r2 = gpnn_alloc(s, 1, sizeof(double));
+  scratch->r2 = gpnn_alloc(s, s, sizeof(double));
   scratch->alpha = gpnn_alloc(s, 1, sizeof(double));
   scratch->work = gpnn_alloc(gpnn_cholesky_work(s), 1, sizeof(double));
   return scratch->k != NULL && scratch->work != NULL && scratch->slope != NULL &&
@@ -74,20 +74,26 @@ static void scale_columns(const struct block *block)
   }
 }
 
-/* Writes the lower triangles of K to 'k' and of g(r) to the scratch. */
+GPNN_SIMD static void multiply(size_t n, double factor, double *x)
+{
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) x[i] *= factor;
+}
+
+/* Writes the lower triangles of K to 'k' and of r^2 and g(r) to the scratch. */
 static void fill_covariance(void *context, double *k)
 {
   const struct block *block = context;
   const struct scratch *scratch = block->scratch;
   size_t s = block->s, d = block->d;
   for (size_t q = 0; q < s; q++) {
-    double *column = k + q * s;
+    size_t at = q * s + q;
     for (size_t j = 0; j < d; j++) scratch->point[j] = scratch->columns[j * s + q];
-    gpnn_kernel_distances(s - q, d, s, scratch->columns + q, scratch->point, scratch->r2);
-    block->params->kernel->with_slope(block->params->smoothness, s - q, scratch->r2, column + q,
-                                      scratch->slope + q * s + q);
-    for (size_t i = q; i < s; i++) column[i] *= block->params->kernelscale;
-    column[q] += block->params->noise + (block->noise == NULL ? 0 : block->noise[q]);
+    gpnn_kernel_distances(s - q, d, s, scratch->columns + q, scratch->point, scratch->r2 + at);
+    block->params->kernel->with_slope(block->params->smoothness, s - q, scratch->r2 + at, k + at,
+                                      scratch->slope + at);
+    multiply(s - q, block->params->kernelscale, k + at);
+    k[at] += block->params->noise + (block->noise == NULL ? 0 : block->noise[q]);
   }
 }
 
@@ -101,10 +107,25 @@ GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const d
   return sum;
 }
 
+/* Replaces K^-1 by weights W, of n rows from 'alpha' on in the column of 'own'; returns their sum
+ * over r^2. */
+GPNN_SIMD static double weigh(size_t n, double scale, const double *slope, const double *alpha,
+                              double own, const double *r2, double *weight)
+{
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    weight[i] = scale * slope[i] * (weight[i] - alpha[i] * own);
+    sum += weight[i] * r2[i];
+  }
+  return sum;
+}
+
 /*
  * With W = kernelscale g o (K^-1 - a a'), the derivative by log lengthscale_j is
  *   1/2 sum_ik W_ik (x_ij - x_kj)^2 / l_j^2,
- * that is, the sum over the lower triangle: O(s^2 d) after the inverse.  For the other two
+ * that is, the sum over the lower triangle: O(s^2 d) after the inverse, and O(s^2) for one
+ * lengthscale, where the sum over j is r^2.  For the other two
  * no second matrix is needed, for kernelscale C is K less the noise on its diagonal.
  */
 static void block_gradient(const struct block *block, double *gradient)
@@ -117,18 +138,18 @@ static void block_gradient(const struct block *block, double *gradient)
   gpnn_cholesky_invert(s, scratch->k, scratch->work);
   for (size_t j = 0; j < n_lengthscales; j++) gradient[j] = 0;
   for (size_t q = 0; q < s; q++) {
-    double *weight = scratch->k + q * s;
-    const double *slope = scratch->slope + q * s;
-    trace += weight[q];
+    size_t at = q * s + q;
+    double *weight = scratch->k + at;
+    trace += weight[0];
     squares += alpha[q] * alpha[q];
     fit += alpha[q] * block->y[q];
-    if (block->noise != NULL) known += block->noise[q] * (weight[q] - alpha[q] * alpha[q]);
-    for (size_t i = q; i < s; i++)
-      weight[i] = params->kernelscale * slope[i] * (weight[i] - alpha[i] * alpha[q]);
-    for (size_t j = 0; j < block->d; j++) {
-      const double *column = scratch->columns + j * s;
-      gradient[n_lengthscales == 1 ? 0 : block->group[j]] +=
-          weighted_squares(s - q, weight + q, column + q, column[q]);
+    if (block->noise != NULL) known += block->noise[q] * (weight[0] - alpha[q] * alpha[q]);
+    double sum = weigh(s - q, params->kernelscale, scratch->slope + at, alpha + q, alpha[q],
+                       scratch->r2 + at, weight);
+    if (n_lengthscales == 1) gradient[0] += sum;
+    for (size_t j = 0; n_lengthscales > 1 && j < block->d; j++) {
+      const double *column = scratch->columns + j * s + q;
+      gradient[block->group[j]] += weighted_squares(s - q, weight, column, column[0]);
     }
   }
   double by_noise = 0.5 * params->noise * (trace - squares);
@@ -188,39 +209,64 @@ static enum gpnn_status evaluate_blocks(const struct block *first, size_t n_bloc
   return status;
 }
 
+/* What evaluations of the same blocks need, all threads together. */
+struct workshop {
+  size_t n_threads;
+  struct scratch *scratch; /* n_threads */
+  double *terms;           /* n_blocks by width */
+};
+
+static void workshop_release(struct workshop *shop)
+{
+  for (size_t t = 0; shop->scratch != NULL && t < shop->n_threads; t++)
+    scratch_release(&shop->scratch[t]);
+  free(shop->scratch);
+  free(shop->terms);
+}
+
+static enum gpnn_status workshop_init(struct workshop *shop, size_t n_blocks, size_t block_size,
+                                      size_t d, size_t width, int threads, struct gpnn_error *err)
+{
+  shop->n_threads = threads < 1 ? 1 : (size_t)threads < n_blocks ? (size_t)threads : n_blocks;
+  shop->scratch = gpnn_alloc(shop->n_threads, 1, sizeof *shop->scratch);
+  shop->terms = gpnn_alloc(n_blocks, width, sizeof *shop->terms);
+  bool enough = shop->scratch != NULL && shop->terms != NULL;
+  for (size_t t = 0; enough && t < shop->n_threads; t++)
+    enough = scratch_init(&shop->scratch[t], block_size, d);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the covariance of a block");
+}
+
+/* gpnn_fit_block_objective() of the blocks that begin with 'first'. */
+static enum gpnn_status objective(const struct block *first, size_t n_blocks,
+                                  const struct workshop *shop, double *value, double *gradient,
+                                  struct gpnn_error *err)
+{
+  size_t width = first->params->n_lengthscales + 3;
+  double *terms = shop->terms, rows = (double)n_blocks * (double)first->s;
+  enum gpnn_status status = evaluate_blocks(first, n_blocks, (int)shop->n_threads, shop->scratch,
+                                            gradient != NULL, width, terms, err);
+  if (status != GPNN_OK) return status;
+  /* In block order, so that rounding does not depend on who computed what. */
+  for (size_t b = 1; b < n_blocks; b++)
+    for (size_t i = 0; i < width; i++) terms[i] += terms[b * width + i];
+  *value = terms[0] / rows;
+  for (size_t i = 0; gradient != NULL && i < width - 1; i++) gradient[i] = terms[1 + i] / rows;
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_fit_block_objective(const struct gpnn_params *params, size_t n_blocks,
                                           size_t block_size, size_t d, const uint32_t *group,
                                           const double *x, const double *y, const double *noise,
                                           int threads, double *value, double *gradient,
                                           struct gpnn_error *err)
 {
-  size_t width = params->n_lengthscales + 3;
-  size_t n_threads = threads < 1 ? 1 : (size_t)threads < n_blocks ? (size_t)threads : n_blocks;
-  struct block first = {
+  const struct block first = {
       .params = params, .s = block_size, .d = d, .group = group, .x = x, .y = y, .noise = noise};
-  struct scratch *scratch = gpnn_alloc(n_threads, 1, sizeof *scratch);
-  double *terms = gpnn_alloc(n_blocks, width, sizeof *terms);
-  double rows = (double)n_blocks * (double)block_size;
-  enum gpnn_status status = GPNN_OK;
-  bool enough = scratch != NULL && terms != NULL;
-  for (size_t t = 0; enough && t < n_threads; t++)
-    enough = scratch_init(&scratch[t], block_size, d);
-  if (!enough) {
-    status = gpnn_fail_memory(err, "for the covariance of a block");
-    goto out;
-  }
-  status = evaluate_blocks(&first, n_blocks, (int)n_threads, scratch, gradient != NULL, width,
-                           terms, err);
-  if (status != GPNN_OK) goto out;
-  /* In block order, so that rounding does not depend on who computed what. */
-  for (size_t b = 1; b < n_blocks; b++)
-    for (size_t i = 0; i < width; i++) terms[i] += terms[b * width + i];
-  *value = terms[0] / rows;
-  for (size_t i = 0; gradient != NULL && i < width - 1; i++) gradient[i] = terms[1 + i] / rows;
-out:
-  for (size_t t = 0; scratch != NULL && t < n_threads; t++) scratch_release(&scratch[t]);
-  free(scratch);
-  free(terms);
+  struct workshop shop = {0};
+  enum gpnn_status status =
+      workshop_init(&shop, n_blocks, block_size, d, params->n_lengthscales + 3, threads, err);
+  if (status == GPNN_OK) status = objective(&first, n_blocks, &shop, value, gradient, err);
+  workshop_release(&shop);
   return status;
 }
 
@@ -231,6 +277,7 @@ struct problem {
   const struct gpnn_fit_targets *targets;
   const struct gpnn_fit_options *options;
   struct gpnn_fit_coordinates coordinates;
+  struct workshop shop;
   size_t n_blocks, block_size;
   double *x, *y, *noise; /* of all drawn rows, the last two target after target; 'noise': NULL if
                             none is known */
@@ -297,11 +344,16 @@ static enum gpnn_status evaluate(struct problem *problem, double *value, bool wi
   double sum = 0, own;
   for (size_t t = 0; t < targets->n; t++) {
     const struct gpnn_index_contents *contents = &targets->contents[t];
-    enum gpnn_status status = gpnn_fit_block_objective(
-        &targets->params[t], problem->n_blocks, problem->block_size, contents->d, contents->group,
-        problem->x, problem->y + t * n, problem->noise == NULL ? NULL : problem->noise + t * n,
-        problem->options->threads, &own,
-        with_gradient ? coordinates->gradient + t * coordinates->width : NULL, err);
+    const struct block first = {.params = &targets->params[t],
+                                .s = problem->block_size,
+                                .d = contents->d,
+                                .group = contents->group,
+                                .x = problem->x,
+                                .y = problem->y + t * n,
+                                .noise = problem->noise == NULL ? NULL : problem->noise + t * n};
+    enum gpnn_status status =
+        objective(&first, problem->n_blocks, &problem->shop, &own,
+                  with_gradient ? coordinates->gradient + t * coordinates->width : NULL, err);
     if (status != GPNN_OK) return status;
     sum += own;
   }
@@ -403,6 +455,10 @@ enum gpnn_status gpnn_fit_blocks(const struct gpnn_fit_targets *targets,
       gpnn_fit_coordinates_init(&problem.coordinates, options, targets, scale, false, err);
   if (status == GPNN_OK) status = draw_rows(&problem, err);
   if (status == GPNN_OK)
+    status =
+        workshop_init(&problem.shop, problem.n_blocks, problem.block_size, targets->contents->d,
+                      targets->params->n_lengthscales + 3, options->threads, err);
+  if (status == GPNN_OK)
     status = options->optimizer == GPNN_OPTIMIZER_ADAM
                  ? search_adam(&problem, &report->optimize, err)
                  : search_lbfgs(&problem, &report->optimize, err);
@@ -412,6 +468,7 @@ enum gpnn_status gpnn_fit_blocks(const struct gpnn_fit_targets *targets,
   report->block_size = problem.block_size;
   report->n_rows = problem.n_blocks * problem.block_size;
   gpnn_fit_coordinates_release(&problem.coordinates);
+  workshop_release(&problem.shop);
   free(problem.x);
   free(problem.y);
   return status;
