@@ -78,11 +78,14 @@ struct gpnn_localgp_mixed {
   float *step;      /* n */
 };
 
-/* What one thread needs to put points together that share neighbours. */
+/* What one thread needs to put points together that share neighbours: the union of these, and
+ * where in it each is, by hashing. */
 struct gpnn_localgp_union {
-  int64_t *own, *joint, *merged; /* task->room: neighbours, rising */
-  int64_t *first;                /* task->share: the nearest of each point */
-  size_t *nearest;               /* task->share */
+  size_t n;        /* rows so far, at most task->room */
+  int64_t *row;    /* task->room */
+  size_t mask;     /* slots less one: a power of two less one, and at least twice task->room */
+  uint32_t *slot;  /* mask + 1: place of a row in 'row', and one; 0: empty */
+  size_t *nearest; /* task->share: as in a group */
 };
 
 /*

@@ -96,35 +96,34 @@ enum gpnn_status gpnn_localgp_order(const struct gpnn_localgp *gp, const struct 
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-static int compare_rows(const void *a, const void *b)
+/* The slot of 'row': its own, or the empty one that is to be. */
+static size_t slot_of(const struct gpnn_localgp_union *u, int64_t row)
 {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
+  size_t at = (size_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & u->mask;
+  while (u->slot[at] != 0 && u->row[u->slot[at] - 1] != row) at = (at + 1) & u->mask;
+  return at;
 }
 
-/* Copies the rows among up to k candidates, in order; returns how many they are. */
-static size_t sort_candidates(size_t k, const int64_t *candidates, int64_t *rows)
+/* How many there are of up to k candidates, and in '*fresh' how many of them are not in the union
+ * yet. */
+static size_t count(const struct gpnn_localgp_union *u, size_t k, const int64_t *candidates,
+                    size_t *fresh)
 {
   size_t m = 0;
-  while (m < k && candidates[m] >= 0) m++;
-  memcpy(rows, candidates, m * sizeof *rows);
-  qsort(rows, m, sizeof *rows, compare_rows);
+  *fresh = 0;
+  for (; m < k && candidates[m] >= 0; m++) *fresh += u->slot[slot_of(u, candidates[m])] == 0;
   return m;
 }
 
-/* The union of two rising lists, to 'merged', as far as its 'room'; SIZE_MAX: it does not fit. */
-static size_t merge(size_t n, const int64_t *a, size_t m, const int64_t *b, size_t room,
-                    int64_t *merged)
+/* Adds 'm' candidates to the union, for which there is room. */
+static void add(struct gpnn_localgp_union *u, size_t m, const int64_t *candidates)
 {
-  size_t i = 0, j = 0, to = 0;
-  while (i < n || j < m) {
-    int64_t next = j == m || (i < n && a[i] <= b[j]) ? a[i] : b[j];
-    i += i < n && a[i] == next;
-    j += j < m && b[j] == next;
-    if (to == room) return SIZE_MAX;
-    merged[to++] = next;
+  for (size_t c = 0; c < m; c++) {
+    size_t at = slot_of(u, candidates[c]);
+    if (u->slot[at] != 0) continue;
+    u->row[u->n] = candidates[c];
+    u->slot[at] = (uint32_t)++u->n;
   }
-  return to;
 }
 
 /* Operations to predict n points from m neighbours: a factorisation; solves, and the covariances,
@@ -136,39 +135,22 @@ static double cost(size_t n, size_t m)
   return rows * rows * (rows / 3 + (double)n + covariances);
 }
 
-/* Where 'row' is among n rising ones, which have it. */
-static size_t place_of(int64_t row, size_t n, const int64_t *rows)
-{
-  size_t low = 0, high = n;
-  while (high - low > 1) {
-    size_t middle = low + (high - low) / 2;
-    if (rows[middle] <= row)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 void gpnn_localgp_gather_group(const struct gpnn_localgp_task *task,
                                struct gpnn_localgp_scratch *scratch, size_t n, const size_t *point,
                                const double *x, size_t k, const int64_t *candidates,
                                struct gpnn_localgp_group *group)
 {
   struct gpnn_localgp_union *u = &scratch->joint;
-  size_t taken = 0, m = 0, most = n < task->share ? n : task->share;
-  while (taken < most) {
-    size_t own = sort_candidates(k, candidates + taken * k, u->own);
-    size_t both = merge(m, u->joint, own, u->own, task->room, u->merged);
-    if (taken > 0 && (both == SIZE_MAX || cost(taken + 1, both) > cost(taken, m) + cost(1, own)))
+  size_t taken = 0, most = n < task->share ? n : task->share;
+  memset(u->slot, 0, (u->mask + 1) * sizeof *u->slot);
+  u->n = 0;
+  for (; taken < most; taken++, candidates += k) {
+    size_t fresh, own = count(u, k, candidates, &fresh), both = u->n + fresh;
+    if (taken > 0 &&
+        (both > task->room || cost(taken + 1, both) > cost(taken, u->n) + cost(1, own)))
       break;
-    int64_t *swapped = u->joint;
-    u->joint = u->merged;
-    u->merged = swapped;
-    u->first[taken] = candidates[taken * k];
-    taken++;
-    m = both;
+    add(u, own, candidates);
+    u->nearest[taken] = own == 0 ? 0 : u->slot[slot_of(u, candidates[0])] - 1;
   }
-  for (size_t g = 0; g < taken && m > 0; g++) u->nearest[g] = place_of(u->first[g], m, u->joint);
-  *group = (struct gpnn_localgp_group){taken, point, x, m, u->joint, u->nearest};
+  *group = (struct gpnn_localgp_group){taken, point, x, u->n, u->row, u->nearest};
 }

@@ -77,12 +77,13 @@ static bool mixed_new(struct gpnn_localgp_mixed *mixed, size_t m, size_t n_rows,
 
 static bool union_new(struct gpnn_localgp_union *joint, const struct gpnn_localgp_task *task)
 {
-  joint->own = gpnn_alloc(task->room, 1, sizeof *joint->own);
-  joint->joint = gpnn_alloc(task->room, 1, sizeof *joint->joint);
-  joint->merged = gpnn_alloc(task->room, 1, sizeof *joint->merged);
-  joint->first = gpnn_alloc(task->share, 1, sizeof *joint->first);
+  if (task->share == 1) return true; /* every point has its own neighbours */
+  joint->mask = 1;
+  while (joint->mask < 2 * task->room) joint->mask = 2 * joint->mask + 1;
+  joint->row = gpnn_alloc(task->room, 1, sizeof *joint->row);
+  joint->slot = gpnn_alloc(joint->mask + 1, 1, sizeof *joint->slot);
   joint->nearest = gpnn_alloc(task->share, 1, sizeof *joint->nearest);
-  return joint->own && joint->joint && joint->merged && joint->first && joint->nearest;
+  return joint->row && joint->slot && joint->nearest;
 }
 
 bool gpnn_localgp_scratch_new(struct gpnn_localgp_scratch *s, const struct gpnn_localgp_task *task)
@@ -122,10 +123,8 @@ void gpnn_localgp_scratch_release(struct gpnn_localgp_scratch *s)
   free(s->mixed.x);
   free(s->mixed.rest);
   free(s->mixed.step);
-  free(s->joint.own);
-  free(s->joint.joint);
-  free(s->joint.merged);
-  free(s->joint.first);
+  free(s->joint.row);
+  free(s->joint.slot);
   free(s->joint.nearest);
 }
 
