@@ -20,7 +20,7 @@ enum {
   BRIEF_LISTS = 4,       /* and a fourth of the lists serves these */
   WHOLE = 100,           /* effort of a tree that misses nothing */
   FEW_ROWS = 10000,      /* a tree of so few is quick enough whole, */
-  BRIEF_CELLS = 1 << 20, /* and where few queries will come, one of so few numbers */
+  BRIEF_CELLS = 1 << 17, /* and where few queries will come, one of so few numbers */
 };
 
 /* The sample with its truth, and room for answers. */

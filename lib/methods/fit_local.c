@@ -281,6 +281,7 @@ static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *e
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   const double *all = contents->x;
   options.neighbours = wanted;
+  options.recall = 0.9; /* a row missed is hardly nearer than the one in its place */
   if (turning->n == 0) {
     options.lengthscale = problem->lengthscale;
   } else {
