@@ -174,16 +174,19 @@ static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
   return status;
 }
 
+static void show_rows_read(size_t n_rows)
+{
+  progress_update("rows read", n_rows, 0);
+}
+
 static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
                                   const struct arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
 {
+  const struct gpnn_training_reading how = {cli->na, a->skip_bad, cli->threads, show_rows_read};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
-  while (status == GPNN_OK) {
-    progress_update("rows read", training->n, 0);
-    status = gpnn_training_next(training, table, cli->na, a->skip_bad, err);
-  }
-  if (status != GPNN_END) return status;
+  if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
+  if (status != GPNN_OK) return status;
   progress_erase();
   return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
 }

@@ -8,6 +8,8 @@
 /* More than are worked on at once. */
 enum { ROWS = 2 * GPNN_SOURCE_BLOCK + 500 };
 
+static const struct gpnn_training_reading in_turn = {"NA", false, 1, NULL};
+
 /* A table whose target tells the row, and whose input is ten times the target. */
 static void write_table(char *path)
 {
@@ -29,7 +31,6 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
-  enum gpnn_status status = GPNN_OK;
   size_t seen[ROWS] = {0}, out_of_order = 0;
   write_table(path);
   options.standardise = GPNN_STANDARD_NONE;
@@ -37,8 +38,7 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   options.calibration_rows = 100;
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
   assert_ok(gpnn_training_begin(&training, table, &roles, path, &err));
-  while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, NULL);
-  assert_int_equal(status, GPNN_END);
+  assert_ok(gpnn_training_read(&training, table, &in_turn, &err));
   assert_ok(gpnn_training_finish(&training, &options, path, &err));
   const struct gpnn_index_contents *c = &training.contents;
   assert_int_equal(c->n, ROWS - 100);
@@ -87,13 +87,11 @@ static void train(struct gpnn_training *training, const char *text, const struct
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_table *table = NULL;
-  enum gpnn_status status = GPNN_OK;
   options.default_calibration = false;
   options.calibration_rows = ROWS / 3;
   assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));
   assert_ok(gpnn_training_begin(training, table, roles, scratch_path("t.gpi"), &err));
-  while (status == GPNN_OK) status = gpnn_training_next(training, table, "NA", false, NULL);
-  assert_int_equal(status, GPNN_END);
+  assert_ok(gpnn_training_read(training, table, &in_turn, &err));
   assert_ok(gpnn_training_finish(training, &options, "t.tsv", &err));
   gpnn_table_close(table);
 }
@@ -204,8 +202,8 @@ static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
   enum gpnn_status status = gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, err);
   if (status == GPNN_OK)
     status = gpnn_training_begin(&training, table, roles, scratch_path("t.gpi"), err);
-  while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, err);
-  if (status == GPNN_END) status = gpnn_training_finish(&training, &options, "t.tsv", err);
+  if (status == GPNN_OK) status = gpnn_training_read(&training, table, &in_turn, err);
+  if (status == GPNN_OK) status = gpnn_training_finish(&training, &options, "t.tsv", err);
   gpnn_training_release(&training);
   gpnn_table_close(table);
   return status;
