@@ -189,7 +189,6 @@ struct kept_rows {
   uint64_t *drawn;         /* owned; ascending */
   size_t n_features;
   bool all_numbers; /* inputs are their own features */
-  size_t released;  /* rows of the mapping that were let go in this pass */
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -224,21 +223,22 @@ static size_t drawn_before(const struct kept_rows *kept, size_t row)
   return low;
 }
 
-/* Lets the pages before row number 'row' go, if they are many. */
-static void release_before(struct kept_rows *kept, size_t row)
+/* Lets pages go when the rows from 'first' up to 'end' are the first ones of a stretch: those of
+ * the stretch before.  Others who are not quite through with it find them again. */
+static void release_behind(const struct kept_rows *kept, size_t first, size_t end)
 {
-  if (row < kept->released) kept->released = 0; /* a new pass */
-  size_t length = (row - kept->released) * kept->width * sizeof *kept->read;
-  if (length < GPNN_PAGES_STRIDE) return;
-  gpnn_pages_release(kept->pages, kept->read + kept->released * kept->width, length);
-  kept->released = row;
+  size_t row_bytes = kept->width * sizeof *kept->read;
+  size_t stretch = GPNN_PAGES_STRIDE / row_bytes + 1, begin = end / stretch * stretch;
+  if (begin < first || begin < stretch) return;
+  gpnn_pages_release(kept->pages, kept->read + (begin - stretch) * kept->width,
+                     stretch * row_bytes);
 }
 
 /* struct gpnn_row_source's read. */
 static enum gpnn_status read_kept(void *context, size_t from, size_t count, double *rows,
                                   struct gpnn_error *err)
 {
-  struct kept_rows *kept = context;
+  const struct kept_rows *kept = context;
   size_t numbers[BLOCK], skipped = drawn_before(kept, from);
   size_t expanded = kept->n_features + kept->width - kept->schema->n_inputs;
   (void)err;
@@ -249,7 +249,7 @@ static enum gpnn_status read_kept(void *context, size_t from, size_t count, doub
       numbers[i++] = row;
   }
   for (size_t i = 0; i < count; i++) expand(kept, numbers[i], rows + i * expanded);
-  release_before(kept, numbers[0]);
+  release_behind(kept, numbers[0], numbers[count - 1] + 1);
   return GPNN_OK;
 }
 
@@ -354,29 +354,67 @@ static void take_outlier(struct gpnn_training *training, const double *farthest)
   }
 }
 
+/* Room for a block of rows in each of its shapes. */
+struct block {
+  double *rows, *parts;
+};
+
+static bool block_alloc(struct block *block, size_t width, const struct parts *p)
+{
+  block->rows = gpnn_alloc(BLOCK, width, sizeof *block->rows);
+  block->parts = gpnn_alloc(BLOCK, numbers_of(p), sizeof *block->parts);
+  return block->rows != NULL && block->parts != NULL;
+}
+
+static enum gpnn_status standardise_block(struct gpnn_training *training,
+                                          const struct gpnn_row_source *source,
+                                          const struct parts *p, size_t from, struct block *block,
+                                          struct gpnn_error *err)
+{
+  size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
+  enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
+  for (size_t i = 0; i < count && status == GPNN_OK; i++)
+    standardise_row(&training->contents.standard, p, block->rows + i * source->width, count, i,
+                    block->parts);
+  if (status == GPNN_OK)
+    status = put_parts(&training->rows, p, source->n, from, count, block->parts, err);
+  return status;
+}
+
+/* Blocks are shared out, and looked at for the farthest targets in their order. */
 static enum gpnn_status standardise(struct gpnn_training *training,
                                     const struct gpnn_row_source *source, const struct parts *p,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_standard *standard = &training->contents.standard;
-  double *rows = gpnn_alloc(BLOCK, source->width, sizeof *rows);
-  double *parts = gpnn_alloc(BLOCK, numbers_of(p), sizeof *parts);
   double *farthest = gpnn_alloc(1 + p->n_more, 1, sizeof *farthest);
   enum gpnn_status status = GPNN_OK;
-  if (rows == NULL || parts == NULL || farthest == NULL)
-    status = gpnn_fail_memory(err, "for the training rows");
-  for (size_t from = 0; from < source->n && status == GPNN_OK; from += BLOCK) {
-    size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
-    status = source->read(source->context, from, count, rows, err);
-    if (status != GPNN_OK) break;
-    for (size_t i = 0; i < count; i++)
-      standardise_row(standard, p, rows + i * source->width, count, i, parts);
-    find_farthest(1 + p->n_more, count, parts + count * p->d, farthest);
-    status = put_parts(&training->rows, p, source->n, from, count, parts, err);
+  if (farthest == NULL) return gpnn_fail_memory(err, "for the training rows");
+#pragma omp parallel num_threads(source->threads)
+  {
+    struct block block = {0};
+    bool goes_on = true, has_room = block_alloc(&block, source->width, p);
+#pragma omp for ordered schedule(static, 1)
+    for (size_t from = 0; from < source->n; from += BLOCK) {
+      struct gpnn_error error = {0};
+      enum gpnn_status own = !goes_on ? GPNN_OK
+                             : has_room
+                                 ? standardise_block(training, source, p, from, &block, &error)
+                                 : gpnn_fail_memory(&error, "for the training rows");
+#pragma omp ordered
+      {
+        if (status == GPNN_OK && own != GPNN_OK) {
+          status = own;
+          if (err != NULL) *err = error;
+        }
+        goes_on = status == GPNN_OK;
+        size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
+        if (goes_on) find_farthest(1 + p->n_more, count, block.parts + count * p->d, farthest);
+      }
+    }
+    free(block.rows);
+    free(block.parts);
   }
   if (status == GPNN_OK) take_outlier(training, farthest);
-  free(rows);
-  free(parts);
   free(farthest);
   return status;
 }
@@ -472,7 +510,7 @@ static enum gpnn_status prepare(struct gpnn_training *training,
 {
   struct gpnn_index_contents *contents = &training->contents;
   size_t width = kept->n_features + training->width - contents->schema.n_inputs;
-  const struct gpnn_row_source source = {contents->n, width, read_kept, kept};
+  const struct gpnn_row_source source = {contents->n, width, read_kept, kept, options->threads};
   enum gpnn_status status = learn(training, options, &source, kept->n_features, err);
   if (status != GPNN_OK) return status;
   const struct parts parts = parts_of(&contents->standard, contents->schema.has_noise);

@@ -29,11 +29,12 @@ struct gpnn_training_options {
   bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
   size_t calibration_rows;  /* exactly so many */
   uint64_t seed;
+  int threads; /* results do not depend on it */
 };
 
-#define GPNN_TRAINING_OPTIONS_INIT        \
-  {                                       \
-    GPNN_STANDARD_SCALE, 1e-5, true, 0, 1 \
+#define GPNN_TRAINING_OPTIONS_INIT           \
+  {                                          \
+    GPNN_STANDARD_SCALE, 1e-5, true, 0, 1, 1 \
   }
 
 /* An object of GPNN_TRAINING_INIT is empty and may be released. */
