@@ -69,6 +69,7 @@ static bool resolve_table(const struct cli *cli, struct arguments *a)
   a->training.default_calibration = a->calibration_rows == no_count;
   a->training.calibration_rows = a->calibration_rows;
   a->training.seed = cli->seed;
+  a->training.threads = cli->threads;
   return true;
 }
 
@@ -100,25 +101,21 @@ static void describe_search(const struct cli *cli, const struct gpnn_search *sea
            report->recall, report->neighbours);
 }
 
-/* Builds the search over finished contents and writes the file. */
+/* Writes finished contents and a search over them. */
 static enum gpnn_status write_index(const struct cli *cli, const char *output,
                                     const struct gpnn_index_contents *contents,
                                     const struct gpnn_search_options *options,
                                     struct gpnn_error *err)
 {
   struct gpnn_search *search = NULL;
-  struct gpnn_search_options over_pages = *options;
-  over_pages.pages = contents->pages;
-  enum gpnn_status status =
-      gpnn_search_build(&search, contents->n, contents->d, contents->x, &over_pages, err);
+  enum gpnn_status status = gpnn_index_make(output, contents, options, &unfinished, &search, err);
   if (status != GPNN_OK) return status;
   describe_search(cli, search);
   if (gpnn_search_describe(search)->recall < options->recall)
     cli_warn(cli, "the search finds %.4f of the nearest rows, less than the %g asked",
              gpnn_search_describe(search)->recall, options->recall);
-  status = gpnn_index_write(output, contents, search, &unfinished, err);
   gpnn_search_free(search);
-  return status;
+  return GPNN_OK;
 }
 
 /* Name of target 't', masked. */
@@ -174,16 +171,19 @@ static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
   return status;
 }
 
+static void show_rows_read(size_t n_rows)
+{
+  progress_update("rows read", n_rows, 0);
+}
+
 static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
                                   const struct arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
 {
+  const struct gpnn_training_reading how = {cli->na, a->skip_bad, cli->threads, show_rows_read};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
-  while (status == GPNN_OK) {
-    progress_update("rows read", training->n, 0);
-    status = gpnn_training_next(training, table, cli->na, a->skip_bad, err);
-  }
-  if (status != GPNN_END) return status;
+  if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
+  if (status != GPNN_OK) return status;
   progress_erase();
   return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
 }

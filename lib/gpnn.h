@@ -66,6 +66,7 @@
 #include "data/index.h"
 #include "data/moments.h"
 #include "data/predictions.h"
+#include "data/records.h"
 #include "data/rows.h"
 #include "data/schema.h"
 #include "data/search.h"

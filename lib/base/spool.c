@@ -38,6 +38,14 @@ enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
   return status;
 }
 
+static void reach(struct gpnn_spool *spool, size_t end)
+{
+  size_t n = __atomic_load_n(&spool->n, __ATOMIC_RELAXED);
+  while (n < end && !__atomic_compare_exchange_n(&spool->n, &n, end, true, __ATOMIC_RELAXED,
+                                                 __ATOMIC_RELAXED)) {
+  }
+}
+
 enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
                                   const double *numbers, struct gpnn_error *err)
 {
@@ -54,7 +62,7 @@ enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
     to += put;
     left -= (size_t)put;
   }
-  if (spool->n < at + n) spool->n = at + n;
+  reach(spool, at + n);
   return GPNN_OK;
 }
 

@@ -31,7 +31,8 @@ struct gpnn_spool {
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
                                                    struct gpnn_error *err);
 
-/* Writes 'n' numbers as those from number 'at' on.  GPNN_EIO: the disk is full, or fails. */
+/* Writes 'n' numbers as those from number 'at' on; threads may write to different places at a time.
+ * GPNN_EIO: the disk is full, or fails. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
                                                   const double *numbers, struct gpnn_error *err);
 

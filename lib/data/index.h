@@ -2,10 +2,10 @@
  * index: standardised training rows, how they were made, and a search over them, in one
  * mapped file (the format of gpnn-index(5)).
  *
- * Making one: fill a struct gpnn_index_contents, gpnn_index_write().  Using one:
- * gpnn_index_open(), gpnn_index_contents() and gpnn_index_search(), gpnn_index_close().
- * The rows are used where they are mapped: opening costs nothing that grows with n, and
- * processes share the pages.
+ * Making one: fill a struct gpnn_index_contents, gpnn_index_make() or gpnn_index_write().  Using
+ * one: gpnn_index_open(), gpnn_index_contents() and gpnn_index_search(), gpnn_index_close(). The
+ * rows are used where they are mapped: opening costs nothing that grows with n, and processes share
+ * the pages.
  *
  * Threads: an open index is read-only and may be shared freely.
  */
@@ -73,6 +73,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
                                                   const struct gpnn_search *search,
                                                   const char *volatile *temporary,
                                                   struct gpnn_error *err);
+
+/*
+ * The same for a search that is built meanwhile, as gpnn_search_build() would over the rows of
+ * 'contents' (and their pages, whatever 'options' says of those); at the same time if 'options' has
+ * more threads than one.  '*search' is the caller's.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_index_make(const char *path, const struct gpnn_index_contents *contents,
+                const struct gpnn_search_options *options, const char *volatile *temporary,
+                struct gpnn_search **search, struct gpnn_error *err);
 
 /*
  * Opens 'path'.  Header, lengths and small sections are checked at once; rows and search

@@ -1,6 +1,7 @@
 /*
  * Writing the sections of gpnn-index(5).
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +177,7 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 
 struct writing {
   struct gpnn_sections_writer *writer;
+  char *name; /* owned; of the unfinished file */
   struct gpnn_fingerprint fingerprint;
   struct gpnn_pages pages; /* of the contents */
 };
@@ -257,7 +259,7 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
 /* What describes the rows. */
 static enum gpnn_status write_heads(struct writing *writing,
                                     const struct gpnn_index_contents *contents,
-                                    const struct gpnn_search *search, struct gpnn_error *err)
+                                    struct gpnn_error *err)
 {
   bool extended = has_roles(&contents->schema);
   struct blob blob = {0};
@@ -278,9 +280,8 @@ static enum gpnn_status write_heads(struct writing *writing,
   if (extended) {
     compose_moments(&blob, &contents->standard);
     status = write_blob(writing, "MOMS", HASHED | CRITICAL, &blob, err);
-    if (status != GPNN_OK) return status;
   }
-  return write_search(writing, contents->d, search, err);
+  return status;
 }
 
 /* Columns that are neither inputs nor the first target, where there are any. */
@@ -309,21 +310,53 @@ static enum gpnn_status write_others(struct writing *writing,
   return status;
 }
 
-static enum gpnn_status write_sections(struct writing *writing, const char *path,
+/* All but the search. */
+static enum gpnn_status write_contents(struct writing *writing,
                                        const struct gpnn_index_contents *contents,
-                                       const struct gpnn_search *search, struct gpnn_error *err)
+                                       struct gpnn_error *err)
 {
   size_t n = contents->n, d = contents->d, c = contents->n_calibration;
   const char *provenance = contents->provenance == NULL ? "" : contents->provenance;
-  enum gpnn_status status = write_heads(writing, contents, search, err);
+  enum gpnn_status status = write_heads(writing, contents, err);
   if (status == GPNN_OK)
     status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
   if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, contents->x, err);
   if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
-  if (status == GPNN_OK) status = write_others(writing, contents, err);
+  return status == GPNN_OK ? write_others(writing, contents, err) : status;
+}
+
+static enum gpnn_status begin(struct writing *writing, const char *path,
+                              const char *volatile *temporary, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_sections_create(&writing->writer, path, err);
+  if (status != GPNN_OK) return status;
+  /* A copy, since a signal may come while the writer is being freed. */
+  const char *name = gpnn_sections_temporary(writing->writer);
+  writing->name = gpnn_copy_text(name, strlen(name));
+  if (writing->name == NULL) {
+    gpnn_sections_abandon(writing->writer);
+    return gpnn_fail_memory(err, "for writing an index");
+  }
+  if (temporary != NULL) *temporary = writing->name;
+  return GPNN_OK;
+}
+
+/* Writes the search, unless all is over, and has a whole file or none. */
+static enum gpnn_status end(struct writing *writing, enum gpnn_status status, const char *path,
+                            size_t d, const struct gpnn_search *search,
+                            const char *volatile *temporary, struct gpnn_error *err)
+{
+  if (status == GPNN_OK) status = write_search(writing, d, search, err);
   if (status == GPNN_OK) status = write_engine(writing, path, search, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_sections_commit(writing->writer, gpnn_fingerprint_value(&writing->fingerprint), err);
+  else
+    gpnn_sections_abandon(writing->writer);
+  if (temporary != NULL) *temporary = NULL;
+  free(writing->name);
   return status;
 }
 
@@ -332,23 +365,67 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_cont
                                   struct gpnn_error *err)
 {
   struct writing writing = {.pages = contents->pages};
-  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, err);
+  enum gpnn_status status = begin(&writing, path, temporary, err);
   if (status != GPNN_OK) return status;
-  /* A copy, since a signal may come while the writer is being freed. */
-  const char *name = gpnn_sections_temporary(writing.writer);
-  char *copy = gpnn_copy_text(name, strlen(name));
-  if (copy == NULL) {
-    gpnn_sections_abandon(writing.writer);
-    return gpnn_fail_memory(err, "for writing an index");
-  }
-  if (temporary != NULL) *temporary = copy;
-  status = write_sections(&writing, path, contents, search, err);
+  status = write_contents(&writing, contents, err);
+  return end(&writing, status, path, contents->d, search, temporary, err);
+}
+
+/* ---- writing while a search is built ---- */
+
+/* What the thread that writes the contents gets, and what becomes of it. */
+struct early {
+  struct writing *writing;
+  const struct gpnn_index_contents *contents;
+  enum gpnn_status status;
+  struct gpnn_error error;
+};
+
+/* The disk is told at once: it has time while the search is built. */
+static void *write_early(void *context)
+{
+  struct early *early = context;
+  early->status = write_contents(early->writing, early->contents, &early->error);
+  if (early->status == GPNN_OK)
+    early->status = gpnn_sections_sync(early->writing->writer, &early->error);
+  return NULL;
+}
+
+static enum gpnn_status write_and_build(struct writing *writing,
+                                        const struct gpnn_index_contents *contents,
+                                        const struct gpnn_search_options *options,
+                                        struct gpnn_search **search, struct gpnn_error *err)
+{
+  struct early early = {writing, contents, GPNN_OK, {0}};
+  pthread_t thread;
+  bool is_apart = options->threads > 1 && pthread_create(&thread, NULL, write_early, &early) == 0;
+  enum gpnn_status status =
+      gpnn_search_build(search, contents->n, contents->d, contents->x, options, err);
+  if (is_apart)
+    pthread_join(thread, NULL);
+  else if (status == GPNN_OK)
+    early.status = write_contents(writing, contents, &early.error);
+  if (status != GPNN_OK || early.status == GPNN_OK) return status;
+  if (err != NULL) *err = early.error;
+  return early.status;
+}
+
+enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_index_contents *contents,
+                                 const struct gpnn_search_options *options,
+                                 const char *volatile *temporary, struct gpnn_search **search,
+                                 struct gpnn_error *err)
+{
+  struct writing writing = {.pages = contents->pages};
+  struct gpnn_search_options over_pages = *options;
+  struct gpnn_search *built = NULL;
+  over_pages.pages = contents->pages;
+  enum gpnn_status status = begin(&writing, path, temporary, err);
+  if (status != GPNN_OK) return status;
+  status = write_and_build(&writing, contents, &over_pages, &built, err);
+  status = end(&writing, status, path, contents->d, built, temporary, err);
   if (status == GPNN_OK)
-    status =
-        gpnn_sections_commit(writing.writer, gpnn_fingerprint_value(&writing.fingerprint), err);
+    *search = built;
   else
-    gpnn_sections_abandon(writing.writer);
-  if (temporary != NULL) *temporary = NULL;
-  free(copy);
+    gpnn_search_free(built);
   return status;
 }

@@ -2,24 +2,66 @@
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/blas.h"
 #include "base/mem.h"
 
-/* Goes through all rows: 'visit' gets block after block. */
-static enum gpnn_status go_through(const struct gpnn_row_source *source,
-                                   void (*visit)(void *state, size_t count, const double *rows),
-                                   void *state, struct gpnn_error *err)
+/* What is done with all rows: something is found of each block, and taken block after block. */
+struct pass {
+  /* Finds 'n_found' numbers of a block, which are zero before; may be called by several threads. */
+  void (*visit)(const void *state, size_t count, const double *rows, double *found);
+  void (*take)(void *state, const double *found);
+  void *state;
+  size_t n_found;
+};
+
+/* Reads a block and visits it. */
+static enum gpnn_status visit_block(const struct gpnn_row_source *source, const struct pass *pass,
+                                    size_t from, double *room, struct gpnn_error *err)
 {
-  double *rows = gpnn_alloc(GPNN_SOURCE_BLOCK, source->width, sizeof *rows);
-  enum gpnn_status status = rows == NULL ? gpnn_fail_memory(err, "for a block of rows") : GPNN_OK;
-  for (size_t from = 0; from < source->n && status == GPNN_OK; from += GPNN_SOURCE_BLOCK) {
-    size_t left = source->n - from, count = left < GPNN_SOURCE_BLOCK ? left : GPNN_SOURCE_BLOCK;
-    status = source->read(source->context, from, count, rows, err);
-    if (status == GPNN_OK) visit(state, count, rows);
+  size_t left = source->n - from, count = left < GPNN_SOURCE_BLOCK ? left : GPNN_SOURCE_BLOCK;
+  double *rows = room + pass->n_found;
+  enum gpnn_status status = source->read(source->context, from, count, rows, err);
+  if (status != GPNN_OK) return status;
+  memset(room, 0, pass->n_found * sizeof *room);
+  pass->visit(pass->state, count, rows, room);
+  return GPNN_OK;
+}
+
+static enum gpnn_status go_through(const struct gpnn_row_source *source, const struct pass *pass,
+                                   struct gpnn_error *err)
+{
+  size_t n_threads = source->threads > 1 ? (size_t)source->threads : 1, block, each = 0;
+  double *room = NULL;
+  if (gpnn_multiply(GPNN_SOURCE_BLOCK, source->width, &block) && block <= SIZE_MAX - pass->n_found)
+    each = block + pass->n_found;
+  if (each > 0) room = gpnn_alloc(n_threads, each, sizeof *room);
+  if (room == NULL) return gpnn_fail_memory(err, "for a block of rows");
+  enum gpnn_status status = GPNN_OK; /* of the first block that failed; changed in their order */
+#pragma omp parallel num_threads((int)n_threads)
+  {
+    double *own = room + (size_t)omp_get_thread_num() * each;
+    bool goes_on = true;
+#pragma omp for ordered schedule(static, 1)
+    for (size_t from = 0; from < source->n; from += GPNN_SOURCE_BLOCK) {
+      struct gpnn_error error = {0};
+      enum gpnn_status read = goes_on ? visit_block(source, pass, from, own, &error) : GPNN_OK;
+#pragma omp ordered
+      {
+        if (status == GPNN_OK && read != GPNN_OK) {
+          status = read;
+          if (err != NULL) *err = error;
+        }
+        goes_on = status == GPNN_OK;
+        if (goes_on) pass->take(pass->state, own);
+      }
+    }
   }
-  free(rows);
+  free(room);
   return status;
 }
 
@@ -52,11 +94,14 @@ static bool columns_init(struct columns *columns, size_t n_columns, size_t width
   return true;
 }
 
-static void find_ranges(void *state, size_t count, const double *rows)
+/* Finds the least of each column of a block, then the greatest of each. */
+static void find_ranges(const void *state, size_t count, const double *rows, double *found)
 {
   const struct columns *columns = state;
-  double *low = columns->low, *high = columns->high;
-  for (size_t i = 0; i < count; i++) {
+  double *low = found, *high = found + columns->n_columns;
+  memcpy(low, rows, columns->n_columns * sizeof *low);
+  memcpy(high, rows, columns->n_columns * sizeof *high);
+  for (size_t i = 1; i < count; i++) {
     const double *row = rows + i * columns->width;
     for (size_t j = 0; j < columns->n_columns; j++) {
       low[j] = row[j] < low[j] ? row[j] : low[j];
@@ -65,22 +110,38 @@ static void find_ranges(void *state, size_t count, const double *rows)
   }
 }
 
-static void add_deviations(void *state, size_t count, const double *rows)
+static void take_ranges(void *state, const double *found)
+{
+  const struct columns *columns = state;
+  const double *low = found, *high = found + columns->n_columns;
+  for (size_t j = 0; j < columns->n_columns; j++) {
+    if (low[j] < columns->low[j]) columns->low[j] = low[j];
+    if (high[j] > columns->high[j]) columns->high[j] = high[j];
+  }
+}
+
+static void add_deviations(const void *state, size_t count, const double *rows, double *sum)
 {
   const struct columns *columns = state;
   const double *unit = columns->unit, *centre = columns->centre;
-  double *sum = columns->sum;
   for (size_t i = 0; i < count; i++) {
     const double *row = rows + i * columns->width;
     for (size_t j = 0; j < columns->n_columns; j++) sum[j] += row[j] * unit[j] - centre[j];
   }
 }
 
-static void add_squares(void *state, size_t count, const double *rows)
+static void take_deviations(void *state, const double *sum)
+{
+  const struct columns *columns = state;
+  for (size_t j = 0; j < columns->n_columns; j++) columns->sum[j] += sum[j];
+}
+
+/* Sums of deviations, then of their squares. */
+static void add_squares(const void *state, size_t count, const double *rows, double *found)
 {
   const struct columns *columns = state;
   const double *unit = columns->unit, *centre = columns->centre;
-  double *sum = columns->sum, *squares = columns->squares;
+  double *sum = found, *squares = found + columns->n_columns;
   for (size_t i = 0; i < count; i++) {
     const double *row = rows + i * columns->width;
     for (size_t j = 0; j < columns->n_columns; j++) {
@@ -89,6 +150,14 @@ static void add_squares(void *state, size_t count, const double *rows)
       squares[j] += deviation * deviation;
     }
   }
+}
+
+static void take_squares(void *state, const double *found)
+{
+  const struct columns *columns = state;
+  take_deviations(state, found);
+  for (size_t j = 0; j < columns->n_columns; j++)
+    columns->squares[j] += found[columns->n_columns + j];
 }
 
 static bool varies(const struct columns *columns, size_t j)
@@ -136,14 +205,17 @@ enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t
   struct columns columns;
   if (!columns_init(&columns, n_columns, source->width))
     return gpnn_fail_memory(err, "for the moments of columns");
-  enum gpnn_status status = go_through(source, find_ranges, &columns, err);
+  const struct pass ranges = {find_ranges, take_ranges, &columns, 2 * n_columns};
+  const struct pass deviations = {add_deviations, take_deviations, &columns, n_columns};
+  const struct pass squares = {add_squares, take_squares, &columns, 2 * n_columns};
+  enum gpnn_status status = go_through(source, &ranges, err);
   if (status == GPNN_OK) {
     set_middles(&columns);
-    status = go_through(source, add_deviations, &columns, err);
+    status = go_through(source, &deviations, err);
   }
   if (status == GPNN_OK) {
     move_centres(&columns, source->n);
-    status = go_through(source, add_squares, &columns, err);
+    status = go_through(source, &squares, err);
   }
   if (status == GPNN_OK) take_moments(&columns, source->n, moments);
   free(columns.low);
@@ -159,35 +231,43 @@ struct products {
   size_t width, first, d;
   const struct gpnn_moments *moments;
   bool scaled;
-  double *centred; /* CENTRED by d */
-  double *cov;     /* d by d */
+  double *cov; /* d by d */
 };
 
-static void add_products(void *state, size_t count, const double *rows)
+/* Finds the sum of products, d by d; behind it is room for CENTRED by d. */
+static void add_products(const void *state, size_t count, const double *rows, double *found)
 {
   const struct products *p = state;
   size_t d = p->d;
+  double *centred = found + d * d;
   for (size_t from = 0; from < count; from += CENTRED) {
     size_t n = count - from < CENTRED ? count - from : CENTRED;
     for (size_t i = 0; i < n; i++) {
       const double *row = rows + (from + i) * p->width + p->first;
       for (size_t j = 0; j < d; j++)
-        p->centred[i * d + j] = (row[j] - p->moments[j].mean) / (p->scaled ? p->moments[j].sd : 1);
+        centred[i * d + j] = (row[j] - p->moments[j].mean) / (p->scaled ? p->moments[j].sd : 1);
     }
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)d, (blasint)n, 1, p->centred,
-                (blasint)d, 1, p->cov, (blasint)d);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)d, (blasint)n, 1, centred,
+                (blasint)d, 1, found, (blasint)d);
   }
+}
+
+static void take_products(void *state, const double *found)
+{
+  const struct products *p = state;
+  for (size_t i = 0; i < p->d * p->d; i++) p->cov[i] += found[i];
 }
 
 enum gpnn_status gpnn_moments_covariance(const struct gpnn_row_source *source, size_t first,
                                          size_t d, const struct gpnn_moments *moments, bool scaled,
                                          double *cov, struct gpnn_error *err)
 {
-  struct products products = {source->width, first, d, moments, scaled, NULL, cov};
-  products.centred = gpnn_alloc(CENTRED, d, sizeof *products.centred);
-  if (products.centred == NULL) return gpnn_fail_memory(err, "for a covariance");
-  enum gpnn_status status = go_through(source, add_products, &products, err);
-  free(products.centred);
+  struct products products = {source->width, first, d, moments, scaled, cov};
+  size_t n_found;
+  if (d > SIZE_MAX - CENTRED || !gpnn_multiply(d, d + CENTRED, &n_found))
+    return gpnn_fail_memory(err, "for a covariance");
+  const struct pass pass = {add_products, take_products, &products, n_found};
+  enum gpnn_status status = go_through(source, &pass, err);
   for (size_t i = 0; i < d * d; i++) cov[i] /= (double)source->n;
   return status;
 }

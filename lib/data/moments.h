@@ -2,7 +2,8 @@
  * moments: means, standard deviations and covariances of rows that need not fit into memory.
  *
  * Rows are gone through several times, a block at a time, so that numbers far from zero keep their
- * digits; results depend on neither memory nor threads.
+ * digits.  Sums are over each block, and then over the blocks in their order: they round less than
+ * sums row after row, and depend on neither memory nor threads.
  */
 #ifndef GPNN_DATA_MOMENTS_H
 #define GPNN_DATA_MOMENTS_H
@@ -17,10 +18,11 @@ struct gpnn_row_source {
   size_t n;     /* rows */
   size_t width; /* numbers a row */
   /* Fills 'rows' (count by width, row-major) with the rows from number 'from' on; asked for in
-   * order, block after block, and then from row 0 again. */
+   * order, block after block, and then from row 0 again; roughly so by several threads. */
   enum gpnn_status (*read)(void *context, size_t from, size_t count, double *rows,
                            struct gpnn_error *err);
   void *context;
+  int threads; /* that may ask at a time; 0 is 1 */
 };
 
 /* Rows that are asked of a source at once, at most. */

@@ -274,12 +274,14 @@ static void write_frame(const struct gpnn_tree *tree, unsigned char *bytes)
 
 /* ---- building ---- */
 
+/* Large blocks of calloc() are zeroed where they are first touched, by all threads then.  What the
+ * layout has room for does not overflow. */
 static bool build_alloc(struct build *build, size_t n, size_t d, int threads)
 {
   *build = (struct build){.n = n, .d = d};
-  build->rows = gpnn_alloc(n, d, sizeof *build->rows);
-  build->ids = gpnn_alloc(n, 1, sizeof *build->ids);
-  build->keys = gpnn_alloc(n, 1, sizeof *build->keys);
+  build->rows = calloc(n, d * sizeof *build->rows);
+  build->ids = calloc(n, sizeof *build->ids);
+  build->keys = calloc(n, sizeof *build->keys);
   build->room = gpnn_alloc((size_t)threads, d, 2 * sizeof *build->room);
   return build->rows != NULL && build->ids != NULL && build->keys != NULL && build->room != NULL;
 }

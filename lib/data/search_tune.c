@@ -138,7 +138,19 @@ static void report_measure(struct gpnn_search *search, const struct trial *trial
 struct efforts {
   size_t first, most;
   double worth; /* no effort is of use that looks at more than this share of the rows */
+  const struct measure *at_most; /* what 'most' is known to find, or NULL */
 };
+
+/* Measures the search at 'effort', unless it is known what that finds. */
+static enum gpnn_status find_out(struct trial *trial, struct gpnn_search *search,
+                                 const struct efforts *efforts, size_t effort,
+                                 struct measure *found, struct gpnn_error *err)
+{
+  if (efforts->at_most == NULL || effort != efforts->most)
+    return measure(trial, search, effort, found, err);
+  *found = *efforts->at_most;
+  return GPNN_OK;
+}
 
 /* Sets the least effort that reaches 'recall', or the greatest that was tried, and reports it. */
 static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *search, double recall,
@@ -146,12 +158,12 @@ static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *sea
 {
   struct measure found = {0}, best = {0};
   size_t low = 0, high = efforts.first; /* 'low' is known to be too little */
-  enum gpnn_status status = measure(trial, search, high, &best, err);
+  enum gpnn_status status = find_out(trial, search, &efforts, high, &best, err);
   while (status == GPNN_OK && best.recall < recall && high < efforts.most &&
          best.visited <= efforts.worth) {
     low = high;
     high = efforts.most / 2 < high ? efforts.most : 2 * high;
-    status = measure(trial, search, high, &best, err);
+    status = find_out(trial, search, &efforts, high, &best, err);
   }
   while (status == GPNN_OK && best.recall >= recall && high - low > 1) {
     size_t middle = low + (high - low) / 2;
@@ -199,7 +211,8 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
   /* A graph with a beam of 2^16 is slower than looking at every row. */
   if (status == GPNN_OK)
     status = find_effort(&trial, search, options->recall,
-                         (struct efforts){1, has_lists ? search->report.n_lists : 1 << 16, 1}, err);
+                         (struct efforts){1, has_lists ? search->report.n_lists : 1 << 16, 1, NULL},
+                         err);
   trial_release(&trial);
   return status;
 }
@@ -258,8 +271,8 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
   if (status == GPNN_OK) report_measure(search, &trial, WHOLE, whole);
   if (status == GPNN_OK && options->recall < 1 && !is_cheap(points, whole.visited, trial.k)) {
     double worth = worthwhile(points, whole.visited, trial.k);
-    status = find_effort(&trial, search, options->recall, (struct efforts){WHOLE / 2, WHOLE, worth},
-                         err);
+    status = find_effort(&trial, search, options->recall,
+                         (struct efforts){WHOLE / 2, WHOLE, worth, &whole}, err);
     const struct gpnn_search_report *report = &search->report;
     if (status == GPNN_OK && (report->recall < options->recall || report->visited > worth)) {
       status = gpnn_search_set_effort(search, WHOLE, err);

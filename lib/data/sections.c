@@ -187,6 +187,14 @@ enum gpnn_status gpnn_sections_end(struct gpnn_sections_writer *writer, struct g
   return GPNN_OK;
 }
 
+enum gpnn_status gpnn_sections_sync(struct gpnn_sections_writer *writer, struct gpnn_error *err)
+{
+  assert(!writer->is_open);
+  bool is_kept = fflush(writer->stream) == 0 &&
+                 (fdatasync(writer->file.fd) == 0 || errno == EINVAL); /* of no disk */
+  return is_kept ? GPNN_OK : write_failed(writer, errno, err);
+}
+
 static void compose_front(const struct gpnn_sections_writer *writer, uint64_t fingerprint,
                           unsigned char front[FRONT_BYTES])
 {

@@ -59,6 +59,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sections_end(struct gpnn_sections_writer *
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_commit(struct gpnn_sections_writer *writer,
                                                       uint64_t fingerprint, struct gpnn_error *err);
 
+/* Has the disk keep what was written so far, so that a commit has less to wait for.  Between
+ * sections. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_sections_sync(struct gpnn_sections_writer *writer,
+                                                    struct gpnn_error *err);
+
 /* Frees 'writer' and leaves no file behind; NULL is allowed. */
 void gpnn_sections_abandon(struct gpnn_sections_writer *writer);
 

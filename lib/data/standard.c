@@ -312,7 +312,7 @@ enum gpnn_status gpnn_standard_learn(struct gpnn_standard *standard,
 {
   struct arrays arrays = {n_in, x, y};
   const struct gpnn_standard_columns columns = {.n_in = n_in, .features = features};
-  const struct gpnn_row_source rows = {n, n_in + 1, read_arrays, &arrays};
+  const struct gpnn_row_source rows = {n, n_in + 1, read_arrays, &arrays, 1};
   return gpnn_standard_learn_rows(standard, method, eps, &columns, &rows, NULL, err);
 }
 

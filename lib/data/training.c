@@ -7,8 +7,10 @@
 #include "base/mem.h"
 #include "base/pages.h"
 #include "base/rng.h"
+#include "base/stages.h"
 #include "data/columns.h"
 #include "data/moments.h"
+#include "data/records.h"
 
 enum { CALIBRATION_ROWS = 1000, LEAST_ROWS = 2, BLOCK = GPNN_SOURCE_BLOCK };
 
@@ -23,11 +25,9 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status == GPNN_OK) status = gpnn_schema_match(schema, table, &training->map, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, err);
-  if (status != GPNN_OK) return status;
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise;
   training->width = schema->n_inputs + 1 + training->n_others;
-  training->block = gpnn_alloc(BLOCK, training->width, sizeof *training->block);
-  return training->block == NULL ? gpnn_fail_memory(err, "for the training rows") : GPNN_OK;
+  return status;
 }
 
 /* Reads the columns of a row that are neither input nor the first target. */
@@ -48,43 +48,134 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
   return status;
 }
 
-static enum gpnn_status put_block(struct gpnn_training *training, struct gpnn_error *err)
+/* ---- reading: batch after batch ---- */
+
+/* Records on their way to rows as read.  What ends the reading ends it behind the records before
+ * it, one of which may be bad. */
+struct batch {
+  struct gpnn_records records;
+  size_t n_bad;            /* records that were left out before they got here */
+  enum gpnn_status status; /* of the record behind the last one: GPNN_END, or a failure */
+  struct gpnn_error error;
+  double *rows; /* owned; GPNN_SOURCE_BLOCK by width */
+  size_t n;     /* of them */
+};
+
+struct reading {
+  struct gpnn_training *training;
+  struct gpnn_table *table;
+  const struct gpnn_training_reading *how;
+  struct batch batches[GPNN_STAGES_SLOTS];
+  size_t n_kept; /* rows that are in 'read' */
+};
+
+/* The first stage: copies of records. */
+static enum gpnn_status take_records(void *context, size_t slot, struct gpnn_error *err)
 {
-  size_t width = training->width, at = (training->n - training->n_block) * width;
+  enum { MOST_BYTES = 1 << 18 };
+  struct reading *r = context;
+  struct batch *batch = &r->batches[slot];
+  (void)err;
+  gpnn_records_clear(&batch->records);
+  batch->n_bad = 0;
+  batch->status = GPNN_OK;
+  while (batch->records.n < BLOCK && batch->records.text_length < MOST_BYTES) {
+    struct gpnn_record record;
+    batch->status = gpnn_table_next(r->table, &record, &batch->error);
+    if (batch->status == GPNN_OK)
+      batch->status = gpnn_records_add(&batch->records, &record, &batch->error);
+    else if (batch->status == GPNN_EDATA && r->how->skip_bad) {
+      batch->n_bad++;
+      batch->status = GPNN_OK;
+    }
+    if (batch->status != GPNN_OK) return GPNN_END;
+  }
+  return GPNN_OK;
+}
+
+/* Reads one record as 'row', which is its own only if all of it is good. */
+static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *record, double *row,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_training *training = r->training;
+  struct gpnn_schema *schema = &training->contents.schema;
+  const char *na = r->how->na;
+  double *target = row + schema->n_inputs;
   enum gpnn_status status =
-      gpnn_spool_write(&training->read, at, training->n_block * width, training->block, err);
-  if (status == GPNN_OK) training->n_block = 0;
+      gpnn_columns_number(r->table, record, training->map.target, na, target, err);
+  if (status == GPNN_OK && training->n_others > 0)
+    status = read_others(training, r->table, record, na, target + 1, err);
+  if (status == GPNN_OK)
+    status = gpnn_schema_learn(schema, &training->map, r->table, record, na, row, err);
   return status;
 }
 
-/* Reads one record into the next row, which is not counted before all of it is good. */
-static enum gpnn_status read_row(struct gpnn_training *training, struct gpnn_table *table,
-                                 const char *na, struct gpnn_error *err)
+/* The second stage: numbers. */
+static enum gpnn_status read_rows(void *context, size_t slot, struct gpnn_error *err)
 {
-  struct gpnn_schema *schema = &training->contents.schema;
-  struct gpnn_record record;
-  enum gpnn_status status = gpnn_table_next(table, &record, err);
-  if (status != GPNN_OK) return status;
-  double *row = training->block + training->n_block * training->width;
-  double *target = row + schema->n_inputs;
-  status = gpnn_columns_number(table, &record, training->map.target, na, target, err);
-  if (status == GPNN_OK && training->n_others > 0)
-    status = read_others(training, table, &record, na, target + 1, err);
-  if (status == GPNN_OK)
-    status = gpnn_schema_learn(schema, &training->map, table, &record, na, row, err);
-  if (status != GPNN_OK) return status;
-  training->n++;
-  training->n_block++;
-  return training->n_block == BLOCK ? put_block(training, err) : GPNN_OK;
+  struct reading *r = context;
+  struct batch *batch = &r->batches[slot];
+  struct gpnn_training *training = r->training;
+  batch->n = 0;
+  for (size_t i = 0; i < batch->records.n; i++) {
+    const struct gpnn_record record = gpnn_records_get(&batch->records, i);
+    enum gpnn_status status = read_row(r, &record, batch->rows + batch->n * training->width, err);
+    if (status == GPNN_OK)
+      batch->n++;
+    else if (status == GPNN_EDATA && r->how->skip_bad)
+      batch->n_bad++;
+    else
+      return status;
+  }
+  training->n += batch->n;
+  training->contents.n_skipped += batch->n_bad;
+  if (r->how->progress != NULL) r->how->progress(training->n);
+  if (batch->status == GPNN_OK || batch->status == GPNN_END) return GPNN_OK;
+  if (err != NULL) *err = batch->error;
+  return batch->status;
 }
 
-enum gpnn_status gpnn_training_next(struct gpnn_training *training, struct gpnn_table *table,
-                                    const char *na, bool skip_bad, struct gpnn_error *err)
+/* The third stage: into the file. */
+static enum gpnn_status keep_rows(void *context, size_t slot, struct gpnn_error *err)
 {
-  enum gpnn_status status = read_row(training, table, na, err);
-  if (status != GPNN_EDATA || !skip_bad) return status;
-  training->contents.n_skipped++;
-  return GPNN_OK;
+  struct reading *r = context;
+  const struct batch *batch = &r->batches[slot];
+  size_t width = r->training->width;
+  enum gpnn_status status =
+      gpnn_spool_write(&r->training->read, r->n_kept * width, batch->n * width, batch->rows, err);
+  r->n_kept += batch->n;
+  return status;
+}
+
+static void interrupt_reading(void *context)
+{
+  struct reading *r = context;
+  gpnn_input_interrupt(gpnn_table_input(r->table));
+}
+
+static enum gpnn_status run_stages(struct reading *r, struct gpnn_error *err)
+{
+  const struct gpnn_stages stages = {{take_records, read_rows, keep_rows}, interrupt_reading, r};
+  bool overlap = r->how->threads > 1;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < GPNN_STAGES_SLOTS; i++) {
+    r->batches[i].rows = gpnn_alloc(BLOCK, r->training->width, sizeof(double));
+    if (r->batches[i].rows == NULL) return gpnn_fail_memory(err, "for the training rows");
+  }
+  if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
+  return status == GPNN_OK ? gpnn_stages_run(&stages, overlap, err) : status;
+}
+
+enum gpnn_status gpnn_training_read(struct gpnn_training *training, struct gpnn_table *table,
+                                    const struct gpnn_training_reading *how, struct gpnn_error *err)
+{
+  struct reading reading = {.training = training, .table = table, .how = how};
+  enum gpnn_status status = run_stages(&reading, err);
+  for (size_t i = 0; i < GPNN_STAGES_SLOTS; i++) {
+    gpnn_records_release(&reading.batches[i].records);
+    free(reading.batches[i].rows);
+  }
+  return status;
 }
 
 /* ---- rows as read, as rows of features ---- */
@@ -98,7 +189,6 @@ struct kept_rows {
   uint64_t *drawn;         /* owned; ascending */
   size_t n_features;
   bool all_numbers; /* inputs are their own features */
-  size_t released;  /* rows of the mapping that were let go in this pass */
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -133,21 +223,22 @@ static size_t drawn_before(const struct kept_rows *kept, size_t row)
   return low;
 }
 
-/* Lets the pages before row number 'row' go, if they are many. */
-static void release_before(struct kept_rows *kept, size_t row)
+/* Lets pages go when the rows from 'first' up to 'end' are the first ones of a stretch: those of
+ * the stretch before.  Others who are not quite through with it find them again. */
+static void release_behind(const struct kept_rows *kept, size_t first, size_t end)
 {
-  if (row < kept->released) kept->released = 0; /* a new pass */
-  size_t length = (row - kept->released) * kept->width * sizeof *kept->read;
-  if (length < GPNN_PAGES_STRIDE) return;
-  gpnn_pages_release(kept->pages, kept->read + kept->released * kept->width, length);
-  kept->released = row;
+  size_t row_bytes = kept->width * sizeof *kept->read;
+  size_t stretch = GPNN_PAGES_STRIDE / row_bytes + 1, begin = end / stretch * stretch;
+  if (begin < first || begin < stretch) return;
+  gpnn_pages_release(kept->pages, kept->read + (begin - stretch) * kept->width,
+                     stretch * row_bytes);
 }
 
 /* struct gpnn_row_source's read. */
 static enum gpnn_status read_kept(void *context, size_t from, size_t count, double *rows,
                                   struct gpnn_error *err)
 {
-  struct kept_rows *kept = context;
+  const struct kept_rows *kept = context;
   size_t numbers[BLOCK], skipped = drawn_before(kept, from);
   size_t expanded = kept->n_features + kept->width - kept->schema->n_inputs;
   (void)err;
@@ -158,7 +249,7 @@ static enum gpnn_status read_kept(void *context, size_t from, size_t count, doub
       numbers[i++] = row;
   }
   for (size_t i = 0; i < count; i++) expand(kept, numbers[i], rows + i * expanded);
-  release_before(kept, numbers[0]);
+  release_behind(kept, numbers[0], numbers[count - 1] + 1);
   return GPNN_OK;
 }
 
@@ -263,29 +354,67 @@ static void take_outlier(struct gpnn_training *training, const double *farthest)
   }
 }
 
+/* Room for a block of rows in each of its shapes. */
+struct block {
+  double *rows, *parts;
+};
+
+static bool block_alloc(struct block *block, size_t width, const struct parts *p)
+{
+  block->rows = gpnn_alloc(BLOCK, width, sizeof *block->rows);
+  block->parts = gpnn_alloc(BLOCK, numbers_of(p), sizeof *block->parts);
+  return block->rows != NULL && block->parts != NULL;
+}
+
+static enum gpnn_status standardise_block(struct gpnn_training *training,
+                                          const struct gpnn_row_source *source,
+                                          const struct parts *p, size_t from, struct block *block,
+                                          struct gpnn_error *err)
+{
+  size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
+  enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
+  for (size_t i = 0; i < count && status == GPNN_OK; i++)
+    standardise_row(&training->contents.standard, p, block->rows + i * source->width, count, i,
+                    block->parts);
+  if (status == GPNN_OK)
+    status = put_parts(&training->rows, p, source->n, from, count, block->parts, err);
+  return status;
+}
+
+/* Blocks are shared out, and looked at for the farthest targets in their order. */
 static enum gpnn_status standardise(struct gpnn_training *training,
                                     const struct gpnn_row_source *source, const struct parts *p,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_standard *standard = &training->contents.standard;
-  double *rows = gpnn_alloc(BLOCK, source->width, sizeof *rows);
-  double *parts = gpnn_alloc(BLOCK, numbers_of(p), sizeof *parts);
   double *farthest = gpnn_alloc(1 + p->n_more, 1, sizeof *farthest);
   enum gpnn_status status = GPNN_OK;
-  if (rows == NULL || parts == NULL || farthest == NULL)
-    status = gpnn_fail_memory(err, "for the training rows");
-  for (size_t from = 0; from < source->n && status == GPNN_OK; from += BLOCK) {
-    size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
-    status = source->read(source->context, from, count, rows, err);
-    if (status != GPNN_OK) break;
-    for (size_t i = 0; i < count; i++)
-      standardise_row(standard, p, rows + i * source->width, count, i, parts);
-    find_farthest(1 + p->n_more, count, parts + count * p->d, farthest);
-    status = put_parts(&training->rows, p, source->n, from, count, parts, err);
+  if (farthest == NULL) return gpnn_fail_memory(err, "for the training rows");
+#pragma omp parallel num_threads(source->threads)
+  {
+    struct block block = {0};
+    bool goes_on = true, has_room = block_alloc(&block, source->width, p);
+#pragma omp for ordered schedule(static, 1)
+    for (size_t from = 0; from < source->n; from += BLOCK) {
+      struct gpnn_error error = {0};
+      enum gpnn_status own = !goes_on ? GPNN_OK
+                             : has_room
+                                 ? standardise_block(training, source, p, from, &block, &error)
+                                 : gpnn_fail_memory(&error, "for the training rows");
+#pragma omp ordered
+      {
+        if (status == GPNN_OK && own != GPNN_OK) {
+          status = own;
+          if (err != NULL) *err = error;
+        }
+        goes_on = status == GPNN_OK;
+        size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
+        if (goes_on) find_farthest(1 + p->n_more, count, block.parts + count * p->d, farthest);
+      }
+    }
+    free(block.rows);
+    free(block.parts);
   }
   if (status == GPNN_OK) take_outlier(training, farthest);
-  free(rows);
-  free(parts);
   free(farthest);
   return status;
 }
@@ -381,7 +510,7 @@ static enum gpnn_status prepare(struct gpnn_training *training,
 {
   struct gpnn_index_contents *contents = &training->contents;
   size_t width = kept->n_features + training->width - contents->schema.n_inputs;
-  const struct gpnn_row_source source = {contents->n, width, read_kept, kept};
+  const struct gpnn_row_source source = {contents->n, width, read_kept, kept, options->threads};
   enum gpnn_status status = learn(training, options, &source, kept->n_features, err);
   if (status != GPNN_OK) return status;
   const struct parts parts = parts_of(&contents->standard, contents->schema.has_noise);
@@ -429,7 +558,6 @@ static enum gpnn_status finish(struct gpnn_training *training,
   enum gpnn_status status = drawn == NULL || kept.drawn == NULL
                                 ? gpnn_fail_memory(err, "for the calibration rows")
                                 : draw(training, options->seed, c, drawn, kept.drawn, err);
-  if (status == GPNN_OK) status = put_block(training, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
   kept.read = training->read.numbers;
   kept.pages = gpnn_spool_pages(&training->read);
@@ -456,7 +584,6 @@ void gpnn_training_release(struct gpnn_training *training)
   gpnn_columns_map_release(&training->map);
   gpnn_spool_release(&training->read);
   gpnn_spool_release(&training->rows);
-  free(training->block);
   free(training->held);
   *training = (struct gpnn_training)GPNN_TRAINING_INIT;
 }

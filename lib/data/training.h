@@ -2,9 +2,9 @@
  * training: from the rows of a table to the contents of an index.
  *
  * Calling sequence: gpnn_training_begin() with an open table and the roles of its columns;
- * gpnn_training_next() until GPNN_END; gpnn_training_finish(), which draws the calibration
- * rows, learns the standardisation from the others and applies it; then 'contents' is ready
- * for gpnn_index_write().  gpnn_training_release() at the end, whatever happened.
+ * gpnn_training_read(); gpnn_training_finish(), which draws the calibration rows, learns the
+ * standardisation from the others and applies it; then 'contents' is ready for
+ * gpnn_index_write().  gpnn_training_release() at the end, whatever happened.
  *
  * Memory: some blocks of rows, whatever their number.  Rows are kept in files without a name
  * (base/spool.h), as they were read and then standardised, a double a number; the contents are
@@ -29,11 +29,12 @@ struct gpnn_training_options {
   bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
   size_t calibration_rows;  /* exactly so many */
   uint64_t seed;
+  int threads; /* results do not depend on it */
 };
 
-#define GPNN_TRAINING_OPTIONS_INIT        \
-  {                                       \
-    GPNN_STANDARD_SCALE, 1e-5, true, 0, 1 \
+#define GPNN_TRAINING_OPTIONS_INIT           \
+  {                                          \
+    GPNN_STANDARD_SCALE, 1e-5, true, 0, 1, 1 \
   }
 
 /* An object of GPNN_TRAINING_INIT is empty and may be released. */
@@ -42,8 +43,6 @@ struct gpnn_training {
   size_t n;                            /* rows read so far */
   size_t n_others;                     /* further targets, regressors, noise variance */
   size_t width;                        /* numbers of a row as read: inputs, target, others */
-  double *block;                       /* owned; rows that are not in 'read' yet */
-  size_t n_block;                      /* of them */
   struct gpnn_spool read, rows;        /* rows as read; and standardised, part after part */
   double *held;                        /* owned; the calibration rows, part after part */
   struct gpnn_index_contents contents; /* schema and n_skipped grow; the rest at the end */
@@ -64,13 +63,23 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *train
                                                      const struct gpnn_roles *roles,
                                                      const char *beside, struct gpnn_error *err);
 
+/* How a table is read. */
+struct gpnn_training_reading {
+  const char *na; /* text of a missing value, or NULL */
+  bool skip_bad;  /* leave bad rows out and count them */
+  int threads;    /* above 1: records are cut, read as numbers and kept at the same time */
+  void (*progress)(size_t n_rows); /* told now and then how many there are; or NULL */
+};
+
 /*
- * Reads one more record of 'table'.  GPNN_END: no more.  A bad row (GPNN_EDATA) is left out
- * and counted if 'skip_bad', else returned.  GPNN_EIO: the disk is full.
+ * Reads all records of 'table', once.  Results do not depend on threads.  GPNN_EDATA: the first bad
+ * row, unless such are to be left out.  GPNN_EIO: the disk is full.  Otherwise as
+ * gpnn_table_next().
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_training_next(struct gpnn_training *training,
-                                                    struct gpnn_table *table, const char *na,
-                                                    bool skip_bad, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *training,
+                                                    struct gpnn_table *table,
+                                                    const struct gpnn_training_reading *how,
+                                                    struct gpnn_error *err);
 
 /*
  * Completes 'contents', but for its groups.  GPNN_EDATA: fewer than 2 rows remain for training,

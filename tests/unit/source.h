@@ -27,7 +27,8 @@ static inline enum gpnn_status source_read(void *context, size_t from, size_t co
 
 static inline struct gpnn_row_source source_of(struct source_rows *given)
 {
-  return (struct gpnn_row_source){given->n, given->width, source_read, given};
+  return (struct gpnn_row_source){
+      .n = given->n, .width = given->width, .read = source_read, .context = given};
 }
 
 #endif

@@ -232,7 +232,7 @@ static void contents_read_back(void **state)
   assert_string_equal(gpnn_index_path(index), place->path);
   char tag[5];
   uint64_t offset, length;
-  assert_true(gpnn_index_section(index, 5, tag, &offset, &length));
+  assert_true(gpnn_index_section(index, 4, tag, &offset, &length));
   assert_string_equal(tag, "ROWS");
   assert_int_equal(length, N * D * sizeof(double));
   assert_true(gpnn_index_section(index, 9, tag, &offset, &length));
@@ -500,6 +500,46 @@ static void a_failed_write_leaves_nothing(void **state)
   assert_fails(gpnn_index_write("/nowhere/at/all.gpi", &place->contents, search, NULL, &err),
                GPNN_EIO, "cannot be created");
   gpnn_search_free(search);
+}
+
+static void an_index_made_at_once_is_the_one_written_after_its_search(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  options.kind = GPNN_SEARCH_TREE;
+  options.neighbours = 5;
+  options.recall = 0.8;
+  write_index(place, GPNN_SEARCH_TREE, NULL);
+  struct bytes after = slurp(place->path);
+  for (options.threads = 1; options.threads <= 3; options.threads++) {
+    struct gpnn_search *search = NULL;
+    const char *volatile temporary = NULL;
+    assert_ok(gpnn_index_make(place->path, &place->contents, &options, &temporary, &search, &err));
+    assert_null(temporary);
+    assert_int_equal(gpnn_search_describe(search)->kind, GPNN_SEARCH_TREE);
+    gpnn_search_free(search);
+    struct bytes made = slurp(place->path);
+    assert_int_equal(made.length, after.length);
+    assert_memory_equal(made.at, after.at, after.length);
+    free(made.at);
+  }
+  free(after.at);
+}
+
+static void an_index_whose_search_cannot_be_built_leaves_nothing(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  options.recall = 2;
+  for (options.threads = 1; options.threads <= 2; options.threads++) {
+    struct gpnn_search *search = NULL;
+    const char *volatile temporary = NULL;
+    assert_fails(
+        gpnn_index_make(place->path, &place->contents, &options, &temporary, &search, &err),
+        GPNN_EINVAL, "a recall of 2");
+    assert_null(search);
+    assert_null(temporary);
+  }
 }
 
 /* ---- points, further targets, regressors, noise ---- */
@@ -908,6 +948,10 @@ int main(void)
       cmocka_unit_test_setup_teardown(rows_and_fingerprint_are_checked_on_request, enter, leave),
       cmocka_unit_test_setup_teardown(unknown_sections_count_only_if_critical, enter, leave),
       cmocka_unit_test_setup_teardown(a_failed_write_leaves_nothing, enter, leave),
+      cmocka_unit_test_setup_teardown(an_index_made_at_once_is_the_one_written_after_its_search,
+                                      enter, leave),
+      cmocka_unit_test_setup_teardown(an_index_whose_search_cannot_be_built_leaves_nothing, enter,
+                                      leave),
       cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
       cmocka_unit_test_setup_teardown(a_sample_has_whole_rows_and_is_else_the_index, enter, leave),

@@ -93,16 +93,42 @@ static enum gpnn_status fail_late(void *context, size_t from, size_t count, doub
   return from == 0 ? GPNN_OK : gpnn_fail(error, GPNN_EIO, "the disk is gone");
 }
 
+static enum gpnn_status copy_rows(void *context, size_t from, size_t count, double *rows,
+                                  struct gpnn_error *error)
+{
+  const double *values = context;
+  (void)error;
+  memcpy(rows, values + from * W, count * W * sizeof *rows);
+  return GPNN_OK;
+}
+
+static void sums_do_not_depend_on_threads(void **state)
+{
+  (void)state;
+  double *rows = make_rows(), cov[2][W * W] = {{0}};
+  struct gpnn_moments moments[2][W];
+  for (int i = 0; i < 2; i++) {
+    const struct gpnn_row_source source = {N, W, copy_rows, rows, i == 0 ? 1 : 3};
+    assert_ok(gpnn_moments_learn(&source, W, moments[i], &err));
+    assert_ok(gpnn_moments_covariance(&source, 0, 2, moments[i], false, cov[i], &err));
+  }
+  assert_memory_equal(moments[0], moments[1], sizeof moments[0]);
+  assert_memory_equal(cov[0], cov[1], sizeof cov[0]);
+  free(rows);
+}
+
 static void what_a_source_fails_with_is_passed_on(void **state)
 {
   (void)state;
-  const struct gpnn_row_source source = {2 * GPNN_SOURCE_BLOCK, 1, fail_late, NULL};
-  struct gpnn_moments moments = {-1, -1};
-  double cov = 0;
-  assert_fails(gpnn_moments_learn(&source, 1, &moments, &err), GPNN_EIO, "the disk is gone");
-  assert_true(moments.mean == -1);
-  assert_fails(gpnn_moments_covariance(&source, 0, 1, &moments, false, &cov, &err), GPNN_EIO,
-               "the disk is gone");
+  for (int threads = 1; threads <= 3; threads++) {
+    const struct gpnn_row_source source = {5 * GPNN_SOURCE_BLOCK, 1, fail_late, NULL, threads};
+    struct gpnn_moments moments = {-1, -1};
+    double cov = 0;
+    assert_fails(gpnn_moments_learn(&source, 1, &moments, &err), GPNN_EIO, "the disk is gone");
+    assert_true(moments.mean == -1);
+    assert_fails(gpnn_moments_covariance(&source, 0, 1, &moments, false, &cov, &err), GPNN_EIO,
+                 "the disk is gone");
+  }
 }
 
 int main(void)
@@ -111,6 +137,7 @@ int main(void)
       cmocka_unit_test(moments_are_those_of_all_rows_whatever_the_unit),
       cmocka_unit_test(columns_not_asked_for_are_passed_over),
       cmocka_unit_test(covariances_are_of_the_columns_asked_for),
+      cmocka_unit_test(sums_do_not_depend_on_threads),
       cmocka_unit_test(what_a_source_fails_with_is_passed_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

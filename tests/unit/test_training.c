@@ -8,6 +8,8 @@
 /* More than are worked on at once. */
 enum { ROWS = 2 * GPNN_SOURCE_BLOCK + 500 };
 
+static const struct gpnn_training_reading in_turn = {"NA", false, 1, NULL};
+
 /* A table whose target tells the row, and whose input is ten times the target. */
 static void write_table(char *path)
 {
@@ -29,7 +31,6 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
-  enum gpnn_status status = GPNN_OK;
   size_t seen[ROWS] = {0}, out_of_order = 0;
   write_table(path);
   options.standardise = GPNN_STANDARD_NONE;
@@ -37,8 +38,7 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   options.calibration_rows = 100;
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
   assert_ok(gpnn_training_begin(&training, table, &roles, path, &err));
-  while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, NULL);
-  assert_int_equal(status, GPNN_END);
+  assert_ok(gpnn_training_read(&training, table, &in_turn, &err));
   assert_ok(gpnn_training_finish(&training, &options, path, &err));
   const struct gpnn_index_contents *c = &training.contents;
   assert_int_equal(c->n, ROWS - 100);
@@ -87,13 +87,11 @@ static void train(struct gpnn_training *training, const char *text, const struct
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_table *table = NULL;
-  enum gpnn_status status = GPNN_OK;
   options.default_calibration = false;
   options.calibration_rows = ROWS / 3;
   assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));
   assert_ok(gpnn_training_begin(training, table, roles, scratch_path("t.gpi"), &err));
-  while (status == GPNN_OK) status = gpnn_training_next(training, table, "NA", false, NULL);
-  assert_int_equal(status, GPNN_END);
+  assert_ok(gpnn_training_read(training, table, &in_turn, &err));
   assert_ok(gpnn_training_finish(training, &options, "t.tsv", &err));
   gpnn_table_close(table);
 }
@@ -204,11 +202,110 @@ static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
   enum gpnn_status status = gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, err);
   if (status == GPNN_OK)
     status = gpnn_training_begin(&training, table, roles, scratch_path("t.gpi"), err);
-  while (status == GPNN_OK) status = gpnn_training_next(&training, table, "NA", false, err);
-  if (status == GPNN_END) status = gpnn_training_finish(&training, &options, "t.tsv", err);
+  if (status == GPNN_OK) status = gpnn_training_read(&training, table, &in_turn, err);
+  if (status == GPNN_OK) status = gpnn_training_finish(&training, &options, "t.tsv", err);
   gpnn_training_release(&training);
   gpnn_table_close(table);
   return status;
+}
+
+/* A table of two columns with the given lines among good ones, at those numbers. */
+static char *broken_table(size_t n_lines, const size_t *at, const char *const *lines, size_t n)
+{
+  char *text = malloc(1 << 20);
+  size_t length = (size_t)sprintf(text, "c\ty\n");
+  for (size_t line = 2, next = 0; line <= n_lines; line++) {
+    bool is_bad = next < n && at[next] == line;
+    length += is_bad ? (size_t)sprintf(text + length, "%s\n", lines[next])
+                     : (size_t)sprintf(text + length, "%c\t%zu\n", (char)('a' + line / 500), line);
+    next += is_bad;
+  }
+  return text;
+}
+
+/* Reads 'text' with so many threads; rows, bad rows and levels are counted in 'found'. */
+static enum gpnn_status read_broken(const char *text, bool skip_bad, int threads, size_t found[3],
+                                    struct gpnn_error *error)
+{
+  const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
+  const struct gpnn_roles roles = {.one_hot = "c"};
+  const struct gpnn_training_reading how = {"NA", skip_bad, threads, NULL};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_table *table = NULL;
+  assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));
+  assert_ok(gpnn_training_begin(&training, table, &roles, scratch_path("t.gpi"), &err));
+  enum gpnn_status status = gpnn_training_read(&training, table, &how, error);
+  found[0] = training.n;
+  found[1] = training.contents.n_skipped;
+  found[2] = training.contents.schema.inputs[0].n_levels;
+  gpnn_training_release(&training);
+  gpnn_table_close(table);
+  return status;
+}
+
+static void the_first_bad_row_is_told_whatever_is_wrong_with_it(void **state)
+{
+  (void)state;
+  static const size_t at[] = {2500, 2501, 2503};
+  static const char *const number_first[] = {"a\tx", "a", "\"a"};
+  static const char *const width_first[] = {"a", "a\tx", "\"a"};
+  static const char *const quote_first[] = {"\"a", "a", "a\tx"};
+  char *texts[] = {broken_table(4000, at, number_first, 3), broken_table(4000, at, width_first, 3),
+                   broken_table(4000, at, quote_first, 3)};
+  size_t found[3];
+  for (int threads = 1; threads <= 2; threads++) {
+    assert_fails(read_broken(texts[0], false, threads, found, &err), GPNN_EDATA,
+                 "t.tsv:2500: column 'y': not a number: \"x\"");
+    assert_fails(read_broken(texts[1], false, threads, found, &err), GPNN_EDATA,
+                 "t.tsv:2500: has 1 field, the header has 2");
+    assert_fails(read_broken(texts[1], true, threads, found, &err), GPNN_EFORMAT,
+                 "t.tsv:2503: a quote opened here is never closed");
+    assert_fails(read_broken(texts[2], true, threads, found, &err), GPNN_EFORMAT,
+                 "t.tsv:2500: a quote opened here is never closed");
+  }
+  for (size_t i = 0; i < 3; i++) free(texts[i]);
+}
+
+static void bad_rows_of_every_kind_are_left_out_and_counted(void **state)
+{
+  (void)state;
+  static const size_t at[] = {2, 2500, 2501, 4000};
+  static const char *const lines[] = {"only", "q\tx", "a\t1\t2", "r\t"};
+  char *text = broken_table(4000, at, lines, 4);
+  for (int threads = 1; threads <= 3; threads++) {
+    size_t found[3];
+    assert_ok(read_broken(text, true, threads, found, &err));
+    assert_int_equal(found[0], 3995);
+    assert_int_equal(found[1], 4);
+    assert_int_equal(found[2], 8); /* a to h: those of bad rows are none */
+  }
+  free(text);
+}
+
+static void contents_do_not_depend_on_threads(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
+  const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
+  struct gpnn_training trained[2] = {GPNN_TRAINING_INIT, GPNN_TRAINING_INIT};
+  char *text = other_columns();
+  for (int i = 0; i < 2; i++) {
+    struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
+    const struct gpnn_training_reading how = {"NA", false, i == 0 ? 1 : 3, NULL};
+    struct gpnn_table *table = NULL;
+    options.threads = how.threads;
+    assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));
+    assert_ok(gpnn_training_begin(&trained[i], table, &roles, scratch_path("t.gpi"), &err));
+    assert_ok(gpnn_training_read(&trained[i], table, &how, &err));
+    assert_ok(gpnn_training_finish(&trained[i], &options, "t.tsv", &err));
+    gpnn_table_close(table);
+  }
+  assert_int_equal(trained[0].rows.n, trained[1].rows.n);
+  assert_memory_equal(trained[0].rows.numbers, trained[1].rows.numbers,
+                      trained[0].rows.n * sizeof(double));
+  assert_true(trained[0].outlier == trained[1].outlier);
+  for (int i = 0; i < 2; i++) gpnn_training_release(&trained[i]);
+  free(text);
 }
 
 static void a_column_that_cannot_serve_is_named(void **state)
@@ -333,6 +430,9 @@ int main(void)
       cmocka_unit_test(columns_that_are_no_inputs_stay_with_their_rows),
       cmocka_unit_test(a_further_target_is_what_it_would_be_alone),
       cmocka_unit_test(inputs_become_features),
+      cmocka_unit_test(the_first_bad_row_is_told_whatever_is_wrong_with_it),
+      cmocka_unit_test(bad_rows_of_every_kind_are_left_out_and_counted),
+      cmocka_unit_test(contents_do_not_depend_on_threads),
       cmocka_unit_test(a_column_that_cannot_serve_is_named),
       cmocka_unit_test(later_rows_are_read_as_training_rows_are),
       cmocka_unit_test(a_later_table_needs_only_what_is_asked_of_it),
