@@ -418,7 +418,7 @@ static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
   for (size_t t = 0; t < e->n_threads; t++) {
     if (!scratch_init(&e->scratch[t], e->hoods->k, term->data->d)) return false;
     if (by_lanes && !gpnn_lanes_init(&e->lanes[t], term->data, term->params, term->inverse,
-                                     term->map, e->hoods->k))
+                                     term->map, e->hoods->k, with_gradient && e->n_map > 0))
       return false;
   }
   return true;
@@ -452,8 +452,7 @@ static bool evaluate_lanes(struct evaluation *e, size_t first)
   for (size_t a = 0; a < GPNN_LANES * hoods->k; a++)
     if (neighbour[a] < 0) return false;
   gpnn_lanes_conditional(&e->lanes[omp_get_thread_num()], hoods->row + first, neighbour, loss, z2,
-                         e->gradients == NULL ? NULL : e->gradients + first * all, all,
-                         e->n_map > 0);
+                         e->gradients == NULL ? NULL : e->gradients + first * all, all);
   for (size_t l = 0; l < GPNN_LANES; l++) e->outcomes[first + l] = (struct outcome){loss[l], z2[l]};
   return true;
 }

@@ -19,19 +19,24 @@ static const double log_two_pi = 1.83787706640934548356;
 
 bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_index_contents *data,
                      const struct gpnn_params *params, const double *inverse, const double *map,
-                     size_t k)
+                     size_t k, bool with_map)
 {
   size_t d = data->d, pairs = k * (k - (k > 0)) / 2, width = params->n_lengthscales + 3;
   size_t padded = (d + COLUMNS - 1) / COLUMNS * COLUMNS;
-  *lanes = (struct gpnn_lanes){
-      .data = data, .params = params, .inverse = inverse, .map = map, .k = k, .padded = padded};
+  *lanes = (struct gpnn_lanes){.data = data,
+                               .params = params,
+                               .inverse = inverse,
+                               .map = map,
+                               .k = k,
+                               .padded = padded,
+                               .with_map = with_map};
   lanes->difference = gpnn_alloc(d, 1, sizeof(vector));
   lanes->z = gpnn_alloc(2 * k, padded, sizeof(vector));
   lanes->r2 = gpnn_alloc(pairs, 3, sizeof(vector));
   lanes->cross2 = gpnn_alloc(k, 6, sizeof(vector));
   lanes->factor = gpnn_alloc(pairs + 3 * k, 1, sizeof(vector));
   lanes->gradient = gpnn_alloc(width, 1, sizeof(vector));
-  lanes->by_map = gpnn_alloc(d, d, sizeof(vector));
+  lanes->by_map = gpnn_alloc(d, with_map ? d : 1, sizeof(vector));
   if (!lanes->difference || !lanes->z || !lanes->r2 || !lanes->cross2 || !lanes->factor ||
       !lanes->gradient || !lanes->by_map)
     return false;
@@ -322,17 +327,23 @@ INLINE void weigh_columns(struct gpnn_lanes *lanes, size_t j)
   }
 }
 
+/* Where the derivative by the map's element (j, i) is; without a map, i is j. */
+INLINE vector *map_element(const struct gpnn_lanes *lanes, size_t j, size_t i)
+{
+  return lanes->by_map + (lanes->with_map ? j * lanes->data->d + i : j);
+}
+
 /* Z'T, or its diagonal alone. */
-GPNN_SIMD static void square_weighted(struct gpnn_lanes *lanes, bool all)
+GPNN_SIMD static void square_weighted(struct gpnn_lanes *lanes)
 {
   size_t d = lanes->data->d, padded = lanes->padded;
   for (size_t j = 0; j < padded; j += COLUMNS) weigh_columns(lanes, j);
   for (size_t j = 0; j < d; j++)
-    for (size_t i = all ? 0 : j; i <= j; i++) {
+    for (size_t i = lanes->with_map ? 0 : j; i <= j; i++) {
       vector sum = {0};
       for (size_t a = 0; a < lanes->k; a++)
         sum += lanes->z[a * padded + j] * lanes->t[a * padded + i];
-      lanes->by_map[j * d + i] = lanes->by_map[i * d + j] = sum;
+      *map_element(lanes, j, i) = *map_element(lanes, i, j) = sum;
     }
 }
 
@@ -358,24 +369,22 @@ static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
   }
 }
 
-static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t stride,
-                            bool with_map)
+static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t stride)
 {
   const struct gpnn_params *params = lanes->params;
   size_t d = lanes->data->d, n = params->n_lengthscales;
   for (size_t j = 0; j < n; j++) lanes->gradient[j] = (vector){0};
   for (size_t j = 0; j < d; j++)
-    lanes->gradient[n == 1 ? 0 : lanes->data->group[j]] += lanes->by_map[j * d + j];
+    lanes->gradient[n == 1 ? 0 : lanes->data->group[j]] += *map_element(lanes, j, j);
   for (size_t l = 0; l < GPNN_LANES; l++) {
     double *to = gradients + l * stride;
     for (size_t j = 0; j < n + 3; j++) to[j] = lanes->gradient[j][l];
-    for (size_t j = 0; with_map && j < d * d; j++) to[n + 3 + j] = lanes->by_map[j][l];
+    for (size_t j = 0; lanes->with_map && j < d * d; j++) to[n + 3 + j] = lanes->by_map[j][l];
   }
 }
 
 void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
-                            double *loss, double *z2, double *gradients, size_t stride,
-                            bool with_map)
+                            double *loss, double *z2, double *gradients, size_t stride)
 {
   struct moments moments;
   struct slopes by;
@@ -389,6 +398,6 @@ void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const 
   if (gradients == NULL) return;
   solve_backward(lanes);
   weigh(lanes, &by);
-  square_weighted(lanes, with_map);
-  write_gradients(lanes, gradients, stride, with_map);
+  square_weighted(lanes);
+  write_gradients(lanes, gradients, stride);
 }

@@ -29,6 +29,7 @@ struct gpnn_lanes {
   const double *inverse; /* d: 1 / lengthscale */
   const double *map;     /* d by d, or NULL: in the place of 'inverse' */
   size_t k, padded;      /* padded: columns of z and t, d or up to 3 more, which stay zero */
+  bool with_map;         /* the derivatives by a map are wanted */
   gpnn_lanes_vector *difference; /* d: of one place */
   gpnn_lanes_vector *z;          /* k by padded: x - x_i as the kernel sees it */
   gpnn_lanes_vector *t;          /* the same: weights times z */
@@ -38,14 +39,14 @@ struct gpnn_lanes {
   gpnn_lanes_vector *factor; /* rows of the lower triangle, then the right-hand sides */
   gpnn_lanes_vector *diagonal, *inverse_diagonal, *sum; /* k each */
   gpnn_lanes_vector *gradient;                          /* n_lengthscales + 3 */
-  gpnn_lanes_vector *by_map;                            /* d by d */
+  gpnn_lanes_vector *by_map; /* d by d with a map, else the d on its diagonal */
 };
 
 /* 'data', 'params', 'inverse' and 'map' are borrowed.  False: not enough memory; the object may be
  * released, as may a zeroed one. */
 bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_index_contents *data,
                      const struct gpnn_params *params, const double *inverse, const double *map,
-                     size_t k);
+                     size_t k, bool with_map);
 void gpnn_lanes_release(struct gpnn_lanes *lanes);
 
 /*
@@ -55,10 +56,10 @@ void gpnn_lanes_release(struct gpnn_lanes *lanes);
  *
  * Unless 'gradients' is NULL, its entries of 'stride' numbers, one a row, get the derivatives of
  * the log density by the logarithms of lengthscales, kernel scale and noise variance and by the
- * mean's constant; and, if 'with_map', behind them the d by d by E where z becomes (I - E) z.
+ * mean's constant; and, if 'with_map' was given, behind them the d by d by E where z becomes (I -
+ * E) z.
  */
 void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
-                            double *loss, double *z2, double *gradients, size_t stride,
-                            bool with_map);
+                            double *loss, double *z2, double *gradients, size_t stride);
 
 #endif

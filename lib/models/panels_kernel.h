@@ -31,15 +31,13 @@ INLINE vec_double at_most(vec_double x, double limit)
  */
 INLINE vec_double root(vec_double x)
 {
-#if defined(__AVX512F__) && !defined(HWSQRT)
+#if defined(__AVX512F__)
   __m512d held = _mm512_max_pd(_mm512_set1_pd(1e-300), (__m512d)x);
   vec_double inverse = (vec_double)_mm512_rsqrt14_pd(held);
   vec_double s = x * inverse, half = 0.5 * inverse, error = 0.5 - s * half;
   s += s * error;
   half += half * error;
   return s + half * (x - s * s);
-#elif defined(__AVX512F__)
-  return (vec_double)_mm512_sqrt_pd((__m512d)x);
 #elif defined(__AVX__)
   return (vec_double)_mm256_sqrt_pd((__m256d)x);
 #else

@@ -454,6 +454,30 @@ static void test_rows_side_by_side_are_as_rows_alone(void **state)
     }
 }
 
+/* A map of so many inputs would take 160 GB, on each thread. */
+static void test_without_a_map_memory_grows_no_faster_than_inputs(void **state)
+{
+  (void)state;
+  enum { ROWS = 8, INPUTS = 50000, HOOD = 2 };
+  struct rows r = random_rows(ROWS, INPUTS, 3);
+  int64_t row[ROWS], neighbour[ROWS * HOOD];
+  double lengthscale = 300, gradient[4], value;
+  for (size_t i = 0; i < ROWS; i++) {
+    row[i] = (int64_t)i;
+    for (size_t a = 0; a < HOOD; a++) neighbour[i * HOOD + a] = (int64_t)((i + a + 1) % ROWS);
+  }
+  const struct gpnn_params params = {.kernel = gpnn_kernel_by_name("rbf"),
+                                     .n_lengthscales = 1,
+                                     .lengthscale = &lengthscale,
+                                     .kernelscale = 1,
+                                     .noise = 0.1};
+  const struct gpnn_neighbourhoods hoods = {ROWS, HOOD, row, neighbour};
+  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &hoods, 1, &value, gradient,
+                      NULL, NULL));
+  assert_true(isfinite(value));
+  rows_free(&r);
+}
+
 /* Rows that are alike make a covariance that needs jitter, while those beside it need none; a
  * noise just under zero leaves no doubt about it. */
 static void test_jitter_of_one_row_leaves_those_beside_it_alone(void **state)
@@ -482,6 +506,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows_side_by_side_are_as_rows_alone),
+      cmocka_unit_test(test_without_a_map_memory_grows_no_faster_than_inputs),
       cmocka_unit_test(test_jitter_of_one_row_leaves_those_beside_it_alone),
       cmocka_unit_test(test_the_golden_case_has_the_verified_values_and_gradients),
       cmocka_unit_test(test_gradients_agree_with_central_differences),
