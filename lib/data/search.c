@@ -110,9 +110,9 @@ static void workplace_release(struct workplace *place)
 }
 
 /* Sorts the candidates 'rows', which are overwritten, by their distances in double; returns how
- * many there are. */
+ * many there are, or at least as many as the k nearest if there are many more. */
 static size_t rank(const struct gpnn_points *points, const double *query, size_t n_rows,
-                   int64_t *rows, struct ranking *ranking)
+                   int64_t *rows, size_t k, struct ranking *ranking)
 {
   size_t n = 0;
   /* -1 is "none"; a damaged structure may name rows that are not there. */
@@ -121,6 +121,11 @@ static size_t rank(const struct gpnn_points *points, const double *query, size_t
   gpnn_points_distances(points, query, n, rows, ranking->lanes, ranking->distances);
   for (size_t i = 0; i < n; i++)
     ranking->neighbours[i] = (struct gpnn_neighbour){ranking->distances[i], rows[i]};
+  /* Sorting a few too many is quicker than leaving them out. */
+  if (n / 4 > k) {
+    gpnn_neighbours_select(n, ranking->neighbours, k);
+    n = k;
+  }
   gpnn_neighbours_sort(n, ranking->neighbours, ranking->spare);
   return n;
 }
@@ -157,7 +162,7 @@ static enum gpnn_status settle(const struct gpnn_search *search, const double *q
                                struct gpnn_error *err)
 {
   const struct gpnn_points *points = &search->points;
-  size_t found = rank(points, query, wanted, candidates, &place->ranking);
+  size_t found = rank(points, query, wanted, candidates, wanted, &place->ranking);
   while (!is_settled(search, norm, k, wanted, found, place->ranking.neighbours)) {
     if (wanted == place->limit) {
       /* More ties than is sane to keep: flat owes the exact answer, the others do not. */
@@ -168,7 +173,7 @@ static enum gpnn_status settle(const struct gpnn_search *search, const double *q
     enum gpnn_status status = gpnn_faiss_candidates(search->engine, 1, query, wanted, &place->faiss,
                                                     place->more, NULL, err);
     if (status != GPNN_OK) return status;
-    found = rank(points, query, wanted, place->more, &place->ranking);
+    found = rank(points, query, wanted, place->more, wanted, &place->ranking);
   }
   take(&place->ranking, found, k, rows, distances);
   return GPNN_OK;
@@ -203,7 +208,7 @@ static enum gpnn_status answer_tree(const struct gpnn_search *search, const doub
   if (status != GPNN_OK) return status;
   if (!ranking_reserve(&place->ranking, found, points->d))
     return gpnn_fail_memory(err, "for a search");
-  found = rank(points, query, found, place->tree.rows, &place->ranking);
+  found = rank(points, query, found, place->tree.rows, k, &place->ranking);
   take(&place->ranking, found, k, rows, distances);
   return GPNN_OK;
 }

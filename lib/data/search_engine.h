@@ -76,6 +76,9 @@ struct gpnn_neighbour {
 void gpnn_neighbours_sort(size_t n, struct gpnn_neighbour *neighbours,
                           struct gpnn_neighbour *spare);
 
+/* Moves the k first in that order, k <= n, to the front, in any order. */
+void gpnn_neighbours_select(size_t n, struct gpnn_neighbour *neighbours, size_t k);
+
 /* The value that sorting would put at 'k' < n; 'values' are reordered. */
 float gpnn_select_float(size_t n, float *values, size_t k);
 

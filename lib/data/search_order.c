@@ -81,6 +81,29 @@ static bool nearer(struct gpnn_neighbour a, struct gpnn_neighbour b)
   return (a.distance < b.distance) | ((a.distance == b.distance) & (a.row < b.row));
 }
 
+/* Hoare's selection; no two are alike. */
+void gpnn_neighbours_select(size_t n, struct gpnn_neighbour *neighbours, size_t k)
+{
+  size_t begin = 0, end = n;
+  while (end - begin > 1 && k > begin && k < end) {
+    struct gpnn_neighbour pivot = neighbours[begin + (end - begin) / 2];
+    size_t i = begin, j = end - 1;
+    for (;; i++, j--) {
+      while (nearer(neighbours[i], pivot)) i++;
+      while (nearer(pivot, neighbours[j])) j--;
+      if (i >= j) break;
+      struct gpnn_neighbour swapped = neighbours[i];
+      neighbours[i] = neighbours[j];
+      neighbours[j] = swapped;
+    }
+    /* Those before i come before all others; where the scans met, they met at the pivot. */
+    if (k <= i)
+      end = i;
+    else
+      begin = i == j ? i + 1 : i;
+  }
+}
+
 /* Sorts what is nearly sorted; gives up, and returns false, after 'most' moves. */
 static bool insert_in_order(size_t n, struct gpnn_neighbour *neighbours, size_t most)
 {

@@ -126,7 +126,8 @@ static void tighten(struct quest *quest)
     kept += distances[i] <= quest->bound;
   }
   quest->n = kept;
-  /* Many rows may be at the same distance: in proportion, lest they be dropped and kept for ever. */
+  /* Many rows may be at the same distance: in proportion, lest they be dropped and kept for ever.
+   */
   quest->limit = limit_for(kept);
 }
 

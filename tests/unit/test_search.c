@@ -458,6 +458,28 @@ static void neighbours_are_sorted_by_distance_then_row(void **state)
   free(items);
 }
 
+static void selected_neighbours_are_those_that_sorting_puts_first(void **state)
+{
+  (void)state;
+  enum { MOST = 700 };
+  static struct gpnn_neighbour items[MOST], sorted[MOST], spare[MOST];
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 39, GPNN_RNG_TEST);
+  for (size_t n = 1; n <= MOST; n += n < 20 ? 1 : 97)
+    for (size_t k = 0; k <= n; k += n < 20 ? 1 : 23)
+      for (int grain = 0; grain < 2; grain++) {
+        for (size_t i = 0; i < n; i++) {
+          items[i].distance = (double)gpnn_rng_below(&rng, grain == 0 ? 3 : 1000000);
+          items[i].row = (int64_t)(n - i);
+        }
+        memcpy(sorted, items, n * sizeof *items);
+        gpnn_neighbours_sort(n, sorted, spare);
+        gpnn_neighbours_select(n, items, k);
+        gpnn_neighbours_sort(k, items, spare);
+        assert_memory_equal(items, sorted, k * sizeof *items);
+      }
+}
+
 static void a_graph_reaches_its_recall(void **state)
 {
   (void)state;
@@ -754,6 +776,7 @@ int main(void)
       cmocka_unit_test(the_loops_of_this_machine_are_the_portable_ones),
       cmocka_unit_test(selection_finds_what_sorting_puts_there),
       cmocka_unit_test(neighbours_are_sorted_by_distance_then_row),
+      cmocka_unit_test(selected_neighbours_are_those_that_sorting_puts_first),
       cmocka_unit_test(a_graph_reaches_its_recall),
       cmocka_unit_test(batches_and_threads_do_not_matter),
       cmocka_unit_test(two_builds_are_the_same_bytes),
