@@ -331,15 +331,20 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
-static enum gpnn_status try_and_compare(struct gpnn_choice *c, bool rotations,
-                                        struct gpnn_error *err)
+/* Tries every candidate. */
+static enum gpnn_status tell_apart(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
 {
   gpnn_choice_set_counts(c);
   enum gpnn_status status = gpnn_choice_draw_rows(c, err);
-  if (status == GPNN_OK) status = try_all(c, rotations, err);
-  if (status == GPNN_OK) status = gpnn_choice_compare_best(c, err);
+  return status == GPNN_OK ? try_all(c, rotations, err) : status;
+}
+
+/* Settles which of the best two it is, and its number of neighbours. */
+static enum gpnn_status settle(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_choice_compare_best(c, err);
   if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(c);
-  return status == GPNN_OK ? refit(c, err) : status;
+  return status;
 }
 
 /* ---- fields ------------------------------------------------------------------------------- */
@@ -423,11 +428,10 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
   fit.steps = fit.refresh = c->options->fit.steps;
   if (status == GPNN_OK && wider.best.candidate.kernel != NULL)
     status = try_rougher(&wider, fit, -1, err);
-  if (status == GPNN_OK && wider.best.candidate.kernel != NULL) {
-    status = gpnn_choice_compare_best(&wider, err);
-    if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(&wider);
-    swap(c, &wider);
-  }
+  if (status == GPNN_OK && wider.best.candidate.kernel == NULL)
+    status = gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
+  if (status == GPNN_OK) status = settle(&wider, err);
+  if (status == GPNN_OK) swap(c, &wider);
   gpnn_choice_release(&wider);
   return status;
 }
@@ -457,11 +461,12 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct field *nar
     enter(c, wide);
     return fit_only(c, err);
   }
-  status = try_and_compare(c, rotations, err);
-  if (status != GPNN_OK || narrow->sample == NULL ||
-      c->best.candidate.objective == GPNN_OBJECTIVE_BLOCK)
-    return status;
-  return widen(c, wide, err);
+  status = tell_apart(c, rotations, err);
+  if (status != GPNN_OK) return status;
+  if (narrow->sample != NULL && c->best.candidate.objective != GPNN_OBJECTIVE_BLOCK)
+    return widen(c, wide, err);
+  status = settle(c, err);
+  return status == GPNN_OK ? refit(c, err) : status;
 }
 
 enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
