@@ -469,7 +469,8 @@ static void selected_neighbours_are_those_that_sorting_puts_first(void **state)
     for (size_t k = 0; k <= n; k += n < 20 ? 1 : 23)
       for (int grain = 0; grain < 2; grain++) {
         for (size_t i = 0; i < n; i++) {
-          items[i].distance = (double)gpnn_rng_below(&rng, grain == 0 ? 3 : 1000000);
+          uint64_t value = gpnn_rng_below(&rng, grain == 0 ? 3 : 1000000);
+          items[i].distance = (double)value;
           items[i].row = (int64_t)(n - i);
         }
         memcpy(sorted, items, n * sizeof *items);
