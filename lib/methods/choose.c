@@ -409,7 +409,8 @@ static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
 
 /*
  * The best goes on in a wider field, where rows are nearer to one another, and gets its score and
- * its number of neighbours there; as does a smoother kernel, which nearer rows may speak for.
+ * its number of neighbours there; as does a smoother kernel, which nearer rows may speak for.  If
+ * it cannot be fitted there it stays as it is.
  */
 static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
                               struct gpnn_error *err)
@@ -426,12 +427,10 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
   enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
   if (status == GPNN_OK) status = try_candidate(&wider, &fit, err);
   fit.steps = fit.refresh = c->options->fit.steps;
-  if (status == GPNN_OK && wider.best.candidate.kernel != NULL)
-    status = try_rougher(&wider, fit, -1, err);
-  if (status == GPNN_OK && wider.best.candidate.kernel == NULL)
-    status = gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
-  if (status == GPNN_OK) status = settle(&wider, err);
-  if (status == GPNN_OK) swap(c, &wider);
+  bool went_on = wider.best.candidate.kernel != NULL;
+  if (status == GPNN_OK && went_on) status = try_rougher(&wider, fit, -1, err);
+  if (status == GPNN_OK) status = settle(went_on ? &wider : c, err);
+  if (status == GPNN_OK && went_on) swap(c, &wider);
   gpnn_choice_release(&wider);
   return status;
 }

@@ -693,6 +693,29 @@ static void sharing_conditions_on_no_fewer_neighbours(void **state)
   fixture_free(&f);
 }
 
+/* ... where all rows are neighbours of all, they change nothing. */
+static void sharing_all_rows_changes_nothing_nor_do_threads(void **state)
+{
+  (void)state;
+  static double mean[3][SHARED_POINTS], latent[3][SHARED_POINTS], nearest[3][SHARED_POINTS];
+  struct fixture f;
+  fixture_new(&f, SHARED_ROWS / 4, SHARED_D, SHARED_POINTS, 1);
+  for (size_t m = 20; m <= SHARED_ROWS / 4; m += 80) {
+    struct gpnn_params params = make_params("exp", SHARED_D, m);
+    predict_shared(&f, &params, 1, 1, mean[0], latent[0], nearest[0]);
+    predict_shared(&f, &params, 16, 1, mean[1], latent[1], nearest[1]);
+    predict_shared(&f, &params, 16, 3, mean[2], latent[2], nearest[2]);
+    assert_memory_equal(mean[1], mean[2], sizeof mean[1]);
+    assert_memory_equal(latent[1], latent[2], sizeof latent[1]);
+    for (size_t i = 0; i < f.c && m == f.n; i++) {
+      assert_close(mean[1][i], mean[0][i], 1e-10);
+      assert_close(latent[1][i], latent[0][i], 1e-10);
+    }
+    free(params.lengthscale);
+  }
+  fixture_free(&f);
+}
+
 static void coefficients_for_another_mean_are_refused(void **state)
 {
   (void)state;
@@ -726,6 +749,7 @@ int main(void)
       cmocka_unit_test(mixed_precision_leaves_singular_rows_to_double),
       cmocka_unit_test(mixed_precision_serves_every_right_hand_side),
       cmocka_unit_test(sharing_conditions_on_no_fewer_neighbours),
+      cmocka_unit_test(sharing_all_rows_changes_nothing_nor_do_threads),
       cmocka_unit_test(coefficients_for_another_mean_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
