@@ -32,7 +32,8 @@ static void message(const struct cli *cli, const char *format, va_list args)
   for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++)
     if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) *c = '?';
   progress_erase();
-  fprintf(stderr, "%s: %s\n", cli->tool->name, text);
+  const char *name = cli->tool->name;
+  fprintf(stderr, "%.*s: %s\n", (int)strcspn(name, " "), name, text);
 }
 
 GPNN_PRINTF(2, 3)
@@ -91,7 +92,10 @@ static void print_help(const struct cli_tool *tool, const struct cli_option *opt
 {
   printf("usage: %s %s\n%s\n\n", tool->name, tool->synopsis, tool->purpose);
   for (size_t i = 0; i < n; i++) print_option(&options[i]);
-  printf("\nManual: man %s, man gpnn\n", tool->name);
+  size_t length = strcspn(tool->name, " ");
+  const char *mode = tool->name + length;
+  printf("\nManual: man %.*s%s%s, man gpnn\n", (int)length, tool->name, *mode != '\0' ? "-" : "",
+         *mode != '\0' ? mode + 1 : "");
 }
 
 static void print_version(const struct cli_tool *tool)

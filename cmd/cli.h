@@ -61,7 +61,7 @@ enum {
 };
 
 struct cli_tool {
-  const char *name;
+  const char *name;     /* "gpnn-x", or "gpnn-x mode" where modes have options of their own */
   const char *synopsis; /* what follows the name in usage */
   const char *purpose;  /* one sentence or two, lines of at most 80 columns */
   unsigned groups;

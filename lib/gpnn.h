@@ -65,6 +65,7 @@
 #include "data/columns.h"
 #include "data/index.h"
 #include "data/moments.h"
+#include "data/near.h"
 #include "data/predictions.h"
 #include "data/records.h"
 #include "data/rows.h"
@@ -78,6 +79,7 @@
 #include "data/training.h"
 
 #include "models/cholesky.h"
+#include "models/function.h"
 #include "models/kernel.h"
 #include "models/localgp.h"
 #include "models/mean.h"

@@ -22,6 +22,15 @@ void gpnn_rng_init(struct gpnn_rng *rng, uint64_t seed, enum gpnn_rng_purpose pu
   rng->state = mix(mix(seed + golden) + golden * (uint64_t)purpose);
 }
 
+void gpnn_rng_init_at(struct gpnn_rng *rng, uint64_t seed, enum gpnn_rng_purpose purpose,
+                      uint64_t index)
+{
+  gpnn_rng_init(rng, seed, purpose);
+  /* A start that is a hash of all three: sequences of neighbours in 'index' do not overlap but by
+   * chance, as they would if the index were merely added to the counter. */
+  rng->state = mix(rng->state ^ mix(index + golden));
+}
+
 uint64_t gpnn_rng_next(struct gpnn_rng *rng)
 {
   rng->state += golden;
@@ -47,6 +56,15 @@ double gpnn_rng_normal(struct gpnn_rng *rng)
 {
   double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
   return radius * cos(6.283185307179586 * gpnn_rng_uniform(rng));
+}
+
+double gpnn_rng_exponential(struct gpnn_rng *rng)
+{
+  /* -log(1 - u), u from the end of (0, 1) that is nearer: small and large deviates alike keep
+   * their digits. */
+  uint64_t word = gpnn_rng_next(rng);
+  if (word >> 63 == 0) return -log1p(-((double)word + 0.5) * 0x1p-64);
+  return -log(((double)~word + 0.5) * 0x1p-64);
 }
 
 uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length)

@@ -31,6 +31,12 @@ enum gpnn_rng_purpose {
   GPNN_RNG_FOLDS = 22,        /* rows of a cross-validation and their folds */
   GPNN_RNG_SAMPLE = 23,       /* rows that stand for all of an index */
   GPNN_RNG_BATCH = 15,        /* minibatches of an estimation */
+  GPNN_RNG_POINT = 30,        /* inputs of simulated rows to predict */
+  GPNN_RNG_CLOUD = 31,        /* inputs of simulated training rows */
+  GPNN_RNG_NEAR = 32,         /* nearest neighbours drawn without their cloud */
+  GPNN_RNG_RESPONSE = 33,     /* a simulated process at those places */
+  GPNN_RNG_NOISE = 34,        /* the noise on it */
+  GPNN_RNG_ADVISE = 35,       /* rows that a learning curve is measured on */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 
@@ -39,6 +45,13 @@ struct gpnn_rng {
 };
 
 void gpnn_rng_init(struct gpnn_rng *rng, uint64_t seed, enum gpnn_rng_purpose purpose);
+
+/*
+ * The generator of item 'index' of a purpose: rows, points or draws that have one each can be made
+ * in any order, by any thread, and apart.
+ */
+void gpnn_rng_init_at(struct gpnn_rng *rng, uint64_t seed, enum gpnn_rng_purpose purpose,
+                      uint64_t index);
 
 /* A uniform 64-bit word. */
 uint64_t gpnn_rng_next(struct gpnn_rng *rng);
@@ -51,6 +64,9 @@ double gpnn_rng_uniform(struct gpnn_rng *rng);
 
 /* A standard normal deviate (Box-Muller; two words of the sequence each). */
 double gpnn_rng_normal(struct gpnn_rng *rng);
+
+/* A standard exponential deviate, > 0. */
+double gpnn_rng_exponential(struct gpnn_rng *rng);
 
 /* A 64-bit hash of 'length' bytes under 'seed': for assigning named groups. */
 uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length);

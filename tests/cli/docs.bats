@@ -13,9 +13,14 @@ examples_of() {
   "$GPNN_ROOT/tests/docs/examples" "$GPNN_ROOT/$1"
 }
 
-# The names of all tools.
+# The names of all tools, and of their modes that have options of their own: a page each.
 tools() {
-  basename -s .c "$GPNN_ROOT"/cmd/gpnn-*.c
+  basename -s .1 "$GPNN_ROOT"/man/gpnn-*.1
+}
+
+# call NAME OPTION: runs a tool, or one in a mode.
+call() {
+  if [[ -e $GPNN_ROOT/cmd/$1.c ]]; then "$@"; else "${1%-*}" "${1##*-}" "$2"; fi
 }
 
 # Pages of the manual, without their folder.
@@ -34,7 +39,7 @@ for_tools() {
 
 # The options that --help lists, a line each: name, tab, default ("" if it names none).
 help_options() {
-  "$1" --help | awk '
+  call "$1" --help | awk '
     /^  (-.,|   ) --[a-z]/ {
       match($0, /--[a-z-]+/)
       name = substr($0, RSTART, RLENGTH)
@@ -73,7 +78,7 @@ same_defaults() {
 
 short_help() {
   local status=0
-  "$1" --help >help.txt 2>err.txt || status=$?
+  call "$1" --help >help.txt 2>err.txt || status=$?
   assert_equal "$status" 0 || return
   [[ ! -s err.txt ]] || complain 'help on standard error' || return
   awk 'length > 80 { print "over 80 columns: " $0; bad = 1 }
@@ -81,9 +86,9 @@ short_help() {
 }
 
 version() {
-  "$1" --version >version.txt 2>err.txt || complain "status $?" || return
+  call "$1" --version >version.txt 2>err.txt || complain "status $?" || return
   [[ ! -s err.txt ]] || complain 'on standard error' || return
-  grep -qE "^$1 .*[0-9]+\.[0-9]+\.[0-9]+$" version.txt
+  grep -qE "^${1%-*}.${1##*-} .*[0-9]+\.[0-9]+\.[0-9]+$" version.txt
 }
 
 sections() {
@@ -98,6 +103,9 @@ sections() {
 # ---- what is there ----------------------------------------------------------------------------
 
 @test "every tool has a page with all sections" {
+  for tool in "$GPNN_ROOT"/cmd/gpnn-*.c; do
+    [[ -e $GPNN_ROOT/man/$(basename "$tool" .c).1 ]] || complain "no page of $tool"
+  done
   for_tools sections
 }
 

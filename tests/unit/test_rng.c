@@ -183,6 +183,44 @@ static void hashes_depend_on_every_byte_length_and_seed(void **state)
   assert_true(gpnn_rng_hash(1, "", 0) != gpnn_rng_hash(1, "\0", 1));
 }
 
+static void exponential_deviates_have_the_right_moments_and_are_positive(void **state)
+{
+  (void)state;
+  enum { N = 200000 };
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
+  double sum = 0, squares = 0, beyond = 0;
+  for (int i = 0; i < N; i++) {
+    double e = gpnn_rng_exponential(&rng);
+    assert_true(e > 0 && isfinite(e));
+    sum += e;
+    squares += e * e;
+    beyond += e > 3;
+  }
+  assert_true(fabs(sum / N - 1) < 5 / sqrt(N));
+  assert_true(fabs(squares / N - 2) < 5 * sqrt(20.0 / N));
+  assert_true(fabs(beyond / N - exp(-3)) < 5 * sqrt(exp(-3) / N));
+}
+
+static void items_of_a_purpose_have_generators_of_their_own(void **state)
+{
+  (void)state;
+  struct gpnn_rng a, b;
+  double correlation = 0;
+  for (uint64_t i = 0; i < 20000; i++) {
+    gpnn_rng_init_at(&a, 1, GPNN_RNG_TEST, i);
+    gpnn_rng_init_at(&b, 1, GPNN_RNG_TEST, i + 1);
+    gpnn_rng_next(&a); /* so that counters that merely follow one another would now agree */
+    uint64_t word = gpnn_rng_next(&a);
+    assert_true(word != gpnn_rng_next(&b));
+    correlation += gpnn_rng_normal(&a) * gpnn_rng_normal(&b);
+  }
+  assert_true(fabs(correlation / 20000) < 5 / sqrt(20000));
+  gpnn_rng_init_at(&b, 1, GPNN_RNG_TEST, 20000 - 1);
+  gpnn_rng_init_at(&a, 2, GPNN_RNG_TEST, 20000 - 1);
+  assert_true(gpnn_rng_next(&a) != gpnn_rng_next(&b));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -192,6 +230,8 @@ int main(void)
       cmocka_unit_test(huge_bounds_have_no_bias),
       cmocka_unit_test(uniform_reals_are_in_range_with_the_right_moments),
       cmocka_unit_test(normal_deviates_have_the_right_moments),
+      cmocka_unit_test(exponential_deviates_have_the_right_moments_and_are_positive),
+      cmocka_unit_test(items_of_a_purpose_have_generators_of_their_own),
       cmocka_unit_test(samples_are_distinct),
       cmocka_unit_test(a_sample_of_very_many_costs_what_a_sample_of_few_does),
       cmocka_unit_test(every_ordered_sample_is_equally_likely),

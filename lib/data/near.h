@@ -1,0 +1,74 @@
+/*
+ * near: the nearest training rows of simulated points: found in a cloud of n random rows, or drawn
+ * as they would be found there, without the cloud (specification section 8).
+ *
+ * Rows are independent and of one law.  Given a point x*, the m smallest of its n distances are the
+ * first m order statistics of n uniforms pushed through the inverse of F(r) = P(|X - x*| <= r):
+ *   -log(1 - U_(j)) = sum_{i <= j} E_i / (n - i + 1),  E_i standard exponential,
+ * and, given its distance, the direction of each is independent of the others'.
+ *
+ * Calling sequence: gpnn_near_new(), gpnn_near_find() any number of times, gpnn_near_free().
+ */
+#ifndef GPNN_DATA_NEAR_H
+#define GPNN_DATA_NEAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/status.h"
+
+enum gpnn_inputs_law {
+  GPNN_INPUTS_NORMAL, /* independent normal coordinates of mean 0 and standard deviation 'scale' */
+  GPNN_INPUTS_DISK,   /* uniform on the disk of radius 'scale'; d = 2 */
+  GPNN_INPUTS_CUBE,   /* uniform on [-scale, scale]^d; by search alone */
+};
+
+/* The law that inputs are drawn from. */
+struct gpnn_inputs {
+  enum gpnn_inputs_law law;
+  size_t d;
+  double scale; /* > 0 */
+};
+
+/* "normal" -> GPNN_INPUTS_NORMAL and so on (normal, disk, cube); false if it is none. */
+bool gpnn_inputs_by_name(const char *name, enum gpnn_inputs_law *law);
+
+/* Draws the d coordinates of one row. */
+void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, double *x);
+
+struct gpnn_near;
+
+/* Largest n. */
+#define GPNN_NEAR_MOST 1000000000000000000u
+
+struct gpnn_near_options {
+  struct gpnn_inputs inputs;
+  uint64_t n;     /* training rows, 1 to GPNN_NEAR_MOST */
+  size_t m;       /* neighbours wanted; at most n */
+  bool by_search; /* in a cloud: memory O(n d); else without it: O(1) */
+  uint64_t seed;
+  uint64_t draw; /* which of several independent training sets */
+  int threads;
+};
+
+/* Prepares; draws the cloud and builds its search where that is wanted.  GPNN_EINVAL: m > n, or a
+ * law whose neighbours can be had by search alone, or one that is not of d inputs. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_near_new(struct gpnn_near **near,
+                                               const struct gpnn_near_options *options,
+                                               struct gpnn_error *err);
+
+/*
+ * Neighbours of 'n_points' points 'x' (n_points by d), of which the first is number 'first': the
+ * numbers and the seed decide what is drawn, not the batch nor the threads.  'offsets' (n_points by
+ * m by d) gets the neighbours less their point, nearest first: without cancellation, however near
+ * they are.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_near_find(const struct gpnn_near *near, uint64_t first,
+                                                size_t n_points, const double *x, double *offsets,
+                                                struct gpnn_error *err);
+
+void gpnn_near_free(struct gpnn_near *near);
+
+#endif
