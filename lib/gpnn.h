@@ -49,6 +49,7 @@
 #include "version.h"
 
 #include "base/bytes.h"
+#include "base/chisquare.h"
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "base/normal.h"

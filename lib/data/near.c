@@ -1,0 +1,124 @@
+#include "data/near.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "data/near_parts.h"
+
+static const double two_pi = 6.28318530717958647692;
+
+static const char *const names[] = {
+    [GPNN_INPUTS_NORMAL] = "normal",
+    [GPNN_INPUTS_DISK] = "disk",
+    [GPNN_INPUTS_CUBE] = "cube",
+};
+
+bool gpnn_inputs_by_name(const char *name, enum gpnn_inputs_law *law)
+{
+  for (int i = GPNN_INPUTS_NORMAL; i <= GPNN_INPUTS_CUBE; i++) {
+    if (strcmp(name, names[i]) != 0) continue;
+    *law = (enum gpnn_inputs_law)i;
+    return true;
+  }
+  return false;
+}
+
+void gpnn_near_normals(struct gpnn_rng *rng, size_t n, double *x)
+{
+  for (size_t j = 0; j < n; j += 2) {
+    double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
+    double angle = two_pi * gpnn_rng_uniform(rng);
+    x[j] = radius * cos(angle);
+    if (j + 1 < n) x[j + 1] = radius * sin(angle);
+  }
+}
+
+void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, double *x)
+{
+  if (inputs->law == GPNN_INPUTS_DISK) {
+    double radius = inputs->scale * sqrt(gpnn_rng_uniform(rng));
+    double angle = two_pi * gpnn_rng_uniform(rng);
+    x[0] = radius * cos(angle);
+    x[1] = radius * sin(angle);
+  } else if (inputs->law == GPNN_INPUTS_NORMAL) {
+    gpnn_near_normals(rng, inputs->d, x);
+    for (size_t j = 0; j < inputs->d; j++) x[j] *= inputs->scale;
+  } else {
+    for (size_t j = 0; j < inputs->d; j++) x[j] = inputs->scale * (2 * gpnn_rng_uniform(rng) - 1);
+  }
+}
+
+double gpnn_near_next(struct gpnn_near_order *order, struct gpnn_rng *rng, double *cumulated)
+{
+  order->cumulated += gpnn_rng_exponential(rng) / (double)(order->n - order->taken++);
+  *cumulated = order->cumulated;
+  return log(-expm1(-order->cumulated));
+}
+
+static enum gpnn_status check(const struct gpnn_near_options *options, struct gpnn_error *err)
+{
+  const struct gpnn_inputs *inputs = &options->inputs;
+  if (options->n == 0 || options->n > GPNN_NEAR_MOST)
+    return gpnn_fail(err, GPNN_EINVAL, "the number of training rows is not in 1 to %llu",
+                     (unsigned long long)GPNN_NEAR_MOST);
+  if (options->m > options->n)
+    return gpnn_fail(err, GPNN_EINVAL, "%zu neighbours are more than the %llu training rows",
+                     options->m, (unsigned long long)options->n);
+  if (inputs->d == 0 || (inputs->law == GPNN_INPUTS_DISK && inputs->d != 2))
+    return gpnn_fail(err, GPNN_EINVAL, "inputs of the law %s cannot be %zu", names[inputs->law],
+                     inputs->d);
+  if (!(inputs->scale > 0) || isinf(inputs->scale))
+    return gpnn_fail(err, GPNN_EINVAL, "the scale of the inputs is not a positive number");
+  if (inputs->law == GPNN_INPUTS_CUBE && !options->by_search)
+    return gpnn_fail(err, GPNN_EINVAL, "neighbours in a cube can be had by search alone");
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_near_new(struct gpnn_near **near, const struct gpnn_near_options *options,
+                               struct gpnn_error *err)
+{
+  unsigned char draw[8];
+  enum gpnn_status status = check(options, err);
+  if (status != GPNN_OK) return status;
+  assert(options->threads > 0);
+  struct gpnn_near *made = calloc(1, sizeof *made);
+  if (made == NULL) return gpnn_fail_memory(err, "for nearest neighbours");
+  made->options = *options;
+  gpnn_store_u64(draw, options->draw);
+  made->seed = gpnn_rng_hash(options->seed, draw, sizeof draw);
+  if (options->by_search) status = gpnn_near_make_cloud(made, err);
+  if (status == GPNN_OK)
+    *near = made;
+  else
+    gpnn_near_free(made);
+  return status;
+}
+
+enum gpnn_status gpnn_near_find(const struct gpnn_near *near, uint64_t first, size_t n_points,
+                                const double *x, double *offsets, struct gpnn_error *err)
+{
+  const struct gpnn_near_options *options = &near->options;
+  size_t d = options->inputs.d, m = options->m;
+  if (options->by_search) return gpnn_near_look(near, n_points, x, offsets, err);
+#pragma omp parallel for schedule(dynamic, 4) num_threads(options->threads)
+  for (size_t i = 0; i < n_points; i++) {
+    struct gpnn_rng rng;
+    gpnn_rng_init_at(&rng, near->seed, GPNN_RNG_NEAR, first + i);
+    if (options->inputs.law == GPNN_INPUTS_DISK)
+      gpnn_near_disk(&options->inputs, options->n, m, x + i * d, &rng, offsets + i * m * d);
+    else
+      gpnn_near_normal(&options->inputs, options->n, m, x + i * d, &rng, offsets + i * m * d);
+  }
+  return GPNN_OK;
+}
+
+void gpnn_near_free(struct gpnn_near *near)
+{
+  if (near == NULL) return;
+  gpnn_search_free(near->search);
+  free(near->rows);
+  free(near);
+}

@@ -1,0 +1,107 @@
+/*
+ * Neighbours of a point of a uniform disk, by theory.
+ *
+ * In units of the disk's radius, rows within r of x* fill the lens that the disk shares with the
+ * circle of radius r about x*; given the distance r, they lie anywhere on the arc of that circle
+ * inside the disk.
+ */
+#include <math.h>
+#include <stdbool.h>
+
+#include "data/near_parts.h"
+
+static const double pi = 3.14159265358979323846;
+
+/* The product's rounding error with it. */
+struct exact_square {
+  double square, rest;
+};
+
+static struct exact_square square_of(double x)
+{
+  double square = x * x;
+  return (struct exact_square){square, fma(x, x, -square)};
+}
+
+/* 1 - |x*|, negative outside, without cancellation: (R^2 - x1^2 - x2^2) / (R + |x*|) / R, the
+ * larger square taken off first. */
+static double gap_of(const struct gpnn_inputs *inputs, const double *x)
+{
+  double larger = fmax(fabs(x[0]), fabs(x[1])), smaller = fmin(fabs(x[0]), fabs(x[1]));
+  struct exact_square whole = square_of(inputs->scale), a = square_of(larger),
+                      b = square_of(smaller);
+  double left = (whole.square - a.square - b.square) + (whole.rest - a.rest - b.rest);
+  return left / (inputs->scale + hypot(x[0], x[1])) / inputs->scale;
+}
+
+/*
+ * A lens between the unit circle and one of radius r whose centre is 1 - gap away, where they
+ * cross. alpha and beta are half the angles that its corners are apart, seen from the centre of the
+ * small circle and of the unit one.
+ */
+struct lens {
+  double area, alpha;
+};
+
+/* t - sin(2 t) / 2, the area that a chord seen under the angle 2 t cuts off a unit circle. */
+static double segment(double t)
+{
+  double u = 2 * t;
+  if (u > 1) return (u - sin(u)) / 2;
+  double sum = 1; /* of the series, from its seventh term */
+  for (int k = 7; k > 0; k--) sum = 1 - u * u / ((2 * k + 2) * (2 * k + 3)) * sum;
+  return u * u * u / 12 * sum;
+}
+
+/* Angles by the tangents of their halves in the triangle of sides 1, r and 1 - gap. */
+static struct lens lens_at(double r, double gap)
+{
+  if (r <= gap) return (struct lens){pi * r * r, pi};
+  double p = fmax(r + gap, 0), q = fmax(2 - gap - r, 0), u = fmax(r - gap, 0), v = 2 - gap + r;
+  double alpha = 2 * atan2(sqrt(p * q), sqrt(u * v)), beta = 2 * atan2(sqrt(p * u), sqrt(q * v));
+  return (struct lens){r * r * segment(alpha) + segment(beta), alpha};
+}
+
+/*
+ * The r whose lens has the share e^log_p of the disk: Newton's steps on the log of the area as a
+ * function of log r, its slope being the arc's length 2 r alpha times r over the area; kept between
+ * 'least' and 2 - gap.
+ */
+static double invert(double log_p, double gap, double least)
+{
+  enum { STEPS = 200 };
+  const double near = 1e-15;
+  double most = 2 - gap, r = fmin(fmax(least, exp(log_p / 2)), most);
+  /* nothing is nearer to a point outside than -gap, and no circle has more than all its area */
+  least = fmax(r, -gap);
+  if (r < least) r = (least + most) / 2;
+  for (int step = 0; step < STEPS && least < most; step++) {
+    struct lens lens = lens_at(r, gap);
+    double change = (log_p - log(lens.area / pi)) * lens.area / (2 * r * r * lens.alpha);
+    if (fabs(change) < near) break;
+    if (change > 0)
+      least = r;
+    else
+      most = r;
+    r *= exp(change);
+    if (!(r > least && r < most)) r = (least + most) / 2;
+    if (r <= least || r >= most) break;
+  }
+  return r;
+}
+
+void gpnn_near_disk(const struct gpnn_inputs *inputs, uint64_t n, size_t m, const double *x,
+                    struct gpnn_rng *rng, double *offsets)
+{
+  double gap = gap_of(inputs, x), norm = hypot(x[0], x[1]), r = 0, cumulated;
+  /* towards the middle; in the middle, anywhere */
+  double c = norm > 0 ? -x[0] / norm : 1, s = norm > 0 ? -x[1] / norm : 0;
+  struct gpnn_near_order order = {.n = n};
+  for (size_t k = 0; k < m; k++, offsets += 2) {
+    double log_p = gpnn_near_next(&order, rng, &cumulated);
+    r = fmax(r, exp(log_p / 2) <= gap ? exp(log_p / 2) : invert(log_p, gap, r));
+    double angle = lens_at(r, gap).alpha * (2 * gpnn_rng_uniform(rng) - 1);
+    offsets[0] = inputs->scale * r * (cos(angle) * c - sin(angle) * s);
+    offsets[1] = inputs->scale * r * (cos(angle) * s + sin(angle) * c);
+  }
+}
