@@ -67,9 +67,9 @@ static enum gpnn_status check(const struct gpnn_near_options *options, struct gp
   if (options->m > options->n)
     return gpnn_fail(err, GPNN_EINVAL, "%zu neighbours are more than the %llu training rows",
                      options->m, (unsigned long long)options->n);
-  if (inputs->d == 0 || (inputs->law == GPNN_INPUTS_DISK && inputs->d != 2))
-    return gpnn_fail(err, GPNN_EINVAL, "inputs of the law %s cannot be %zu", names[inputs->law],
-                     inputs->d);
+  if (inputs->d == 0) return gpnn_fail(err, GPNN_EINVAL, "a row has at least 1 input");
+  if (inputs->law == GPNN_INPUTS_DISK && inputs->d != 2)
+    return gpnn_fail(err, GPNN_EINVAL, "a disk has 2 inputs, not %zu", inputs->d);
   if (!(inputs->scale > 0) || isinf(inputs->scale))
     return gpnn_fail(err, GPNN_EINVAL, "the scale of the inputs is not a positive number");
   if (inputs->law == GPNN_INPUTS_CUBE && !options->by_search)
