@@ -24,6 +24,7 @@ enum gpnn_status gpnn_near_make_cloud(struct gpnn_near *near, struct gpnn_error 
   const struct gpnn_near_options *options = &near->options;
   struct gpnn_search_options wanted = GPNN_SEARCH_OPTIONS_INIT;
   wanted.recall = 1;
+  wanted.brief = true; /* what tuning would find out does not matter at this recall */
   wanted.neighbours = options->m;
   wanted.seed = near->seed;
   wanted.threads = options->threads;

@@ -71,7 +71,7 @@ static double same_law(size_t n, double *a, size_t k, double *b)
   return sum;
 }
 
-enum { CLOUDS = 500, POINTS = 2000, RANKS = 3, MEASURES = 3, SETTINGS = 13 };
+enum { CLOUDS = 300, POINTS = 2000, RANKS = 3, MEASURES = 3, SETTINGS = 13 };
 
 /* A point at 'distance' scales from the middle in a cloud of n rows. */
 struct setting {
