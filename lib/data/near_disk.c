@@ -6,33 +6,10 @@
  * inside the disk.
  */
 #include <math.h>
-#include <stdbool.h>
 
 #include "data/near_parts.h"
 
 static const double pi = 3.14159265358979323846;
-
-/* The product's rounding error with it. */
-struct exact_square {
-  double square, rest;
-};
-
-static struct exact_square square_of(double x)
-{
-  double square = x * x;
-  return (struct exact_square){square, fma(x, x, -square)};
-}
-
-/* 1 - |x*|, negative outside, without cancellation: (R^2 - x1^2 - x2^2) / (R + |x*|) / R, the
- * larger square taken off first. */
-static double gap_of(const struct gpnn_inputs *inputs, const double *x)
-{
-  double larger = fmax(fabs(x[0]), fabs(x[1])), smaller = fmin(fabs(x[0]), fabs(x[1]));
-  struct exact_square whole = square_of(inputs->scale), a = square_of(larger),
-                      b = square_of(smaller);
-  double left = (whole.square - a.square - b.square) + (whole.rest - a.rest - b.rest);
-  return left / (inputs->scale + hypot(x[0], x[1])) / inputs->scale;
-}
 
 /*
  * A lens between the unit circle and one of radius r whose centre is 1 - gap away, where they
@@ -63,19 +40,19 @@ static struct lens lens_at(double r, double gap)
 }
 
 /*
- * The r whose lens has the share e^log_p of the disk: Newton's steps on the log of the area as a
- * function of log r, its slope being the arc's length 2 r alpha times r over the area; kept between
- * 'least' and 2 - gap.
+ * The r whose lens has the share e^log_p of the disk, at least 'least', for a point that the circle
+ * of this area about it leaves the disk at: by Newton's steps on the log of the area as a function
+ * of log r, whose slope is the arc's length 2 r alpha times r over the area.  As r sqrt(pi) bounds
+ * the root of the area they start from the left, and are kept between what is known of the root.
  */
 static double invert(double log_p, double gap, double least)
 {
   enum { STEPS = 200 };
   const double near = 1e-15;
-  double most = 2 - gap, r = fmin(fmax(least, exp(log_p / 2)), most);
-  /* nothing is nearer to a point outside than -gap, and no circle has more than all its area */
-  least = fmax(r, -gap);
-  if (r < least) r = (least + most) / 2;
-  for (int step = 0; step < STEPS && least < most; step++) {
+  double most = 2 - gap;
+  least = fmax(fmax(least, exp(log_p / 2)), -gap);
+  double r = least > -gap ? least : (least + most) / 2; /* a lens of no area has no logarithm */
+  for (int step = 0; step < STEPS && r < most; step++) {
     struct lens lens = lens_at(r, gap);
     double change = (log_p - log(lens.area / pi)) * lens.area / (2 * r * r * lens.alpha);
     if (fabs(change) < near) break;
@@ -85,15 +62,16 @@ static double invert(double log_p, double gap, double least)
       most = r;
     r *= exp(change);
     if (!(r > least && r < most)) r = (least + most) / 2;
-    if (r <= least || r >= most) break;
+    if (r <= least) break;
   }
-  return r;
+  return fmin(r, most);
 }
 
 void gpnn_near_disk(const struct gpnn_inputs *inputs, uint64_t n, size_t m, const double *x,
                     struct gpnn_rng *rng, double *offsets)
 {
-  double gap = gap_of(inputs, x), norm = hypot(x[0], x[1]), r = 0, cumulated;
+  /* How far the edge is: to the last digit of |x*|, 1e-7 of the distance of the nearest of 1e18. */
+  double norm = hypot(x[0], x[1]), gap = (inputs->scale - norm) / inputs->scale, r = 0, cumulated;
   /* towards the middle; in the middle, anywhere */
   double c = norm > 0 ? -x[0] / norm : 1, s = norm > 0 ? -x[1] / norm : 0;
   struct gpnn_near_order order = {.n = n};

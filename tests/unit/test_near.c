@@ -2,6 +2,7 @@
 
 #include "base/chisquare.h"
 #include "base/mem.h"
+#include "base/normal.h"
 #include "data/near.h"
 
 static struct gpnn_near *make(struct gpnn_near_options options)
@@ -113,11 +114,17 @@ static void sample_release(struct sample *sample)
     for (size_t k = 0; k < MEASURES; k++) free(sample->values[r][k]);
 }
 
-/* The point lies on the diagonal of the first two axes, or on the only one. */
+/* On the diagonal of the first two axes, or on the only one; settings take its ends in turns. */
+static double side_of(const struct setting *setting)
+{
+  return (setting - settings) % 2 == 0 ? 1 : -1;
+}
+
 static void place_point(const struct setting *setting, double *x)
 {
   size_t d = setting->inputs.d;
-  double part = setting->distance * setting->inputs.scale / (d == 1 ? 1 : sqrt(2));
+  double part =
+      side_of(setting) * setting->distance * setting->inputs.scale / (d == 1 ? 1 : sqrt(2));
   for (size_t j = 0; j < d; j++) x[j] = j == 0 ? part : j == 1 ? -part : 0;
 }
 
@@ -132,7 +139,7 @@ static void measure(const struct setting *setting, const double *offsets, size_t
     double distance = length_of(d, offset), second = d == 1 ? 0 : offset[1];
     double along = (second - offset[0]) / distance, across = (second + offset[0]) / distance;
     sample->values[r][0][i] = distance;
-    sample->values[r][1][i] = along;
+    sample->values[r][1][i] = side_of(setting) * along;
     sample->values[r][2][i] = d < 3 ? across : offset[d - 1] / distance;
   }
 }
@@ -217,6 +224,28 @@ static void theory_has_the_law_of_brute_force(void **state)
       }
     sample_release(&found);
     sample_release(&drawn);
+  }
+}
+
+/* On a line there are two rows at any distance, and their densities are the odds. */
+static void sides_of_a_line_go_by_the_density(void **state)
+{
+  (void)state;
+  enum { N = 1000, M = 30 };
+  struct gpnn_near_options options = {.inputs = {GPNN_INPUTS_NORMAL, 1, 2}, .n = M, .m = M};
+  for (double place = -1.6; place < 2; place += 3.2) {
+    double x[N], excess = 0, variance = 0;
+    for (size_t i = 0; i < N; i++) x[i] = place;
+    double *offsets = find(options, N, x);
+    for (size_t i = 0; i < N * M; i++) {
+      double here = gpnn_normal_density((place + offsets[i]) / 2);
+      double there = gpnn_normal_density((place - offsets[i]) / 2);
+      double up = (offsets[i] > 0 ? here : there) / (here + there);
+      excess += (offsets[i] > 0) - up;
+      variance += up * (1 - up);
+    }
+    assert_near(excess, 0, 4 * sqrt(variance));
+    free(offsets);
   }
 }
 
@@ -537,6 +566,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(theory_has_the_law_of_brute_force),
+      cmocka_unit_test(sides_of_a_line_go_by_the_density),
       cmocka_unit_test(as_many_rows_are_within_r_as_the_law_says),
       cmocka_unit_test(lenses_at_the_edge_of_the_disk_keep_their_digits),
       cmocka_unit_test(distances_are_positive_and_rise_to_any_n),
