@@ -53,17 +53,25 @@ struct gpnn_near_options {
   int threads;
 };
 
-/* Prepares; draws the cloud and builds its search where that is wanted.  GPNN_EINVAL: m > n, or a
- * law whose neighbours can be had by search alone, or one that is not of d inputs. */
+/*
+ * Prepares; draws the cloud and builds its search, which misses no neighbour, where that is wanted:
+ * 8 n d bytes and half as much again.  GPNN_EINVAL: no rows or too many, m > n, a scale that is
+ * none, a disk that is not of two inputs, a cube without search.
+ */
 GPNN_MUST_CHECK enum gpnn_status gpnn_near_new(struct gpnn_near **near,
                                                const struct gpnn_near_options *options,
                                                struct gpnn_error *err);
 
 /*
  * Neighbours of 'n_points' points 'x' (n_points by d), of which the first is number 'first': the
- * numbers and the seed decide what is drawn, not the batch nor the threads.  'offsets' (n_points by
- * m by d) gets the neighbours less their point, nearest first: without cancellation, however near
- * they are.
+ * numbers, the draw and the seed decide what is drawn, not the batch nor the threads.  'offsets'
+ * (n_points by m by d) gets the neighbours less their point, nearest first: by theory without
+ * cancellation, however near they are.  Points may be anywhere; those of a disk are usually in it.
+ *
+ * Accuracy by theory: distances are the quantiles of their uniform deviates to 1e-13 of themselves
+ * (base/chisquare.h), in a disk to 1e-13 but for what the last digit of |x*| moves its edge by.
+ * Cost: some d deviates a neighbour, and no memory.  Points of one cloud share its rows, while what
+ * theory draws for different points is independent.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_near_find(const struct gpnn_near *near, uint64_t first,
                                                 size_t n_points, const double *x, double *offsets,
