@@ -86,6 +86,7 @@
 #include "models/params.h"
 #include "models/rotation.h"
 #include "models/vecchia.h"
+#include "models/weights.h"
 #include "models/whiten.h"
 
 #include "methods/calibrate.h"
@@ -102,5 +103,7 @@
 #include "methods/optimize.h"
 #include "methods/predict.h"
 #include "methods/regress.h"
+#include "methods/simulate.h"
+#include "methods/slope.h"
 
 #endif
