@@ -87,6 +87,7 @@
 #include "models/params.h"
 #include "models/rotation.h"
 #include "models/vecchia.h"
+#include "models/weights.h"
 #include "models/whiten.h"
 
 #include "methods/calibrate.h"
@@ -103,5 +104,7 @@
 #include "methods/optimize.h"
 #include "methods/predict.h"
 #include "methods/regress.h"
+#include "methods/simulate.h"
+#include "methods/slope.h"
 
 #endif

@@ -1,0 +1,519 @@
+#include "methods/simulate.h"
+
+#include "base/mem.h"
+#include "dense.h"
+#include "unit.h"
+
+static struct gpnn_covariance covariance(const char *kernel, double lengthscale, double kernelscale,
+                                         double noise)
+{
+  return (struct gpnn_covariance){gpnn_kernel_by_name(kernel), 0, lengthscale, kernelscale, noise};
+}
+
+/* A small simulation by search of what the caller changes. */
+static struct gpnn_simulate_options small(size_t d, const struct gpnn_assumed *assumed,
+                                          size_t n_assumed)
+{
+  return (struct gpnn_simulate_options){.inputs = {GPNN_INPUTS_NORMAL, d, 0.5},
+                                        .truth = {.covariance = covariance("exp", 1, 0.9, 0.1)},
+                                        .n = 500,
+                                        .m = 10,
+                                        .n_points = 60,
+                                        .n_draws = 1,
+                                        .by_search = true,
+                                        .n_assumed = n_assumed,
+                                        .assumed = assumed,
+                                        .seed = 1,
+                                        .threads = 2};
+}
+
+static const struct gpnn_assumed *other_parameters(void)
+{
+  static struct gpnn_assumed assumed;
+  assumed = (struct gpnn_assumed){covariance("matern32", 0.7, 1.2, 0.2), 0.3};
+  return &assumed;
+}
+
+/* Test point 'i', and the offsets of its neighbours in draw 0, as the simulation has them. */
+static void find_place(const struct gpnn_simulate_options *o, size_t i, double *x, double *offsets)
+{
+  const struct gpnn_near_options options = {.inputs = o->inputs,
+                                            .n = o->n,
+                                            .m = o->m,
+                                            .by_search = o->by_search,
+                                            .seed = o->seed,
+                                            .threads = 1};
+  struct gpnn_near *near = NULL;
+  struct gpnn_rng rng;
+  gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_POINT, i);
+  gpnn_inputs_draw(&o->inputs, &rng, x);
+  assert_ok(gpnn_near_new(&near, &options, &err));
+  assert_ok(gpnn_near_find(near, i, 1, x, offsets, &err));
+  gpnn_near_free(near);
+}
+
+/* ---- against independent formulas -------------------------------------------------------------
+ */
+
+static void with_all_rows_and_the_right_parameters_mse_is_the_posterior_variance(void **state)
+{
+  (void)state;
+  enum { N = 25, D = 2 };
+  const double noise = 0.1, kernelscale = 0.9, lengthscale = 1, nowhere[D] = {0};
+  const struct gpnn_assumed truth = {covariance("exp", 1, 0.9, 0.1), 0};
+  struct gpnn_simulate_options o = small(D, &truth, 1);
+  o.n = o.m = N;
+  o.n_points = 8;
+  struct gpnn_simulated s = {0};
+  assert_ok(gpnn_simulate(&s, &o, &err));
+  for (size_t i = 0; i < o.n_points; i++) {
+    double x[D], offsets[N * D], y[N] = {0}, mean, latent;
+    find_place(&o, i, x, offsets);
+    dense_predict("exp", N, D, offsets, y, nowhere, 1, &lengthscale, kernelscale, noise, &mean,
+                  &latent);
+    assert_near(s.risk[i], latent, 1e-12);
+    assert_near(s.mse[i], latent + noise, 1e-12);
+    assert_near(s.log_variance[i], log(latent + noise), 1e-11);
+    assert_near(s.z2[i], 1, 1e-11);
+  }
+  gpnn_simulated_release(&s);
+}
+
+/* One neighbour at distance r: the weight is kernelscale c(r) / (kernelscale + noise). */
+struct one {
+  double weight, here, there, r, c; /* c: of the truth */
+};
+
+static struct one one_neighbour(const struct gpnn_simulate_options *o,
+                                const struct gpnn_assumed *assumed, size_t i)
+{
+  double x[2], offset[2];
+  struct one one = {0};
+  find_place(o, i, x, offset);
+  one.here = x[0] * x[0] + x[1] * x[1];
+  one.there = pow(x[0] + offset[0], 2) + pow(x[1] + offset[1], 2);
+  one.r = hypot(offset[0], offset[1]);
+  one.c = exp(-one.r / o->truth.covariance.lengthscale);
+  const struct gpnn_covariance *a = &assumed->covariance;
+  one.weight = a->kernelscale * exp(-one.r / a->lengthscale) / (a->kernelscale + a->noise);
+  return one;
+}
+
+static void the_risk_from_one_neighbour_is_its_formula(void **state)
+{
+  (void)state;
+  const struct gpnn_assumed assumed = {covariance("exp", 0.6, 1.5, 0.2), 0.5};
+  struct gpnn_simulate_options o = small(2, &assumed, 1);
+  const struct gpnn_covariance *t = &o.truth.covariance;
+  o.m = 1;
+  o.truth.coefficient = 2;
+  for (int debias = 0; debias < 2; debias++) {
+    struct gpnn_simulated s = {0};
+    o.debias = debias == 1;
+    assert_ok(gpnn_simulate(&s, &o, &err));
+    for (size_t i = 0; i < o.n_points; i++) {
+      struct one one = one_neighbour(&o, &assumed, i);
+      double w = one.weight * (o.debias ? 1 + 0.2 / 1.5 : 1);
+      double trend = 1.5 * (one.here - w * one.there);
+      double risk = t->kernelscale * (1 - 2 * w * one.c + w * w) + t->noise * w * w + trend * trend;
+      assert_near(s.risk[i], risk, 1e-13);
+      assert_near(s.mse[i], risk + t->noise, 1e-13);
+    }
+    gpnn_simulated_release(&s);
+  }
+}
+
+/* d risk / d weight times d weight / d parameter, and for the coefficient the trend alone. */
+static void derivatives_are_those_of_the_formula_for_one_neighbour(void **state)
+{
+  (void)state;
+  const double step = 0.01, kernelscale = 1.5, noise = 0.2, lengthscale = 0.6;
+  const struct gpnn_assumed at = {covariance("exp", 0.6, 1.5, 0.2), 0.5};
+  struct gpnn_assumed assumed[GPNN_SIMULATE_N_PARAMETERS * GPNN_STENCIL];
+  for (size_t p = 0; p < GPNN_SIMULATE_N_PARAMETERS; p++)
+    assert_true(gpnn_simulate_stencil(&at, (enum gpnn_simulate_parameter)p, step,
+                                      assumed + p * GPNN_STENCIL));
+  struct gpnn_simulate_options o = small(2, assumed, sizeof assumed / sizeof assumed[0]);
+  const struct gpnn_covariance *t = &o.truth.covariance;
+  o.m = 1;
+  o.truth.coefficient = 2;
+  double expected[GPNN_SIMULATE_N_PARAMETERS] = {0};
+  for (size_t i = 0; i < o.n_points; i++) {
+    struct one one = one_neighbour(&o, &at, i);
+    double w = one.weight, rest = one.here - w * one.there, all = kernelscale + noise;
+    double by_weight =
+        2 * t->kernelscale * (w - one.c) + 2 * t->noise * w - 2 * 1.5 * 1.5 * rest * one.there;
+    expected[GPNN_SIMULATE_LENGTHSCALE] += by_weight * w * one.r / (lengthscale * lengthscale);
+    expected[GPNN_SIMULATE_KERNELSCALE] += by_weight * w * noise / (kernelscale * all);
+    expected[GPNN_SIMULATE_NOISE] -= by_weight * w / all;
+    expected[GPNN_SIMULATE_COEFFICIENT] -= 2 * 1.5 * rest * rest;
+  }
+  struct gpnn_simulated s = {0};
+  assert_ok(gpnn_simulate(&s, &o, &err));
+  for (size_t p = 0; p < GPNN_SIMULATE_N_PARAMETERS; p++) {
+    struct gpnn_estimate found = gpnn_simulated_derivative(&s, p * GPNN_STENCIL, step);
+    assert_near(found.value, expected[p] / (double)o.n_points, 1e-6);
+    assert_true(found.se > 0);
+  }
+  gpnn_simulated_release(&s);
+}
+
+/* ---- averaged and drawn -----------------------------------------------------------------------
+ */
+
+static void agree(struct gpnn_simulate_options *o)
+{
+  struct gpnn_simulated averaged = {0}, drawn = {0};
+  o->drawn = false;
+  assert_ok(gpnn_simulate(&averaged, o, &err));
+  o->drawn = true;
+  assert_ok(gpnn_simulate(&drawn, o, &err));
+  struct gpnn_estimate a = gpnn_simulated_risk(&averaged, 0), d = gpnn_simulated_risk(&drawn, 0);
+  assert_near(d.value, a.value, 4 * hypot(a.se, d.se));
+  a = gpnn_simulated_mse(&averaged, 0);
+  d = gpnn_simulated_mse(&drawn, 0);
+  assert_near(d.value, a.value, 4 * hypot(a.se, d.se));
+  a = gpnn_simulated_nll(&averaged, 0, 1);
+  d = gpnn_simulated_nll(&drawn, 0, 1);
+  assert_near(d.value, a.value, 4 * hypot(a.se, d.se));
+  assert_memory_equal(averaged.log_variance, drawn.log_variance,
+                      o->n_points * sizeof *drawn.log_variance);
+  gpnn_simulated_release(&averaged);
+  gpnn_simulated_release(&drawn);
+}
+
+static void averages_are_the_means_of_draws(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_options o = small(2, other_parameters(), 1);
+  o.n_points = 200;
+  o.n_draws = 40;
+  agree(&o);
+  o.debias = true;
+  o.truth.coefficient = 1;
+  agree(&o);
+}
+
+static void averages_are_the_means_of_draws_about_a_known_function(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_options o = small(2, other_parameters(), 1);
+  o.n_points = 200;
+  o.n_draws = 40;
+  o.truth.function = gpnn_function_by_name("waves");
+  o.truth.covariance.kernelscale = 0;
+  assert_non_null(o.truth.function);
+  agree(&o);
+}
+
+/* Averaging is to remove what responses add to the error. */
+static void averages_are_surer_than_draws(void **state)
+{
+  (void)state;
+  const struct gpnn_assumed assumed = {covariance("matern32", 0.7, 1.2, 0.2), 0};
+  struct gpnn_simulate_options o = small(2, &assumed, 1);
+  struct gpnn_simulated averaged = {0}, drawn = {0};
+  assert_ok(gpnn_simulate(&averaged, &o, &err));
+  o.drawn = true;
+  assert_ok(gpnn_simulate(&drawn, &o, &err));
+  assert_true(gpnn_simulated_mse(&averaged, 0).se < gpnn_simulated_mse(&drawn, 0).se / 3);
+  gpnn_simulated_release(&averaged);
+  gpnn_simulated_release(&drawn);
+}
+
+static void a_known_function_is_predicted_by_hand(void **state)
+{
+  (void)state;
+  const struct gpnn_assumed assumed = {covariance("exp", 0.6, 1.5, 0.2), 0};
+  struct gpnn_simulate_options o = small(2, &assumed, 1);
+  struct gpnn_simulated s = {0};
+  o.m = 1;
+  o.truth.function = gpnn_function_by_name("waves");
+  o.truth.covariance.kernelscale = 0;
+  assert_non_null(o.truth.function);
+  assert_ok(gpnn_simulate(&s, &o, &err));
+  for (size_t i = 0; i < o.n_points; i++) {
+    double x[2], offset[2], w = one_neighbour(&o, &assumed, i).weight;
+    find_place(&o, i, x, offset);
+    double here = o.truth.function->value(2, x);
+    x[0] += offset[0];
+    x[1] += offset[1];
+    double miss = w * o.truth.function->value(2, x) - here;
+    assert_near(s.risk[i], miss * miss + 0.1 * w * w, 1e-13);
+  }
+  gpnn_simulated_release(&s);
+}
+
+/* ---- theory -----------------------------------------------------------------------------------
+ */
+
+static void limits_are_met_at_ten_to_the_fifteen(void **state)
+{
+  (void)state;
+  static const char *const kernels[] = {"rbf", "matern32"};
+  for (size_t k = 0; k < 2; k++) {
+    const struct gpnn_assumed assumed = {covariance(kernels[k], 0.8, 0.8, 0.2), 0};
+    struct gpnn_simulate_options o = small(2, &assumed, 1);
+    o.truth.covariance = covariance(kernels[k], 1, 0.9, 0.1);
+    o.by_search = false;
+    o.n = 1000000000000000;
+    o.m = 100;
+    o.n_points = 400;
+    struct gpnn_simulate_limits limits = gpnn_simulate_limits(0.1, 0.2, o.m);
+    struct gpnn_simulated s = {0};
+    assert_ok(gpnn_simulate(&s, &o, &err));
+    double order = 1 / (double)(o.m * o.m);
+    assert_near(gpnn_simulated_mse(&s, 0).value, limits.mse, order);
+    assert_near(gpnn_simulated_nll(&s, 0, 1).value, limits.nll, order);
+    assert_near(gpnn_simulated_cal(&s, 0, 1).value, limits.cal, order);
+    gpnn_simulated_release(&s);
+
+    o.drawn = true;
+    o.n_points = 2000;
+    assert_ok(gpnn_simulate(&s, &o, &err));
+    struct gpnn_estimate mse = gpnn_simulated_mse(&s, 0), nll = gpnn_simulated_nll(&s, 0, 1);
+    struct gpnn_estimate cal = gpnn_simulated_cal(&s, 0, 1);
+    assert_near(mse.value, limits.mse, 3.3 * mse.se);
+    assert_near(nll.value, limits.nll, 3.3 * nll.se);
+    assert_near(cal.value, limits.cal, 3.3 * cal.se);
+    gpnn_simulated_release(&s);
+  }
+}
+
+/* Where all neighbours are at the point, means are m kernelscale / (noise + m kernelscale) of what
+ * they should be, but for the factor. */
+static void without_bias_the_limit_of_mse_is_exact(void **state)
+{
+  (void)state;
+  const struct gpnn_assumed assumed = {covariance("matern32", 1, 0.5, 2), 0};
+  struct gpnn_simulate_options o = small(2, &assumed, 1);
+  o.truth.covariance = covariance("matern32", 1, 0.9, 0.1);
+  o.by_search = false;
+  o.n = 1000000000000000;
+  o.m = 4;
+  o.debias = true;
+  struct gpnn_simulated s = {0};
+  assert_ok(gpnn_simulate(&s, &o, &err));
+  assert_near(gpnn_simulated_mse(&s, 0).value, 0.1 * (1 + 1.0 / 4), 1e-9);
+  gpnn_simulated_release(&s);
+}
+
+static void the_limits_are_their_formulas(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_limits limits = gpnn_simulate_limits(0.1, 0.2, 50);
+  assert_close(limits.mse, 0.102, 1e-14);
+  assert_close(limits.cal, 0.5, 1e-14);
+  assert_close(limits.nll, 0.5 * (log(0.204) + 0.5 + log(8 * atan(1))), 1e-14);
+}
+
+static void the_schedule_ends_with_the_number_given(void **state)
+{
+  (void)state;
+  /* p = 1, d = 2: m is as the root of n */
+  assert_int_equal(gpnn_simulate_schedule(1, 2, 100, 1000000, 1000000), 100);
+  assert_int_equal(gpnn_simulate_schedule(1, 2, 100, 1000000, 10000), 10);
+  assert_int_equal(gpnn_simulate_schedule(1, 2, 100, 1000000, 10001), 11);
+  assert_int_equal(gpnn_simulate_schedule(1, 2, 100, 1000000, 1), 1);
+  assert_int_equal(gpnn_simulate_schedule(1, 2, 1000000, 10000, 100), 100);
+  assert_int_equal(gpnn_simulate_schedule(0.5, 2, 100, 1000000, 1000), 10);
+  for (size_t m = 1; m < 500; m++)
+    assert_int_equal(gpnn_simulate_schedule(0.7, 5, m, 1000000007, 1000000007), m);
+  assert_close(gpnn_simulate_exponent(1, 4), -1.0 / 3, 1e-15);
+  assert_close(gpnn_simulate_exponent(2.5, 2), -5.0 / 7, 1e-15);
+}
+
+/* ---- scores -----------------------------------------------------------------------------------
+ */
+
+static void estimates_are_means_over_points(void **state)
+{
+  (void)state;
+  double risk[] = {0, 0, 0, 0, 1, 2, 3, 6}, held[] = {1, 1, 2, 4}, log_variance[8], z2[8];
+  for (size_t i = 0; i < 8; i++) {
+    log_variance[i] = log(0.5);
+    z2[i] = 0.5 * risk[i];
+  }
+  const struct gpnn_simulated s = {.n_assumed = 2,
+                                   .n_points = 4,
+                                   .n_held = 2,
+                                   .risk = risk,
+                                   .mse = risk,
+                                   .log_variance = log_variance,
+                                   .z2 = z2,
+                                   .held_z2 = held};
+  struct gpnn_estimate e = gpnn_simulated_risk(&s, 1);
+  assert_close(e.value, 3, 1e-15);
+  assert_close(e.se, sqrt(14.0 / 3 / 4), 1e-14);
+  e = gpnn_simulated_factor(&s, 1);
+  assert_close(e.value, 3, 1e-15);
+  assert_close(e.se, 1, 1e-15);
+  assert_close(gpnn_simulated_cal(&s, 1, 3).value, 0.5, 1e-15);
+  double best = gpnn_simulated_nll(&s, 1, 1.5).value;
+  assert_close(best, 0.5 * (log(0.5 * 1.5) + 1 + log(8 * atan(1))), 1e-14);
+  assert_true(best < gpnn_simulated_nll(&s, 1, 1.4).value);
+  assert_true(best < gpnn_simulated_nll(&s, 1, 1.6).value);
+}
+
+static void a_stencil_is_centred_and_stays_where_parameters_may_be(void **state)
+{
+  (void)state;
+  const struct gpnn_assumed at = {covariance("exp", 1, 0.9, 0.02), 0};
+  struct gpnn_assumed stencil[GPNN_STENCIL];
+  assert_true(gpnn_simulate_stencil(&at, GPNN_SIMULATE_KERNELSCALE, 0.1, stencil));
+  assert_close(stencil[0].covariance.kernelscale, 0.7, 1e-15);
+  assert_close(stencil[3].covariance.kernelscale, 1.1, 1e-15);
+  assert_true(stencil[1].covariance.noise == 0.02);
+  stencil[0].covariance.noise = 7;
+  assert_false(gpnn_simulate_stencil(&at, GPNN_SIMULATE_NOISE, 0.01, stencil));
+  assert_true(stencil[0].covariance.noise == 7);
+  assert_true(gpnn_simulate_stencil(&at, GPNN_SIMULATE_COEFFICIENT, 0.01, stencil));
+  assert_close(stencil[0].coefficient, -0.02, 1e-15);
+}
+
+/* ---- what must not matter ---------------------------------------------------------------------
+ */
+
+static void equal(const struct gpnn_simulated *a, const struct gpnn_simulated *b)
+{
+  size_t n = a->n_assumed * a->n_points * sizeof *a->risk;
+  assert_memory_equal(a->risk, b->risk, n);
+  assert_memory_equal(a->mse, b->mse, n);
+  assert_memory_equal(a->log_variance, b->log_variance, n);
+  assert_memory_equal(a->z2, b->z2, n);
+  assert_memory_equal(a->held_z2, b->held_z2, a->n_assumed * a->n_held * sizeof *a->held_z2);
+}
+
+static void any_number_of_threads_gives_the_same_bytes(void **state)
+{
+  (void)state;
+  struct gpnn_assumed assumed[3];
+  for (size_t a = 0; a < 3; a++) {
+    assumed[a] = *other_parameters();
+    assumed[a].covariance.noise += 0.1 * (double)a;
+  }
+  struct gpnn_simulate_options o = small(3, assumed, 3);
+  o.n_draws = 2;
+  o.n_held = 17;
+  for (int drawn = 0; drawn < 2; drawn++)
+    for (int by_search = 0; by_search < 2; by_search++) {
+      struct gpnn_simulated one = {0}, more = {0};
+      o.drawn = drawn == 1;
+      o.by_search = by_search == 1;
+      o.threads = 1;
+      assert_ok(gpnn_simulate(&one, &o, &err));
+      for (o.threads = 2; o.threads <= 3; o.threads++) {
+        assert_ok(gpnn_simulate(&more, &o, &err));
+        equal(&one, &more);
+        gpnn_simulated_release(&more);
+      }
+      gpnn_simulated_release(&one);
+    }
+}
+
+/* Nor does it matter how many other points there are. */
+static void a_point_is_the_same_among_more(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_options o = small(3, other_parameters(), 1);
+  struct gpnn_simulated few = {0}, many = {0};
+  o.drawn = true;
+  o.n_held = 5;
+  assert_ok(gpnn_simulate(&few, &o, &err));
+  o.n_points *= 2;
+  o.n_held = 9;
+  assert_ok(gpnn_simulate(&many, &o, &err));
+  assert_memory_equal(few.risk, many.risk, few.n_points * sizeof *few.risk);
+  assert_memory_equal(few.held_z2, many.held_z2, few.n_held * sizeof *few.held_z2);
+  assert_true(few.held_z2[0] != few.z2[0]);
+  gpnn_simulated_release(&few);
+  gpnn_simulated_release(&many);
+}
+
+static void seeds_and_draws_differ(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_options o = small(2, other_parameters(), 1);
+  struct gpnn_simulated one = {0}, two = {0}, other = {0};
+  assert_ok(gpnn_simulate(&one, &o, &err));
+  o.n_draws = 2;
+  assert_ok(gpnn_simulate(&two, &o, &err));
+  o.n_draws = 1;
+  o.seed = 2;
+  assert_ok(gpnn_simulate(&other, &o, &err));
+  for (size_t i = 0; i < o.n_points; i++) {
+    assert_true(one.risk[i] != two.risk[i]);
+    assert_true(one.risk[i] != other.risk[i]);
+  }
+  gpnn_simulated_release(&one);
+  gpnn_simulated_release(&two);
+  gpnn_simulated_release(&other);
+}
+
+/* ---- progress and mistakes --------------------------------------------------------------------
+ */
+
+static void count(void *context, size_t n)
+{
+  *(size_t *)context += n;
+}
+
+static void every_point_is_told(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_options o = small(2, other_parameters(), 1);
+  struct gpnn_simulated s = {0};
+  size_t n_told = 0;
+  o.n_draws = 3;
+  o.n_held = 11;
+  o.tell = count;
+  o.context = &n_told;
+  assert_ok(gpnn_simulate(&s, &o, &err));
+  assert_int_equal(n_told, 3 * (o.n_points + 11));
+  gpnn_simulated_release(&s);
+}
+
+static void what_cannot_be_simulated_is_refused(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_options o = small(3, other_parameters(), 1);
+  struct gpnn_simulated s = {0};
+  o.truth.function = gpnn_function_by_name("waves");
+  assert_fails(gpnn_simulate(&s, &o, &err), GPNN_EINVAL, "waves has no form of 3 inputs");
+  o = small(3, other_parameters(), 1);
+  o.inputs.law = GPNN_INPUTS_DISK;
+  assert_fails(gpnn_simulate(&s, &o, &err), GPNN_EINVAL, "");
+  o = small(3, other_parameters(), 1);
+  o.inputs.law = GPNN_INPUTS_CUBE;
+  o.by_search = false;
+  assert_fails(gpnn_simulate(&s, &o, &err), GPNN_EINVAL, "");
+  o = small(3, other_parameters(), 1);
+  o.m = 501;
+  assert_fails(gpnn_simulate(&s, &o, &err), GPNN_EINVAL, "");
+  assert_null(s.risk);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(with_all_rows_and_the_right_parameters_mse_is_the_posterior_variance),
+      cmocka_unit_test(the_risk_from_one_neighbour_is_its_formula),
+      cmocka_unit_test(derivatives_are_those_of_the_formula_for_one_neighbour),
+      cmocka_unit_test(averages_are_the_means_of_draws),
+      cmocka_unit_test(averages_are_the_means_of_draws_about_a_known_function),
+      cmocka_unit_test(averages_are_surer_than_draws),
+      cmocka_unit_test(a_known_function_is_predicted_by_hand),
+      cmocka_unit_test(limits_are_met_at_ten_to_the_fifteen),
+      cmocka_unit_test(without_bias_the_limit_of_mse_is_exact),
+      cmocka_unit_test(the_limits_are_their_formulas),
+      cmocka_unit_test(the_schedule_ends_with_the_number_given),
+      cmocka_unit_test(estimates_are_means_over_points),
+      cmocka_unit_test(a_stencil_is_centred_and_stays_where_parameters_may_be),
+      cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
+      cmocka_unit_test(a_point_is_the_same_among_more),
+      cmocka_unit_test(seeds_and_draws_differ),
+      cmocka_unit_test(every_point_is_told),
+      cmocka_unit_test(what_cannot_be_simulated_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
