@@ -51,6 +51,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/newfile.h"
+#include "base/noise.h"
 #include "base/normal.h"
 #include "base/number.h"
 #include "base/pages.h"
@@ -84,6 +85,7 @@
 #include "models/localgp.h"
 #include "models/mean.h"
 #include "models/params.h"
+#include "models/process.h"
 #include "models/rotation.h"
 #include "models/vecchia.h"
 #include "models/whiten.h"
@@ -102,5 +104,6 @@
 #include "methods/optimize.h"
 #include "methods/predict.h"
 #include "methods/regress.h"
+#include "methods/synthetic.h"
 
 #endif
