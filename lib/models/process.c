@@ -5,6 +5,7 @@
 #include "models/process.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +70,10 @@ static void reduce(const struct draw *w, size_t i, size_t j)
                 TILE, tile_at(w, j, k), TILE, 1, tile_at(w, i, j), TILE);
 }
 
-/* Factors the leading 'n' by 'n' of a tile in place. */
-GPNN_SIMD static void factor(size_t n, double least, double *restrict a)
+/* Factors the leading 'n' by 'n' of a tile in place.  A place that those before it settle takes no
+ * part: its pivot is 1, nothing depends on it, and its deviate 'z' becomes 0. */
+GPNN_SIMD static void factor(size_t n, double least, double *restrict a, bool *settled,
+                             double *restrict z)
 {
   for (size_t j = 0; j < n; j++) {
     double *column = a + j * TILE;
@@ -80,26 +83,37 @@ GPNN_SIMD static void factor(size_t n, double least, double *restrict a)
 #pragma omp simd
       for (size_t i = j; i < n; i++) column[i] -= share * left[i];
     }
-    double root = sqrt(column[j] >= least ? column[j] : least);
+    settled[j] = !(column[j] > least);
+    double root = settled[j] ? 1 : sqrt(column[j]);
     column[j] = root;
-    for (size_t i = j + 1; i < n; i++) column[i] /= root;
+    for (size_t i = j + 1; i < n; i++) column[i] = settled[j] ? 0 : column[i] / root;
+    if (settled[j]) z[j] = 0;
   }
+}
+
+/* Tile (i, j) times the inverse of the factor on the diagonal. */
+static void divide(const struct draw *w, size_t i, size_t j, const bool *settled)
+{
+  double *a = tile_at(w, i, j);
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, TILE, TILE, 1,
+              tile_at(w, j, j), TILE, a, TILE);
+  for (size_t c = 0; c < TILE; c++)
+    if (settled[c]) memset(a + c * TILE, 0, TILE * sizeof *a);
 }
 
 static void factor_all(const struct draw *w, int threads)
 {
   double least = GPNN_PROCESS_LEAST * w->process->kernelscale;
   for (size_t j = 0; j < w->n_tiles; j++) {
+    bool settled[TILE] = {false};
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (size_t i = j; i < w->n_tiles; i++) {
       fill(w, i, j);
       reduce(w, i, j);
     }
-    factor(height(w, j), least, tile_at(w, j, j));
+    factor(height(w, j), least, tile_at(w, j, j), settled, w->z + j * TILE);
 #pragma omp parallel for num_threads(threads)
-    for (size_t i = j + 1; i < w->n_tiles; i++)
-      cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, TILE, TILE, 1,
-                  tile_at(w, j, j), TILE, tile_at(w, i, j), TILE);
+    for (size_t i = j + 1; i < w->n_tiles; i++) divide(w, i, j, settled);
   }
 }
 

@@ -5,8 +5,9 @@
  *
  * Exactly: f = L z of the Cholesky factor L of the covariance matrix and standard normal z, so that
  * a longer draw begins with a shorter one; to the last bit where both have whole tiles of
- * GPNN_PROCESS_TILE places.  In place of jitter, which would change the places before, one whose
- * variance given those comes out under GPNN_PROCESS_LEAST kernelscale gets that much.
+ * GPNN_PROCESS_TILE places.  In place of jitter, which would change what comes before, a place
+ * whose variance given those before it is at most GPNN_PROCESS_LEAST kernelscale gets its mean
+ * given those: rounding would otherwise grow from one such place to the next.
  *
  * Nearly: random Fourier features (Rahimi and Recht 2007)
  *   f(x) = sqrt(kernelscale / F) sum_k a_k cos(w_k'x + b_k),
@@ -33,7 +34,7 @@ struct gpnn_process {
 /* Places of an exact draw at most: it takes 4 n^2 bytes, 4 GiB, and n^3 / 3 operations. */
 enum { GPNN_PROCESS_TILE = 128, GPNN_PROCESS_MOST = 256 * GPNN_PROCESS_TILE };
 
-#define GPNN_PROCESS_LEAST 1e-12
+#define GPNN_PROCESS_LEAST 1e-10
 
 /*
  * Replaces 'n' (at most GPNN_PROCESS_MOST) standard normal deviates 'z' by a draw at the places 'x'
