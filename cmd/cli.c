@@ -123,8 +123,10 @@ static bool set_number(const struct cli *cli, const struct cli_option *option, c
                     gpnn_mask(shown, text, strlen(text)));
     return false;
   }
-  if (whole)
-    *(size_t *)option->value = (size_t)value;
+  uint64_t exact = 0;
+  if (whole) /* above 2^53 a double is not exact */
+    *(size_t *)option->value =
+        gpnn_number_read_u64(text, strlen(text), &exact) ? (size_t)exact : (size_t)value;
   else
     *(double *)option->value = value;
   return true;

@@ -52,6 +52,7 @@
 #include "base/chisquare.h"
 #include "base/mem.h"
 #include "base/newfile.h"
+#include "base/noise.h"
 #include "base/normal.h"
 #include "base/number.h"
 #include "base/pages.h"
@@ -85,6 +86,7 @@
 #include "models/localgp.h"
 #include "models/mean.h"
 #include "models/params.h"
+#include "models/process.h"
 #include "models/rotation.h"
 #include "models/vecchia.h"
 #include "models/weights.h"
@@ -106,5 +108,6 @@
 #include "methods/regress.h"
 #include "methods/simulate.h"
 #include "methods/slope.h"
+#include "methods/synthetic.h"
 
 #endif

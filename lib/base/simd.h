@@ -6,9 +6,9 @@
  * Without GNU libc's support (or under the sanitizers, which run before its choice is made)
  * the mark is empty and the same source is compiled once.
  *
- * exp() and log() are declared to have the vector forms of GNU libc's libmvec, which math.h itself
- * does only under -ffast-math.  They are within 4 units in the last place.  Vectorising them takes
- * -fno-math-errno.
+ * exp(), log() and cos() are declared to have the vector forms of GNU libc's libmvec, which math.h
+ * itself does only under -ffast-math.  They are within 4 units in the last place.  Vectorising them
+ * takes -fno-math-errno.
  */
 #ifndef GPNN_BASE_SIMD_H
 #define GPNN_BASE_SIMD_H
@@ -21,6 +21,8 @@
 extern double exp(double);
 #pragma omp declare simd notinbranch
 extern double log(double);
+#pragma omp declare simd notinbranch
+extern double cos(double);
 #else
 #define GPNN_SIMD
 #endif

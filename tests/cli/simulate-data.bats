@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# gpnn-simulate data: synthetic tables, the same however they are made.
+
+load helper
+
+data() { gpnn-simulate data "$@"; }
+
+# moments FILE COLUMN: mean and mean square of a column.
+moments() {
+  column "$2" "$1" | awk '{ s += $1; q += $1 * $1 } END { print s / NR, q / NR }'
+}
+
+@test "tables have the columns that the kind and the options say" {
+  assert_equal "$(data -n 2 | head -n 1)" $'x1\tx2\ty'
+  assert_equal "$(data -n 5 | wc -l)" 6
+  assert_equal "$(data -n 2 --truth --dimension 3 -d , | head -n 1)" 'x1,x2,x3,f,y'
+  assert_equal "$(data -n 2 --kind local -m 1 --test 1 | cut -f 1-2 | tr '\n\t' '  ')" 'point rank 0 0 0 1 '
+  assert_equal "$(data -n 2 --kind function --function oakley | head -n 1 | wc -w)" 16
+  assert_equal "$(data --no-header -n 3 --kind features --features 5 | wc -l)" 3
+}
+
+@test "same seed, same bytes, for any number of threads" {
+  for kind in 'gp -n 300' 'features -n 9000 --features 20' 'local -n 1e12 --test 300 -m 9' \
+    'function --function waves -n 30000'; do
+    # shellcheck disable=SC2086 # words
+    for j in 1 2 3; do data -j $j --kind $kind >"$j.tsv"; done
+    cmp 1.tsv 2.tsv
+    cmp 1.tsv 3.tsv
+    # shellcheck disable=SC2086
+    data -s 2 --kind $kind >other.tsv
+    run ! cmp -s 1.tsv other.tsv
+  done
+}
+
+@test "shards made apart are the whole" {
+  for kind in gp 'features --features 20' 'function --function oakley' 'local -m 3'; do
+    count=(-n 700) part=(-n 300) rest=(-n 400)
+    [[ $kind != local* ]] || count=(--test 700) part=(--test 300) rest=(--test 400)
+    # shellcheck disable=SC2086
+    {
+      data --kind $kind "${count[@]}" >whole.tsv
+      data --kind $kind "${part[@]}" >shards.tsv
+      data --kind $kind "${rest[@]}" --first 300 --no-header >>shards.tsv
+    }
+    cmp whole.tsv shards.tsv
+  done
+}
+
+@test "row numbers are exact beyond 2^53" {
+  rows() { data --kind function --function zero --no-header "$@"; }
+  rows -n 3 --first 9007199254740992 >three.tsv
+  rows -n 1 --first 9007199254740993 | cmp - <(sed -n 2p three.tsv)
+  rows -n 2 --first 999999999999999998 | wc -l | grep -qx 2
+}
+
+@test "a gp of few rows begins one of many" {
+  data -n 500 >many.tsv
+  data -n 77 | cmp - <(head -n 78 many.tsv)
+}
+
+@test "inputs are of their law and scale" {
+  data --kind function --function zero --dimension 4 -n 20000 >t.tsv
+  read -r mean square < <(moments t.tsv x3)
+  assert_near "$mean" 0 0.014
+  assert_near "$square" 0.25 0.01
+  data --kind function --function zero --inputs cube --scale 2 -n 20000 >t.tsv
+  read -r mean square < <(moments t.tsv x2)
+  assert_near "$square" 1.3333 0.035
+  column x1 t.tsv | awk '$1 > 2 || $1 < -2 { exit 1 }'
+  data --kind function --function zero --inputs disk --scale 3 -n 20000 |
+    awk 'NR > 1 { r = $1 * $1 + $2 * $2; if (r > 9) exit 1; n += r < 4.5 } END { exit n < 9700 || n > 10300 }'
+}
+
+@test "noise is of its law and variance, on the same rows" {
+  for law in normal laplace student:12; do
+    data --kind function --function oakley --noise-law $law -t noise=0.3 --truth -n 20000 >$law.tsv
+    awk 'NR > 1 { print $17 - $16 }' $law.tsv | awk '{ q += $1 * $1 } END { print q / NR }' >square
+    assert_near "$(cat square)" 0.3 0.02
+    cut -f 1-16 $law.tsv >$law.x
+  done
+  cmp normal.x laplace.x
+  cmp normal.x student:12.x
+  data --kind function --function waves -t noise=0 --truth -n 100 | awk '$3 != $4 && NR > 1 { exit 1 }'
+}
+
+@test "warps change the inputs alone" {
+  base=(--kind features --features 30 -n 200)
+  data "${base[@]}" >plain.tsv
+  data "${base[@]}" --warp negative >w.tsv
+  paste plain.tsv w.tsv | awk 'NR > 1 {
+    wanted = $1 < 0 ? 2 * $1 : $1; if ($4 != wanted || $3 != $6) exit 1 }'
+  data "${base[@]}" --warp power --gamma 0.3 >w.tsv
+  paste plain.tsv w.tsv | awk 'NR > 1 {
+    d = $4 - ($1 > 0 ? $1 ^ 1.3 : $1); if (d * d > 1e-20 || $3 != $6) exit 1 }'
+  data "${base[@]}" --warp cubic --gamma 0.3 >w.tsv
+  paste plain.tsv w.tsv | awk 'NR > 1 {
+    d = $5 - $2 - 0.3 * $2 ^ 3; if (d * d > 1e-20 || $3 != $6) exit 1 }'
+}
+
+@test "parameters are those of the process" {
+  data -n 400 -t kernel=matern:0.7 -t kernelscale=4 -t lengthscale=0.01 -t noise=0 >t.tsv
+  read -r mean square < <(moments t.tsv y)
+  assert_near "$square" 4 1.2 # hardly correlated
+  data -n 400 -t kernelscale=4 -t lengthscale=1000 -t noise=0 >t.tsv
+  column y t.tsv | awk 'NR == 1 { y = $1 } ($1 - y) ^ 2 > 0.01 { exit 1 }' # all alike
+}
+
+@test "other tools read it: a fit finds the noise" {
+  data -n 4000 -t kernel=matern52 -t noise=0.2 --truth >t.tsv
+  gpnn-index --drop f -o t.gpi t.tsv
+  gpnn-fit --effort fast -k matern52 --ard no -m 50 t.gpi >t.par
+  # which is in units of the target's variance
+  column y t.tsv | awk '{ s += $1; q += $1 * $1 } END { print q / NR - (s / NR) ^ 2 }' >variance
+  assert_near "$(awk "{ print \$1 * $(value noise t.par) }" variance)" 0.2 0.02
+}
+
+@test "mistakes on the command line are told" {
+  assert_fails 2 'option --kind: gp, features, local or function' gpnn-simulate data --kind gauss
+  assert_fails 2 'needs --function' gpnn-simulate data --kind function
+  assert_fails 2 'option --function: oakley' gpnn-simulate data --kind function --function f
+  assert_fails 2 'option --function goes with --kind function' gpnn-simulate data --function oakley
+  assert_fails 2 'function oakley does not have 3 inputs' gpnn-simulate data --kind function --function oakley --dimension 3
+  assert_fails 2 'function waves does not have 3 inputs' gpnn-simulate data --kind function --function waves --dimension 3
+  assert_fails 2 'option --features goes with' gpnn-simulate data --features 9
+  assert_fails 2 'option --neighbours goes with' gpnn-simulate data -m 9
+  assert_fails 2 'option --test goes with' gpnn-simulate data --kind features --test 9
+  assert_fails 2 'option --inputs: normal, disk or cube' gpnn-simulate data --inputs ball
+  assert_fails 2 'disk has 2 dimensions, not 3' gpnn-simulate data --inputs disk --dimension 3
+  assert_fails 2 'option --noise-law' gpnn-simulate data --noise-law student:2
+  assert_fails 2 'option --warp' gpnn-simulate data --warp none
+  assert_fails 2 'option --gamma goes with --warp' gpnn-simulate data --gamma 1
+  assert_fails 2 'option --gamma: not a number from 0' gpnn-simulate data --warp cubic --gamma -1
+  assert_fails 2 'at most 32768 rows .*: draw it by features' gpnn-simulate data -n 32769
+  assert_fails 2 'at most 32768 rows' gpnn-simulate data -n 1 --first 32768
+  assert_fails 2 'more than the|neighbours' gpnn-simulate data --kind local -n 5 -m 6
+  assert_fails 2 'search' gpnn-simulate data --kind local --inputs cube
+  assert_fails 2 'below 1e18' gpnn-simulate data --kind features --first 1e18
+  assert_fails 2 'part of numbers' gpnn-simulate data -d 5
+  assert_fails 2 'not a whole number' gpnn-simulate data -n 1.5
+  assert_fails 2 'not a whole number' gpnn-simulate data -n 0
+  assert_fails 2 'one operand too many' gpnn-simulate data t.tsv
+}
+
+@test "parameters that are none are told" {
+  assert_fails 2 'NAME=VALUE, not "noise"' gpnn-simulate data -t noise
+  assert_fails 2 'no such kernel: "kernel=cubic"' gpnn-simulate data -t kernel=cubic
+  assert_fails 2 'no such kernel: "kernel=matern:0"' gpnn-simulate data -t kernel=matern:0
+  assert_fails 2 'not a number above 0: "lengthscale=0"' gpnn-simulate data -t lengthscale=0
+  assert_fails 2 'not a number above 0: "kernelscale=inf"' gpnn-simulate data -t kernelscale=inf
+  assert_fails 2 'not a number from 0: "noise=-1"' gpnn-simulate data -t noise=-1
+  assert_fails 2 'kernel, lengthscale, kernelscale or noise, not "scale=1"' gpnn-simulate data -t scale=1
+  assert_fails 2 'function has noise alone' gpnn-simulate data --kind function --function zero -t lengthscale=2
+  assert_fails 1 'not finite' gpnn-simulate data --kind features -t lengthscale=1e-300 --scale 1e100
+}
+
+@test "a file is there whole or not at all" {
+  data -n 100 -o t.tsv
+  data -n 100 | cmp - t.tsv
+  printf old >t.tsv
+  assert_fails 1 'not finite' gpnn-simulate data --kind features -t lengthscale=1e-300 --scale 1e100 -o t.tsv
+  assert_equal "$(cat t.tsv)" old
+  assert_fails 1 'no/t.tsv: ' gpnn-simulate data -o no/t.tsv
+}
+
+@test "a full disk is told, and a reader that has had enough is not" {
+  status=0
+  data --kind function --function oakley -n 100000 >/dev/full 2>err.txt || status=$?
+  assert_equal "$status" 1
+  grep -qx 'gpnn-simulate: (stdout): cannot be written: No space left on device' err.txt
+  data --kind function --function oakley -n 1e18 2>err.txt | head -n 3 >t.tsv
+  assert_equal "$(wc -l <t.tsv)" 3
+  [[ ! -s err.txt ]]
+}
