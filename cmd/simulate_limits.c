@@ -94,8 +94,8 @@ int simulate_limits(int argc, char **argv)
   const struct cli_tool tool = {
       "gpnn-simulate limits",
       "[OPTION...]",
-      "How good predictions are as rows grow, with the right parameters and with others:\n"
-      "MSE, NLL and CAL of a simulated process, and where theory says they end.",
+      "How good predictions of a simulated process become as rows grow, with right\n"
+      "parameters or wrong ones: MSE, NLL and CAL, and where theory says they end.",
       CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
       0,
       0};

@@ -27,7 +27,7 @@ void simulate_options_rows(struct simulate_options *o, struct cli_option *rows)
 {
   const struct cli_option table[SIMULATE_OPTIONS] = {
       {"rows", 'n', CLI_TEXT, &o->rows, "LIST",
-       "training rows: N,... or FROM:TO:COUNT (1e4,1e5,1e6,1e7)", 0, 0},
+       "training rows: N,... or A:B:COUNT (1e4,1e5,1e6,1e7)", 0, 0},
       {"dimension", 0, CLI_COUNT, &o->dimension, "D", "inputs (20; as the law or function has it)",
        1, 10000},
       {"inputs", 0, CLI_TEXT, &o->inputs, "LAW", "their law: normal, disk or cube (normal)", 0, 0},
@@ -43,7 +43,7 @@ void simulate_options_rows(struct simulate_options *o, struct cli_option *rows)
       {"vary", 0, CLI_LIST, &o->vary, "NAME=A:B:N", "assume N values from A to B", 0, 0},
       {"neighbours-by", 0, CLI_TEXT, &o->neighbours_by, "HOW", "theory or search (theory)", 0, 0},
       {"responses", 0, CLI_TEXT, &o->responses, "HOW", "averaged or drawn (averaged)", 0, 0},
-      {"debias", 0, CLI_FLAG, &o->debias, NULL, "means without the bias they have at large N", 0,
+      {"debias", 0, CLI_FLAG, &o->debias, NULL, "means without the bias they have at many rows", 0,
        0},
       {"delimiter", 'd', CLI_DELIMITER, &o->delimiter, "C", "field delimiter of the output (tab)",
        0, 0},
@@ -78,7 +78,7 @@ static bool read_list(struct simulate_options *o)
   return true;
 }
 
-/* FROM:TO:COUNT, its parts as 'colon' and 'second' point behind them. */
+/* A:B:COUNT, its parts as 'colon' and 'second' point behind them. */
 static bool read_range(struct simulate_options *o, const char *colon, const char *second)
 {
   uint64_t from, to, count;
@@ -106,7 +106,7 @@ static bool read_rows(struct simulate_options *o, const struct cli *cli)
   if (!good)
     cli_usage_error(cli,
                     "option --rows: up to %d whole numbers from 1 to 1e18 that rise, as in "
-                    "1e4,1e5, or FROM:TO:COUNT of them",
+                    "1e4,1e5, or A:B:COUNT of them",
                     SIMULATE_ROWS);
   return good;
 }

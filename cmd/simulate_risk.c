@@ -211,8 +211,8 @@ int simulate_risk(int argc, char **argv)
   r.options.has_coefficient = true;
   struct cli_option options[OWN_OPTIONS + SIMULATE_OPTIONS] = {
       {"function", 0, CLI_TEXT, &r.function, "NAME", "a truth known: waves, oakley or zero", 0, 0},
-      {"schedule", 0, CLI_REAL, &r.schedule, "P", "fewer neighbours of fewer rows: n^(2P/(2P+D))",
-       1e-3, 1e3},
+      {"schedule", 0, CLI_REAL, &r.schedule, "P",
+       "M for the last N, fewer before, for smoothness P", 1e-3, 1e3},
       {"derivatives", 0, CLI_FLAG, &r.derivatives, NULL, "how the risk moves with each parameter",
        0, 0},
       {"step", 0, CLI_REAL, &r.step, "H", "step of --derivatives (0.01)", 1e-9, 1e9},
@@ -223,8 +223,8 @@ int simulate_risk(int argc, char **argv)
   const struct cli_tool tool = {
       "gpnn-simulate risk",
       "[OPTION...]",
-      "How far predicted means are from the truth as rows grow, and how fast that falls:\n"
-      "risk curves with their slopes, for a simulated process or a known function.",
+      "How far predicted means are from a simulated truth as rows grow, and how fast\n"
+      "that falls: risk curves with their slopes, landscapes, derivatives.",
       CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
       0,
       0};

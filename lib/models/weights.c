@@ -32,10 +32,11 @@ struct gpnn_weights {
   struct correlations assumed, truth;
   double *k;           /* a trapezoid, then its factor; C + ratio I, of these correlations: */
   const double *given; /* trapezoid, of assumed or truth */
-  double ratio;        /* of k; NaN: k is not of the weights */
-  double explained;    /* v'v */
-  double jitter;       /* by kernel scale */
-  double *w, *product; /* m and zeros up to a whole vector; scratch as large */
+  double ratio;
+  struct correlations solved; /* what weights were found for, with 'ratio'; it has no trapezoid */
+  double explained;           /* v'v */
+  double jitter;              /* by kernel scale */
+  double *w, *product;        /* m and zeros up to a whole vector; scratch as large */
 };
 
 /* ---- room --------------------------------------------------------------------------------- */
@@ -61,7 +62,6 @@ enum gpnn_status gpnn_weights_new(struct gpnn_weights **weights, size_t most, si
   s->set = gpnn_panels_best();
   s->most = most;
   s->d = d;
-  s->ratio = NAN;
   s->stride = whole(most + 1);
   s->offsets = gpnn_alloc(d, s->stride, sizeof *s->offsets);
   s->columns = gpnn_alloc(d, s->stride, sizeof *s->columns);
@@ -98,8 +98,7 @@ void gpnn_weights_put(struct gpnn_weights *s, size_t m, const double *offsets)
 {
   assert(m > 0 && m <= s->most);
   s->m = m;
-  s->assumed.kernel = s->truth.kernel = NULL;
-  s->ratio = NAN;
+  s->assumed.kernel = s->truth.kernel = s->solved.kernel = NULL;
   memset(s->offsets, 0, s->d * s->stride * sizeof *s->offsets);
   for (size_t j = 0; j < s->d; j++)
     for (size_t i = 0; i < m; i++) s->offsets[j * s->stride + i] = offsets[i * s->d + j];
@@ -111,11 +110,12 @@ static bool are_of(const struct correlations *c, const struct gpnn_covariance *c
          c->lengthscale == covariance->lengthscale;
 }
 
-/* Makes 'c' the correlations of 'covariance', unless they are. */
-static void correlate(struct gpnn_weights *s, const struct gpnn_covariance *covariance,
-                      struct correlations *c)
+/* The correlations of 'covariance': those kept for either purpose, or made in 'c'. */
+static const double *correlate(struct gpnn_weights *s, const struct gpnn_covariance *covariance,
+                               struct correlations *c)
 {
-  if (are_of(c, covariance)) return;
+  if (are_of(&s->assumed, covariance)) return s->assumed.trapezoid;
+  if (are_of(&s->truth, covariance)) return s->truth.trapezoid;
   double inverse = 1 / covariance->lengthscale;
   for (size_t i = 0; i < s->d * s->stride; i++) s->columns[i] = s->offsets[i] * inverse;
   c->kernel = covariance->kernel;
@@ -123,6 +123,7 @@ static void correlate(struct gpnn_weights *s, const struct gpnn_covariance *cova
   c->lengthscale = covariance->lengthscale;
   gpnn_kernel_fill_panels(c->kernel, c->smoothness, s->set, s->m, s->m + 1, s->d, s->stride,
                           s->columns, c->trapezoid);
+  return c->trapezoid;
 }
 
 /* Row 'i' of a trapezoid; its numbers are set->lanes apart. */
@@ -133,26 +134,28 @@ static const double *row_of(const struct gpnn_weights *s, const double *trapezoi
 
 /* ---- the solve ---------------------------------------------------------------------------- */
 
-/* Writes C + ratio I, and c below it. */
+/* Writes C + ratio I, and c below it: of each panel, the columns as far as its last row. */
 static void fill(void *context, double *k)
 {
   const struct gpnn_weights *s = context;
-  size_t lanes = s->set->lanes;
-  memcpy(k, s->given, gpnn_panel_room(s->m, s->m + 1, lanes) * sizeof *k);
+  size_t lanes = s->set->lanes, panel = gpnn_panel_size(s->m, lanes);
+  for (size_t i = 0; i < s->m + 1; i += lanes) {
+    size_t n = i + lanes < s->m ? i + lanes : s->m;
+    memcpy(k + i / lanes * panel, s->given + i / lanes * panel, n * lanes * sizeof *k);
+  }
   for (size_t i = 0; i < s->m; i++) k[gpnn_panel_at(s->m, lanes, i, i)] += s->ratio;
 }
 
-/* Factors C + ratio I of 'correlations'. */
-static enum gpnn_status factor(struct gpnn_weights *s, const struct correlations *correlations,
-                               double ratio, struct gpnn_error *err)
+/* Factors C + ratio I of 'covariance', whose correlations are made in 'c' where there are none;
+ * whatever was solved before is gone. */
+static enum gpnn_status factor(struct gpnn_weights *s, const struct gpnn_covariance *covariance,
+                               struct correlations *c, struct gpnn_error *err)
 {
-  s->given = correlations->trapezoid;
-  s->ratio = ratio;
+  s->solved.kernel = NULL;
+  s->given = correlate(s, covariance, c);
+  s->ratio = covariance->noise / covariance->kernelscale;
   fill(s, s->k);
-  enum gpnn_status status =
-      gpnn_cholesky_factor_panels(s->set, s->m, s->m + 1, s->k, 1, fill, s, &s->jitter, err);
-  if (status != GPNN_OK) s->ratio = NAN;
-  return status;
+  return gpnn_cholesky_factor_panels(s->set, s->m, s->m + 1, s->k, 1, fill, s, &s->jitter, err);
 }
 
 /* b[j] -= (number j of the rows of a panel)'x for the first n columns. */
@@ -198,13 +201,14 @@ enum gpnn_status gpnn_weights_find(struct gpnn_weights *s, const struct gpnn_cov
                                    const double **w, double *latent, double *jitter,
                                    struct gpnn_error *err)
 {
-  double scale = assumed->kernelscale, ratio = assumed->noise / scale;
-  if (s->ratio != ratio || !are_of(&s->assumed, assumed)) {
-    correlate(s, assumed, &s->assumed);
-    enum gpnn_status status = factor(s, &s->assumed, ratio, err);
+  double scale = assumed->kernelscale;
+  if (!are_of(&s->solved, assumed) || s->ratio != assumed->noise / scale) {
+    enum gpnn_status status = factor(s, assumed, &s->assumed, err);
     if (status != GPNN_OK) return status;
     take_solution(s);
     solve_transposed(s, s->w);
+    s->solved =
+        (struct correlations){assumed->kernel, assumed->smoothness, assumed->lengthscale, NULL};
   }
   *w = s->w;
   *latent = fmax(scale * (1 - s->explained), 0);
@@ -221,10 +225,10 @@ double gpnn_weights_error(struct gpnn_weights *s, const struct gpnn_covariance *
   for (size_t i = 0; i < s->m; i++) ww += s->w[i] * s->w[i];
   double noise = truth->noise * factor * factor * ww;
   if (truth->kernelscale == 0) return noise;
-  correlate(s, truth, &s->truth);
+  const double *correlation = correlate(s, truth, &s->truth);
   memset(s->product, 0, s->stride * sizeof *s->product);
-  s->set->subtract_product(s->m, s->truth.trapezoid, s->w, s->product);
-  const double *c = row_of(s, s->truth.trapezoid, s->m);
+  s->set->subtract_product(s->m, correlation, s->w, s->product);
+  const double *c = row_of(s, correlation, s->m);
   for (size_t i = 0; i < s->m; i++) {
     wc += s->w[i] * c[i * s->set->lanes];
     wcw -= s->w[i] * s->product[i];
@@ -256,9 +260,7 @@ enum gpnn_status gpnn_weights_draw(struct gpnn_weights *s, const struct gpnn_cov
     *f = 0;
     return GPNN_OK;
   }
-  correlate(s, truth, &s->truth);
-  enum gpnn_status status = factor(s, &s->truth, truth->noise / truth->kernelscale, err);
-  s->ratio = NAN; /* the factor is no longer that of the weights */
+  enum gpnn_status status = factor(s, truth, &s->truth, err);
   if (status != GPNN_OK) return status;
   take_solution(s);
   for (size_t i = 0; i < s->m; i++) sum += s->w[i] * s->product[i];
