@@ -62,40 +62,40 @@ static bool check_kind(const struct cli *cli, const struct arguments *a,
   return true;
 }
 
+/* The value of -t NAME=VALUE, 'shown' as it was given: above 0, or 0 where that makes sense. */
+static bool read_number(const struct cli *cli, const char *shown, const char *text,
+                        bool may_be_zero, double *value)
+{
+  double number = -1;
+  if (gpnn_number_read(text, strlen(text), &number) == GPNN_NUMBER_OK &&
+      (number > 0 || (may_be_zero && number == 0))) {
+    *value = number;
+    return true;
+  }
+  return REFUSE(cli, "option --true: not a number %s 0: \"%s\"", may_be_zero ? "from" : "above",
+                shown);
+}
+
 /* -t NAME=VALUE */
 static bool read_truth(const struct cli *cli, const char *text, struct gpnn_synthetic_options *o)
 {
-  char shown[GPNN_MASK_BYTES];
-  const char *value = strchr(text, '=');
-  size_t length = value == NULL ? strlen(text) : (size_t)(value - text);
+  char shown[GPNN_MASK_BYTES], name[sizeof "kernelscale"] = "";
   struct gpnn_process *process = &o->process;
-  const struct {
-    const char *name;
-    double *value;
-  } numbers[] = {{"lengthscale", &process->lengthscale},
-                 {"kernelscale", &process->kernelscale},
-                 {"noise", &o->noise.variance}};
+  size_t length = strcspn(text, "=");
   gpnn_mask(shown, text, strlen(text));
-  if (value == NULL) return REFUSE(cli, "option --true: NAME=VALUE, not \"%s\"", shown);
-  value++;
-  bool is_noise = length == 5 && strncmp(text, "noise", length) == 0;
-  if (o->kind == GPNN_SYNTHETIC_FUNCTION && !is_noise)
+  if (text[length] != '=') return REFUSE(cli, "option --true: NAME=VALUE, not \"%s\"", shown);
+  if (length < sizeof name) memcpy(name, text, length);
+  const char *value = text + length + 1;
+  if (strcmp(name, "noise") == 0) return read_number(cli, shown, value, true, &o->noise.variance);
+  if (o->kind == GPNN_SYNTHETIC_FUNCTION)
     return REFUSE(cli, "option --true: a function has noise alone, not \"%s\"", shown);
-  if (length == 6 && strncmp(text, "kernel", length) == 0) {
-    if (gpnn_kernel_parse(value, &process->kernel, &process->smoothness)) return true;
-    return REFUSE(cli, "option --true: no such kernel: \"%s\"", shown);
-  }
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-    if (length != strlen(numbers[i].name) || strncmp(text, numbers[i].name, length) != 0) continue;
-    double number = -1;
-    if (gpnn_number_read(value, strlen(value), &number) == GPNN_NUMBER_OK &&
-        (number > 0 || (is_noise && number == 0))) {
-      *numbers[i].value = number;
-      return true;
-    }
-    return REFUSE(cli, "option --true: not a number %s 0: \"%s\"", is_noise ? "from" : "above",
-                  shown);
-  }
+  if (strcmp(name, "lengthscale") == 0)
+    return read_number(cli, shown, value, false, &process->lengthscale);
+  if (strcmp(name, "kernelscale") == 0)
+    return read_number(cli, shown, value, false, &process->kernelscale);
+  if (strcmp(name, "kernel") == 0)
+    return gpnn_kernel_parse(value, &process->kernel, &process->smoothness) ||
+           REFUSE(cli, "option --true: no such kernel: \"%s\"", shown);
   return REFUSE(cli, "option --true: kernel, lengthscale, kernelscale or noise, not \"%s\"", shown);
 }
 
@@ -155,7 +155,8 @@ static bool resolve(const struct cli *cli, const struct arguments *a,
   if (strchr("0123456789+-.e", a->delimiter) != NULL)
     return REFUSE(cli, "option --delimiter: '%c' is part of numbers", a->delimiter);
   size_t n = items_wanted(a, o);
-  if (a->first > GPNN_NEAR_MOST - n) return REFUSE(cli, "rows and points have numbers below 1e18");
+  if (n > GPNN_NEAR_MOST || a->first > GPNN_NEAR_MOST - n)
+    return REFUSE(cli, "rows and points have numbers below 1e18");
   o->n = o->kind == GPNN_SYNTHETIC_EXACT ? (uint64_t)a->first + a->rows : a->rows;
   return true;
 }
