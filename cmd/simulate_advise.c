@@ -156,6 +156,9 @@ static enum gpnn_status lines_of_gains(struct run *r, const struct gpnn_advice *
 
 /* ---- the verdict ---------------------------------------------------------------------------- */
 
+/* Room for a text each, and more: numbers in it have at most two digits and an exponent. */
+enum { GAINS_BYTES = 128, HELP_BYTES = 256, VERDICT_BYTES = 1024 };
+
 /* "RMSE -12 % (-15 to -9), NLL -0.13 (-0.16 to -0.10)": changes, where gains are kept. */
 static void write_gains(const struct gpnn_advise_help *help, char *text, size_t n_bytes)
 {
@@ -165,29 +168,42 @@ static void write_gains(const struct gpnn_advise_help *help, char *text, size_t 
            -nll->low);
 }
 
+/* "with twice as many, RMSE ..."; of parameters which. */
+static void write_help(const struct gpnn_advice *advice, enum gpnn_advise_about about, char *text,
+                       size_t n_bytes)
+{
+  const struct gpnn_advise_help *help = &advice->helps[about];
+  char gains[GAINS_BYTES];
+  write_gains(help, gains, sizeof gains);
+  snprintf(text, n_bytes, "with %s, %s",
+           about == GPNN_ADVISE_PARAMETERS ? advice->lines[help->line].change : "twice as many",
+           gains);
+}
+
+/* What helps most, then what else helps. */
 static void write_verdict(const struct gpnn_advice *advice, char *text, size_t n_bytes)
 {
-  static const char *const what[] = {"more rows help most: with ten times as many",
-                                     "more neighbours help most: with twice as many",
-                                     "better parameters help most: those with"};
-  char gains[200];
+  static const char *const what[] = {"more rows", "more neighbours", "better parameters"};
+  char help[HELP_BYTES];
   if (advice->most == GPNN_ADVISE_NOTHING) {
     snprintf(text, n_bytes,
-             "nothing tried helps: neither ten times the rows, nor twice the neighbours, nor other "
+             "nothing tried helps: neither twice the rows, nor twice the neighbours, nor other "
              "parameters lower the NLL by 0.01 beyond the error of measurement");
     return;
   }
-  const struct gpnn_advise_help *help = &advice->helps[advice->most];
-  bool of_parameters = advice->most == GPNN_ADVISE_PARAMETERS;
-  write_gains(help, gains, sizeof gains);
-  snprintf(text, n_bytes, "%s%s%s, %s", what[advice->most], of_parameters ? " " : "",
-           of_parameters ? advice->lines[help->line].change : "", gains);
+  write_help(advice, advice->most, help, sizeof help);
+  int n = snprintf(text, n_bytes, "%s help most: %s", what[advice->most], help);
+  for (enum gpnn_advise_about about = GPNN_ADVISE_ROWS; about < GPNN_ADVISE_NOTHING; about++) {
+    if (about == advice->most || !advice->helps[about].helps || n < 0) continue;
+    write_help(advice, about, help, sizeof help);
+    n += snprintf(text + n, n_bytes - (size_t)n, "; %s help too: %s", what[about], help);
+  }
 }
 
 static enum gpnn_status write_lines(struct run *r, const struct gpnn_advice *advice,
                                     struct gpnn_error *err)
 {
-  char verdict[400];
+  char verdict[VERDICT_BYTES];
   write_verdict(advice, verdict, sizeof verdict);
   const struct gpnn_advise_line *best = &advice->lines[advice->helps[GPNN_ADVISE_PARAMETERS].line];
   enum gpnn_status status = GPNN_OK;

@@ -190,7 +190,7 @@ static size_t choose_numbers(size_t m, size_t numbers[GPNN_ADVISE_NUMBERS])
   const size_t wanted[GPNN_ADVISE_NUMBERS] = {m / 4, m / 2, m, 2 * m};
   size_t n = 0;
   for (size_t k = 0; k < GPNN_ADVISE_NUMBERS; k++)
-    if (wanted[k] > 0 && (n == 0 || wanted[k] > numbers[n - 1])) numbers[n++] = wanted[k];
+    if (wanted[k] > (k == 0 ? 0 : wanted[k - 1])) numbers[n++] = wanted[k];
   return n;
 }
 

@@ -261,7 +261,7 @@ static void set_verdict(const struct figures *figures, struct gpnn_advice *advic
 {
   struct gpnn_advise_help *helps = advice->helps;
   size_t more = helps[GPNN_ADVISE_NEIGHBOURS].line, best = helps[GPNN_ADVISE_PARAMETERS].line;
-  helps[GPNN_ADVISE_ROWS] = help_of(figures, advice->tenfold, advice->tenfold);
+  helps[GPNN_ADVISE_ROWS] = help_of(figures, advice->doubled, advice->doubled);
   helps[GPNN_ADVISE_NEIGHBOURS] = help_of(figures, more, more);
   helps[GPNN_ADVISE_PARAMETERS] = help_of(figures, OF_BEST, best);
   advice->most = GPNN_ADVISE_NOTHING;

@@ -205,6 +205,10 @@ sections() {
   examples_of man/gpnn-info.1
 }
 
+@test "the examples of gpnn-simulate-advise(1)" {
+  examples_of man/gpnn-simulate-advise.1
+}
+
 @test "the examples of gpnn-table(5)" {
   examples_of man/gpnn-table.5
 }

@@ -93,7 +93,7 @@ assert_fails() {
   message=$("$@" 2>&1 >/dev/null) || status=$?
   ((status == wanted)) || complain "status $status, not $wanted, of: $*" "$message" || return
   while IFS= read -r line; do
-    [[ $status == 2 && $line == *"try '$tool --help'"* && ${#lines[@]} -gt 0 ]] || lines+=("$line")
+    [[ $status == 2 && $line == *"try '$tool "*"--help'"* && ${#lines[@]} -gt 0 ]] || lines+=("$line")
   done <<<"$message"
   ((${#lines[@]} == 1)) || complain "not one line:" "$message" || return
   [[ ${lines[0]} == "$tool: "* ]] || complain "does not begin with '$tool: ':" "$message" || return
