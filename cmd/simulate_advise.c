@@ -318,8 +318,8 @@ int simulate_advise(int argc, char **argv)
        1e6},
       {"test", 0, CLI_COUNT, &a.test_rows, "N", "training rows to measure errors on (2000)", 20,
        1e6},
-      {"table", 0, CLI_TEXT, &a.table, "NAME",
-       "instead: curve, neighbours, parameters, all as a table", 0, 0},
+      {"table", 0, CLI_TEXT, &a.table, "NAME", "a table: curve, neighbours, parameters or all", 0,
+       0},
       {"units", 0, CLI_TEXT, &a.units, "UNITS", "original or standard (original)", 0, 0},
   };
   const struct cli_tool tool = {
