@@ -60,8 +60,8 @@ LIB := $(BUILD)/libgpnn.a
 # A private header serves one module, or drags the headers of a dependency in; nobody else
 PRIVATE_HEADERS := lib/base/blas.h lib/base/simd.h lib/data/faiss_c.h lib/data/search_engine.h \
   lib/data/index_fingerprint.h lib/data/index_parts.h lib/data/columns_directory.h \
-  lib/data/near_parts.h \
-  lib/methods/fit_coordinates.h lib/methods/choose_parts.h lib/methods/neighbourhood_lanes.h \
+  lib/data/near_parts.h lib/methods/advise_parts.h lib/methods/fit_coordinates.h \
+  lib/methods/choose_parts.h lib/methods/neighbourhood_lanes.h \
   lib/models/kernel_matern.h lib/models/params_text.h lib/models/localgp_parts.h \
   $(wildcard lib/models/*panels*.h)
 # Headers that mean nothing outside the sources that include them

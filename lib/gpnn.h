@@ -92,10 +92,12 @@
 #include "models/weights.h"
 #include "models/whiten.h"
 
+#include "methods/advise.h"
 #include "methods/calibrate.h"
 #include "methods/choose.h"
 #include "methods/conformal.h"
 #include "methods/conjugate.h"
+#include "methods/curve.h"
 #include "methods/distance.h"
 #include "methods/fit.h"
 #include "methods/intervals.h"

@@ -134,6 +134,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_sample(const struct gpnn_index *inde
                                                    uint64_t seed, struct gpnn_index **sample,
                                                    struct gpnn_error *err);
 
+/* The same with the rows given: 'row' has the numbers of 'n_rows' training rows, which the sample
+ * has in this order. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_take(const struct gpnn_index *index, size_t n_rows,
+                                                 const uint64_t *row, struct gpnn_index **sample,
+                                                 struct gpnn_error *err);
+
 /* The sections of the file, for gpnn-info: four-letter tag, offset, length; returns false
  * past the last. */
 bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,

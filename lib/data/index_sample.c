@@ -60,34 +60,40 @@ static void copy_contents(struct gpnn_index *sample, size_t n, const uint64_t *r
   c->n = n;
 }
 
-enum gpnn_status gpnn_index_sample(const struct gpnn_index *index, size_t n_rows, uint64_t seed,
-                                   struct gpnn_index **sample, struct gpnn_error *err)
+enum gpnn_status gpnn_index_take(const struct gpnn_index *index, size_t n_rows, const uint64_t *row,
+                                 struct gpnn_index **sample, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = &index->contents;
   size_t width = contents->d + contents->n_regressors + 2 * (1 + contents->n_more);
-  uint64_t *row = gpnn_alloc(n_rows, 1, sizeof *row);
   struct gpnn_index *made = calloc(1, sizeof *made);
-  enum gpnn_status status = GPNN_OK;
-  if (row == NULL || made == NULL) status = gpnn_fail_memory(err, "for a sample of the rows");
-  if (status == GPNN_OK) {
-    *made = *index;
-    made->report.kind = GPNN_SEARCH_AUTO;
-    made->views = NULL;
-    made->rows = gpnn_alloc(n_rows, width, sizeof *made->rows);
-    if (made->rows == NULL) status = gpnn_fail_memory(err, "for a sample of the rows");
-  }
-  if (status == GPNN_OK) status = draw_rows(contents->n, n_rows, seed, row, err);
+  if (made == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
+  *made = *index;
+  made->report.kind = GPNN_SEARCH_AUTO;
+  made->views = NULL;
+  made->rows = gpnn_alloc(n_rows, width, sizeof *made->rows);
+  enum gpnn_status status =
+      made->rows == NULL ? gpnn_fail_memory(err, "for a sample of the rows") : GPNN_OK;
   if (status == GPNN_OK) {
     copy_contents(made, n_rows, row);
     status = gpnn_index_set_views(made, err);
   }
-  free(row);
   if (status == GPNN_OK) {
     *sample = made;
     return GPNN_OK;
   }
-  if (made != NULL) free(made->rows);
+  free(made->rows);
   free(made);
+  return status;
+}
+
+enum gpnn_status gpnn_index_sample(const struct gpnn_index *index, size_t n_rows, uint64_t seed,
+                                   struct gpnn_index **sample, struct gpnn_error *err)
+{
+  uint64_t *row = gpnn_alloc(n_rows, 1, sizeof *row);
+  if (row == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
+  enum gpnn_status status = draw_rows(index->contents.n, n_rows, seed, row, err);
+  if (status == GPNN_OK) status = gpnn_index_take(index, n_rows, row, sample, err);
+  free(row);
   return status;
 }
 

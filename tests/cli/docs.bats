@@ -205,8 +205,24 @@ sections() {
   examples_of man/gpnn-info.1
 }
 
+@test "the examples of gpnn-simulate(1)" {
+  examples_of man/gpnn-simulate.1
+}
+
+@test "the examples of gpnn-simulate-advise(1)" {
+  examples_of man/gpnn-simulate-advise.1
+}
+
 @test "the examples of gpnn-simulate-data(1)" {
   examples_of man/gpnn-simulate-data.1
+}
+
+@test "the examples of gpnn-simulate-limits(1)" {
+  examples_of man/gpnn-simulate-limits.1
+}
+
+@test "the examples of gpnn-simulate-risk(1)" {
+  examples_of man/gpnn-simulate-risk.1
 }
 
 @test "the examples of gpnn-table(5)" {

@@ -750,6 +750,28 @@ static void a_sample_has_whole_rows_and_is_else_the_index(void **state)
   besides_release(&besides);
 }
 
+static void rows_are_taken_in_the_order_given(void **state)
+{
+  struct place *place = *state;
+  const uint64_t wanted[] = {N - 1, 3, 200, 0};
+  struct besides besides;
+  struct gpnn_index *index = NULL, *sample = NULL;
+  extend(place, &besides);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  assert_ok(gpnn_index_take(index, 4, wanted, &sample, &err));
+  for (size_t i = 0; i < 4; i++) {
+    const struct gpnn_index_contents *c = gpnn_index_target(sample, MORE);
+    assert_int_equal(c->n, 4);
+    assert_int_equal(row_of(place, c, i), wanted[i]);
+    assert_true(c->y[i] == besides.more[(MORE - 1) * N + wanted[i]]);
+    assert_true(c->noise[i] == besides.noise[MORE * N + wanted[i]]);
+  }
+  gpnn_index_close(sample);
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
 static void the_search_of_a_sample_is_over_its_rows(void **state)
 {
   struct place *place = *state;
@@ -955,6 +977,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
       cmocka_unit_test_setup_teardown(a_sample_has_whole_rows_and_is_else_the_index, enter, leave),
+      cmocka_unit_test_setup_teardown(rows_are_taken_in_the_order_given, enter, leave),
       cmocka_unit_test_setup_teardown(the_search_of_a_sample_is_over_its_rows, enter, leave),
       cmocka_unit_test_setup_teardown(features_that_were_dropped_leave_no_gap_among_groups, enter,
                                       leave),
