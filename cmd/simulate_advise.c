@@ -77,7 +77,7 @@ static enum gpnn_status put_number(struct run *r, double value, struct gpnn_erro
 }
 
 /* Writes a tab and the value, and the same for the ends of its interval. */
-static enum gpnn_status put_estimate(struct run *r, const struct gpnn_estimate *estimate,
+static enum gpnn_status put_estimate(struct run *r, const struct gpnn_advise_value *estimate,
                                      struct measure measure, struct gpnn_error *err)
 {
   const double values[] = {estimate->value, estimate->low, estimate->high};
@@ -104,8 +104,8 @@ static enum gpnn_status line_number(struct run *r, const char *name, double valu
 }
 
 static enum gpnn_status line_estimate(struct run *r, const char *name,
-                                      const struct gpnn_estimate *estimate, struct measure measure,
-                                      struct gpnn_error *err)
+                                      const struct gpnn_advise_value *estimate,
+                                      struct measure measure, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_text(r->output, name, err);
   if (status == GPNN_OK) status = put_estimate(r, estimate, measure, err);
@@ -162,7 +162,7 @@ enum { GAINS_BYTES = 128, HELP_BYTES = 256, VERDICT_BYTES = 1024 };
 /* "RMSE -12 % (-15 to -9), NLL -0.13 (-0.16 to -0.10)": changes, where gains are kept. */
 static void write_gains(const struct gpnn_advise_help *help, char *text, size_t n_bytes)
 {
-  const struct gpnn_estimate *rmse = &help->rmse_gain, *nll = &help->nll_gain;
+  const struct gpnn_advise_value *rmse = &help->rmse_gain, *nll = &help->nll_gain;
   snprintf(text, n_bytes, "RMSE %+.2g %% (%+.2g to %+.2g), NLL %+.2g (%+.2g to %+.2g)",
            -100 * rmse->value, -100 * rmse->high, -100 * rmse->low, -nll->value, -nll->high,
            -nll->low);

@@ -9,22 +9,21 @@
 struct run {
   struct simulate_options options;
   const struct cli *cli;
-  struct gpnn_assumed *assumed; /* owned; of each choice, and then the truth */
+  struct gpnn_assumed *assumed; /* owned; of each choice */
   struct gpnn_output *output;
 };
 
-/* The truth last, for what parameters that match would come to. */
+/* What is assumed, choice by choice. */
 static enum gpnn_status gather(struct run *r, struct gpnn_error *err)
 {
   struct simulate_options *o = &r->options;
   enum gpnn_status status = simulate_options_choose(o, err);
   if (status != GPNN_OK) return status;
-  r->assumed = gpnn_alloc(o->n_choices + 1, 1, sizeof *r->assumed);
+  r->assumed = gpnn_alloc(o->n_choices, 1, sizeof *r->assumed);
   if (r->assumed == NULL) return gpnn_fail_memory(err, "for the parameters");
   for (size_t i = 0; i < o->n_choices; i++) r->assumed[i] = o->choices[i].assumed;
-  r->assumed[o->n_choices].covariance = o->simulate.truth.covariance;
   o->simulate.assumed = r->assumed;
-  o->simulate.n_assumed = o->n_choices + 1;
+  o->simulate.n_assumed = o->n_choices;
   return GPNN_OK;
 }
 
@@ -33,24 +32,17 @@ static enum gpnn_status write_line(const struct run *r, const struct gpnn_simula
                                    size_t i, size_t c, struct gpnn_error *err)
 {
   const struct simulate_options *o = &r->options;
-  size_t m = o->neighbours, truth = o->n_choices;
+  size_t m = o->neighbours;
+  double noise = o->simulate.truth.covariance.noise;
   struct gpnn_estimate mse = gpnn_simulated_mse(simulated, c);
   struct gpnn_estimate nll = gpnn_simulated_nll(simulated, c, 1);
   struct gpnn_estimate cal = gpnn_simulated_cal(simulated, c, 1);
-  struct gpnn_simulate_limits limits = gpnn_simulate_limits(
-      o->simulate.truth.covariance.noise, o->choices[c].assumed.covariance.noise, m);
-  const double numbers[] = {mse.value,
-                            mse.se,
-                            nll.value,
-                            nll.se,
-                            cal.value,
-                            cal.se,
-                            limits.mse,
-                            limits.nll,
-                            limits.cal,
-                            gpnn_simulated_mse(simulated, truth).value,
-                            gpnn_simulated_nll(simulated, truth, 1).value,
-                            gpnn_simulated_cal(simulated, truth, 1).value};
+  struct gpnn_simulate_limits limits =
+      gpnn_simulate_limits(noise, o->choices[c].assumed.covariance.noise, m);
+  struct gpnn_simulate_limits matched = gpnn_simulate_limits(noise, noise, m);
+  const double numbers[] = {mse.value,  mse.se,      nll.value,   nll.se,
+                            cal.value,  cal.se,      limits.mse,  limits.nll,
+                            limits.cal, matched.mse, matched.nll, matched.cal};
   enum gpnn_status status = simulate_write_size(o, r->output, i, m, err);
   if (status == GPNN_OK) status = simulate_write_choice(o, r->output, &o->choices[c], err);
   if (status == GPNN_OK)

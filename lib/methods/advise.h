@@ -34,8 +34,8 @@
 #include "methods/curve.h"
 #include "models/localgp.h"
 
-/* A value and its interval. */
-struct gpnn_estimate {
+/* A value and the interval that it is likely in. */
+struct gpnn_advise_value {
   double value, low, high;
 };
 
@@ -56,15 +56,15 @@ struct gpnn_advise_line {
   double rows;
   size_t neighbours;
   bool measured; /* false: extrapolated */
-  struct gpnn_estimate rmse, nll;
-  struct gpnn_estimate rmse_gain; /* the share of the RMSE that the change saves */
-  struct gpnn_estimate nll_gain;  /* by how much the NLL falls */
+  struct gpnn_advise_value rmse, nll;
+  struct gpnn_advise_value rmse_gain; /* the share of the RMSE that the change saves */
+  struct gpnn_advise_value nll_gain;  /* by how much the NLL falls */
 };
 
 /* What twice the rows, twice the neighbours or other parameters give. */
 struct gpnn_advise_help {
   size_t line; /* which change */
-  struct gpnn_estimate rmse_gain, nll_gain;
+  struct gpnn_advise_value rmse_gain, nll_gain;
   bool helps; /* lowers the NLL by 0.01 at least, and beyond the error of measurement */
 };
 
@@ -75,7 +75,7 @@ struct gpnn_advice {
   size_t now;                                       /* the first line without a change, */
   size_t doubled, tenfold;                          /* those of 2n and of 10n rows */
   struct gpnn_curve curve;                          /* of the mean squared error */
-  struct gpnn_estimate floor;                       /* RMSE at the curve's end */
+  struct gpnn_advise_value floor;                   /* RMSE at the curve's end */
   double limit_rmse, limit_nll; /* what any number of rows comes to at this number of neighbours,
                                    if the parameters' noise is right (specification section 7) */
   struct gpnn_advise_help helps[GPNN_ADVISE_NOTHING]; /* of each that can be changed */

@@ -225,7 +225,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* The value of the test rows, and quantiles of the resamples. */
-static struct gpnn_estimate estimate(const struct figures *figures, size_t subject, size_t measure)
+static struct gpnn_advise_value estimate(const struct figures *figures, size_t subject,
+                                         size_t measure)
 {
   static const double tail = 0.05;
   enum { LAST = RESAMPLES - 1 };
@@ -233,7 +234,8 @@ static struct gpnn_estimate estimate(const struct figures *figures, size_t subje
   for (size_t r = 0; r < RESAMPLES; r++) values[r] = figures[r + 1].of[subject][measure];
   qsort(values, RESAMPLES, sizeof *values, compare);
   size_t low = (size_t)(tail * LAST);
-  return (struct gpnn_estimate){figures[0].of[subject][measure], values[low], values[LAST - low]};
+  return (struct gpnn_advise_value){figures[0].of[subject][measure], values[low],
+                                    values[LAST - low]};
 }
 
 static struct gpnn_advise_help help_of(const struct figures *figures, size_t subject, size_t line)

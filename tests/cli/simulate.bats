@@ -38,11 +38,21 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched"
   done
 }
 
-@test "limits: the right parameters are matched, and others are no better" {
-  limits -n 1000 --vary lengthscale=0.5:1.5:3 >t.tsv
-  paste <(column mse t.tsv) <(column mse_matched t.tsv) <(column cal_matched t.tsv) >pairs
-  awk '$1 < $2 - 1e-15 || ($3 - 1) ^ 2 > 1e-20 { exit 1 }' pairs
-  awk 'NR == 2 { exit $1 != $2 }' pairs
+@test "limits: those that match are those of the truth" {
+  limits -n 1000 -a lengthscale=2 -a noise=0.3 >wrong
+  limits -n 1000 >right
+  for score in mse nll cal; do
+    assert_equal "$(column ${score}_matched wrong)" "$(column ${score}_limit right)"
+  done
+  assert_equal "$(column cal_matched wrong)" 1
+}
+
+@test "limits: no parameters are better than the right ones, whose variances are honest" {
+  limits -n 1000 --vary lengthscale=0.5:1.5:3 --vary noise=0.05:0.15:3 >t.tsv
+  limits -n 1000 >right
+  awk -v mse="$(column mse right)" -v nll="$(column nll right)" \
+    'NR > 1 && ($5 < mse - 1e-15 || $7 < nll - 1e-15) { exit 1 }' t.tsv
+  assert_near "$(column cal right)" 1 1e-10
 }
 
 @test "limits: drawn responses have the mean of averaged ones" {

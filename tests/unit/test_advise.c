@@ -81,7 +81,7 @@ static void what_twice_and_ten_times_the_rows_do_is_foretold(void **state)
                {&s.advice.lines[s.advice.tenfold], 1 - measured_rmse(10 * N) / now}};
   assert_true(cases[1].gain > 0.1); /* else there is nothing to foretell */
   for (size_t i = 0; i < 2; i++) {
-    const struct gpnn_estimate *gain = &cases[i].line->rmse_gain;
+    const struct gpnn_advise_value *gain = &cases[i].line->rmse_gain;
     assert_false(cases[i].line->measured);
     assert_true(gain->low <= gain->value && gain->value <= gain->high);
     assert_true(cases[i].gain > gain->low - 0.05 && cases[i].gain < gain->high + 0.05);
@@ -200,7 +200,7 @@ static bool same_advice(const struct gpnn_advice *a, const struct gpnn_advice *b
 {
   if (a->n_lines != b->n_lines || a->most != b->most) return false;
   for (size_t i = 0; i < a->n_lines; i++)
-    if (memcmp(&a->lines[i].rmse, &b->lines[i].rmse, 4 * sizeof(struct gpnn_estimate)) != 0 ||
+    if (memcmp(&a->lines[i].rmse, &b->lines[i].rmse, 4 * sizeof(struct gpnn_advise_value)) != 0 ||
         strcmp(a->lines[i].change, b->lines[i].change) != 0)
       return false;
   return memcmp(a->helps, b->helps, sizeof a->helps[0].line) == 0;
