@@ -48,7 +48,9 @@
 /* GPNN_VERSION, "major.minor.patch". */
 #include "version.h"
 
+#include "base/binomial.h"
 #include "base/bytes.h"
+#include "base/child.h"
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "base/normal.h"
@@ -102,5 +104,7 @@
 #include "methods/optimize.h"
 #include "methods/predict.h"
 #include "methods/regress.h"
+#include "methods/scatter.h"
+#include "methods/slope.h"
 
 #endif
