@@ -175,7 +175,8 @@ static enum gpnn_status run_gnuplot(const struct script *script, struct gpnn_chi
   char said[GPNN_CHILD_SAID_BYTES + 1];
   flatten(gnuplot, said, sizeof said);
   if (gnuplot->exit_status < 0)
-    return gpnn_fail(err, GPNN_EEXTERNAL, "gnuplot was ended by a signal: %s", said);
+    return gpnn_fail(err, GPNN_EEXTERNAL, "gnuplot was ended by a signal%s%s",
+                     said[0] == '\0' ? "" : ": ", said);
   return gpnn_fail(err, GPNN_EEXTERNAL, "gnuplot failed with status %d: %s", gnuplot->exit_status,
                    said[0] == '\0' ? "no picture, no message" : said);
 }
@@ -221,13 +222,14 @@ int main(int argc, char **argv)
 {
   struct plot_options o = {.theory = NAN};
   const struct cli_option options[] = {
-      {"inputs", 'x', CLI_TEXT, &o.x, "LIST", "what lies across (first; map: first two; rows)", 0,
+      {"inputs", 'x', CLI_TEXT, &o.x, "LIST", "what lies across (rows, or the first columns)", 0,
        0},
-      {"truth", 'y', CLI_TEXT, &o.y, "LIST", "truths, or what to draw (column before mean)", 0, 0},
+      {"truth", 'y', CLI_TEXT, &o.y, "LIST", "truths; elsewhere what to draw (column before mean)",
+       0, 0},
       {"mean", 0, CLI_TEXT, &o.mean, "COL", "predicted means (mean)", 0, 0},
       {"sd", 0, CLI_TEXT, &o.sd, "COL", "standard deviations (sd, if there is one)", 0, 0},
       {"df", 0, CLI_TEXT, &o.df, "COL", "degrees of freedom (df, if there is one)", 0, 0},
-      {"by", 0, CLI_TEXT, &o.by, "COL", "curve: a line for each value (quantity)", 0, 0},
+      {"by", 0, CLI_TEXT, &o.by, "COL", "curve: a line for each value (quantity, if there)", 0, 0},
       {"se", 0, CLI_TEXT, &o.se, "COL", "curve: standard errors (Y_se, or se)", 0, 0},
       {"theory", 0, CLI_REAL, &o.theory, "SLOPE", "curve: dotted guide (column stone)", -1e3, 1e3},
       {"mark", 0, CLI_LIST, &o.marks, "[NAME=]VALUE", "landscape: dashed line at a true value", 0,

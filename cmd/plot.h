@@ -58,11 +58,11 @@ GPNN_MUST_CHECK enum gpnn_status plot_find(const struct plot *plot, const char *
                                            struct gpnn_error *err);
 
 /*
- * Reads all predictions, giving each that has a truth and a mean, and where 'needs_sd' an sd, to
- * 'take'.  The others are counted and told.  GPNN_EDATA: there is none, or one is bad.
+ * Reads all predictions, giving each that has a truth and a mean to 'take'.  The others are counted
+ * and told.  GPNN_EDATA: there is none, or one is bad.
  */
 GPNN_MUST_CHECK enum gpnn_status
-plot_predictions(struct plot *plot, const struct gpnn_predictions *found, bool needs_sd,
+plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
                  enum gpnn_status (*take)(void *into, const struct gpnn_predictions_row *row,
                                           struct gpnn_error *err),
                  void *into, struct gpnn_error *err);

@@ -34,13 +34,13 @@ static enum gpnn_status count(struct plot *plot, struct counted *c, struct gpnn_
                               struct gpnn_error *err)
 {
   double levels[N_LEVELS];
-  for (size_t i = 0; i < N_LEVELS; i++) levels[i] = 0.05 * (double)(i + 1);
+  for (size_t i = 0; i < N_LEVELS; i++) levels[i] = (double)(i + 1) / N_LEVELS;
   levels[N_LEVELS - 1] = 0.99;
   gpnn_metrics_levels(&c->metrics, N_LEVELS, levels);
   enum gpnn_status status = plot_find(plot, plot->o->y, true, found, err);
   if (status != GPNN_OK) return status;
   c->target = &found->targets[0];
-  status = plot_predictions(plot, found, true, take, c, err);
+  status = plot_predictions(plot, found, take, c, err);
   return status == GPNN_OK ? gpnn_metrics_result(&c->metrics, &c->result, err) : status;
 }
 

@@ -210,6 +210,9 @@ static enum gpnn_status read_rows(struct plot *plot, struct landscape *l, struct
   while (status == GPNN_OK) status = read_row(plot, l, err);
   if (status != GPNN_END) return status;
   plot_left_out(plot, l->n_left_out, "a parameter varied or a value");
+  if (l->n == 0 && l->quantity != SIZE_MAX && plot->o->y != NULL)
+    return gpnn_fail(err, GPNN_EDATA, "%s: no row with a value of a quantity in --truth",
+                     gpnn_table_name(plot->table));
   if (l->n == 0)
     return gpnn_fail(err, GPNN_EDATA,
                      "%s: no row with a value to draw: is a parameter varied (--vary)?",
@@ -312,7 +315,7 @@ static void add_mark(const struct plot *plot, struct script *s, const char *para
     const char *number = equals == NULL ? text : equals + 1;
     if (gpnn_number_read(number, strlen(number), &at) == GPNN_NUMBER_OK)
       script_add(s,
-                 "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead lw 1 dt 2 lc "
+                 "set arrow from first %.15g, graph 0 to first %.15g, graph 1 nohead lw 1 dt 2 lc "
                  "rgb '" PLOT_GREY "'\n",
                  at, at);
   }

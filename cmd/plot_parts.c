@@ -55,11 +55,11 @@ void plot_left_out(const struct plot *plot, size_t n, const char *what)
     cli_warn(plot->cli, "%s: %zu rows without %s left out", gpnn_table_name(plot->table), n, what);
 }
 
-enum gpnn_status
-plot_predictions(struct plot *plot, const struct gpnn_predictions *found, bool needs_sd,
-                 enum gpnn_status (*take)(void *into, const struct gpnn_predictions_row *row,
-                                          struct gpnn_error *err),
-                 void *into, struct gpnn_error *err)
+enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
+                                  enum gpnn_status (*take)(void *into,
+                                                           const struct gpnn_predictions_row *row,
+                                                           struct gpnn_error *err),
+                                  void *into, struct gpnn_error *err)
 {
   struct gpnn_record record;
   struct gpnn_predictions_row row;
@@ -69,7 +69,7 @@ plot_predictions(struct plot *plot, const struct gpnn_predictions *found, bool n
     status =
         gpnn_predictions_read(&found->targets[0], plot->table, &record, plot->cli->na, &row, err);
     progress_update("rows read", n + n_left_out, 0);
-    if (status == GPNN_END || (status == GPNN_OK && needs_sd && isnan(row.sd))) {
+    if (status == GPNN_END) {
       n_left_out++;
       continue;
     }

@@ -135,7 +135,7 @@ enum gpnn_status plot_predicted(struct plot *plot, struct gpnn_error *err)
   struct points p = {0};
   struct gpnn_predictions found = {0};
   enum gpnn_status status = plot_find(plot, plot->o->y, false, &found, err);
-  if (status == GPNN_OK) status = plot_predictions(plot, &found, false, take, &p, err);
+  if (status == GPNN_OK) status = plot_predictions(plot, &found, take, &p, err);
   if (status == GPNN_OK)
     status = draw_predicted(plot, &p, gpnn_table_column(plot->table, found.targets[0].truth), err);
   free(p.x.values);
@@ -227,7 +227,7 @@ enum gpnn_status plot_residuals(struct plot *plot, struct gpnn_error *err)
   struct points p = {.standardised = true};
   struct gpnn_predictions found = {0};
   enum gpnn_status status = plot_find(plot, plot->o->y, true, &found, err);
-  if (status == GPNN_OK) status = plot_predictions(plot, &found, true, take, &p, err);
+  if (status == GPNN_OK) status = plot_predictions(plot, &found, take, &p, err);
   if (status == GPNN_OK)
     status = draw_residuals(plot, &p, gpnn_table_column(plot->table, found.targets[0].truth), err);
   free(p.x.values);

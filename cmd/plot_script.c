@@ -51,12 +51,14 @@ void script_quote(struct script *script, const char *text)
     char shown[GPNN_MASK_BYTES];
     length = strnlen(text, character_length((unsigned char)*text));
     gpnn_mask(shown, text, length);
-    /* A character cut short by another one; two that XML has no place for. */
-    if (shown[0] == '?') length = 1;
-    if (memcmp(shown, "\xef\xbf\xbe", 3) == 0 || memcmp(shown, "\xef\xbf\xbf", 3) == 0)
-      memcpy(shown, "?", 2);
-    if (shown[0] == '\'') append(script, "'", 1);
-    append(script, shown, length == 1 ? 1 : strlen(shown));
+    if (shown[0] == '?') { /* a character cut short by another one */
+      length = 1;
+      shown[1] = '\0';
+    } else if (strcmp(shown, "\xef\xbf\xbe") == 0 || strcmp(shown, "\xef\xbf\xbf") == 0) {
+      strcpy(shown, "?"); /* two that XML has no place for */
+    }
+    const char *safe = shown[0] == '\'' ? "’" : shown;
+    append(script, safe, strlen(safe));
   }
   append(script, "'", 1);
 }

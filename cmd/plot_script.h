@@ -26,7 +26,8 @@ GPNN_PRINTF(2, 3) void script_add(struct script *script, const char *format, ...
 void script_append(struct script *script, const struct script *other);
 
 /* Appends text from outside as a quoted string: control characters and malformed UTF-8 become
- * '?'. */
+ * '?', a straight quote a curved one, since gnuplot takes a doubled one at the beginning for the
+ * end of the string. */
 void script_quote(struct script *script, const char *text);
 
 /* Appends "set WHAT 'TEXTMORE (UNIT)' noenhanced" and a line end; 'unit' may be NULL. */
