@@ -7,7 +7,7 @@
 #include "methods/scatter.h"
 #include "plot.h"
 
-enum { POINTS_MAX = 5000, CELLS = 100, BAND_ROWS = 80, BANDS_MAX = 20, COMMON = 8 };
+enum { POINTS_MAX = 5000, CELLS = 100, BAND_ROWS = 80, BANDS_MAX = 20, MOST_SDS = 8 };
 
 /* The points, and what the captions tell of them. */
 struct points {
@@ -203,7 +203,7 @@ static enum gpnn_status draw_residuals(struct plot *plot, struct points *p, cons
   enum gpnn_status status = write_quantiles(plot, p, &has_quantiles, err);
   if (status != GPNN_OK) return status;
   struct plot_range x = widen(range_of(&p->x)), y = range_of(&p->y);
-  double limit = fmin(fmax(fmax(-y.low, y.high), 3), COMMON);
+  double limit = fmin(fmax(fmax(-y.low, y.high), 3), MOST_SDS);
   size_t n_beyond = clip(p, limit);
   y = widen((struct plot_range){-limit, limit});
   status = write_rows(plot, p, x, y, err);
@@ -213,7 +213,7 @@ static enum gpnn_status draw_residuals(struct plot *plot, struct points *p, cons
   plot_y_label(plot, "(observed − predicted) / sd", "", NULL);
   set_ranges(plot, x, y);
   if (n_beyond > 0)
-    plot_caption(plot, "n = %zu, of which %zu beyond ±%d, drawn there", p->x.n, n_beyond, COMMON);
+    plot_caption(plot, "n = %zu, of which %zu beyond ±%d, drawn there", p->x.n, n_beyond, MOST_SDS);
   else
     plot_caption(plot, "n = %zu", p->x.n);
   script_add(&plot->body, "set key outside below center horizontal height 1 Left reverse\n");

@@ -1,9 +1,8 @@
 #!/usr/bin/env bats
 # gpnn-plot: every kind of picture, the numbers in it, texts that gnuplot must not run, failures.
+# shellcheck disable=SC2154 # 'stderr' comes from bats
 
 load helper
-
-# shellcheck disable=SC2154 # 'stderr' comes from bats
 
 # Predictions of 400 rows whose sds are right: y - mean is sd times a number of -2.5 ... 2.5.
 predictions() {
