@@ -48,7 +48,9 @@
 /* GPNN_VERSION, "major.minor.patch". */
 #include "version.h"
 
+#include "base/binomial.h"
 #include "base/bytes.h"
+#include "base/child.h"
 #include "base/chisquare.h"
 #include "base/mem.h"
 #include "base/newfile.h"
@@ -108,6 +110,7 @@
 #include "methods/optimize.h"
 #include "methods/predict.h"
 #include "methods/regress.h"
+#include "methods/scatter.h"
 #include "methods/simulate.h"
 #include "methods/slope.h"
 #include "methods/synthetic.h"

@@ -201,6 +201,10 @@ sections() {
   examples_of man/gpnn-eval.1
 }
 
+@test "the examples of gpnn-plot(1)" {
+  examples_of man/gpnn-plot.1
+}
+
 @test "the examples of gpnn-info(1)" {
   examples_of man/gpnn-info.1
 }

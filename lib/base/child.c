@@ -1,0 +1,174 @@
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { N_STREAMS = 3, PIECE_BYTES = 64 * 1024 };
+
+/* Standard input, output and error of the child: ours and its end of each; -1: closed. */
+struct streams {
+  int ours[N_STREAMS], its[N_STREAMS];
+};
+
+static void close_end(int *fd)
+{
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+static void close_all(struct streams *s)
+{
+  for (int i = 0; i < N_STREAMS; i++) {
+    close_end(&s->ours[i]);
+    close_end(&s->its[i]);
+  }
+}
+
+/* Moves an end off the numbers of the standard streams, where giving it to the child under its own
+ * number would leave it closed there.  -1: it cannot be, and is closed. */
+static int move_end(int fd)
+{
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, N_STREAMS);
+  int errnum = errno;
+  close(fd);
+  errno = errnum;
+  return moved;
+}
+
+/* Sockets, since writing to one can fail without a signal. */
+static bool open_streams(struct streams *s)
+{
+  for (int i = 0; i < N_STREAMS; i++) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return false;
+    s->ours[i] = move_end(pair[0]);
+    s->its[i] = move_end(pair[1]);
+    if (s->ours[i] < 0 || s->its[i] < 0) return false;
+  }
+  return true;
+}
+
+/* Starts the program; returns what posix_spawnp() does. */
+static int start(const struct streams *s, char *const *arguments, char *const *environment,
+                 pid_t *pid)
+{
+  posix_spawn_file_actions_t actions;
+  int failed = posix_spawn_file_actions_init(&actions);
+  if (failed != 0) return failed;
+  for (int i = 0; i < N_STREAMS && failed == 0; i++)
+    failed = posix_spawn_file_actions_adddup2(&actions, s->its[i], i);
+  if (failed == 0) failed = posix_spawnp(pid, arguments[0], &actions, NULL, arguments, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  return failed;
+}
+
+/* Sends some of the input; closes our end once all is sent, or the child reads no more. */
+static void feed(struct streams *s, const char **input, size_t *left)
+{
+  ssize_t sent = 0;
+  if (*left > 0) sent = send(s->ours[0], *input, *left, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+  if (sent > 0) {
+    *input += sent;
+    *left -= (size_t)sent;
+  }
+  if (sent < 0 || *left == 0) close_end(&s->ours[0]);
+}
+
+static enum gpnn_status take_output(struct streams *s, struct gpnn_child *child,
+                                    struct gpnn_error *err)
+{
+  if (!gpnn_grow(&child->output, &child->capacity, child->n_output + PIECE_BYTES, 1))
+    return gpnn_fail_memory(err, "for what another program writes");
+  ssize_t got = read(s->ours[1], child->output + child->n_output, PIECE_BYTES);
+  if (got < 0 && errno == EINTR) return GPNN_OK;
+  if (got > 0)
+    child->n_output += (size_t)got;
+  else
+    close_end(&s->ours[1]);
+  return GPNN_OK;
+}
+
+/* Reads on where there is no more room, lest the child wait. */
+static void take_said(struct streams *s, struct gpnn_child *child)
+{
+  char piece[GPNN_CHILD_SAID_BYTES];
+  ssize_t got = read(s->ours[2], piece, sizeof piece);
+  if (got < 0 && errno == EINTR) return;
+  if (got <= 0) {
+    close_end(&s->ours[2]);
+    return;
+  }
+  size_t room = sizeof child->said - child->n_said;
+  size_t kept = (size_t)got < room ? (size_t)got : room;
+  memcpy(child->said + child->n_said, piece, kept);
+  child->n_said += kept;
+}
+
+/* Serves the streams until the child has closed its output and messages. */
+static enum gpnn_status serve(struct streams *s, struct gpnn_child *child, const char *input,
+                              size_t left, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  while (status == GPNN_OK && (s->ours[1] >= 0 || s->ours[2] >= 0)) {
+    struct pollfd waits[N_STREAMS] = {{.fd = s->ours[0], .events = POLLOUT},
+                                      {.fd = s->ours[1], .events = POLLIN},
+                                      {.fd = s->ours[2], .events = POLLIN}};
+    if (poll(waits, N_STREAMS, -1) < 0) {
+      if (errno == EINTR) continue;
+      return gpnn_fail_errno(err, errno, "another program cannot be waited for");
+    }
+    if (waits[0].revents != 0) feed(s, &input, &left);
+    if (waits[1].revents != 0) status = take_output(s, child, err);
+    if (waits[2].revents != 0) take_said(s, child);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments,
+                                char *const *environment, const char *input, size_t n,
+                                struct gpnn_error *err)
+{
+  struct streams s = {{-1, -1, -1}, {-1, -1, -1}};
+  pid_t pid;
+  int failed = open_streams(&s) ? start(&s, arguments, environment, &pid) : errno;
+  if (failed != 0) {
+    close_all(&s);
+    if (failed == ENOENT)
+      return gpnn_fail(err, GPNN_EEXTERNAL, "%s: there is no such program", arguments[0]);
+    return gpnn_fail_errno(err, failed, "%s: cannot be started", arguments[0]);
+  }
+  for (int i = 0; i < N_STREAMS; i++) close_end(&s.its[i]);
+  struct gpnn_child run = {0};
+  enum gpnn_status status = serve(&s, &run, input, n, err);
+  close_all(&s); /* a child that is not listened to any more ends when it writes */
+  int how;
+  pid_t ended;
+  do ended = waitpid(pid, &how, 0);
+  while (ended < 0 && errno == EINTR);
+  if (ended < 0 && status == GPNN_OK)
+    status = gpnn_fail_errno(err, errno, "%s: how it ended cannot be told", arguments[0]);
+  if (status != GPNN_OK) {
+    gpnn_child_release(&run);
+    return status;
+  }
+  run.exit_status = WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+  *child = run;
+  return GPNN_OK;
+}
+
+void gpnn_child_release(struct gpnn_child *child)
+{
+  free(child->output);
+  *child = (struct gpnn_child){0};
+}

@@ -1,0 +1,465 @@
+#!/usr/bin/env bats
+# gpnn-plot: every kind of picture, the numbers in it, texts that gnuplot must not run, failures.
+# shellcheck disable=SC2154 # 'stderr' comes from bats
+
+load helper
+
+# Predictions of 400 rows whose sds are right: y - mean is sd times a number of -2.5 ... 2.5.
+predictions() {
+  awk -v n="${1-400}" 'BEGIN {
+    print "x\ty\tmean\tsd"
+    for (i = 1; i <= n; i++) {
+      x = (i * 0.6180339887) % 1; sd = 0.1 + x
+      z = ((i * 0.7548776662) % 1 + (i * 0.5698402910) % 1 + (i * 0.3819660113) % 1 - 1.5) * 1.7
+      printf "%.9f\t%.9f\t%.9f\t%.9f\n", x, 3 * x + z * sd, 3 * x, sd
+    }
+  }'
+}
+
+# A learning curve with the slopes of two models; where from, its --by column.
+curves() {
+  awk 'BEGIN {
+    print "rows\tmodel\tvalue\tse"
+    for (e = 2; e <= 12; e++) {
+      printf "%.0f\ta\t%.12g\t%.12g\n", 10 ^ e, 3 * 10 ^ (-0.4 * e), 0.1 * 10 ^ (-0.4 * e)
+      printf "%.0f\tb\t%.12g\t%.12g\n", 10 ^ e, 7 * 10 ^ (-0.25 * e) + (e < 5 ? 1 : 0), 0.01
+    }
+  }'
+}
+
+landscape() {
+  printf 'rows\tneighbours\tvaried\tat\tmse\tmse_se\tnll\tnll_se\tcal\tcal_se\t'
+  printf 'mse_limit\tnll_limit\tcal_limit\tmse_matched\tnll_matched\tcal_matched\n'
+  awk 'BEGIN {
+    OFS = "\t"
+    for (n = 1000; n <= 1e6; n *= 10) for (k = 1; k <= 6; k++) {
+      print n, 50, "noise", k / 10, 0.1 + k / n, 0.01, k - 3, 0.1, 1 / k, 0.01, 0.1, k - 3.1, 0.9 / k, 0.1, -2, 1
+      print n, 50, "lengthscale", k, 0.1 + k / n, 0.01, k, 0.1, 1, 0.01, 0.1, k, 1, 0.1, -2, 1
+    }
+  }'
+}
+
+# gpnn-plot without gnuplot, or with another program in its place.
+without_gnuplot() {
+  mkdir -p bin
+  ln -sf "$GPNN_BUILD/bin/gpnn-plot" bin/gpnn-plot
+  PATH=$PWD/bin "$@"
+}
+
+with_gnuplot() {
+  mkdir -p fake
+  printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
+  chmod +x fake/gnuplot
+  shift
+  PATH=$PWD/fake:$PATH "$@"
+}
+
+# The rows of block NAME of a script.
+block() {
+  awk -v name="\$$1" '$1 == name && $2 == "<<" { inside = 1; next } /^END$/ { inside = 0 } inside' \
+    "$2"
+}
+
+assert_svg() {
+  [[ $(head -c 5 "$1") == '<?xml' ]] || complain "$1: no XML" || return
+  assert_equal "$(grep -c '</svg>' "$1")" 1 || return
+  assert_equal "$(grep -o '<g[ >]' "$1" | wc -l)" "$(grep -o '</g>' "$1" | wc -l)" || return
+  ! command -v xmllint >/dev/null || xmllint --noout "$1"
+}
+
+# ---- the kinds --------------------------------------------------------------------------------
+
+@test "each kind of picture of real predictions is an SVG, and a PNG" {
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 11 == 0' >train.tsv
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 55 == 3' >test.tsv
+  gpnn-index -y cnt -o b.gpi train.tsv
+  gpnn-fit --effort fast -k exp -m 30 b.gpi >b.par
+  gpnn-predict -p b.par --keep mnth,hr --interval 0.5,0.9 b.gpi test.tsv >p.tsv
+  for kind in calibration pit predicted residuals band map; do
+    gpnn-plot "$kind" p.tsv >"$kind.svg"
+    assert_svg "$kind.svg"
+    gpnn-plot "$kind" -o "$kind.png" p.tsv
+    assert_equal "$(head -c 8 "$kind.png" | od -An -tx1)" ' 89 50 4e 47 0d 0a 1a 0a'
+  done
+}
+
+@test "curve and landscape are pictures" {
+  curves | gpnn-plot curve --by model >c.svg
+  assert_svg c.svg
+  landscape | gpnn-plot landscape --mark noise=0.3 >l.svg
+  assert_svg l.svg
+}
+
+@test "the script by itself draws the same picture" {
+  predictions >p.tsv
+  for kind in calibration pit predicted residuals band map; do
+    gpnn-plot "$kind" p.tsv >a.svg
+    gpnn-plot "$kind" --script p.tsv | gnuplot >b.svg
+    cmp a.svg b.svg
+  done
+}
+
+@test "the same table gives the same script" {
+  predictions >p.tsv
+  for kind in calibration pit predicted residuals band map; do
+    gpnn-plot "$kind" --script p.tsv >a.gp
+    gpnn-plot "$kind" --script <p.tsv >b.gp
+    cmp a.gp b.gp
+  done
+}
+
+# ---- numbers ----------------------------------------------------------------------------------
+
+@test "calibration: coverages are those counted, CAL that of gpnn-eval" {
+  predictions >p.tsv
+  gpnn-plot calibration --script p.tsv >c.gp
+  # Half widths of 50 and 95 percent are 0.67448975 and 1.95996398.
+  for level in '0.5 0.67448975' '0.95 1.95996398'; do
+    counted=$(awk -v half="${level#* }" 'NR > 1 {
+      z = ($2 - $3) / $4; n += (z < 0 ? -z : z) <= half } END { print n / (NR - 1) }' p.tsv)
+    assert_equal "$(block observed c.gp | awk -v l="${level% *}" '$1 == l { print $2 }')" "$counted"
+  done
+  grep -q "'n = 400, CAL = $(gpnn-eval p.tsv | value cal | xargs printf %.4g)'" c.gp
+}
+
+@test "calibration: the band is binomial" {
+  printf 'y,mean,sd\n0,0,1\n0,0,1\n' | gpnn-plot calibration --script >c.gp
+  # Of two rows with probability 0.5, none is covered in 1 of 4 cases, both in 1 of 4.
+  assert_equal "$(block band c.gp | awk '$1 == 0.5')" '0.5 0 1'
+  # With 0.9: none 0.01, at most one 0.19.
+  assert_equal "$(block band c.gp | awk '$1 == 0.9')" '0.9 0.5 1'
+}
+
+@test "calibration: intervals of the table count as they stand" {
+  printf 'y,mean,sd,lower80,upper80\n0,0,1,-1,1\n5,0,1,-1,1\n1,0,1,0,2\n1,0,1,0,2\n' |
+    gpnn-plot calibration --script >c.gp
+  assert_equal "$(block given c.gp)" '0.8 0.75'
+}
+
+@test "pit: densities are the shares of gpnn-eval times the bins" {
+  predictions >p.tsv
+  gpnn-plot pit --bins 8 --script p.tsv >p.gp
+  gpnn-eval --table pit --bins 8 p.tsv >pit.tsv
+  assert_equal "$(block pit p.gp | awk '{ printf "%.6f\n", $2 }')" \
+    "$(column share pit.tsv | awk '{ printf "%.6f\n", $1 * 8 }')"
+}
+
+@test "pit: Student's t is judged as such" {
+  printf 'y,mean,sd,df\n1,0,1,3\n1,0,1,inf\n' >p.csv
+  gpnn-plot pit --bins 100 --script p.csv >p.gp
+  # Of sd 1 and 3 degrees of freedom, 1 is sqrt(3) scales: 0.909 below it; normal 0.841.
+  assert_equal "$(block pit p.gp | awk '$2 > 0 { print $1 }' | paste -sd' ')" '0.845 0.905'
+}
+
+@test "predicted: few rows are points, many are counted" {
+  predictions 4999 >p.tsv
+  gpnn-plot predicted --script p.tsv >p.gp
+  assert_equal "$(block points p.gp | wc -l)" 4999
+  assert_equal "$(block points p.gp | awk '{ printf "%.9f %.9f\n", $1, $2 }')" \
+    "$(awk 'NR > 1 { printf "%.9f %.9f\n", $3, $2 }' p.tsv)"
+  predictions 40000 >p.tsv
+  gpnn-plot predicted --script p.tsv >p.gp
+  (($(block points p.gp | wc -l) <= 10000))
+  assert_equal "$(block points p.gp | awk '{ n += $3 } END { print n }')" 40000
+  gpnn-plot predicted p.tsv >p.svg
+  assert_below "$(wc -c <p.svg)" 1500000
+}
+
+@test "residuals: gross errors are drawn at the edge and counted" {
+  { predictions; printf '0.5\t1000\t1.5\t1\n0.5\t-1000\t1.5\t1\n'; } >p.tsv
+  gpnn-plot residuals --script p.tsv >r.gp
+  assert_equal "$(block points r.gp | awk '$2 == 8 || $2 == -8' | wc -l)" 2
+  grep -q "n = 402, of which 2 beyond" r.gp
+}
+
+@test "residuals: quantiles are those of runs of rows" {
+  awk 'BEGIN { print "y,mean,sd"; for (i = 0; i < 240; i++) print i + (i % 80 - 39.5) / 40 "," i ",1" }' |
+    gpnn-plot residuals --script >r.gp
+  assert_equal "$(block quantiles r.gp | wc -l)" 3
+  block quantiles r.gp | while read -r x low middle high; do
+    assert_near "$(awk -v x="$x" 'BEGIN { print (x - 39.5) % 80 }')" 0 1e-9
+    assert_near "$low" -0.938 0.01
+    assert_near "$middle" 0 1e-9
+    assert_near "$high" 0.938 0.01
+  done
+}
+
+@test "curve: slopes over the eight largest x stand in the key" {
+  curves | gpnn-plot curve --by model --theory -0.3 --script >c.gp
+  grep -q "title 'a: slope −0.4, R² 1'" c.gp
+  # The first three values of b have 1 too much, and do not count.
+  grep -q "title 'b: slope −0.25, R² 1'" c.gp
+  assert_equal "$(grep -c "theory: slope −0.3" c.gp)" 1
+  assert_equal "$(block line1 c.gp | wc -l)" 11
+  assert_equal "$(block line1 c.gp | awk 'NR == 1 { print $4 / $2 }')" 1.03333
+}
+
+@test "curve: a risk table is read as it comes, slopes of theory too" {
+  printf 'rows\tquantity\tvalue\tse\tstone\n' >r.tsv
+  printf '%s\n' '10	risk	1	NA	-0.5' '100	risk	0.1	0.01	-0.5' '1000	risk	0.01	0.01	-0.5' \
+    '10	d	-2	0.1	NA' '100	d	-1	0.1	NA' >>r.tsv
+  gpnn-plot curve --script r.tsv >r.gp 2>err.txt
+  grep -q "title 'risk: slope −1, R² 1'" r.gp
+  grep -q "title 'theory: slope −0.5'" r.gp
+  grep -q '2 values are negative' err.txt
+  assert_equal "$(block line2 r.gp | awk '{ print $2 }' | paste -sd' ')" '2 1'
+}
+
+@test "curve: several columns are lines of their own, with errors of their own" {
+  printf 'rows,mse,mse_se,nll,nll_se\n1,1,0.5,2,0.1\n10,0.5,0.1,1,0.2\n' |
+    gpnn-plot curve -y mse,nll --script >c.gp
+  assert_equal "$(block line1 c.gp | head -n 1)" '1 1 0.5 1.5'
+  assert_equal "$(block line2 c.gp | tail -n 1 | cut -d ' ' -f 4)" 1.2
+}
+
+@test "landscape: a panel for each metric and parameter, a line for each n, its limits" {
+  landscape | gpnn-plot landscape --script --mark noise=0.3 --mark 7 >l.gp
+  assert_equal "$(grep -c '^\$panel[0-9]_[0-9] <<' l.gp)" 6
+  assert_equal "$(block panel2_0 l.gp | awk 'NF' | wc -l)" 24
+  assert_equal "$(block panel2_0 l.gp | head -n 1)" '0.1 1 0.01 0.9 1'
+  assert_equal "$(grep -c 'using 1:4 with lines' l.gp)" 6
+  assert_equal "$(grep -c '^set arrow from first 7,' l.gp)" 6
+  assert_equal "$(grep -c '^set arrow from first 0.3' l.gp)" 3
+  grep -q "title 'n = 10⁶'" l.gp
+  landscape | gpnn-plot landscape --script -y nll >l.gp
+  assert_equal "$(grep -c '^\$panel[0-9]_[0-9] <<' l.gp)" 2
+}
+
+@test "landscape: quantities of a risk table get panels" {
+  printf 'rows\tquantity\tvaried\tat\tvalue\tse\n' >r.tsv
+  printf '%s\n' '10	risk	noise	1	5	1' '10	d	noise	1	6	1' '10	risk	noise	2	7	1' >>r.tsv
+  gpnn-plot landscape --script r.tsv >l.gp
+  assert_equal "$(block panel0_0 l.gp | cut -d ' ' -f 1,2 | paste -sd, )" '1 5,2 7'
+  gpnn-plot landscape --script -y d r.tsv >l.gp
+  assert_equal "$(block panel0_0 l.gp | cut -d ' ' -f 1,2)" '1 6'
+}
+
+@test "band: intervals of 50 and 95 percent, by the order of the input" {
+  printf 'x,y,mean,sd\n2,5,4,1\n1,NA,3,2\n' | gpnn-plot band --script >b.gp
+  assert_equal "$(block band b.gp | awk '{ printf "%s %s %.4f %.4f %.4f %.4f,", $1, $2, $3, $4, $5, $6 }')" \
+    '1 3 1.6510 4.3490 -0.9199 6.9199,2 4 3.3255 4.6745 2.0400 5.9600,'
+  assert_equal "$(block truth b.gp | paste -sd,)" '1 NaN,2 5'
+}
+
+@test "band: without truths and sd the intervals of the table are drawn" {
+  printf 'x,mean,lower90,upper90\n2,4,3,6\n1,3,2,5\n' | gpnn-plot band --script >b.gp
+  assert_equal "$(block band b.gp | head -n 1)" '1 3 2 5 NaN NaN'
+  grep -q "'90 % interval'" b.gp
+  run ! grep -q 'observed' b.gp
+}
+
+@test "map: a regular grid is filled, other places are points, many are averaged" {
+  awk 'BEGIN { print "a,b,mean,sd"; for (i = 0; i < 6; i++) for (j = 0; j < 4; j++)
+    print i / 10 "," j "," i * j ",1" }' >grid.csv
+  gpnn-plot map --script grid.csv >m.gp
+  assert_equal "$(block map m.gp | wc -l)" 24
+  grep -q '^half_x = 0.06$' m.gp
+  predictions 30 | gpnn-plot map -x x,y --script >m.gp
+  assert_equal "$(block map m.gp | wc -l)" 30
+  run ! grep -q half_x m.gp
+  predictions 20000 | gpnn-plot map -x x,y --script >m.gp
+  assert_below "$(block map m.gp | wc -l)" 15000
+}
+
+@test "labels: names, units, and what the user says" {
+  predictions >p.tsv
+  gpnn-plot predicted --unit K --title 'A title' --script p.tsv >p.gp
+  grep -q "^set xlabel 'y, predicted (K)' noenhanced" p.gp
+  grep -q "^set ylabel 'y, observed (K)' noenhanced" p.gp
+  grep -q "^set label 1 'A title' " p.gp
+  gpnn-plot predicted --unit K --xlabel 'own' --script p.tsv | grep -q "^set xlabel 'own' noenhanced"
+}
+
+@test "the size is that asked for, in cm" {
+  predictions >p.tsv
+  gpnn-plot pit --width 12.7 --height 5.08 p.tsv >p.svg
+  grep -q 'width="480" height="192"' p.svg
+  gpnn-plot pit --width 12.7 --height 5.08 -o p.png p.tsv
+  # Width and height stand behind the name of the first chunk.
+  assert_equal "$(od -An -tu1 -j 16 -N 8 p.png | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }')" \
+    '1500 600'
+}
+
+# ---- edges ------------------------------------------------------------------------------------
+
+@test "one row, equal rows, huge and tiny numbers can be drawn" {
+  printf 'y,mean,sd\n1,1,1\n' >one.csv
+  printf 'y,mean,sd\n5,5,1\n5,5,1\n5,5,1\n' >equal.csv
+  printf 'y,mean,sd\n1e300,-1e300,1e300\n-1e308,1e308,1e300\n1,2,1\n' >huge.csv
+  printf 'y,mean,sd\n1e-300,-1e-300,1e-300\n2e-300,1e-300,1e-300\n' >tiny.csv
+  for table in one equal huge tiny; do
+    for kind in calibration pit predicted residuals 'band -x 1' 'map -x 1,2'; do
+      # shellcheck disable=SC2086 # a kind and its options
+      gpnn-plot $kind "$table.csv" >out.svg || complain "$kind $table"
+      assert_svg out.svg
+    done
+  done
+}
+
+@test "curves of one point, of equal points, over hundreds of decades" {
+  printf 'rows,value\n10,1\n' | gpnn-plot curve >out.svg
+  assert_svg out.svg
+  printf 'rows,value\n10,1\n10,2\n' | gpnn-plot curve >out.svg
+  assert_svg out.svg
+  printf 'rows,value\n10,1\n20,1\n30,1\n' | gpnn-plot curve --script >c.gp
+  grep -q "title 'value: slope 0'" c.gp
+  printf 'rows,value\n1,1e-300\n1e18,1e300\n1e12,1\n' | gpnn-plot curve >out.svg
+  assert_svg out.svg
+}
+
+@test "rows without truth or prediction are left out and counted" {
+  { predictions; printf '1\tNA\t2\t1\n1\t2\tNA\tNA\n'; } >p.tsv
+  for kind in calibration pit predicted residuals; do
+    gpnn-plot "$kind" --script p.tsv >p.gp 2>err.txt
+    assert_equal "$(cat err.txt)" \
+      'gpnn-plot: p.tsv: 2 rows without truth or prediction left out'
+  done
+  gpnn-plot pit -q --script p.tsv 2>&1 >p.gp | wc -c | grep -qx 0
+  grep -q 'n = 400' p.gp
+}
+
+@test "values that curves cannot draw are left out and counted" {
+  printf 'rows,value\n1,NA\n0,3\n5,0\n7,2\n8,1\n' | gpnn-plot curve --script >c.gp 2>err.txt
+  grep -q '1 rows without a value left out' err.txt
+  grep -q '2 values have no place on logarithmic axes' err.txt
+  assert_equal "$(block line1 c.gp | wc -l)" 2
+}
+
+@test "columns are found by number without a header, and by name" {
+  predictions | sed 1d | cut -f 2- >p.tsv
+  gpnn-plot pit --no-header --script p.tsv | grep -q 'n = 400'
+  predictions | sed '1s/.*/x\tt\tm\ts/' >q.tsv
+  gpnn-plot pit -y t --mean m --sd s --script q.tsv | grep -q 'n = 400'
+}
+
+@test "nothing to draw is one message" {
+  printf 'y,mean,sd\n' >none.csv
+  printf 'y,mean,sd\nNA,NA,NA\n' >missing.csv
+  for kind in calibration pit predicted residuals; do
+    assert_fails 1 'none.csv: no row with a truth and a prediction' gpnn-plot "$kind" none.csv
+    assert_fails 1 'no row with a truth and a prediction' gpnn-plot -q "$kind" missing.csv
+  done
+  assert_fails 1 'no row with an input and a prediction' gpnn-plot band none.csv
+  assert_fails 1 'no row with inputs and a prediction' gpnn-plot map -x 1,2 none.csv
+  printf 'rows,value\n' >none.csv
+  assert_fails 1 'no row with a value' gpnn-plot curve none.csv
+  landscape | head -n 1 >none.tsv
+  assert_fails 1 'no row with a value to draw' gpnn-plot landscape none.tsv
+}
+
+@test "missing columns are named" {
+  printf 'y,mean\n1,2\n' >p.csv
+  assert_fails 2 "no column 'sd'" gpnn-plot calibration p.csv
+  assert_fails 2 "no column 'sd'" gpnn-plot residuals p.csv
+  assert_fails 2 "no column 'rows'" gpnn-plot curve p.csv
+  assert_fails 2 "no column 'value'" gpnn-plot curve -x y p.csv
+  assert_fails 2 "no column 'varied'" gpnn-plot landscape <(sed 's/y/rows/' p.csv)
+  assert_fails 2 "no column 'zzz'" gpnn-plot pit -y zzz p.csv
+  assert_fails 2 "a map has two" gpnn-plot map -x y p.csv
+  printf 'a,mean_a,b,mean_b\n1,2,3,4\n' >two.csv
+  assert_fails 2 'several targets' gpnn-plot predicted two.csv
+  gpnn-plot predicted -y b --mean mean_b --script two.csv >two.gp
+  assert_equal "$(block points two.gp)" '4 3'
+}
+
+@test "bad values are named with their place" {
+  printf 'y,mean,sd\n1,2,1\n1,x,1\n' >p.csv
+  assert_fails 1 "p.csv:3: column 'mean': not a number" gpnn-plot pit p.csv
+  printf 'y,mean,sd\n1,2,1\n1,1,-1\n' >p.csv
+  for kind in calibration residuals 'band -x 1'; do
+    # shellcheck disable=SC2086 # a kind and its options
+    assert_fails 1 'p.csv:3: ' gpnn-plot $kind p.csv
+  done
+}
+
+@test "mistakes on the command line" {
+  predictions >p.tsv
+  assert_fails 2 'no such kind: "pie"' gpnn-plot pie p.tsv
+  assert_fails 2 'an operand is missing' gpnn-plot
+  assert_fails 2 'bins means nothing to curve' gpnn-plot curve --bins 3 p.tsv
+  assert_fails 2 'theory means nothing to pit' gpnn-plot pit --theory -1 p.tsv
+  assert_fails 2 'option --format: svg or png' gpnn-plot pit --format pdf p.tsv
+  assert_fails 2 'option --mark' gpnn-plot landscape --mark noise=x p.tsv
+  assert_fails 2 'option --width' gpnn-plot pit --width 0 p.tsv
+}
+
+# ---- texts ------------------------------------------------------------------------------------
+
+@test "no name makes gnuplot do anything, and every name is shown" {
+  local names=("\`touch pwned\`" "'; system('touch pwned'); '" "';system(\"touch pwned\")#"
+    "''; system('touch pwned')" '@macro' '%s %n' '$(touch pwned)' 'x\' '\' "'" '<b>&amp;' END)
+  for name in "${names[@]}"; do
+    { printf '"%s",mean,sd\n' "${name//\"/\"\"}"; printf '%s\n' 1,2,1 2,2,1 3,1,2; } >p.csv
+    for kind in calibration predicted residuals 'band -x 1' 'map -x 1,2'; do
+      # shellcheck disable=SC2086 # a kind and its options
+      gpnn-plot $kind --title "$name" --unit "$name" -o out.svg p.csv 2>err.txt ||
+        [[ $kind == calibration* && $(cat err.txt) == *'means nothing'* ]] ||
+        complain "$kind $name: $(cat err.txt)"
+    done
+    assert_svg out.svg
+    { printf 'rows,value,by\n'; printf '%s\n' "1,2,\"${name//\"/\"\"}\"" 2,1,b; } >c.csv
+    gpnn-plot curve --by by -o out.svg c.csv
+    assert_svg out.svg
+    { printf 'rows,quantity,varied,at,value\n'
+      printf '%s\n' "1,\"${name//\"/\"\"}\",\"${name//\"/\"\"}\",2,3" 1,b,c,3,4; } >l.csv
+    gpnn-plot landscape -o out.svg l.csv
+    assert_svg out.svg
+  done
+  [[ ! -e pwned ]] || complain 'a name was run'
+}
+
+@test "line ends, control characters and broken UTF-8 in names become question marks" {
+  printf '"a\nset output ""pwned""\n\033[2J\377",mean,sd\n1,2,1\n2,2,1\n' >p.csv
+  gpnn-plot predicted p.csv >out.svg
+  assert_svg out.svg
+  grep -qF 'a?set output "pwned"?' out.svg || grep -qF 'a?set output &quot;pwned&quot;?' out.svg
+  [[ ! -e pwned ]]
+  LC_ALL=C run ! grep -q $'[\033\377]' out.svg
+}
+
+# ---- gnuplot and the world --------------------------------------------------------------------
+
+@test "without gnuplot one message names its package, and the script can be had" {
+  predictions >p.tsv
+  run -1 --separate-stderr without_gnuplot gpnn-plot pit -o out.svg p.tsv
+  [[ $stderr == 'gpnn-plot: gnuplot is not installed: its Debian package is gnuplot-nox'* ]]
+  [[ ! -e out.svg ]]
+  without_gnuplot gpnn-plot pit --script -o out.gp p.tsv
+  grep -q pit out.gp
+}
+
+@test "a gnuplot that fails is told in one line, and leaves no file" {
+  predictions >p.tsv
+  run -1 --separate-stderr with_gnuplot 'printf "\n\n  line 3:\n boom\n" >&2; exit 3' \
+    gpnn-plot pit -o out.svg p.tsv
+  assert_equal "$stderr" 'gpnn-plot: gnuplot failed with status 3: line 3: boom'
+  run -1 --separate-stderr with_gnuplot 'kill -9 $$' gpnn-plot pit -o out.svg p.tsv
+  assert_equal "$stderr" 'gpnn-plot: gnuplot was ended by a signal'
+  run -1 --separate-stderr with_gnuplot 'exit 0' gpnn-plot pit -o out.svg p.tsv
+  [[ $stderr == 'gpnn-plot: gnuplot failed'* ]]
+  run -1 --separate-stderr with_gnuplot 'exec <&-; exit 1' gpnn-plot pit -o out.svg p.tsv
+  [[ $stderr == 'gpnn-plot: gnuplot failed'* && ! -e out.svg ]]
+}
+
+@test "a gnuplot that warns still draws" {
+  predictions >p.tsv
+  with_gnuplot 'cat >/dev/null; echo careful >&2; echo picture' gpnn-plot pit p.tsv >out 2>err.txt
+  assert_equal "$(cat out)" picture
+  [[ ! -s err.txt ]]
+}
+
+@test "a full disk is told, a reader that leaves is not" {
+  predictions >p.tsv
+  run -1 --separate-stderr bash -c 'gpnn-plot pit p.tsv >/dev/full'
+  assert_equal "$stderr" 'gpnn-plot: (stdout): cannot be written: No space left on device'
+  run -0 bash -c 'gpnn-plot predicted p.tsv | true'
+  [[ -z $output ]]
+}
+
+@test "a failure leaves the file that was there" {
+  predictions >p.tsv
+  echo old >out.svg
+  run -1 gpnn-plot pit -o out.svg missing.tsv
+  run -1 with_gnuplot 'exit 1' gpnn-plot pit -o out.svg p.tsv
+  assert_equal "$(cat out.svg)" old
+}

@@ -1,0 +1,142 @@
+/* Programs run to their end: what they read, write and say, and how they end. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "unit.h"
+
+extern char **environ;
+
+/* Runs 'script' in a shell, with 'n' bytes of input. */
+static enum gpnn_status run(struct gpnn_child *child, const char *script, const char *input,
+                            size_t n, struct gpnn_error *err)
+{
+  char shell[] = "sh", option[] = "-c", text[256];
+  snprintf(text, sizeof text, "%s", script);
+  char *arguments[] = {shell, option, text, NULL};
+  return gpnn_child_run(child, arguments, environ, input, n, err);
+}
+
+static void what_it_writes_and_how_it_ends_is_told(void **state)
+{
+  (void)state;
+  struct gpnn_child child = {0};
+  assert_ok(run(&child, "tr a-z A-Z; echo said >&2; exit 3", "abc", 3, &err));
+  assert_int_equal(child.exit_status, 3);
+  assert_int_equal(child.n_output, 3);
+  assert_memory_equal(child.output, "ABC", 3);
+  assert_int_equal(child.n_said, 5);
+  assert_memory_equal(child.said, "said\n", 5);
+  gpnn_child_release(&child);
+}
+
+static void megabytes_pass_both_ways_at_once(void **state)
+{
+  (void)state;
+  enum { BYTES = 3000000 };
+  char *input = malloc(BYTES);
+  assert_non_null(input);
+  for (size_t i = 0; i < BYTES; i++) input[i] = (char)(i * i % 251);
+  struct gpnn_child child = {0};
+  assert_ok(run(&child, "cat", input, BYTES, &err));
+  assert_int_equal(child.n_output, BYTES);
+  assert_memory_equal(child.output, input, BYTES);
+  gpnn_child_release(&child);
+  free(input);
+}
+
+static void a_flood_of_messages_is_read_and_its_beginning_kept(void **state)
+{
+  (void)state;
+  struct gpnn_child child = {0};
+  assert_ok(run(&child, "yes message | head -c 1000000 >&2; echo done", NULL, 0, &err));
+  assert_int_equal(child.n_said, GPNN_CHILD_SAID_BYTES);
+  assert_memory_equal(child.said, "message\nmessage\n", 16);
+  assert_int_equal(child.n_output, 5);
+  gpnn_child_release(&child);
+}
+
+static void a_program_that_does_not_read_its_input_ends_well(void **state)
+{
+  (void)state;
+  enum { BYTES = 3000000 };
+  char *input = calloc(BYTES, 1);
+  struct gpnn_child child = {0};
+  assert_ok(run(&child, "exec 0<&-; echo done", input, BYTES, &err));
+  assert_int_equal(child.exit_status, 0);
+  assert_int_equal(child.n_output, 5);
+  gpnn_child_release(&child);
+  free(input);
+}
+
+static void a_signal_is_told(void **state)
+{
+  (void)state;
+  struct gpnn_child child = {0};
+  assert_ok(run(&child, "kill -9 $$", NULL, 0, &err));
+  assert_int_equal(child.exit_status, -1);
+  gpnn_child_release(&child);
+}
+
+static void a_missing_program_is_told_from_one_that_fails(void **state)
+{
+  (void)state;
+  char name[] = "no-such-program-anywhere";
+  char *arguments[] = {name, NULL};
+  struct gpnn_child child = {0};
+  assert_fails(gpnn_child_run(&child, arguments, environ, NULL, 0, &err), GPNN_EEXTERNAL,
+               "no such program");
+  assert_null(child.output);
+  assert_ok(run(&child, "exit 127", NULL, 0, &err));
+  assert_int_equal(child.exit_status, 127);
+  gpnn_child_release(&child);
+}
+
+static void the_environment_is_the_one_given_and_nothing_is_interpreted(void **state)
+{
+  (void)state;
+  char printenv[] = "printenv", variable[] = "NAME", setting[] = "NAME=$(echo x) `y` *";
+  char *arguments[] = {printenv, variable, NULL}, *environment[] = {setting, NULL};
+  struct gpnn_child child = {0};
+  assert_ok(gpnn_child_run(&child, arguments, environment, NULL, 0, &err));
+  assert_int_equal(child.n_output, 16);
+  assert_memory_equal(child.output, "$(echo x) `y` *\n", 16);
+  gpnn_child_release(&child);
+}
+
+/* The lowest free descriptor tells whether one more is open. */
+static int lowest_free(void)
+{
+  int fd = open("/dev/null", O_RDONLY);
+  close(fd);
+  return fd;
+}
+
+static void no_descriptor_is_left_open(void **state)
+{
+  (void)state;
+  int before = lowest_free();
+  struct gpnn_child child = {0};
+  assert_ok(run(&child, "cat", "x", 1, &err));
+  gpnn_child_release(&child);
+  char name[] = "no-such-program-anywhere";
+  char *arguments[] = {name, NULL};
+  struct gpnn_error err;
+  assert_int_equal(gpnn_child_run(&child, arguments, environ, "x", 1, &err), GPNN_EEXTERNAL);
+  assert_int_equal(lowest_free(), before);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_it_writes_and_how_it_ends_is_told),
+      cmocka_unit_test(megabytes_pass_both_ways_at_once),
+      cmocka_unit_test(a_flood_of_messages_is_read_and_its_beginning_kept),
+      cmocka_unit_test(a_program_that_does_not_read_its_input_ends_well),
+      cmocka_unit_test(a_signal_is_told),
+      cmocka_unit_test(a_missing_program_is_told_from_one_that_fails),
+      cmocka_unit_test(the_environment_is_the_one_given_and_nothing_is_interpreted),
+      cmocka_unit_test(no_descriptor_is_left_open),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
