@@ -109,7 +109,7 @@ void plot_no_caption(struct plot *plot);
 /* Room above the panels of a picture of several, in cm. */
 double plot_top_room(const struct plot *plot);
 
-/* Writes the title, across all panels. */
+/* Writes the title, if there is one, as a label of the next panel, across all of them. */
 void plot_title(struct plot *plot);
 
 /* Defines the palette: 'viridis' or 'cividis' (van der Walt and Smith; Nunez, Anderton and Renslow

@@ -8,7 +8,7 @@
 #include "methods/metrics.h"
 #include "plot.h"
 
-enum { N_LEVELS = 20, BAND_STEPS = 100 };
+enum { N_LEVELS = 20, BAND_STEPS = 200 };
 
 /* What is counted. */
 struct counted {

@@ -268,7 +268,13 @@ static void draw_line(const struct plot *plot, const struct curve *c, size_t i, 
     write_power(s, line, line->slope.slope);
     script_add(s, " with lines lw 1.5 dt 2 lc rgb '%s' notitle", colour);
   }
-  if (isnan(line->theory) || !fitted) return;
+}
+
+/* The guide of theory, in the key once for each slope. */
+static void draw_guide(const struct curve *c, size_t i, struct script *s)
+{
+  const struct line *line = &c->lines[i];
+  if (isnan(line->theory) || !isfinite(line->slope.slope)) return;
   bool told = false;
   for (size_t k = 0; k < i; k++) told = told || c->lines[k].theory == line->theory;
   script_add(s, ", \\\n  ");
@@ -294,6 +300,7 @@ static void draw(struct plot *plot, const struct curve *c)
   script_log_axis(s, "y", c->y_range.low, c->y_range.high, true);
   script_add(s, "set samples 2\nset key outside below left height 1 Left reverse maxcols 2\nplot ");
   for (size_t i = 0; i < c->n_lines; i++) draw_line(plot, c, i, s);
+  for (size_t i = 0; i < c->n_lines; i++) draw_guide(c, i, s);
   script_add(s, "\n");
 }
 

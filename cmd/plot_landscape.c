@@ -408,6 +408,7 @@ static void draw_panel(struct plot *plot, const struct landscape *l, const struc
   else
     script_add(s, "unset xlabel\n");
   draw_lines(s, p, rows, n_rows);
+  script_add(s, "unset label\n"); /* the next panel would write it again, over this one */
 }
 
 /* One key for all panels, in a strip below them. */

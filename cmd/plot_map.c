@@ -209,7 +209,7 @@ static void place_panel(struct plot *plot, const struct layout *l, size_t i)
   /* What the colours are, above their bar. */
   const char *unit = plot->o->unit;
   script_label(s, "label 2", i == 0 ? "mean" : "sd", "", unit);
-  script_add(s, "set label 2 at screen %.5f, screen %.5f right\n", (right + 1.8) / l->width,
+  script_add(s, "set label 2 at screen %.5f, screen %.5f left\n", (right + 0.2) / l->width,
              (top + 0.4) / l->height);
 }
 
@@ -251,7 +251,10 @@ static enum gpnn_status draw(struct plot *plot, const struct map *m, struct gpnn
   plot_x_label(plot, gpnn_table_column(plot->table, m->x), "", NULL);
   plot_y_label(plot, gpnn_table_column(plot->table, m->y), "", NULL);
   plot_title(plot);
-  for (size_t i = 0; i < n_panels; i++) draw_panel(plot, m, &l, i);
+  for (size_t i = 0; i < n_panels; i++) {
+    draw_panel(plot, m, &l, i);
+    script_add(s, "unset label\n");
+  }
   script_add(s, "unset multiplot\n");
   return GPNN_OK;
 }

@@ -105,7 +105,9 @@ static void draw_rows(struct plot *plot, const struct points *p)
   else
     script_add(&plot->body,
                "plot $points using 1:2 with points pt 7 ps %g lc rgb '#900072B2' notitle",
-               p->x.n > 500 ? 0.35 : 0.55);
+               p->x.n > 500   ? 0.35
+               : p->x.n > 100 ? 0.55
+                              : 0.8);
 }
 
 /* ---- predicted ---------------------------------------------------------------------------- */
