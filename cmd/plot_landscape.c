@@ -283,7 +283,7 @@ static bool spans(struct plot_range r, double ratio)
   return r.low > 0 && r.high / r.low >= ratio;
 }
 
-static void set_axes(struct script *s, const struct panel *p)
+static void set_axes(struct script *s, const struct panel *p, size_t n_columns)
 {
   struct plot_range x = plot_range_none(), y = plot_range_none();
   for (size_t i = 0; i < p->n; i++) {
@@ -293,12 +293,15 @@ static void set_axes(struct script *s, const struct panel *p)
     if (isfinite(v->limit)) plot_range_add(&y, v->limit);
     if (isfinite(v->matched)) plot_range_add(&y, v->matched);
   }
-  script_add(s, "unset logscale\nset xtics autofreq\nset ytics autofreq\nset xrange [*:*]\n"
-                "set yrange [*:*]\nset offsets graph 0.02, graph 0.02, graph 0.05, graph 0.05\n");
-  bool log_x = spans(x, 10), log_y = spans(y, 30);
-  if (log_x || log_y) script_add(s, "unset offsets\n");
-  if (log_x) script_log_axis(s, "x", x.low, x.high, true);
-  if (log_y) script_log_axis(s, "y", y.low, y.high, true);
+  script_add(s, "unset logscale\n");
+  if (spans(x, 10))
+    script_log_axis(s, "x", x.low, x.high, true);
+  else
+    script_linear_axis(s, "x", x.low, x.high, n_columns > 3 ? 4 : 6);
+  if (spans(y, 30))
+    script_log_axis(s, "y", y.low, y.high, true);
+  else
+    script_linear_axis(s, "y", y.low, y.high, 7);
 }
 
 /* A dashed line at the true value: --mark VALUE, or NAME=VALUE for the parameter of that name. */
@@ -400,7 +403,7 @@ static void draw_panel(struct plot *plot, const struct landscape *l, const struc
   const char *parameter = l->parameters.items[p->column];
   script_add(s, "\n");
   place_panel(plot, l, p, below);
-  set_axes(s, p);
+  set_axes(s, p, l->parameters.n);
   add_mark(plot, s, parameter);
   bool last = p->row + 1 == l->metrics.n;
   if (last)
@@ -424,7 +427,7 @@ static void draw_key(struct plot *plot, const struct landscape *l, const double 
   script_add(s,
              "\nset lmargin at screen 0\nset rmargin at screen 1\nset bmargin at screen 0\n"
              "set tmargin at screen %.5f\nunset logscale\nunset xtics\nunset ytics\nunset border\n"
-             "unset grid\nunset xlabel\nunset ylabel\nunset arrow\nunset offsets\n"
+             "unset grid\nunset xlabel\nunset ylabel\nunset arrow\n"
              "set xrange [0:1]\nset yrange [0:1]\n"
              "set key center center horizontal Left reverse maxcols %d\nplot NaN notitle",
              height / plot->height, KEY_COLUMNS);

@@ -122,7 +122,7 @@ const char *script_tens(char out[SCRIPT_TENS_BYTES], double value)
   double exponent = size > 0 && isfinite(size) ? floor(log10(size) + 1e-9) : 0;
   int power = (int)exponent;
   double leading = value / pow(10, power);
-  if (power > -4 && power < 5) {
+  if (power > -4 && power < 4) {
     snprintf(out, SCRIPT_TENS_BYTES, "%.6g", value);
   } else if (fabs(leading - 1) < 1e-9) {
     raise(out, SCRIPT_TENS_BYTES, power);
@@ -165,6 +165,23 @@ void script_log_axis(struct script *script, const char *axis, double low, double
     }
   }
   script_add(script, ")\n");
+}
+
+/* ---- linear axes -------------------------------------------------------------------------- */
+
+void script_linear_axis(struct script *script, const char *axis, double low, double high,
+                        int labels)
+{
+  double pad = 0.04 * (high - low);
+  if (!(pad > 0)) pad = fmax(0.04 * fabs(high), 1e-300);
+  /* the least of 1, 2 and 5 times a power of ten that leaves no more labels */
+  double least = (high - low + 2 * pad) / labels, ten = pow(10, floor(log10(least)));
+  double step = least <= ten       ? ten
+                : least <= 2 * ten ? 2 * ten
+                : least <= 5 * ten ? 5 * ten
+                                   : 10 * ten;
+  script_add(script, "set %srange [%.10g:%.10g]\nset %stics %.10g\n", axis, low - pad, high + pad,
+             axis, step);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */

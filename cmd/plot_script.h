@@ -49,6 +49,11 @@ const char *script_tens(char out[SCRIPT_TENS_BYTES], double value);
  * where 'room' is true, and labels it. */
 void script_log_axis(struct script *script, const char *axis, double low, double high, bool room);
 
+/* Makes 'axis' linear from 'low' to 'high' with a little room at either end and no more than about
+ * 'labels' labels, at round numbers. */
+void script_linear_axis(struct script *script, const char *axis, double low, double high,
+                        int labels);
+
 GPNN_MUST_CHECK enum gpnn_status script_status(const struct script *script, struct gpnn_error *err);
 
 void script_release(struct script *script);
