@@ -143,6 +143,7 @@ static enum gpnn_status add_value(struct plot *plot, struct curve *c,
   line->theory = theory;
   plot_range_add(&c->x_range, x);
   plot_range_add(&c->y_range, fabs(y));
+  if (isfinite(se)) plot_range_add(&c->y_range, fabs(y) + fabs(se));
   return GPNN_OK;
 }
 

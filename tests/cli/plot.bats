@@ -249,6 +249,14 @@ assert_svg() {
   assert_equal "$(grep -c '^\$panel[0-9]_[0-9] <<' l.gp)" 2
 }
 
+@test "error bars lie within the axes" {
+  printf 'rows,value,se\n1,1,9\n10,1,1\n' | gpnn-plot curve --script >c.gp
+  assert_below 10 "$(sed -n 's/^set yrange.*:\(.*\)]/\1/p' c.gp)"
+  printf 'rows,varied,at,mse,mse_se\n1,p,1,1,1\n1,p,2,1.5,7\n' |
+    gpnn-plot landscape -y mse --script >l.gp
+  assert_below 8.5 "$(sed -n 's/^set yrange.*:\(.*\)]/\1/p' l.gp | head -n 1)"
+}
+
 @test "landscape: quantities of a risk table get panels" {
   printf 'rows\tquantity\tvaried\tat\tvalue\tse\n' >r.tsv
   printf '%s\n' '10	risk	noise	1	5	1' '10	d	noise	1	6	1' '10	risk	noise	2	7	1' >>r.tsv
