@@ -87,6 +87,9 @@ struct plot_range {
 struct plot_range plot_range_none(void);
 void plot_range_add(struct plot_range *range, double value);
 
+/* Some room at both ends, 'share' of the range, and where it is empty so much that it is not. */
+struct plot_range plot_range_widen(struct plot_range range, double share);
+
 /* ---- parts of scripts --------------------------------------------------------------------- */
 
 /* Colours that colour-blind readers tell apart (Okabe and Ito), and, where lines have an order,

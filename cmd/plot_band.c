@@ -156,6 +156,21 @@ static void draw_intervals(struct script *s, const struct band *b)
   }
 }
 
+static void set_ranges(struct script *s, const struct band *b)
+{
+  struct plot_range x = {b->places[0].x, b->places[b->n - 1].x}, y = plot_range_none();
+  for (size_t i = 0; i < b->n; i++) {
+    const struct place *p = &b->places[i];
+    const double values[] = {p->mean, p->truth, p->low[0], p->high[0], p->low[1], p->high[1]};
+    for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
+      if (isfinite(values[k])) plot_range_add(&y, values[k]);
+  }
+  x = plot_range_widen(x, 0);
+  y = plot_range_widen(y, 0.04);
+  script_range(s, "x", x.low, x.high);
+  script_range(s, "y", y.low, y.high);
+}
+
 static void draw(struct plot *plot, const struct band *b)
 {
   struct script *s = &plot->body;
@@ -166,11 +181,12 @@ static void draw(struct plot *plot, const struct band *b)
   plot_x_label(plot, gpnn_table_column(plot->table, b->x), "", NULL);
   plot_no_caption(plot);
   plot_title(plot);
+  set_ranges(s, b);
   bool named = b->truth != SIZE_MAX;
   plot_y_label(plot, named ? gpnn_table_column(plot->table, b->truth) : "mean", "", plot->o->unit);
   script_add(
       s, "set key outside below center horizontal height 1 Left reverse\nset style fill noborder\n"
-         "set autoscale xfix\nplot ");
+         "plot ");
   draw_intervals(s, b);
   script_add(s, "$band using 1:2 with lines lw 1.8 lc rgb '" PLOT_BLUE "' title 'mean'");
   if (b->n_truths > 0)

@@ -91,6 +91,14 @@ static bool write_given(struct plot *plot, const struct counted *c)
   return any;
 }
 
+/* Whether the curve goes where the key is otherwise: intervals are much too wide. */
+static bool is_wide(const struct counted *c)
+{
+  for (size_t i = 0; i < c->metrics.n_levels; i++)
+    if (c->metrics.levels[i] < 0.5 && c->result.coverage[i] > 0.75) return true;
+  return false;
+}
+
 static void draw_calibration(struct plot *plot, const struct counted *c)
 {
   struct script *s = &plot->body;
@@ -101,8 +109,9 @@ static void draw_calibration(struct plot *plot, const struct counted *c)
   plot_y_label(plot, "observed coverage", "", NULL);
   plot_caption(plot, "n = %zu, CAL = %.4g", c->metrics.n_with_sd, c->result.cal);
   script_add(s, "set size ratio 1\nset xrange [0:1]\nset yrange [0:1]\n"
-                "set xtics 0.2\nset ytics 0.2\nset key top left Left reverse\n"
-                "plot $band using 1:2:3 with filledcurves fc rgb '#D0D0D0' title "
+                "set xtics 0.2\nset ytics 0.2\n");
+  script_add(s, "set key %s Left reverse\n", is_wide(c) ? "bottom right" : "top left");
+  script_add(s, "plot $band using 1:2:3 with filledcurves fc rgb '#D0D0D0' title "
                 "'chance, 95 %%', \\\n"
                 "  [0:1] x with lines lw 1 dt 2 lc rgb '" PLOT_BLACK "' title 'calibrated', \\\n"
                 "  $observed using 1:2 with linespoints lw 1.5 pt 7 ps 0.6 lc rgb '" PLOT_BLUE

@@ -10,7 +10,17 @@
 #include "methods/slope.h"
 #include "plot.h"
 
-enum { FITTED = 8, N_STYLES = 7 };
+enum {
+  FITTED = 8,
+  N_STYLES = 7,
+  LINES_MAX = N_STYLES * N_STYLES, /* colours and symbols tell as many apart */
+  LINE_MAX_POINTS = 2000,
+  KEY_COLUMNS = 2,
+};
+
+/* Height that a line of the key takes, beyond the few there is room for, in cm. */
+static const double key_line = 0.45;
+enum { KEY_LINES = 3 };
 
 struct point {
   double x, y, se; /* y > 0: the magnitude */
@@ -27,8 +37,8 @@ struct line {
 
 struct curve {
   size_t x, by, stone, n_y, *y, *se; /* columns; y, se: owned; SIZE_MAX: there is none */
-  struct line *lines;                /* owned */
-  size_t n_lines, capacity, n_missing, n_zero, n_negative;
+  struct line lines[LINES_MAX];
+  size_t n_lines, n_missing, n_zero, n_negative;
   struct plot_range x_range, y_range;
 };
 
@@ -82,23 +92,29 @@ static enum gpnn_status find_columns(const struct plot *plot, struct curve *c,
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-static struct line *find_line(struct curve *c, const struct gpnn_field *name, size_t y)
+/* The line of this name (NULL: it has none) and column; a new one if there is none. */
+static enum gpnn_status find_line(struct curve *c, const struct gpnn_field *name, size_t y,
+                                  struct line **found, struct gpnn_error *err)
 {
   for (size_t i = 0; i < c->n_lines; i++) {
     struct line *line = &c->lines[i];
+    *found = line;
     if (line->y == y && (name == NULL || (line->name_length == name->length &&
                                           memcmp(line->name, name->text, name->length) == 0)))
-      return line;
+      return GPNN_OK;
   }
-  if (!gpnn_grow(&c->lines, &c->capacity, c->n_lines + 1, sizeof *c->lines)) return NULL;
+  if (c->n_lines == LINES_MAX)
+    return gpnn_fail(err, GPNN_EDATA, "more than %d lines, which no reader could tell apart",
+                     LINES_MAX);
   struct line new = {.y = y, .theory = NAN};
   if (name != NULL) {
     new.name = gpnn_copy_text(name->text, name->length);
     new.name_length = name->length;
-    if (new.name == NULL) return NULL;
+    if (new.name == NULL) return gpnn_fail_memory(err, "for the name of a line");
   }
-  c->lines[c->n_lines] = new;
-  return &c->lines[c->n_lines++];
+  *found = &c->lines[c->n_lines++];
+  **found = new;
+  return GPNN_OK;
 }
 
 /* Adds the value in column y[i] to its line. */
@@ -116,13 +132,18 @@ static enum gpnn_status add_value(struct plot *plot, struct curve *c,
     return GPNN_OK;
   }
   if (y < 0) c->n_negative++;
-  struct line *line = find_line(c, c->by == SIZE_MAX ? NULL : &record->fields[c->by], c->y[i]);
-  if (line == NULL || !gpnn_grow(&line->points, &line->capacity, line->n + 1, sizeof *line->points))
+  struct line *line = NULL;
+  const struct gpnn_field *name = c->by == SIZE_MAX ? NULL : &record->fields[c->by];
+  status = find_line(c, name, c->y[i], &line, err);
+  if (status != GPNN_OK)
+    return gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(plot->table), record->line);
+  if (!gpnn_grow(&line->points, &line->capacity, line->n + 1, sizeof *line->points))
     return gpnn_fail_memory(err, "for the points of the picture");
   line->points[line->n++] = (struct point){x, fabs(y), fabs(se)};
   line->theory = theory;
   plot_range_add(&c->x_range, x);
   plot_range_add(&c->y_range, fabs(y));
+  if (isfinite(se)) plot_range_add(&c->y_range, fabs(y) + fabs(se));
   return GPNN_OK;
 }
 
@@ -169,6 +190,11 @@ static enum gpnn_status fit_line(struct line *line, struct gpnn_error *err)
   }
   line->first_fitted = first;
   gpnn_slope_fit(&line->slope, n, logs, logs + n);
+  /* What the line changes by is the rounding of equal values. */
+  if (fabs(line->slope.slope) < 1e-12 && line->slope.se < 1e-12) {
+    line->slope.slope = 0;
+    line->slope.r2 = NAN;
+  }
   free(logs);
   return GPNN_OK;
 }
@@ -195,13 +221,19 @@ static enum gpnn_status read_rows(struct plot *plot, struct curve *c, struct gpn
 
 /* ---- the picture -------------------------------------------------------------------------- */
 
+/* Of very many points, which only a table of something else than a learning curve has, some. */
+static size_t every_nth(const struct line *line)
+{
+  return (line->n - 1) / LINE_MAX_POINTS + 1;
+}
+
 static void write_line(struct script *s, const struct line *line, size_t i, double lowest)
 {
   char name[32];
   snprintf(name, sizeof name, "line%zu", i + 1);
   script_add(s, "# x, y, y - se, y + se\n");
   script_data(s, name);
-  for (size_t k = 0; k < line->n; k++) {
+  for (size_t k = 0; k < line->n; k += every_nth(line)) {
     const struct point *p = &line->points[k];
     double se = isnan(p->se) ? 0 : p->se;
     const double row[] = {p->x, p->y, fmax(p->y - se, lowest), p->y + se};
@@ -232,7 +264,10 @@ static void write_key(const struct plot *plot, const struct curve *c, const stru
   if (isfinite(line->slope.slope))
     used += (size_t)snprintf(text + used, sizeof text - used, ": slope %s%.3g",
                              line->slope.slope < 0 ? "−" : "", fabs(line->slope.slope));
-  if (isfinite(line->slope.slope) && isfinite(line->slope.r2))
+  double unexplained = 1 - line->slope.r2; /* 1 is for what is exact, but for rounding */
+  if (isfinite(line->slope.slope) && unexplained > 1e-10 && unexplained < 0.0001)
+    snprintf(text + used, sizeof text - used, ", R² > 0.9999");
+  else if (isfinite(line->slope.slope) && isfinite(line->slope.r2))
     snprintf(text + used, sizeof text - used, ", R² %.4g", line->slope.r2);
   script_quote(s, text);
 }
@@ -290,7 +325,15 @@ static void draw(struct plot *plot, const struct curve *c)
 {
   struct script *s = &plot->body;
   const char *y = gpnn_table_column(plot->table, c->y[0]);
-  for (size_t i = 0; i < c->n_lines; i++) write_line(s, &c->lines[i], i, c->y_range.low / 10);
+  size_t key_lines = (c->n_lines + KEY_COLUMNS - 1) / KEY_COLUMNS;
+  if (plot->o->height == 0 && key_lines > KEY_LINES)
+    plot->height += key_line * (double)(key_lines - KEY_LINES);
+  for (size_t i = 0; i < c->n_lines; i++) {
+    write_line(s, &c->lines[i], i, c->y_range.low / 10);
+    if (every_nth(&c->lines[i]) > 1)
+      cli_note(plot->cli, "every %zu. of %zu points of line %zu is drawn, by their order",
+               every_nth(&c->lines[i]), c->lines[i].n, i + 1);
+  }
   plot_x_label(plot, gpnn_table_column(plot->table, c->x), "", NULL);
   plot_y_label(plot, c->n_y == 1 ? y : "value", c->n_negative > 0 ? ", magnitude" : "",
                plot->o->unit);
@@ -298,7 +341,8 @@ static void draw(struct plot *plot, const struct curve *c)
   plot_title(plot);
   script_log_axis(s, "x", c->x_range.low, c->x_range.high, true);
   script_log_axis(s, "y", c->y_range.low, c->y_range.high, true);
-  script_add(s, "set samples 2\nset key outside below left height 1 Left reverse maxcols 2\nplot ");
+  script_add(s, "set samples 2\nset key outside below left height 1 Left reverse maxcols %d\nplot ",
+             KEY_COLUMNS);
   for (size_t i = 0; i < c->n_lines; i++) draw_line(plot, c, i, s);
   for (size_t i = 0; i < c->n_lines; i++) draw_guide(c, i, s);
   script_add(s, "\n");
@@ -314,7 +358,6 @@ enum gpnn_status plot_curve(struct plot *plot, struct gpnn_error *err)
     free(c.lines[i].name);
     free(c.lines[i].points);
   }
-  free(c.lines);
   free(c.y);
   free(c.se);
   return status;

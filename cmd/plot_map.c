@@ -1,4 +1,5 @@
 /* map: predictions of two inputs, mean and sd side by side. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ struct map {
   struct plot_numbers xs, ys, means, sds;
   size_t n_left_out;
   struct plot_range x_range, y_range;
+  struct plot_range colours[2]; /* of mean and sd, as drawn */
   bool in_cells, is_lattice;
   struct gpnn_scatter_grid grid; /* of the cells */
 };
@@ -84,12 +86,10 @@ static enum gpnn_status choose_cells(struct map *m, struct gpnn_error *err)
     double width = m->x_range.high - m->x_range.low, height = m->y_range.high - m->y_range.low;
     double step = fmax(width, height) / CELLS;
     if (!(step > 0)) step = 1;
-    *g = (struct gpnn_scatter_grid){(size_t)(width / step) + 1,
-                                    (size_t)(height / step) + 1,
-                                    m->x_range.low,
-                                    m->y_range.low,
-                                    step,
-                                    step};
+    if (isinf(step)) step = DBL_MAX / CELLS;
+    double across = fmin(width / step, CELLS), down = fmin(height / step, CELLS);
+    *g = (struct gpnn_scatter_grid){
+        (size_t)across + 1, (size_t)down + 1, m->x_range.low, m->y_range.low, step, step};
   }
   return GPNN_OK;
 }
@@ -109,15 +109,21 @@ static enum gpnn_status read_rows(struct plot *plot, struct map *m, struct gpnn_
 
 /* ---- data --------------------------------------------------------------------------------- */
 
-static void write_points(struct script *s, const struct map *m)
+static void write_place(struct script *s, struct map *m, double x, double y, double mean, double sd)
 {
-  for (size_t i = 0; i < m->xs.n; i++) {
-    const double row[] = {m->xs.values[i], m->ys.values[i], m->means.values[i], m->sds.values[i]};
-    script_row(s, 4, row);
-  }
+  const double row[] = {x, y, mean, sd};
+  script_row(s, 4, row);
+  plot_range_add(&m->colours[0], mean);
+  plot_range_add(&m->colours[1], sd);
 }
 
-static enum gpnn_status write_cells(struct script *s, const struct map *m, struct gpnn_error *err)
+static void write_points(struct script *s, struct map *m)
+{
+  for (size_t i = 0; i < m->xs.n; i++)
+    write_place(s, m, m->xs.values[i], m->ys.values[i], m->means.values[i], m->sds.values[i]);
+}
+
+static enum gpnn_status write_cells(struct script *s, struct map *m, struct gpnn_error *err)
 {
   const struct gpnn_scatter_grid *g = &m->grid;
   size_t n = g->nx * g->ny;
@@ -128,11 +134,10 @@ static enum gpnn_status write_cells(struct script *s, const struct map *m, struc
   gpnn_scatter_count(g, m->xs.n, x, y, counts);
   gpnn_scatter_average(g, m->xs.n, x, y, m->means.values, counts, means);
   gpnn_scatter_average(g, m->xs.n, x, y, m->sds.values, counts, sds);
-  for (size_t c = 0; c < n; c++) {
-    const double row[] = {g->x0 + ((double)(c % g->nx) + 0.5) * g->dx,
-                          g->y0 + ((double)(c / g->nx) + 0.5) * g->dy, means[c], sds[c]};
-    if (counts[c] > 0) script_row(s, 4, row);
-  }
+  for (size_t c = 0; c < n; c++)
+    if (counts[c] > 0)
+      write_place(s, m, g->x0 + ((double)(c % g->nx) + 0.5) * g->dx,
+                  g->y0 + ((double)(c / g->nx) + 0.5) * g->dy, means[c], sds[c]);
   free(cells);
   return GPNN_OK;
 }
@@ -140,10 +145,11 @@ static enum gpnn_status write_cells(struct script *s, const struct map *m, struc
 /* Half the side of a cell as drawn: some more, or the seams between cells would shine through. */
 static const double overlap = 0.6;
 
-static enum gpnn_status write_data(struct plot *plot, const struct map *m, struct gpnn_error *err)
+static enum gpnn_status write_data(struct plot *plot, struct map *m, struct gpnn_error *err)
 {
   struct script *s = &plot->body;
   enum gpnn_status status = GPNN_OK;
+  m->colours[0] = m->colours[1] = plot_range_none();
   script_add(s, "# inputs, mean, sd%s\n", m->in_cells ? ": averages over cells" : "");
   script_data(s, "map");
   if (m->in_cells)
@@ -217,8 +223,12 @@ static void set_ranges(struct script *s, const struct map *m)
 {
   const struct gpnn_scatter_grid *g = &m->grid;
   double share = m->is_lattice ? 0.5 : 1, x_room = share * g->dx, y_room = share * g->dy;
-  script_add(s, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", m->x_range.low - x_room,
-             m->x_range.high + x_room, m->y_range.low - y_room, m->y_range.high + y_room);
+  struct plot_range x = {m->x_range.low - x_room, m->x_range.high + x_room};
+  struct plot_range y = {m->y_range.low - y_room, m->y_range.high + y_room};
+  x = plot_range_widen(x, 0);
+  y = plot_range_widen(y, 0);
+  script_range(s, "x", x.low, x.high);
+  script_range(s, "y", y.low, y.high);
 }
 
 static void draw_panel(struct plot *plot, const struct map *m, const struct layout *l, size_t i)
@@ -226,6 +236,8 @@ static void draw_panel(struct plot *plot, const struct map *m, const struct layo
   struct script *s = &plot->body;
   place_panel(plot, l, i);
   plot_palette(plot, i == 0 ? PLOT_VIRIDIS : PLOT_CIVIDIS);
+  struct plot_range colours = plot_range_widen(m->colours[i], 0);
+  script_range(s, "cb", colours.low, colours.high);
   if (m->in_cells) {
     script_add(s,
                "plot $map using 1:2:(half_x):(half_y):%zu with boxxyerror fs solid noborder lc "
@@ -238,7 +250,7 @@ static void draw_panel(struct plot *plot, const struct map *m, const struct layo
              size);
 }
 
-static enum gpnn_status draw(struct plot *plot, const struct map *m, struct gpnn_error *err)
+static enum gpnn_status draw(struct plot *plot, struct map *m, struct gpnn_error *err)
 {
   struct script *s = &plot->body;
   size_t n_panels = m->found.targets[0].has_sd ? 2 : 1;

@@ -106,6 +106,16 @@ void plot_range_add(struct plot_range *range, double value)
   range->high = fmax(range->high, value);
 }
 
+struct plot_range plot_range_widen(struct plot_range range, double share)
+{
+  const double most = 1e307; /* that gnuplot takes */
+  double size = fmax(fabs(range.low), fabs(range.high));
+  double room = share * range.high - share * range.low;
+  if (!(range.high - range.low > 1e-13 * size)) room = size > 0 ? fmax(0.1 * size, 1e-300) : 1;
+  return (struct plot_range){fmin(fmax(range.low - room, -most), 0.9 * most),
+                             fmax(fmin(range.high + room, most), -0.9 * most)};
+}
+
 /* ---- parts of scripts --------------------------------------------------------------------- */
 
 static void label(struct plot *plot, const char *what, const char *own, const char *text,

@@ -36,18 +36,12 @@ static struct plot_range range_of(const struct plot_numbers *numbers)
   return range;
 }
 
-/* Some room at both ends. */
-static struct plot_range widen(struct plot_range r)
-{
-  double room = 0.03 * r.high - 0.03 * r.low;
-  if (!(room > 0)) room = r.high == 0 ? 1 : 0.1 * fabs(r.high);
-  return (struct plot_range){fmax(r.low - room, -1e307), fmin(r.high + room, 1e307)};
-}
+static const double room = 0.03; /* at both ends */
 
 static void set_ranges(struct plot *plot, struct plot_range x, struct plot_range y)
 {
-  script_add(&plot->body, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", x.low, x.high,
-             y.low, y.high);
+  script_range(&plot->body, "x", x.low, x.high);
+  script_range(&plot->body, "y", y.low, y.high);
 }
 
 /* ---- points or cells ---------------------------------------------------------------------- */
@@ -118,7 +112,7 @@ static enum gpnn_status draw_predicted(struct plot *plot, const struct points *p
   struct plot_range range = range_of(&p->x), y = range_of(&p->y);
   plot_range_add(&range, y.low);
   plot_range_add(&range, y.high);
-  range = widen(range);
+  range = plot_range_widen(range, room);
   enum gpnn_status status = write_rows(plot, p, range, range, err);
   if (status != GPNN_OK) return status;
   plot_title(plot);
@@ -126,7 +120,7 @@ static enum gpnn_status draw_predicted(struct plot *plot, const struct points *p
   plot_y_label(plot, target, ", observed", plot->o->unit);
   set_ranges(plot, range, range);
   plot_caption(plot, "n = %zu, RMSE = %.4g", p->x.n, sqrt(gpnn_sum_mean(&p->squared, p->x.n)));
-  script_add(&plot->body, "set size ratio 1\nset xtics autofreq\nset ytics autofreq\n");
+  script_add(&plot->body, "set size ratio 1\n");
   draw_rows(plot, p);
   script_add(&plot->body, ", \\\n  x with lines lw 1.2 dt 2 lc rgb '" PLOT_BLACK "' notitle\n");
   return GPNN_OK;
@@ -204,10 +198,10 @@ static enum gpnn_status draw_residuals(struct plot *plot, struct points *p, cons
   bool has_quantiles;
   enum gpnn_status status = write_quantiles(plot, p, &has_quantiles, err);
   if (status != GPNN_OK) return status;
-  struct plot_range x = widen(range_of(&p->x)), y = range_of(&p->y);
+  struct plot_range x = plot_range_widen(range_of(&p->x), room), y = range_of(&p->y);
   double limit = fmin(fmax(fmax(-y.low, y.high), 3), MOST_SDS);
   size_t n_beyond = clip(p, limit);
-  y = widen((struct plot_range){-limit, limit});
+  y = plot_range_widen((struct plot_range){-limit, limit}, room);
   status = write_rows(plot, p, x, y, err);
   if (status != GPNN_OK) return status;
   plot_title(plot);

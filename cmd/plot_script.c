@@ -46,6 +46,7 @@ static size_t character_length(unsigned char first)
 
 void script_quote(struct script *script, const char *text)
 {
+  const char *begin = text;
   append(script, "'", 1);
   for (size_t length; *text != '\0'; text += length) {
     char shown[GPNN_MASK_BYTES];
@@ -57,7 +58,8 @@ void script_quote(struct script *script, const char *text)
     } else if (strcmp(shown, "\xef\xbf\xbe") == 0 || strcmp(shown, "\xef\xbf\xbf") == 0) {
       strcpy(shown, "?"); /* two that XML has no place for */
     }
-    const char *safe = shown[0] == '\'' ? "’" : shown;
+    bool ends_cdata = text - begin >= 2 && memcmp(text - 2, "]]>", 3) == 0;
+    const char *safe = shown[0] == '\'' ? "’" : ends_cdata ? "›" : shown;
     append(script, safe, strlen(safe));
   }
   append(script, "'", 1);
@@ -101,6 +103,42 @@ void script_row(struct script *script, size_t n, const double *values)
 void script_data_end(struct script *script)
 {
   script_add(script, "END\n");
+}
+
+/* ---- linear axes -------------------------------------------------------------------------- */
+
+/* The least of 1, 2 and 5 times a power of ten that leaves no more labels. */
+static double round_step(double range, int labels)
+{
+  double least = range / labels, ten = pow(10, floor(log10(least)));
+  return least <= ten ? ten : least <= 2 * ten ? 2 * ten : least <= 5 * ten ? 5 * ten : 10 * ten;
+}
+
+void script_range(struct script *script, const char *axis, double low, double high)
+{
+  enum { DIGITS = 6, DIGITS_MAX = 15, FEW = 4 };
+  char from[GPNN_NUMBER_BYTES], to[GPNN_NUMBER_BYTES];
+  gpnn_number_write(from, low);
+  gpnn_number_write(to, high);
+  script_add(script, "set %srange [%s:%s]\n", axis, from, to);
+  /* Labels stand about a tenth of the range apart; long ones would run into each other. */
+  double size = fmax(fabs(low), fabs(high)), digits = ceil(log10(size / (high - low))) + 2;
+  if (digits <= DIGITS) {
+    script_add(script, "set format %s '%%g'\n", axis);
+    return;
+  }
+  digits = fmin(fmax(digits, floor(log10(size)) + 1), DIGITS_MAX);
+  script_add(script, "set format %s '%%.%.0fg'\nset %stics %.10g\n", axis, digits, axis,
+             round_step(high - low, FEW));
+}
+
+void script_linear_axis(struct script *script, const char *axis, double low, double high,
+                        int labels)
+{
+  double pad = 0.04 * (high - low);
+  if (!(pad > 0)) pad = fmax(0.04 * fabs(high), 1e-300);
+  script_range(script, axis, low - pad, high + pad);
+  script_add(script, "set %stics %.10g\n", axis, round_step(high - low + 2 * pad, labels));
 }
 
 /* ---- logarithmic axes --------------------------------------------------------------------- */
@@ -147,8 +185,8 @@ void script_log_axis(struct script *script, const char *axis, double low, double
   double decades = log10(high / low);
   if (!(decades > 0)) decades = 0;
   double pad = !room && decades > 0 ? 0 : fmax(0.04 * decades, 0.05);
-  low = fmax(low * pow(10, -pad), 1e-307);
-  high = fmin(high * pow(10, pad), 1e307);
+  low = fmin(fmax(low * pow(10, -pad), 1e-307), 1e306);
+  high = fmin(fmax(high * pow(10, pad), 1e-306), 1e307);
   double first_power = floor(log10(low)), last_power = ceil(log10(high));
   int from = (int)first_power, to = (int)last_power;
   int step = (to - from + 7) / 8; /* at most eight labels */
@@ -165,23 +203,6 @@ void script_log_axis(struct script *script, const char *axis, double low, double
     }
   }
   script_add(script, ")\n");
-}
-
-/* ---- linear axes -------------------------------------------------------------------------- */
-
-void script_linear_axis(struct script *script, const char *axis, double low, double high,
-                        int labels)
-{
-  double pad = 0.04 * (high - low);
-  if (!(pad > 0)) pad = fmax(0.04 * fabs(high), 1e-300);
-  /* the least of 1, 2 and 5 times a power of ten that leaves no more labels */
-  double least = (high - low + 2 * pad) / labels, ten = pow(10, floor(log10(least)));
-  double step = least <= ten       ? ten
-                : least <= 2 * ten ? 2 * ten
-                : least <= 5 * ten ? 5 * ten
-                                   : 10 * ten;
-  script_add(script, "set %srange [%.10g:%.10g]\nset %stics %.10g\n", axis, low - pad, high + pad,
-             axis, step);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */

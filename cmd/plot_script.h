@@ -26,8 +26,9 @@ GPNN_PRINTF(2, 3) void script_add(struct script *script, const char *format, ...
 void script_append(struct script *script, const struct script *other);
 
 /* Appends text from outside as a quoted string: control characters and malformed UTF-8 become
- * '?', a straight quote a curved one, since gnuplot takes a doubled one at the beginning for the
- * end of the string. */
+ * '?'; a straight quote becomes a curved one, since gnuplot takes a doubled one at the beginning
+ * for the end of the string; so does the end of ]]>, which gnuplot leaves as it is where XML must
+ * not have it. */
 void script_quote(struct script *script, const char *text);
 
 /* Appends "set WHAT 'TEXTMORE (UNIT)' noenhanced" and a line end; 'unit' may be NULL. */
@@ -45,7 +46,11 @@ enum { SCRIPT_TENS_BYTES = 48 };
 /* Writes 'value' as people do: 10⁶, 2×10⁷ or 0.05; returns 'out'. */
 const char *script_tens(char out[SCRIPT_TENS_BYTES], double value);
 
-/* Makes 'axis' ("x", "y", "cb") logarithmic from 'low' to 'high' > 0, with some room at either end
+/* Lets 'axis' ("x", "y", "cb") go from 'low' to 'high' > 'low', to the last digit, and gives its
+ * labels as many digits as tell them apart. */
+void script_range(struct script *script, const char *axis, double low, double high);
+
+/* Makes 'axis' logarithmic from 'low' to 'high' > 0, with some room at either end
  * where 'room' is true, and labels it. */
 void script_log_axis(struct script *script, const char *axis, double low, double high, bool room);
 

@@ -64,6 +64,7 @@ assert_svg() {
   [[ $(head -c 5 "$1") == '<?xml' ]] || complain "$1: no XML" || return
   assert_equal "$(grep -c '</svg>' "$1")" 1 || return
   assert_equal "$(grep -o '<g[ >]' "$1" | wc -l)" "$(grep -o '</g>' "$1" | wc -l)" || return
+  run ! grep -qF ']]>' "$1" || return
   ! command -v xmllint >/dev/null || xmllint --noout "$1"
 }
 
@@ -205,6 +206,29 @@ assert_svg() {
   assert_equal "$(block line2 r.gp | awk '{ print $2 }' | paste -sd' ')" '2 1'
 }
 
+@test "curve: R² is 1 only where the fit is exact, equal values have no R²" {
+  printf 'rows,a,b\n1,1,0.3\n10,0.1001,0.30000000000000004\n100,0.01,0.3\n' |
+    gpnn-plot curve -y a,b --script >c.gp
+  grep -q "title 'a: slope −1, R² > 0.9999'" c.gp
+  grep -q "title 'b: slope 0'" c.gp
+}
+
+@test "curve: more lines than can be told apart are refused, very many points thinned" {
+  awk 'BEGIN { print "rows,value,by"; for (i = 0; i < 50; i++) print "1,2," i }' >many.csv
+  assert_fails 1 'many.csv:51: more than 49 lines' gpnn-plot curve --by by many.csv
+  head -n 50 many.csv | gpnn-plot curve --by by >out.svg
+  assert_svg out.svg
+  awk 'BEGIN { print "rows,value"; for (i = 1; i <= 10000; i++) print i "," i * i }' >long.csv
+  gpnn-plot curve -v --script long.csv >c.gp 2>err.txt
+  assert_equal "$(block line1 c.gp | wc -l)" 2000
+  grep -q 'every 5. of 10000 points of line 1 is drawn' err.txt
+}
+
+@test "calibration: the key makes way for intervals that are much too wide" {
+  printf 'y,mean,sd\n0,0,1\n' | gpnn-plot calibration --script | grep -q 'set key bottom right'
+  printf 'y,mean,sd\n5,0,1\n' | gpnn-plot calibration --script | grep -q 'set key top left'
+}
+
 @test "curve: several columns are lines of their own, with errors of their own" {
   printf 'rows,mse,mse_se,nll,nll_se\n1,1,0.5,2,0.1\n10,0.5,0.1,1,0.2\n' |
     gpnn-plot curve -y mse,nll --script >c.gp
@@ -223,6 +247,14 @@ assert_svg() {
   grep -q "title 'n = 10⁶'" l.gp
   landscape | gpnn-plot landscape --script -y nll >l.gp
   assert_equal "$(grep -c '^\$panel[0-9]_[0-9] <<' l.gp)" 2
+}
+
+@test "error bars lie within the axes" {
+  printf 'rows,value,se\n1,1,9\n10,1,1\n' | gpnn-plot curve --script >c.gp
+  assert_below 10 "$(sed -n 's/^set yrange.*:\(.*\)]/\1/p' c.gp)"
+  printf 'rows,varied,at,mse,mse_se\n1,p,1,1,1\n1,p,2,1.5,7\n' |
+    gpnn-plot landscape -y mse --script >l.gp
+  assert_below 8.5 "$(sed -n 's/^set yrange.*:\(.*\)]/\1/p' l.gp | head -n 1)"
 }
 
 @test "landscape: quantities of a risk table get panels" {
@@ -305,6 +337,29 @@ assert_svg() {
   grep -q "title 'value: slope 0'" c.gp
   printf 'rows,value\n1,1e-300\n1e18,1e300\n1e12,1\n' | gpnn-plot curve >out.svg
   assert_svg out.svg
+  printf 'rows,value\n1e308,1e308\n' | gpnn-plot curve >out.svg
+  assert_svg out.svg
+}
+
+@test "large numbers that differ in late digits have ranges, and labels, that tell them apart" {
+  awk 'BEGIN { print "x,y,mean,sd"
+    for (i = 0; i < 50; i++) printf "%.0f,%.0f,%.0f,1\n", 17e11 + 10 * i, 1e12 + i % 7, 1e12 + i % 5 }' \
+    >p.csv
+  for kind in predicted residuals 'band -x x' 'map -x x,y'; do
+    # shellcheck disable=SC2086 # a kind and its options
+    gpnn-plot $kind p.csv >out.svg
+    grep -q '>1[07]0000000[0-9]*<' out.svg || complain "$kind: no long label"
+    # shellcheck disable=SC2086 # the same
+    gpnn-plot $kind --script p.csv | gnuplot 2>&1 >/dev/null | run ! grep range
+  done
+}
+
+@test "values that all are the same need no range of their own" {
+  printf 'x,y,mean,sd\n1,1,3,2\n1,1,3,2\n' >p.csv
+  for kind in predicted residuals 'band -x x' 'map -x x,y'; do
+    # shellcheck disable=SC2086 # a kind and its options
+    gpnn-plot $kind --script p.csv | gnuplot 2>&1 >/dev/null | run ! grep range
+  done
 }
 
 @test "rows without truth or prediction are left out and counted" {
@@ -387,7 +442,7 @@ assert_svg() {
 
 @test "no name makes gnuplot do anything, and every name is shown" {
   local names=("\`touch pwned\`" "'; system('touch pwned'); '" "';system(\"touch pwned\")#"
-    "''; system('touch pwned')" '@macro' '%s %n' '$(touch pwned)' 'x\' '\' "'" '<b>&amp;' END)
+    "''; system('touch pwned')" ']]>' 'x]]>' '@macro' '%s %n' '$(touch pwned)' 'x\' '\' "'" '<b>&amp;' END)
   for name in "${names[@]}"; do
     { printf '"%s",mean,sd\n' "${name//\"/\"\"}"; printf '%s\n' 1,2,1 2,2,1 3,1,2; } >p.csv
     for kind in calibration predicted residuals 'band -x 1' 'map -x 1,2'; do
