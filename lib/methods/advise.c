@@ -160,7 +160,10 @@ static enum gpnn_status measure_subsample(struct work *w, size_t begin, size_t n
     status = gpnn_localgp_new(&gp, sample, w->params, w->m, gpnn_localgp_threads(w->gp), err);
   for (size_t i = 0; i < w->sets.q; i++)
     w->self[i] = i >= begin && i - begin < n ? (int64_t)(i - begin) : -1;
-  if (status == GPNN_OK) status = measure(w, gp, 1, &w->m, weight, err);
+  if (status == GPNN_OK) {
+    gpnn_localgp_set_precision(gp, GPNN_PRECISION_MIXED);
+    status = measure(w, gp, 1, &w->m, weight, err);
+  }
   gpnn_localgp_free(gp);
   gpnn_index_close(sample);
   return status;
@@ -249,11 +252,9 @@ static void clear_set(struct work *w, size_t set)
 static enum gpnn_status measure_variant(struct work *w, const struct gpnn_params *params,
                                         const char *change, double times, struct gpnn_error *err)
 {
-  struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status =
-      gpnn_localgp_new(&gp, w->index, params, w->m, gpnn_localgp_threads(w->gp), err);
-  if (status == GPNN_OK) status = measure(w, gp, 1, &w->m, 1, err);
-  gpnn_localgp_free(gp);
+  gpnn_localgp_set_params(w->gp, params);
+  enum gpnn_status status = measure(w, w->gp, 1, &w->m, 1, err);
+  gpnn_localgp_set_params(w->gp, w->params);
   if (status == GPNN_ENUMERIC) {
     clear_set(w, w->sets.n);
     return GPNN_OK;
@@ -316,9 +317,12 @@ static enum gpnn_status measure_kernels(struct work *w, struct gpnn_error *err)
 static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *err)
 {
   add_line(w, GPNN_ADVISE_PARAMETERS, (double)w->data->n, w->m, w->sets.now);
+  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_MIXED);
   enum gpnn_status status = measure_lengthscales(w, err);
   if (status == GPNN_OK) status = measure_noises(w, err);
-  return status == GPNN_OK ? measure_kernels(w, err) : status;
+  if (status == GPNN_OK) status = measure_kernels(w, err);
+  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_DOUBLE);
+  return status;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
