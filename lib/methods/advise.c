@@ -28,6 +28,7 @@ struct work {
   double *x, *regressors, *y, *noise; /* owned; of the test rows */
   int64_t *self;                      /* owned; q */
   double *mean, *latent;              /* owned; GPNN_ADVISE_NUMBERS by q */
+  double *nearest;                    /* owned; q: distances to the nearest other row */
   struct gpnn_advise_sets sets;       /* its arrays are owned */
   struct gpnn_advice *advice;
 };
@@ -44,6 +45,7 @@ static void work_release(struct work *w)
   free(w->self);
   free(w->mean);
   free(w->latent);
+  free(w->nearest);
   free(w->sets.square);
   free(w->sets.loss);
 }
@@ -59,10 +61,11 @@ static bool work_alloc(struct work *w)
   w->self = gpnn_alloc(q, 1, sizeof *w->self);
   w->mean = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->mean);
   w->latent = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->latent);
+  w->nearest = gpnn_alloc(q, 1, sizeof *w->nearest);
   w->sets.square = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.square);
   w->sets.loss = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.loss);
   return w->order && w->x && w->regressors && w->y && w->noise && w->self && w->mean && w->latent &&
-         w->sets.square && w->sets.loss;
+         w->nearest && w->sets.square && w->sets.loss;
 }
 
 /* Puts all rows in random order, and takes the first as test rows. */
@@ -124,7 +127,8 @@ static enum gpnn_status measure(struct work *w, const struct gpnn_localgp *gp, s
                                      .regressors =
                                          w->data->n_regressors == 0 ? NULL : w->regressors,
                                      .self = w->self};
-  const struct gpnn_prediction prediction = {.mean = w->mean, .latent = w->latent};
+  const struct gpnn_prediction prediction = {
+      .mean = w->mean, .latent = w->latent, .nearest = w->nearest};
   enum gpnn_status status = gpnn_localgp_predict_each(gp, &points, n_numbers, numbers, &prediction,
                                                       &w->advice->counts, err);
   for (size_t k = 0; k < n_numbers && status == GPNN_OK; k++)
@@ -224,6 +228,7 @@ static enum gpnn_status measure_neighbours(struct work *w, struct gpnn_error *er
   enum gpnn_status status = measure(w, w->gp, n_numbers, numbers, 1, err);
   gpnn_localgp_set_neighbours(w->gp, w->m);
   if (status != GPNN_OK) return status;
+  for (size_t i = 0; i < w->sets.q; i++) w->advice->n_in_place += w->nearest[i] == 0;
   while (numbers[w->sets.now] != w->m) w->sets.now++;
   w->sets.now += first;
   w->sets.n += n_numbers;
