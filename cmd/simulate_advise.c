@@ -269,6 +269,18 @@ static void show_progress(size_t n_done, size_t n_all)
   progress_update("of all predictions done", n_done, n_all);
 }
 
+/* Errors that are measured on rows left out are too small where a copy of the row is left in. */
+static void report_copies(const struct cli *cli, const struct gpnn_advice *advice)
+{
+  static const double tolerable = 0.01;
+  double share = (double)advice->n_in_place / (double)advice->n_test;
+  if (share > tolerable)
+    cli_warn(cli,
+             "%.2g %% of the test rows have the inputs of another training row: if rows are copies "
+             "of others, errors are larger than told here, and the advice is void",
+             100 * share);
+}
+
 /* Advises on one target. */
 static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index,
                                    const struct gpnn_params *params, struct gpnn_error *err)
@@ -287,6 +299,7 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
     const char *name = gpnn_localgp_data(gp)->schema.target.name;
     if (gpnn_index_n_targets(index) > 1) r->target = gpnn_mask(shown, name, strlen(name));
     report_counts(r->cli, &advice.counts);
+    report_copies(r->cli, &advice);
     status = a->form == TABLE_NONE ? write_lines(r, &advice, err) : write_table(r, &advice, err);
   }
   gpnn_localgp_free(gp);

@@ -28,6 +28,7 @@ struct work {
   double *x, *regressors, *y, *noise; /* owned; of the test rows */
   int64_t *self;                      /* owned; q */
   double *mean, *latent;              /* owned; GPNN_ADVISE_NUMBERS by q */
+  double *nearest;                    /* owned; q: distances to the nearest other row */
   struct gpnn_advise_sets sets;       /* its arrays are owned */
   struct gpnn_advice *advice;
 };
@@ -44,6 +45,7 @@ static void work_release(struct work *w)
   free(w->self);
   free(w->mean);
   free(w->latent);
+  free(w->nearest);
   free(w->sets.square);
   free(w->sets.loss);
 }
@@ -59,10 +61,11 @@ static bool work_alloc(struct work *w)
   w->self = gpnn_alloc(q, 1, sizeof *w->self);
   w->mean = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->mean);
   w->latent = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->latent);
+  w->nearest = gpnn_alloc(q, 1, sizeof *w->nearest);
   w->sets.square = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.square);
   w->sets.loss = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.loss);
   return w->order && w->x && w->regressors && w->y && w->noise && w->self && w->mean && w->latent &&
-         w->sets.square && w->sets.loss;
+         w->nearest && w->sets.square && w->sets.loss;
 }
 
 /* Puts all rows in random order, and takes the first as test rows. */
@@ -124,7 +127,8 @@ static enum gpnn_status measure(struct work *w, const struct gpnn_localgp *gp, s
                                      .regressors =
                                          w->data->n_regressors == 0 ? NULL : w->regressors,
                                      .self = w->self};
-  const struct gpnn_prediction prediction = {.mean = w->mean, .latent = w->latent};
+  const struct gpnn_prediction prediction = {
+      .mean = w->mean, .latent = w->latent, .nearest = w->nearest};
   enum gpnn_status status = gpnn_localgp_predict_each(gp, &points, n_numbers, numbers, &prediction,
                                                       &w->advice->counts, err);
   for (size_t k = 0; k < n_numbers && status == GPNN_OK; k++)
@@ -160,7 +164,10 @@ static enum gpnn_status measure_subsample(struct work *w, size_t begin, size_t n
     status = gpnn_localgp_new(&gp, sample, w->params, w->m, gpnn_localgp_threads(w->gp), err);
   for (size_t i = 0; i < w->sets.q; i++)
     w->self[i] = i >= begin && i - begin < n ? (int64_t)(i - begin) : -1;
-  if (status == GPNN_OK) status = measure(w, gp, 1, &w->m, weight, err);
+  if (status == GPNN_OK) {
+    gpnn_localgp_set_precision(gp, GPNN_PRECISION_MIXED);
+    status = measure(w, gp, 1, &w->m, weight, err);
+  }
   gpnn_localgp_free(gp);
   gpnn_index_close(sample);
   return status;
@@ -221,6 +228,7 @@ static enum gpnn_status measure_neighbours(struct work *w, struct gpnn_error *er
   enum gpnn_status status = measure(w, w->gp, n_numbers, numbers, 1, err);
   gpnn_localgp_set_neighbours(w->gp, w->m);
   if (status != GPNN_OK) return status;
+  for (size_t i = 0; i < w->sets.q; i++) w->advice->n_in_place += w->nearest[i] == 0;
   while (numbers[w->sets.now] != w->m) w->sets.now++;
   w->sets.now += first;
   w->sets.n += n_numbers;
@@ -249,11 +257,9 @@ static void clear_set(struct work *w, size_t set)
 static enum gpnn_status measure_variant(struct work *w, const struct gpnn_params *params,
                                         const char *change, double times, struct gpnn_error *err)
 {
-  struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status =
-      gpnn_localgp_new(&gp, w->index, params, w->m, gpnn_localgp_threads(w->gp), err);
-  if (status == GPNN_OK) status = measure(w, gp, 1, &w->m, 1, err);
-  gpnn_localgp_free(gp);
+  gpnn_localgp_set_params(w->gp, params);
+  enum gpnn_status status = measure(w, w->gp, 1, &w->m, 1, err);
+  gpnn_localgp_set_params(w->gp, w->params);
   if (status == GPNN_ENUMERIC) {
     clear_set(w, w->sets.n);
     return GPNN_OK;
@@ -316,9 +322,12 @@ static enum gpnn_status measure_kernels(struct work *w, struct gpnn_error *err)
 static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *err)
 {
   add_line(w, GPNN_ADVISE_PARAMETERS, (double)w->data->n, w->m, w->sets.now);
+  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_MIXED);
   enum gpnn_status status = measure_lengthscales(w, err);
   if (status == GPNN_OK) status = measure_noises(w, err);
-  return status == GPNN_OK ? measure_kernels(w, err) : status;
+  if (status == GPNN_OK) status = measure_kernels(w, err);
+  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_DOUBLE);
+  return status;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */

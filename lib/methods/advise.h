@@ -8,19 +8,22 @@
  * The RMSE is of the means; the NLL is after all variances were multiplied by the factor that
  * minimises it (A Lemma 5; methods/calibrate.h), found on one half of the test rows for the other.
  *
- * More rows: how mean squared error and NLL go on from n to 2n and 10n.  Few sizes cannot tell a
- * floor that is near from a steady fall, so both are followed: the curves of methods/curve.h
- * through all sizes, and the power law (of the NLL: the logarithm) through the last three, which
- * has no floor.  The value is the mean of what the two say, and the interval has both.  Subsamples
- * that do not exceed the neighbours are left out.
+ * More rows: how mean squared error and NLL go on from n to 2n and 10n.  The value is where the
+ * slope of the last three sizes leads (of the logarithm of the squared error, and of the NLL, by
+ * the logarithm of the rows), halfway between its going on and its flattening as the curves of
+ * methods/curve.h through all sizes do.  Few sizes cannot tell a floor that is near from a steady
+ * fall, nor where errors will fall faster: the interval has both courses, and lets the slope wander
+ * by a factor of standard deviation 0.2 with each doubling.  Subsamples that do not exceed the
+ * neighbours are left out.
  * More neighbours: twice as many.  Other parameters: of the changes the one with the lowest NLL on
  * one half of the test rows, measured on the other, as the best of many looks better than it is on
  * the rows that it was chosen on.  It is what better parameters give at least.
  * What helps most is told for twice the rows beside twice the neighbours: ten times the rows nearly
  * always win, and cost most.
  *
- * Everything is measured on the same rows, and uncertainty is the bootstrap's over them: intervals
- * are from the quantile .05 to the quantile .95, of differences too.
+ * Everything is measured on the same rows, and uncertainty is the bootstrap's over them, and for
+ * more rows that of the course: intervals are from the quantile .05 to the quantile .95, of
+ * differences too.
  */
 #ifndef GPNN_METHODS_ADVISE_H
 #define GPNN_METHODS_ADVISE_H
@@ -70,6 +73,8 @@ struct gpnn_advise_help {
 
 struct gpnn_advice {
   size_t n_test, neighbours;
+  size_t n_in_place; /* test rows whose inputs are those of another training row: if that is a copy,
+                        it tells the answer */
   size_t n_lines;
   struct gpnn_advise_line lines[GPNN_ADVISE_LINES]; /* in the order of 'about' */
   size_t now;                                       /* the first line without a change, */
@@ -91,12 +96,12 @@ struct gpnn_advise_options {
 };
 
 /*
- * Advises on the predictions of 'gp', which is of 'index'; its number of neighbours changes while
- * this runs, and is what it was when it returns.  GPNN_EDATA: a quarter of the rows is not more
+ * Advises on the predictions of 'gp', which is of 'index', was made alone, and is of double
+ * precision; parameters, precision and number of neighbours change while this runs, and are what
+ * they were when it returns.  GPNN_EDATA: a quarter of the rows is not more
  * than the neighbours.  GPNN_ENUMERIC: predictions have no uncertainty, or all no error; a change
  * of parameters that leads there is passed over.  Cost: about 30 predictions of the test rows, one
- * of them from twice the neighbours; copies of at most half the rows, each with a search; where the
- * metric is not the index's, a search over all rows for each change of a lengthscale.
+ * of them from twice the neighbours; copies of at most half the rows, each with a search.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_advise(const struct gpnn_index *index,
                                              struct gpnn_localgp *gp,

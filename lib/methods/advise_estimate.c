@@ -24,12 +24,6 @@ struct means {
   double square[2], loss[2];
 };
 
-/* What goes on beyond the rows there are. */
-struct fits {
-  struct gpnn_curve square, loss;
-  double square_slope, loss_slope; /* of log squared error and of NLL, by log rows */
-};
-
 /* What figures are worked out from. */
 struct basis {
   const struct gpnn_advise_sets *sets;
@@ -91,13 +85,15 @@ static void set_figures(double square, double loss, double square_now, double lo
   figures[NLL_GAIN] = loss_now - loss;
 }
 
-/* How squared error and NLL go on from n rows to others: the factor of the one, what is added to
- * the other. */
-struct course {
-  double square, loss;
+/* How a measure, the logarithm of the squared error or the NLL, changes with the rows. */
+struct trend {
+  bool is_log;             /* the curve's values are to be taken the logarithm of */
+  struct gpnn_curve curve; /* through all sizes */
+  double slope;            /* by the logarithm of the rows, over the last sizes; at most 0 */
+  double curve_slope;      /* the same of the curve */
 };
 
-/* By how much 'value' changes with the logarithm of the rows, over the last points; nowhere up. */
+/* The slope of 'value' over the last points; nowhere up. */
 static double slope(const struct basis *b, const double *value)
 {
   enum { LAST = 3 };
@@ -115,56 +111,101 @@ static double slope(const struct basis *b, const double *value)
   return fmin(0, product / square);
 }
 
-/* Fits to the means what goes on beyond n: curves with a floor, and slopes without. */
-static void fit(const struct basis *b, const struct means *means, struct fits *fits)
+static double curve_value(const struct trend *trend, double rows)
+{
+  double value = gpnn_curve_at(&trend->curve, rows);
+  return trend->is_log ? log(value) : value;
+}
+
+/* Finds the trend of the curve's points, whose values are overwritten. */
+static struct trend find_trend(const struct basis *b, bool is_log, double *value,
+                               const double *weight)
+{
+  struct trend trend = {.is_log = is_log};
+  gpnn_curve_fit(b->n_points, b->rows, value, weight, is_log ? 0 : -INFINITY, &trend.curve);
+  for (size_t i = 0; i < b->n_points && is_log; i++) value[i] = log(value[i]);
+  trend.slope = slope(b, value);
+  for (size_t i = 0; i < b->n_points; i++) value[i] = curve_value(&trend, b->rows[i]);
+  trend.curve_slope = slope(b, value);
+  return trend;
+}
+
+struct trends {
+  struct trend square, loss;
+};
+
+static void find_trends(const struct basis *b, const struct means *means, struct trends *trends)
 {
   double squares[GPNN_ADVISE_SIZES + 1], losses[GPNN_ADVISE_SIZES + 1];
   for (size_t i = 0; i < b->n_points; i++) {
     squares[i] = whole(means[b->set[i]].square, b->sets->q);
     losses[i] = whole(means[b->set[i]].loss, b->sets->q);
   }
-  gpnn_curve_fit(b->n_points, b->rows, squares, b->square_weight, 0, &fits->square);
-  gpnn_curve_fit(b->n_points, b->rows, losses, b->loss_weight, -INFINITY, &fits->loss);
-  for (size_t i = 0; i < b->n_points; i++) squares[i] = log(squares[i]);
-  fits->square_slope = slope(b, squares);
-  fits->loss_slope = slope(b, losses);
+  trends->square = find_trend(b, true, squares, b->square_weight);
+  trends->loss = find_trend(b, false, losses, b->loss_weight);
 }
 
-/* The course to 'rows' along the curves, in part 'share', and along the slopes. */
-static struct course course_to(const struct fits *fits, double share, double n, double rows)
+/*
+ * The change from n to 'rows': the slope goes on, but for the part 'share' in which it flattens as
+ * that of the curve does.  The curve is not followed itself: where errors fall ever faster it
+ * cannot bend that way, and runs behind.
+ */
+static double change_to(const struct trend *trend, double share, double n, double rows)
 {
-  double square = gpnn_curve_at(&fits->square, rows) / gpnn_curve_at(&fits->square, n);
-  double loss = gpnn_curve_at(&fits->loss, rows) - gpnn_curve_at(&fits->loss, n);
-  if (share == 1) return (struct course){square, loss};
-  double times = log(rows / n);
-  return (struct course){share * square + (1 - share) * exp(fits->square_slope * times),
-                         share * loss + (1 - share) * fits->loss_slope * times};
+  double steady = log(rows / n), flattening = 1;
+  if (trend->curve_slope < 0) {
+    double change = curve_value(trend, rows) - curve_value(trend, n);
+    flattening = fmin(fmax(change / (trend->curve_slope * steady), 0), 1);
+  }
+  return trend->slope * steady * (1 - share + share * flattening);
 }
 
-/* Works figures of resample 'r' out from means.  Beyond n, half of the resamples follow the curves,
- * the other half the slopes, and the value of the test rows is between the two. */
-static void work_out(const struct basis *b, size_t r, const struct means *means,
-                     struct figures *figures, struct fits *fits)
+/* How resample 'r' continues trends: in which part they flatten, and how they change for reasons
+ * that no measured size tells of, as a normal deviate.  The value of the test rows is in the middle
+ * of both. */
+struct course {
+  double share, deviate;
+};
+
+static struct course draw_course(uint64_t seed, size_t r)
+{
+  struct gpnn_rng rng;
+  if (r == 0) return (struct course){0.5, 0};
+  gpnn_rng_init_at(&rng, seed, GPNN_RNG_ADVISE, RESAMPLES + r);
+  return (struct course){(double)(r % 2), gpnn_rng_normal(&rng)};
+}
+
+/* The factor that a trend is off by: slopes wander with each doubling of the rows.  By how much is
+ * experience, from tables of which a tenth was known (gpnn-simulate-advise(1)). */
+static double wander(const struct course *course, double times)
+{
+  static const double each_doubling = 0.2;
+  return exp(course->deviate * each_doubling * sqrt(log2(times)));
+}
+
+/* Works figures of resample 'r' out from means. */
+static void work_out(const struct basis *b, const struct course *course, const struct means *means,
+                     struct figures *figures, struct trends *trends)
 {
   const struct gpnn_advice *advice = b->advice;
   const struct means *now = &means[b->sets->now], *best = &means[b->best];
   size_t q = b->sets->q;
-  double n = advice->lines[advice->now].rows, share = r == 0 ? 0.5 : (double)(r % 2);
+  double n = advice->lines[advice->now].rows;
   double square_now = whole(now->square, q), loss_now = whole(now->loss, q);
-  fit(b, means, fits);
+  find_trends(b, means, trends);
   for (size_t i = 0; i < advice->n_lines; i++) {
     const struct gpnn_advise_line *line = &advice->lines[i];
     const struct means *of = &means[b->sets->line_set[i]];
     double square = whole(of->square, q), loss = whole(of->loss, q);
     if (!line->measured) {
-      struct course course = course_to(fits, share, n, line->rows);
-      square = square_now * course.square;
-      loss = loss_now + course.loss;
+      double factor = wander(course, line->rows / n);
+      square = square_now * exp(factor * change_to(&trends->square, course->share, n, line->rows));
+      loss = loss_now + factor * change_to(&trends->loss, course->share, n, line->rows);
     }
     set_figures(square, loss, square_now, loss_now, figures->of[i]);
   }
-  struct course end = course_to(fits, 1, n, INFINITY);
-  set_figures(square_now * end.square, loss_now + end.loss, square_now, loss_now,
+  const struct gpnn_curve *curve = &trends->square.curve;
+  set_figures(square_now * curve->floor / gpnn_curve_at(curve, n), loss_now, square_now, loss_now,
               figures->of[AT_END]);
   set_figures(best->square[1], best->loss[1], now->square[1], now->loss[1], figures->of[OF_BEST]);
 }
@@ -286,12 +327,13 @@ enum gpnn_status gpnn_advise_estimate(const struct gpnn_advise_sets *sets, uint6
   if (figures == NULL || count == NULL) status = gpnn_fail_memory(err, "for a bootstrap");
   if (status == GPNN_OK) find_points(&basis);
   for (size_t r = 0; r <= RESAMPLES && status == GPNN_OK; r++) {
-    struct fits fits;
+    const struct course course = draw_course(seed, r);
+    struct trends trends;
     draw_counts(sets->q, seed, r, count);
     average(sets, count, means);
     if (r == 0) find_best(&basis, means, advice);
-    work_out(&basis, r, means, &figures[r], &fits);
-    if (r == 0) advice->curve = fits.square;
+    work_out(&basis, &course, means, &figures[r], &trends);
+    if (r == 0) advice->curve = trends.square.curve;
   }
   if (status == GPNN_OK) {
     set_estimates(figures, advice);

@@ -1,5 +1,6 @@
 #include "models/localgp.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,14 @@ const double *gpnn_localgp_turn(const struct gpnn_localgp *gp, const double *x, 
   return room;
 }
 
+static void set_lengthscales(struct gpnn_localgp *gp)
+{
+  const struct gpnn_index_contents *data = gp->data;
+  struct gpnn_localgp_metric *metric = gp->metric;
+  gpnn_params_expand(gp->params, data->d, data->group, metric->lengthscale);
+  for (size_t j = 0; j < data->d; j++) metric->inverse[j] = 1 / metric->lengthscale[j];
+}
+
 /* Gives 'gp' a metric that has the lengthscales of its parameters and no more yet. */
 static enum gpnn_status start_metric(struct gpnn_localgp *gp, struct gpnn_error *err)
 {
@@ -94,8 +103,7 @@ static enum gpnn_status start_metric(struct gpnn_localgp *gp, struct gpnn_error 
   metric->inverse = gpnn_alloc(data->d, 1, sizeof *metric->inverse);
   if (metric->lengthscale == NULL || metric->inverse == NULL)
     return gpnn_fail_memory(err, "for a local Gaussian process");
-  gpnn_params_expand(gp->params, data->d, data->group, metric->lengthscale);
-  for (size_t j = 0; j < data->d; j++) metric->inverse[j] = 1 / metric->lengthscale[j];
+  set_lengthscales(gp);
   return GPNN_OK;
 }
 
@@ -211,6 +219,13 @@ const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *g
 const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp)
 {
   return gp->params;
+}
+
+void gpnn_localgp_set_params(struct gpnn_localgp *gp, const struct gpnn_params *params)
+{
+  assert(gp->metric->n_users == 1);
+  gp->params = params;
+  set_lengthscales(gp);
 }
 
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp)

@@ -98,6 +98,13 @@ const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp);
 /* Threads it works on. */
 int gpnn_localgp_threads(const struct gpnn_localgp *gp);
 
+/*
+ * Predicts by 'params' (borrowed) from now on, which differ from those before in the kernel, its
+ * scale, the noise, or in all lengthscales by one factor: nearest rows stay the nearest, and so the
+ * search stays.  Not for objects that were made together.
+ */
+void gpnn_localgp_set_params(struct gpnn_localgp *gp, const struct gpnn_params *params);
+
 /* Neighbours in use: m, or n if that is less; and another number of them from now on. */
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp);
 void gpnn_localgp_set_neighbours(struct gpnn_localgp *gp, size_t neighbours);

@@ -115,6 +115,15 @@ advise() {
   diff <(sed '1,/^target\tz/d' out.tsv) <(tail -n +2 z.tsv)
 }
 
+@test "rows that are there twice are warned of" {
+  prepare
+  advise -p t.par t.gpi 2>once.txt >/dev/null
+  [[ ! -s once.txt ]]
+  { cat train.tsv && tail -n +2 train.tsv | head -n 400; } | gpnn-index -q --calibration-rows 0 -o twice.gpi -
+  advise -p t.par twice.gpi 2>twice.txt >/dev/null
+  grep -qE '(3[0-9]|4[0-9]) % of the test rows have the inputs of another' twice.txt
+}
+
 @test "what cannot be done is refused in one line" {
   prepare
   assert_fails 2 'an operand is missing' gpnn-simulate advise -p t.par

@@ -474,6 +474,36 @@ static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
   }
 }
 
+static void other_parameters_of_the_same_metric_predict_as_if_made_for_them(void **state)
+{
+  (void)state;
+  enum { M = 20, N = 300, D = 3, Q = 30 };
+  struct fixture f;
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_localgp_counts counts = {0};
+  double mean[Q], latent[Q], mean_1[Q], latent_1[Q];
+  fixture_new(&f, N, D, Q, 1);
+  struct gpnn_params params = make_params("matern32", D, M), others = make_params("exp", D, M);
+  const struct gpnn_points points = {.n = Q, .x = f.cx};
+  const struct gpnn_prediction to = {.mean = mean, .latent = latent};
+  for (size_t j = 0; j < D; j++) others.lengthscale[j] *= 3;
+  others.noise *= 5;
+  assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+  const struct gpnn_params *const turns[] = {&others, &params};
+  for (size_t k = 0; k < 2; k++) {
+    gpnn_localgp_set_params(gp, turns[k]);
+    assert_true(gpnn_localgp_params(gp) == turns[k]);
+    assert_ok(gpnn_localgp_predict(gp, &points, &to, &counts, &err));
+    predict(&f, turns[k], Q, f.cx, NULL, 1, mean_1, latent_1, &counts);
+    for (size_t i = 0; i < Q; i++) assert_near(mean[i], mean_1[i], 1e-12);
+    for (size_t i = 0; i < Q; i++) assert_near(latent[i], latent_1[i], 1e-12);
+  }
+  gpnn_localgp_free(gp);
+  gpnn_params_release(&params);
+  gpnn_params_release(&others);
+  fixture_free(&f);
+}
+
 static void neighbours_are_taken_from_the_candidates_alone(void **state)
 {
   (void)state;
@@ -742,6 +772,7 @@ int main(void)
       cmocka_unit_test(means_and_known_noise_are_the_dense_formula),
       cmocka_unit_test(uncertain_coefficients_give_universal_kriging),
       cmocka_unit_test(each_number_of_neighbours_is_as_if_predicted_alone),
+      cmocka_unit_test(other_parameters_of_the_same_metric_predict_as_if_made_for_them),
       cmocka_unit_test(neighbours_are_taken_from_the_candidates_alone),
       cmocka_unit_test(without_candidates_the_mean_is_left),
       cmocka_unit_test(nearest_is_the_distance_in_lengthscales),
