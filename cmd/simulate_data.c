@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "methods/synthetic.h"
 #include "progress.h"
+#include "simulate_options.h"
 
 /* Rows between two looks at progress and failure. */
 enum { ROUND = 1 << 18 };
@@ -152,8 +153,7 @@ static bool resolve(const struct cli *cli, const struct arguments *a,
     return false;
   for (size_t i = 0; i < a->truths.n; i++)
     if (!read_truth(cli, a->truths.items[i], o)) return false;
-  if (strchr("0123456789+-.e", a->delimiter) != NULL)
-    return REFUSE(cli, "option --delimiter: '%c' is part of numbers", a->delimiter);
+  if (!simulate_check_delimiter(cli, a->delimiter)) return false;
   size_t n = items_wanted(a, o);
   if (n > GPNN_NEAR_MOST || a->first > GPNN_NEAR_MOST - n)
     return REFUSE(cli, "rows and points have numbers below 1e18");

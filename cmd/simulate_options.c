@@ -1,5 +1,6 @@
 #include "simulate_options.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -190,7 +191,7 @@ static bool read_range_of(const struct simulate_options *o, const char *text,
          gpnn_number_read_u64(second + 1, strlen(second + 1), &range->n) &&
          gpnn_simulate_allows(range->parameter, range->from) &&
          gpnn_simulate_allows(range->parameter, range->to) && range->n >= 2 &&
-         range->n <= SIMULATE_VALUES;
+         range->n <= SIMULATE_VALUES && isfinite((range->to - range->from) * (double)range->n);
 }
 
 static bool read_vary(struct simulate_options *o, const struct cli *cli)
@@ -213,6 +214,7 @@ static void add_choices(struct simulate_options *o, const struct simulate_range 
   for (uint64_t i = 0; i < range->n; i++) {
     struct simulate_choice *choice = &o->choices[o->n_choices++];
     double at = range->from + (range->to - range->from) * (double)i / (double)(range->n - 1);
+    if (i + 1 == range->n) at = range->to; /* which rounding may miss */
     *choice = (struct simulate_choice){gpnn_simulate_name(range->parameter), at, o->assumed};
     *gpnn_simulate_value(&choice->assumed, range->parameter) = at;
   }
@@ -264,10 +266,18 @@ static void tell(void *context, size_t n)
   progress_update("points simulated", o->n_told, o->n_to_tell);
 }
 
+bool simulate_check_delimiter(const struct cli *cli, char delimiter)
+{
+  if (!isalnum((unsigned char)delimiter) && strchr("+-._", delimiter) == NULL) return true;
+  cli_usage_error(cli, "option --delimiter: '%c' is part of numbers or names", delimiter);
+  return false;
+}
+
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli)
 {
   struct gpnn_simulate_options *s = &o->simulate;
-  if (!read_rows(o, cli) || !set_inputs(o, cli) || !set_parameters(o, cli) ||
+  if (!simulate_check_delimiter(cli, o->delimiter) || !read_rows(o, cli) || !set_inputs(o, cli) ||
+      !set_parameters(o, cli) ||
       !choose(cli, "neighbours-by", o->neighbours_by, "theory", "search", &s->by_search) ||
       !choose(cli, "responses", o->responses, "averaged", "drawn", &s->drawn) || !read_vary(o, cli))
     return false;

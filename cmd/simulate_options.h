@@ -59,6 +59,9 @@ void simulate_options_init(struct simulate_options *o);
 /* Writes SIMULATE_OPTIONS rows. */
 void simulate_options_rows(struct simulate_options *o, struct cli_option *rows);
 
+/* Whether fields can be told apart that the character stands between; says if not. */
+bool simulate_check_delimiter(const struct cli *cli, char delimiter);
+
 /* Makes sense of what was given; says what is wrong, if anything is. */
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli);
 

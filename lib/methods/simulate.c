@@ -162,6 +162,12 @@ static void put(struct place *place, const struct gpnn_simulate_options *o, cons
   }
 }
 
+static void note_jitter(struct place *place, double jitter)
+{
+  place->n_jittered += jitter > 0;
+  place->max_jitter = fmax(place->max_jitter, jitter);
+}
+
 /* Draws the responses, or takes what is known of them for their means. */
 static enum gpnn_status respond(struct place *place, const struct run *run, uint64_t number,
                                 struct gpnn_error *err)
@@ -172,11 +178,12 @@ static enum gpnn_status respond(struct place *place, const struct run *run, uint
   place->f = place->known_here;
   memcpy(place->y, place->known, o->m * sizeof *place->y);
   if (!o->drawn) return GPNN_OK;
-  double f;
+  double f, jitter;
   gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_RESPONSE, run->draw << 32 | number);
   enum gpnn_status status =
-      gpnn_weights_draw(place->weights, &o->truth.covariance, &rng, place->y, &f, err);
+      gpnn_weights_draw(place->weights, &o->truth.covariance, &rng, place->y, &f, &jitter, err);
   if (status != GPNN_OK) return status;
+  note_jitter(place, jitter);
   for (size_t i = 0; i < o->m; i++) place->y[i] += place->known[i];
   place->f += f;
   place->noise = sqrt(o->truth.covariance.noise) * gpnn_rng_normal(&rng);
@@ -204,13 +211,16 @@ static enum gpnn_status judge(struct place *place, const struct gpnn_simulate_op
     risk += gpnn_weights_error(place->weights, &o->truth.covariance, factor);
     mse = risk + o->truth.covariance.noise;
   }
+  double variance = latent + c->noise, z2 = mse / variance;
+  if (!isfinite(mse) || !isfinite(variance) || !isfinite(z2))
+    return gpnn_fail(err, GPNN_ENUMERIC,
+                     "a prediction is not finite: scales or parameters are extreme");
   size_t at = a * to->n + to->at + i;
   if (to->risk != NULL) to->risk[at] += share * risk;
   if (to->mse != NULL) to->mse[at] += share * mse;
-  if (to->log_variance != NULL) to->log_variance[at] += share * log(latent + c->noise);
-  to->z2[at] += share * mse / (latent + c->noise);
-  place->n_jittered += jitter > 0;
-  place->max_jitter = fmax(place->max_jitter, jitter);
+  if (to->log_variance != NULL) to->log_variance[at] += share * log(variance);
+  to->z2[at] += share * z2;
+  note_jitter(place, jitter);
   return GPNN_OK;
 }
 

@@ -185,6 +185,9 @@ void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness
   size_t lanes = set->lanes, panel = gpnn_panel_size(n, lanes);
   set->fill(form, n, n_rows, d, stride, columns, a);
   if (form != GPNN_PANEL_DISTANCE) return;
-  for (size_t i = 0; i < n_rows; i += lanes, a += panel)
+  for (size_t i = 0; i < n_rows; i += lanes, a += panel) {
     kernel->correlation(smoothness, (i + lanes < n ? i + lanes : n) * lanes, a);
+    /* What is scratch has to be finite, which distances need not be. */
+    if (i + lanes > n) memset(a + n * lanes, 0, (panel - n * lanes) * sizeof *a);
+  }
 }

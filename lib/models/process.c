@@ -5,6 +5,7 @@
 #include "models/process.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,18 @@ static size_t height(const struct draw *w, size_t i)
   return left < TILE ? left : TILE;
 }
 
-static void scale_places(const struct draw *w, const double *x)
+/* False: a place is too many lengthscales away for a number. */
+static bool scale_places(const struct draw *w, const double *x)
 {
+  bool good = true;
   for (size_t i = 0; i < w->n; i++)
     for (size_t j = 0; j < w->d; j++) {
       double value = x[i * w->d + j] / w->process->lengthscale;
+      good = good && isfinite(value);
       w->x[i * w->d + j] = value;
       w->columns[(i / TILE * w->d + j) * TILE + i % TILE] = value;
     }
+  return good;
 }
 
 /* Covariances of the places of tile 'i' with those of tile 'j'.  Always of as many numbers: the
@@ -147,9 +152,12 @@ enum gpnn_status gpnn_process_draw(const struct gpnn_process *process, size_t n,
     status = gpnn_fail(err, GPNN_ENOMEM,
                        "not enough memory for a Gaussian process at %zu places: it takes %.3g GiB",
                        n, 4 * (double)n * (double)n / 0x1p30);
+  } else if (!scale_places(&w, x)) {
+    status =
+        gpnn_fail(err, GPNN_ENUMERIC,
+                  "a place by the lengthscale is not finite: scales or parameters are extreme");
   } else {
     memcpy(w.z, z, n * sizeof *z);
-    scale_places(&w, x);
     factor_all(&w, threads);
     multiply(&w, threads);
     memcpy(z, w.f, n * sizeof *z);

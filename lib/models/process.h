@@ -38,7 +38,8 @@ enum { GPNN_PROCESS_TILE = 128, GPNN_PROCESS_MOST = 256 * GPNN_PROCESS_TILE };
 
 /*
  * Replaces 'n' (at most GPNN_PROCESS_MOST) standard normal deviates 'z' by a draw at the places 'x'
- * (n by d).  The result does not depend on 'threads'.
+ * (n by d).  The result does not depend on 'threads'.  GPNN_ENUMERIC: a place over the lengthscale
+ * is not finite.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_process_draw(const struct gpnn_process *process, size_t n,
                                                    size_t d, const double *x, int threads,

@@ -39,6 +39,12 @@ struct gpnn_weights {
   double *w, *product;        /* m and zeros up to a whole vector; scratch as large */
 };
 
+/* Rounding may leave a variance under zero; what is no number stays that. */
+static double not_negative(double variance)
+{
+  return variance < 0 ? 0 : variance;
+}
+
 /* ---- room --------------------------------------------------------------------------------- */
 
 enum { MOST_LANES = 8 }; /* of any set */
@@ -211,7 +217,7 @@ enum gpnn_status gpnn_weights_find(struct gpnn_weights *s, const struct gpnn_cov
         (struct correlations){assumed->kernel, assumed->smoothness, assumed->lengthscale, NULL};
   }
   *w = s->w;
-  *latent = fmax(scale * (1 - s->explained), 0);
+  *latent = not_negative(scale * (1 - s->explained));
   *jitter = s->jitter * scale;
   return GPNN_OK;
 }
@@ -233,8 +239,7 @@ double gpnn_weights_error(struct gpnn_weights *s, const struct gpnn_covariance *
     wc += s->w[i] * c[i * s->set->lanes];
     wcw -= s->w[i] * s->product[i];
   }
-  /* The process alone is a square: rounding may leave it under zero where all points are one. */
-  return noise + truth->kernelscale * fmax(1 - factor * (2 * wc - factor * wcw), 0);
+  return noise + truth->kernelscale * not_negative(1 - factor * (2 * wc - factor * wcw));
 }
 
 /* y = L z, in the first m places of both. */
@@ -249,12 +254,13 @@ static void multiply(const struct gpnn_weights *s, const double *z, double *y)
 }
 
 enum gpnn_status gpnn_weights_draw(struct gpnn_weights *s, const struct gpnn_covariance *truth,
-                                   struct gpnn_rng *rng, double *y, double *f,
+                                   struct gpnn_rng *rng, double *y, double *f, double *jitter,
                                    struct gpnn_error *err)
 {
   double root = sqrt(truth->kernelscale), sum = 0;
   for (size_t i = 0; i < s->m; i++) s->product[i] = gpnn_rng_normal(rng);
   double here = gpnn_rng_normal(rng);
+  *jitter = 0;
   if (truth->kernelscale == 0) {
     for (size_t i = 0; i < s->m; i++) y[i] = sqrt(truth->noise) * s->product[i];
     *f = 0;
@@ -266,6 +272,7 @@ enum gpnn_status gpnn_weights_draw(struct gpnn_weights *s, const struct gpnn_cov
   for (size_t i = 0; i < s->m; i++) sum += s->w[i] * s->product[i];
   multiply(s, s->product, y);
   for (size_t i = 0; i < s->m; i++) y[i] *= root;
-  *f = root * (sum + sqrt(fmax(1 - s->explained, 0)) * here);
+  *f = root * (sum + sqrt(not_negative(1 - s->explained)) * here);
+  *jitter = s->jitter * truth->kernelscale;
   return GPNN_OK;
 }

@@ -55,12 +55,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_weights_find(struct gpnn_weights *weights,
 double gpnn_weights_error(struct gpnn_weights *weights, const struct gpnn_covariance *truth,
                           double factor);
 
-/* Draws the m responses 'y', with noise, and the function at the place, without.  Takes
- * 2 (m + 1) numbers of 'rng'.  The weights found last are forgotten. */
+/* Draws the m responses 'y', with noise, and the function at the place, without; '*jitter' is what
+ * the noise was raised by for that.  Takes 2 (m + 1) numbers of 'rng'.  The weights found last are
+ * forgotten. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_weights_draw(struct gpnn_weights *weights,
                                                    const struct gpnn_covariance *truth,
                                                    struct gpnn_rng *rng, double *y, double *f,
-                                                   struct gpnn_error *err);
+                                                   double *jitter, struct gpnn_error *err);
 
 void gpnn_weights_free(struct gpnn_weights *weights);
 

@@ -136,6 +136,7 @@ moments() {
   assert_fails 2 'search' gpnn-simulate data --kind local --inputs cube
   assert_fails 2 'below 1e18' gpnn-simulate data --kind features --first 1e18
   assert_fails 2 'part of numbers' gpnn-simulate data -d 5
+  assert_fails 2 'part of numbers or names' gpnn-simulate data -d x
   assert_fails 2 'not a whole number' gpnn-simulate data -n 1.5
   assert_fails 2 'not a whole number' gpnn-simulate data -n 0
   assert_fails 2 'one operand too many' gpnn-simulate data t.tsv
@@ -150,7 +151,10 @@ moments() {
   assert_fails 2 'not a number from 0: "noise=-1"' gpnn-simulate data -t noise=-1
   assert_fails 2 'kernel, lengthscale, kernelscale or noise, not "scale=1"' gpnn-simulate data -t scale=1
   assert_fails 2 'function has noise alone' gpnn-simulate data --kind function --function zero -t lengthscale=2
-  assert_fails 1 'not finite' gpnn-simulate data --kind features -t lengthscale=1e-300 --scale 1e100
+  for kind in 'gp' 'features' 'local -m 5'; do
+    # shellcheck disable=SC2086 # words
+    assert_fails 1 'not finite' gpnn-simulate data --kind $kind -t lengthscale=1e-300 --scale 1e100
+  done
 }
 
 @test "a file is there whole or not at all" {

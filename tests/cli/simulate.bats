@@ -181,6 +181,29 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched"
   risk -n 1e3 --scale 0.7071 | column value
 }
 
+@test "what is not finite is told, not printed" {
+  assert_fails 1 'prediction is not finite: scales' gpnn-simulate risk -n 100 --dimension 2 -m 5 \
+    --scale 1e100 -t coefficient=1 -a coefficient=2
+  assert_fails 1 'prediction is not finite: scales' gpnn-simulate limits -n 1e18 --dimension 1 -m 1 \
+    --test 10 -a noise=1e-320
+  # Squares of distances may be: nothing is known so far away.
+  limits -n 100 --scale 1e100 -t lengthscale=1e-100 -t kernel=matern:0.3 >t.tsv
+  assert_equal "$(column mse t.tsv)" 1
+}
+
+@test "jitter is told of, also of targets that are drawn" {
+  limits -n 1e18 -t noise=0 -a noise=0.1 --responses drawn 2>drawn.txt >t.tsv
+  grep -q ' 100 covariances were not positive definite' drawn.txt
+  limits -n 1e18 -t noise=0 -a noise=0.1 2>averaged.txt >t.tsv
+  [[ ! -s averaged.txt ]]
+}
+
+@test "varied values end where they are said to" {
+  limits -n 100 --test 1 --vary lengthscale=1.88:0.11:5 | column at >values
+  assert_equal "$(sed -n 5p values)" 0.11
+  assert_fails 2 'option --vary: ' gpnn-simulate limits --vary lengthscale=1:1.7e308:3
+}
+
 @test "mistakes are told" {
   simulate=(gpnn-simulate limits)
   assert_fails 2 'option --rows: up to 256 whole' "${simulate[@]}" -n 1e5,1e4
@@ -203,6 +226,9 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched"
   assert_fails 2 'option --neighbours-by: theory or search' "${simulate[@]}" --neighbours-by luck
   assert_fails 2 'option --responses: averaged or drawn' "${simulate[@]}" --responses both
   assert_fails 2 'option --neighbours: not a whole' "${simulate[@]}" -m 0
+  for delimiter in 5 e N x - . _; do
+    assert_fails 2 'part of numbers or names' "${simulate[@]}" -d "$delimiter"
+  done
   assert_fails 2 '' "${simulate[@]}" --inputs disk --dimension 3
   assert_fails 2 '' "${simulate[@]}" --inputs cube
   assert_fails 2 'one operand too many' "${simulate[@]}" table.tsv

@@ -184,7 +184,7 @@ static void the_order_of_calls_changes_nothing(void **state)
     const double *w, *fresh_w;
     double latent, fresh_latent, jitter;
     const struct gpnn_covariance *c = &asked[i * 2 % N];
-    if (i % 4 == 3) assert_ok(gpnn_weights_draw(kept, &truth, &rng, y, &f, &err));
+    if (i % 4 == 3) assert_ok(gpnn_weights_draw(kept, &truth, &rng, y, &f, &jitter, &err));
     gpnn_weights_put(fresh, M, offsets);
     assert_ok(gpnn_weights_find(kept, c, &w, &latent, &jitter, &err));
     assert_ok(gpnn_weights_find(fresh, c, &fresh_w, &fresh_latent, &jitter, &err));
@@ -204,13 +204,13 @@ static void draws_have_the_covariance_of_the_truth(void **state)
   enum { M = 10, DRAWS = 20000 };
   const struct gpnn_covariance truth = covariance("exp", 1, 2, 0.5);
   struct gpnn_weights *weights = weights_new(M, D);
-  double offsets[M * D], y[M], f, sums[M + 1] = {0}, ff = 0;
+  double offsets[M * D], y[M], f, jitter, sums[M + 1] = {0}, ff = 0;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
   draw_offsets(offsets, M * D);
   gpnn_weights_put(weights, M, offsets);
   for (size_t i = 0; i < DRAWS; i++) {
-    assert_ok(gpnn_weights_draw(weights, &truth, &rng, y, &f, &err));
+    assert_ok(gpnn_weights_draw(weights, &truth, &rng, y, &f, &jitter, &err));
     ff += f * f;
     for (size_t j = 0; j < M; j++) sums[j] += y[j] * f;
     sums[M] += y[1] * y[1];
@@ -243,13 +243,50 @@ static void the_error_is_the_mean_over_draws(void **state)
   memcpy(kept, w, sizeof kept);
   double error = gpnn_weights_error(weights, &truth, 1);
   for (size_t i = 0; i < DRAWS; i++) {
-    assert_ok(gpnn_weights_draw(weights, &truth, &rng, y, &f, &err));
+    assert_ok(gpnn_weights_draw(weights, &truth, &rng, y, &f, &jitter, &err));
     double miss = sum_product(M, kept, y) - f;
     sum += miss * miss;
     squares += miss * miss * miss * miss;
   }
   double mean = sum / DRAWS, se = sqrt((squares / DRAWS - mean * mean) / DRAWS);
   assert_near(mean, error, 4 * se);
+  gpnn_weights_free(weights);
+}
+
+/* Distances whose squares are beyond the range of numbers, with each kind of kernel. */
+static void neighbours_out_of_reach_say_nothing(void **state)
+{
+  (void)state;
+  static const char *const kernels[] = {"rbf", "exp", "matern52", "matern:0.3", "matern:7"};
+  for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++)
+    for (size_t m = 1; m <= 17; m++) {
+      struct gpnn_covariance c = covariance("rbf", 1e-100, 0.9, 0.1);
+      assert_true(gpnn_kernel_parse(kernels[k], &c.kernel, &c.smoothness));
+      struct gpnn_weights *weights = weights_new(m, 1);
+      double offsets[17], latent, jitter;
+      const double *w;
+      for (size_t i = 0; i < m; i++) offsets[i] = (double)(i + 1) * 1e100;
+      gpnn_weights_put(weights, m, offsets);
+      assert_ok(gpnn_weights_find(weights, &c, &w, &latent, &jitter, &err));
+      assert_true(latent == 0.9);
+      assert_true(gpnn_weights_error(weights, &c, 1) == 0.9);
+      gpnn_weights_free(weights);
+    }
+}
+
+/* One place seen many times, without noise, cannot be drawn as it is. */
+static void a_draw_tells_its_jitter(void **state)
+{
+  (void)state;
+  enum { M = 9 };
+  const struct gpnn_covariance truth = covariance("rbf", 1, 4, 0);
+  struct gpnn_weights *weights = weights_new(M, 1);
+  double offsets[M] = {0}, y[M], f, jitter = 0;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
+  gpnn_weights_put(weights, M, offsets);
+  assert_ok(gpnn_weights_draw(weights, &truth, &rng, y, &f, &jitter, &err));
+  assert_true(jitter > 0 && jitter < 1e-8);
   gpnn_weights_free(weights);
 }
 
@@ -297,6 +334,8 @@ int main(void)
       cmocka_unit_test(the_order_of_calls_changes_nothing),
       cmocka_unit_test(draws_have_the_covariance_of_the_truth),
       cmocka_unit_test(the_error_is_the_mean_over_draws),
+      cmocka_unit_test(neighbours_out_of_reach_say_nothing),
+      cmocka_unit_test(a_draw_tells_its_jitter),
       cmocka_unit_test(neighbours_at_the_place_itself_share_the_weight),
       cmocka_unit_test(a_singular_covariance_is_given_jitter_and_tells_it),
   };
