@@ -90,11 +90,11 @@ static bool read_range(struct simulate_options *o, const char *colon, const char
     return false;
   double step = log((double)to / (double)from) / (double)(count - 1);
   for (uint64_t i = 0; i < count; i++) {
-    double rows = round((double)from * exp((double)i * step));
-    o->row[i] = (uint64_t)rows;
+    double rounded = round((double)from * exp((double)i * step));
+    uint64_t rows = i + 1 == count ? to : (uint64_t)rounded;
+    bool is_repeated = o->n_rows > 0 && rows == o->row[o->n_rows - 1]; /* small ones, by rounding */
+    if (!is_repeated) o->row[o->n_rows++] = rows;
   }
-  o->row[count - 1] = to;
-  o->n_rows = (size_t)count;
   return true;
 }
 
@@ -114,6 +114,12 @@ static bool read_rows(struct simulate_options *o, const struct cli *cli)
 
 /* ---- parameters --------------------------------------------------------------------------- */
 
+/* Only risks have a trend, the last of the parameters. */
+static size_t n_parameters(const struct simulate_options *o)
+{
+  return o->has_coefficient ? GPNN_SIMULATE_N_PARAMETERS : GPNN_SIMULATE_COEFFICIENT;
+}
+
 static const char *names(const struct simulate_options *o)
 {
   return o->has_coefficient ? "lengthscale, kernelscale, noise or coefficient"
@@ -126,11 +132,9 @@ static bool find_parameter(const struct simulate_options *o, const char *text,
 {
   size_t length = strcspn(text, "=");
   if (text[length] == '\0') return false;
-  for (size_t p = 0; p < GPNN_SIMULATE_N_PARAMETERS; p++) {
+  for (size_t p = 0; p < n_parameters(o); p++) {
     const char *name = gpnn_simulate_name((enum gpnn_simulate_parameter)p);
-    if (strlen(name) != length || memcmp(name, text, length) != 0 ||
-        (p == GPNN_SIMULATE_COEFFICIENT && !o->has_coefficient))
-      continue;
+    if (strlen(name) != length || memcmp(name, text, length) != 0) continue;
     *parameter = (enum gpnn_simulate_parameter)p;
     *value = text + length + 1;
     return true;
@@ -177,21 +181,41 @@ static bool set_parameters(struct simulate_options *o, const struct cli *cli)
 
 /* ---- choices ------------------------------------------------------------------------------ */
 
-/* NAME=A:B:N */
-static bool read_range_of(const struct simulate_options *o, const char *text,
+/* NAME=A:B:N of 'length' bytes. */
+static bool read_range_of(const struct simulate_options *o, const char *text, size_t length,
                           struct simulate_range *range)
 {
-  const char *value;
-  if (!find_parameter(o, text, &range->parameter, &value)) return false;
-  const char *colon = strchr(value, ':');
-  const char *second = colon == NULL ? NULL : strchr(colon + 1, ':');
+  const char *value, *end = text + length;
+  if (!find_parameter(o, text, &range->parameter, &value) || value > end) return false;
+  const char *colon = memchr(value, ':', (size_t)(end - value));
+  const char *second = colon == NULL ? NULL : memchr(colon + 1, ':', (size_t)(end - colon - 1));
   return second != NULL &&
          gpnn_number_read(value, (size_t)(colon - value), &range->from) == GPNN_NUMBER_OK &&
          gpnn_number_read(colon + 1, (size_t)(second - colon - 1), &range->to) == GPNN_NUMBER_OK &&
-         gpnn_number_read_u64(second + 1, strlen(second + 1), &range->n) &&
+         gpnn_number_read_u64(second + 1, (size_t)(end - second - 1), &range->n) &&
          gpnn_simulate_allows(range->parameter, range->from) &&
          gpnn_simulate_allows(range->parameter, range->to) && range->n >= 2 &&
          range->n <= SIMULATE_VALUES && isfinite((range->to - range->from) * (double)range->n);
+}
+
+/* RANGE[,RANGE...], each of another parameter. */
+static bool read_grid(const struct simulate_options *o, const char *text,
+                      struct simulate_grid *grid)
+{
+  uint64_t n_values = 1;
+  do {
+    size_t length = strcspn(text, ",");
+    if (grid->n == GPNN_SIMULATE_N_PARAMETERS) return false;
+    struct simulate_range *range = &grid->ranges[grid->n];
+    if (!read_range_of(o, text, length, range)) return false;
+    for (size_t i = 0; i < grid->n; i++)
+      if (grid->ranges[i].parameter == range->parameter) return false;
+    grid->n++;
+    n_values *= range->n;
+    if (n_values > SIMULATE_VALUES) return false;
+    text += length;
+  } while (*text++ == ',');
+  return true;
 }
 
 static bool read_vary(struct simulate_options *o, const struct cli *cli)
@@ -199,24 +223,37 @@ static bool read_vary(struct simulate_options *o, const struct cli *cli)
   for (size_t v = 0; v < o->vary.n; v++) {
     char shown[GPNN_MASK_BYTES];
     const char *text = o->vary.items[v];
-    if (read_range_of(o, text, &o->ranges[v])) continue;
+    if (read_grid(o, text, &o->grids[v])) continue;
     cli_usage_error(cli,
-                    "option --vary: NAME=A:B:N, NAME %s, A and B values it can have, N 2 to %d, "
-                    "not \"%s\"",
+                    "option --vary: NAME=A:B:N, or several with commas between, NAME %s, A and B "
+                    "values it can have, N from 2 on, %d values in all, not \"%s\"",
                     names(o), SIMULATE_VALUES, gpnn_mask(shown, text, strlen(text)));
     return false;
   }
   return true;
 }
 
-static void add_choices(struct simulate_options *o, const struct simulate_range *range)
+static double value_of(const struct simulate_range *range, uint64_t i)
 {
-  for (uint64_t i = 0; i < range->n; i++) {
+  if (i + 1 == range->n) return range->to; /* which rounding may miss */
+  return range->from + (range->to - range->from) * (double)i / (double)(range->n - 1);
+}
+
+static void add_choices(struct simulate_options *o, const struct simulate_grid *grid)
+{
+  uint64_t n_values = 1;
+  for (size_t r = 0; r < grid->n; r++) n_values *= grid->ranges[r].n;
+  for (uint64_t i = 0; i < n_values; i++) {
     struct simulate_choice *choice = &o->choices[o->n_choices++];
-    double at = range->from + (range->to - range->from) * (double)i / (double)(range->n - 1);
-    if (i + 1 == range->n) at = range->to; /* which rounding may miss */
-    *choice = (struct simulate_choice){gpnn_simulate_name(range->parameter), at, o->assumed};
-    *gpnn_simulate_value(&choice->assumed, range->parameter) = at;
+    const struct simulate_range *first = &grid->ranges[0];
+    *choice = (struct simulate_choice){gpnn_simulate_name(first->parameter),
+                                       value_of(first, i % first->n), o->assumed};
+    uint64_t rest = i;
+    for (size_t r = 0; r < grid->n; r++) {
+      const struct simulate_range *range = &grid->ranges[r];
+      *gpnn_simulate_value(&choice->assumed, range->parameter) = value_of(range, rest % range->n);
+      rest /= range->n;
+    }
   }
 }
 
@@ -224,7 +261,7 @@ enum gpnn_status simulate_options_choose(struct simulate_options *o, struct gpnn
 {
   o->choices = gpnn_alloc(o->vary.n + 1, SIMULATE_VALUES, sizeof *o->choices);
   if (o->choices == NULL) return gpnn_fail_memory(err, "for the values of --vary");
-  for (size_t v = 0; v < o->vary.n; v++) add_choices(o, &o->ranges[v]);
+  for (size_t v = 0; v < o->vary.n; v++) add_choices(o, &o->grids[v]);
   if (o->vary.n == 0) o->choices[o->n_choices++] = (struct simulate_choice){NULL, NAN, o->assumed};
   return GPNN_OK;
 }
@@ -359,6 +396,17 @@ enum gpnn_status simulate_write_choice(const struct simulate_options *o, struct 
   return status == GPNN_OK ? simulate_write_numbers(o, output, 1, &choice->at, err) : status;
 }
 
+enum gpnn_status simulate_write_end(const struct simulate_options *o, struct gpnn_output *output,
+                                    const struct simulate_choice *choice, struct gpnn_error *err)
+{
+  struct gpnn_assumed assumed = choice->assumed;
+  double values[GPNN_SIMULATE_N_PARAMETERS];
+  for (size_t p = 0; p < n_parameters(o); p++)
+    values[p] = *gpnn_simulate_value(&assumed, (enum gpnn_simulate_parameter)p);
+  enum gpnn_status status = simulate_write_numbers(o, output, n_parameters(o), values, err);
+  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
+}
+
 enum gpnn_status simulate_write_header(const struct simulate_options *o, struct gpnn_output *output,
                                        size_t n, const char *const *column, struct gpnn_error *err)
 {
@@ -366,5 +414,8 @@ enum gpnn_status simulate_write_header(const struct simulate_options *o, struct 
       gpnn_table_write_field(output, o->delimiter, column[0], strlen(column[0]), err);
   for (size_t i = 1; i < n && status == GPNN_OK; i++)
     status = simulate_write_text(o, output, column[i], err);
+  for (size_t p = 0; p < n_parameters(o) && status == GPNN_OK; p++)
+    status =
+        simulate_write_text(o, output, gpnn_simulate_name((enum gpnn_simulate_parameter)p), err);
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }

@@ -15,7 +15,7 @@
 enum {
   SIMULATE_OPTIONS = 14, /* shared rows of the table */
   SIMULATE_ROWS = 256,   /* most numbers of rows */
-  SIMULATE_VALUES = 1000 /* most values of one --vary */
+  SIMULATE_VALUES = 1000 /* most values of one --vary, of a grid in all */
 };
 
 /* Values that an assumed parameter is given in turn: n, equally spaced, both ends among them. */
@@ -25,7 +25,14 @@ struct simulate_range {
   uint64_t n;
 };
 
-/* One choice of assumed parameters, and which of them is varied; NULL: none. */
+/* Ranges whose values are combined, each with each of the others: the first runs fastest. */
+struct simulate_grid {
+  size_t n;
+  struct simulate_range ranges[GPNN_SIMULATE_N_PARAMETERS];
+};
+
+/* One choice of assumed parameters, and which of them is varied, the first of a grid; NULL:
+ * none. */
 struct simulate_choice {
   const char *varied;
   double at;
@@ -46,7 +53,7 @@ struct simulate_options {
   size_t n_rows;
   uint64_t row[SIMULATE_ROWS]; /* rising */
   struct gpnn_assumed assumed;
-  struct simulate_range ranges[CLI_LIST_ITEMS];
+  struct simulate_grid grids[CLI_LIST_ITEMS]; /* of each --vary */
   size_t n_choices;
   struct simulate_choice *choices; /* owned; at least one */
   struct gpnn_simulate_options simulate;
@@ -97,7 +104,14 @@ GPNN_MUST_CHECK enum gpnn_status simulate_write_choice(const struct simulate_opt
                                                        const struct simulate_choice *choice,
                                                        struct gpnn_error *err);
 
-/* Writes a header of 'n' names. */
+/* Ends a line with all that is assumed: lengthscale, kernelscale, noise and, in risks,
+ * coefficient. */
+GPNN_MUST_CHECK enum gpnn_status simulate_write_end(const struct simulate_options *o,
+                                                    struct gpnn_output *output,
+                                                    const struct simulate_choice *choice,
+                                                    struct gpnn_error *err);
+
+/* Writes a header of 'n' names. Those of simulate_write_end() follow by themselves. */
 GPNN_MUST_CHECK enum gpnn_status simulate_write_header(const struct simulate_options *o,
                                                        struct gpnn_output *output, size_t n,
                                                        const char *const *names,

@@ -157,7 +157,7 @@ static enum gpnn_status write_line(const struct run *r, const struct gpnn_simula
   if (status == GPNN_OK) status = simulate_write_choice(o, r->output, &o->choices[c], err);
   if (status == GPNN_OK)
     status = simulate_write_numbers(o, r->output, sizeof numbers / sizeof numbers[0], numbers, err);
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+  return status == GPNN_OK ? simulate_write_end(o, r->output, &o->choices[c], err) : status;
 }
 
 static size_t neighbours_of(const struct run *r, size_t i)

@@ -18,13 +18,32 @@ risk() {
   limits -n 100,1e6,1e18 >t.tsv
   head -n 1 t.tsv | tr '\t' ' ' >header
   assert_equal "$(cat header)" "rows neighbours varied at mse mse_se nll nll_se cal cal_se \
-mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched"
+mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale kernelscale noise"
   assert_equal "$(cut -f 1-4 t.tsv | tail -n +2 | tr '\t\n' ' ;')" \
     '100 20 - NA;1000000 20 - NA;1000000000000000000 20 - NA;'
   limits -n 1e4,1e5 --vary noise=0.1:0.4:3 --vary lengthscale=2:1:2 >t.tsv
   assert_equal "$(cut -f 1,3,4 t.tsv | tail -n +2 | tr '\t\n' ' ;')" \
     "10000 noise 0.1;10000 noise 0.25;10000 noise 0.4;10000 lengthscale 2;10000 lengthscale 1;\
 100000 noise 0.1;100000 noise 0.25;100000 noise 0.4;100000 lengthscale 2;100000 lengthscale 1;"
+}
+
+@test "limits: parameters with commas between are combined, and others come one by one" {
+  limits -n 1e4 --vary noise=0.1:0.3:2,lengthscale=1:2:2 --vary kernelscale=1:2:2 >grid
+  assert_equal "$(cut -f 3,4 grid | tail -n +2 | tr '\t\n' ' ;')" \
+    'noise 0.1;noise 0.3;noise 0.1;noise 0.3;kernelscale 1;kernelscale 2;'
+  assert_equal "$(paste <(column lengthscale grid) <(column kernelscale grid) \
+    <(column noise grid) | tr '\t\n' ' ;')" \
+    '1 0.9 0.1;1 0.9 0.3;2 0.9 0.1;2 0.9 0.3;1 1 0.1;1 2 0.1;'
+  limits -n 1e4 -a noise=0.3 -a lengthscale=2 >one
+  assert_equal "$(sed -n 5p grid | cut -f 5-)" "$(sed -n 2p one | cut -f 5-)"
+  for wrong in 'noise=0.1:0.3:2,' noise=1:2:2,noise=1:2:2 noise=1:2:40,lengthscale=1:2:40; do
+    assert_fails 2 'option --vary: NAME=A:B:N, or several' gpnn-simulate limits --vary $wrong
+  done
+}
+
+@test "rows: a range passes over what rounding repeats" {
+  assert_equal "$(gpnn-simulate limits -n 1:8:12 -m 1 --test 2 | cut -f 1 | tr '\n' ' ')" \
+    'rows 1 2 3 4 5 7 8 '
 }
 
 @test "limits: the columns of limits are their formulas, and scores go to them" {
@@ -78,7 +97,8 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched"
 @test "risk: a line for each number of rows, value and quantity" {
   risk -n 1e4,1e5 >t.tsv
   assert_equal "$(head -n 1 t.tsv | tr '\t' ' ')" \
-    'rows neighbours quantity varied at value se slope r2 stone'
+    'rows neighbours quantity varied at value se slope r2 stone '\
+'lengthscale kernelscale noise coefficient'
   assert_equal "$(cut -f 3,8-10 t.tsv | tail -n +2 | tr '\t\n' ' ;')" \
     'risk NA NA NA;risk NA NA NA;'
   risk -n 1e4 --derivatives --calibrate 50 --vary noise=0.1:0.2:2 >t.tsv
@@ -161,7 +181,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched"
 
 @test "the delimiter, and the output whole or not at all" {
   limits -n 1e4 -d , -o t.csv
-  assert_equal "$(head -n 1 t.csv | tr , '\n' | wc -l)" 16
+  assert_equal "$(head -n 1 t.csv | tr , '\n' | wc -l)" 19
   rm t.csv
   assert_fails 2 '10 rows have no 20 neighbours' gpnn-simulate limits -n 10,1e4 -m 20 -o t.csv
   [[ ! -e t.csv ]]
