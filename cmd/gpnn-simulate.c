@@ -36,6 +36,10 @@ int main(int argc, char **argv)
       1};
   struct cli cli;
   int status;
+  char shown[GPNN_MASK_BYTES];
+  /* Options behind what is no mode are nobody's: the mode is what is wrong. */
+  if (argc > 2 && argv[1][0] != '-') argc = 2;
   if (!cli_begin(&cli, &tool, NULL, 0, argc, argv, &status)) return status;
-  return cli_usage_error(&cli, "no such mode: \"%s\"", cli.operands[0]);
+  return cli_usage_error(&cli, "no such mode: \"%s\": it is limits, risk, data or advise",
+                         gpnn_mask(shown, cli.operands[0], strlen(cli.operands[0])));
 }
