@@ -156,16 +156,23 @@ static enum gpnn_status lines_of_gains(struct run *r, const struct gpnn_advice *
 
 /* ---- the verdict ---------------------------------------------------------------------------- */
 
-/* Room for a text each, and more: numbers in it have at most two digits and an exponent. */
+/* Room for a text each, and more: numbers in it have at most three digits and an exponent. */
 enum { GAINS_BYTES = 128, HELP_BYTES = 256, VERDICT_BYTES = 1024 };
+
+/* Digits to show of a percentage: two, but 100 rather than 1e+02. */
+static int percent_digits(double percent)
+{
+  return fabs(percent) < 99.5 ? 2 : 3;
+}
 
 /* "RMSE -12 % (-15 to -9), NLL -0.13 (-0.16 to -0.10)": changes, where gains are kept. */
 static void write_gains(const struct gpnn_advise_help *help, char *text, size_t n_bytes)
 {
   const struct gpnn_advise_value *rmse = &help->rmse_gain, *nll = &help->nll_gain;
-  snprintf(text, n_bytes, "RMSE %+.2g %% (%+.2g to %+.2g), NLL %+.2g (%+.2g to %+.2g)",
-           -100 * rmse->value, -100 * rmse->high, -100 * rmse->low, -nll->value, -nll->high,
-           -nll->low);
+  const double percent[] = {-100 * rmse->value, -100 * rmse->high, -100 * rmse->low};
+  snprintf(text, n_bytes, "RMSE %+.*g %% (%+.*g to %+.*g), NLL %+.2g (%+.2g to %+.2g)",
+           percent_digits(percent[0]), percent[0], percent_digits(percent[1]), percent[1],
+           percent_digits(percent[2]), percent[2], -nll->value, -nll->high, -nll->low);
 }
 
 /* "with twice as many, RMSE ..."; of parameters which. */
@@ -180,7 +187,9 @@ static void write_help(const struct gpnn_advice *advice, enum gpnn_advise_about 
            gains);
 }
 
-/* What helps most, then what else helps. */
+/* What helps most, then what else helps.  Where nothing does, errors of the target's standard
+ * deviation, 1 in standardised units, tell that parameters may be beyond what a small change of
+ * them mends. */
 static void write_verdict(const struct gpnn_advice *advice, char *text, size_t n_bytes)
 {
   static const char *const what[] = {"more rows", "more neighbours", "better parameters"};
@@ -188,7 +197,12 @@ static void write_verdict(const struct gpnn_advice *advice, char *text, size_t n
   if (advice->most == GPNN_ADVISE_NOTHING) {
     snprintf(text, n_bytes,
              "nothing tried helps: neither twice the rows, nor twice the neighbours, nor other "
-             "parameters lower the NLL by 0.01 beyond the error of measurement");
+             "parameters lower the NLL by 0.01 beyond the error of measurement%s",
+             advice->lines[advice->now].rmse.high < 1
+                 ? ""
+                 : "; but predictions are hardly better than the mean of the target: either the "
+                   "inputs tell nothing of it, or the parameters are far off, and gpnn-fit may "
+                   "find others");
     return;
   }
   write_help(advice, advice->most, help, sizeof help);
@@ -276,9 +290,9 @@ static void report_copies(const struct cli *cli, const struct gpnn_advice *advic
   double share = (double)advice->n_in_place / (double)advice->n_test;
   if (share > tolerable)
     cli_warn(cli,
-             "%.2g %% of the test rows have the inputs of another training row: if rows are copies "
+             "%.*g %% of the test rows have the inputs of another training row: if rows are copies "
              "of others, errors are larger than told here, and the advice is void",
-             100 * share);
+             percent_digits(100 * share), 100 * share);
 }
 
 /* Advises on one target. */

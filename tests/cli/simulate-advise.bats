@@ -44,6 +44,19 @@ advise() {
   value verdict noise.tsv | grep -q '^nothing tried helps'
 }
 
+@test "parameters that no small change mends are told from ones that cannot be bettered" {
+  prepare
+  sed 's/lengthscale.*/lengthscale\t1e-300/' t.par | advise t.gpi | value verdict >far.txt
+  grep -q '^nothing tried helps.*hardly better than the mean .* gpnn-fit may' far.txt
+  sed 's/lengthscale.*/lengthscale\t1e300/' t.par | advise t.gpi 2>same.txt >/dev/null
+  grep -q '100 % of the test rows' same.txt
+  # All that could be known is known: a plane without noise but for what is told.
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = $1 + 0.1 * sin(NR * NR) } 1' train.tsv | gpnn-index -q -o plane.gpi -
+  printf 'kernel\trbf\nlengthscale\t20\nkernelscale\t200\nnoise\t0.05\nneighbours\t100\n' |
+    advise plane.gpi | value verdict >best.txt
+  run ! grep 'the mean of the target' best.txt
+}
+
 @test "the limit is that of the noise, in the target's units" {
   prepare
   sd=$(gpnn-info t.gpi | value target-sd)
