@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -24,20 +25,24 @@ enum {
   OF_PREDICTIONS = CALIBRATION | PIT | PREDICTED | RESIDUALS,
 };
 
+#define OF_TRUTHS "predictions with their truths, as of gpnn-predict"
+
 static const struct kind {
   const char *name;
   unsigned bit;
   enum gpnn_status (*draw)(struct plot *plot, struct gpnn_error *err);
   double width, height; /* cm */
+  const char *what;     /* it draws */
 } kinds[] = {
-    {"calibration", CALIBRATION, plot_calibration, 12, 11.5},
-    {"pit", PIT, plot_pit, 17, 9},
-    {"predicted", PREDICTED, plot_predicted, 12, 11.5},
-    {"residuals", RESIDUALS, plot_residuals, 17, 10},
-    {"curve", CURVE, plot_curve, 17, 11},
-    {"landscape", LANDSCAPE, plot_landscape, 17, 12},
-    {"band", BAND, plot_band, 17, 9},
-    {"map", MAP, plot_map, 17, 8},
+    {"calibration", CALIBRATION, plot_calibration, 12, 11.5, OF_TRUTHS},
+    {"pit", PIT, plot_pit, 17, 9, OF_TRUTHS},
+    {"predicted", PREDICTED, plot_predicted, 12, 11.5, OF_TRUTHS},
+    {"residuals", RESIDUALS, plot_residuals, 17, 10, OF_TRUTHS},
+    {"curve", CURVE, plot_curve, 17, 11, "values against rows, as of gpnn-simulate risk"},
+    {"landscape", LANDSCAPE, plot_landscape, 17, 12,
+     "values against parameters, as of gpnn-simulate limits --vary"},
+    {"band", BAND, plot_band, 17, 9, "predictions and their input, as of gpnn-predict --keep"},
+    {"map", MAP, plot_map, 17, 8, "predictions and their two inputs, as of gpnn-predict --keep"},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -101,6 +106,13 @@ static bool check_marks(const struct cli *cli, const struct cli_list *marks)
   return true;
 }
 
+/* Whether a name ends as that of another kind of file than is written. */
+static bool is_misnamed(const char *path, const char *dot, bool png)
+{
+  return dot != NULL && strchr(dot, '/') == NULL && dot[1] != '\0' && dot != path &&
+         strcasecmp(dot, png ? ".png" : ".svg") != 0;
+}
+
 /* --format, or what the name of the output ends with. */
 static bool choose_format(const struct cli *cli, const char *format, bool script, bool *png)
 {
@@ -110,6 +122,11 @@ static bool choose_format(const struct cli *cli, const char *format, bool script
   if (!*png && strcmp(format, "svg") != 0) {
     cli_usage_error(cli, "option --format: svg or png");
     return false;
+  }
+  if (!script && is_misnamed(cli->output, dot, *png)) {
+    char shown[GPNN_MASK_BYTES];
+    cli_warn(cli, "%s: written as %s, whatever its name ends in",
+             gpnn_mask(shown, cli->output, strlen(cli->output)), *png ? "PNG" : "SVG");
   }
   if (!*png || script || strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO)) return true;
   cli_usage_error(cli, "a picture of bytes is not for a terminal: give -o FILE, or redirect it");
@@ -201,6 +218,10 @@ static enum gpnn_status draw(struct plot *plot, const struct kind *kind, bool pn
   const char *path = cli->n_operands > 1 ? cli->operands[1] : "-";
   enum gpnn_status status = gpnn_table_open(&plot->table, path, &cli->table, err);
   if (status == GPNN_OK) status = kind->draw(plot, err);
+  if (status == GPNN_EINVAL) {
+    const struct gpnn_error cause = *err;
+    status = gpnn_fail(err, status, "%s; %s draws %s", cause.text, kind->name, kind->what);
+  }
   if (status != GPNN_OK) goto out;
   write_head(&script, plot, png);
   script_append(&script, &plot->body);

@@ -93,17 +93,42 @@ static void set_axes(struct script *s, const struct panel *p, size_t n_columns)
     script_linear_axis(s, "y", y.low, y.high, 7);
 }
 
+/* Whether 'mark', VALUE or NAME=VALUE, is about a parameter. */
+static bool is_about(const char *mark, const char *parameter)
+{
+  const char *equals = strrchr(mark, '=');
+  size_t length = strlen(parameter);
+  return equals == NULL ||
+         ((size_t)(equals - mark) == length && memcmp(mark, parameter, length) == 0);
+}
+
+/* A mark of a parameter that has no panel is misspelt, or forgotten. */
+static enum gpnn_status check_marks(const struct plot *plot, const struct landscape *l,
+                                    struct gpnn_error *err)
+{
+  const struct cli_list *marks = &plot->o->marks;
+  for (size_t i = 0; i < marks->n; i++) {
+    bool found = false;
+    for (size_t p = 0; p < l->parameters.n; p++)
+      found = found || is_about(marks->items[i], l->parameters.items[p]);
+    char shown[GPNN_MASK_BYTES];
+    if (!found)
+      return gpnn_fail(err, GPNN_EINVAL, "%s: no parameter is varied that --mark names: \"%s\"",
+                       gpnn_table_name(plot->table),
+                       gpnn_mask(shown, marks->items[i], strlen(marks->items[i])));
+  }
+  return GPNN_OK;
+}
+
 /* A dashed line at the true value: --mark VALUE, or NAME=VALUE for the parameter of that name. */
 static void add_mark(const struct plot *plot, struct script *s, const char *parameter)
 {
   const struct cli_list *marks = &plot->o->marks;
-  size_t length = strlen(parameter);
   script_add(s, "unset arrow\n");
   for (size_t i = 0; i < marks->n; i++) {
     const char *text = marks->items[i], *equals = strrchr(text, '=');
     double at;
-    if (equals != NULL && ((size_t)(equals - text) != length || memcmp(text, parameter, length)))
-      continue;
+    if (!is_about(text, parameter)) continue;
     const char *number = equals == NULL ? text : equals + 1;
     if (gpnn_number_read(number, strlen(number), &at) == GPNN_NUMBER_OK)
       script_add(s,
@@ -266,6 +291,7 @@ enum gpnn_status plot_landscape(struct plot *plot, struct gpnn_error *err)
 {
   struct landscape l = {0};
   enum gpnn_status status = landscape_read(&l, plot, err);
+  if (status == GPNN_OK) status = check_marks(plot, &l, err);
   if (status == GPNN_OK) draw(plot, &l);
   landscape_release(&l);
   return status;

@@ -38,7 +38,14 @@ static enum gpnn_status find_columns(const struct plot *plot, struct map *m, str
   free(columns);
   /* The truth plays no part; a column that has a number in every row to draw stands for it. */
   if (status != GPNN_OK) return status;
-  return plot_find(plot, gpnn_table_column(plot->table, m->x), false, &m->found, err);
+  status = plot_find(plot, gpnn_table_column(plot->table, m->x), false, &m->found, err);
+  if (status != GPNN_OK || plot->o->x != NULL) return status;
+  size_t mean = m->found.targets[0].mean;
+  if (m->x == mean || m->y == mean)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: the first two columns are not both inputs: say --inputs",
+                     gpnn_table_name(plot->table));
+  return GPNN_OK;
 }
 
 static enum gpnn_status read_row(struct plot *plot, struct map *m, struct gpnn_error *err)

@@ -463,6 +463,33 @@ assert_svg() {
   [[ ! -e pwned ]] || complain 'a name was run'
 }
 
+@test "a table that a kind cannot draw is answered by what it draws" {
+  printf 'y,mean,sd\n1,2,3\n2,3,1\n' >p.csv
+  assert_fails 2 "no column 'rows'.*; landscape draws values against parameters, .*--vary" \
+    gpnn-plot landscape p.csv
+  assert_fails 2 "no column 'mean'.*; calibration draws predictions with their truths" \
+    gpnn-plot calibration <(landscape)
+  assert_fails 2 'not both inputs: say --inputs; map draws .* gpnn-predict --keep' gpnn-plot map p.csv
+  gpnn-plot map -x y,mean --script p.csv | grep -q '^plot '
+}
+
+@test "a mark of no panel is refused" {
+  landscape >l.tsv
+  assert_fails 2 'no parameter is varied that --mark names: "noize=0.3"' \
+    gpnn-plot landscape --mark noise=1 --mark noize=0.3 l.tsv
+}
+
+@test "a name that ends in another format than is written is warned of" {
+  printf 'y,mean,sd\n1,2,3\n2,3,1\n' >p.csv
+  gpnn-plot pit -o p.pdf p.csv 2>&1 | grep -qF 'p.pdf: written as SVG'
+  gpnn-plot pit --format png -o p.svg p.csv 2>&1 | grep -qF 'p.svg: written as PNG'
+  mkdir -p a.b
+  for file in p.svg p.SVG p a.b/p; do
+    gpnn-plot pit -o $file p.csv >out.txt 2>&1
+    [[ ! -s out.txt ]]
+  done
+}
+
 @test "line ends, control characters and broken UTF-8 in names become question marks" {
   printf '"a\nset output ""pwned""\n\033[2J\377",mean,sd\n1,2,1\n2,2,1\n' >p.csv
   gpnn-plot predicted p.csv >out.svg
