@@ -96,7 +96,10 @@ static bool read_truth(const struct cli *cli, const char *text, struct gpnn_synt
     return read_number(cli, shown, value, false, &process->kernelscale);
   if (strcmp(name, "kernel") == 0)
     return gpnn_kernel_parse(value, &process->kernel, &process->smoothness) ||
-           REFUSE(cli, "option --true: no such kernel: \"%s\"", shown);
+           REFUSE(
+               cli,
+               "option --true: no such kernel: \"%s\": rbf, exp, matern32, matern52 or matern:NU",
+               shown);
   return REFUSE(cli, "option --true: kernel, lengthscale, kernelscale or noise, not \"%s\"", shown);
 }
 
@@ -110,7 +113,9 @@ static bool read_inputs(const struct cli *cli, const struct arguments *a,
   size_t own = o->function != NULL ? o->function->d : 0;
   inputs->d = a->dimension > 0 ? a->dimension : own > 0 ? own : 2;
   if (o->function != NULL && !gpnn_function_takes(o->function, inputs->d))
-    return REFUSE(cli, "function %s does not have %zu inputs", a->function, inputs->d);
+    return REFUSE(cli, "the function %s has %s%zu inputs, not %zu", a->function,
+                  own > 0 ? "" : "a multiple of ", own > 0 ? own : o->function->multiple,
+                  inputs->d);
   if (!gpnn_inputs_by_name(a->inputs, &inputs->law))
     return REFUSE(cli, "option --inputs: normal, disk or cube");
   bool is_spread = inputs->law == GPNN_INPUTS_NORMAL && own == 0;

@@ -161,7 +161,9 @@ static bool set_parameter(const struct simulate_options *o, const struct cli *cl
     *gpnn_simulate_value(of, parameter) = number;
     return true;
   }
-  cli_usage_error(cli, "option --%s: kernel=KERNEL, or %s = a number it can have, not \"%s\"",
+  cli_usage_error(cli,
+                  "option --%s: kernel=rbf, exp, matern32, matern52 or matern:NU, or %s = a number "
+                  "it can have, not \"%s\"",
                   option, names(o), gpnn_mask(shown, text, strlen(text)));
   return false;
 }
@@ -318,6 +320,10 @@ bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli)
       !choose(cli, "neighbours-by", o->neighbours_by, "theory", "search", &s->by_search) ||
       !choose(cli, "responses", o->responses, "averaged", "drawn", &s->drawn) || !read_vary(o, cli))
     return false;
+  if (s->inputs.law == GPNN_INPUTS_CUBE && !s->by_search) {
+    cli_usage_error(cli, "option --inputs: cube goes with --neighbours-by search");
+    return false;
+  }
   s->n_points = o->points;
   s->n_draws = o->draws;
   s->debias = o->debias;

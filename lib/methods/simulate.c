@@ -317,8 +317,9 @@ enum gpnn_status gpnn_simulate(struct gpnn_simulated *simulated,
          o->n_held <= GPNN_SIMULATE_MOST);
   const struct gpnn_function *function = o->truth.function;
   if (function != NULL && !gpnn_function_takes(function, o->inputs.d))
-    return gpnn_fail(err, GPNN_EINVAL, "the function %s has no form of %zu inputs", function->name,
-                     o->inputs.d);
+    return gpnn_fail(err, GPNN_EINVAL, "the function %s has %s%zu inputs, not %zu", function->name,
+                     function->d > 0 ? "" : "a multiple of ",
+                     function->d > 0 ? function->d : function->multiple, o->inputs.d);
   struct run run = {.options = o};
   struct gpnn_simulated results = {0};
   enum gpnn_status status = results_init(&results, o, err);

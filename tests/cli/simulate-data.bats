@@ -119,8 +119,8 @@ moments() {
   assert_fails 2 'needs --function' gpnn-simulate data --kind function
   assert_fails 2 'option --function: oakley' gpnn-simulate data --kind function --function f
   assert_fails 2 'option --function goes with --kind function' gpnn-simulate data --function oakley
-  assert_fails 2 'function oakley does not have 3 inputs' gpnn-simulate data --kind function --function oakley --dimension 3
-  assert_fails 2 'function waves does not have 3 inputs' gpnn-simulate data --kind function --function waves --dimension 3
+  assert_fails 2 'the function oakley has 15 inputs, not 3' gpnn-simulate data --kind function --function oakley --dimension 3
+  assert_fails 2 'the function waves has a multiple of 2 inputs, not 3' gpnn-simulate data --kind function --function waves --dimension 3
   assert_fails 2 'option --features goes with' gpnn-simulate data --features 9
   assert_fails 2 'option --neighbours goes with' gpnn-simulate data -m 9
   assert_fails 2 'option --test goes with' gpnn-simulate data --kind features --test 9
@@ -144,7 +144,7 @@ moments() {
 
 @test "parameters that are none are told" {
   assert_fails 2 'NAME=VALUE, not "noise"' gpnn-simulate data -t noise
-  assert_fails 2 'no such kernel: "kernel=cubic"' gpnn-simulate data -t kernel=cubic
+  assert_fails 2 'no such kernel: "kernel=cubic": rbf, exp,' gpnn-simulate data -t kernel=cubic
   assert_fails 2 'no such kernel: "kernel=matern:0"' gpnn-simulate data -t kernel=matern:0
   assert_fails 2 'not a number above 0: "lengthscale=0"' gpnn-simulate data -t lengthscale=0
   assert_fails 2 'not a number above 0: "kernelscale=inf"' gpnn-simulate data -t kernelscale=inf

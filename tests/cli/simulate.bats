@@ -145,7 +145,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   # zero is predicted by the noise alone: noise / m, but for the bias
   assert_near "$(column value t.tsv)" 0.005 0.0001
   gpnn-simulate risk --function oakley -n 1e4 --test 50 -m 20 | column value
-  assert_fails 2 'waves has no form of 3 inputs' gpnn-simulate risk --function waves --dimension 3
+  assert_fails 2 'the function waves has a multiple of 2 inputs, not 3' gpnn-simulate risk --function waves --dimension 3
   assert_fails 2 'none of .*waves.*"bumps"' gpnn-simulate risk --function bumps
 }
 
@@ -234,7 +234,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_fails 2 'option --rows: ' "${simulate[@]}" -n 1e3,
   assert_fails 2 'option --inputs: normal, disk or cube' "${simulate[@]}" --inputs ball
   assert_fails 2 'option --true: .*"noise=-1"' "${simulate[@]}" -t noise=-1
-  assert_fails 2 'option --true: .*"kernel=cubic"' "${simulate[@]}" -t kernel=cubic
+  assert_fails 2 'option --true: kernel=rbf, exp, .*"kernel=cubic"' "${simulate[@]}" -t kernel=cubic
   assert_fails 2 'option --assume: .*"noise=0"' "${simulate[@]}" -a noise=0
   assert_fails 2 'option --assume: .*"coefficient=1"' "${simulate[@]}" -a coefficient=1
   assert_fails 2 'option --assume: .*"lengthscale"' "${simulate[@]}" -a lengthscale
@@ -250,7 +250,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
     assert_fails 2 'part of numbers or names' "${simulate[@]}" -d "$delimiter"
   done
   assert_fails 2 '' "${simulate[@]}" --inputs disk --dimension 3
-  assert_fails 2 '' "${simulate[@]}" --inputs cube
+  assert_fails 2 'cube goes with --neighbours-by search' "${simulate[@]}" --inputs cube
   assert_fails 2 'one operand too many' "${simulate[@]}" table.tsv
   assert_fails 2 'option --step is for --derivatives' gpnn-simulate risk --step 0.1
   assert_fails 2 'noise is not positive' gpnn-simulate risk -a noise=0.01 --derivatives

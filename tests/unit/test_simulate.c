@@ -479,7 +479,7 @@ static void what_cannot_be_simulated_is_refused(void **state)
   struct gpnn_simulate_options o = small(3, other_parameters(), 1);
   struct gpnn_simulated s = {0};
   o.truth.function = gpnn_function_by_name("waves");
-  assert_fails(gpnn_simulate(&s, &o, &err), GPNN_EINVAL, "waves has no form of 3 inputs");
+  assert_fails(gpnn_simulate(&s, &o, &err), GPNN_EINVAL, "waves has a multiple of 2 inputs, not 3");
   o = small(3, other_parameters(), 1);
   o.inputs.law = GPNN_INPUTS_DISK;
   assert_fails(gpnn_simulate(&s, &o, &err), GPNN_EINVAL, "");
