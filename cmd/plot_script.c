@@ -180,19 +180,13 @@ static void add_tic(struct script *script, double at, bool labelled, bool *first
   *first = false;
 }
 
-void script_log_axis(struct script *script, const char *axis, double low, double high, bool room)
+/* Tics at 1 to 9 times the powers of ten, the fewer labels the more powers there are. */
+static void add_decade_tics(struct script *script, double low, double high, double decades)
 {
-  double decades = log10(high / low);
-  if (!(decades > 0)) decades = 0;
-  double pad = !room && decades > 0 ? 0 : fmax(0.04 * decades, 0.05);
-  low = fmin(fmax(low * pow(10, -pad), 1e-307), 1e306);
-  high = fmin(fmax(high * pow(10, pad), 1e-306), 1e307);
   double first_power = floor(log10(low)), last_power = ceil(log10(high));
   int from = (int)first_power, to = (int)last_power;
   int step = (to - from + 7) / 8; /* at most eight labels */
   bool first = true;
-  script_add(script, "set logscale %s\nset %srange [%.10g:%.10g]\nset %stics (", axis, axis, low,
-             high, axis);
   for (int power = from; power <= to; power++) {
     for (int k = 1; k <= 9; k++) {
       double at = k * pow(10, power);
@@ -202,6 +196,29 @@ void script_log_axis(struct script *script, const char *axis, double low, double
       add_tic(script, at, labelled, &first);
     }
   }
+}
+
+/* Where no more than one of those may lie within the axis: tics at round numbers. */
+static void add_round_tics(struct script *script, double low, double high)
+{
+  double step = round_step(high - low, 6);
+  bool first = true;
+  for (double k = ceil(low / step); k * step <= high; k++) add_tic(script, k * step, true, &first);
+}
+
+void script_log_axis(struct script *script, const char *axis, double low, double high, bool room)
+{
+  double decades = log10(high / low);
+  if (!(decades > 0)) decades = 0;
+  double pad = !room && decades > 0 ? 0 : fmax(0.04 * decades, 0.05);
+  low = fmin(fmax(low * pow(10, -pad), 1e-307), 1e306);
+  high = fmin(fmax(high * pow(10, pad), 1e-306), 1e307);
+  script_add(script, "set logscale %s\nset %srange [%.10g:%.10g]\nset %stics (", axis, axis, low,
+             high, axis);
+  if (decades < 0.3)
+    add_round_tics(script, low, high);
+  else
+    add_decade_tics(script, low, high, decades);
   script_add(script, ")\n");
 }
 

@@ -354,6 +354,13 @@ assert_svg() {
   done
 }
 
+@test "a short logarithmic axis has labels at round numbers" {
+  printf 'rows\tvalue\n1000\t0.41\n10000\t0.37\n100000\t0.35\n' >t.tsv
+  gpnn-plot curve --script t.tsv >script
+  labels=$(grep '^set ytics' script)
+  [[ $labels == *"'0.35' 0.35, '0.4' 0.4"* ]] || complain "$labels"
+}
+
 @test "values that all are the same need no range of their own" {
   printf 'x,y,mean,sd\n1,1,3,2\n1,1,3,2\n' >p.csv
   for kind in predicted residuals 'band -x x' 'map -x x,y'; do
