@@ -132,13 +132,18 @@ void script_range(struct script *script, const char *axis, double low, double hi
              round_step(high - low, FEW));
 }
 
+void script_tics(struct script *script, const char *axis, double range, int labels)
+{
+  script_add(script, "set %stics %.10g\n", axis, round_step(range, labels));
+}
+
 void script_linear_axis(struct script *script, const char *axis, double low, double high,
                         int labels)
 {
   double pad = 0.04 * (high - low);
   if (!(pad > 0)) pad = fmax(0.04 * fabs(high), 1e-300);
   script_range(script, axis, low - pad, high + pad);
-  script_add(script, "set %stics %.10g\n", axis, round_step(high - low + 2 * pad, labels));
+  script_tics(script, axis, high - low + 2 * pad, labels);
 }
 
 /* ---- logarithmic axes --------------------------------------------------------------------- */
@@ -180,6 +185,16 @@ static void add_tic(struct script *script, double at, bool labelled, bool *first
   *first = false;
 }
 
+/* Labels between 'low' and 'high' as on a linear axis: so near to each other are these that digits
+ * times powers of ten hardly lie between them. */
+static void add_near_tics(struct script *script, double low, double high)
+{
+  enum { LABELS = 6 };
+  double step = round_step(high - low, LABELS);
+  bool first = true;
+  for (double k = ceil(low / step); k * step <= high; k++) add_tic(script, k * step, true, &first);
+}
+
 void script_log_axis(struct script *script, const char *axis, double low, double high, bool room)
 {
   double decades = log10(high / low);
@@ -193,7 +208,9 @@ void script_log_axis(struct script *script, const char *axis, double low, double
   bool first = true;
   script_add(script, "set logscale %s\nset %srange [%.10g:%.10g]\nset %stics (", axis, axis, low,
              high, axis);
-  for (int power = from; power <= to; power++) {
+  bool near = high < 3 * low;
+  if (near) add_near_tics(script, low, high);
+  for (int power = from; power <= to && !near; power++) {
     for (int k = 1; k <= 9; k++) {
       double at = k * pow(10, power);
       bool labelled = (k == 1 && (power - from) % step == 0) ||

@@ -473,6 +473,15 @@ assert_svg() {
   gpnn-plot map -x y,mean --script p.csv | grep -q '^plot '
 }
 
+@test "an axis has labels, however near its ends, and a map's do not touch" {
+  printf 'rows\trmse\n100\t0.31\n400\t0.307\n1600\t0.305\n' | gpnn-plot curve --script >near.gp
+  grep '^set ytics' near.gp | grep -o "'0\.3[0-9]*'" >labels.txt
+  (($(wc -l <labels.txt) >= 3))
+  [[ -z $(sort labels.txt | uniq -d) ]]
+  awk 'BEGIN { print "u,v,mean,sd"; for (i = 0; i < 900; i++) printf "%g,%g,1,1\n", int(i / 30) * 4 / 29 - 2, i % 30 * 4 / 29 - 2 }' |
+    gpnn-plot map --script | grep -qx 'set xtics 2'
+}
+
 @test "a mark of no panel is refused" {
   landscape >l.tsv
   assert_fails 2 'no parameter is varied that --mark names: "noize=0.3"' \
