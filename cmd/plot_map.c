@@ -226,14 +226,17 @@ static void place_panel(struct plot *plot, const struct layout *l, size_t i)
              (top + 0.4) / l->height);
 }
 
-static void set_ranges(struct script *s, const struct map *m)
+static void set_ranges(struct script *s, const struct map *m, const struct layout *l)
 {
+  static const double label_width = 1.1; /* cm */
   const struct gpnn_scatter_grid *g = &m->grid;
   double share = m->is_lattice ? 0.5 : 1, x_room = share * g->dx, y_room = share * g->dy;
   struct plot_range x = {m->x_range.low - x_room, m->x_range.high + x_room};
   struct plot_range y = {m->y_range.low - y_room, m->y_range.high + y_room};
   x = plot_range_widen(x, 0);
   y = plot_range_widen(y, 0);
+  double labels = fmax(l->panel_width / label_width, 2);
+  script_tics(s, "x", x.high - x.low, (int)labels);
   script_range(s, "x", x.low, x.high);
   script_range(s, "y", y.low, y.high);
 }
@@ -266,7 +269,7 @@ static enum gpnn_status draw(struct plot *plot, struct map *m, struct gpnn_error
   struct layout l = lay_out(plot, m, n_panels);
   plot->height = l.height;
   script_add(s, "set multiplot\nunset grid\nset border 15\n");
-  set_ranges(s, m);
+  set_ranges(s, m, &l);
   plot_x_label(plot, gpnn_table_column(plot->table, m->x), "", NULL);
   plot_y_label(plot, gpnn_table_column(plot->table, m->y), "", NULL);
   plot_title(plot);

@@ -132,13 +132,18 @@ void script_range(struct script *script, const char *axis, double low, double hi
              round_step(high - low, FEW));
 }
 
+void script_tics(struct script *script, const char *axis, double range, int labels)
+{
+  script_add(script, "set %stics %.10g\n", axis, round_step(range, labels));
+}
+
 void script_linear_axis(struct script *script, const char *axis, double low, double high,
                         int labels)
 {
   double pad = 0.04 * (high - low);
   if (!(pad > 0)) pad = fmax(0.04 * fabs(high), 1e-300);
   script_range(script, axis, low - pad, high + pad);
-  script_add(script, "set %stics %.10g\n", axis, round_step(high - low + 2 * pad, labels));
+  script_tics(script, axis, high - low + 2 * pad, labels);
 }
 
 /* ---- logarithmic axes --------------------------------------------------------------------- */
@@ -198,7 +203,7 @@ static void add_decade_tics(struct script *script, double low, double high, doub
   }
 }
 
-/* Where no more than one of those may lie within the axis: tics at round numbers. */
+/* Where hardly one of those lies within the axis: tics at round numbers. */
 static void add_round_tics(struct script *script, double low, double high)
 {
   double step = round_step(high - low, 6);
@@ -215,7 +220,7 @@ void script_log_axis(struct script *script, const char *axis, double low, double
   high = fmin(fmax(high * pow(10, pad), 1e-306), 1e307);
   script_add(script, "set logscale %s\nset %srange [%.10g:%.10g]\nset %stics (", axis, axis, low,
              high, axis);
-  if (decades < 0.3)
+  if (high < 3 * low)
     add_round_tics(script, low, high);
   else
     add_decade_tics(script, low, high, decades);

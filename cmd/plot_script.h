@@ -54,6 +54,9 @@ void script_range(struct script *script, const char *axis, double low, double hi
  * where 'room' is true, and labels it. */
 void script_log_axis(struct script *script, const char *axis, double low, double high, bool room);
 
+/* Labels 'axis', over a range, at no more than 'labels' round numbers. */
+void script_tics(struct script *script, const char *axis, double range, int labels);
+
 /* Makes 'axis' linear from 'low' to 'high' with a little room at either end and no more than about
  * 'labels' labels, at round numbers. */
 void script_linear_axis(struct script *script, const char *axis, double low, double high,
