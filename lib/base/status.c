@@ -105,3 +105,14 @@ const char *gpnn_mask(char out[GPNN_MASK_BYTES], const char *bytes, size_t n_byt
   memcpy(out + used, i < n_bytes ? ellipsis : "", i < n_bytes ? sizeof ellipsis : 1);
   return out;
 }
+
+void gpnn_mask_all(char *text, const char *kept)
+{
+  size_t n = strlen(text);
+  for (size_t i = 0, length; i < n; i += length) {
+    length = printable((const unsigned char *)text + i, n - i);
+    if (length > 0) continue;
+    if (strchr(kept, text[i]) == NULL) text[i] = '?';
+    length = 1;
+  }
+}

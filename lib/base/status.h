@@ -71,4 +71,8 @@ enum gpnn_status gpnn_prefix(struct gpnn_error *err, enum gpnn_status status, co
  */
 const char *gpnn_mask(char out[GPNN_MASK_BYTES], const char *bytes, size_t n_bytes);
 
+/* The same for the whole of 'text', in place, but for the control bytes of 'kept', which may be
+ * "". */
+void gpnn_mask_all(char *text, const char *kept);
+
 #endif
