@@ -15,7 +15,7 @@ assert_shown() {
 
 # Names that would command a terminal, or pass for a line of their own.
 terminal_names() {
-  printf '%s\0' "$esc[2J$esc]0;title$bell%s%n" $'\x9b31m\xff\xc2\x9b2J\xe2\x80\xaetxt' $'a\nkernel\tmatern12\r'
+  printf '%s\0' "${esc}[2J${esc}]0;title$bell%s%n" $'\x9b31m\xff\xc2\x9b2J\xe2\x80\xaetxt' $'a\nkernel\tmatern12\r'
 }
 
 # Names that would have a shell, or gnuplot, run something.
