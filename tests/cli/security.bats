@@ -86,6 +86,12 @@ parameters() {
   done < <(terminal_names)
 }
 
+@test "JSON is UTF-8, whatever the groups are called" {
+  printf 'g\ty\tmean\tsd\na\xff\xc3(\xc3\xa9"\t1\t0\t1\n' | gpnn-eval --by g --json >out.json
+  iconv -f UTF-8 -t UTF-8 out.json >/dev/null
+  grep -qF '"by": "a\ufffd\ufffd(é\""' out.json
+}
+
 # ---- files --------------------------------------------------------------------------------------
 
 # The checksum of standard input, least byte first.
