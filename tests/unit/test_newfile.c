@@ -95,7 +95,10 @@ static void owner_and_group_are_the_old_files(void **state)
   const char *path = scratch_text("owned", "old");
   struct gpnn_newfile file = GPNN_NEWFILE_INIT;
   struct stat st;
-  if (chown(path, 12345, 23456) != 0) skip();
+  if (chown(path, 12345, 23456) != 0) {
+    scratch_count(1);
+    skip();
+  }
   assert_ok(gpnn_newfile_create(&file, path, &err));
   assert_ok(gpnn_newfile_commit(&file, &err));
   assert_int_equal(stat(path, &st), 0);
@@ -110,20 +113,26 @@ static void a_group_that_cannot_be_kept_loses_its_rights(void **state)
   (void)state;
   const char *path = scratch_text("group", "old");
   struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  if (chown(path, 12345, 23456) != 0) skip();
+  if (chown(path, 12345, 23456) != 0) {
+    scratch_count(1);
+    skip();
+  }
   assert_int_equal(chmod(path, 0664) | chmod(scratch_folder, 0777), 0);
   pid_t child = fork();
   if (child == 0) {
-    bool is_done = setgroups(0, NULL) == 0 && setgid(34567) == 0 && setuid(34567) == 0 &&
-                   gpnn_newfile_create(&file, path, NULL) == GPNN_OK &&
+    bool is_other = setgroups(0, NULL) == 0 && setgid(34567) == 0 && setuid(34567) == 0;
+    if (!is_other || access(scratch_folder, W_OK) != 0) _exit(2); /* nor may it look in there */
+    bool is_done = gpnn_newfile_create(&file, path, NULL) == GPNN_OK &&
                    gpnn_newfile_commit(&file, NULL) == GPNN_OK;
     _exit(is_done ? 0 : 1);
   }
   int how;
   assert_int_equal(waitpid(child, &how, 0), child);
-  assert_int_equal(how, 0);
-  assert_int_equal(mode_of(path), 0644);
+  mode_t mode = mode_of(path);
   scratch_count(1);
+  if (WIFEXITED(how) && WEXITSTATUS(how) == 2) skip();
+  assert_int_equal(how, 0);
+  assert_int_equal(mode, 0644);
 }
 
 static void temporary_names_cannot_be_foreseen(void **state)
