@@ -82,7 +82,7 @@ static bool resolve_model(const struct cli *cli, struct arguments *a)
   if (!choose->kernel &&
       !gpnn_kernel_parse(a->kernel, &choose->fit.kernel, &choose->fit.smoothness))
     return wrong(cli, "kernel",
-                 "auto, exp, matern32, matern52, rbf or matern:NU, as in matern:1.2");
+                 "auto, exp, matern32, matern52, rbf or matern:NU, as in matern:1.2, NU up to 100");
   choose->fit.ard = choose->ard || strcmp(a->ard, "yes") == 0;
   if (!choose->fit.ard && strcmp(a->ard, "no") != 0) return wrong(cli, "ard", "auto, yes or no");
   return true;

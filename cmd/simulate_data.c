@@ -98,7 +98,8 @@ static bool read_truth(const struct cli *cli, const char *text, struct gpnn_synt
     return gpnn_kernel_parse(value, &process->kernel, &process->smoothness) ||
            REFUSE(
                cli,
-               "option --true: no such kernel: \"%s\": rbf, exp, matern32, matern52 or matern:NU",
+               "option --true: no such kernel: \"%s\": rbf, exp, matern32, matern52 or matern:NU "
+               "(up to 100)",
                shown);
   return REFUSE(cli, "option --true: kernel, lengthscale, kernelscale or noise, not \"%s\"", shown);
 }

@@ -161,10 +161,11 @@ static bool set_parameter(const struct simulate_options *o, const struct cli *cl
     *gpnn_simulate_value(of, parameter) = number;
     return true;
   }
-  cli_usage_error(cli,
-                  "option --%s: kernel=rbf, exp, matern32, matern52 or matern:NU, or %s = a number "
-                  "it can have, not \"%s\"",
-                  option, names(o), gpnn_mask(shown, text, strlen(text)));
+  cli_usage_error(
+      cli,
+      "option --%s: kernel=rbf, exp, matern32, matern52 or matern:NU (up to 100), or %s = a "
+      "number it can have, not \"%s\"",
+      option, names(o), gpnn_mask(shown, text, strlen(text)));
   return false;
 }
 
