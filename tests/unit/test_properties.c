@@ -7,9 +7,11 @@
  * roundings of the diagonal, as the kernel and the distances are by some more; which changes the
  * mean by |w| times |alpha| of that, the variance by |w| twice, w = K^-1 k and alpha = K^-1 y.
  */
+#include "base/blas.h"
 #include "base/threads.h"
 #include "dense.h"
 #include "fixture.h"
+#include "methods/calibrate.h"
 #include "methods/predict.h"
 #include "models/cholesky_panels.h"
 #include "models/kernel_panels.h"
@@ -563,6 +565,95 @@ static void an_observation_varies_no_less_than_its_noise(void **state)
   }
 }
 
+/* Mean of z^2 on the trial's points by the direct solve, their values being f.cy. */
+static double direct_mean_square(const struct trial *t, double factor, bool *is_sure)
+{
+  double sum = 0;
+  *is_sure = true;
+  for (size_t i = 0; i < POINTS; i++) {
+    size_t rows[MOST_ROWS], m = neighbours_of(t);
+    const double *point = t->f.cx + i * t->f.d;
+    *is_sure &= find_nearest(t, point, m, rows);
+    struct direct direct = solve_directly(t, m, rows, point, 0);
+    double error = t->f.cy[i] - direct.mean;
+    sum += error * error / (factor * (fmax(direct.latent, 0) + t->params.noise));
+  }
+  return sum / POINTS;
+}
+
+/* The factor makes the mean of z^2 one, multiplies kernel scale and noise, and the sd of every
+ * prediction by its root; no mean moves. */
+static void calibration_multiplies_variances_and_moves_no_mean(void **state)
+{
+  (void)state;
+  for (size_t number = 1; number <= N_TRIALS / 3; number++) {
+    struct trial t;
+    double mean[2][POINTS], latent[2][POINTS];
+    bool is_sure;
+    struct gpnn_localgp_counts counts = {0};
+    struct gpnn_calibration found = {0};
+    struct gpnn_localgp *gp = NULL;
+    trial_new(&t, number, 1e-3);
+    predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean[0], latent[0], &counts);
+    double wanted = direct_mean_square(&t, 1, &is_sure), scale = t.params.kernelscale;
+    assert_ok(gpnn_localgp_new(&gp, t.f.index, &t.params, 0, 1, &err));
+    const struct gpnn_calibrate_options options = {
+        .wanted = POINTS, .given = gpnn_known_held_out(gpnn_index_contents(t.f.index))};
+    assert_ok(gpnn_calibrate(gp, &t.params, &options, &found, &err));
+    gpnn_localgp_free(gp);
+    gpnn_calibrate_apply(&found, &t.params);
+    if (is_sure) check_near(&t, found.alpha, wanted, 1e-7 * wanted);
+    if (is_sure) check_near(&t, direct_mean_square(&t, 1, &is_sure), 1, 1e-7);
+    check_near(&t, t.params.kernelscale, found.alpha * scale, 1e-15 * found.alpha * scale);
+    predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean[1], latent[1], &counts);
+    for (size_t i = 0; i < POINTS; i++) {
+      check_near(&t, mean[1][i], mean[0][i], 1e-11 * (1 + fabs(mean[0][i])));
+      check_near(&t, latent[1][i], found.alpha * latent[0][i], 1e-11 * found.alpha * scale);
+    }
+    gpnn_calibration_release(&found);
+    trial_free(&t);
+  }
+}
+
+/* Standardised, rows of other units and another origin are the same rows, and so are rows that
+ * all stand there twice. */
+static void standardised_rows_have_no_unit_and_no_origin(void **state)
+{
+  (void)state;
+  static const enum gpnn_standard_method methods[] = {GPNN_STANDARD_SCALE, GPNN_STANDARD_WHITEN};
+  for (size_t number = 1; number <= N_TRIALS; number++) {
+    struct trial t;
+    trial_new(&t, number, 1e-3);
+    size_t n = t.f.n, d = t.f.d;
+    double x[2 * MOST_ROWS * MOST_INPUTS], y[2 * MOST_ROWS], is[MOST_INPUTS], was[MOST_INPUTS];
+    double unit = any_power(&t.rng, -100, 100), origin = 10 * gpnn_rng_normal(&t.rng);
+    double y_unit = any_power(&t.rng, -300, 300);
+    for (size_t k = 0; k < 2 * n * d; k++) x[k] = (t.f.x[k % (n * d)] + origin) * unit;
+    for (size_t i = 0; i < 2 * n; i++) y[i] = (t.f.y[i % n] + origin) * y_unit;
+    for (size_t k = 0; k < sizeof methods / sizeof *methods && n > d + 1; k++) {
+      struct gpnn_standard a = {0}, b = {0};
+      assert_ok(gpnn_standard_learn(&a, methods[k], 0, n, d, NULL, t.f.x, t.f.y, &err));
+      assert_ok(gpnn_standard_learn(&b, methods[k], 0, 2 * n, d, NULL, x, y, &err));
+      check_true(&t, a.n_out == d && b.n_out == d);
+      check_near(&t, b.y_sd / y_unit, a.y_sd, 1e-12 * a.y_sd);
+      check_near(&t, b.y_mean / y_unit, a.y_mean + origin, 1e-13 * (1 + fabs(origin)));
+      for (size_t i = 0; i < n && k == 0; i++) {
+        gpnn_standard_apply(&a, t.f.x + i * d, was);
+        gpnn_standard_apply(&b, x + i * d, is);
+        for (size_t j = 0; j < d; j++) check_near(&t, is[j], was[j], 1e-12 * (1 + fabs(was[j])));
+      }
+      for (size_t i = 0; i < n && k == 1; i++) { /* the axes of what is white are anyone's */
+        gpnn_standard_apply(&a, t.f.x + i * d, was);
+        gpnn_standard_apply(&b, x + i * d, is);
+        check_near(&t, cblas_ddot((int)d, is, 1, is, 1), cblas_ddot((int)d, was, 1, was, 1), 1e-9);
+      }
+      gpnn_standard_release(&a);
+      gpnn_standard_release(&b);
+    }
+    trial_free(&t);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -576,6 +667,8 @@ int main(void)
       cmocka_unit_test(other_points_change_no_bit_of_an_answer),
       cmocka_unit_test(a_neighbour_more_never_raises_the_variance),
       cmocka_unit_test(an_observation_varies_no_less_than_its_noise),
+      cmocka_unit_test(calibration_multiplies_variances_and_moves_no_mean),
+      cmocka_unit_test(standardised_rows_have_no_unit_and_no_origin),
   };
   gpnn_threads_single_blas();
   return cmocka_run_group_tests(tests, NULL, NULL);
