@@ -82,6 +82,14 @@ pipeline() {
   done
 }
 
+@test "a prediction larger than any number is an error, not a number" {
+  make_table 60 2 >train.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi train.tsv
+  par kernelscale=1e-300 noise=1e300 >t.par
+  assert_fails 1 'the noise is too large beside the kernel scale' \
+    gpnn-predict --debias -p t.par t.gpi train.tsv
+}
+
 @test "noise without bounds leaves the mean of the target" {
   make_table 60 2 >train.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
