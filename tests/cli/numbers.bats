@@ -223,6 +223,15 @@ pipeline() {
   assert_fails 2 'leaves none to any row' gpnn-fit --objective loo --kernel exp --thin 1e6 t.gpi
 }
 
+@test "advice on a model without noise has no limit of the NLL, and says so" {
+  make_table 300 2 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  par noise=0 >t.par
+  gpnn-simulate advise -q -p t.par t.gpi >out.tsv
+  assert_equal "$(value nll-limit out.tsv)" NA
+  run ! grep -Eqi '(nan|inf)$' out.tsv
+}
+
 @test "simulated errors have a standard error whatever their unit" {
   gpnn-simulate limits -n 1000 -m 5 --test 9 --true kernelscale=1e250 --true noise=1e250 >out.tsv
   column mse_se out.tsv | grep -q 'e+24[0-9]$'
