@@ -274,6 +274,16 @@ static void warn_of_duplicates(const struct cli *cli, const struct arguments *a,
            fit->spacing);
 }
 
+/* Warns of noise held so low that it does not tell rows apart. */
+static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_params *params)
+{
+  if (!gpnn_fit_loses_noise(params)) return;
+  cli_warn(cli,
+           "a noise of %.3g is lost in rounding beside a kernel scale of %.3g: rows that are alike "
+           "are told apart by 1e-10 of it or more instead",
+           params->noise, params->kernelscale);
+}
+
 /* Adds to one target's parameters what there is to say about them. */
 static enum gpnn_status finish_target(const struct gpnn_index *index, size_t target,
                                       const struct gpnn_choose_report *report,
@@ -308,6 +318,7 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct argument
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
            fit->optimize.start, fit->optimize.n_evaluations, fit->optimize.outcome);
   warn_of_duplicates(cli, a, fit);
+  for (size_t t = 0; t < n; t++) warn_of_lost_noise(cli, &params[t]);
   return GPNN_OK;
 }
 

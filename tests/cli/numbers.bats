@@ -212,6 +212,15 @@ pipeline() {
   assert_fails 1 't.tsv:3: .*not a positive number but 0, which has no likelihood' gpnn-eval t.tsv
 }
 
+@test "noise held so low that rounding takes it is told of when it is fitted" {
+  make_table 60 2 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-fit --effort fast --kernel exp -m 20 --fix noise=1e-16 t.gpi 2>err.txt >t.par
+  grep -q '^gpnn-fit: a noise of 1e-16 is lost in rounding' err.txt
+  gpnn-fit --effort fast --kernel exp -m 20 --fix noise=1e-9 t.gpi 2>err.txt >t.par
+  run ! grep -q 'lost' err.txt
+}
+
 @test "parameters out of range are told with the range" {
   make_table 60 2 >train.tsv
   gpnn-index -q -o t.gpi train.tsv
