@@ -185,7 +185,7 @@ static long double distance2(const struct trial *t, size_t row, const double *po
 /* The m rows nearest to the point; false: rounding decides which they are. */
 static bool find_nearest(const struct trial *t, const double *point, size_t m, size_t *rows)
 {
-  long double distance[MOST_ROWS];
+  long double distance[MOST_ROWS] = {0};
   for (size_t i = 0; i < t->f.n; i++) {
     long double own = distance2(t, i, point);
     size_t at = i;
@@ -387,10 +387,11 @@ static void compare(const struct trial *a, const struct trial *b, double unit, d
 /* A random order of 0 .. n-1. */
 static void shuffle(struct gpnn_rng *rng, size_t n, size_t *order)
 {
-  for (size_t i = 0; i < n; i++) {
-    size_t at = gpnn_rng_below(rng, i + 1);
+  for (size_t i = 0; i < n; i++) order[i] = i;
+  for (size_t i = n; i-- > 1;) {
+    size_t at = gpnn_rng_below(rng, i + 1), held = order[i];
     order[i] = order[at];
-    order[at] = i;
+    order[at] = held;
   }
 }
 
