@@ -88,7 +88,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench install uninstall clean format help
+.PHONY: all tests setup demo check properties bench install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -162,6 +162,10 @@ check: ## install what is missing, build, run every test and the lint; T=PATTERN
 	@scripts/setup check
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
 	@GPNN_BUILD=$(abspath $(BUILD)) tests/run $(T)
+
+TRIALS ?= 5000
+properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
+	$< $(TRIALS)
 
 $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(call say,LD)

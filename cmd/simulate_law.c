@@ -86,10 +86,11 @@ bool simulate_set_parameter(const struct cli *cli, const char *option, const cha
     *gpnn_simulate_value(of, parameter) = number;
     return true;
   }
-  cli_usage_error(cli,
-                  "option --%s: kernel=rbf, exp, matern32, matern52 or matern:NU, or %s = a number "
-                  "it can have, not \"%s\"",
-                  option, simulate_parameters(n), gpnn_mask(shown, text, strlen(text)));
+  cli_usage_error(
+      cli,
+      "option --%s: kernel=rbf, exp, matern32, matern52 or matern:NU (up to 100), or %s = a "
+      "number it can have, not \"%s\"",
+      option, simulate_parameters(n), gpnn_mask(shown, text, strlen(text)));
   return false;
 }
 
