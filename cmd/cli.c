@@ -220,20 +220,37 @@ static bool set_option(const struct cli *cli, const struct cli_option *option, c
 enum { MAX_GUARDED = 1024 };
 static const char *volatile *guarded[MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
+static char lost_input[128]; /* the message */
 
-static void remove_unfinished(int signal_number)
+static void remove_unfinished(void)
 {
   for (int i = 0; i < n_guarded; i++) {
     const char *path = *guarded[i];
     if (path != NULL) unlink(path);
   }
+}
+
+static void end_by_signal(int signal_number)
+{
+  remove_unfinished();
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
 
-static void watch_signals(void)
+/* Index files are mapped: if one is cut short, or its disk fails, there is no call to fail. */
+static void end_without_input(int signal_number)
 {
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  (void)signal_number;
+  remove_unfinished();
+  ssize_t said = write(STDERR_FILENO, lost_input, strlen(lost_input));
+  (void)said; /* there is nobody else to tell */
+  _exit(EXIT_WORK);
+}
+
+static void watch_signals(const struct cli_tool *tool)
+{
+  /* SIGABRT: FAISS's threads end so where they get no memory. */
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGABRT, SIGBUS};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     struct sigaction action;
     /* A signal ignored by whoever started us (nohup) stays ignored; but without a reader we
@@ -242,10 +259,13 @@ static void watch_signals(void)
         action.sa_handler == SIG_IGN)
       continue;
     memset(&action, 0, sizeof action);
-    action.sa_handler = remove_unfinished;
+    action.sa_handler = signals[i] == SIGBUS ? end_without_input : end_by_signal;
     sigemptyset(&action.sa_mask);
     sigaction(signals[i], &action, NULL);
   }
+  snprintf(lost_input, sizeof lost_input,
+           "%.*s: an input file was cut short, or could not be read, while it was in use\n",
+           (int)strcspn(tool->name, " "), tool->name);
   signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
 }
 
@@ -412,7 +432,8 @@ static int print_and_end(const struct cli *cli, const struct cli_option *rows, s
     print_help(cli->tool, rows, n);
   else
     print_version(cli->tool);
-  if (fflush(stdout) == 0) return EXIT_SUCCESS;
+  bool failed = ferror(stdout) != 0;
+  if (fclose(stdout) == 0 && !failed) return EXIT_SUCCESS;
   say(cli, "(stdout): cannot be written: %s", strerror(errno));
   return EXIT_WORK;
 }
@@ -427,7 +448,7 @@ bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_op
                       .na = "NA",
                       .started = time_now()};
   hold_standard_descriptors();
-  watch_signals();
+  watch_signals(tool);
   struct shared_values shared = {.progress = "auto"};
   struct cli_option rows[MAX_OPTIONS];
   size_t n = all_options(cli, &shared, options, n_options, rows);
@@ -458,16 +479,12 @@ const char *cli_operand(const struct cli *cli, size_t i)
 enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
                                  struct gpnn_error *err)
 {
-  /* Paths stay listed after their file is complete: by then no file has that name. */
   static const char *volatile unfinished[MAX_GUARDED / 2];
   static size_t n_unfinished;
-  enum gpnn_status status = gpnn_output_open(output, path, err);
-  if (status != GPNN_OK) return status;
-  const char *temporary = gpnn_output_temporary(*output);
-  if (temporary == NULL || n_unfinished == MAX_GUARDED / 2) return GPNN_OK;
-  unfinished[n_unfinished] = strdup(temporary);
-  cli_guard(&unfinished[n_unfinished++]);
-  return GPNN_OK;
+  assert(n_unfinished < MAX_GUARDED / 2);
+  const char *volatile *watch = &unfinished[n_unfinished++];
+  cli_guard(watch);
+  return gpnn_output_open_watched(output, path, watch, err);
 }
 
 enum gpnn_status cli_close_output(struct gpnn_output *output, enum gpnn_status status,

@@ -99,16 +99,18 @@ static bool can_be_read_twice(const char *path)
 /* Creates the file that standard input is copied to. */
 static enum gpnn_status spool_new(FILE **spool, struct gpnn_error *err)
 {
+  static char path[4096]; /* which a signal handler may need */
   const char *directory = getenv("TMPDIR");
-  char path[4096];
   if (directory == NULL || directory[0] == '\0') directory = "/tmp";
   snprintf(path, sizeof path, "%.4000s/gpnn-split.XXXXXX", directory);
-  int fd = mkstemp(path);
-  if (fd < 0) return gpnn_fail_errno(err, errno, "%s: cannot be created", path);
-  spool_path = strdup(path);
   cli_guard(&spool_path);
-  *spool = fdopen(fd, "w");
-  return *spool != NULL ? GPNN_OK : gpnn_fail_errno(err, errno, "%s", path);
+  spool_path = path;
+  int fd = mkstemp(path);
+  *spool = fd < 0 ? NULL : fdopen(fd, "w");
+  if (*spool != NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s: cannot be created", path);
+  if (fd >= 0) close(fd);
+  return status;
 }
 
 static enum gpnn_status spool_record(FILE *spool, const struct gpnn_record *record,
@@ -222,11 +224,12 @@ static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
   return status == GPNN_END ? GPNN_OK : status;
 }
 
-/* All bytes are out before the first part gets its name: if one fails, there are none. */
+/* All bytes are on disk before the first part gets its name: if one does not fit, there are none.
+ */
 static enum gpnn_status close_parts(struct run *r, enum gpnn_status status, struct gpnn_error *err)
 {
   for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++)
-    status = gpnn_output_flush(r->parts[k], err);
+    status = gpnn_output_settle(r->parts[k], err);
   for (size_t k = 0; k < r->a->n_parts; k++) status = cli_close_output(r->parts[k], status, err);
   return status;
 }
