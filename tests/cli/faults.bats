@@ -175,6 +175,14 @@ PY
   assert_fails 1 '^closed: is a directory' gpnn-index -o closed train.tsv
 }
 
+@test "the place of an index is looked at before the work, and no other place" {
+  fixture
+  mkdir -- - # which a tool might take for its output
+  gpnn-index -o x.gpi train.tsv
+  printf 'x\ty\n1\tnone\n' >bad.tsv
+  assert_fails 1 '^none/x.gpi: cannot be created: No such file' gpnn-index -o none/x.gpi bad.tsv
+}
+
 @test "a reader that leaves is no mistake: no message, nothing left" {
   fixture
   export TMPDIR=$PWD
@@ -294,6 +302,25 @@ interrupt() {
   else
     grep -qx 'gpnn-predict: t.gpi: was replaced while it was in use' err.txt
   fi
+}
+
+@test "an index cut short in its place while it is read is told, and leaves nothing" {
+  fixture
+  mkfifo slow
+  gpnn-predict -o x t.gpi -p t.par slow 2>err.txt &
+  exec 9>slow
+  head -n 3 test.tsv >&9
+  sleep 0.3
+  : >t.gpi
+  tail -n +2 test.tsv >&9
+  exec 9>&-
+  status=0
+  wait $! || status=$?
+  assert_equal "$status" 1
+  grep -qxE 'gpnn-predict: an input file was cut short, or could not be read, while it was in use' err.txt ||
+    complain "$(cat err.txt)"
+  rm err.txt slow
+  assert_files train.tsv test.tsv t.par t.gpi sections.txt
 }
 
 @test "too many files at once" {

@@ -1,0 +1,32 @@
+#!/usr/bin/env bats
+# What happens to the tools when calls fail: a part of scripts/faults, and of scripts/kills.
+
+load helper
+
+setup_file() {
+  [[ -e $GPNN_BUILD/tests/inject.so ]] || skip 'inject.so is not built'
+  # It stands before the C library, and so does a sanitizer.
+  ! nm "$GPNN_BUILD/bin/gpnn-info" 2>/dev/null | grep -q __asan_init || skip 'not with sanitizers'
+}
+
+faults() {
+  "$GPNN_ROOT/scripts/faults" "$@" >report.txt || complain "$(cat report.txt)"
+  # Had none of the calls been met, none could have failed.
+  [[ $(tail -n 1 report.txt) =~ ^([0-9]+)' faults, 0 ' ]] && ((BASH_REMATCH[1] >= least))
+}
+
+@test "a system call that fails, or is short, is told, and leaves nothing" {
+  least=300 faults '(split/stdin|index/threads|predict|info|plot|help) (read|write|open|sync|rename|map|close|stat|child|poll|thread)'
+}
+
+@test "memory that is not there is told, and leaves nothing" {
+  least=60 faults -q '(split/stdin|index|predict|eval|plot) memory'
+}
+
+@test "a tool that is ended before any call leaves the old file or the new one, whole" {
+  least=60 faults '(split|index) any'
+}
+
+@test "an index killed at random moments is the old one or the new one, whole" {
+  "$GPNN_ROOT/scripts/kills" 20
+}
