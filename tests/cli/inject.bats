@@ -9,22 +9,25 @@ setup_file() {
   ! nm "$GPNN_BUILD/bin/gpnn-info" 2>/dev/null | grep -q __asan_init || skip 'not with sanitizers'
 }
 
+# faults LEAST ARGUMENT...: at least so many were met, and all as they should be.
 faults() {
+  local least=$1
+  shift
   "$GPNN_ROOT/scripts/faults" "$@" >report.txt || complain "$(cat report.txt)"
   # Had none of the calls been met, none could have failed.
   [[ $(tail -n 1 report.txt) =~ ^([0-9]+)' faults, 0 ' ]] && ((BASH_REMATCH[1] >= least))
 }
 
 @test "a system call that fails, or is short, is told, and leaves nothing" {
-  least=300 faults '(split/stdin|index/threads|predict|info|plot|help) (read|write|open|sync|rename|map|close|stat|child|poll|thread)'
+  faults 300 '(split/stdin|index/threads|predict|info|plot|help) (read|write|open|sync|rename|map|close|stat|child|poll|thread)'
 }
 
 @test "memory that is not there is told, and leaves nothing" {
-  least=60 faults -q '(split/stdin|index|predict|eval|plot) memory'
+  faults 60 -q '(split/stdin|index|predict|eval|plot) memory'
 }
 
 @test "a tool that is ended before any call leaves the old file or the new one, whole" {
-  least=60 faults '(split|index) any'
+  faults 60 '(split|index) any'
 }
 
 @test "an index killed at random moments is the old one or the new one, whole" {
