@@ -266,7 +266,8 @@ static void watch_signals(const struct cli_tool *tool)
   snprintf(lost_input, sizeof lost_input,
            "%.*s: an input file was cut short, or could not be read, while it was in use\n",
            (int)strcspn(tool->name, " "), tool->name);
-  signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
+  atexit(remove_unfinished); /* the OpenMP library calls exit() where it gets no threads */
+  signal(SIGXFSZ, SIG_IGN);  /* a file beyond the limit is a failed write, which can be told */
 }
 
 void cli_guard(const char *volatile *path)

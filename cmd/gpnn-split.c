@@ -266,6 +266,7 @@ int main(int argc, char **argv)
   if (status == GPNN_OK) status = write_rows(&r, &err);
   status = close_parts(&r, status, &err);
   if (spool_path != NULL) unlink(spool_path);
+  spool_path = NULL;
   free(r.header);
   gpnn_table_close(r.table);
   return cli_end(&cli, status, &err);

@@ -12,9 +12,9 @@
  *
  * Kinds, and who calls: memory, new (C++), read, write, open (whatever makes a descriptor), sync,
  * rename, map, close, stat (whatever asks about a file, or changes its mode or place), child,
- * poll, thread.  Counted are calls from the program itself and, for memory, from the libraries that
- * it hands over to and that can say no: libc and zlib.  The others take their memory as they are
- * loaded, or end the process without it (libgomp).
+ * poll, thread.  Counted are calls from the program itself; for memory also those from the
+ * libraries that it hands over to and that can say no, libc and zlib; for threads those from
+ * libgomp, which ends the process without them.
  *
  * The streams of stdio call the system from within libc, out of reach of a library that is loaded
  * first; so those of the program are made anew, over functions of ours, standard output included.
@@ -95,26 +95,32 @@ static atomic_long n_calls;
 /* ---- whose calls count -------------------------------------------------------------------- */
 
 enum { RANGES = 64 };
+enum owner { PROGRAM, MEMORY_USER, THREAD_USER, OTHER };
 static struct range {
   uintptr_t begin, end;
-  bool is_program;
+  enum owner owner;
 } ranges[RANGES];
 static size_t n_ranges;
 
+static enum owner owner_of(const char *path)
+{
+  if (strstr(path, "/libc.so") != NULL || strstr(path, "/libz.so") != NULL) return MEMORY_USER;
+  return strstr(path, "/libgomp.so") != NULL ? THREAD_USER : OTHER;
+}
+
+/* The program itself comes first. */
 static int note_ranges(struct dl_phdr_info *object, size_t size, void *context)
 {
   (void)size;
   bool *first = context;
-  bool is_program = *first;
+  enum owner owner = *first ? PROGRAM : owner_of(object->dlpi_name);
   *first = false;
-  if (!is_program && strstr(object->dlpi_name, "/libc.so") == NULL &&
-      strstr(object->dlpi_name, "/libz.so") == NULL)
-    return 0;
+  if (owner == OTHER) return 0;
   for (size_t i = 0; i < object->dlpi_phnum && n_ranges < RANGES; i++) {
     const ElfW(Phdr) *part = &object->dlpi_phdr[i];
     if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
     uintptr_t begin = object->dlpi_addr + part->p_vaddr;
-    ranges[n_ranges++] = (struct range){begin, begin + part->p_memsz, is_program};
+    ranges[n_ranges++] = (struct range){begin, begin + part->p_memsz, owner};
   }
   return 0;
 }
@@ -123,10 +129,11 @@ static int note_ranges(struct dl_phdr_info *object, size_t size, void *context)
 static bool is_counted(const void *caller)
 {
   uintptr_t at = (uintptr_t)caller;
+  enum owner also = plan.kind == MEMORY ? MEMORY_USER : plan.kind == THREAD ? THREAD_USER : PROGRAM;
   if (caller == NULL) return true;
   for (size_t i = 0; i < n_ranges; i++)
     if (at >= ranges[i].begin && at < ranges[i].end)
-      return ranges[i].is_program || plan.kind == MEMORY;
+      return ranges[i].owner == PROGRAM || ranges[i].owner == also;
   return false;
 }
 
