@@ -29,3 +29,11 @@ faults() {
 @test "an index killed at random moments is the old one or the new one, whole" {
   "$GPNN_ROOT/scripts/kills" 20
 }
+
+# Were there fewer calls, a file would be named before its bytes are on disk, or never for sure.
+@test "a file is on disk before it has its name, and its name after" {
+  faults 24 '(index|split|predict) sync'
+  for n in '6 index' '12 split' '6 predict'; do
+    grep -qE "^${n#* } .* ${n% *}\$" report.txt || complain "not $n:" "$(cat report.txt)"
+  done
+}
