@@ -366,6 +366,15 @@ static enum gpnn_status map(struct gpnn_sections *file, int fd, struct gpnn_erro
   return GPNN_OK;
 }
 
+/* Without O_NONBLOCK a pipe without a writer would keep us waiting. */
+static int open_read(const char *path)
+{
+  int fd;
+  do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 enum gpnn_status gpnn_sections_open(struct gpnn_sections **sections, const char *path,
                                     struct gpnn_error *err)
 {
@@ -376,10 +385,7 @@ enum gpnn_status gpnn_sections_open(struct gpnn_sections **sections, const char 
     gpnn_sections_close(file);
     return gpnn_fail_memory(err, "for opening an index");
   }
-  /* Without O_NONBLOCK a pipe without a writer would keep us waiting. */
-  int fd;
-  do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  while (fd < 0 && errno == EINTR);
+  int fd = open_read(path);
   if (fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
   if (status == GPNN_OK) status = map(file, fd, err);
   if (fd >= 0) close(fd);
@@ -446,19 +452,20 @@ enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
                                       struct gpnn_error *err)
 {
   struct stat st;
-  FILE *file = fopen(sections->path, "rb");
-  if (file == NULL) return gpnn_fail_errno(err, errno, "%s", sections->path);
+  int fd = open_read(sections->path);
+  FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
   enum gpnn_status status = GPNN_OK;
-  if (fstat(fileno(file), &st) != 0 || fseeko(file, (off_t)section->offset, SEEK_SET) != 0)
+  if (file == NULL || fstat(fd, &st) != 0 || fseeko(file, (off_t)section->offset, SEEK_SET) != 0)
     status = gpnn_fail_errno(err, errno, "%s", sections->path);
   else if (st.st_dev != sections->device || st.st_ino != sections->inode)
     status = gpnn_fail(err, GPNN_EIO, "%s: was replaced while it was in use", sections->path);
-  if (status != GPNN_OK) {
+  if (status == GPNN_OK)
+    *stream = file;
+  else if (file != NULL)
     fclose(file);
-    return status;
-  }
-  *stream = file;
-  return GPNN_OK;
+  else if (fd >= 0)
+    close(fd);
+  return status;
 }
 
 struct gpnn_pages gpnn_sections_pages(const struct gpnn_sections *sections)

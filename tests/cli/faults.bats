@@ -304,25 +304,6 @@ interrupt() {
   fi
 }
 
-@test "an index cut short in its place while it is read is told, and leaves nothing" {
-  fixture
-  mkfifo slow
-  gpnn-predict -o x t.gpi -p t.par slow 2>err.txt &
-  exec 9>slow
-  head -n 3 test.tsv >&9
-  sleep 0.3
-  : >t.gpi
-  tail -n +2 test.tsv >&9
-  exec 9>&-
-  status=0
-  wait $! || status=$?
-  assert_equal "$status" 1
-  grep -qxE 'gpnn-predict: an input file was cut short, or could not be read, while it was in use' err.txt ||
-    complain "$(cat err.txt)"
-  rm err.txt slow
-  assert_files train.tsv test.tsv t.par t.gpi sections.txt
-}
-
 @test "too many files at once" {
   fixture
   limited() (
