@@ -81,6 +81,7 @@ TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
 CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd/*.c)))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+INJECT := $(BUILD)/tests/inject.so
 BENCH_PROGRAMS := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,$(wildcard scripts/bench/*.c))
 MANUALS := $(wildcard man/*.[157])
 VERSION_H := $(BUILD)/include/version.h
@@ -88,7 +89,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check properties bench install uninstall clean format help
+.PHONY: all tests setup demo check properties bench faults install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -96,7 +97,7 @@ BATS_FILES := $(wildcard tests/cli/*.bats)
 # ---- build --------------------------------------------------------------------------------
 all: $(LIB) $(PROGRAMS) ## build the library and the tools (default)
 
-tests: all $(UNIT_TESTS) ## build the unit tests too
+tests: all $(UNIT_TESTS) $(INJECT) ## build the unit tests too
 
 $(LIB): $(LIB_OBJECTS)
 	$(call say,AR)
@@ -143,6 +144,12 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ $(ALL_LDFLAGS) -lcmocka $(ALL_LIBS) -o $@
 
+# Loaded into the tools, which it lets meet failures (scripts/faults).
+$(INJECT): tests/faults/inject.c
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -shared -fPIC $(C_WARNINGS) $(CPPFLAGS) $(CFLAGS) $< -o $@ -ldl
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- the two commands ---------------------------------------------------------------------
@@ -182,6 +189,10 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@scripts/setup bench || :
 	@$(AGAIN) all $(BENCH_PROGRAMS)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
+
+faults: all $(INJECT) ## let every call of every tool fail, and kill them; N kills, F=TOOL picks some
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/faults $(F)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/kills $(N)
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers

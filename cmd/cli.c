@@ -258,7 +258,8 @@ static void handle(int signal_number, void (*handler)(int))
 
 static void watch_signals(const char *name)
 {
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  /* SIGABRT: FAISS's threads end so where they get no memory. */
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGABRT};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     struct sigaction action;
     /* A signal ignored by whoever started us (nohup) stays ignored; but without a reader we
@@ -270,7 +271,8 @@ static void watch_signals(const char *name)
   }
   running = name;
   handle(SIGBUS, end_by_lost_page);
-  signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
+  atexit(remove_unfinished); /* the OpenMP library calls exit() where it gets no threads */
+  signal(SIGXFSZ, SIG_IGN);  /* a file beyond the limit is a failed write, which can be told */
 }
 
 void cli_guard(const char *volatile *path)
@@ -458,7 +460,8 @@ static int print_and_end(const struct cli *cli, const struct cli_option *rows, s
     print_help(cli->tool, rows, n);
   else
     print_version(cli->tool);
-  if (fflush(stdout) == 0) return EXIT_SUCCESS;
+  bool failed = ferror(stdout) != 0;
+  if (fclose(stdout) == 0 && !failed) return EXIT_SUCCESS;
   say(cli, "(stdout): cannot be written: %s", strerror(errno));
   return EXIT_WORK;
 }
@@ -501,16 +504,12 @@ const char *cli_operand(const struct cli *cli, size_t i)
 enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
                                  struct gpnn_error *err)
 {
-  /* Paths stay listed after their file is complete: by then no file has that name. */
   static const char *volatile unfinished[MAX_GUARDED / 2];
   static size_t n_unfinished;
-  enum gpnn_status status = gpnn_output_open(output, path, err);
-  if (status != GPNN_OK) return status;
-  const char *temporary = gpnn_output_temporary(*output);
-  if (temporary == NULL || n_unfinished == MAX_GUARDED / 2) return GPNN_OK;
-  unfinished[n_unfinished] = strdup(temporary);
-  cli_guard(&unfinished[n_unfinished++]);
-  return GPNN_OK;
+  assert(n_unfinished < MAX_GUARDED / 2);
+  const char *volatile *watch = &unfinished[n_unfinished++];
+  cli_guard(watch);
+  return gpnn_output_open_watched(output, path, watch, err);
 }
 
 enum gpnn_status cli_close_output(struct gpnn_output *output, enum gpnn_status status,

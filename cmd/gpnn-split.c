@@ -233,11 +233,12 @@ static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
   return status == GPNN_END ? GPNN_OK : status;
 }
 
-/* All bytes are out before the first part gets its name: if one fails, there are none. */
+/* All bytes are on disk before the first part gets its name: if one does not fit, there are none.
+ */
 static enum gpnn_status close_parts(struct run *r, enum gpnn_status status, struct gpnn_error *err)
 {
   for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++)
-    status = gpnn_output_flush(r->parts[k], err);
+    status = gpnn_output_settle(r->parts[k], err);
   for (size_t k = 0; k < r->a->n_parts; k++) status = cli_close_output(r->parts[k], status, err);
   return status;
 }

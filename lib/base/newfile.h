@@ -4,7 +4,8 @@
  * Calling sequence: gpnn_newfile_create() makes a temporary file beside the target; write
  * to its descriptor; then either gpnn_newfile_commit() (flush to disk, rename over the
  * target, flush the directory) or gpnn_newfile_abandon().  Both leave the object empty.
- * A program that may be interrupted removes gpnn_newfile_path() in its signal handler.
+ * A program that may be interrupted sets 'watch' before it creates the file, and removes what that
+ * names in its signal handler.
  */
 #ifndef GPNN_BASE_NEWFILE_H
 #define GPNN_BASE_NEWFILE_H
@@ -15,18 +16,23 @@
 #include "base/status.h"
 
 struct gpnn_newfile {
-  int fd;          /* open for reading and writing; -1 while empty */
+  int fd;          /* open for reading and writing; -1 while empty, and once settled */
   char *target;    /* owned; the file that will be replaced, symbolic links followed */
   char *temporary; /* owned; the file being written */
   bool replaces;   /* a file that is there, whose these are: */
   mode_t mode;
   uid_t owner;
   gid_t group;
+  /* Borrowed, or NULL.  '*watch' names the temporary file from before it is there until it is gone,
+   * and is NULL otherwise. */
+  const char *volatile *watch;
+  int directory; /* owned; that of the target once settled, or -1 */
+  bool is_settled;
 };
 
-#define GPNN_NEWFILE_INIT          \
-  {                                \
-    -1, NULL, NULL, false, 0, 0, 0 \
+#define GPNN_NEWFILE_INIT                           \
+  {                                                 \
+    -1, NULL, NULL, false, 0, 0, 0, NULL, -1, false \
   }
 
 /*
@@ -42,7 +48,17 @@ struct gpnn_newfile {
 GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                                      struct gpnn_error *err);
 
-/* Makes the written bytes durable under the target's name; on failure removes them. */
+/* Makes what was written so far durable, without its name. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_sync(const struct gpnn_newfile *file,
+                                                   struct gpnn_error *err);
+
+/* The same, and closes the file: a commit has only the renaming left, which seldom fails.  For who
+ * commits several files, and none if one of them cannot be written. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_settle(struct gpnn_newfile *file,
+                                                     struct gpnn_error *err);
+
+/* Makes the written bytes durable under the target's name; on failure removes them.  Should the
+ * directory alone fail, at the very end, the target is the new file already. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_commit(struct gpnn_newfile *file,
                                                      struct gpnn_error *err);
 

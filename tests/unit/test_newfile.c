@@ -226,6 +226,60 @@ static void a_name_without_a_folder_is_of_the_current_one(void **state)
   scratch_count(1);
 }
 
+static void a_watch_names_the_file_until_it_is_gone(void **state)
+{
+  (void)state;
+  const char *path = scratch_path("watched");
+  const char *volatile watch = NULL;
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  file.watch = &watch;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_string_equal(watch, file.temporary);
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_null(watch);
+  file.watch = &watch;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_int_equal(access(watch, F_OK), 0);
+  gpnn_newfile_abandon(&file);
+  assert_null(watch);
+  file.watch = &watch;
+  assert_fails(gpnn_newfile_create(&file, scratch_path("no/file"), &err), GPNN_EIO, "cannot be");
+  assert_null(watch);
+  assert_int_equal(scratch_count(1), 1);
+}
+
+static void a_settled_file_has_no_name_yet(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("settled", "old");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  put(&file, "new");
+  assert_ok(gpnn_newfile_sync(&file, &err));
+  put(&file, "er");
+  assert_ok(gpnn_newfile_settle(&file, &err));
+  assert_int_equal(file.fd, -1);
+  assert_holds(path, "old");
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_holds(path, "newer");
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_settle(&file, &err));
+  gpnn_newfile_abandon(&file);
+  assert_holds(path, "newer");
+  assert_int_equal(scratch_count(1), 1);
+}
+
+static void what_cannot_be_told_is_not_replaced(void **state)
+{
+  (void)state;
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  char path[1024];
+  snprintf(path, sizeof path, "%s/below", scratch_text("file", "old"));
+  assert_fails(gpnn_newfile_create(&file, path, &err), GPNN_EIO, "Not a directory");
+  assert_null(file.target);
+  assert_int_equal(scratch_count(1), 1);
+}
+
 static void a_commit_that_fails_leaves_nothing(void **state)
 {
   (void)state;
@@ -255,6 +309,9 @@ int main(void)
       cmocka_unit_test(a_folder_that_is_not_there_is_named),
       cmocka_unit_test(names_of_the_greatest_length_can_be_written),
       cmocka_unit_test(a_name_without_a_folder_is_of_the_current_one),
+      cmocka_unit_test(a_watch_names_the_file_until_it_is_gone),
+      cmocka_unit_test(a_settled_file_has_no_name_yet),
+      cmocka_unit_test(what_cannot_be_told_is_not_replaced),
       cmocka_unit_test(a_commit_that_fails_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
