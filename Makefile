@@ -36,10 +36,13 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wvla -Wundef
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wbad-function-cast
 comma := ,
-HARDENING := -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2) -fPIE
+# The checks of _FORTIFY_SOURCE need an optimiser, and say so in a warning where there is none.
+OPTIMISES := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
+FORTIFY := $(if $(SANITIZE),,$(if $(OPTIMISES),-D_FORTIFY_SOURCE=2))
+HARDENING := -fstack-protector-strong $(FORTIFY) -fPIE
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-OURS := -Ilib -I$(BUILD)/include -fopenmp -fno-math-errno $(HARDENING) $(SANITIZERS) -MMD -MP
+OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -fopenmp -fno-math-errno $(HARDENING) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(C_WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) \
   $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
@@ -78,7 +81,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench install uninstall clean format help
+.PHONY: all tests setup demo check bench matrix install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -168,6 +171,9 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@scripts/setup bench || :
 	@$(AGAIN) all $(BENCH_PROGRAMS)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
+
+matrix: ## build and test with other compilers, flags and processors; CELLS=NAMES picks some
+	@GPNN_BUILD=$(abspath $(BUILD)) T='$(T)' scripts/matrix $(CELLS)
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers

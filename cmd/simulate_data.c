@@ -159,7 +159,7 @@ static bool resolve(const struct cli *cli, const struct arguments *a,
   for (size_t i = 0; i < a->truths.n; i++)
     if (!read_truth(cli, a->truths.items[i], o)) return false;
   if (!simulate_check_delimiter(cli, a->delimiter)) return false;
-  size_t n = items_wanted(a, o);
+  const uint64_t n = items_wanted(a, o);
   if (n > GPNN_NEAR_MOST || a->first > GPNN_NEAR_MOST - n)
     return REFUSE(cli, "rows and points have numbers below 1e18");
   o->n = o->kind == GPNN_SYNTHETIC_EXACT ? (uint64_t)a->first + a->rows : a->rows;
