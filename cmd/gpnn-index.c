@@ -324,7 +324,7 @@ int main(int argc, char **argv)
     return status;
   if (!resolve(&cli, &a)) return 2;
   cli_guard(&unfinished);
-  enum gpnn_status done = check_output(cli.output, &err);
+  enum gpnn_status done = check_output(a.output, &err);
   if (done == GPNN_OK)
     done = a.metric != NULL ? change_metric(&cli, &a, &err) : index_table(&cli, &a, &err);
   return cli_end(&cli, done, &err);

@@ -46,6 +46,29 @@ static mode_t new_file_mode(void)
   return 0666 & ~mask;
 }
 
+static bool is_link(const char *path)
+{
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Where the file is to be: 'target', or what it leads to as a symbolic link.  NULL and errno: there
+ * is no memory, or no name for that place. */
+static char *resolve(const char *target)
+{
+  return is_link(target) ? realpath(target, NULL) : gpnn_copy_text(target, strlen(target));
+}
+
+static enum gpnn_status create_failed(struct gpnn_newfile *file, const char *target, int errnum,
+                                      struct gpnn_error *err)
+{
+  if (file->fd >= 0)
+    gpnn_newfile_abandon(file);
+  else
+    empty(file);
+  return gpnn_fail_errno(err, errnum, "%s: cannot be created", target);
+}
+
 enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                      struct gpnn_error *err)
 {
@@ -54,22 +77,15 @@ enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *targ
   if (exists && !S_ISREG(st.st_mode))
     return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", target,
                      S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
-  file->target = exists ? realpath(target, NULL) : gpnn_copy_text(target, strlen(target));
+  if (!exists && errno == ENOENT && is_link(target))
+    return gpnn_fail(err, GPNN_EIO, "%s: is a symbolic link that leads nowhere", target);
+  file->target = resolve(target);
   file->temporary = file->target == NULL ? NULL : temporary_name(file->target);
-  if (file->temporary == NULL) {
-    empty(file);
-    return gpnn_fail_memory(err, "for a file name");
-  }
+  if (file->temporary == NULL) return create_failed(file, target, errno, err);
   file->fd = mkstemp(file->temporary);
   mode_t mode = exists ? st.st_mode & 0777 : new_file_mode();
-  if (file->fd < 0 || fcntl(file->fd, F_SETFD, FD_CLOEXEC) != 0 || fchmod(file->fd, mode) != 0) {
-    enum gpnn_status status = gpnn_fail_errno(err, errno, "%s: cannot be created", target);
-    if (file->fd >= 0)
-      gpnn_newfile_abandon(file);
-    else
-      empty(file);
-    return status;
-  }
+  if (file->fd < 0 || fcntl(file->fd, F_SETFD, FD_CLOEXEC) != 0 || fchmod(file->fd, mode) != 0)
+    return create_failed(file, target, errno, err);
   return GPNN_OK;
 }
 

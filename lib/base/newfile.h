@@ -24,8 +24,9 @@ struct gpnn_newfile {
 
 /*
  * Creates the temporary file.  A target that exists and is not a regular file (a device, a
- * directory) is refused: renaming over it would replace the device.  The permissions are
- * those of the target if it exists, else what the process's umask allows.
+ * directory) is refused: renaming over it would replace the device; so is a symbolic link that
+ * leads nowhere.  The permissions are those of the target if it exists, else what the process's
+ * umask allows.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                                      struct gpnn_error *err);
