@@ -81,7 +81,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench matrix install uninstall clean format help
+.PHONY: all tests setup demo check bench matrix valgrind large coverage install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -174,6 +174,16 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 
 matrix: ## build and test with other compilers, flags and processors; CELLS=NAMES picks some
 	@GPNN_BUILD=$(abspath $(BUILD)) T='$(T)' scripts/matrix $(CELLS)
+
+valgrind: tests ## run the quick unit tests, and all tools, under valgrind
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/valgrind $(T)
+
+large: all ## predict from files of more than 4 GiB; SIZE=GIB, T="table index" picks
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/large $(T)
+
+coverage: ## install gcovr if it is missing, and measure which lines and branches the tests reach
+	@scripts/setup coverage
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/coverage '$(T)'
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers
