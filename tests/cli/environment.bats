@@ -81,6 +81,13 @@ C
     cmp - want/pred.tsv
 }
 
+@test "POSIXLY_CORRECT has options come before operands" {
+  fixture
+  export POSIXLY_CORRECT=1
+  assert_fails 2 '^one operand too many: .want/t.par.$' gpnn-predict want/t.gpi -p want/t.par test.tsv
+  gpnn-predict --interval 0.9 -p want/t.par want/t.gpi test.tsv | cmp - want/pred.tsv
+}
+
 @test "a stack of 256 KiB is enough, for every thread" {
   fixture
   small() (
