@@ -48,7 +48,8 @@ HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
 HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-OURS := -Ilib -I$(BUILD)/include -fopenmp -fno-math-errno $(HARDENING) $(SANITIZERS) -MMD -MP
+OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -fopenmp -fno-math-errno $(HARDENING) \
+  $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
@@ -89,7 +90,8 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check properties bench faults install uninstall clean format help
+.PHONY: all tests setup demo check properties faults matrix valgrind large coverage bench install \
+  uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -193,6 +195,19 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 faults: all $(INJECT) ## let every call of every tool fail, and kill them; N kills, F=TOOL picks some
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/faults $(F)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/kills $(N)
+
+matrix: ## build and test with other compilers, flags and processors; CELLS=NAMES picks some
+	@GPNN_BUILD=$(abspath $(BUILD)) T='$(T)' scripts/matrix $(CELLS)
+
+valgrind: tests ## run the quick unit tests, and all tools, under valgrind
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/valgrind $(T)
+
+large: all ## predict from files of more than 4 GiB; SIZE=GIB, T="table index" picks
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/large $(T)
+
+coverage: ## install gcovr if it is missing, and measure which lines and branches the tests reach
+	@scripts/setup coverage
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/coverage '$(T)'
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers
