@@ -175,6 +175,26 @@ converse() {
   converse rows.raw --no-header raw.gpi -p t.par | cmp whole.tsv -
 }
 
+@test "--unbuffered wakes no thread that would find nothing to do" {
+  [[ -r /proc/self/status ]] || skip 'needs /proc'
+  prepare
+  gpnn-index --search ivf --calibration-rows 0 -o lists.gpi train.tsv
+  for index in t.gpi lists.gpi; do
+    mkfifo in out
+    gpnn-predict -j 4 --unbuffered $index -p t.par in >out &
+    exec 8<out 7>in # as they are opened there
+    for line in 1 2; do
+      sed -n ${line}p test.tsv >&7
+      IFS= read -r -t 60 -u 8 answer
+    done
+    assert_equal "$(awk '/^Threads:/ { print $2 }' "/proc/$!/status")" 1
+    exec 7>&-
+    wait
+    exec 8<&-
+    rm in out
+  done
+}
+
 @test "--unbuffered changes no byte, whatever else is asked for" {
   prepare
   make_table 70 2 390 | awk -F '\t' -v OFS='\t' 'NR == 1 { $4 = "name" } NR == 9 { $2 = "oops" }
