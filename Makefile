@@ -169,6 +169,18 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@$(AGAIN) all $(BENCH_PROGRAMS)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
 
+# ---- attacks ------------------------------------------------------------------------------
+.PHONY: tsan threads load
+
+tsan: ## build with clang's thread sanitizer and run all that has threads; T=PATTERN picks some
+	@scripts/tsan $(T)
+
+threads: all ## run every tool with threads by 1 to 8, in hostile environments, ROUNDS (100) times
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/threads $(ROUNDS)
+
+load: all ## put the tools under load (scripts/load says what can be set); L=PART picks one
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/load $(L)
+
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers
 .PHONY: lint $(LINTS)
