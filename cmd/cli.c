@@ -221,12 +221,17 @@ enum { MAX_GUARDED = 1024 };
 static const char *volatile *guarded[MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
 
-static void remove_unfinished(int signal_number)
+static void remove_unfinished(void)
 {
   for (int i = 0; i < n_guarded; i++) {
     const char *path = *guarded[i];
     if (path != NULL) unlink(path);
   }
+}
+
+static void end_by_signal(int signal_number)
+{
+  remove_unfinished();
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
@@ -242,10 +247,12 @@ static void watch_signals(void)
         action.sa_handler == SIG_IGN)
       continue;
     memset(&action, 0, sizeof action);
-    action.sa_handler = remove_unfinished;
+    action.sa_handler = end_by_signal;
     sigemptyset(&action.sa_mask);
     sigaction(signals[i], &action, NULL);
   }
+  /* The OpenMP runtime says why and exits where it gets no thread. */
+  (void)atexit(remove_unfinished);
   signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
 }
 
