@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* getentropy() */
 #include "base/newfile.h"
 
 #include <errno.h>
@@ -39,17 +40,27 @@ static char *temporary_name(const char *target)
   return name;
 }
 
-static mode_t new_file_mode(void)
+/* mkstemp() for any mode: replaces the last letters of 'name' until no file has it. */
+static int create_unique(char *name, mode_t mode)
 {
-  mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+  enum { LENGTH = 6, TRIES = 100 };
+  char *end = name + strlen(name) - LENGTH;
+  for (int tries = 0; tries < TRIES; tries++) {
+    unsigned char chosen[LENGTH];
+    if (getentropy(chosen, sizeof chosen) != 0) return -1;
+    for (int i = 0; i < LENGTH; i++) end[i] = letters[chosen[i] % 32];
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
 }
 
 enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                      struct gpnn_error *err)
 {
-  struct stat st;
+  const mode_t ours = S_IRUSR | S_IWUSR, all = 0666; /* less the umask */
+  struct stat st = {0};
   bool exists = stat(target, &st) == 0;
   if (exists && !S_ISREG(st.st_mode))
     return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", target,
@@ -60,17 +71,25 @@ enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *targ
     empty(file);
     return gpnn_fail_memory(err, "for a file name");
   }
-  file->fd = mkstemp(file->temporary);
-  mode_t mode = exists ? st.st_mode & 0777 : new_file_mode();
-  if (file->fd < 0 || fcntl(file->fd, F_SETFD, FD_CLOEXEC) != 0 || fchmod(file->fd, mode) != 0) {
-    enum gpnn_status status = gpnn_fail_errno(err, errno, "%s: cannot be created", target);
-    if (file->fd >= 0)
-      gpnn_newfile_abandon(file);
-    else
-      empty(file);
-    return status;
-  }
-  return GPNN_OK;
+  file->replaces = exists;
+  file->mode = st.st_mode & 0777;
+  file->owner = st.st_uid;
+  file->group = st.st_gid;
+  file->fd = create_unique(file->temporary, exists ? ours : all);
+  if (file->fd >= 0) return GPNN_OK;
+  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s: cannot be created", target);
+  empty(file);
+  return status;
+}
+
+/* Gives the new file what the old one had; false where the system refuses. */
+static bool take_over(const struct gpnn_newfile *file)
+{
+  mode_t mode = file->mode, others = mode & S_IRWXO;
+  if (fchown(file->fd, file->owner, file->group) != 0 &&
+      fchown(file->fd, (uid_t)-1, file->group) != 0)
+    mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
+  return fchmod(file->fd, mode) == 0;
 }
 
 /* A rename is durable once its directory is on disk; systems that cannot sync a directory
@@ -90,8 +109,8 @@ static int sync_directory(const char *path)
 
 enum gpnn_status gpnn_newfile_commit(struct gpnn_newfile *file, struct gpnn_error *err)
 {
-  int failed = 0;
-  if (fsync(file->fd) != 0 && errno != EINVAL) failed = errno;
+  int failed = file->replaces && !take_over(file) ? errno : 0;
+  if (failed == 0 && fsync(file->fd) != 0 && errno != EINVAL) failed = errno;
   if (close(file->fd) != 0 && failed == 0) failed = errno;
   file->fd = -1;
   if (failed == 0 && rename(file->temporary, file->target) != 0) failed = errno;

@@ -9,23 +9,35 @@
 #ifndef GPNN_BASE_NEWFILE_H
 #define GPNN_BASE_NEWFILE_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "base/status.h"
 
 struct gpnn_newfile {
   int fd;          /* open for reading and writing; -1 while empty */
   char *target;    /* owned; the file that will be replaced, symbolic links followed */
   char *temporary; /* owned; the file being written */
+  bool replaces;   /* a file that is there, whose these are: */
+  mode_t mode;
+  uid_t owner;
+  gid_t group;
 };
 
-#define GPNN_NEWFILE_INIT \
-  {                       \
-    -1, NULL, NULL        \
+#define GPNN_NEWFILE_INIT          \
+  {                                \
+    -1, NULL, NULL, false, 0, 0, 0 \
   }
 
 /*
- * Creates the temporary file.  A target that exists and is not a regular file (a device, a
- * directory) is refused: renaming over it would replace the device.  The permissions are
- * those of the target if it exists, else what the process's umask allows.
+ * Creates the temporary file, under a name that nobody can foresee and that was not there, so that
+ * in a directory shared with others nothing of theirs is written to.  A target that exists and is
+ * not a regular file (a device, a directory) is refused: renaming over it would replace the device.
+ * A symbolic link to a file stays, and the file is replaced; one that leads nowhere is replaced.
+ *
+ * The permissions are what the process's umask allows, or those of the target if it exists: then
+ * nobody else can read the new file before the commit gives it the old one's mode, and owner and
+ * group where the process may; where the group cannot be kept, it gets no more than all others.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                                      struct gpnn_error *err);
