@@ -90,8 +90,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check properties faults matrix valgrind large coverage bench install \
-  uninstall clean format help
+.PHONY: all tests setup demo check bench install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -172,10 +171,6 @@ check: ## install what is missing, build, run every test and the lint; T=PATTERN
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
 	@GPNN_BUILD=$(abspath $(BUILD)) tests/run $(T)
 
-TRIALS ?= 5000
-properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
-	$< $(TRIALS)
-
 $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(call say,LD)
 	$(Q)mkdir -p $(@D)
@@ -192,9 +187,25 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@$(AGAIN) all $(BENCH_PROGRAMS)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
 
+# ---- attacks ------------------------------------------------------------------------------
+.PHONY: properties faults threads tsan load matrix valgrind large coverage
+TRIALS ?= 5000
+
+properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
+	$< $(TRIALS)
+
 faults: all $(INJECT) ## let every call of every tool fail, and kill them; N kills, F=TOOL picks some
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/faults $(F)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/kills $(N)
+
+tsan: ## build with clang's thread sanitizer and run all that has threads; T=PATTERN picks some
+	@scripts/tsan $(T)
+
+threads: all ## run every tool with threads by 1 to 8, in hostile environments, ROUNDS (100) times
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/threads $(ROUNDS)
+
+load: all ## put the tools under load (scripts/load says what can be set); L=PART picks one
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/load $(L)
 
 matrix: ## build and test with other compilers, flags and processors; CELLS=NAMES picks some
 	@GPNN_BUILD=$(abspath $(BUILD)) T='$(T)' scripts/matrix $(CELLS)
