@@ -71,6 +71,7 @@ TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
 CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd/*.c)))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+FUZZ_TESTS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH_PROGRAMS := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,$(wildcard scripts/bench/*.c))
 MANUALS := $(wildcard man/*.[157])
 VERSION_H := $(BUILD)/include/version.h
@@ -78,7 +79,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench install uninstall clean format help
+.PHONY: all tests setup demo check bench fuzz install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -86,7 +87,7 @@ BATS_FILES := $(wildcard tests/cli/*.bats)
 # ---- build --------------------------------------------------------------------------------
 all: $(LIB) $(PROGRAMS) ## build the library and the tools (default)
 
-tests: all $(UNIT_TESTS) ## build the unit tests too
+tests: all $(UNIT_TESTS) $(FUZZ_TESTS) ## build the unit tests too
 
 $(LIB): $(LIB_OBJECTS)
 	$(call say,AR)
@@ -133,6 +134,36 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ $(ALL_LDFLAGS) -lcmocka $(ALL_LIBS) -o $@
 
+# A harness once more on every input that its fuzzer kept; and the fuzzer, for scripts/fuzz, whose
+# compiler knows -fsanitize=fuzzer.
+FUZZ_SHARED := $(BUILD)/tests/fuzz/fuzz.o
+$(BUILD)/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(FUZZ_SHARED) $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(LIB),$^) $(LIB) $(ALL_LDFLAGS) $(FUZZ_LDFLAGS) $(ALL_LIBS) -o $@
+
+$(BUILD)/fuzz/pack: $(BUILD)/tests/fuzz/pack.o $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $^ $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
+
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_SHARED) $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(LIB),$^) $(LIB) $(ALL_LDFLAGS) $(FUZZ_LDFLAGS) -fsanitize=fuzzer \
+	  $(ALL_LIBS) -o $@
+
+# The tools' own main functions, cut off from all files: what is left is their options.
+FUZZ_TOOLS := $(TOOLS:%=$(BUILD)/fuzz/%.o)
+FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_params_read gpnn_params_read_all \
+  gpnn_output_open cli_guard
+$(BUILD)/fuzz/%_options: FUZZ_LDFLAGS = $(FUZZ_CUT:%=-Wl,--wrap=%)
+$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(FUZZ_TOOLS) $(CMD_SHARED)
+$(BUILD)/fuzz/gpnn-%.o: cmd/gpnn-%.c | $(VERSION_H) $(BUILD)/libraries
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Dmain=main_$* -Wno-missing-prototypes -c $< -o $@
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- the two commands ---------------------------------------------------------------------
@@ -168,6 +199,12 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@scripts/setup bench || :
 	@$(AGAIN) all $(BENCH_PROGRAMS)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
+
+# FUZZ_SECONDS and FUZZER are for scripts/fuzz, which says what they are.
+export FUZZ_SECONDS FUZZER
+fuzz: ## install what is missing, attack every reader for FUZZ_SECONDS; F=NAME picks one
+	@scripts/setup fuzz || :
+	@scripts/fuzz $(F)
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers
