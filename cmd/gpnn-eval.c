@@ -63,6 +63,7 @@ static bool resolve(const struct cli *cli, struct arguments *a, struct scores_fo
   form->bins = a->bins > 0 ? a->bins : 20;
   form->interval_level = a->interval.n > 0 ? a->interval.p[0] : NAN;
   form->json = a->json;
+  form->na = cli->na;
   return true;
 }
 

@@ -13,7 +13,7 @@ enum { POINTS_MAX = 5000, CELLS = 100, BAND_ROWS = 80, BANDS_MAX = 20, MOST_SDS 
 struct points {
   bool standardised; /* y is (truth - mean) / sd, else the truth */
   struct plot_numbers x, y;
-  struct gpnn_sum squared;
+  struct gpnn_squares errors;
 };
 
 static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
@@ -23,7 +23,7 @@ static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
   double error = row->truth - row->mean;
   if (p->standardised && (!(row->sd > 0) || isinf(row->sd)))
     return gpnn_fail(err, GPNN_EDATA, "a standard deviation is not a positive number");
-  gpnn_sum_add(&p->squared, error * error);
+  gpnn_squares_add(&p->errors, error);
   enum gpnn_status status = plot_push(&p->x, row->mean, err);
   if (status != GPNN_OK) return status;
   return plot_push(&p->y, p->standardised ? error / row->sd : row->truth, err);
@@ -119,7 +119,7 @@ static enum gpnn_status draw_predicted(struct plot *plot, const struct points *p
   plot_x_label(plot, target, ", predicted", plot->o->unit);
   plot_y_label(plot, target, ", observed", plot->o->unit);
   set_ranges(plot, range, range);
-  plot_caption(plot, "n = %zu, RMSE = %.4g", p->x.n, sqrt(gpnn_sum_mean(&p->squared, p->x.n)));
+  plot_caption(plot, "n = %zu, RMSE = %.4g", p->x.n, gpnn_squares_root_mean(&p->errors, p->x.n));
   script_add(&plot->body, "set size ratio 1\n");
   draw_rows(plot, p);
   script_add(&plot->body, ", \\\n  x with lines lw 1.2 dt 2 lc rgb '" PLOT_BLACK "' notitle\n");

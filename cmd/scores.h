@@ -58,6 +58,7 @@ struct scores_form {
   double y_sd;           /* the unit of the standardised metrics; 0: none */
   double interval_level; /* of intervals whose columns do not tell; NaN: not known */
   char delimiter;
+  const char *na; /* spelling of a missing value */
   const char *by; /* name of the column of groups; NULL: none */
 };
 

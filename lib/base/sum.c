@@ -15,3 +15,31 @@ double gpnn_sum_mean(const struct gpnn_sum *s, size_t n)
   /* Beyond the largest number the compensation would be infinity less infinity. */
   return (isinf(s->sum) ? s->sum : s->sum + s->compensation) / (double)n;
 }
+
+/* Numbers from 'least' to 'most' are squared as they are; those beyond as shares of 'unit', or of
+ * its inverse. */
+static const double least = 0x1p-500, most = 0x1p+500, unit = 0x1p+600;
+
+void gpnn_squares_add(struct gpnn_squares *s, double value)
+{
+  double size = fabs(value);
+  if (size > most)
+    gpnn_sum_add(&s->large, (value / unit) * (value / unit));
+  else if (size < least)
+    gpnn_sum_add(&s->small, (value * unit) * (value * unit));
+  else
+    gpnn_sum_add(&s->usual, value * value);
+}
+
+double gpnn_squares_root_mean(const struct gpnn_squares *s, size_t n)
+{
+  double large = sqrt(gpnn_sum_mean(&s->large, n)), small = sqrt(gpnn_sum_mean(&s->small, n));
+  double usual = hypot(sqrt(gpnn_sum_mean(&s->usual, n)), small / unit);
+  return large > 0 ? hypot(large, usual / unit) * unit : usual;
+}
+
+double gpnn_squares_mean(const struct gpnn_squares *s, size_t n)
+{
+  double root = gpnn_squares_root_mean(s, n);
+  return s->small.sum == 0 && s->large.sum == 0 ? gpnn_sum_mean(&s->usual, n) : root * root;
+}

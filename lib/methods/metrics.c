@@ -39,18 +39,21 @@ static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double e
                                           double df, struct gpnn_error *err)
 {
   if (!(sd > 0) || isinf(sd))
-    return gpnn_fail(err, GPNN_EDATA, "a standard deviation is not a positive number");
+    return gpnn_fail(
+        err, GPNN_EDATA,
+        "a standard deviation is not a positive number but %g, which has no likelihood", sd);
   if (!(df > 2)) return gpnn_fail(err, GPNN_EDATA, "degrees of freedom are not above 2");
   if (!gpnn_grow(&metrics->pit, &metrics->pit_capacity, metrics->n_with_sd + 1,
                  sizeof *metrics->pit))
     return gpnn_fail_memory(err, "for the calibration of predictions");
-  double z = error / sd, scale = sd * gpnn_student_unit_scale(df);
+  double z = error / sd, scale = sd * gpnn_student_unit_scale(df), t = error / scale;
   enum gpnn_status status = add_intervals(metrics, error, scale, df, err);
   if (status != GPNN_OK) return status;
   gpnn_sum_add(&metrics->nll, gpnn_student_loss(error, scale, df));
   gpnn_sum_add(&metrics->cal, z * z);
-  gpnn_sum_add(&metrics->crps, scale * gpnn_student_crps(error / scale, df));
-  metrics->pit[metrics->n_with_sd++] = gpnn_student_below(error / scale, df);
+  /* So far out the prediction has no width. */
+  gpnn_sum_add(&metrics->crps, isinf(t) ? fabs(error) : scale * gpnn_student_crps(t, df));
+  metrics->pit[metrics->n_with_sd++] = gpnn_student_below(t, df);
   return GPNN_OK;
 }
 
@@ -63,11 +66,11 @@ enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, do
     if (status != GPNN_OK) return status;
   }
   metrics->n++;
-  gpnn_sum_add(&metrics->squared, error * error);
+  gpnn_squares_add(&metrics->errors, error);
   gpnn_sum_add(&metrics->absolute, fabs(error));
-  double from_mean = truth - metrics->y_mean;
-  metrics->y_mean += from_mean / (double)metrics->n;
-  metrics->y_m2 += from_mean * (truth - metrics->y_mean);
+  double from_mean = truth - metrics->y_mean, n = (double)metrics->n;
+  metrics->y_mean += from_mean / n;
+  gpnn_squares_add(&metrics->y_spread, from_mean * sqrt((n - 1) / n));
   return GPNN_OK;
 }
 
@@ -118,10 +121,11 @@ enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
   size_t n = metrics->n, n_sd = metrics->n_with_sd;
   if (n == 0) return gpnn_fail(err, GPNN_EDATA, "no row with a truth and a prediction");
   struct gpnn_metrics_result r = {.n = n, .has_sd = n_sd > 0};
-  r.mse = gpnn_sum_mean(&metrics->squared, n);
-  r.rmse = sqrt(r.mse);
+  double spread = gpnn_squares_root_mean(&metrics->y_spread, n);
+  r.mse = gpnn_squares_mean(&metrics->errors, n);
+  r.rmse = gpnn_squares_root_mean(&metrics->errors, n);
   r.mae = gpnn_sum_mean(&metrics->absolute, n);
-  r.r2 = metrics->y_m2 > 0 ? 1 - r.mse * (double)n / metrics->y_m2 : NAN;
+  r.r2 = spread > 0 ? 1 - (r.rmse / spread) * (r.rmse / spread) : NAN;
   r.nll = gpnn_sum_mean(&metrics->nll, n_sd);
   r.cal = gpnn_sum_mean(&metrics->cal, n_sd);
   r.crps = gpnn_sum_mean(&metrics->crps, n_sd);
@@ -139,7 +143,7 @@ struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_resul
 {
   struct gpnn_metrics_result r = *result;
   r.rmse /= unit;
-  r.mse /= unit * unit;
+  r.mse = r.rmse * r.rmse;
   r.mae /= unit;
   r.nll -= log(unit);
   r.crps /= unit;

@@ -14,6 +14,8 @@
  *
  * Calling sequence: gpnn_metrics_levels(), gpnn_metrics_add() row by row,
  * gpnn_metrics_result(), gpnn_metrics_release().  Memory: 8 bytes a row (the PIT values).
+ * What is beyond the range of a double is infinite or 0, as the MSE of errors of 1e200 or 1e-200;
+ * RMSE and R^2 are right wherever they are within.
  */
 #ifndef GPNN_METHODS_METRICS_H
 #define GPNN_METHODS_METRICS_H
@@ -33,8 +35,10 @@ struct gpnn_metrics {
   double levels[GPNN_METRICS_LEVELS]; /* nominal coverages in (0, 1) */
   size_t n;                           /* rows added */
   size_t n_with_sd;                   /* of these with a standard deviation */
-  struct gpnn_sum squared, absolute, nll, cal, crps;
-  double y_mean, y_m2; /* Welford's mean and sum of squares of the truths */
+  struct gpnn_squares errors;
+  struct gpnn_sum absolute, nll, cal, crps;
+  double y_mean; /* Welford's mean of the truths, and what their squares about it add up from */
+  struct gpnn_squares y_spread;
   struct gpnn_intervals intervals[GPNN_METRICS_LEVELS];
   double df; /* that the half widths are for: of the row before */
   double half_width[GPNN_METRICS_LEVELS];

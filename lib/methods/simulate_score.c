@@ -17,15 +17,13 @@ struct values {
 static struct gpnn_estimate estimate(const struct values *values, size_t n,
                                      double (*value)(const struct values *values, size_t i))
 {
-  struct gpnn_sum sum = {0}, squares = {0};
+  struct gpnn_sum sum = {0};
+  struct gpnn_squares squares = {0};
   for (size_t i = 0; i < n; i++) gpnn_sum_add(&sum, value(values, i));
   double mean = gpnn_sum_mean(&sum, n);
-  for (size_t i = 0; i < n; i++) {
-    double off = value(values, i) - mean;
-    gpnn_sum_add(&squares, off * off);
-  }
-  double variance = n > 1 ? gpnn_sum_mean(&squares, n - 1) : INFINITY;
-  return (struct gpnn_estimate){mean, sqrt(variance / (double)n)};
+  for (size_t i = 0; i < n; i++) gpnn_squares_add(&squares, value(values, i) - mean);
+  double sd = n > 1 ? gpnn_squares_root_mean(&squares, n - 1) : INFINITY;
+  return (struct gpnn_estimate){mean, sd / sqrt((double)n)};
 }
 
 static double risk(const struct values *v, size_t i)

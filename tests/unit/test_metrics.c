@@ -113,6 +113,55 @@ static void sums_keep_their_digits(void **state)
   assert_close(result_of(N, y, mean, NULL).mse, (1e16 + 1e5) / N, 1e-16);
 }
 
+/* Whatever power of two the unit is, as far as the squares are within the range of a double, and
+ * beyond that what is not squared. */
+static void no_unit_is_too_large_or_small(void **state)
+{
+  (void)state;
+  const double y[] = {1, 2, 4}, mean[] = {1.5, 2, 3}, sd[] = {0.5, 1, 2};
+  struct gpnn_metrics_result r = result_of(3, y, mean, sd);
+  for (int power = -1000; power <= 1000; power += 10) {
+    double scaled_y[3], scaled_mean[3], scaled_sd[3];
+    for (size_t i = 0; i < 3; i++) {
+      scaled_y[i] = ldexp(y[i], power);
+      scaled_mean[i] = ldexp(mean[i], power);
+      scaled_sd[i] = ldexp(sd[i], power);
+    }
+    struct gpnn_metrics_result scaled = result_of(3, scaled_y, scaled_mean, scaled_sd);
+    assert_close(scaled.rmse, ldexp(r.rmse, power), 1e-15);
+    assert_close(scaled.mae, ldexp(r.mae, power), 1e-15);
+    assert_close(scaled.crps, ldexp(r.crps, power), 1e-14);
+    assert_close(scaled.score[0], ldexp(r.score[0], power), 1e-14);
+    assert_close(scaled.r2, r.r2, 1e-14);
+    assert_close(scaled.cal, r.cal, 1e-15);
+    if (abs(power) < 500) assert_close(scaled.mse, ldexp(r.mse, 2 * power), 1e-15);
+  }
+}
+
+static void errors_of_very_different_sizes_add_up(void **state)
+{
+  (void)state;
+  for (int power = -1000; power <= 1000; power += 10)
+    for (int apart = 0; apart <= 2; apart++) {
+      const double mean[] = {0, 0, 0};
+      const double y[] = {ldexp(3, power), -ldexp(3, power - apart), 0};
+      double expected = ldexp(sqrt((9 + ldexp(9, -2 * apart)) / 3), power);
+      assert_close(result_of(3, y, mean, NULL).rmse, expected, 4e-16);
+    }
+}
+
+/* The error is the score of a certain prediction. */
+static void the_smallest_standard_deviation_gives_a_score(void **state)
+{
+  (void)state;
+  const double y[] = {7}, mean[] = {5}, sd[] = {1e-320};
+  struct gpnn_metrics_result r = result_of(1, y, mean, sd);
+  assert_close(r.crps, 2, 1e-15);
+  assert_close(r.score[0], 2 / 0.5 * 2, 1e-15);
+  assert_close(r.coverage[0], 0, 0);
+  assert_close(r.pit_distance, 1, 0);
+}
+
 static void other_units_are_those_of_scaled_rows(void **state)
 {
   (void)state;
@@ -285,6 +334,9 @@ int main(void)
       cmocka_unit_test(means_alone_give_the_metrics_of_means),
       cmocka_unit_test(constant_truths_have_no_r2),
       cmocka_unit_test(sums_keep_their_digits),
+      cmocka_unit_test(no_unit_is_too_large_or_small),
+      cmocka_unit_test(errors_of_very_different_sizes_add_up),
+      cmocka_unit_test(the_smallest_standard_deviation_gives_a_score),
       cmocka_unit_test(other_units_are_those_of_scaled_rows),
       cmocka_unit_test(impossible_standard_deviations_are_refused),
       cmocka_unit_test(widths_and_scores_are_those_of_the_central_intervals),
