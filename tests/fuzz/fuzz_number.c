@@ -1,5 +1,4 @@
 /* Numbers: what is read is what strtod() reads, and what is written reads back, bit for bit. */
-#include <locale.h>
 #include <math.h>
 #include <string.h>
 
