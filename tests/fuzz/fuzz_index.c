@@ -254,6 +254,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsig
   size_t most = room - (length - piece->length);
   if (most > sizeof changed) most = sizeof changed;
   memcpy(changed, piece->bytes, piece->length);
+  if (most == 0) return LLVMFuzzerMutate(bytes, length, room);
   size_t now = LLVMFuzzerMutate(changed, piece->length, most);
   memmove(bytes + before + now, bytes + after, length - after);
   memcpy(bytes + before, changed, now);
