@@ -33,18 +33,28 @@ FAISS_C := $(shell printf 'int main(void){return 0;}' | \
 endif
 
 # ---- how we compile -----------------------------------------------------------------------
-WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wvla -Wundef
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wvla -Wundef -Wformat=2
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wbad-function-cast
 comma := ,
-HARDENING := -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2) -fPIE
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+# Whatever CFLAGS are, what is built is hardened.  The C library's checks need a compiler that
+# optimises, get in the way of the sanitizers', and may be asked for by the caller.
+is_optimised = $(filter-out -O0,$(lastword $(filter -O%,$(1))))
+checks = $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(1)),,$(if $(SANITIZE),,$(if \
+  $(call is_optimised,$(1)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)))
+HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
+  $(if $(filter x86_64%,$(MACHINE)),-fcf-protection) \
+  $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard)
+HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -Ilib -I$(BUILD)/include -fopenmp -fno-math-errno $(HARDENING) $(SANITIZERS) -MMD -MP
-ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(C_WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) \
-  $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
-ALL_CXXFLAGS = -std=c++17 $(OURS) $(WARNINGS) $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
+ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
+  $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
+ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
+  $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
 ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) -lstdc++ -lm $(LDLIBS)
-ALL_LDFLAGS = -fopenmp -pie -Wl,-z,relro,-z,now $(SANITIZERS) $(LDFLAGS)
+ALL_LDFLAGS = -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
 define newline
 
 
@@ -72,6 +82,7 @@ CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TESTS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
+INJECT := $(BUILD)/tests/inject.so
 BENCH_PROGRAMS := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,$(wildcard scripts/bench/*.c))
 MANUALS := $(wildcard man/*.[157])
 VERSION_H := $(BUILD)/include/version.h
@@ -79,7 +90,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench fuzz install uninstall clean format help
+.PHONY: all tests setup demo check properties bench faults fuzz install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -87,7 +98,7 @@ BATS_FILES := $(wildcard tests/cli/*.bats)
 # ---- build --------------------------------------------------------------------------------
 all: $(LIB) $(PROGRAMS) ## build the library and the tools (default)
 
-tests: all $(UNIT_TESTS) $(FUZZ_TESTS) ## build the unit tests too
+tests: all $(UNIT_TESTS) $(FUZZ_TESTS) $(INJECT) ## build the unit tests too
 
 $(LIB): $(LIB_OBJECTS)
 	$(call say,AR)
@@ -108,7 +119,7 @@ $(VERSION_H): Makefile
 
 # Loops over panels are compiled for one set of instructions each, and chosen at run time.
 $(BUILD)/lib/models/panels_%.o: PANELS_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
-ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+ifneq ($(filter x86_64%,$(MACHINE)),)
 $(BUILD)/lib/models/panels_avx2.o: INSTRUCTIONS := -mavx2 -mfma
 $(BUILD)/lib/models/panels_avx512.o: INSTRUCTIONS := -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma \
   -mprefer-vector-width=512
@@ -165,6 +176,12 @@ $(BUILD)/fuzz/gpnn-%.o: cmd/gpnn-%.c | $(VERSION_H) $(BUILD)/libraries
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Dmain=main_$* -Wno-missing-prototypes -c $< -o $@
 
+# Loaded into the tools, which it lets meet failures (scripts/faults).
+$(INJECT): tests/faults/inject.c
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -shared -fPIC $(C_WARNINGS) $(CPPFLAGS) $(CFLAGS) $< -o $@ -ldl
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- the two commands ---------------------------------------------------------------------
@@ -184,6 +201,10 @@ check: ## install what is missing, build, run every test and the lint; T=PATTERN
 	@scripts/setup check
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
 	@GPNN_BUILD=$(abspath $(BUILD)) tests/run $(T)
+
+TRIALS ?= 5000
+properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
+	$< $(TRIALS)
 
 $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(call say,LD)
@@ -206,6 +227,10 @@ export FUZZ_SECONDS FUZZER
 fuzz: ## install what is missing, attack every reader for FUZZ_SECONDS; F=NAME picks one
 	@scripts/setup fuzz || :
 	@scripts/fuzz $(F)
+
+faults: all $(INJECT) ## let every call of every tool fail, and kill them; N kills, F=TOOL picks some
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/faults $(F)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/kills $(N)
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,7 @@ static void message(const struct cli *cli, const char *format, va_list args)
 {
   char text[GPNN_ERROR_BYTES + 256];
   vsnprintf(text, sizeof text, format, args);
-  /* File names may hold control characters, and those could command the terminal. */
-  for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++)
-    if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) *c = '?';
+  gpnn_mask_all(text, ""); /* names of files may be anything, and could command the terminal */
   progress_erase();
   const char *name = cli->tool->name;
   fprintf(stderr, "%.*s: %s\n", (int)strcspn(name, " "), name, text);
@@ -220,20 +219,47 @@ static bool set_option(const struct cli *cli, const struct cli_option *option, c
 enum { MAX_GUARDED = 1024 };
 static const char *volatile *guarded[MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
+static const char *volatile running; /* name of the tool */
 
-static void remove_unfinished(int signal_number)
+static void remove_unfinished(void)
 {
   for (int i = 0; i < n_guarded; i++) {
     const char *path = *guarded[i];
     if (path != NULL) unlink(path);
   }
+}
+
+static void end_by_signal(int signal_number)
+{
+  remove_unfinished();
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
 
-static void watch_signals(void)
+/* A page of a mapped file is not there: the file was cut short while in use, or its disk failed. */
+static void end_by_lost_page(int signal_number)
 {
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  static const char why[] = ": an index was cut short while it was in use, or cannot be read\n";
+  static atomic_flag is_told = ATOMIC_FLAG_INIT;
+  (void)signal_number;
+  while (atomic_flag_test_and_set(&is_told)) pause(); /* another thread is telling */
+  remove_unfinished();
+  if (write(STDERR_FILENO, running, strcspn(running, " ")) > 0)
+    (void)!write(STDERR_FILENO, why, sizeof why - 1);
+  _exit(EXIT_WORK);
+}
+
+static void handle(int signal_number, void (*handler)(int))
+{
+  struct sigaction action = {.sa_handler = handler};
+  sigemptyset(&action.sa_mask);
+  sigaction(signal_number, &action, NULL);
+}
+
+static void watch_signals(const char *name)
+{
+  /* SIGABRT: FAISS's threads end so where they get no memory. */
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGABRT};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     struct sigaction action;
     /* A signal ignored by whoever started us (nohup) stays ignored; but without a reader we
@@ -241,12 +267,12 @@ static void watch_signals(void)
     if (signals[i] != SIGPIPE && sigaction(signals[i], NULL, &action) == 0 &&
         action.sa_handler == SIG_IGN)
       continue;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = remove_unfinished;
-    sigemptyset(&action.sa_mask);
-    sigaction(signals[i], &action, NULL);
+    handle(signals[i], end_by_signal);
   }
-  signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
+  running = name;
+  handle(SIGBUS, end_by_lost_page);
+  atexit(remove_unfinished); /* the OpenMP library calls exit() where it gets no threads */
+  signal(SIGXFSZ, SIG_IGN);  /* a file beyond the limit is a failed write, which can be told */
 }
 
 void cli_guard(const char *volatile *path)
@@ -338,9 +364,30 @@ static void getopt_tables(const struct cli_option *rows, size_t n, struct option
 static const struct cli_option *find_option(const struct cli_option *rows, size_t n, int code)
 {
   if (code >= FIRST_LONG_ONLY) return &rows[code - FIRST_LONG_ONLY];
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n && code != 0; i++)
     if (rows[i].letter == code) return &rows[i];
   return NULL;
+}
+
+/* Says what getopt_long() found wrong, which would show what was written as it stands: 'argument'
+ * is the one it stopped in, 'option' the row where that is known. */
+static void refuse_option(const struct cli *cli, const struct cli_option *rows, size_t n,
+                          const char *argument, const struct cli_option *option)
+{
+  char shown[GPNN_MASK_BYTES];
+  const char letter = (char)optopt;
+  size_t length = strcspn(argument, "="), n_like = 0;
+  if (option != NULL) {
+    cli_usage_error(cli, "option --%s: %s", option->name,
+                    option->type == CLI_FLAG ? "takes no value" : "its value is missing");
+  } else if (optopt != 0) {
+    cli_usage_error(cli, "no such option: \"-%s\"", gpnn_mask(shown, &letter, 1));
+  } else {
+    for (size_t i = 0; i < n; i++) n_like += strncmp(rows[i].name, argument + 2, length - 2) == 0;
+    cli_usage_error(cli, "%s: \"%s\"",
+                    n_like > 1 ? "more than one option begins so" : "no such option",
+                    gpnn_mask(shown, argument, length));
+  }
 }
 
 static bool read_options(struct cli *cli, const struct cli_option *rows, size_t n, int argc,
@@ -349,12 +396,13 @@ static bool read_options(struct cli *cli, const struct cli_option *rows, size_t 
   struct option longs[MAX_OPTIONS + 1];
   char shorts[2 * MAX_OPTIONS + 1];
   getopt_tables(rows, n, longs, shorts);
+  opterr = 0;
   for (;;) {
     int code = getopt_long(argc, argv, shorts, longs, NULL);
     if (code == -1) break;
-    const struct cli_option *option = code == '?' ? NULL : find_option(rows, n, code);
-    if (option == NULL) {
-      fprintf(stderr, "try '%s --help'\n", cli->tool->name); /* getopt has said what is wrong */
+    const struct cli_option *option = find_option(rows, n, code == '?' ? optopt : code);
+    if (code == '?') {
+      refuse_option(cli, rows, n, argv[optind - 1], option);
       return false;
     }
     if (!set_option(cli, option, optarg)) return false;
@@ -412,7 +460,8 @@ static int print_and_end(const struct cli *cli, const struct cli_option *rows, s
     print_help(cli->tool, rows, n);
   else
     print_version(cli->tool);
-  if (fflush(stdout) == 0) return EXIT_SUCCESS;
+  bool failed = ferror(stdout) != 0;
+  if (fclose(stdout) == 0 && !failed) return EXIT_SUCCESS;
   say(cli, "(stdout): cannot be written: %s", strerror(errno));
   return EXIT_WORK;
 }
@@ -427,13 +476,10 @@ bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_op
                       .na = "NA",
                       .started = time_now()};
   hold_standard_descriptors();
-  watch_signals();
+  watch_signals(tool->name);
   struct shared_values shared = {.progress = "auto"};
   struct cli_option rows[MAX_OPTIONS];
   size_t n = all_options(cli, &shared, options, n_options, rows);
-  /* getopt_long begins its messages with argv[0]. */
-  char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-  if (slash != NULL) argv[0] = slash + 1;
   *status = EXIT_USAGE;
   if (!read_options(cli, rows, n, argc, argv)) return false;
   if (shared.help || shared.version) {
@@ -458,16 +504,12 @@ const char *cli_operand(const struct cli *cli, size_t i)
 enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
                                  struct gpnn_error *err)
 {
-  /* Paths stay listed after their file is complete: by then no file has that name. */
   static const char *volatile unfinished[MAX_GUARDED / 2];
   static size_t n_unfinished;
-  enum gpnn_status status = gpnn_output_open(output, path, err);
-  if (status != GPNN_OK) return status;
-  const char *temporary = gpnn_output_temporary(*output);
-  if (temporary == NULL || n_unfinished == MAX_GUARDED / 2) return GPNN_OK;
-  unfinished[n_unfinished] = strdup(temporary);
-  cli_guard(&unfinished[n_unfinished++]);
-  return GPNN_OK;
+  assert(n_unfinished < MAX_GUARDED / 2);
+  const char *volatile *watch = &unfinished[n_unfinished++];
+  cli_guard(watch);
+  return gpnn_output_open_watched(output, path, watch, err);
 }
 
 enum gpnn_status cli_close_output(struct gpnn_output *output, enum gpnn_status status,

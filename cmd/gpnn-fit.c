@@ -82,7 +82,7 @@ static bool resolve_model(const struct cli *cli, struct arguments *a)
   if (!choose->kernel &&
       !gpnn_kernel_parse(a->kernel, &choose->fit.kernel, &choose->fit.smoothness))
     return wrong(cli, "kernel",
-                 "auto, exp, matern32, matern52, rbf or matern:NU, as in matern:1.2");
+                 "auto, exp, matern32, matern52, rbf or matern:NU, as in matern:1.2, NU up to 100");
   choose->fit.ard = choose->ard || strcmp(a->ard, "yes") == 0;
   if (!choose->fit.ard && strcmp(a->ard, "no") != 0) return wrong(cli, "ard", "auto, yes or no");
   return true;
@@ -274,6 +274,16 @@ static void warn_of_duplicates(const struct cli *cli, const struct arguments *a,
            fit->spacing);
 }
 
+/* Warns of noise held so low that it does not tell rows apart. */
+static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_params *params)
+{
+  if (!gpnn_fit_loses_noise(params)) return;
+  cli_warn(cli,
+           "a noise of %.3g is lost in rounding beside a kernel scale of %.3g: rows that are alike "
+           "are told apart by 1e-10 of it or more instead",
+           params->noise, params->kernelscale);
+}
+
 /* Adds to one target's parameters what there is to say about them. */
 static enum gpnn_status finish_target(const struct gpnn_index *index, size_t target,
                                       const struct gpnn_choose_report *report,
@@ -308,6 +318,7 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct argument
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
            fit->optimize.start, fit->optimize.n_evaluations, fit->optimize.outcome);
   warn_of_duplicates(cli, a, fit);
+  for (size_t t = 0; t < n; t++) warn_of_lost_noise(cli, &params[t]);
   return GPNN_OK;
 }
 

@@ -166,6 +166,7 @@ static void describe_training(const struct cli *cli, const char *name,
 static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
 {
   struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  file.watch = &unfinished;
   enum gpnn_status status = gpnn_newfile_create(&file, path, err);
   gpnn_newfile_abandon(&file);
   return status;
@@ -194,6 +195,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
   struct gpnn_table *table = NULL;
   struct gpnn_training training = GPNN_TRAINING_INIT;
   char provenance[256];
+  training.watch = &unfinished;
   enum gpnn_status status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
   if (status == GPNN_OK) {
@@ -324,7 +326,7 @@ int main(int argc, char **argv)
     return status;
   if (!resolve(&cli, &a)) return 2;
   cli_guard(&unfinished);
-  enum gpnn_status done = check_output(cli.output, &err);
+  enum gpnn_status done = check_output(a.output, &err);
   if (done == GPNN_OK)
     done = a.metric != NULL ? change_metric(&cli, &a, &err) : index_table(&cli, &a, &err);
   return cli_end(&cli, done, &err);

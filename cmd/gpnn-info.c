@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli.h"
 #include "data/index.h"
 #include "models/params.h"
@@ -189,15 +190,18 @@ static enum gpnn_status describe_index(struct run *r, bool verify, struct gpnn_e
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(r->cli, 0), verify, err);
   if (status != GPNN_OK) return status;
   const char *provenance = gpnn_index_contents(index)->provenance;
-  status = cli_open_output(r->cli->output, &r->output, err);
+  char *shown = provenance == NULL ? NULL : gpnn_copy_text(provenance, strlen(provenance));
+  if (shown != NULL) gpnn_mask_all(shown, "\t\n");
+  if (shown == NULL && provenance != NULL) status = gpnn_fail_memory(err, "for the options");
+  if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
   if (status == GPNN_OK) status = put_rows(r, index, err);
   if (status == GPNN_OK) status = put_columns(r, index, err);
   if (status == GPNN_OK) status = put_search(r, index, err);
-  if (status == GPNN_OK && provenance != NULL)
-    status = gpnn_output_text(r->output, provenance, err);
+  if (status == GPNN_OK && shown != NULL) status = gpnn_output_text(r->output, shown, err);
   if (status == GPNN_OK) status = put_sections(r, index, err);
   if (status == GPNN_OK && verify) status = put_text(r, "verified", "yes", err);
   status = cli_close_output(r->output, status, err);
+  free(shown);
   gpnn_index_close(index);
   return status;
 }
@@ -208,6 +212,7 @@ static enum gpnn_status describe_params(struct run *r, struct gpnn_error *err)
 {
   struct gpnn_params params = {0};
   enum gpnn_status status = gpnn_params_read(&params, cli_operand(r->cli, 0), err);
+  if (params.target != NULL) gpnn_mask_all(params.target, "");
   if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
   if (status == GPNN_OK) status = gpnn_params_write(&params, r->output, err);
   status = cli_close_output(r->output, status, err);

@@ -31,9 +31,6 @@ struct run {
   struct gpnn_output *parts[GPNN_SPLIT_PARTS];
 };
 
-/* A copy of standard input, which can be read only once; for the signal handler. */
-static const char *volatile spool_path;
-
 /* ---- options ------------------------------------------------------------------------------ */
 
 /* -f A:B[:C...] */
@@ -96,7 +93,9 @@ static bool can_be_read_twice(const char *path)
   return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Creates the file that standard input is copied to. */
+/* Creates the file that standard input, which can be read only once, is copied to.  It loses its
+ * name at once, so that nobody else finds it, and it is gone with the process, however that ends.
+ */
 static enum gpnn_status spool_new(FILE **spool, struct gpnn_error *err)
 {
   const char *directory = getenv("TMPDIR");
@@ -105,10 +104,12 @@ static enum gpnn_status spool_new(FILE **spool, struct gpnn_error *err)
   snprintf(path, sizeof path, "%.4000s/gpnn-split.XXXXXX", directory);
   int fd = mkstemp(path);
   if (fd < 0) return gpnn_fail_errno(err, errno, "%s: cannot be created", path);
-  spool_path = strdup(path);
-  cli_guard(&spool_path);
+  unlink(path);
   *spool = fdopen(fd, "w");
-  return *spool != NULL ? GPNN_OK : gpnn_fail_errno(err, errno, "%s", path);
+  if (*spool != NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s", path);
+  close(fd);
+  return status;
 }
 
 static enum gpnn_status spool_record(FILE *spool, const struct gpnn_record *record,
@@ -135,13 +136,23 @@ static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error
   return status == GPNN_END ? GPNN_OK : status;
 }
 
+/* Puts the copy in the place of standard input. */
+static enum gpnn_status spool_rewind(FILE *spool, struct gpnn_error *err)
+{
+  int fd = fileno(spool);
+  if (fflush(spool) == 0 && lseek(fd, 0, SEEK_SET) == 0 && dup2(fd, STDIN_FILENO) >= 0)
+    return GPNN_OK;
+  return gpnn_fail_errno(err, errno, "the copy of standard input");
+}
+
 /* Opens the rows again: the table itself, or the copy of it, which has no header. */
-static enum gpnn_status reopen(struct run *r, const char *path, struct gpnn_error *err)
+static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
+                               struct gpnn_error *err)
 {
   struct gpnn_table_options options = r->cli->table;
   options.delimiter = gpnn_table_delimiter(r->table);
-  if (spool_path != NULL) {
-    path = spool_path;
+  if (is_copy) {
+    path = "-";
     options.has_header = false;
   }
   gpnn_table_close(r->table);
@@ -162,13 +173,13 @@ static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
   if (r->a->by != NULL) status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
   if (status == GPNN_OK && !can_be_read_twice(path)) status = spool_new(&spool, err);
   if (status == GPNN_OK) status = count_rows(r, spool, err);
-  if (spool != NULL && fclose(spool) != 0 && status == GPNN_OK)
-    status = gpnn_fail_errno(err, errno, "the copy of standard input");
+  if (spool != NULL && status == GPNN_OK) status = spool_rewind(spool, err);
+  if (spool != NULL) fclose(spool);
   if (status == GPNN_OK) {
     status = gpnn_split_init(&r->split, r->a->n_parts, r->a->weights, r->n_rows, r->cli->seed, err);
     if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", gpnn_table_name(r->table));
   }
-  return status == GPNN_OK ? reopen(r, path, err) : status;
+  return status == GPNN_OK ? reopen(r, path, spool != NULL, err) : status;
 }
 
 /* ---- the second pass: writing ------------------------------------------------------------- */
@@ -222,11 +233,12 @@ static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
   return status == GPNN_END ? GPNN_OK : status;
 }
 
-/* All bytes are out before the first part gets its name: if one fails, there are none. */
+/* All bytes are on disk before the first part gets its name: if one does not fit, there are none.
+ */
 static enum gpnn_status close_parts(struct run *r, enum gpnn_status status, struct gpnn_error *err)
 {
   for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++)
-    status = gpnn_output_flush(r->parts[k], err);
+    status = gpnn_output_settle(r->parts[k], err);
   for (size_t k = 0; k < r->a->n_parts; k++) status = cli_close_output(r->parts[k], status, err);
   return status;
 }
@@ -262,7 +274,6 @@ int main(int argc, char **argv)
   if (status == GPNN_OK) status = open_parts(&r, &err);
   if (status == GPNN_OK) status = write_rows(&r, &err);
   status = close_parts(&r, status, &err);
-  if (spool_path != NULL) unlink(spool_path);
   free(r.header);
   gpnn_table_close(r.table);
   return cli_end(&cli, status, &err);

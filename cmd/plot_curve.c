@@ -11,7 +11,6 @@
 #include "plot.h"
 
 enum {
-  FITTED = 8,
   N_STYLES = 7,
   LINES_MAX = N_STYLES * N_STYLES, /* colours and symbols tell as many apart */
   LINE_MAX_POINTS = 2000,
@@ -171,31 +170,18 @@ static int compare_points(const void *a, const void *b)
   return (p->x > q->x) - (p->x < q->x);
 }
 
-/* Fits the points whose x are among the eight largest. */
 static enum gpnn_status fit_line(struct line *line, struct gpnn_error *err)
 {
   qsort(line->points, line->n, sizeof *line->points, compare_points);
-  size_t n_values = 0, first = line->n;
-  while (first > 0) {
-    n_values += first == line->n || line->points[first - 1].x < line->points[first].x;
-    if (n_values > FITTED) break;
-    first--;
+  double *x = gpnn_alloc(line->n, 2, sizeof *x);
+  if (x == NULL) return gpnn_fail_memory(err, "for a slope");
+  double *y = x + line->n;
+  for (size_t i = 0; i < line->n; i++) {
+    x[i] = line->points[i].x;
+    y[i] = line->points[i].y;
   }
-  size_t n = line->n - first;
-  double *logs = gpnn_alloc(n, 2, sizeof *logs);
-  if (logs == NULL) return gpnn_fail_memory(err, "for a slope");
-  for (size_t i = 0; i < n; i++) {
-    logs[i] = log(line->points[first + i].x);
-    logs[n + i] = log(line->points[first + i].y);
-  }
-  line->first_fitted = first;
-  gpnn_slope_fit(&line->slope, n, logs, logs + n);
-  /* What the line changes by is the rounding of equal values. */
-  if (fabs(line->slope.slope) < 1e-12 && line->slope.se < 1e-12) {
-    line->slope.slope = 0;
-    line->slope.r2 = NAN;
-  }
-  free(logs);
+  line->first_fitted = gpnn_slope_last(&line->slope, line->n, x, y);
+  free(x);
   return GPNN_OK;
 }
 

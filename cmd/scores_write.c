@@ -276,18 +276,23 @@ static enum gpnn_status write_table(struct writer *w, struct gpnn_error *err)
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
+/* JSON is UTF-8: what is malformed becomes U+FFFD. */
 static enum gpnn_status json_text(struct writer *w, const char *text, size_t length,
                                   struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_text(w->output, "\"", err);
-  for (size_t i = 0; i < length && status == GPNN_OK; i++) {
+  for (size_t i = 0, used; i < length && status == GPNN_OK; i += used) {
     unsigned char c = (unsigned char)text[i];
-    if (c < 0x20)
+    used = gpnn_utf8_length(text + i, length - i);
+    if (used == 0)
+      status = gpnn_output_text(w->output, "\\ufffd", err);
+    else if (c < 0x20)
       status = gpnn_output_printf(w->output, err, "\\u%04x", c);
     else if (c == '"' || c == '\\')
       status = gpnn_output_printf(w->output, err, "\\%c", c);
     else
-      status = gpnn_output_write(w->output, &text[i], 1, err);
+      status = gpnn_output_write(w->output, text + i, used, err);
+    if (used == 0) used = 1;
   }
   return status == GPNN_OK ? gpnn_output_text(w->output, "\"", err) : status;
 }

@@ -1,23 +1,22 @@
 /* gpnn-simulate data: synthetic tables. */
 #include "simulate.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "cli.h"
 #include "methods/synthetic.h"
 #include "progress.h"
-#include "simulate_options.h"
+#include "simulate_law.h"
 
 /* Rows between two looks at progress and failure. */
 enum { ROUND = 1 << 18 };
 
 /* Of what is 0, NULL or negative here, nothing was said. */
 struct arguments {
-  const char *kind, *inputs, *function, *noise_law, *warp;
-  size_t rows, first, dimension, features, test, neighbours;
-  double scale, gamma;
+  const char *kind, *function, *noise_law, *warp;
+  size_t rows, first, features, test, neighbours;
+  double gamma;
+  struct simulate_inputs inputs;
   struct cli_list truths;
   bool truth, no_header;
   char delimiter;
@@ -63,63 +62,21 @@ static bool check_kind(const struct cli *cli, const struct arguments *a,
   return true;
 }
 
-/* The value of -t NAME=VALUE, 'shown' as it was given: above 0, or 0 where that makes sense. */
-static bool read_number(const struct cli *cli, const char *shown, const char *text,
-                        bool may_be_zero, double *value)
-{
-  double number = -1;
-  if (gpnn_number_read(text, strlen(text), &number) == GPNN_NUMBER_OK &&
-      (number > 0 || (may_be_zero && number == 0))) {
-    *value = number;
-    return true;
-  }
-  return REFUSE(cli, "option --true: not a number %s 0: \"%s\"", may_be_zero ? "from" : "above",
-                shown);
-}
-
-/* -t NAME=VALUE */
-static bool read_truth(const struct cli *cli, const char *text, struct gpnn_synthetic_options *o)
-{
-  char shown[GPNN_MASK_BYTES], name[sizeof "kernelscale"] = "";
-  struct gpnn_process *process = &o->process;
-  size_t length = strcspn(text, "=");
-  gpnn_mask(shown, text, strlen(text));
-  if (text[length] != '=') return REFUSE(cli, "option --true: NAME=VALUE, not \"%s\"", shown);
-  if (length < sizeof name) memcpy(name, text, length);
-  const char *value = text + length + 1;
-  if (strcmp(name, "noise") == 0) return read_number(cli, shown, value, true, &o->noise.variance);
-  if (o->kind == GPNN_SYNTHETIC_FUNCTION)
-    return REFUSE(cli, "option --true: a function has noise alone, not \"%s\"", shown);
-  if (strcmp(name, "lengthscale") == 0)
-    return read_number(cli, shown, value, false, &process->lengthscale);
-  if (strcmp(name, "kernelscale") == 0)
-    return read_number(cli, shown, value, false, &process->kernelscale);
-  if (strcmp(name, "kernel") == 0)
-    return gpnn_kernel_parse(value, &process->kernel, &process->smoothness) ||
-           REFUSE(
-               cli,
-               "option --true: no such kernel: \"%s\": rbf, exp, matern32, matern52 or matern:NU",
-               shown);
-  return REFUSE(cli, "option --true: kernel, lengthscale, kernelscale or noise, not \"%s\"", shown);
-}
-
-static bool read_inputs(const struct cli *cli, const struct arguments *a,
+/* The parameters of process and noise; a function has noise alone. */
+static bool read_truths(const struct cli *cli, const struct arguments *a,
                         struct gpnn_synthetic_options *o)
 {
-  struct gpnn_inputs *inputs = &o->inputs;
-  if (a->function != NULL) o->function = gpnn_function_by_name(a->function);
-  if (a->function != NULL && o->function == NULL)
-    return REFUSE(cli, "option --function: oakley, waves or zero");
-  size_t own = o->function != NULL ? o->function->d : 0;
-  inputs->d = a->dimension > 0 ? a->dimension : own > 0 ? own : 2;
-  if (o->function != NULL && !gpnn_function_takes(o->function, inputs->d))
-    return REFUSE(cli, "the function %s has %s%zu inputs, not %zu", a->function,
-                  own > 0 ? "" : "a multiple of ", own > 0 ? own : o->function->multiple,
-                  inputs->d);
-  if (!gpnn_inputs_by_name(a->inputs, &inputs->law))
-    return REFUSE(cli, "option --inputs: normal, disk or cube");
-  bool is_spread = inputs->law == GPNN_INPUTS_NORMAL && own == 0;
-  inputs->scale = a->scale > 0 ? a->scale : is_spread ? 1 / sqrt((double)inputs->d) : 1;
+  struct gpnn_assumed truth = {.covariance = {gpnn_kernel_by_name("rbf"), 0, 1, 0.9, 0.1}};
+  for (size_t i = 0; i < a->truths.n; i++) {
+    const char *text = a->truths.items[i];
+    if (o->kind == GPNN_SYNTHETIC_FUNCTION && strncmp(text, "noise=", 6) != 0)
+      return REFUSE(cli, "option --true: a function has noise alone");
+    if (!simulate_set_parameter(cli, "true", text, GPNN_SIMULATE_COEFFICIENT, true, &truth))
+      return false;
+  }
+  const struct gpnn_covariance *c = &truth.covariance;
+  o->process = (struct gpnn_process){c->kernel, c->smoothness, c->lengthscale, c->kernelscale};
+  o->noise.variance = c->noise;
   return true;
 }
 
@@ -146,19 +103,16 @@ static bool resolve(const struct cli *cli, const struct arguments *a,
                     struct gpnn_synthetic_options *o)
 {
   *o = (struct gpnn_synthetic_options){
-      .process = {gpnn_kernel_by_name("rbf"), 0, 1, 0.9},
-      .noise = {.variance = 0.1},
       .n_features = a->features > 0 ? a->features : 2000,
       .m = a->neighbours > 0 ? a->neighbours : 100,
       .seed = cli->seed,
       .threads = cli->threads,
   };
-  if (!read_kind(cli, a, o) || !check_kind(cli, a, o->kind) || !read_inputs(cli, a, o) ||
-      !read_laws(cli, a, o))
+  if (!read_kind(cli, a, o) || !check_kind(cli, a, o->kind) ||
+      !simulate_find_function(cli, a->function, &o->function) ||
+      !simulate_set_inputs(cli, &a->inputs, o->function, 2, &o->inputs) || !read_laws(cli, a, o) ||
+      !read_truths(cli, a, o) || !simulate_check_delimiter(cli, a->delimiter))
     return false;
-  for (size_t i = 0; i < a->truths.n; i++)
-    if (!read_truth(cli, a->truths.items[i], o)) return false;
-  if (!simulate_check_delimiter(cli, a->delimiter)) return false;
   size_t n = items_wanted(a, o);
   if (n > GPNN_NEAR_MOST || a->first > GPNN_NEAR_MOST - n)
     return REFUSE(cli, "rows and points have numbers below 1e18");
@@ -203,7 +157,7 @@ static int run(const struct cli *cli, const struct arguments *a,
 int simulate_data(int argc, char **argv)
 {
   struct arguments a = {.kind = "gp",
-                        .inputs = "normal",
+                        .inputs = {.law = "normal"},
                         .noise_law = "normal",
                         .rows = 1000,
                         .gamma = -1,
@@ -214,11 +168,11 @@ int simulate_data(int argc, char **argv)
        GPNN_NEAR_MOST},
       {"first", 0, CLI_COUNT, &a.first, "R", "number of the first row; local: point (0)", 0,
        GPNN_NEAR_MOST},
-      {"dimension", 0, CLI_COUNT, &a.dimension, "D", "inputs (as the function has, else 2)", 1,
-       10000},
-      {"inputs", 0, CLI_TEXT, &a.inputs, "LAW", "normal, disk or cube (normal)", 0, 0},
-      {"scale", 0, CLI_REAL, &a.scale, "S", "sd, radius, half width (1; normal: 1/sqrt(D))", 1e-100,
-       1e100},
+      {"dimension", 0, CLI_COUNT, &a.inputs.dimension, "D", "inputs (as the function has, else 2)",
+       1, 10000},
+      {"inputs", 0, CLI_TEXT, &a.inputs.law, "LAW", "normal, disk or cube (normal)", 0, 0},
+      {"scale", 0, CLI_REAL, &a.inputs.scale, "S", "sd, radius, half width (1; normal: 1/sqrt(D))",
+       1e-100, 1e100},
       {"true", 't', CLI_LIST, &a.truths, "NAME=VALUE",
        "parameter of process and noise (rbf, 1, 0.9, 0.1)", 0, 0},
       {"function", 0, CLI_TEXT, &a.function, "NAME", "function: oakley, waves or zero", 0, 0},

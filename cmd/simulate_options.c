@@ -1,6 +1,5 @@
 #include "simulate_options.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 void simulate_options_init(struct simulate_options *o)
 {
   *o = (struct simulate_options){.rows = "1e4,1e5,1e6,1e7",
-                                 .inputs = "normal",
+                                 .inputs = {.law = "normal"},
                                  .neighbours_by = "theory",
                                  .responses = "averaged",
                                  .neighbours = 100,
@@ -29,11 +28,12 @@ void simulate_options_rows(struct simulate_options *o, struct cli_option *rows)
   const struct cli_option table[SIMULATE_OPTIONS] = {
       {"rows", 'n', CLI_TEXT, &o->rows, "LIST",
        "training rows: N,... or A:B:COUNT (1e4,1e5,1e6,1e7)", 0, 0},
-      {"dimension", 0, CLI_COUNT, &o->dimension, "D", "inputs (20; as the law or function has it)",
-       1, 10000},
-      {"inputs", 0, CLI_TEXT, &o->inputs, "LAW", "their law: normal, disk or cube (normal)", 0, 0},
-      {"scale", 0, CLI_REAL, &o->scale, "S", "sd, radius or half side (1/sqrt(D), or 1)", 1e-100,
-       1e100},
+      {"dimension", 0, CLI_COUNT, &o->inputs.dimension, "D",
+       "inputs (20; as the law or function has it)", 1, 10000},
+      {"inputs", 0, CLI_TEXT, &o->inputs.law, "LAW", "their law: normal, disk or cube (normal)", 0,
+       0},
+      {"scale", 0, CLI_REAL, &o->inputs.scale, "S", "sd, radius or half side (1/sqrt(D), or 1)",
+       1e-100, 1e100},
       {"neighbours", 'm', CLI_COUNT, &o->neighbours, "M", "neighbours of a prediction (100)", 1,
        1e5},
       {"test", 0, CLI_COUNT, &o->points, "N", "test points (1000)", 1, GPNN_SIMULATE_MOST},
@@ -120,62 +120,17 @@ static size_t n_parameters(const struct simulate_options *o)
   return o->has_coefficient ? GPNN_SIMULATE_N_PARAMETERS : GPNN_SIMULATE_COEFFICIENT;
 }
 
-static const char *names(const struct simulate_options *o)
-{
-  return o->has_coefficient ? "lengthscale, kernelscale, noise or coefficient"
-                            : "lengthscale, kernelscale or noise";
-}
-
-/* The parameter that 'text' names up to an equals sign; its value begins at '*value'. */
-static bool find_parameter(const struct simulate_options *o, const char *text,
-                           enum gpnn_simulate_parameter *parameter, const char **value)
-{
-  size_t length = strcspn(text, "=");
-  if (text[length] == '\0') return false;
-  for (size_t p = 0; p < n_parameters(o); p++) {
-    const char *name = gpnn_simulate_name((enum gpnn_simulate_parameter)p);
-    if (strlen(name) != length || memcmp(name, text, length) != 0) continue;
-    *parameter = (enum gpnn_simulate_parameter)p;
-    *value = text + length + 1;
-    return true;
-  }
-  return false;
-}
-
-/* Sets what 'text' says, NAME=VALUE.  A truth may have no noise. */
-static bool set_parameter(const struct simulate_options *o, const struct cli *cli,
-                          const char *option, const char *text, bool is_truth,
-                          struct gpnn_assumed *of)
-{
-  struct gpnn_covariance *c = &of->covariance;
-  enum gpnn_simulate_parameter parameter;
-  const char *value;
-  double number;
-  char shown[GPNN_MASK_BYTES];
-  if (strncmp(text, "kernel=", 7) == 0) {
-    if (gpnn_kernel_parse(text + 7, &c->kernel, &c->smoothness)) return true;
-  } else if (find_parameter(o, text, &parameter, &value) &&
-             gpnn_number_read(value, strlen(value), &number) == GPNN_NUMBER_OK &&
-             (gpnn_simulate_allows(parameter, number) ||
-              (is_truth && parameter == GPNN_SIMULATE_NOISE && number == 0))) {
-    *gpnn_simulate_value(of, parameter) = number;
-    return true;
-  }
-  cli_usage_error(cli,
-                  "option --%s: kernel=rbf, exp, matern32, matern52 or matern:NU, or %s = a number "
-                  "it can have, not \"%s\"",
-                  option, names(o), gpnn_mask(shown, text, strlen(text)));
-  return false;
-}
-
 static bool set_parameters(struct simulate_options *o, const struct cli *cli)
 {
   struct gpnn_assumed truth = {.covariance = {gpnn_kernel_by_name("rbf"), 0, 1, 0.9, 0.1}};
   for (size_t i = 0; i < o->truths.n; i++)
-    if (!set_parameter(o, cli, "true", o->truths.items[i], true, &truth)) return false;
+    if (!simulate_set_parameter(cli, "true", o->truths.items[i], n_parameters(o), true, &truth))
+      return false;
   o->assumed = truth;
   for (size_t i = 0; i < o->assumptions.n; i++)
-    if (!set_parameter(o, cli, "assume", o->assumptions.items[i], false, &o->assumed)) return false;
+    if (!simulate_set_parameter(cli, "assume", o->assumptions.items[i], n_parameters(o), false,
+                                &o->assumed))
+      return false;
   o->simulate.truth = (struct gpnn_truth){o->function, truth.covariance, truth.coefficient};
   if (o->function != NULL) o->simulate.truth.covariance.kernelscale = 0;
   return true;
@@ -188,7 +143,8 @@ static bool read_range_of(const struct simulate_options *o, const char *text, si
                           struct simulate_range *range)
 {
   const char *value, *end = text + length;
-  if (!find_parameter(o, text, &range->parameter, &value) || value > end) return false;
+  if (!simulate_find_parameter(n_parameters(o), text, &range->parameter, &value) || value > end)
+    return false;
   const char *colon = memchr(value, ':', (size_t)(end - value));
   const char *second = colon == NULL ? NULL : memchr(colon + 1, ':', (size_t)(end - colon - 1));
   return second != NULL &&
@@ -229,7 +185,8 @@ static bool read_vary(struct simulate_options *o, const struct cli *cli)
     cli_usage_error(cli,
                     "option --vary: NAME=A:B:N, or several with commas between, NAME %s, A and B "
                     "values it can have, N from 2 on, %d values in all, not \"%s\"",
-                    names(o), SIMULATE_VALUES, gpnn_mask(shown, text, strlen(text)));
+                    simulate_parameters(n_parameters(o)), SIMULATE_VALUES,
+                    gpnn_mask(shown, text, strlen(text)));
     return false;
   }
   return true;
@@ -280,24 +237,6 @@ static bool choose(const struct cli *cli, const char *option, const char *text, 
   return false;
 }
 
-static bool set_inputs(struct simulate_options *o, const struct cli *cli)
-{
-  struct gpnn_inputs *inputs = &o->simulate.inputs;
-  if (!gpnn_inputs_by_name(o->inputs, &inputs->law)) {
-    cli_usage_error(cli, "option --inputs: normal, disk or cube");
-    return false;
-  }
-  inputs->d = o->dimension;
-  if (inputs->d == 0)
-    inputs->d = inputs->law == GPNN_INPUTS_DISK             ? 2
-                : o->function != NULL && o->function->d > 0 ? o->function->d
-                                                            : 20;
-  inputs->scale = o->scale > 0                        ? o->scale
-                  : inputs->law == GPNN_INPUTS_NORMAL ? 1 / sqrt((double)inputs->d)
-                                                      : 1;
-  return true;
-}
-
 static void tell(void *context, size_t n)
 {
   struct simulate_options *o = context;
@@ -305,17 +244,11 @@ static void tell(void *context, size_t n)
   progress_update("points simulated", o->n_told, o->n_to_tell);
 }
 
-bool simulate_check_delimiter(const struct cli *cli, char delimiter)
-{
-  if (!isalnum((unsigned char)delimiter) && strchr("+-._", delimiter) == NULL) return true;
-  cli_usage_error(cli, "option --delimiter: '%c' is part of numbers or names", delimiter);
-  return false;
-}
-
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli)
 {
   struct gpnn_simulate_options *s = &o->simulate;
-  if (!simulate_check_delimiter(cli, o->delimiter) || !read_rows(o, cli) || !set_inputs(o, cli) ||
+  if (!simulate_check_delimiter(cli, o->delimiter) || !read_rows(o, cli) ||
+      !simulate_set_inputs(cli, &o->inputs, o->function, 20, &s->inputs) ||
       !set_parameters(o, cli) ||
       !choose(cli, "neighbours-by", o->neighbours_by, "theory", "search", &s->by_search) ||
       !choose(cli, "responses", o->responses, "averaged", "drawn", &s->drawn) || !read_vary(o, cli))

@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "methods/simulate.h"
+#include "simulate_law.h"
 
 enum {
   SIMULATE_OPTIONS = 14, /* shared rows of the table */
@@ -43,10 +44,10 @@ struct simulate_choice {
  * for the choices. */
 struct simulate_options {
   struct cli_list truths, assumptions, vary;
-  const char *rows, *inputs, *neighbours_by, *responses;
+  const char *rows, *neighbours_by, *responses;
   const struct gpnn_function *function; /* the truth instead of a process; or NULL */
-  size_t dimension, neighbours, points, draws;
-  double scale; /* 0: not given */
+  struct simulate_inputs inputs;
+  size_t neighbours, points, draws;
   bool debias, has_coefficient;
   char delimiter;
   /* ---- */
@@ -65,9 +66,6 @@ void simulate_options_init(struct simulate_options *o);
 
 /* Writes SIMULATE_OPTIONS rows. */
 void simulate_options_rows(struct simulate_options *o, struct cli_option *rows);
-
-/* Whether fields can be told apart that the character stands between; says if not. */
-bool simulate_check_delimiter(const struct cli *cli, char delimiter);
 
 /* Makes sense of what was given; says what is wrong, if anything is. */
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli);

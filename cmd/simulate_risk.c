@@ -1,8 +1,6 @@
 /* gpnn-simulate risk: the error of the mean against rows, its slope, landscape and derivatives. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "methods/slope.h"
@@ -42,23 +40,9 @@ struct run {
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static bool find_function(struct run *r)
-{
-  if (r->function == NULL) return true;
-  r->options.function = gpnn_function_by_name(r->function);
-  if (r->options.function != NULL) return true;
-  char shown[GPNN_MASK_BYTES], list[256] = "";
-  const struct gpnn_function *function;
-  for (size_t i = 0, at = 0; (function = gpnn_function_at(i)) != NULL && at < sizeof list; i++)
-    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i > 0 ? ", " : "", function->name);
-  cli_usage_error(r->cli, "option --function: none of %s: \"%s\"", list,
-                  gpnn_mask(shown, r->function, strlen(r->function)));
-  return false;
-}
-
 static bool resolve(struct run *r)
 {
-  if (!find_function(r)) return false;
+  if (!simulate_find_function(r->cli, r->function, &r->options.function)) return false;
   if (r->step > 0 && !r->derivatives) {
     cli_usage_error(r->cli, "option --step is for --derivatives");
     return false;

@@ -73,16 +73,20 @@ static int start(const struct streams *s, char *const *arguments, char *const *e
 }
 
 /* Sends some of the input; closes our end once all is sent, or the child reads no more. */
-static void feed(struct streams *s, const char **input, size_t *left)
+static enum gpnn_status feed(struct streams *s, const char **input, size_t *left,
+                             struct gpnn_error *err)
 {
   ssize_t sent = 0;
   if (*left > 0) sent = send(s->ours[0], *input, *left, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+  if (sent < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return GPNN_OK;
+  if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
+    return gpnn_fail_errno(err, errno, "another program cannot be given its input");
   if (sent > 0) {
     *input += sent;
     *left -= (size_t)sent;
   }
   if (sent < 0 || *left == 0) close_end(&s->ours[0]);
+  return GPNN_OK;
 }
 
 static enum gpnn_status take_output(struct streams *s, struct gpnn_child *child,
@@ -92,6 +96,9 @@ static enum gpnn_status take_output(struct streams *s, struct gpnn_child *child,
     return gpnn_fail_memory(err, "for what another program writes");
   ssize_t got = read(s->ours[1], child->output + child->n_output, PIECE_BYTES);
   if (got < 0 && errno == EINTR) return GPNN_OK;
+  /* A child that ends before it has read all of its input resets the connection. */
+  if (got < 0 && errno != ECONNRESET)
+    return gpnn_fail_errno(err, errno, "what another program writes cannot be read");
   if (got > 0)
     child->n_output += (size_t)got;
   else
@@ -128,8 +135,8 @@ static enum gpnn_status serve(struct streams *s, struct gpnn_child *child, const
       if (errno == EINTR) continue;
       return gpnn_fail_errno(err, errno, "another program cannot be waited for");
     }
-    if (waits[0].revents != 0) feed(s, &input, &left);
-    if (waits[1].revents != 0) status = take_output(s, child, err);
+    if (waits[0].revents != 0) status = feed(s, &input, &left, err);
+    if (status == GPNN_OK && waits[1].revents != 0) status = take_output(s, child, err);
     if (waits[2].revents != 0) take_said(s, child);
   }
   return status;

@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* getentropy() */
 #include "base/newfile.h"
 
 #include <errno.h>
@@ -11,8 +12,15 @@
 
 #include "base/mem.h"
 
+static void tell_watch(const struct gpnn_newfile *file)
+{
+  if (file->watch != NULL) *file->watch = file->temporary;
+}
+
 static void empty(struct gpnn_newfile *file)
 {
+  if (file->watch != NULL) *file->watch = NULL; /* before its name goes: a signal may come */
+  if (file->directory >= 0) close(file->directory);
   free(file->target);
   free(file->temporary);
   *file = (struct gpnn_newfile)GPNN_NEWFILE_INIT;
@@ -39,18 +47,31 @@ static char *temporary_name(const char *target)
   return name;
 }
 
-static mode_t new_file_mode(void)
+/* mkstemp() for any mode: replaces the last letters of 'name' until no file has it. */
+static int create_unique(char *name, mode_t mode)
 {
-  mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+  enum { LENGTH = 6, TRIES = 100 };
+  char *end = name + strlen(name) - LENGTH;
+  for (int tries = 0; tries < TRIES; tries++) {
+    unsigned char chosen[LENGTH];
+    if (getentropy(chosen, sizeof chosen) != 0) return -1;
+    for (int i = 0; i < LENGTH; i++) end[i] = letters[chosen[i] % 32];
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0 || (errno != EEXIST && errno != EINTR)) return fd;
+  }
+  return -1;
 }
 
 enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                      struct gpnn_error *err)
 {
-  struct stat st;
+  const mode_t ours = S_IRUSR | S_IWUSR, all = 0666; /* less the umask */
+  struct stat st = {0};
   bool exists = stat(target, &st) == 0;
+  /* Where we cannot know, there may be something that must not be replaced. */
+  if (!exists && errno != ENOENT)
+    return gpnn_fail_errno(err, errno, "%s: cannot be created", target);
   if (exists && !S_ISREG(st.st_mode))
     return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", target,
                      S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
@@ -60,49 +81,89 @@ enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *targ
     empty(file);
     return gpnn_fail_memory(err, "for a file name");
   }
-  file->fd = mkstemp(file->temporary);
-  mode_t mode = exists ? st.st_mode & 0777 : new_file_mode();
-  if (file->fd < 0 || fcntl(file->fd, F_SETFD, FD_CLOEXEC) != 0 || fchmod(file->fd, mode) != 0) {
-    enum gpnn_status status = gpnn_fail_errno(err, errno, "%s: cannot be created", target);
-    if (file->fd >= 0)
-      gpnn_newfile_abandon(file);
-    else
-      empty(file);
-    return status;
-  }
-  return GPNN_OK;
+  file->replaces = exists;
+  file->mode = st.st_mode & 0777;
+  file->owner = st.st_uid;
+  file->group = st.st_gid;
+  tell_watch(file); /* the name is completed in its place, and then the file is made */
+  file->fd = create_unique(file->temporary, exists ? ours : all);
+  if (file->fd >= 0) return GPNN_OK;
+  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s: cannot be created", target);
+  empty(file);
+  return status;
 }
 
-/* A rename is durable once its directory is on disk; systems that cannot sync a directory
- * say EINVAL, and then there is nothing more to do. */
-static int sync_directory(const char *path)
+/* Gives the new file what the old one had; false where the system refuses. */
+static bool take_over(const struct gpnn_newfile *file)
+{
+  mode_t mode = file->mode, others = mode & S_IRWXO;
+  if (fchown(file->fd, file->owner, file->group) != 0 &&
+      fchown(file->fd, (uid_t)-1, file->group) != 0)
+    mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
+  return fchmod(file->fd, mode) == 0;
+}
+
+/* Flushes a file or directory to disk; returns 0 or an error number.  Systems that cannot say
+ * EINVAL or EROFS, and then there is nothing more to do. */
+static int sync_descriptor(int fd)
+{
+  int failed;
+  do failed = fsync(fd) == 0 ? 0 : errno;
+  while (failed == EINTR);
+  return failed == EINVAL || failed == EROFS ? 0 : failed;
+}
+
+static enum gpnn_status write_failed(const struct gpnn_newfile *file, int errnum,
+                                     struct gpnn_error *err)
+{
+  return gpnn_fail_errno(err, errnum, "%s: cannot be written", file->target);
+}
+
+enum gpnn_status gpnn_newfile_sync(const struct gpnn_newfile *file, struct gpnn_error *err)
+{
+  int failed = sync_descriptor(file->fd);
+  return failed == 0 ? GPNN_OK : write_failed(file, failed, err);
+}
+
+/* Opens the directory of 'path'; '*fd' is -1 where we may write to it but not read it.  Returns 0
+ * or an error number. */
+static int open_directory(const char *path, int *fd)
 {
   size_t length = directory_length(path);
   char *dir = length == 0 ? gpnn_copy_text(".", 1) : gpnn_copy_text(path, length);
   if (dir == NULL) return ENOMEM;
-  int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  do *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (*fd < 0 && errno == EINTR);
+  int failed = *fd >= 0 || errno == EACCES ? 0 : errno;
   free(dir);
-  if (fd < 0) return errno == EACCES ? 0 : errno;
-  int failed = fsync(fd) != 0 && errno != EINVAL && errno != EROFS ? errno : 0;
-  close(fd);
   return failed;
+}
+
+enum gpnn_status gpnn_newfile_settle(struct gpnn_newfile *file, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (file->replaces && !take_over(file)) status = write_failed(file, errno, err);
+  if (status == GPNN_OK) status = gpnn_newfile_sync(file, err);
+  close(file->fd); /* what it has is on disk: no failure of this matters */
+  file->fd = -1;
+  if (status != GPNN_OK) return status;
+  int failed = open_directory(file->target, &file->directory);
+  file->is_settled = failed == 0;
+  return failed == 0 ? GPNN_OK : write_failed(file, failed, err);
 }
 
 enum gpnn_status gpnn_newfile_commit(struct gpnn_newfile *file, struct gpnn_error *err)
 {
-  int failed = 0;
-  if (fsync(file->fd) != 0 && errno != EINVAL) failed = errno;
-  if (close(file->fd) != 0 && failed == 0) failed = errno;
-  file->fd = -1;
-  if (failed == 0 && rename(file->temporary, file->target) != 0) failed = errno;
-  if (failed != 0) {
-    enum gpnn_status status = gpnn_fail_errno(err, failed, "%s: cannot be written", file->target);
+  enum gpnn_status status = file->is_settled ? GPNN_OK : gpnn_newfile_settle(file, err);
+  if (status == GPNN_OK && rename(file->temporary, file->target) != 0)
+    status = write_failed(file, errno, err);
+  if (status != GPNN_OK) {
     gpnn_newfile_abandon(file);
     return status;
   }
-  failed = sync_directory(file->target);
-  enum gpnn_status status =
-      failed == 0 ? GPNN_OK : gpnn_fail_errno(err, failed, "%s: its directory", file->target);
+  /* The rename is durable once the directory is on disk. */
+  int failed = file->directory < 0 ? 0 : sync_descriptor(file->directory);
+  if (failed != 0) status = gpnn_fail_errno(err, failed, "%s: its directory", file->target);
   empty(file);
   return status;
 }

@@ -18,9 +18,10 @@ static enum gpnn_status write_failed(const struct gpnn_spool *spool, int errnum,
 }
 
 enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
-                                   struct gpnn_error *err)
+                                   const char *volatile *watch, struct gpnn_error *err)
 {
   struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  file.watch = watch;
   enum gpnn_status status = gpnn_newfile_create(&file, beside, err);
   if (status != GPNN_OK) return status;
   struct gpnn_spool made = {.beside = gpnn_copy_text(beside, strlen(beside))};

@@ -66,22 +66,37 @@ enum gpnn_status gpnn_prefix(struct gpnn_error *err, enum gpnn_status status, co
   return status;
 }
 
+/* Takes the character at 's'; its length, or 0 if it is malformed. */
+static size_t decode(const unsigned char *s, size_t n, uint32_t *code)
+{
+  static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  *code = s[0];
+  if (s[0] < 0x80) return 1;
+  size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+  if (length == 0 || length > n) return 0;
+  *code = s[0] & (0xffu >> (length + 1));
+  for (size_t i = 1; i < length; i++) {
+    if ((s[i] & 0xc0) != 0x80) return 0;
+    *code = *code << 6 | (s[i] & 0x3f);
+  }
+  bool refused =
+      *code < smallest[length] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000);
+  return refused ? 0 : length;
+}
+
+size_t gpnn_utf8_length(const char *bytes, size_t n)
+{
+  uint32_t code;
+  return n == 0 ? 0 : decode((const unsigned char *)bytes, n, &code);
+}
+
 /* Length of the well-formed printable UTF-8 character at 's', or 0. */
 static size_t printable(const unsigned char *s, size_t n)
 {
-  if (s[0] >= 0x20 && s[0] < 0x7f) return 1;
-  if (s[0] < 0xc2) return 0;
-  size_t length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-  if (length == 0 || length > n) return 0;
-  uint32_t code = s[0] & (0xffu >> (length + 1));
-  for (size_t i = 1; i < length; i++) {
-    if ((s[i] & 0xc0) != 0x80) return 0;
-    code = code << 6 | (s[i] & 0x3f);
-  }
-  static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  bool refused = code < smallest[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ||
-                 code < 0xa0                          /* C1 controls */
-                 || (code >= 0x200b && code < 0x2010) /* zero width, direction marks */
+  uint32_t code;
+  size_t length = decode(s, n, &code);
+  bool refused = code < 0x20 || (code >= 0x7f && code < 0xa0) /* C0 and C1 controls */
+                 || (code >= 0x200b && code < 0x2010)         /* zero width, direction marks */
                  || (code >= 0x2028 && code < 0x202f) || (code >= 0x2066 && code < 0x206a);
   return refused ? 0 : length;
 }
@@ -104,4 +119,15 @@ const char *gpnn_mask(char out[GPNN_MASK_BYTES], const char *bytes, size_t n_byt
   }
   memcpy(out + used, i < n_bytes ? ellipsis : "", i < n_bytes ? sizeof ellipsis : 1);
   return out;
+}
+
+void gpnn_mask_all(char *text, const char *kept)
+{
+  size_t n = strlen(text);
+  for (size_t i = 0, length; i < n; i += length) {
+    length = printable((const unsigned char *)text + i, n - i);
+    if (length > 0) continue;
+    if (strchr(kept, text[i]) == NULL) text[i] = '?';
+    length = 1;
+  }
 }

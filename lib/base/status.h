@@ -71,4 +71,12 @@ enum gpnn_status gpnn_prefix(struct gpnn_error *err, enum gpnn_status status, co
  */
 const char *gpnn_mask(char out[GPNN_MASK_BYTES], const char *bytes, size_t n_bytes);
 
+/* Length of the well-formed UTF-8 character that the 'n' bytes begin with, or 0. */
+size_t gpnn_utf8_length(const char *bytes, size_t n);
+
+/* The same as gpnn_mask() for the whole of 'text', in place, but for the control bytes of 'kept',
+ * which may be
+ * "". */
+void gpnn_mask_all(char *text, const char *kept);
+
 #endif

@@ -99,26 +99,6 @@ void faiss_Index_free(FaissIndex *index)
   delete unwrap(index);
 }
 
-int faiss_Index_d(const FaissIndex *index)
-{
-  return static_cast<int>(unwrap(index)->d);
-}
-
-idx_t faiss_Index_ntotal(const FaissIndex *index)
-{
-  return unwrap(index)->ntotal;
-}
-
-FaissMetricType faiss_Index_metric_type(const FaissIndex *index)
-{
-  return static_cast<FaissMetricType>(unwrap(index)->metric_type);
-}
-
-int faiss_Index_is_trained(const FaissIndex *index)
-{
-  return unwrap(index)->is_trained;
-}
-
 int faiss_Index_train(FaissIndex *index, idx_t n, const float *x)
 {
   return guarded([&] { unwrap(index)->train(n, x); });
@@ -148,11 +128,6 @@ FaissIndexIVF *faiss_IndexIVF_cast(FaissIndex *index)
 FaissIndexIVFFlat *faiss_IndexIVFFlat_cast(FaissIndex *index)
 {
   return reinterpret_cast<FaissIndexIVFFlat *>(dynamic_cast<faiss::IndexIVFFlat *>(unwrap(index)));
-}
-
-size_t faiss_IndexIVF_nlist(const FaissIndexIVF *index)
-{
-  return unwrap_ivf(index)->nlist;
 }
 
 FaissIndex *faiss_IndexIVF_quantizer(const FaissIndexIVF *index)

@@ -130,7 +130,8 @@ static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_col
   column->kind = is_category ? GPNN_COLUMN_CATEGORY : GPNN_COLUMN_NUMBER;
   size_t n_levels = take_u32(cursor);
   column->name = take_text(cursor, &name_length);
-  require(cursor, column->position < n_columns && (is_category || n_levels == 0));
+  require(cursor, column->position < n_columns);
+  require(cursor, n_levels <= (is_category ? GPNN_LEVELS_MAX : 0));
   require(cursor, column->name != NULL && strlen(column->name) == name_length);
   column->levels = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
   column->level_lengths = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
@@ -661,11 +662,11 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
   if (!index->is_verified && !is_mapped)
     status = gpnn_sections_check(index->sections, *section, err);
   if (status != GPNN_OK) return status;
-  if (kind != GPNN_SEARCH_TREE)
-    return gpnn_sections_stream(index->sections, *section, &stored->file, err);
   stored->bytes = gpnn_sections_bytes(index->sections, *section);
   stored->length = (size_t)(*section)->length;
-  return GPNN_OK;
+  return kind == GPNN_SEARCH_TREE
+             ? GPNN_OK
+             : gpnn_sections_stream(index->sections, *section, &stored->file, err);
 }
 
 enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_search **search,

@@ -65,13 +65,12 @@ struct gpnn_index_contents {
 
 /*
  * Writes an index file whole or not at all.  'search' is over the rows of 'contents'.
- * '*temporary', if 'temporary' is not NULL, names the unfinished file while it is being
- * written, for a signal handler to remove, and is NULL otherwise.
+ * 'watch', which may be NULL, is told of the unfinished file (base/newfile.h).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
                                                   const struct gpnn_index_contents *contents,
                                                   const struct gpnn_search *search,
-                                                  const char *volatile *temporary,
+                                                  const char *volatile *watch,
                                                   struct gpnn_error *err);
 
 /*
@@ -81,7 +80,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_index_make(const char *path, const struct gpnn_index_contents *contents,
-                const struct gpnn_search_options *options, const char *volatile *temporary,
+                const struct gpnn_search_options *options, const char *volatile *watch,
                 struct gpnn_search **search, struct gpnn_error *err);
 
 /*

@@ -177,7 +177,6 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 
 struct writing {
   struct gpnn_sections_writer *writer;
-  char *name; /* owned; of the unfinished file */
   struct gpnn_fingerprint fingerprint;
   struct gpnn_pages pages; /* of the contents */
 };
@@ -327,26 +326,9 @@ static enum gpnn_status write_contents(struct writing *writing,
   return status == GPNN_OK ? write_others(writing, contents, err) : status;
 }
 
-static enum gpnn_status begin(struct writing *writing, const char *path,
-                              const char *volatile *temporary, struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_sections_create(&writing->writer, path, err);
-  if (status != GPNN_OK) return status;
-  /* A copy, since a signal may come while the writer is being freed. */
-  const char *name = gpnn_sections_temporary(writing->writer);
-  writing->name = gpnn_copy_text(name, strlen(name));
-  if (writing->name == NULL) {
-    gpnn_sections_abandon(writing->writer);
-    return gpnn_fail_memory(err, "for writing an index");
-  }
-  if (temporary != NULL) *temporary = writing->name;
-  return GPNN_OK;
-}
-
 /* Writes the search, unless all is over, and has a whole file or none. */
 static enum gpnn_status end(struct writing *writing, enum gpnn_status status, const char *path,
-                            size_t d, const struct gpnn_search *search,
-                            const char *volatile *temporary, struct gpnn_error *err)
+                            size_t d, const struct gpnn_search *search, struct gpnn_error *err)
 {
   if (status == GPNN_OK) status = write_search(writing, d, search, err);
   if (status == GPNN_OK) status = write_engine(writing, path, search, err);
@@ -355,20 +337,18 @@ static enum gpnn_status end(struct writing *writing, enum gpnn_status status, co
         gpnn_sections_commit(writing->writer, gpnn_fingerprint_value(&writing->fingerprint), err);
   else
     gpnn_sections_abandon(writing->writer);
-  if (temporary != NULL) *temporary = NULL;
-  free(writing->name);
   return status;
 }
 
 enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_contents *contents,
-                                  const struct gpnn_search *search, const char *volatile *temporary,
+                                  const struct gpnn_search *search, const char *volatile *watch,
                                   struct gpnn_error *err)
 {
   struct writing writing = {.pages = contents->pages};
-  enum gpnn_status status = begin(&writing, path, temporary, err);
+  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
   if (status != GPNN_OK) return status;
   status = write_contents(&writing, contents, err);
-  return end(&writing, status, path, contents->d, search, temporary, err);
+  return end(&writing, status, path, contents->d, search, err);
 }
 
 /* ---- writing while a search is built ---- */
@@ -412,17 +392,17 @@ static enum gpnn_status write_and_build(struct writing *writing,
 
 enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_index_contents *contents,
                                  const struct gpnn_search_options *options,
-                                 const char *volatile *temporary, struct gpnn_search **search,
+                                 const char *volatile *watch, struct gpnn_search **search,
                                  struct gpnn_error *err)
 {
   struct writing writing = {.pages = contents->pages};
   struct gpnn_search_options over_pages = *options;
   struct gpnn_search *built = NULL;
   over_pages.pages = contents->pages;
-  enum gpnn_status status = begin(&writing, path, temporary, err);
+  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
   if (status != GPNN_OK) return status;
   status = write_and_build(&writing, contents, &over_pages, &built, err);
-  status = end(&writing, status, path, contents->d, built, temporary, err);
+  status = end(&writing, status, path, contents->d, built, err);
   if (status == GPNN_OK)
     *search = built;
   else

@@ -497,9 +497,10 @@ static enum gpnn_status load_engine(struct gpnn_search *search, struct gpnn_sear
     status = gpnn_tree_map(&search->tree, stored.bytes, stored.length, &search->points, err);
     return status == GPNN_OK ? gpnn_search_set_effort(search, search->report.effort, err) : status;
   }
-  if (stored.file == NULL || (kind != GPNN_SEARCH_IVF && kind != GPNN_SEARCH_HNSW))
+  bool is_faiss = kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW;
+  if (!is_faiss || stored.file == NULL || stored.bytes == NULL)
     return gpnn_fail(err, GPNN_EFORMAT, "the stored search is missing or of no known kind");
-  return gpnn_faiss_load(&search->engine, stored.file, &search->points, &search->report, err);
+  return gpnn_faiss_load(&search->engine, stored, &search->points, &search->report, err);
 }
 
 enum gpnn_status gpnn_search_load(struct gpnn_search **search, struct gpnn_search_stored stored,

@@ -125,18 +125,19 @@ double gpnn_search_recall_again(const struct gpnn_search_report *report);
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
                                                   struct gpnn_error *err);
 
-/* Where a structure is that gpnn_search_save() wrote; both are NULL for flat and exact. */
+/* Where a structure is that gpnn_search_save() wrote; all zero for flat and exact. */
 struct gpnn_search_stored {
-  FILE *file;        /* ivf, hnsw: a stream positioned at it, borrowed for the call; large parts are
-                        then mapped, not read */
-  const void *bytes; /* tree: its bytes, 64-byte aligned, borrowed as long as the search lives, and
-                        used in place */
+  const void *bytes; /* its bytes, borrowed for the call; those of a tree are 64-byte aligned,
+                        borrowed as long as the search lives, and used in place */
   size_t length;     /* of them */
+  FILE *file;        /* ivf, hnsw: a stream positioned at the same bytes in a file, borrowed for the
+                        call; large parts are then mapped, not read */
 };
 
 /*
  * Takes the search of 'report' and 'metric' (copied) over the rows 'x' (borrowed) back from
- * 'stored'.  What is read is checked against n, d and 'report': GPNN_EFORMAT.
+ * 'stored'.  What is read is checked against n, d and 'report': GPNN_EFORMAT.  Whatever the bytes
+ * are, loading and searching stay within bounds; rows found are rows that are there.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_search_load(struct gpnn_search **search, struct gpnn_search_stored stored, size_t n, size_t d,

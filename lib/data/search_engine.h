@@ -3,7 +3,8 @@
  *
  * search.c (queries) and search_tune.c (building to a recall) sit on three engines:
  * search_exact.c looks at every row in double; search_tree.c (building), search_tree_query.c and
- * search_tree_scan.c propose every row that may be near; search_faiss.c proposes candidates.
+ * search_tree_scan.c propose every row that may be near; search_faiss.c proposes candidates, and
+ * has search_faiss_check.c look at what it takes back from a file.
  */
 #ifndef GPNN_DATA_SEARCH_ENGINE_H
 #define GPNN_DATA_SEARCH_ENGINE_H
@@ -235,14 +236,29 @@ double gpnn_faiss_blur(const struct gpnn_faiss *engine, double norm, double dist
 GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
                                                  struct gpnn_error *err);
 
-/* Takes an engine back from 'file'; refuses with GPNN_EFORMAT what does not fit 'points' and
- * 'report'. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, FILE *file,
+/* Takes an engine back from 'stored', the same bytes in the file as in memory; refuses with
+ * GPNN_EFORMAT what does not fit 'points' and 'report'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine,
+                                                 struct gpnn_search_stored stored,
                                                  const struct gpnn_points *points,
                                                  const struct gpnn_search_report *report,
                                                  struct gpnn_error *err);
 
 void gpnn_faiss_free(struct gpnn_faiss *engine);
+
+/* ---- search_faiss_check.c ---- */
+
+/* The widest beam (efSearch) of a graph: a wider one is slower than looking at every row. */
+enum { GPNN_FAISS_BEAM_MOST = 1 << 16 };
+
+/*
+ * Refuses with GPNN_EFORMAT the 'length' bytes at 'bytes' unless they are just what FAISS writes
+ * for the inverted lists or the graph of 'report' over n rows by d: whoever made them, FAISS
+ * neither leaves its memory, nor runs on for ever, nor asks for more memory than they vouch for.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_check(const void *bytes, size_t length, size_t n,
+                                                  size_t d, const struct gpnn_search_report *report,
+                                                  struct gpnn_error *err);
 
 /* ---- search.c and search_tune.c ---- */
 

@@ -281,50 +281,21 @@ enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
   return failed == 0 ? GPNN_OK : faiss_failed("writing a search", err);
 }
 
-/* The lists together hold every row once; FAISS does not count the bytes it maps. */
-static bool lists_fit(const struct gpnn_faiss *engine, const struct gpnn_search_report *report)
-{
-  size_t n_lists = faiss_IndexIVF_nlist(engine->ivf), n_rows = 0;
-  FaissIndex *quantizer = faiss_IndexIVF_quantizer(engine->ivf);
-  if (n_lists != report->n_lists || report->effort < 1 || report->effort > n_lists) return false;
-  if (quantizer == NULL || (size_t)faiss_Index_ntotal(quantizer) != n_lists ||
-      (size_t)faiss_Index_d(quantizer) != engine->points->d)
-    return false;
-  for (size_t i = 0; i < n_lists; i++) {
-    size_t size = faiss_IndexIVF_get_list_size(engine->ivf, i);
-    if (size > engine->points->n - n_rows) return false;
-    n_rows += size;
-  }
-  return n_rows == engine->points->n;
-}
-
-static bool fits(const struct gpnn_faiss *engine, const struct gpnn_search_report *report)
-{
-  const FaissIndex *index = engine->index;
-  if ((size_t)faiss_Index_d(index) != engine->points->d ||
-      (size_t)faiss_Index_ntotal(index) != engine->points->n ||
-      faiss_Index_metric_type(index) != METRIC_L2 || !faiss_Index_is_trained(index))
-    return false;
-  bool wants_lists = report->kind == GPNN_SEARCH_IVF;
-  if (wants_lists != (engine->ivf != NULL)) return false;
-  return wants_lists ? lists_fit(engine, report) : report->effort >= 1 && report->effort <= INT_MAX;
-}
-
-enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, FILE *file,
+enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, struct gpnn_search_stored stored,
                                  const struct gpnn_points *points,
                                  const struct gpnn_search_report *report, struct gpnn_error *err)
 {
   struct gpnn_faiss *made = NULL;
-  enum gpnn_status status = prepare(&made, points, err);
+  enum gpnn_status status =
+      gpnn_faiss_check(stored.bytes, stored.length, points->n, points->d, report, err);
+  if (status == GPNN_OK) status = prepare(&made, points, err);
   if (status != GPNN_OK) return status;
-  if (faiss_read_index(file, READ_MAPPED, &made->index) != 0) {
+  if (faiss_read_index(stored.file, READ_MAPPED, &made->index) != 0) {
     made->index = NULL;
     status = faiss_failed("reading a search", err);
   } else {
     made->ivf = faiss_IndexIVF_cast(made->index);
-    status = fits(made, report)
-                 ? gpnn_faiss_set_effort(made, report->effort, err)
-                 : gpnn_fail(err, GPNN_EFORMAT, "the stored search does not fit the rows");
+    status = gpnn_faiss_set_effort(made, report->effort, err);
   }
   if (status == GPNN_OK)
     *engine = made;

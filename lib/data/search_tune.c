@@ -208,11 +208,9 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
   if (status == GPNN_OK)
     status = gpnn_faiss_build(&search->engine, points, kind, search->report.n_lists, options->seed,
                               options->threads, err);
-  /* A graph with a beam of 2^16 is slower than looking at every row. */
+  size_t most = has_lists ? search->report.n_lists : GPNN_FAISS_BEAM_MOST;
   if (status == GPNN_OK)
-    status = find_effort(&trial, search, options->recall,
-                         (struct efforts){1, has_lists ? search->report.n_lists : 1 << 16, 1, NULL},
-                         err);
+    status = find_effort(&trial, search, options->recall, (struct efforts){1, most, 1, NULL}, err);
   trial_release(&trial);
   return status;
 }

@@ -93,12 +93,13 @@ static enum gpnn_status open_stream(struct gpnn_sections_writer *writer, struct 
 }
 
 enum gpnn_status gpnn_sections_create(struct gpnn_sections_writer **writer, const char *path,
-                                      struct gpnn_error *err)
+                                      const char *volatile *watch, struct gpnn_error *err)
 {
   static const unsigned char front[FRONT_BYTES];
   struct gpnn_sections_writer *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for an index file");
   made->file = (struct gpnn_newfile)GPNN_NEWFILE_INIT;
+  made->file.watch = watch;
   enum gpnn_status status = gpnn_newfile_create(&made->file, path, err);
   if (status == GPNN_OK) status = open_stream(made, err);
   if (status == GPNN_OK) status = append(made, front, sizeof front, err);
@@ -108,11 +109,6 @@ enum gpnn_status gpnn_sections_create(struct gpnn_sections_writer **writer, cons
   }
   *writer = made;
   return GPNN_OK;
-}
-
-const char *gpnn_sections_temporary(const struct gpnn_sections_writer *writer)
-{
-  return writer->file.temporary;
 }
 
 enum gpnn_status gpnn_sections_begin(struct gpnn_sections_writer *writer, const char tag[4],
@@ -162,6 +158,7 @@ static enum gpnn_status read_back(struct gpnn_sections_writer *writer, struct gp
   for (off_t at = (off_t)section->offset; at < end && status == GPNN_OK;) {
     size_t wanted = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
     ssize_t got = pread(writer->file.fd, block, wanted, at);
+    if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       status = write_failed(writer, got < 0 ? errno : EIO, err);
     } else {
@@ -190,9 +187,8 @@ enum gpnn_status gpnn_sections_end(struct gpnn_sections_writer *writer, struct g
 enum gpnn_status gpnn_sections_sync(struct gpnn_sections_writer *writer, struct gpnn_error *err)
 {
   assert(!writer->is_open);
-  bool is_kept = fflush(writer->stream) == 0 &&
-                 (fdatasync(writer->file.fd) == 0 || errno == EINVAL); /* of no disk */
-  return is_kept ? GPNN_OK : write_failed(writer, errno, err);
+  if (fflush(writer->stream) != 0) return write_failed(writer, errno, err);
+  return gpnn_newfile_sync(&writer->file, err);
 }
 
 static void compose_front(const struct gpnn_sections_writer *writer, uint64_t fingerprint,
@@ -370,6 +366,15 @@ static enum gpnn_status map(struct gpnn_sections *file, int fd, struct gpnn_erro
   return GPNN_OK;
 }
 
+/* Without O_NONBLOCK a pipe without a writer would keep us waiting. */
+static int open_read(const char *path)
+{
+  int fd;
+  do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 enum gpnn_status gpnn_sections_open(struct gpnn_sections **sections, const char *path,
                                     struct gpnn_error *err)
 {
@@ -380,8 +385,7 @@ enum gpnn_status gpnn_sections_open(struct gpnn_sections **sections, const char 
     gpnn_sections_close(file);
     return gpnn_fail_memory(err, "for opening an index");
   }
-  /* Without O_NONBLOCK a pipe without a writer would keep us waiting. */
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = open_read(path);
   if (fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
   if (status == GPNN_OK) status = map(file, fd, err);
   if (fd >= 0) close(fd);
@@ -448,19 +452,20 @@ enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
                                       struct gpnn_error *err)
 {
   struct stat st;
-  FILE *file = fopen(sections->path, "rb");
-  if (file == NULL) return gpnn_fail_errno(err, errno, "%s", sections->path);
+  int fd = open_read(sections->path);
+  FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
   enum gpnn_status status = GPNN_OK;
-  if (fstat(fileno(file), &st) != 0 || fseeko(file, (off_t)section->offset, SEEK_SET) != 0)
+  if (file == NULL || fstat(fd, &st) != 0 || fseeko(file, (off_t)section->offset, SEEK_SET) != 0)
     status = gpnn_fail_errno(err, errno, "%s", sections->path);
   else if (st.st_dev != sections->device || st.st_ino != sections->inode)
     status = gpnn_fail(err, GPNN_EIO, "%s: was replaced while it was in use", sections->path);
-  if (status != GPNN_OK) {
+  if (status == GPNN_OK)
+    *stream = file;
+  else if (file != NULL)
     fclose(file);
-    return status;
-  }
-  *stream = file;
-  return GPNN_OK;
+  else if (fd >= 0)
+    close(fd);
+  return status;
 }
 
 struct gpnn_pages gpnn_sections_pages(const struct gpnn_sections *sections)

@@ -35,12 +35,11 @@ struct gpnn_section {
   uint32_t crc;    /* CRC-32 of those bytes */
 };
 
-/* Starts a file that will appear as 'path' (base/newfile.h). */
+/* Starts a file that will appear as 'path'; 'watch', which may be NULL, is told of it
+ * (base/newfile.h). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_create(struct gpnn_sections_writer **writer,
-                                                      const char *path, struct gpnn_error *err);
-
-/* The unfinished file, for a signal handler to remove; lasts as long as the writer. */
-const char *gpnn_sections_temporary(const struct gpnn_sections_writer *writer);
+                                                      const char *path, const char *volatile *watch,
+                                                      struct gpnn_error *err);
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_begin(struct gpnn_sections_writer *writer,
                                                      const char tag[4], bool critical,

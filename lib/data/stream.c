@@ -263,6 +263,12 @@ static bool is_direct(const char *path)
 enum gpnn_status gpnn_output_open(struct gpnn_output **output, const char *path,
                                   struct gpnn_error *err)
 {
+  return gpnn_output_open_watched(output, path, NULL, err);
+}
+
+enum gpnn_status gpnn_output_open_watched(struct gpnn_output **output, const char *path,
+                                          const char *volatile *watch, struct gpnn_error *err)
+{
   struct gpnn_output *new = calloc(1, sizeof *new);
   char *name = name_of(path, "(stdout)");
   if (new == NULL || name == NULL) {
@@ -273,6 +279,7 @@ enum gpnn_status gpnn_output_open(struct gpnn_output **output, const char *path,
   new->name = name;
   new->fd = -1;
   new->file = (struct gpnn_newfile)GPNN_NEWFILE_INIT;
+  new->file.watch = watch;
   enum gpnn_status status = GPNN_OK;
   if (is_direct(path)) {
     new->fd = open_descriptor(path, STDOUT_FILENO, O_WRONLY);
@@ -348,9 +355,11 @@ enum gpnn_status gpnn_output_printf(struct gpnn_output *output, struct gpnn_erro
   return gpnn_output_write(output, text, (size_t)length, err);
 }
 
-const char *gpnn_output_temporary(const struct gpnn_output *output)
+enum gpnn_status gpnn_output_settle(struct gpnn_output *output, struct gpnn_error *err)
 {
-  return output->file.temporary;
+  enum gpnn_status status = gpnn_output_flush(output, err);
+  if (status != GPNN_OK || output->file.temporary == NULL) return status;
+  return gpnn_newfile_settle(&output->file, err);
 }
 
 enum gpnn_status gpnn_output_close(struct gpnn_output *output, struct gpnn_error *err)
@@ -360,7 +369,7 @@ enum gpnn_status gpnn_output_close(struct gpnn_output *output, struct gpnn_error
     status = gpnn_newfile_commit(&output->file, err);
     output->fd = -1;
   } else if (status == GPNN_OK) {
-    if (close(output->fd) != 0)
+    if (close(output->fd) != 0 && errno != EINTR) /* which has closed it */
       status = gpnn_fail_errno(err, errno, "%s: cannot be written", output->name);
     output->fd = -1;
   }

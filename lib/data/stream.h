@@ -57,6 +57,12 @@ void gpnn_input_close(struct gpnn_input *input);
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_open(struct gpnn_output **output, const char *path,
                                                   struct gpnn_error *err);
 
+/* The same; 'watch' is told of the unfinished file, if there is one (base/newfile.h). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_watched(struct gpnn_output **output,
+                                                          const char *path,
+                                                          const char *volatile *watch,
+                                                          struct gpnn_error *err);
+
 /* Appends bytes to the stream's buffer (64 KiB), writing it out as it fills. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_write(struct gpnn_output *output, const void *bytes,
                                                    size_t length, struct gpnn_error *err);
@@ -78,8 +84,10 @@ gpnn_output_printf(struct gpnn_output *output, struct gpnn_error *err, const cha
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_flush(struct gpnn_output *output,
                                                    struct gpnn_error *err);
 
-/* The temporary file that an interrupted program should remove, or NULL if there is none. */
-const char *gpnn_output_temporary(const struct gpnn_output *output);
+/* The same, and a file's bytes, which have no name yet, are on disk: nothing is written any more,
+ * and gpnn_output_close() has only to name them. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_output_settle(struct gpnn_output *output,
+                                                    struct gpnn_error *err);
 
 /* Flushes, makes the file appear, and frees 'output' whatever the outcome. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_close(struct gpnn_output *output,

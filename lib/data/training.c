@@ -23,8 +23,8 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   struct gpnn_schema *schema = &training->contents.schema;
   enum gpnn_status status = gpnn_schema_choose(schema, table, roles, err);
   if (status == GPNN_OK) status = gpnn_schema_match(schema, table, &training->map, err);
-  if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, err);
-  if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, err);
+  if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
+  if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, training->watch, err);
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise;
   training->width = schema->n_inputs + 1 + training->n_others;
   return status;

@@ -46,9 +46,10 @@ struct gpnn_training {
   struct gpnn_spool read, rows;        /* rows as read; and standardised, part after part */
   double *held;                        /* owned; the calibration rows, part after part */
   struct gpnn_index_contents contents; /* schema and n_skipped grow; the rest at the end */
-  double largest_share;  /* of a target's variance, in one row; near 1: an outlier rules */
-  double outlier;        /* that row's target, in table units */
-  size_t outlier_target; /* and which target it is: 0 is the first */
+  double largest_share;        /* of a target's variance, in one row; near 1: an outlier rules */
+  double outlier;              /* that row's target, in table units */
+  size_t outlier_target;       /* and which target it is: 0 is the first */
+  const char *volatile *watch; /* borrowed, or NULL; as in base/newfile.h, for its files */
 };
 
 #define GPNN_TRAINING_INIT                           \

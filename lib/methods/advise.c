@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/sum.h"
 #include "methods/advise_parts.h"
+#include "methods/simulate.h"
 
 /* The first subsample is this part of the rows, each next one twice as large. */
 enum { FIRST_PART = 1 << GPNN_ADVISE_SIZES };
@@ -335,9 +336,10 @@ static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *er
 /* Specification section 7, for parameters that are those of the process. */
 static void set_limits(struct gpnn_advice *advice, const struct gpnn_params *params)
 {
-  advice->limit_rmse = sqrt(params->noise * (1 + 1 / (double)advice->neighbours));
-  advice->limit_nll =
-      params->noise == 0 ? -INFINITY : gpnn_normal_loss(advice->limit_rmse, advice->limit_rmse);
+  struct gpnn_simulate_limits limits =
+      gpnn_simulate_limits(params->noise, params->noise, advice->neighbours);
+  advice->limit_rmse = sqrt(limits.mse);
+  advice->limit_nll = params->noise == 0 ? -INFINITY : limits.nll;
 }
 
 enum gpnn_status gpnn_advise(const struct gpnn_index *index, struct gpnn_localgp *gp,

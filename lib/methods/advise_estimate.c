@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "methods/advise_parts.h"
+#include "methods/slope.h"
 
 enum { RESAMPLES = 500 };
 
@@ -98,17 +99,11 @@ static double slope(const struct basis *b, const double *value)
 {
   enum { LAST = 3 };
   size_t first = b->n_points - LAST;
-  double mean_x = 0, mean = 0, product = 0, square = 0;
-  for (size_t i = first; i < b->n_points; i++) {
-    mean_x += log(b->rows[i]) / LAST;
-    mean += value[i] / LAST;
-  }
-  for (size_t i = first; i < b->n_points; i++) {
-    double x = log(b->rows[i]) - mean_x;
-    product += x * (value[i] - mean);
-    square += x * x;
-  }
-  return fmin(0, product / square);
+  double log_rows[LAST];
+  struct gpnn_slope fit;
+  for (size_t i = 0; i < LAST; i++) log_rows[i] = log(b->rows[first + i]);
+  gpnn_slope_fit(&fit, LAST, log_rows, value + first);
+  return fmin(0, fit.slope);
 }
 
 static double curve_value(const struct trend *trend, double rows)

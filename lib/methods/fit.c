@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "methods/fit_coordinates.h"
 #include "methods/regress.h"
+#include "models/cholesky.h"
 #include "models/rotation.h"
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -347,4 +348,9 @@ enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
                           struct gpnn_fit_report *report, struct gpnn_error *err)
 {
   return gpnn_fit_all(1, &contents, options, params, report, err);
+}
+
+bool gpnn_fit_loses_noise(const struct gpnn_params *params)
+{
+  return params->noise <= gpnn_cholesky_rounding(params->neighbours) * params->kernelscale;
 }

@@ -107,9 +107,9 @@ struct gpnn_fit_report {
  * Estimates parameters from the training rows of 'contents'.  'params' must be zeroed; the
  * caller releases it, and sets the index's fingerprint in it.  GPNN_EDATA: fewer than 2 rows, or
  * collinear terms of the mean.  GPNN_EINVAL: no blocks, or of fewer than 2 rows; no neighbours,
- * rows, steps; a rotation where it cannot be.  GPNN_EMISMATCH: 'start' has another number of
- * columns, or there are no regressors for the mean.  GPNN_ENUMERIC: no finite objective.  The
- * result does not depend on the number of threads.
+ * rows, steps; a rotation where it cannot be; no row has a neighbour after thinning.
+ * GPNN_EMISMATCH: 'start' has another number of columns, or there are no regressors for the mean.
+ * GPNN_ENUMERIC: no finite objective.  The result does not depend on the number of threads.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
                                           const struct gpnn_fit_options *options,
@@ -128,6 +128,13 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_fit_all(size_t n, const struct gpnn_index_contents *const contents[],
              const struct gpnn_fit_options *options, struct gpnn_params *params,
              struct gpnn_fit_report *report, struct gpnn_error *err);
+
+/*
+ * Whether the noise is lost in the rounding of a covariance of as many rows as predictions are
+ * made from: rows that are alike then need jitter (models/cholesky.h), in the objective, which
+ * takes it silently, as in predictions, which tell.
+ */
+bool gpnn_fit_loses_noise(const struct gpnn_params *params);
 
 /*
  * The objective of blocks itself, for tests: L / rows over given blocks ('x' n_blocks*block_size

@@ -337,6 +337,19 @@ static enum gpnn_status search_before(struct problem *problem, struct gpnn_error
   return status;
 }
 
+/* Thinning that leaves no row any neighbour leaves nothing to learn from. */
+static enum gpnn_status check_lists(const struct problem *problem, struct gpnn_error *err)
+{
+  const struct pool *pool = &problem->pool;
+  if (problem->options->thin < 0) return GPNN_OK;
+  for (size_t i = 0; i < pool->n; i++)
+    if (pool->neighbour[i * pool->k] >= 0) return GPNN_OK;
+  return gpnn_fail(
+      err, GPNN_EINVAL,
+      "passing over neighbours within %g of standardised inputs leaves none to any row",
+      problem->options->thin);
+}
+
 /* Finds the neighbours of the pool's rows anew under the metric at 'u'. */
 static enum gpnn_status refresh(struct problem *problem, const double *u, struct gpnn_error *err)
 {
@@ -345,8 +358,9 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
   set_turning(problem, u);
   gpnn_params_expand(problem->targets->params, contents->d, contents->group, problem->lengthscale);
   problem->lists_changed = false;
-  return problem->kind == GPNN_OBJECTIVE_VECCHIA ? search_before(problem, err)
-                                                 : search_all(problem, err);
+  enum gpnn_status status = problem->kind == GPNN_OBJECTIVE_VECCHIA ? search_before(problem, err)
+                                                                    : search_all(problem, err);
+  return status == GPNN_OK ? check_lists(problem, err) : status;
 }
 
 /* ---- objectives ------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/simd.h"
+#include "models/cholesky.h"
 #include "models/kernel.h"
 #include "models/mean.h"
 
@@ -349,6 +350,19 @@ GPNN_SIMD static void square_weighted(struct gpnn_lanes *lanes)
 
 /* ---- results -------------------------------------------------------------------------- */
 
+/* Whether the pivots of lane 'l' are what gpnn_cholesky_factor() asks of them. */
+static bool is_definite(const struct gpnn_lanes *lanes, size_t l)
+{
+  double rounding = gpnn_cholesky_rounding(lanes->k);
+  bool definite = true;
+  for (size_t a = 0; a < lanes->k; a++) {
+    double inverse = lanes->inverse_diagonal[a][l];
+    double whole = lanes->params->kernelscale + lanes->diagonal[a][l];
+    definite &= inverse > 0 && inverse * inverse * rounding * whole < 1;
+  }
+  return definite;
+}
+
 /* Losses, squared errors, and the derivatives by mean and variance. */
 static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
                     const struct moments *moments, double *loss, double *z2, struct slopes *by)
@@ -362,10 +376,7 @@ static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
     loss[l] = 0.5 * (log(v) + z2[l] + log_two_pi);
     by->by_mean[l] = e / v;
     by->by_variance[l] = 0.5 * (z2[l] - 1) / v;
-    bool is_definite = true;
-    for (size_t a = 0; a < lanes->k; a++)
-      is_definite &= lanes->inverse_diagonal[a][l] > 0 && isfinite(lanes->inverse_diagonal[a][l]);
-    if (!is_definite || !isfinite(loss[l])) loss[l] = NAN;
+    if (!is_definite(lanes, l) || !isfinite(loss[l])) loss[l] = NAN;
   }
 }
 

@@ -92,11 +92,19 @@ static enum gpnn_status finish_target(const struct gpnn_localgp *gp,
   double *terms = gpnn_alloc(params->n_coefficients, 1, sizeof *terms);
   if (terms == NULL) return gpnn_fail_memory(err, "for predictions");
   struct finish f = make_finish(gp, options, rows, terms);
-  for (size_t i = 0; i < rows->n; i++) counts->n_beyond += finish_row(&f, i);
+  enum gpnn_status status = GPNN_OK;
+  if (isinf(f.gamma))
+    status = gpnn_fail(err, GPNN_ENUMERIC,
+                       "the noise is too large beside the kernel scale to take off the bias");
+  for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
+    counts->n_beyond += finish_row(&f, i);
+    if (isinf(rows->mean[i]) || (!options->mean_only && isinf(rows->sd[i])))
+      status = gpnn_fail(err, GPNN_ENUMERIC, "a prediction is larger than any number");
+  }
   counts->n_rows += rows->n;
   counts->n_far += gpnn_distance_count_far(params, rows->n, rows->nearest);
   free(terms);
-  return GPNN_OK;
+  return status;
 }
 
 enum gpnn_status gpnn_predict_all(size_t n, const struct gpnn_localgp *const gps[],

@@ -53,7 +53,8 @@ struct gpnn_predict_counts {
   size_t n_beyond; /* beyond max_distance */
 };
 
-/* Predicts rows and adds to '*counts'.  Outcomes as gpnn_localgp_predict(). */
+/* Predicts rows and adds to '*counts'.  Outcomes as gpnn_localgp_predict(); GPNN_ENUMERIC too if a
+ * mean or sd, in the units asked for, is beyond the range of a double. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predict(const struct gpnn_localgp *gp,
                                               const struct gpnn_predict_options *options,
                                               const struct gpnn_predict_rows *rows,

@@ -7,8 +7,11 @@
 
 #include <stddef.h>
 
-/* Points that gpnn_slope_last() looks at: as many as the published slopes are of. */
+/* Values of x that gpnn_slope_last() looks at: as many as the published slopes are of. */
 enum { GPNN_SLOPE_LAST = 8 };
+
+/* A slope and a standard error below it are those of equal values, rounded. */
+#define GPNN_SLOPE_ROUNDING 1e-12
 
 /* log y = intercept + slope log x. */
 struct gpnn_slope {
@@ -25,8 +28,11 @@ struct gpnn_slope {
  */
 void gpnn_slope_fit(struct gpnn_slope *fit, size_t n, const double *log_x, const double *log_y);
 
-/* The fit through the last GPNN_SLOPE_LAST of 'n' points, or all if they are fewer: |y| against x,
- * x > 0. */
-void gpnn_slope_last(struct gpnn_slope *fit, size_t n, const double *x, const double *y);
+/*
+ * The fit through those of 'n' points whose x is among the GPNN_SLOPE_LAST largest: |y| against x,
+ * x > 0 and nowhere falling.  Returns the first of them.  Where y does not change but for rounding,
+ * the slope is 0, and 'r2' NaN.
+ */
+size_t gpnn_slope_last(struct gpnn_slope *fit, size_t n, const double *x, const double *y);
 
 #endif

@@ -5,6 +5,7 @@
 #include "models/cholesky.h"
 
 #include <assert.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -15,6 +16,11 @@
 size_t gpnn_cholesky_work(size_t n)
 {
   return 2 * gpnn_panel_room(n, n, gpnn_panels_best()->lanes);
+}
+
+double gpnn_cholesky_rounding(size_t n)
+{
+  return (double)n * DBL_EPSILON;
 }
 
 /* ---- factor ------------------------------------------------------------------------------- */
@@ -47,15 +53,43 @@ struct matrix {
   double *k, *work;
 };
 
-static bool factor_matrix(const struct matrix *m)
-{
-  return m->set == NULL ? factor_columns(m->n, m->k, m->work)
-                        : m->set->factor(m->n, m->n_rows, m->k);
-}
-
 static double *element(const struct matrix *m, size_t i, size_t j)
 {
   return m->k + (m->set == NULL ? j * m->n + i : gpnn_panel_at(m->n, m->set->lanes, i, j));
+}
+
+static double largest_on_diagonal(const struct matrix *m)
+{
+  double largest = 0;
+  for (size_t i = 0; i < m->n; i++) largest = fmax(largest, *element(m, i, i));
+  return largest;
+}
+
+/*
+ * Whether each pivot of a factor stands out from the rounding of the sum that it is left of: else
+ * it may as well be zero, and what is solved with it means nothing.  'largest' was on the diagonal
+ * of K; row i of L has K_ii as the sum of its squares, so that rows of much noise do not speak for
+ * others.
+ */
+static bool pivots_stand_out(const struct matrix *m, double largest)
+{
+  double least = INFINITY;
+  for (size_t i = 0; i < m->n; i++) least = fmin(least, *element(m, i, i));
+  if (least * least > gpnn_cholesky_rounding(m->n) * largest) return true;
+  for (size_t i = 0; i < m->n; i++) {
+    double whole = 0, root = *element(m, i, i);
+    for (size_t j = 0; j <= i; j++) whole += *element(m, i, j) * *element(m, i, j);
+    if (!(root * root > gpnn_cholesky_rounding(m->n) * whole)) return false;
+  }
+  return true;
+}
+
+static bool factor_matrix(const struct matrix *m)
+{
+  double largest = largest_on_diagonal(m);
+  bool done =
+      m->set == NULL ? factor_columns(m->n, m->k, m->work) : m->set->factor(m->n, m->n_rows, m->k);
+  return done && pivots_stand_out(m, largest);
 }
 
 static bool lower_is_finite(const struct matrix *m)

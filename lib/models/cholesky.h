@@ -19,10 +19,15 @@
  */
 size_t gpnn_cholesky_work(size_t n);
 
+/* The share of an element on the diagonal of K that its pivot has to be above: what rounding may
+ * leave of a zero in order n. */
+double gpnn_cholesky_rounding(size_t n);
+
 /*
- * Factors 'k' (n by n) in place.  The jitter policy, all of it: if a
- * pivot is not positive, K is made again and given 1e-10 'scale' on the diagonal,
- * then 1e-9 ... up to 1e-4 'scale'; '*jitter' is what was added, 0 in the usual case.
+ * Factors 'k' (n by n) in place.  The jitter policy, all of it: if a pivot is not above
+ * gpnn_cholesky_rounding() of its element of K, and so positive by chance if at all, K is made
+ * again and given 1e-10 'scale' on the diagonal, then 1e-9 ... up to 1e-4 'scale'; '*jitter' is
+ * what was added, 0 in the usual case.
  *
  * 'refill' writes the lower triangle of K into 'k' again (called only after a failure, with
  * 'context'), so that no copy is kept in the usual case.

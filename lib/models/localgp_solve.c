@@ -205,14 +205,16 @@ static size_t fill_member(const struct solve *solve, const struct gpnn_localgp *
   return to + 1 + n_uncertain(gp);
 }
 
-/* Writes the noise that the family has in proportion to its kernel scale. */
+/* Writes the noise that the family has in proportion to its kernel scale.  A row with more than
+ * the largest of it says nothing any more, and its square is still finite. */
 static void fill_ratio(const struct solve *solve)
 {
+  static const double largest = 1e300;
   const struct gpnn_localgp *gp = solve->family[0].gp;
   const double *noise = gp->data->noise;
   for (size_t a = 0; a < solve->m; a++) {
     double known = noise == NULL ? 0 : noise[solve->chosen[a]];
-    solve->scratch->ratio[a] = (gp->params->noise + known) / gp->params->kernelscale;
+    solve->scratch->ratio[a] = fmin((gp->params->noise + known) / gp->params->kernelscale, largest);
   }
 }
 

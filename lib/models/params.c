@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 enum gpnn_status gpnn_params_comment(struct gpnn_params *params, struct gpnn_error *err,
                                      const char *format, ...)
 {
@@ -16,6 +18,7 @@ enum gpnn_status gpnn_params_comment(struct gpnn_params *params, struct gpnn_err
   size_t length = printed < 0 ? 2 : strlen(line);
   for (size_t i = 0; i < length; i++)
     if (line[i] == '\n' || line[i] == '\r') line[i] = ' '; /* a comment stays one line */
+  gpnn_mask_all(line, "\t");
   line[length++] = '\n';
   size_t old = params->comments == NULL ? 0 : strlen(params->comments);
   char *comments = realloc(params->comments, old + length + 1);
@@ -34,8 +37,10 @@ enum gpnn_status gpnn_params_check(const struct gpnn_params *params,
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu lengthscales, the index has %zu inputs",
                      params->n_lengthscales, contents->n_groups);
+  size_t square = 0;
+  bool is_square = gpnn_multiply(contents->d, contents->d, &square);
   if (params->n_rotation > 0 &&
-      (params->n_rotation != contents->d * contents->d || contents->n_groups != contents->d))
+      (!is_square || params->n_rotation != square || contents->n_groups != contents->d))
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters' rotation has %zu numbers, which does not fit the %zu inputs "
                      "of the index",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "data/sections.h"
@@ -106,7 +107,8 @@ static enum gpnn_status read_kernel(struct reader *reader, struct span field)
   for (size_t i = 0; (kernel = gpnn_kernel_at(i)) != NULL; i++)
     used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i == 0 ? "" : ", ",
                              kernel->name, gpnn_kernel_needs_smoothness(kernel) ? ":NU" : "");
-  return refuse(reader, "kernel: \"%s\" is none of %s", text, known);
+  return refuse(reader, "kernel: \"%s\" is none of %s, NU above 0 and up to %d", text, known,
+                GPNN_KERNEL_SMOOTHEST);
 }
 
 static enum gpnn_status read_lengthscales(struct reader *reader, struct span values)
@@ -310,6 +312,31 @@ static enum gpnn_status begin_block(struct reader *reader)
   return GPNN_OK;
 }
 
+/* Whether 'v' of order p may be a covariance: its correlations, given a little more of their own,
+ * are positive definite.  'r' is scratch of its size. */
+static bool is_covariance(size_t p, const double *v, double *r)
+{
+  const double rounding = 1e-9;
+  for (size_t i = 0; i < p; i++)
+    for (size_t j = 0; j <= i; j++) {
+      double scale = sqrt(v[i * p + i]) * sqrt(v[j * p + j]), value = v[i * p + j];
+      r[j * p + i] = i == j ? 1 + rounding : value == 0 ? 0 : value / scale;
+      if (!(fabs(r[j * p + i]) <= 1 + rounding)) return false;
+    }
+  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)p, r, (lapack_int)p) == 0;
+}
+
+/* A matrix that is no covariance would take variances below zero. */
+static enum gpnn_status check_covariance(struct reader *reader, size_t p, const double *v)
+{
+  double *r = gpnn_alloc(p, p, sizeof *r);
+  if (r == NULL) return gpnn_fail_memory(reader->err, "for the parameters");
+  bool good = is_covariance(p, v, r);
+  free(r);
+  return good ? GPNN_OK
+              : refuse_block(reader, "covariance: of some sum of the coefficients it is negative");
+}
+
 /* Puts the full matrix in place of its lower triangle. */
 static enum gpnn_status fill_covariance(struct reader *reader)
 {
@@ -328,7 +355,7 @@ static enum gpnn_status fill_covariance(struct reader *reader)
   params->covariance = full;
   for (size_t i = 0; i < p; i++)
     if (full[i * p + i] < 0) return refuse_block(reader, "covariance: a variance is negative");
-  return GPNN_OK;
+  return check_covariance(reader, p, full);
 }
 
 static enum gpnn_status check_mean(struct reader *reader)

@@ -175,6 +175,14 @@ PY
   assert_fails 1 '^closed: is a directory' gpnn-index -o closed train.tsv
 }
 
+@test "the place of an index is looked at before the work, and no other place" {
+  fixture
+  mkdir -- - # which a tool might take for its output
+  gpnn-index -o x.gpi train.tsv
+  printf 'x\ty\n1\tnone\n' >bad.tsv
+  assert_fails 1 '^none/x.gpi: cannot be created: No such file' gpnn-index -o none/x.gpi bad.tsv
+}
+
 @test "a reader that leaves is no mistake: no message, nothing left" {
   fixture
   export TMPDIR=$PWD

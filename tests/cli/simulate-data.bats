@@ -117,7 +117,7 @@ moments() {
 @test "mistakes on the command line are told" {
   assert_fails 2 'option --kind: gp, features, local or function' gpnn-simulate data --kind gauss
   assert_fails 2 'needs --function' gpnn-simulate data --kind function
-  assert_fails 2 'option --function: oakley' gpnn-simulate data --kind function --function f
+  assert_fails 2 'option --function: none of oakley, waves, zero: "f"' gpnn-simulate data --kind function --function f
   assert_fails 2 'option --function goes with --kind function' gpnn-simulate data --function oakley
   assert_fails 2 'the function oakley has 15 inputs, not 3' gpnn-simulate data --kind function --function oakley --dimension 3
   assert_fails 2 'the function waves has a multiple of 2 inputs, not 3' gpnn-simulate data --kind function --function waves --dimension 3
@@ -143,13 +143,11 @@ moments() {
 }
 
 @test "parameters that are none are told" {
-  assert_fails 2 'NAME=VALUE, not "noise"' gpnn-simulate data -t noise
-  assert_fails 2 'no such kernel: "kernel=cubic": rbf, exp,' gpnn-simulate data -t kernel=cubic
-  assert_fails 2 'no such kernel: "kernel=matern:0"' gpnn-simulate data -t kernel=matern:0
-  assert_fails 2 'not a number above 0: "lengthscale=0"' gpnn-simulate data -t lengthscale=0
-  assert_fails 2 'not a number above 0: "kernelscale=inf"' gpnn-simulate data -t kernelscale=inf
-  assert_fails 2 'not a number from 0: "noise=-1"' gpnn-simulate data -t noise=-1
-  assert_fails 2 'kernel, lengthscale, kernelscale or noise, not "scale=1"' gpnn-simulate data -t scale=1
+  for parameter in noise kernel=cubic kernel=matern:0 lengthscale=0 kernelscale=inf noise=-1 scale=1 \
+    coefficient=1; do
+    assert_fails 2 "option --true: kernel=rbf, .*, kernelscale or noise = a number it can have, not \"$parameter\"" \
+      gpnn-simulate data -t "$parameter"
+  done
   assert_fails 2 'function has noise alone' gpnn-simulate data --kind function --function zero -t lengthscale=2
   for kind in 'gp' 'features' 'local -m 5'; do
     # shellcheck disable=SC2086 # words

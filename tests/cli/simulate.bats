@@ -144,7 +144,9 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   gpnn-simulate risk --function zero --dimension 2 -n 1e15 --test 50 -m 20 >t.tsv
   # zero is predicted by the noise alone: noise / m, but for the bias
   assert_near "$(column value t.tsv)" 0.005 0.0001
-  gpnn-simulate risk --function oakley -n 1e4 --test 50 -m 20 | column value
+  # whose inputs have the scale that it is standardised for, as in tables of it
+  gpnn-simulate risk --function oakley -n 1e4 --test 50 -m 20 >t.tsv
+  gpnn-simulate risk --function oakley --scale 1 -n 1e4 --test 50 -m 20 | cmp - t.tsv
   assert_fails 2 'the function waves has a multiple of 2 inputs, not 3' gpnn-simulate risk --function waves --dimension 3
   assert_fails 2 'none of .*waves.*"bumps"' gpnn-simulate risk --function bumps
 }

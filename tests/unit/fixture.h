@@ -82,7 +82,7 @@ static void fixture_write(struct fixture *f)
   assert_ok(gpnn_index_open(&f->index, f->path, true, &err));
 }
 
-static void fixture_new(struct fixture *f, size_t n, size_t d, size_t c, double spread)
+static inline void fixture_new(struct fixture *f, size_t n, size_t d, size_t c, double spread)
 {
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 7, GPNN_RNG_TEST);

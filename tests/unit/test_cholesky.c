@@ -156,6 +156,47 @@ static void singular_matrix_gets_the_least_jitter(void **state)
   }
 }
 
+/* Points on a line that a smooth kernel sees, 'context' of them apart, the last two at one place:
+ * the last pivot is 0, and what rounding makes of it. */
+enum { POINTS = 12 };
+
+static void twins(void *context, double *k)
+{
+  double apart = *(const double *)context;
+  for (size_t j = 0; j < POINTS; j++)
+    for (size_t i = j; i < POINTS; i++) {
+      double r = apart * ((double)(i == POINTS - 1 ? i - 1 : i) - (double)j);
+      k[j * POINTS + i] = i == POINTS - 1 && j >= POINTS - 2 ? 1 : exp(-r * r / 2);
+    }
+}
+
+static void a_pivot_that_is_mere_rounding_gets_jitter_whatever_its_sign(void **state)
+{
+  (void)state;
+  for (int with = 0; with < 2; with++) {
+    double *work = scratch(POINTS, with);
+    for (double apart = 0.8; apart < 3; apart *= 1.01) {
+      double k[POINTS * POINTS], jitter = 0;
+      twins(&apart, k);
+      assert_ok(gpnn_cholesky_factor(POINTS, k, work, 1, twins, &apart, &jitter, &err));
+      assert_close(jitter, 1e-10, 1e-12);
+    }
+    free(work);
+  }
+}
+
+/* A row of great noise beside rows of small ones leaves these as they are. */
+static void pivots_are_judged_by_their_own_diagonal(void **state)
+{
+  (void)state;
+  for (int with = 0; with < 2; with++) {
+    double k[] = {1e30, 0, 0, 0, 1, 0.5, 0, 0.5, 0.251}, jitter = -1, *work = scratch(3, with);
+    assert_ok(gpnn_cholesky_factor(3, k, work, 1, never, NULL, &jitter, &err));
+    assert_true(jitter == 0);
+    free(work);
+  }
+}
+
 static void indefinite_matrix_is_refused_and_jitter_untouched(void **state)
 {
   (void)state;
@@ -208,6 +249,8 @@ int main(void)
       cmocka_unit_test(inverse_times_the_matrix_is_the_identity),
       cmocka_unit_test(logdet_of_a_known_matrix),
       cmocka_unit_test(singular_matrix_gets_the_least_jitter),
+      cmocka_unit_test(a_pivot_that_is_mere_rounding_gets_jitter_whatever_its_sign),
+      cmocka_unit_test(pivots_are_judged_by_their_own_diagonal),
       cmocka_unit_test(indefinite_matrix_is_refused_and_jitter_untouched),
       cmocka_unit_test(what_is_not_finite_is_noticed),
       cmocka_unit_test(order_zero_does_nothing),

@@ -446,6 +446,20 @@ static void near_duplicates_are_noticed_and_thinned(void **state)
   data_free(&plain);
 }
 
+static void thinning_that_leaves_no_neighbour_is_refused(void **state)
+{
+  (void)state;
+  struct data data = data_new(100, 2);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0};
+    opts.thin = 1e6;
+    assert_fails(gpnn_fit(&data.contents, &opts, &params, NULL, &err), GPNN_EINVAL,
+                 "leaves none to any row");
+  }
+  data_free(&data);
+}
+
 /* Exact copies are at distance 0, which is not farther than 0. */
 static void thinning_by_nothing_passes_over_exact_copies(void **state)
 {
@@ -935,6 +949,7 @@ int main(void)
       cmocka_unit_test(errors_after_loo_are_as_large_as_predicted),
       cmocka_unit_test(parameters_that_made_the_data_are_found),
       cmocka_unit_test(near_duplicates_are_noticed_and_thinned),
+      cmocka_unit_test(thinning_that_leaves_no_neighbour_is_refused),
       cmocka_unit_test(thinning_by_nothing_passes_over_exact_copies),
       cmocka_unit_test(the_constant_of_the_mean_is_found),
       cmocka_unit_test(slopes_of_the_mean_are_found),

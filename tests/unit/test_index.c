@@ -1,5 +1,6 @@
 #include "source.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -954,6 +955,141 @@ static void what_roles_promise_must_be_there(void **state)
   besides_release(&besides);
 }
 
+/* ---- files made to do harm ---- */
+
+/* Sets the checksum of a section right, where 'tag' is not NULL, and those of the front. */
+static void reseal_part(struct bytes whole, const char *tag, int fd)
+{
+  if (tag != NULL) {
+    unsigned char *entry = entry_of(whole, tag);
+    size_t offset = gpnn_load_u64(entry + 8), length = gpnn_load_u64(entry + 16);
+    gpnn_store_u32(entry + 24, (uint32_t)crc32_z(0, whole.at + offset, length));
+    assert_int_equal(pwrite(fd, whole.at + offset, length, (off_t)offset), length);
+  }
+  gpnn_store_u32(whole.at + 28, (uint32_t)crc32(0, whole.at + 64, 960));
+  gpnn_store_u32(whole.at + 60, (uint32_t)crc32(0, whole.at, 60));
+  assert_int_equal(pwrite(fd, whole.at, 1024, 0), 1024);
+}
+
+/* Names all there is a name of, and looks at the numbers of each view. */
+static void look_at(const struct gpnn_index *index)
+{
+  char name[GPNN_MASK_BYTES];
+  for (size_t t = 0; t < gpnn_index_n_targets(index); t++) {
+    const struct gpnn_index_contents *c = gpnn_index_target(index, t);
+    double sum = c->y[c->n - 1] + c->x[c->n * c->d - 1];
+    if (c->n_calibration > 0) sum += c->calibration_y[c->n_calibration - 1];
+    if (c->noise != NULL) sum += c->noise[c->n - 1];
+    if (c->n_regressors > 0) sum += c->regressors[c->n * c->n_regressors - 1];
+    assert_int_equal(isnan(sum), 0); /* the rows are as they were */
+    for (size_t j = 0; j < c->standard.n_in; j++)
+      assert_non_null(gpnn_schema_feature_name(&c->schema, j, name));
+    for (size_t g = 0; g < c->n_groups; g++) assert_non_null(gpnn_index_group_name(c, g, name));
+    for (size_t j = 0; j < c->d; j++) assert_true(c->group[j] < c->n_groups);
+  }
+}
+
+/* Searches what an index holds, and a sample of it; what is refused is refused as damaged. */
+static void search_in(const struct gpnn_index *index)
+{
+  enum { K = 3 };
+  struct gpnn_error reason = {0};
+  struct gpnn_search *search = NULL;
+  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  int64_t rows[K];
+  double distances[K];
+  enum gpnn_status status = gpnn_index_search(index, &search, &reason);
+  if (status == GPNN_OK) assert_ok(gpnn_search_query(search, 1, c->x, K, rows, distances, 1, &err));
+  if (status != GPNN_OK && status != GPNN_EFORMAT && status != GPNN_ENUMERIC)
+    fail_msg("status %d: %s", (int)status, reason.text);
+  for (size_t i = 0; i < K && status == GPNN_OK; i++) assert_in_range(rows[i], 0, c->n - 1);
+  gpnn_search_free(search);
+}
+
+/* Opens what is there: it is refused as damaged, or can be used. */
+static bool use(const char *path)
+{
+  struct gpnn_error reason = {0};
+  struct gpnn_index *index = NULL, *sample = NULL;
+  struct gpnn_search *search = NULL;
+  enum gpnn_status status = gpnn_index_open(&index, path, false, &reason);
+  if (status != GPNN_OK && status != GPNN_EFORMAT && status != GPNN_EVERSION &&
+      status != GPNN_EMISMATCH)
+    fail_msg("status %d: %s", (int)status, reason.text);
+  if (status != GPNN_OK) return false;
+  look_at(index);
+  search_in(index);
+  assert_ok(gpnn_index_sample(index, 5, 1, &sample, &err));
+  if (gpnn_index_search(sample, &search, &reason) == GPNN_OK) gpnn_search_free(search);
+  gpnn_index_close(sample);
+  gpnn_index_close(index);
+  return true;
+}
+
+/* Puts words of all widths in all places of a section, or of the front where 'tag' is NULL. */
+static void sweep(const struct place *place, struct bytes whole, const char *tag)
+{
+  static const struct {
+    size_t width;
+    uint64_t value;
+  } words[] = {{1, 0}, {1, 1}, {1, 0xff}, {4, INT32_MAX}, {8, (uint64_t)1 << 61}};
+  unsigned char *section = tag == NULL ? whole.at : section_of(whole, tag), kept[8];
+  size_t length = tag == NULL ? 1024 : gpnn_load_u64(entry_of(whole, tag) + 16);
+  int fd = open(place->path, O_RDWR);
+  assert_true(fd >= 0);
+  for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+    for (size_t at = 0; at + words[w].width <= length; at++) {
+      memcpy(kept, section + at, words[w].width);
+      memcpy(section + at, &words[w].value, words[w].width);
+      reseal_part(whole, tag, fd);
+      use(place->path);
+      memcpy(section + at, kept, words[w].width);
+      reseal_part(whole, tag, fd);
+    }
+  assert_true(use(place->path));
+  close(fd);
+}
+
+static void no_sealed_nonsense_does_harm(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  static const double lengthscale[D] = {1, 2, 3, 4};
+  static const char *const plain[] = {"INFO", "COLS", "STDZ", "SRCH", "OPTS"}, *const extended[] = {
+                                                                                   "COLS", "ROLE",
+                                                                                   "MOMS", "STDZ"};
+  write_index(place, GPNN_SEARCH_TREE, lengthscale);
+  struct bytes whole = slurp(place->path);
+  sweep(place, whole, NULL);
+  for (size_t i = 0; i < 5; i++) sweep(place, whole, plain[i]);
+  free(whole.at);
+  extend(place, &besides);
+  write_index(place, GPNN_SEARCH_TREE, NULL);
+  whole = slurp(place->path);
+  for (size_t i = 0; i < 4; i++) sweep(place, whole, extended[i]);
+  free(whole.at);
+  besides_release(&besides);
+}
+
+/* A category of as many levels as there are bytes would take for ever to put in order. */
+static void levels_are_no_more_than_are_written(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_schema *schema = &((struct place *)*state)->contents.schema;
+  struct gpnn_column *category = &schema->inputs[2];
+  size_t n = GPNN_LEVELS_MAX + 1;
+  for (size_t i = 0; i < category->n_levels; i++) free(category->levels[i]);
+  category->levels = realloc(category->levels, n * sizeof *category->levels);
+  category->level_lengths = realloc(category->level_lengths, n * sizeof *category->level_lengths);
+  for (size_t i = 0; i < n; i++) {
+    category->levels[i] = gpnn_copy_text("", 0);
+    category->level_lengths[i] = 0;
+  }
+  category->n_levels = n;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_refused(place->path, false, GPNN_EFORMAT, "section COLS makes no sense");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -985,6 +1121,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(all_that_is_there_enters_the_fingerprint, enter, leave),
       cmocka_unit_test_setup_teardown(well_sealed_nonsense_about_roles_is_refused, enter, leave),
       cmocka_unit_test_setup_teardown(what_roles_promise_must_be_there, enter, leave),
+      cmocka_unit_test_setup_teardown(no_sealed_nonsense_does_harm, enter, leave),
+      cmocka_unit_test_setup_teardown(levels_are_no_more_than_are_written, enter, leave),
   };
   gpnn_threads_single_blas();
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* Files that appear whole or not at all. */
+#define _DEFAULT_SOURCE /* setgroups() */
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/stat.h>
 
 #include "base/newfile.h"
@@ -73,6 +75,93 @@ static void permissions_are_the_old_files_or_the_umasks(void **state)
   scratch_count(1);
 }
 
+static void nobody_reads_a_private_file_before_it_is_whole(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("private", "old");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_int_equal(chmod(path, 0644), 0); /* which will hold when the file is there */
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_int_equal(mode_of(file.temporary), 0600);
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(mode_of(path), 0644);
+  scratch_count(1);
+}
+
+/* For root, who may give files away. */
+static void owner_and_group_are_the_old_files(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("owned", "old");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct stat st;
+  if (chown(path, 12345, 23456) != 0) {
+    scratch_count(1);
+    skip();
+  }
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(stat(path, &st), 0);
+  assert_int_equal(st.st_uid, 12345);
+  assert_int_equal(st.st_gid, 23456);
+  scratch_count(1);
+}
+
+/* What another group might read, if ours were given the rights of the old one. */
+static void a_group_that_cannot_be_kept_loses_its_rights(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("group", "old");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  if (chown(path, 12345, 23456) != 0) {
+    scratch_count(1);
+    skip();
+  }
+  assert_int_equal(chmod(path, 0664) | chmod(scratch_folder, 0777), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    bool is_other = setgroups(0, NULL) == 0 && setgid(34567) == 0 && setuid(34567) == 0;
+    if (!is_other || access(scratch_folder, W_OK) != 0) _exit(2); /* nor may it look in there */
+    bool is_done = gpnn_newfile_create(&file, path, NULL) == GPNN_OK &&
+                   gpnn_newfile_commit(&file, NULL) == GPNN_OK;
+    _exit(is_done ? 0 : 1);
+  }
+  int how;
+  assert_int_equal(waitpid(child, &how, 0), child);
+  mode_t mode = mode_of(path);
+  scratch_count(1);
+  if (WIFEXITED(how) && WEXITSTATUS(how) == 2) skip();
+  assert_int_equal(how, 0);
+  assert_int_equal(mode, 0644);
+}
+
+static void temporary_names_cannot_be_foreseen(void **state)
+{
+  (void)state;
+  struct gpnn_newfile first = GPNN_NEWFILE_INIT, second = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&first, scratch_path("name"), &err));
+  assert_ok(gpnn_newfile_create(&second, scratch_path("name"), &err));
+  assert_string_not_equal(first.temporary, second.temporary);
+  gpnn_newfile_abandon(&first);
+  gpnn_newfile_abandon(&second);
+  assert_int_equal(scratch_count(1), 0);
+}
+
+static void a_symbolic_link_that_leads_nowhere_is_replaced(void **state)
+{
+  (void)state;
+  const char *link = scratch_path("link");
+  assert_int_equal(symlink("nowhere", link), 0);
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, link, &err));
+  put(&file, "new");
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  struct stat st;
+  assert_true(lstat(link, &st) == 0 && S_ISREG(st.st_mode));
+  assert_int_not_equal(access(scratch_path("nowhere"), F_OK), 0);
+  scratch_count(1);
+}
+
 static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
 {
   (void)state;
@@ -137,6 +226,60 @@ static void a_name_without_a_folder_is_of_the_current_one(void **state)
   scratch_count(1);
 }
 
+static void a_watch_names_the_file_until_it_is_gone(void **state)
+{
+  (void)state;
+  const char *path = scratch_path("watched");
+  const char *volatile watch = NULL;
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  file.watch = &watch;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_string_equal(watch, file.temporary);
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_null(watch);
+  file.watch = &watch;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_int_equal(access(watch, F_OK), 0);
+  gpnn_newfile_abandon(&file);
+  assert_null(watch);
+  file.watch = &watch;
+  assert_fails(gpnn_newfile_create(&file, scratch_path("no/file"), &err), GPNN_EIO, "cannot be");
+  assert_null(watch);
+  assert_int_equal(scratch_count(1), 1);
+}
+
+static void a_settled_file_has_no_name_yet(void **state)
+{
+  (void)state;
+  const char *path = scratch_text("settled", "old");
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  put(&file, "new");
+  assert_ok(gpnn_newfile_sync(&file, &err));
+  put(&file, "er");
+  assert_ok(gpnn_newfile_settle(&file, &err));
+  assert_int_equal(file.fd, -1);
+  assert_holds(path, "old");
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_holds(path, "newer");
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_settle(&file, &err));
+  gpnn_newfile_abandon(&file);
+  assert_holds(path, "newer");
+  assert_int_equal(scratch_count(1), 1);
+}
+
+static void what_cannot_be_told_is_not_replaced(void **state)
+{
+  (void)state;
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  char path[1024];
+  snprintf(path, sizeof path, "%s/below", scratch_text("file", "old"));
+  assert_fails(gpnn_newfile_create(&file, path, &err), GPNN_EIO, "Not a directory");
+  assert_null(file.target);
+  assert_int_equal(scratch_count(1), 1);
+}
+
 static void a_commit_that_fails_leaves_nothing(void **state)
 {
   (void)state;
@@ -156,11 +299,19 @@ int main(void)
       cmocka_unit_test(a_file_appears_at_commit),
       cmocka_unit_test(an_abandoned_file_leaves_the_old_one),
       cmocka_unit_test(permissions_are_the_old_files_or_the_umasks),
+      cmocka_unit_test(nobody_reads_a_private_file_before_it_is_whole),
+      cmocka_unit_test(owner_and_group_are_the_old_files),
+      cmocka_unit_test(a_group_that_cannot_be_kept_loses_its_rights),
+      cmocka_unit_test(temporary_names_cannot_be_foreseen),
+      cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_replaced),
       cmocka_unit_test(a_symbolic_link_stays_and_its_target_is_replaced),
       cmocka_unit_test(devices_and_folders_are_refused),
       cmocka_unit_test(a_folder_that_is_not_there_is_named),
       cmocka_unit_test(names_of_the_greatest_length_can_be_written),
       cmocka_unit_test(a_name_without_a_folder_is_of_the_current_one),
+      cmocka_unit_test(a_watch_names_the_file_until_it_is_gone),
+      cmocka_unit_test(a_settled_file_has_no_name_yet),
+      cmocka_unit_test(what_cannot_be_told_is_not_replaced),
       cmocka_unit_test(a_commit_that_fails_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -183,8 +183,10 @@ static void any_mean(struct gpnn_rng *rng, struct gpnn_params *params)
   if (toss(rng)) return;
   params->covariance = any_list(rng, p * p, 0);
   for (size_t i = 0; i < p; i++)
-    for (size_t j = 0; j < i; j++)
-      params->covariance[i * p + j] = params->covariance[j * p + i] = any_real(rng, -1);
+    for (size_t j = 0; j < i; j++) {
+      double *v = params->covariance, most = sqrt(v[i * p + i]) * sqrt(v[j * p + j]) / 6;
+      v[i * p + j] = v[j * p + i] = most * (2 * gpnn_rng_uniform(rng) - 1);
+    }
 }
 
 static void any_calibration(struct gpnn_rng *rng, struct gpnn_params *params)
@@ -397,12 +399,19 @@ static void values_that_do_not_go_together_are_refused(void **state)
                  "covariance: 2 numbers, the lower triangle of 2 coefficients has 3");
   assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 1 2 -3\n", GPNN_EDATA,
                  "covariance: a variance is negative");
+  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 1 1.1 1\n", GPNN_EDATA,
+                 "covariance: of some sum of the coefficients it is negative");
+  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 0 1 1\n", GPNN_EDATA,
+                 "covariance: of some sum");
+  assert_refused(state, BASE "mean linear\ncoefficients 1 2 3\ncovariance 1 .9 1 -.9 .9 1\n",
+                 GPNN_EDATA, "covariance: of some sum");
 }
 
 static void optional_values_out_of_range_are_refused(void **state)
 {
   assert_refused(state, "kernel matern\n", GPNN_EDATA,
-                 "\"matern\" is none of exp, matern32, matern52, rbf, matern:NU");
+                 "\"matern\" is none of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
+                 "to 100");
   assert_refused(state, "kernel matern:0\n", GPNN_EDATA, "\"matern:0\" is none of");
   assert_refused(state, "mean cubic\n", GPNN_EDATA,
                  "mean: \"cubic\" is none of zero, constant, linear, regressors");

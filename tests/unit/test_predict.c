@@ -108,6 +108,32 @@ static void debias_stretches_the_difference_from_the_mean_function(void **state)
   }
 }
 
+/* Without an infinity, nor with what comes of one. */
+static void predictions_beyond_all_numbers_are_refused(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct out out;
+  set_up(&s);
+  struct gpnn_predict_options options = {.debias = true};
+  const struct gpnn_predict_rows rows = {
+      .n = C, .x = s.f.cx, .mean = out.mean, .sd = out.sd, .nearest = out.nearest};
+  out.counts = (struct gpnn_predict_counts){0};
+  s.params.kernelscale = 1e-300;
+  s.params.noise = 1e300;
+  assert_fails(gpnn_predict(s.gp, &options, &rows, &out.counts, &err), GPNN_ENUMERIC,
+               "too large beside the kernel scale");
+  double noise[C] = {0};
+  noise[C - 1] = INFINITY;
+  s.params.noise = 0.1;
+  const struct gpnn_predict_rows noisy = {
+      .n = C, .x = s.f.cx, .noise = noise, .mean = out.mean, .sd = out.sd, .nearest = out.nearest};
+  options.debias = false;
+  assert_fails(gpnn_predict(s.gp, &options, &noisy, &out.counts, &err), GPNN_ENUMERIC,
+               "larger than any number");
+  tear_down(&s);
+}
+
 static void known_noise_of_a_row_is_added_to_its_variance(void **state)
 {
   (void)state;
@@ -209,6 +235,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(units_and_latent_do_what_they_say),
       cmocka_unit_test(debias_stretches_the_difference_from_the_mean_function),
+      cmocka_unit_test(predictions_beyond_all_numbers_are_refused),
       cmocka_unit_test(known_noise_of_a_row_is_added_to_its_variance),
       cmocka_unit_test(rows_beyond_the_largest_distance_are_missing_or_the_prior),
       cmocka_unit_test(rows_farther_than_those_of_calibration_are_counted),

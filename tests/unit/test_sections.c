@@ -35,7 +35,7 @@ static int leave(void **state)
 static void write_three(const char *path)
 {
   struct gpnn_sections_writer *writer = NULL;
-  assert_ok(gpnn_sections_create(&writer, path, &err));
+  assert_ok(gpnn_sections_create(&writer, path, NULL, &err));
   assert_ok(gpnn_sections_begin(writer, "ABCD", true, &err));
   assert_ok(gpnn_sections_write(writer, "hel", 3, &err));
   assert_ok(gpnn_sections_write(writer, "lo", 2, &err));
@@ -149,11 +149,13 @@ static void an_abandoned_file_leaves_nothing(void **state)
 {
   const struct place *place = *state;
   struct gpnn_sections_writer *writer = NULL;
-  assert_ok(gpnn_sections_create(&writer, place->path, &err));
-  assert_int_equal(access(gpnn_sections_temporary(writer), F_OK), 0);
+  const char *volatile watch = NULL;
+  assert_ok(gpnn_sections_create(&writer, place->path, &watch, &err));
+  assert_int_equal(access(watch, F_OK), 0);
   assert_ok(gpnn_sections_begin(writer, "ABCD", true, &err));
   gpnn_sections_abandon(writer);
   gpnn_sections_abandon(NULL);
+  assert_null(watch);
   assert_int_equal(access(place->path, F_OK), -1);
 }
 

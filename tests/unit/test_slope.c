@@ -89,6 +89,30 @@ static void the_last_fit_is_of_eight_sizes_whatever_the_sign(void **state)
   assert_true(isnan(fit.slope));
 }
 
+static void equal_sizes_count_once(void **state)
+{
+  (void)state;
+  double x[22], y[22];
+  for (size_t i = 0; i < 22; i++) {
+    x[i] = pow(10, (double)(i / 2));
+    y[i] = i < 6 ? 1e9 : pow(x[i], -0.5) * (i % 2 == 0 ? 2 : 0.5);
+  }
+  struct gpnn_slope fit;
+  assert_int_equal(gpnn_slope_last(&fit, 22, x, y), 6);
+  assert_int_equal(fit.n, 16);
+  assert_close(fit.slope, -0.5, 1e-12);
+}
+
+static void what_is_level_but_for_rounding_has_slope_zero(void **state)
+{
+  (void)state;
+  const double x[] = {1, 10, 100, 1000}, y[] = {0.3, 0.1 + 0.2, 0.3, 0.3};
+  struct gpnn_slope fit;
+  assert_true(y[1] != y[0]);
+  gpnn_slope_last(&fit, 4, x, y);
+  assert_true(fit.slope == 0 && isnan(fit.r2));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -98,6 +122,8 @@ int main(void)
       cmocka_unit_test(points_without_a_logarithm_are_passed_over),
       cmocka_unit_test(too_little_to_fit_is_nan),
       cmocka_unit_test(the_last_fit_is_of_eight_sizes_whatever_the_sign),
+      cmocka_unit_test(equal_sizes_count_once),
+      cmocka_unit_test(what_is_level_but_for_rounding_has_slope_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

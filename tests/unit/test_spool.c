@@ -10,7 +10,7 @@ static void numbers_read_back_in_their_places(void **state)
   (void)state;
   struct gpnn_spool spool = GPNN_SPOOL_INIT;
   static const double late[] = {5, 6}, early[] = {1, 2, 3};
-  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), NULL, &err));
   assert_ok(gpnn_spool_write(&spool, 4, 2, late, &err));
   assert_ok(gpnn_spool_write(&spool, 0, 3, early, &err));
   assert_ok(gpnn_spool_write(&spool, 0, 0, early, &err));
@@ -27,7 +27,7 @@ static void no_file_is_ever_seen(void **state)
   (void)state;
   struct gpnn_spool spool = GPNN_SPOOL_INIT;
   static const double one = 1;
-  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), NULL, &err));
   assert_int_equal(scratch_count(0), 0);
   assert_ok(gpnn_spool_write(&spool, 0, 1, &one, &err));
   assert_int_equal(scratch_count(0), 0);
@@ -42,7 +42,7 @@ static void pages_let_go_are_as_they_were(void **state)
   struct gpnn_spool spool = GPNN_SPOOL_INIT;
   double *numbers = malloc(MANY * sizeof *numbers);
   for (size_t i = 0; i < MANY; i++) numbers[i] = (double)i;
-  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), NULL, &err));
   assert_ok(gpnn_spool_write(&spool, 0, MANY, numbers, &err));
   assert_ok(gpnn_spool_map(&spool, &err));
   assert_memory_equal(spool.numbers, numbers, MANY * sizeof *numbers);
@@ -89,10 +89,10 @@ static void failures_name_the_file_that_it_is_for(void **state)
   (void)state;
   struct gpnn_spool spool = GPNN_SPOOL_INIT;
   static const double numbers[100] = {0};
-  assert_fails(gpnn_spool_create(&spool, "/nowhere/t.gpi", &err), GPNN_EIO,
+  assert_fails(gpnn_spool_create(&spool, "/nowhere/t.gpi", NULL, &err), GPNN_EIO,
                "/nowhere/t.gpi: cannot be created: No such file or directory");
   assert_int_equal(spool.fd, -1);
-  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &err));
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), NULL, &err));
   assert_fails(gpnn_spool_write(&spool, SIZE_MAX, 1, numbers, &err), GPNN_EIO, "File too large");
   assert_fails(write_on_full_disk(&spool, 100, numbers, &err), GPNN_EIO,
                "t.gpi: cannot be written: File too large");

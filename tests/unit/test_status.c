@@ -111,6 +111,31 @@ static void long_text_is_cut_between_characters(void **state)
   }
 }
 
+static void a_whole_text_is_masked_in_place(void **state)
+{
+  (void)state;
+  char text[] = "\033[2J\tt\xc3\xa9\xc3(\n\x9b\xe2\x80\xae";
+  gpnn_mask_all(text, "\t\n");
+  assert_string_equal(text, "?[2J\tt\xc3\xa9?(\n????");
+  gpnn_mask_all(text, "");
+  assert_string_equal(text, "?[2J?t\xc3\xa9?(?????");
+}
+
+static void characters_have_lengths(void **state)
+{
+  (void)state;
+  assert_int_equal(gpnn_utf8_length("a", 1), 1);
+  assert_int_equal(gpnn_utf8_length("\n", 1), 1);
+  assert_int_equal(gpnn_utf8_length("", 0), 0);
+  assert_int_equal(gpnn_utf8_length("\xc3\xa9", 2), 2);
+  assert_int_equal(gpnn_utf8_length("\xe2\x80\xae", 3), 3);
+  assert_int_equal(gpnn_utf8_length("\xf0\x9f\x90\xa7", 4), 4);
+  assert_int_equal(gpnn_utf8_length("\xc3\xa9", 1), 0);         /* cut short */
+  assert_int_equal(gpnn_utf8_length("\xc0\x80", 2), 0);         /* longer than it need be */
+  assert_int_equal(gpnn_utf8_length("\xed\xa0\x80", 3), 0);     /* half of a pair */
+  assert_int_equal(gpnn_utf8_length("\xf4\x90\x80\x80", 4), 0); /* beyond the last */
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -123,6 +148,8 @@ int main(void)
       cmocka_unit_test(what_could_harm_a_terminal_is_not_shown),
       cmocka_unit_test(malformed_utf8_is_not_shown),
       cmocka_unit_test(long_text_is_cut_between_characters),
+      cmocka_unit_test(a_whole_text_is_masked_in_place),
+      cmocka_unit_test(characters_have_lengths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,15 +242,18 @@ static void a_file_appears_only_when_it_is_closed(void **state)
 {
   (void)state;
   const char *path = scratch_path("appears");
+  const char *volatile watch = NULL;
   struct gpnn_output *output;
-  assert_ok(gpnn_output_open(&output, path, &err));
+  assert_ok(gpnn_output_open_watched(&output, path, &watch, &err));
   assert_ok(gpnn_output_text(output, "text\t", &err));
   assert_ok(gpnn_output_number(output, 0.1, &err));
   assert_ok(gpnn_output_printf(output, &err, "\t%d-%s\n", 42, "x"));
   assert_ok(gpnn_output_flush(output, &err));
-  assert_int_equal(access(gpnn_output_temporary(output), F_OK), 0);
+  assert_ok(gpnn_output_settle(output, &err));
+  assert_int_equal(access(watch, F_OK), 0);
   assert_int_not_equal(access(path, F_OK), 0);
   assert_ok(gpnn_output_close(output, &err));
+  assert_null(watch);
   char *bytes = scratch_read(path, NULL);
   assert_string_equal(bytes, "text\t0.1\t42-x\n");
   free(bytes);
@@ -295,8 +298,9 @@ static void a_full_device_is_reported_and_not_replaced(void **state)
 {
   (void)state;
   struct gpnn_output *output;
-  assert_ok(gpnn_output_open(&output, "/dev/full", &err));
-  assert_null(gpnn_output_temporary(output));
+  const char *volatile watch = NULL;
+  assert_ok(gpnn_output_open_watched(&output, "/dev/full", &watch, &err));
+  assert_null(watch);
   assert_ok(gpnn_output_text(output, "text", &err));
   assert_fails(gpnn_output_close(output, &err), GPNN_EIO,
                "/dev/full: cannot be written: No space left on device");

@@ -1,0 +1,39 @@
+#!/usr/bin/env bats
+# What happens to the tools when calls fail: a part of scripts/faults, and of scripts/kills.
+
+load helper
+
+# faults LEAST ARGUMENT...: at least so many were met, and all as they should be.
+faults() {
+  local least=$1
+  shift
+  # What is loaded stands before the C library, and so does a sanitizer.
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
+  "$GPNN_ROOT/scripts/faults" "$@" >report.txt || complain "$(cat report.txt)"
+  # Had none of the calls been met, none could have failed.
+  [[ $(tail -n 1 report.txt) =~ ^([0-9]+)' faults, 0 ' ]] && ((BASH_REMATCH[1] >= least))
+}
+
+@test "a system call that fails, or is short, is told, and leaves nothing" {
+  faults 300 '(split/stdin|index/threads|predict|info|plot|help) (read|write|open|sync|rename|map|close|stat|child|poll|thread)'
+}
+
+@test "memory that is not there is told, and leaves nothing" {
+  faults 60 -q '(split/stdin|index|predict|eval|plot) memory'
+}
+
+@test "a tool that is ended before any call leaves the old file or the new one, whole" {
+  faults 60 'split any'
+}
+
+@test "an index killed at random moments is the old one or the new one, whole" {
+  "$GPNN_ROOT/scripts/kills" 20
+}
+
+# Were there fewer calls, a file would be named before its bytes are on disk, or never for sure.
+@test "a file is on disk before it has its name, and its name after" {
+  faults 24 '(index|split|predict) sync'
+  for n in '6 index' '12 split' '6 predict'; do
+    grep -qE "^${n#* } .* ${n% *}\$" report.txt || complain "not $n:" "$(cat report.txt)"
+  done
+}

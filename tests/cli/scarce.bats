@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# Every tool where the system has nothing left to give, or will not take what is written.
+
+load helper
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return
+  make_table 160 2 >train.tsv
+  make_table 12 2 160 >test.tsv
+  printf '# gpnn parameters 1\nkernel\texp\nlengthscale\t0.8\nkernelscale\t1\nnoise\t0.05\nneighbours\t10\n' >t.par
+  gpnn-index -q --search ivf -m 10 -o t.gpi train.tsv
+  gpnn-predict -q -p t.par -o pred.tsv t.gpi test.tsv
+}
+
+# Every tool, less its output.
+commands=(
+  'gpnn-split -f 1:1 -o b train.tsv'
+  'gpnn-index -q train.tsv'
+  'gpnn-fit -q --effort fast -m 10 t.gpi'
+  'gpnn-calibrate -q -p t.par t.gpi'
+  'gpnn-predict -q -p t.par t.gpi test.tsv'
+  'gpnn-eval -q pred.tsv'
+  'gpnn-info t.gpi'
+  'gpnn-simulate data -q -n 50'
+  'gpnn-simulate limits -q -n 50 -m 5 --test 10 --dimension 2'
+  'gpnn-simulate risk -q -n 50,60 -m 5 --test 10 --dimension 2'
+  'gpnn-simulate advise -q -p t.par t.gpi'
+  'gpnn-plot -q --script predicted pred.tsv'
+)
+
+fixture() {
+  cp "$BATS_FILE_TMPDIR"/{train.tsv,test.tsv,t.par,t.gpi,pred.tsv} .
+}
+
+@test "with few descriptors a tool says so, or does its work" {
+  fixture
+  local before command n status
+  for command in "${commands[@]}" 'gpnn-plot -q predicted pred.tsv'; do
+    for n in 4 5 6 7 8 9 12 16; do
+      before=$(snapshot)
+      status=0
+      # shellcheck disable=SC2086 # a command
+      (ulimit -n $n && exec $command -o x) >/dev/null 2>err.txt 3>&- || status=$?
+      mv err.txt "$BATS_TEST_TMPDIR/err"
+      ((status != 0)) || break
+      ((status != 127)) || continue # too few to load its libraries
+      assert_equal "$status" 1
+      [[ $(<"$BATS_TEST_TMPDIR/err") =~ ^"${command%% *}: "[^$'\n']*'Too many open files'$ ||
+        $command == 'gpnn-plot -q predicted'* ]] || complain "$command" "$(<"$BATS_TEST_TMPDIR/err")"
+      assert_equal "$(snapshot)" "$before"
+    done
+    ((status == 0)) || [[ $command == 'gpnn-plot -q predicted'* ]] # where there is no gnuplot
+    rm -f x b
+  done
+}
+
+@test "an output that cannot be made is told before anything is written" {
+  fixture
+  local command
+  mkdir closed
+  for command in "${commands[@]}"; do
+    # shellcheck disable=SC2086 # a command
+    assert_fails 1 '^none/x: cannot be created: No such file' $command -o none/x
+    # shellcheck disable=SC2086 # a command
+    assert_fails 1 '^closed: (cannot be opened: I|i)s a directory' $command -o closed
+    # shellcheck disable=SC2086 # a command
+    assert_fails 1 '^test.tsv/x: cannot be created: Not a directory' $command -o test.tsv/x
+  done
+}
+
+@test "no tool can write where it may not" {
+  fixture
+  mkdir closed
+  echo old >closed/x
+  chmod 555 closed
+  if ((EUID == 0)); then
+    mount --bind closed closed 2>/dev/null || skip 'cannot mount'
+    mount -o remount,bind,ro closed || { umount closed; skip 'cannot mount'; }
+  fi
+  local command failed=
+  for command in "${commands[@]}"; do
+    # shellcheck disable=SC2086 # a command
+    assert_fails 1 '^[^ ]*closed/x: cannot be created: (Read-only|Permission)' $command -o closed/x || failed=1
+  done
+  ((EUID != 0)) || umount closed
+  [[ -z $failed ]]
+}
+
+@test "help, versions and output that go nowhere are told by every tool" {
+  fixture
+  local tool option command
+  for tool in "$GPNN_BUILD"/bin/gpnn-*; do
+    tool=${tool##*/}
+    [[ $tool != gpnn-simulate ]] || tool='gpnn-simulate data'
+    for option in --help --version; do
+      run -1 bash -c "$tool $option >/dev/full"
+      assert_equal "$output" "${tool%% *}: (stdout): cannot be written: No space left on device"
+      run -1 bash -c "$tool $option >&-"
+      assert_equal "$output" "${tool%% *}: (stdout): cannot be written: Bad file descriptor"
+    done
+  done
+  for command in "${commands[@]}"; do
+    [[ $command != gpnn-index* ]] || continue
+    run -1 bash -c "$command -o - >/dev/full"
+    assert_equal "$output" "${command%% *}: (stdout): cannot be written: No space left on device"
+    run -1 bash -c "$command -o - >&-"
+    [[ $output == "${command%% *}: (stdout): cannot be "*': Bad file descriptor' ]] || complain "$command: $output"
+    rm -f b
+  done
+}
+
+@test "a reader that has left ends every tool quietly" {
+  fixture
+  local command
+  for command in "${commands[@]}"; do
+    [[ $command != gpnn-index* ]] || continue
+    bash -c "{ sleep 0.05; $command -o -; echo \$? >status; } 2>err | :"
+    assert_equal "$(cat err)" ''
+    [[ $(cat status) == 1 || $(cat status) == 141 ]] || complain "$command: status $(cat status)"
+  done
+  rm err status
+  assert_equal "$(find . -name '.*' -type f)" ''
+}
+
+@test "of two that write one file at once, one has written it, whole" {
+  fixture
+  local job
+  head -n 100 train.tsv >less.tsv
+  gpnn-index -q -o a.gpi train.tsv
+  gpnn-index -q -o b.gpi less.tsv
+  gpnn-predict -q -p t.par -o a.tsv t.gpi test.tsv
+  gpnn-predict -q -p t.par -o b.tsv t.gpi train.tsv
+  for _ in {1..10}; do
+    gpnn-index -q -o x.gpi train.tsv &
+    gpnn-index -q -o x.gpi less.tsv &
+    gpnn-predict -q -p t.par -o x.tsv t.gpi test.tsv &
+    gpnn-predict -q -p t.par -o x.tsv t.gpi train.tsv &
+    for job in $(jobs -p); do wait "$job"; done
+    gpnn-info --verify x.gpi | grep -qx $'verified\tyes'
+    cmp -s x.gpi a.gpi || cmp x.gpi b.gpi
+    cmp -s x.tsv a.tsv || cmp x.tsv b.tsv
+  done
+  assert_equal "$(find . -name '.*' -type f)" ''
+}
