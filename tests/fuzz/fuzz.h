@@ -26,7 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
     }                                                                     \
   } while (0)
 
-/* A failure is told, in one line that a terminal can be shown. */
+/* A line that a terminal can be shown: printable characters in well-formed UTF-8. */
+void fuzz_expect_shown(const char *line);
+
+/* A failure is told, in one such line. */
 void fuzz_expect_failure(enum gpnn_status status, const struct gpnn_error *err);
 
 /* A file in memory that holds 'bytes', and its path, which lasts until the next call for the same

@@ -16,8 +16,8 @@ enum { ARGUMENTS = 16, MOST = 1 << 14 };
 /* Passes over a text of JSON that begins behind its quote; NULL if it is none. */
 static const char *json_text(const char *at)
 {
-  for (; *at != '"'; at++) {
-    if ((unsigned char)*at < 0x20) return NULL;
+  for (; *at != '"'; at += gpnn_utf8_length(at, strlen(at))) {
+    if ((unsigned char)*at < 0x20 || gpnn_utf8_length(at, strlen(at)) == 0) return NULL;
     if (*at != '\\') continue;
     at++;
     if (strchr("\"\\/bfnrtu", *at) == NULL || *at == '\0') return NULL;

@@ -227,8 +227,6 @@ static void use(const struct gpnn_index *index, bool verified)
   const struct gpnn_index_contents *contents = gpnn_index_contents(index);
   describe(index);
   read_rows(index);
-  enum gpnn_search_kind kind = gpnn_index_search_report(index)->kind;
-  if (kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW) return;
   double *points = make_points(contents->n, contents->d, contents->x, 1e6);
   search(index, points, verified);
   predict(index, points);

@@ -140,6 +140,8 @@ static void check(const char *name, int status, const struct said *said)
   FUZZ_EXPECT(said->out_length == 0 && said->err_length > length);
   FUZZ_EXPECT(memcmp(said->err, name, length) == 0);
   FUZZ_EXPECT(said->err[said->err_length - 1] == '\n');
+  for (char *line = strtok(said->err, "\n"); line != NULL; line = strtok(NULL, "\n"))
+    fuzz_expect_shown(line);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
