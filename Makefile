@@ -82,6 +82,7 @@ TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
 CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd/*.c)))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+FUZZ_TESTS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 INJECT := $(BUILD)/tests/inject.so
 BENCH_PROGRAMS := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,$(wildcard scripts/bench/*.c))
 MANUALS := $(wildcard man/*.[157])
@@ -98,7 +99,7 @@ BATS_FILES := $(wildcard tests/cli/*.bats)
 # ---- build --------------------------------------------------------------------------------
 all: $(LIB) $(PROGRAMS) ## build the library and the tools (default)
 
-tests: all $(UNIT_TESTS) $(INJECT) ## build the unit tests too
+tests: all $(UNIT_TESTS) $(FUZZ_TESTS) $(INJECT) ## build the unit tests too
 
 $(LIB): $(LIB_OBJECTS)
 	$(call say,AR)
@@ -145,6 +146,37 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ $(ALL_LDFLAGS) -lcmocka $(ALL_LIBS) -o $@
 
+# A harness once more on every input that its fuzzer kept; and the fuzzer, for scripts/fuzz, whose
+# compiler knows -fsanitize=fuzzer.
+FUZZ_SHARED := $(BUILD)/tests/fuzz/fuzz.o
+$(BUILD)/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(FUZZ_SHARED) $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(LIB),$^) $(LIB) $(ALL_LDFLAGS) $(FUZZ_LDFLAGS) $(ALL_LIBS) -o $@
+
+$(BUILD)/fuzz/pack: $(BUILD)/tests/fuzz/pack.o $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $^ $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
+
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_SHARED) $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(LIB),$^) $(LIB) $(ALL_LDFLAGS) $(FUZZ_LDFLAGS) -fsanitize=fuzzer \
+	  $(ALL_LIBS) -o $@
+
+# The tools' own main functions; cut off from all files, what is left is their options.
+FUZZ_TOOLS := $(TOOLS:%=$(BUILD)/fuzz/%.o)
+FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_params_read gpnn_params_read_all \
+  gpnn_output_open cli_guard
+$(BUILD)/fuzz/%_options: FUZZ_LDFLAGS = $(FUZZ_CUT:%=-Wl,--wrap=%)
+$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(FUZZ_TOOLS) $(CMD_SHARED)
+$(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/fuzz/gpnn-eval.o $(CMD_SHARED)
+$(BUILD)/fuzz/gpnn-%.o: cmd/gpnn-%.c | $(VERSION_H) $(BUILD)/libraries
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Dmain=main_$* -Wno-missing-prototypes -c $< -o $@
+
 # Loaded into the tools, which it lets meet failures (scripts/faults).
 $(INJECT): tests/faults/inject.c
 	$(call say,LD)
@@ -188,8 +220,14 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
 
 # ---- attacks ------------------------------------------------------------------------------
-.PHONY: properties faults threads tsan load matrix valgrind large coverage
+.PHONY: fuzz properties faults threads tsan load matrix valgrind large coverage
 TRIALS ?= 5000
+
+# FUZZ_SECONDS and FUZZER are for scripts/fuzz, which says what they are.
+export FUZZ_SECONDS FUZZER
+fuzz: ## install what is missing, attack every reader for FUZZ_SECONDS; F=NAME picks one
+	@scripts/setup fuzz || :
+	@scripts/fuzz $(F)
 
 properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
 	$< $(TRIALS)

@@ -385,10 +385,11 @@ static enum gpnn_status begins_with(struct gpnn_table *table, const char *bytes,
   }
 }
 
+static const char params[] = "# gpnn parameters", bom[] = "\xef\xbb\xbf", gzip[] = "\x1f\x8b";
+
 /* Refuses our other files and passes over the byte order mark. */
 static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_error *err)
 {
-  static const char params[] = "# gpnn parameters", bom[] = "\xef\xbb\xbf";
   bool is_index = false, is_params = false, has_bom = false;
   enum gpnn_status status =
       begins_with(table, GPNN_SECTIONS_MAGIC, GPNN_SECTIONS_MAGIC_BYTES, &is_index, err);
@@ -560,9 +561,22 @@ void gpnn_table_close(struct gpnn_table *table)
 
 /* ---- fields out -------------------------------------------------------------------------- */
 
+/* Whether a file that begins with 'text' would be taken for more or for something else than the
+ * field. */
+static bool begins_other_file(const char *text, size_t length)
+{
+  static const char *const beginnings[] = {bom, gzip, params};
+  for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+    size_t n = strlen(beginnings[i]);
+    if (length >= n && memcmp(text, beginnings[i], n) == 0) return true;
+  }
+  return false;
+}
+
 /* A tab, or a comma where tabs do not delimit, would pass for the delimiter of a header. */
 static bool needs_quotes(char delimiter, const char *text, size_t length)
 {
+  if (begins_other_file(text, length)) return true;
   for (size_t i = 0; i < length; i++)
     if (text[i] == delimiter || text[i] == '"' || text[i] == '\r' || text[i] == '\n' ||
         text[i] == '\t' || (text[i] == ',' && delimiter != '\t'))

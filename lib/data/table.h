@@ -86,7 +86,8 @@ struct gpnn_field gpnn_table_header(const struct gpnn_table *table);
 void gpnn_table_close(struct gpnn_table *table);
 
 /* Appends one field to 'output', quoted where the delimiter, a quote, CR or LF demands it, or
- * what a reader that tells the delimiter from a header would prefer to ours: a tab, a comma.
+ * what a reader that tells the delimiter from a header would prefer to ours: a tab, a comma; or
+ * where a table that began with it would be taken for another file.
  * A record of one empty field would be a blank line, which readers pass over. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_field(struct gpnn_output *output, char delimiter,
                                                         const char *text, size_t length,

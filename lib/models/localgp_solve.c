@@ -247,7 +247,7 @@ static double uncertainty_of_mean(const struct solve *solve, const struct gpnn_l
   double *q = solve->scratch->terms, sum = 0;
   if (n_terms == 0) return 0;
   gpnn_mean_terms(params->mean, gp->data->d, points->x + i * gp->data->d, p,
-                  p == 0 ? NULL : points->regressors + i * p, q);
+                  points->regressors == NULL ? NULL : points->regressors + i * p, q);
   for (size_t t = 0; t < n_terms; t++) q[t] -= explained[t * solve->n];
   for (size_t t = 0; t < n_terms; t++)
     sum += q[t] * cblas_ddot((int)n_terms, params->covariance + t * n_terms, 1, q, 1);
@@ -265,9 +265,10 @@ static enum gpnn_status finish_member(const struct solve *solve,
   const struct gpnn_points *points = solve->task->points;
   const struct gpnn_prediction *to = member->prediction;
   size_t p = gp->data->n_regressors, i = solve->group->point[g], at = k * points->n + i;
-  double mean = explained[g] + gpnn_mean_value(gp->params->mean, gp->params->coefficients,
-                                               gp->data->d, points->x + i * gp->data->d, p,
-                                               p == 0 ? NULL : points->regressors + i * p);
+  double mean = explained[g] +
+                gpnn_mean_value(gp->params->mean, gp->params->coefficients, gp->data->d,
+                                points->x + i * gp->data->d, p,
+                                points->regressors == NULL ? NULL : points->regressors + i * p);
   double latent = gp->params->kernelscale * (1 - solve->scratch->explained[g]) +
                   uncertainty_of_mean(solve, gp, i, explained + solve->n + g);
   if (!isfinite(mean) || !isfinite(latent))

@@ -67,6 +67,16 @@ table() {
   assert_fails 2 'probabilities' gpnn-eval --levels 95 < <(table)
 }
 
+@test "what has no value is NA, or null" {
+  printf 'y\tmean\tsd\n1\t2\t1\n' >one.tsv # one row has no variance, and its r2 no value
+  assert_equal "$(gpnn-eval one.tsv | value r2)" NA
+  assert_equal "$(gpnn-eval --na - one.tsv | value r2)" -
+  gpnn-eval --json one.tsv | grep -q '"r2": null,'
+  printf 'y\tmean\tg\n1\t2\ta\n3\t3\tb\n4\t3\tb\n' | gpnn-eval --mean mean --by g >by.tsv
+  assert_equal "$(column r2 by.tsv | head -n 1)" NA
+  assert_near "$(column r2 by.tsv | tail -n 1)" -1 1e-12
+}
+
 @test "widths and interval scores stand beside the coverages" {
   table | gpnn-eval --levels 0.5,0.95 >out.txt
   assert_equal "$(cut -f 1 out.txt | sed -n 9,14p | tr '\n' ' ')" \

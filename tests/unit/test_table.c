@@ -399,6 +399,27 @@ static void only_fields_that_need_quotes_get_them(void **state)
   free(bytes);
 }
 
+static void names_that_look_like_another_file_are_names(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"\xef\xbb\xbfname", "\xef\xbb\xbf", "\x1f\x8b\x08",
+                                      "# gpnn parameters 1"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const char *path = scratch_path("names");
+    struct gpnn_output *output;
+    assert_ok(gpnn_output_open(&output, path, &err));
+    assert_ok(gpnn_table_write_field(output, ',', names[i], strlen(names[i]), &err));
+    assert_ok(gpnn_output_text(output, ",b\n1,2\n", &err));
+    assert_ok(gpnn_output_close(output, &err));
+    struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+    struct gpnn_table *table;
+    assert_ok(gpnn_table_open(&table, path, &options, &err));
+    assert_int_equal(gpnn_table_columns(table), 2);
+    assert_string_equal(gpnn_table_column(table, 0), names[i]);
+    gpnn_table_close(table);
+  }
+}
+
 /* A random text of few letters, most of which mean something in a table. */
 static size_t random_field(struct gpnn_rng *rng, char *text)
 {
@@ -539,6 +560,7 @@ int main(void)
       cmocka_unit_test(records_of_ten_megabytes_are_read),
       cmocka_unit_test(the_raw_bytes_are_those_of_the_file),
       cmocka_unit_test(only_fields_that_need_quotes_get_them),
+      cmocka_unit_test(names_that_look_like_another_file_are_names),
       cmocka_unit_test(any_fields_survive_writing_and_reading),
       cmocka_unit_test(noise_is_read_or_refused_but_never_loops),
       cmocka_unit_test(a_pipe_gives_each_line_without_waiting_for_the_next),

@@ -1,0 +1,283 @@
+/*
+ * Indexes whose checksums are right and whose contents are hostile: what opens can be described,
+ * searched and predicted from, and whatever is refused is refused in one sentence.
+ * The first byte: bit 0, all is to be verified; bit 1, the fingerprint is left wrong.  Then
+ * sections: a tag of 4 bytes, a byte whose bit 0 is "critical", a length of 2 bytes, the bytes. The
+ * file around them is composed here; pack.c brings an index into this form.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/bytes.h"
+#include "data/index.h"
+#include "data/index_fingerprint.h"
+#include "data/rows.h"
+#include "data/sections.h"
+#include "fuzz.h"
+#include "models/localgp.h"
+
+enum { FRONT = 64 + GPNN_SECTIONS_MOST * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 3 };
+
+/* ---- composing a file ---- */
+
+struct piece {
+  const uint8_t *tag, *bytes;
+  bool critical;
+  size_t offset, length;
+};
+
+/* Cuts the input into sections. */
+static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_SECTIONS_MOST])
+{
+  size_t n = 0;
+  while (length >= HEAD && n < GPNN_SECTIONS_MOST) {
+    struct piece *piece = &pieces[n++];
+    size_t wanted = bytes[5] | (size_t)bytes[6] << 8;
+    *piece = (struct piece){.tag = bytes, .bytes = bytes + HEAD, .critical = bytes[4] & 1};
+    length -= HEAD;
+    piece->length = wanted < length ? wanted : length;
+    bytes += HEAD + piece->length;
+    length -= piece->length;
+  }
+  return n;
+}
+
+/* What gpnn_index_write() would have it be. */
+static uint64_t fingerprint(const struct piece *pieces, size_t n)
+{
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "MOMS",
+                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR",
+                                       "CALM", "REGR", "CALR", "NOIS", "CALN"};
+  struct gpnn_fingerprint print = {0};
+  for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
+    for (size_t j = 0; j < n; j++) {
+      if (memcmp(pieces[j].tag, hashed[i], 4) != 0) continue;
+      gpnn_fingerprint_begin(&print, hashed[i], pieces[j].length);
+      gpnn_fingerprint_add(&print, hashed[i], pieces[j].bytes, pieces[j].length);
+    }
+  return gpnn_fingerprint_value(&print);
+}
+
+static uint32_t checksum(const void *bytes, size_t length)
+{
+  return (uint32_t)crc32_z(0, bytes, length);
+}
+
+/* Composes the file in 'file'; returns its length. */
+static size_t compose(struct piece *pieces, size_t n, uint64_t print, unsigned char file[ROOM])
+{
+  size_t at = FRONT;
+  memset(file, 0, FRONT);
+  for (size_t i = 0; i < n; i++) {
+    unsigned char *entry = file + 64 + i * 32;
+    size_t padded = (at + 63) / 64 * 64;
+    memset(file + at, 0, padded - at);
+    memcpy(entry, pieces[i].tag, 4);
+    gpnn_store_u32(entry + 4, pieces[i].critical);
+    gpnn_store_u64(entry + 8, padded);
+    gpnn_store_u64(entry + 16, pieces[i].length);
+    gpnn_store_u32(entry + 24, checksum(pieces[i].bytes, pieces[i].length));
+    memcpy(file + padded, pieces[i].bytes, pieces[i].length);
+    at = padded + pieces[i].length;
+  }
+  memcpy(file, GPNN_SECTIONS_MAGIC, GPNN_SECTIONS_MAGIC_BYTES);
+  gpnn_store_u32(file + 8, 1);
+  gpnn_store_u32(file + 16, 0x01020304);
+  gpnn_store_u32(file + 24, (uint32_t)n);
+  gpnn_store_u32(file + 28, checksum(file + 64, FRONT - 64));
+  gpnn_store_u64(file + 32, at);
+  gpnn_store_u64(file + 40, print);
+  gpnn_store_u32(file + 60, checksum(file, 60));
+  return at;
+}
+
+/* ---- using what opens ---- */
+
+static void describe(const struct gpnn_index *index)
+{
+  char name[GPNN_MASK_BYTES];
+  for (size_t t = 0; t < gpnn_index_n_targets(index); t++) {
+    const struct gpnn_index_contents *contents = gpnn_index_target(index, t);
+    size_t found;
+    FUZZ_EXPECT(gpnn_index_find_target(index, contents->schema.target.name, &found) && found <= t);
+    FUZZ_EXPECT(contents->n > 0 && contents->d > 0 && contents->n_groups > 0);
+    for (size_t g = 0; g < contents->n_groups; g++) gpnn_index_group_name(contents, g, name);
+    for (size_t j = 0; j < gpnn_schema_features(&contents->schema); j++)
+      gpnn_schema_feature_name(&contents->schema, j, name);
+  }
+}
+
+/* A table of the index's own columns with one row of the same text in each. */
+static char *write_table(const struct gpnn_schema *schema, size_t *length)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_output *output;
+  FUZZ_EXPECT(gpnn_output_open(&output, fuzz_sink(), &err) == GPNN_OK);
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const char *name = schema->inputs[i].name;
+    FUZZ_EXPECT(gpnn_table_write_field(output, ',', name, strlen(name), &err) == GPNN_OK);
+    FUZZ_EXPECT(gpnn_output_text(output, ",", &err) == GPNN_OK);
+  }
+  FUZZ_EXPECT(gpnn_output_text(output, "other\n", &err) == GPNN_OK);
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    FUZZ_EXPECT(gpnn_output_text(output, "1.5,", &err) == GPNN_OK);
+  FUZZ_EXPECT(gpnn_output_text(output, "0\n", &err) == GPNN_OK);
+  FUZZ_EXPECT(gpnn_output_close(output, &err) == GPNN_OK);
+  return fuzz_drain(length);
+}
+
+/* Reads that table for the index. */
+static void read_rows(const struct gpnn_index *index)
+{
+  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  struct gpnn_error err = {0};
+  struct gpnn_table *table;
+  struct gpnn_rows rows = {0};
+  size_t length;
+  char *text = write_table(&contents->schema, &length);
+  struct gpnn_table_options options = {',', true};
+  if (gpnn_table_open(&table, fuzz_file(1, text, length), &options, &err) == GPNN_OK) {
+    enum gpnn_status status =
+        gpnn_rows_read(&rows, contents, table, "NA", true, false, false, &err);
+    if (status != GPNN_OK) fuzz_expect_failure(status, &err);
+    gpnn_table_close(table);
+  }
+  gpnn_rows_release(&rows);
+  free(text);
+}
+
+/* The first rows and one that is far away: 'width' numbers of each of 'rows', which are 'n'. */
+static double *make_points(size_t n, size_t width, const double *rows, double far)
+{
+  size_t taken = n < POINTS - 1 ? n : POINTS - 1;
+  double *points = calloc(POINTS * width + 1, sizeof *points);
+  FUZZ_EXPECT(points != NULL);
+  if (width > 0) memcpy(points, rows, taken * width * sizeof *points);
+  for (size_t j = 0; j < width; j++) points[(POINTS - 1) * width + j] = far;
+  return points;
+}
+
+/* All terms that there are, each with a coefficient of its own. */
+static double *make_coefficients(const struct gpnn_index_contents *contents,
+                                 struct gpnn_params *params)
+{
+  size_t p = contents->n_regressors;
+  params->mean = p > 0 ? GPNN_MEAN_REGRESSORS : GPNN_MEAN_LINEAR;
+  params->n_coefficients = gpnn_mean_width(params->mean, contents->d, p);
+  double *coefficients = calloc(params->n_coefficients, sizeof *coefficients);
+  FUZZ_EXPECT(coefficients != NULL);
+  for (size_t i = 0; i < params->n_coefficients; i++) coefficients[i] = 0.5 * (double)i - 1;
+  params->coefficients = coefficients;
+  return coefficients;
+}
+
+static void search(const struct gpnn_index *index, const double *points, bool verified)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_search *found = NULL;
+  int64_t n = (int64_t)gpnn_index_contents(index)->n, rows[POINTS * K];
+  double distances[POINTS * K];
+  enum gpnn_status status = gpnn_index_search(index, &found, &err);
+  if (status == GPNN_OK)
+    status = gpnn_search_query(found, POINTS, points, K, rows, distances, 1, &err);
+  gpnn_search_free(found);
+  if (status != GPNN_OK) {
+    fuzz_expect_failure(status, &err);
+    return;
+  }
+  for (size_t i = 0; i < POINTS * K; i++) {
+    FUZZ_EXPECT(rows[i] >= -1 && rows[i] < n);
+    if (!verified) continue; /* rows may be no numbers */
+    FUZZ_EXPECT(distances[i] >= 0);
+    FUZZ_EXPECT(i % K == 0 || distances[i] >= distances[i - 1]);
+  }
+}
+
+static void predict(const struct gpnn_index *index, const double *x)
+{
+  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  struct gpnn_error err = {0};
+  double lengthscale = 1, mean[POINTS], latent[POINTS];
+  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("rbf"),
+                               .n_lengthscales = 1,
+                               .lengthscale = &lengthscale,
+                               .kernelscale = 1,
+                               .noise = 0.1,
+                               .neighbours = K};
+  double *coefficients = make_coefficients(contents, &params);
+  double *regressors = make_points(contents->n, contents->n_regressors, contents->regressors, 1);
+  const struct gpnn_points points = {.n = POINTS, .x = x, .regressors = regressors};
+  const struct gpnn_prediction prediction = {.mean = mean, .latent = latent};
+  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_localgp *gp = NULL;
+  enum gpnn_status status = gpnn_localgp_new(&gp, index, &params, 0, 1, &err);
+  if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
+  if (status != GPNN_OK) fuzz_expect_failure(status, &err);
+  for (size_t i = 0; i < POINTS && status == GPNN_OK; i++)
+    FUZZ_EXPECT(isfinite(mean[i]) && latent[i] >= 0 && latent[i] <= 1);
+  gpnn_localgp_free(gp);
+  free(regressors);
+  free(coefficients);
+}
+
+static void use(const struct gpnn_index *index, bool verified)
+{
+  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  describe(index);
+  read_rows(index);
+  double *points = make_points(contents->n, contents->d, contents->x, 1e6);
+  search(index, points, verified);
+  predict(index, points);
+  free(points);
+}
+
+/* ---- mutation ---- */
+
+/* libFuzzer's own; other callers of a harness have none, and no use for the function below. */
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t length, size_t room) __attribute__((weak));
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsigned seed);
+
+/* Changes one section and keeps the others where its length says they are; now and then anything.
+ */
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsigned seed)
+{
+  static uint8_t changed[UINT16_MAX];
+  struct piece pieces[GPNN_SECTIONS_MOST];
+  size_t n = length == 0 ? 0 : cut(bytes + 1, length - 1, pieces);
+  if (n == 0 || seed % 8 == 0) return LLVMFuzzerMutate(bytes, length, room);
+  const struct piece *piece = &pieces[seed / 8 % n];
+  size_t before = (size_t)(piece->bytes - bytes), after = before + piece->length;
+  size_t most = room - (length - piece->length);
+  if (most > sizeof changed) most = sizeof changed;
+  memcpy(changed, piece->bytes, piece->length);
+  if (most == 0) return LLVMFuzzerMutate(bytes, length, room);
+  size_t now = LLVMFuzzerMutate(changed, piece->length, most);
+  memmove(bytes + before + now, bytes + after, length - after);
+  memcpy(bytes + before, changed, now);
+  bytes[before - 2] = (uint8_t)(now & 0xff);
+  bytes[before - 1] = (uint8_t)(now >> 8);
+  return length - piece->length + now;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+  static unsigned char file[ROOM];
+  struct piece pieces[GPNN_SECTIONS_MOST];
+  struct gpnn_error err = {0};
+  struct gpnn_index *index = NULL;
+  uint8_t choice = fuzz_byte(&bytes, &length);
+  if (length > ROOM / 2) return 0;
+  bool verify = choice & 1;
+  size_t n = cut(bytes, length, pieces);
+  uint64_t print = (choice & 2) == 0 ? fingerprint(pieces, n) : 42;
+  size_t file_length = compose(pieces, n, print, file);
+  enum gpnn_status status = gpnn_index_open(&index, fuzz_file(0, file, file_length), verify, &err);
+  if (status == GPNN_OK)
+    use(index, verify);
+  else
+    fuzz_expect_failure(status, &err);
+  gpnn_index_close(index);
+  return 0;
+}

@@ -1,0 +1,168 @@
+/*
+ * Command lines: every tool refuses what it does not understand with one message and status 2, and
+ * goes on otherwise, to find here that no file opens.
+ * The first line names the tool by a letter, a to i; each further line is an argument.
+ */
+#include <getopt.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "data/index.h"
+#include "data/table.h"
+#include "fuzz.h"
+#include "models/params.h"
+
+enum { ARGUMENTS = 40, EXIT_WORK = 1, EXIT_USAGE = 2 };
+
+int main_calibrate(int argc, char **argv);
+int main_eval(int argc, char **argv);
+int main_fit(int argc, char **argv);
+int main_index(int argc, char **argv);
+int main_info(int argc, char **argv);
+int main_plot(int argc, char **argv);
+int main_predict(int argc, char **argv);
+int main_simulate(int argc, char **argv);
+int main_split(int argc, char **argv);
+
+static const struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+} tools[] = {
+    {"gpnn-calibrate", main_calibrate},
+    {"gpnn-eval", main_eval},
+    {"gpnn-fit", main_fit},
+    {"gpnn-index", main_index},
+    {"gpnn-info", main_info},
+    {"gpnn-plot", main_plot},
+    {"gpnn-predict", main_predict},
+    {"gpnn-simulate", main_simulate},
+    {"gpnn-split", main_split},
+};
+
+/* ---- in place of the library's: the linker is told to --wrap them ---- */
+
+enum gpnn_status __wrap_gpnn_table_open(struct gpnn_table **table, const char *path,
+                                        const struct gpnn_table_options *options,
+                                        struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
+                                        struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_params_read(struct gpnn_params *params, const char *path,
+                                         struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_params_read_all(struct gpnn_params **params, size_t *n,
+                                             const char *path, struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_output_open(struct gpnn_output **output, const char *path,
+                                         struct gpnn_error *err);
+
+static enum gpnn_status refuse(const char *path, struct gpnn_error *err)
+{
+  FUZZ_EXPECT(path != NULL && path[0] != '\0');
+  return gpnn_fail(err, GPNN_EIO, "no file opens here");
+}
+
+enum gpnn_status __wrap_gpnn_table_open(struct gpnn_table **table, const char *path,
+                                        const struct gpnn_table_options *options,
+                                        struct gpnn_error *err)
+{
+  (void)table;
+  FUZZ_EXPECT(options->delimiter != '"' && options->delimiter != '\n');
+  return refuse(path, err);
+}
+
+enum gpnn_status __wrap_gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
+                                        struct gpnn_error *err)
+{
+  (void)index;
+  (void)verify;
+  return refuse(path, err);
+}
+
+enum gpnn_status __wrap_gpnn_params_read(struct gpnn_params *params, const char *path,
+                                         struct gpnn_error *err)
+{
+  (void)params;
+  return refuse(path, err);
+}
+
+enum gpnn_status __wrap_gpnn_params_read_all(struct gpnn_params **params, size_t *n,
+                                             const char *path, struct gpnn_error *err)
+{
+  (void)params;
+  (void)n;
+  return refuse(path, err);
+}
+
+enum gpnn_status __wrap_gpnn_output_open(struct gpnn_output **output, const char *path,
+                                         struct gpnn_error *err)
+{
+  (void)output;
+  return refuse(path, err);
+}
+
+/* There is room for the unfinished files of one run. */
+void __wrap_cli_guard(const char *volatile *path);
+
+void __wrap_cli_guard(const char *volatile *path)
+{
+  (void)path;
+}
+
+/* ---- the harness ---- */
+
+/* What a tool says, in memory. */
+struct said {
+  char *out, *err;
+  size_t out_length, err_length;
+};
+
+static int run(size_t tool, int argc, char **argv, struct said *said)
+{
+  FILE *out = stdout, *err = stderr;
+  stdout = open_memstream(&said->out, &said->out_length);
+  stderr = open_memstream(&said->err, &said->err_length);
+  FUZZ_EXPECT(stdout != NULL && stderr != NULL);
+  optind = 0; /* getopt begins anew */
+  int status = tools[tool].run(argc, argv);
+  fclose(stdout);
+  fclose(stderr);
+  stdout = out;
+  stderr = err;
+  return status;
+}
+
+static void check(const char *name, int status, const struct said *said)
+{
+  size_t length = strlen(name);
+  FUZZ_EXPECT(status == EXIT_SUCCESS || status == EXIT_WORK || status == EXIT_USAGE);
+  if (status == EXIT_SUCCESS) { /* --help, --version */
+    FUZZ_EXPECT(said->out_length > 0 && said->err_length == 0);
+    return;
+  }
+  FUZZ_EXPECT(said->out_length == 0 && said->err_length > length);
+  FUZZ_EXPECT(memcmp(said->err, name, length) == 0);
+  FUZZ_EXPECT(said->err[said->err_length - 1] == '\n');
+  for (char *line = strtok(said->err, "\n"); line != NULL; line = strtok(NULL, "\n"))
+    fuzz_expect_shown(line);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+  char *argv[ARGUMENTS + 2], name[32];
+  int argc = 1;
+  size_t tool = (size_t)(fuzz_byte(&bytes, &length) - 'a') % (sizeof tools / sizeof tools[0]);
+  char *text = fuzz_text(bytes, length);
+  struct said said = {0};
+  snprintf(name, sizeof name, "%s", tools[tool].name);
+  argv[0] = name;
+  for (char *at = strchr(text, '\n'); at != NULL && argc <= ARGUMENTS; argc++) {
+    *at++ = '\0';
+    argv[argc] = at;
+    at = strchr(at, '\n');
+  }
+  argv[argc] = NULL;
+  int status = run(tool, argc, argv, &said);
+  check(tools[tool].name, status, &said);
+  free(said.out);
+  free(said.err);
+  free(text);
+  return 0;
+}

@@ -1,0 +1,83 @@
+/*
+ * Tables of predictions: the columns found are there, and numbers are read from them.
+ * The first line names columns wanted, with commas between: truth, mean, sd, df, each of them or
+ * nothing.  The rest is the table.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "data/predictions.h"
+#include "fuzz.h"
+
+static void check_target(const struct gpnn_predictions_target *t, size_t n_columns)
+{
+  FUZZ_EXPECT(t->truth < n_columns && t->mean < n_columns);
+  FUZZ_EXPECT(!t->has_sd || t->sd < n_columns);
+  FUZZ_EXPECT(!t->has_df || t->df < n_columns);
+  FUZZ_EXPECT(t->n_intervals <= GPNN_PREDICTIONS_INTERVALS);
+  for (size_t i = 0; i < t->n_intervals; i++) {
+    double level = t->intervals[i].level;
+    FUZZ_EXPECT(t->intervals[i].lower < n_columns && t->intervals[i].upper < n_columns);
+    FUZZ_EXPECT(isnan(level) || (level > 0 && level < 1));
+  }
+}
+
+static void read_target(const struct gpnn_predictions_target *t, const struct gpnn_table *table,
+                        const struct gpnn_record *record)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_predictions_row row;
+  enum gpnn_status status = gpnn_predictions_read(t, table, record, "NA", &row, &err);
+  if (status == GPNN_OK)
+    FUZZ_EXPECT(isfinite(row.truth) && isfinite(row.mean) && (t->has_sd || isnan(row.sd)));
+  else if (status != GPNN_END)
+    fuzz_expect_failure(status, &err);
+}
+
+static void read_rows(const struct gpnn_predictions *predictions, struct gpnn_table *table)
+{
+  for (;;) {
+    struct gpnn_record record;
+    struct gpnn_error err = {0};
+    enum gpnn_status status = gpnn_table_next(table, &record, &err);
+    if (status == GPNN_EDATA) continue;
+    if (status != GPNN_OK) return;
+    for (size_t t = 0; t < predictions->n_targets; t++)
+      read_target(&predictions->targets[t], table, &record);
+  }
+}
+
+static void find_and_read(struct gpnn_table *table, const struct gpnn_predictions_wanted *wanted)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_predictions predictions = {0};
+  enum gpnn_status status = gpnn_predictions_find(&predictions, table, wanted, &err);
+  if (status == GPNN_OK) {
+    FUZZ_EXPECT(predictions.n_targets > 0);
+    for (size_t t = 0; t < predictions.n_targets; t++)
+      check_target(&predictions.targets[t], gpnn_table_columns(table));
+    read_rows(&predictions, table);
+  } else {
+    fuzz_expect_failure(status, &err);
+  }
+  gpnn_predictions_release(&predictions);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+  struct gpnn_table *table;
+  char *fields[4];
+  char *line = fuzz_line(&bytes, &length);
+  fuzz_split(line, ',', 4, fields);
+  options.has_header = line[0] != '!';
+  struct gpnn_predictions_wanted wanted = {fields[0], fields[1], fields[2], fields[3]};
+  if (gpnn_table_open(&table, fuzz_file(0, bytes, length), &options, &err) == GPNN_OK) {
+    find_and_read(table, &wanted);
+    gpnn_table_close(table);
+  }
+  free(line);
+  return 0;
+}

@@ -1,0 +1,140 @@
+/*
+ * Training: whatever table an index is made from, it is refused, or the index opens, is found
+ * whole, and predicts.
+ * The first byte chooses standardisation and search; the rest of the first line has lists of
+ * columns, with tabs between: target, inputs, categories, regressors, noise, a period, a place; the
+ * rest is the table.
+ */
+#define _GNU_SOURCE /* mkdtemp() */
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/training.h"
+#include "fuzz.h"
+#include "models/localgp.h"
+
+enum { LISTS = 7, K = 7, MOST = 1 << 14 };
+
+static char folder[64];
+
+static void remove_folder(void)
+{
+  rmdir(folder);
+}
+
+/* A name for the index in a folder of our own, in memory where there is such a place. */
+static const char *index_path(void)
+{
+  static char path[80];
+  if (path[0] != '\0') return path;
+  const char *parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+  snprintf(folder, sizeof folder, "%s/fuzz-XXXXXX", parent);
+  FUZZ_EXPECT(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
+  snprintf(path, sizeof path, "%s/index", folder);
+  return path;
+}
+
+static void predict(const struct gpnn_index *index)
+{
+  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  struct gpnn_error err = {0};
+  double lengthscale = 1, mean, latent;
+  const struct gpnn_params params = {.kernel = gpnn_kernel_by_name("exp"),
+                                     .n_lengthscales = 1,
+                                     .lengthscale = &lengthscale,
+                                     .kernelscale = 1,
+                                     .noise = 0.01,
+                                     .neighbours = K};
+  const struct gpnn_points points = {.n = 1, .x = contents->x, .regressors = contents->regressors};
+  const struct gpnn_prediction prediction = {.mean = &mean, .latent = &latent};
+  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_localgp *gp = NULL;
+  enum gpnn_status status = gpnn_localgp_new(&gp, index, &params, 0, 1, &err);
+  if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
+  if (status == GPNN_OK)
+    FUZZ_EXPECT(isfinite(mean) && latent >= 0 && latent <= 1);
+  else
+    fuzz_expect_failure(status, &err);
+  gpnn_localgp_free(gp);
+}
+
+/* What was written is whole, and like what it was made from. */
+static void reopen(const char *path, const struct gpnn_index_contents *made)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_index *index = NULL;
+  enum gpnn_status status = gpnn_index_open(&index, path, true, &err);
+  if (status != GPNN_OK) dprintf(2, "%s\n", err.text);
+  FUZZ_EXPECT(status == GPNN_OK);
+  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  FUZZ_EXPECT(contents->n == made->n && contents->d == made->d);
+  FUZZ_EXPECT(contents->n_regressors == made->n_regressors && contents->n_more == made->n_more);
+  FUZZ_EXPECT(contents->schema.n_inputs == made->schema.n_inputs);
+  predict(index);
+  gpnn_index_close(index);
+}
+
+static void make_index(struct gpnn_training *training, struct gpnn_table *table, uint8_t choice)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_search *search = NULL;
+  const struct gpnn_training_reading reading = {.na = "NA", .skip_bad = true, .threads = 1};
+  struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
+  struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
+  options.standardise = (enum gpnn_standard_method)(choice % 3);
+  how.kind = (choice & 8) ? GPNN_SEARCH_FLAT : GPNN_SEARCH_TREE;
+  enum gpnn_status status = gpnn_training_read(training, table, &reading, &err);
+  if (status == GPNN_OK) status = gpnn_training_finish(training, &options, "table", &err);
+  if (status == GPNN_OK)
+    status = gpnn_index_make(index_path(), &training->contents, &how, NULL, &search, &err);
+  if (status == GPNN_OK)
+    reopen(index_path(), &training->contents);
+  else
+    fuzz_expect_failure(status, &err);
+  unlink(index_path());
+  gpnn_search_free(search);
+}
+
+static void train(struct gpnn_table *table, uint8_t choice, char *lists[LISTS])
+{
+  struct gpnn_error err = {0};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  const char *period = lists[5], *place = lists[6];
+  const struct gpnn_roles roles = {.target = lists[0],
+                                   .inputs = lists[1],
+                                   .one_hot = lists[2],
+                                   .regressors = lists[3],
+                                   .row_noise = lists[4],
+                                   .n_periods = period != NULL,
+                                   .periods = &period,
+                                   .n_places = place != NULL,
+                                   .places = &place};
+  enum gpnn_status status = gpnn_training_begin(&training, table, &roles, index_path(), &err);
+  if (status == GPNN_OK)
+    make_index(&training, table, choice);
+  else
+    fuzz_expect_failure(status, &err);
+  gpnn_training_release(&training);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+  struct gpnn_table *table;
+  char *lists[LISTS];
+  if (length > MOST) return 0;
+  uint8_t choice = fuzz_byte(&bytes, &length);
+  char *line = fuzz_line(&bytes, &length);
+  options.has_header = (choice & 16) == 0;
+  fuzz_split(line, '\t', LISTS, lists);
+  if (gpnn_table_open(&table, fuzz_file(0, bytes, length), &options, &err) == GPNN_OK) {
+    train(table, choice, lists);
+    gpnn_table_close(table);
+  }
+  free(line);
+  return 0;
+}
