@@ -50,8 +50,10 @@ enum gpnn_status __wrap_gpnn_params_read(struct gpnn_params *params, const char 
                                          struct gpnn_error *err);
 enum gpnn_status __wrap_gpnn_params_read_all(struct gpnn_params **params, size_t *n,
                                              const char *path, struct gpnn_error *err);
-enum gpnn_status __wrap_gpnn_output_open(struct gpnn_output **output, const char *path,
-                                         struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
+                                            struct gpnn_error *err);
+enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
+                                        struct gpnn_error *err);
 
 static enum gpnn_status refuse(const char *path, struct gpnn_error *err)
 {
@@ -91,19 +93,18 @@ enum gpnn_status __wrap_gpnn_params_read_all(struct gpnn_params **params, size_t
   return refuse(path, err);
 }
 
-enum gpnn_status __wrap_gpnn_output_open(struct gpnn_output **output, const char *path,
-                                         struct gpnn_error *err)
+enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
+                                        struct gpnn_error *err)
 {
   (void)output;
   return refuse(path, err);
 }
 
-/* There is room for the unfinished files of one run. */
-void __wrap_cli_guard(const char *volatile *path);
-
-void __wrap_cli_guard(const char *volatile *path)
+enum gpnn_status __wrap_gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
+                                            struct gpnn_error *err)
 {
-  (void)path;
+  (void)file;
+  return refuse(target, err);
 }
 
 /* ---- the harness ---- */
@@ -122,10 +123,11 @@ static int run(size_t tool, int argc, char **argv, struct said *said)
   FUZZ_EXPECT(stdout != NULL && stderr != NULL);
   optind = 0; /* getopt begins anew */
   int status = tools[tool].run(argc, argv);
-  fclose(stdout);
-  fclose(stderr);
+  FILE *its_out = stdout, *its_err = stderr;
   stdout = out;
   stderr = err;
+  fclose(its_out);
+  fclose(its_err);
   return status;
 }
 
