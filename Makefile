@@ -48,7 +48,8 @@ HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
 HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-OURS := -Ilib -I$(BUILD)/include -fopenmp -fno-math-errno $(HARDENING) $(SANITIZERS) -MMD -MP
+OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -fopenmp -fno-math-errno $(HARDENING) \
+  $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
@@ -90,7 +91,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check properties bench faults fuzz install uninstall clean format help
+.PHONY: all tests setup demo check bench install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -205,10 +206,6 @@ check: ## install what is missing, build, run every test and the lint; T=PATTERN
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
 	@GPNN_BUILD=$(abspath $(BUILD)) tests/run $(T)
 
-TRIALS ?= 5000
-properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
-	$< $(TRIALS)
-
 $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(call say,LD)
 	$(Q)mkdir -p $(@D)
@@ -225,15 +222,44 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@$(AGAIN) all $(BENCH_PROGRAMS)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
 
+# ---- attacks ------------------------------------------------------------------------------
+.PHONY: fuzz properties faults threads tsan load matrix valgrind large coverage
+TRIALS ?= 5000
+
 # FUZZ_SECONDS and FUZZER are for scripts/fuzz, which says what they are.
 export FUZZ_SECONDS FUZZER
 fuzz: ## install what is missing, attack every reader for FUZZ_SECONDS; F=NAME picks one
 	@scripts/setup fuzz || :
 	@scripts/fuzz $(F)
 
+properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
+	$< $(TRIALS)
+
 faults: all $(INJECT) ## let every call of every tool fail, and kill them; N kills, F=TOOL picks some
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/faults $(F)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/kills $(N)
+
+tsan: ## build with clang's thread sanitizer and run all that has threads; T=PATTERN picks some
+	@scripts/tsan $(T)
+
+threads: all ## run every tool with threads by 1 to 8, in hostile environments, ROUNDS (100) times
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/threads $(ROUNDS)
+
+load: all ## put the tools under load (scripts/load says what can be set); L=PART picks one
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/load $(L)
+
+matrix: ## build and test with other compilers, flags and processors; CELLS=NAMES picks some
+	@GPNN_BUILD=$(abspath $(BUILD)) T='$(T)' scripts/matrix $(CELLS)
+
+valgrind: tests ## run the quick unit tests, and all tools, under valgrind
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/valgrind $(T)
+
+large: all ## predict from files of more than 4 GiB; SIZE=GIB, T="table index" picks
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/large $(T)
+
+coverage: ## install gcovr if it is missing, and measure which lines and branches the tests reach
+	@scripts/setup coverage
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/coverage '$(T)'
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers

@@ -271,8 +271,9 @@ static void watch_signals(const char *name)
   }
   running = name;
   handle(SIGBUS, end_by_lost_page);
-  atexit(remove_unfinished); /* the OpenMP library calls exit() where it gets no threads */
-  signal(SIGXFSZ, SIG_IGN);  /* a file beyond the limit is a failed write, which can be told */
+  /* The OpenMP runtime says why and exits where it gets no thread. */
+  (void)atexit(remove_unfinished);
+  signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
 }
 
 void cli_guard(const char *volatile *path)

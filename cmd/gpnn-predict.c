@@ -17,7 +17,7 @@
 
 struct arguments {
   const char *params, *units, *precision, *keep, *beyond;
-  bool append, skip_bad;
+  bool append, skip_bad, unbuffered;
   size_t neighbours, share, batch;
   struct predict_plan plan;
 };
@@ -51,6 +51,22 @@ struct run {
 
 /* ---- options ------------------------------------------------------------------------------ */
 
+/* How many rows are taken at a time. */
+static bool resolve_batch(const struct cli *cli, struct arguments *a)
+{
+  if (a->unbuffered && a->batch > 0) {
+    cli_usage_error(cli, "--unbuffered takes rows one by one; give it or --batch");
+    return false;
+  }
+  if (a->unbuffered && a->share > 1) {
+    cli_usage_error(cli, "--unbuffered answers a row before it sees the next; none can --share");
+    return false;
+  }
+  if (a->unbuffered) a->batch = 1;
+  if (a->batch == 0) a->batch = a->share > 1 ? 131072 : 8192;
+  return true;
+}
+
 static bool resolve(const struct cli *cli, struct arguments *a)
 {
   struct gpnn_predict_options *options = &a->plan.options;
@@ -64,7 +80,7 @@ static bool resolve(const struct cli *cli, struct arguments *a)
     cli_usage_error(cli, "option --precision: double or mixed");
     return false;
   }
-  if (a->batch == 0) a->batch = a->share > 1 ? 131072 : 8192;
+  if (!resolve_batch(cli, a)) return false;
   if (a->append && a->keep != NULL) {
     cli_usage_error(cli, "--append keeps all columns already; give it or --keep");
     return false;
@@ -129,7 +145,9 @@ static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
     status = sink_text(&r->sink, gpnn_table_column(r->table, r->carry.columns[i]), err);
   for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
     status = predicted_write_names(&r->predicted[t], &r->sink, err);
-  return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
+  if (status == GPNN_OK) status = gpnn_output_text(r->sink.output, "\n", err);
+  /* Whoever waits for every answer may wait for this one too, before there is any row. */
+  return status == GPNN_OK && r->a->unbuffered ? gpnn_output_flush(r->sink.output, err) : status;
 }
 
 /* ---- a batch: reading ---------------------------------------------------------------------- */
@@ -392,6 +410,8 @@ int main(int argc, char **argv)
       {"append", 0, CLI_FLAG, &a.append, NULL, "carry all columns along", 0, 0},
       {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "predict NA for bad rows", 0, 0},
       {"batch", 0, CLI_COUNT, &a.batch, "N", "rows read and predicted at a time (8192)", 1, 1e7},
+      {"unbuffered", 0, CLI_FLAG, &a.unbuffered, NULL, "answer each row before reading the next", 0,
+       0},
   };
   const struct cli_tool tool = {
       "gpnn-predict",

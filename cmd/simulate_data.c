@@ -113,7 +113,7 @@ static bool resolve(const struct cli *cli, const struct arguments *a,
       !simulate_set_inputs(cli, &a->inputs, o->function, 2, &o->inputs) || !read_laws(cli, a, o) ||
       !read_truths(cli, a, o) || !simulate_check_delimiter(cli, a->delimiter))
     return false;
-  size_t n = items_wanted(a, o);
+  const uint64_t n = items_wanted(a, o);
   if (n > GPNN_NEAR_MOST || a->first > GPNN_NEAR_MOST - n)
     return REFUSE(cli, "rows and points have numbers below 1e18");
   o->n = o->kind == GPNN_SYNTHETIC_EXACT ? (uint64_t)a->first + a->rows : a->rows;

@@ -63,6 +63,26 @@ static int create_unique(char *name, mode_t mode)
   return -1;
 }
 
+static bool is_link(const char *path)
+{
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Where the file is to be: 'target', or what it leads to as a symbolic link.  NULL and errno: there
+ * is no memory, or no name for that place. */
+static char *resolve(const char *target)
+{
+  return is_link(target) ? realpath(target, NULL) : gpnn_copy_text(target, strlen(target));
+}
+
+static enum gpnn_status create_failed(struct gpnn_newfile *file, const char *target, int errnum,
+                                      struct gpnn_error *err)
+{
+  empty(file);
+  return gpnn_fail_errno(err, errnum, "%s: cannot be created", target);
+}
+
 enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                      struct gpnn_error *err)
 {
@@ -75,22 +95,18 @@ enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *targ
   if (exists && !S_ISREG(st.st_mode))
     return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", target,
                      S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
-  file->target = exists ? realpath(target, NULL) : gpnn_copy_text(target, strlen(target));
+  if (!exists && is_link(target))
+    return gpnn_fail(err, GPNN_EIO, "%s: is a symbolic link that leads nowhere", target);
+  file->target = resolve(target);
   file->temporary = file->target == NULL ? NULL : temporary_name(file->target);
-  if (file->temporary == NULL) {
-    empty(file);
-    return gpnn_fail_memory(err, "for a file name");
-  }
+  if (file->temporary == NULL) return create_failed(file, target, errno, err);
   file->replaces = exists;
   file->mode = st.st_mode & 0777;
   file->owner = st.st_uid;
   file->group = st.st_gid;
   tell_watch(file); /* the name is completed in its place, and then the file is made */
   file->fd = create_unique(file->temporary, exists ? ours : all);
-  if (file->fd >= 0) return GPNN_OK;
-  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s: cannot be created", target);
-  empty(file);
-  return status;
+  return file->fd >= 0 ? GPNN_OK : create_failed(file, target, errno, err);
 }
 
 /* Gives the new file what the old one had; false where the system refuses. */

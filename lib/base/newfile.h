@@ -39,7 +39,7 @@ struct gpnn_newfile {
  * Creates the temporary file, under a name that nobody can foresee and that was not there, so that
  * in a directory shared with others nothing of theirs is written to.  A target that exists and is
  * not a regular file (a device, a directory) is refused: renaming over it would replace the device.
- * A symbolic link to a file stays, and the file is replaced; one that leads nowhere is replaced.
+ * A symbolic link to a file stays, and the file is replaced; one that leads nowhere is refused.
  *
  * The permissions are what the process's umask allows, or those of the target if it exists: then
  * nobody else can read the new file before the commit gives it the old one's mode, and owner and

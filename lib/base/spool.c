@@ -50,7 +50,7 @@ static void reach(struct gpnn_spool *spool, size_t end)
 enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
                                   const double *numbers, struct gpnn_error *err)
 {
-  const size_t most = INT64_MAX / sizeof *numbers;
+  const size_t most = PTRDIFF_MAX / sizeof *numbers; /* more cannot be mapped */
   if (at > most || n > most - at) return write_failed(spool, EFBIG, err);
   const char *bytes = (const char *)numbers;
   size_t left = n * sizeof *numbers;

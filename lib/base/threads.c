@@ -1,7 +1,6 @@
 #include "base/threads.h"
 
 #include <omp.h>
-#include <stddef.h>
 
 #include "base/blas.h"
 
@@ -9,6 +8,12 @@ int gpnn_threads_available(void)
 {
   int n = omp_get_num_procs();
   return n < 1 ? 1 : n;
+}
+
+int gpnn_threads_for(int threads, size_t n)
+{
+  if (threads < 1 || n < 1) return 1;
+  return n < (size_t)threads ? (int)n : threads;
 }
 
 /* Where OpenBLAS has it, which calls it before a fork: not in its headers. */

@@ -7,8 +7,16 @@
 #ifndef GPNN_BASE_THREADS_H
 #define GPNN_BASE_THREADS_H
 
+#include <stddef.h>
+
 /* The number of processors this process may use, at least 1. */
 int gpnn_threads_available(void);
+
+/*
+ * How many of 'threads' to share 'n' pieces of work between: no more than there are pieces, and at
+ * least 1.  To wake a thread that finds nothing to do takes longer than to predict a row.
+ */
+int gpnn_threads_for(int threads, size_t n);
 
 /*
  * Keeps the BLAS and its LAPACK to the calling thread.  A program calls it once before it

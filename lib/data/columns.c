@@ -170,7 +170,7 @@ enum gpnn_status gpnn_directory_find(const struct gpnn_directory *directory, con
 enum gpnn_status gpnn_columns_find(const struct gpnn_table *table, const char *wanted,
                                    size_t *column, struct gpnn_error *err)
 {
-  struct gpnn_directory directory;
+  struct gpnn_directory directory = {0};
   enum gpnn_status status = gpnn_directory_make(&directory, table, err);
   if (status != GPNN_OK) return status;
   status = gpnn_directory_find(&directory, wanted, column, NULL, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "data/search_engine.h"
 
 static const char *const names[] = {
@@ -292,7 +293,7 @@ static enum gpnn_status ask(const struct inquiry *inquiry, int threads, size_t *
 {
   size_t n_blocks = (inquiry->n_queries + GPNN_FAISS_BLOCK - 1) / GPNN_FAISS_BLOCK, total = 0;
   struct outcome outcome = {.status = GPNN_OK};
-#pragma omp parallel num_threads(threads) reduction(+ : total)
+#pragma omp parallel num_threads(gpnn_threads_for(threads, n_blocks)) reduction(+ : total)
   {
     /* A team of one does not count as parallel, and FAISS would start teams of its own. */
     omp_set_num_threads(1);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/simd.h"
+#include "base/threads.h"
 #include "data/search_engine.h"
 
 enum { LANES = GPNN_POINTS_LANES };
@@ -140,7 +141,7 @@ enum gpnn_status gpnn_exact_query(const struct gpnn_points *points, size_t n_que
   size_t kept = k < points->n ? k : points->n, n_blocks = (n_queries + QUERIES - 1) / QUERIES;
   bool short_of_memory = false;
   if (kept == 0) return GPNN_OK;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(gpnn_threads_for(threads, n_blocks))
   {
     struct room room = {0};
     bool ready = room_init(&room, kept, points->d);

@@ -249,8 +249,7 @@ struct gpnn_sections {
   const unsigned char *bytes; /* the mapping */
   void *mapping;              /* the same, for munmap() */
   size_t length;
-  dev_t device; /* which file it is, whatever becomes of the name */
-  ino_t inode;
+  int fd; /* the file, whatever becomes of its name; -1: none */
   size_t n_sections;
   struct gpnn_section sections[GPNN_SECTIONS_MOST];
 };
@@ -346,21 +345,19 @@ static enum gpnn_status check_table(struct gpnn_sections *file, struct gpnn_erro
   return GPNN_OK;
 }
 
-/* Maps the regular file behind 'fd'; an empty one has no mapping. */
-static enum gpnn_status map(struct gpnn_sections *file, int fd, struct gpnn_error *err)
+/* Maps the file, which has to be a regular one; an empty one has no mapping. */
+static enum gpnn_status map(struct gpnn_sections *file, struct gpnn_error *err)
 {
   struct stat st;
-  if (fstat(fd, &st) != 0) return gpnn_fail_errno(err, errno, "%s", file->path);
+  if (fstat(file->fd, &st) != 0) return gpnn_fail_errno(err, errno, "%s", file->path);
   if (!S_ISREG(st.st_mode))
     return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", file->path,
                      S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
   if ((uint64_t)st.st_size > SIZE_MAX)
     return gpnn_fail(err, GPNN_ENOMEM, "%s: is too long for this machine", file->path);
-  file->device = st.st_dev;
-  file->inode = st.st_ino;
   file->length = (size_t)st.st_size;
   if (file->length == 0) return GPNN_OK;
-  void *mapping = mmap(NULL, file->length, PROT_READ, MAP_SHARED, fd, 0);
+  void *mapping = mmap(NULL, file->length, PROT_READ, MAP_SHARED, file->fd, 0);
   if (mapping == MAP_FAILED) return gpnn_fail_errno(err, errno, "%s: cannot be mapped", file->path);
   file->bytes = file->mapping = mapping;
   return GPNN_OK;
@@ -380,15 +377,16 @@ enum gpnn_status gpnn_sections_open(struct gpnn_sections **sections, const char 
 {
   enum gpnn_status status = GPNN_OK;
   struct gpnn_sections *file = calloc(1, sizeof *file);
-  if (file != NULL) file->path = gpnn_copy_text(path, strlen(path));
-  if (file == NULL || file->path == NULL) {
+  if (file == NULL) return gpnn_fail_memory(err, "for opening an index");
+  file->fd = -1;
+  file->path = gpnn_copy_text(path, strlen(path));
+  if (file->path == NULL) {
     gpnn_sections_close(file);
     return gpnn_fail_memory(err, "for opening an index");
   }
-  int fd = open_read(path);
-  if (fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
-  if (status == GPNN_OK) status = map(file, fd, err);
-  if (fd >= 0) close(fd);
+  file->fd = open_read(path);
+  if (file->fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
+  if (status == GPNN_OK) status = map(file, err);
   if (status == GPNN_OK) status = check_header(file, err);
   if (status == GPNN_OK) status = check_length(file, err);
   if (status == GPNN_OK) status = check_table(file, err);
@@ -451,17 +449,14 @@ enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
                                       const struct gpnn_section *section, FILE **stream,
                                       struct gpnn_error *err)
 {
-  struct stat st;
-  int fd = open_read(sections->path);
+  int fd = fcntl(sections->fd, F_DUPFD_CLOEXEC, 0);
   FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
-  enum gpnn_status status = GPNN_OK;
-  if (file == NULL || fstat(fd, &st) != 0 || fseeko(file, (off_t)section->offset, SEEK_SET) != 0)
-    status = gpnn_fail_errno(err, errno, "%s", sections->path);
-  else if (st.st_dev != sections->device || st.st_ino != sections->inode)
-    status = gpnn_fail(err, GPNN_EIO, "%s: was replaced while it was in use", sections->path);
-  if (status == GPNN_OK)
+  if (file != NULL && fseeko(file, (off_t)section->offset, SEEK_SET) == 0) {
     *stream = file;
-  else if (file != NULL)
+    return GPNN_OK;
+  }
+  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s", sections->path);
+  if (file != NULL)
     fclose(file);
   else if (fd >= 0)
     close(fd);
@@ -482,6 +477,7 @@ void gpnn_sections_close(struct gpnn_sections *sections)
 {
   if (sections == NULL) return;
   if (sections->mapping != NULL) munmap(sections->mapping, sections->length);
+  if (sections->fd >= 0) close(sections->fd);
   free(sections->path);
   free(sections);
 }

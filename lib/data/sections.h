@@ -94,8 +94,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sections_check(const struct gpnn_sections 
                                                      struct gpnn_error *err);
 
 /*
- * A stream of its own over the same file, at the start of the section, for libraries that
- * read themselves; the caller closes it.  GPNN_EIO also if the file was replaced meanwhile.
+ * A stream over the same file, at the start of the section, for libraries that read themselves; the
+ * caller closes it.  It is the file that was opened, though its name may be another's by now.  All
+ * streams of one object share their place in it: one is open at a time.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
                                                       const struct gpnn_section *section,

@@ -153,7 +153,7 @@ static enum gpnn_status read_plain(struct gpnn_input *input, void *bytes, size_t
 static enum gpnn_status fill(struct gpnn_input *input, struct gpnn_error *err)
 {
   if (input->z.avail_in > 0 || input->at_end) return GPNN_OK;
-  size_t got;
+  size_t got = 0;
   enum gpnn_status status = read_bytes(input, input->buffer, sizeof input->buffer, &got, err);
   if (status != GPNN_OK) return status;
   input->z.next_in = input->buffer;

@@ -55,6 +55,7 @@ struct gpnn_localgp_task {
   size_t share;          /* points that may be predicted from the same neighbours; 1: each from its
                             own */
   size_t room;           /* neighbours that a solve has at most */
+  int threads;           /* that solve at a time */
 };
 
 /* Points that are predicted from the same neighbours. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "models/localgp_parts.h"
 
 /* Rows whose neighbours are held at a time: bounds memory, changes no result. */
@@ -68,7 +69,7 @@ static void solve_alone(const struct gpnn_localgp_task *task, struct gpnn_localg
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
   static const size_t first = 0;
-#pragma omp parallel for num_threads(gp->threads) schedule(dynamic, 8)
+#pragma omp parallel for num_threads(task->threads) schedule(dynamic, 8)
   for (size_t at = 0; at < chunk->end - chunk->begin; at++) {
     struct gpnn_error error = {0};
     const size_t *point = chunk->point + chunk->begin + at;
@@ -108,7 +109,7 @@ static void solve_shared(const struct gpnn_localgp_task *task, struct gpnn_local
 {
   enum { GROUPS = 4 };
   size_t n = chunk->end - chunk->begin, stretch = GROUPS * task->share;
-#pragma omp parallel for num_threads(task->members[0].gp->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(task->threads) schedule(dynamic)
   for (size_t at = 0; at < n; at += stretch)
     solve_stretch(task, &scratch[omp_get_thread_num()], chunk, at,
                   n - at < stretch ? n : at + stretch, outcome);
@@ -215,18 +216,19 @@ static enum gpnn_status predict_task(struct gpnn_localgp_task *task, struct gpnn
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
   size_t k = n_candidates(gp, task->points);
-  struct gpnn_localgp_scratch *scratch = calloc((size_t)gp->threads, sizeof *scratch);
+  task->threads = gpnn_threads_for(gp->threads, task->points->n);
+  struct gpnn_localgp_scratch *scratch = calloc((size_t)task->threads, sizeof *scratch);
   struct outcome outcome = {.status = GPNN_OK};
   struct room room = {0};
   set_share(task);
   bool enough = scratch != NULL;
-  for (int t = 0; enough && t < gp->threads; t++)
+  for (int t = 0; enough && t < task->threads; t++)
     enough = gpnn_localgp_scratch_new(&scratch[t], task);
   outcome.status = enough ? room_init(&room, task, k, &outcome.error)
                           : gpnn_fail_memory(&outcome.error, "for predictions");
   if (outcome.status == GPNN_OK) solve_chunks(task, scratch, &room, k, &outcome);
   if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
-  for (int t = 0; scratch != NULL && t < gp->threads; t++) {
+  for (int t = 0; scratch != NULL && t < task->threads; t++) {
     for (size_t i = 0; enough && i < task->n_members; i++)
       add_counts(task->members[i].counts, &scratch[t].counts[i]);
     gpnn_localgp_scratch_release(&scratch[t]);

@@ -141,6 +141,117 @@ header() {
   done
 }
 
+# converse TABLE OPTION...: writes the lines of TABLE one by one to a coprocess, each when the answer
+# to the one before has come, and prints the answers.  The lines come in two pieces each.
+converse() {
+  local table=$1 line answer in out
+  shift
+  mkfifo questions answers
+  timeout 60 gpnn-predict --unbuffered "$@" questions >answers 2>err.txt &
+  exec {in}<answers {out}>questions # as they are opened there
+  while IFS= read -r line; do
+    printf '%s' "${line:0:4}" >&"$out"
+    printf '%s\n' "${line:4}" >&"$out"
+    IFS= read -r -t 60 -u "$in" answer || break
+    printf '%s\n' "$answer"
+  done <"$table"
+  exec {out}>&-
+  cat <&"$in"
+  exec {in}<&-
+  rm questions answers
+  wait $!
+}
+
+@test "--unbuffered answers the header, and each of 50 rows before the next is there" {
+  prepare
+  make_table 50 2 400 >rows.tsv
+  gpnn-predict t.gpi -p t.par rows.tsv >whole.tsv
+  for threads in 1 3; do
+    converse rows.tsv -j $threads t.gpi -p t.par | cmp whole.tsv -
+  done
+  tail -n +2 rows.tsv >rows.raw
+  gpnn-index --no-header --calibration-rows 0 -o raw.gpi <(tail -n +2 train.tsv)
+  gpnn-predict --no-header raw.gpi -p t.par rows.raw >whole.tsv
+  converse rows.raw --no-header raw.gpi -p t.par | cmp whole.tsv -
+}
+
+@test "--unbuffered wakes no thread that would find nothing to do" {
+  [[ -r /proc/self/status ]] || skip 'needs /proc'
+  prepare
+  gpnn-index --search ivf --calibration-rows 0 -o lists.gpi train.tsv
+  for index in t.gpi lists.gpi; do
+    mkfifo in out
+    gpnn-predict -j 4 --unbuffered $index -p t.par in >out &
+    exec 8<out 7>in # as they are opened there
+    for line in 1 2; do
+      sed -n ${line}p test.tsv >&7
+      IFS= read -r -t 60 -u 8 answer
+    done
+    assert_equal "$(awk '/^Threads:/ { print $2 }' "/proc/$!/status")" 1
+    exec 7>&-
+    wait
+    exec 8<&-
+    rm in out
+  done
+}
+
+@test "--unbuffered changes no byte, whatever else is asked for" {
+  prepare
+  make_table 70 2 390 | awk -F '\t' -v OFS='\t' 'NR == 1 { $4 = "name" } NR == 9 { $2 = "oops" }
+    NR > 1 { $4 = "\"a\tb" NR "\"" } NR == 20 { $1 = 50 } 1' >rows.tsv
+  for options in '--skip-bad' '--skip-bad --append' '--skip-bad --interval 0.5,0.9 --keep name' \
+    '--skip-bad --units standard --latent --debias' '--skip-bad --max-distance 1 --mean-only' \
+    '--skip-bad --precision mixed -m 300' '--skip-bad -m 1000 --progress never --na none'; do
+    # shellcheck disable=SC2086 # options
+    gpnn-predict -q $options t.gpi -p t.par rows.tsv >whole.tsv
+    for threads in 1 2; do
+      # shellcheck disable=SC2086 # options
+      gpnn-predict -q -j $threads --unbuffered $options t.gpi -p t.par <rows.tsv | cmp whole.tsv -
+    done
+  done
+  gpnn-predict -q --skip-bad --unbuffered t.gpi -p t.par -o file.tsv rows.tsv
+  gpnn-predict -q --skip-bad t.gpi -p t.par rows.tsv | cmp file.tsv -
+}
+
+@test "--unbuffered has answered every row before a bad one" {
+  prepare
+  awk -F '\t' -v OFS='\t' 'NR == 13 { $2 = "oops" } 1' test.tsv >bad.tsv
+  gpnn-predict t.gpi -p t.par test.tsv | head -n 12 >want.tsv
+  local status=0
+  converse bad.tsv t.gpi -p t.par >got.tsv || status=$?
+  assert_equal "$status" 1
+  assert_equal "$(cat err.txt)" "gpnn-predict: questions:13: column 'x2': not a number: \"oops\""
+  cmp want.tsv got.tsv
+  printf 'x1\tx2\nx\t1\n' >bad.tsv # the very first row
+  status=0
+  gpnn-predict --unbuffered t.gpi -p t.par bad.tsv >got.tsv 2>err.txt || status=$?
+  assert_equal "$status" 1
+  assert_equal "$(cat got.tsv)" $'mean\tsd'
+}
+
+@test "--unbuffered answers rows that come as gzip members" {
+  prepare
+  gpnn-predict t.gpi -p t.par test.tsv >whole.tsv
+  mkfifo in out
+  timeout 60 gpnn-predict --unbuffered t.gpi -p t.par in >out &
+  exec 8<out 7>in # as they are opened there
+  while IFS= read -r row; do
+    gzip <<<"$row" >&7
+    IFS= read -r -t 60 -u 8 answer
+    printf '%s\n' "$answer"
+  done <test.tsv | cmp whole.tsv -
+  exec 7>&-
+  wait
+  exec 8<&-
+}
+
+@test "--unbuffered has no use for batches nor for sharing" {
+  prepare
+  assert_fails 2 'unbuffered takes rows one by one' gpnn-predict --unbuffered --batch 5 t.gpi -p t.par test.tsv
+  assert_fails 2 'none can --share' gpnn-predict --unbuffered --share 4 t.gpi -p t.par test.tsv
+  gpnn-predict --unbuffered --share 1 t.gpi -p t.par test.tsv | cmp - <(gpnn-predict t.gpi -p t.par test.tsv)
+}
+
 @test "a missing target is no bad row" {
   prepare
   awk -F '\t' -v OFS='\t' 'NR == 3 { $3 = "NA" } NR == 4 { $3 = "" } 1' test.tsv >holes.tsv

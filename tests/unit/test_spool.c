@@ -22,6 +22,24 @@ static void numbers_read_back_in_their_places(void **state)
   gpnn_spool_release(&spool);
 }
 
+static void numbers_beyond_4_gib_have_places_of_their_own(void **state)
+{
+  (void)state;
+  struct gpnn_spool spool = GPNN_SPOOL_INIT;
+  const size_t far = ((size_t)1 << 32) / sizeof(double); /* a hole, which takes no room on disk */
+  static const double near_by[] = {1, 2}, beyond[] = {3, 4, 5};
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), NULL, &err));
+  assert_ok(gpnn_spool_write(&spool, 0, 2, near_by, &err));
+  assert_ok(gpnn_spool_write(&spool, far - 1, 3, beyond, &err));
+  assert_true(spool.n == far + 2);
+  assert_ok(gpnn_spool_map(&spool, &err));
+  assert_memory_equal(spool.numbers, near_by, sizeof near_by);
+  assert_memory_equal(spool.numbers + far - 1, beyond, sizeof beyond);
+  gpnn_pages_release(gpnn_spool_pages(&spool), spool.numbers + far - 1, sizeof beyond);
+  assert_memory_equal(spool.numbers + far - 1, beyond, sizeof beyond);
+  gpnn_spool_release(&spool);
+}
+
 static void no_file_is_ever_seen(void **state)
 {
   (void)state;
@@ -103,6 +121,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_read_back_in_their_places),
+      cmocka_unit_test(numbers_beyond_4_gib_have_places_of_their_own),
       cmocka_unit_test(no_file_is_ever_seen),
       cmocka_unit_test(pages_let_go_are_as_they_were),
       cmocka_unit_test(memory_of_another_kind_is_left_alone),
