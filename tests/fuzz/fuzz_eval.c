@@ -3,7 +3,6 @@
  * where that is asked for.  The first byte chooses options; the rest is the table.
  */
 #include <ctype.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -91,8 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   if (choice & 16) argv[argc++] = headless;
   argv[argc++] = path;
   argv[argc] = NULL;
-  optind = 0; /* getopt begins anew */
-  int status = main_eval(argc, argv);
+  int status = fuzz_tool(main_eval, argc, argv);
   FUZZ_EXPECT(status >= 0 && status <= 2);
   size_t written;
   char *text = fuzz_drain(&written);

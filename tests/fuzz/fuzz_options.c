@@ -3,7 +3,6 @@
  * goes on otherwise, to find here that no file opens.
  * The first line names the tool by a letter, a to i; each further line is an argument.
  */
-#include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -121,8 +120,7 @@ static int run(size_t tool, int argc, char **argv, struct said *said)
   stdout = open_memstream(&said->out, &said->out_length);
   stderr = open_memstream(&said->err, &said->err_length);
   FUZZ_EXPECT(stdout != NULL && stderr != NULL);
-  optind = 0; /* getopt begins anew */
-  int status = tools[tool].run(argc, argv);
+  int status = fuzz_tool(tools[tool].run, argc, argv);
   FILE *its_out = stdout, *its_err = stderr;
   stdout = out;
   stderr = err;
