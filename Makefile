@@ -165,13 +165,16 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_SHARED) $(LIB)
 	$(Q)$(CC) $(filter-out $(LIB),$^) $(LIB) $(ALL_LDFLAGS) $(FUZZ_LDFLAGS) -fsanitize=fuzzer \
 	  $(ALL_LIBS) -o $@
 
-# The tools' own main functions; cut off from all files, what is left is their options.
-FUZZ_TOOLS := $(TOOLS:%=$(BUILD)/fuzz/%.o)
+# The tools' own main functions, without what a process does but once, and for their options cut
+# off from all files.
+FUZZ_ONCE := sigaction atexit fclose cli_guard cli_open_output
 FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_params_read gpnn_params_read_all \
-  gpnn_output_open cli_guard
-$(BUILD)/fuzz/%_options: FUZZ_LDFLAGS = $(FUZZ_CUT:%=-Wl,--wrap=%)
-$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(FUZZ_TOOLS) $(CMD_SHARED)
-$(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/fuzz/gpnn-eval.o $(CMD_SHARED)
+  gpnn_newfile_create
+FUZZ_TOOLS := $(CMD_SHARED) $(BUILD)/tests/fuzz/tools.o
+$(BUILD)/fuzz/%_eval: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%)
+$(BUILD)/fuzz/%_options: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%) $(FUZZ_CUT:%=-Wl,--wrap=%)
+$(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/fuzz/gpnn-eval.o $(FUZZ_TOOLS)
+$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(TOOLS:%=$(BUILD)/fuzz/%.o) $(FUZZ_TOOLS)
 $(BUILD)/fuzz/gpnn-%.o: cmd/gpnn-%.c | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CC)
 	$(Q)mkdir -p $(@D)

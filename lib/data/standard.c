@@ -1,5 +1,6 @@
 #include "data/standard.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -328,9 +329,14 @@ void gpnn_standard_apply_regressors(const struct gpnn_standard *standard, double
   standardise(standard->n_regressors, standard->regressors, values);
 }
 
+double gpnn_standard_variance(double variance, double sd)
+{
+  return fmin(variance / sd / sd, DBL_MAX);
+}
+
 double gpnn_standard_noise(const struct gpnn_standard *standard, double variance)
 {
-  return variance / standard->y_sd / standard->y_sd;
+  return gpnn_standard_variance(variance, standard->y_sd);
 }
 
 void gpnn_standard_apply(const struct gpnn_standard *standard, const double *x, double *z)

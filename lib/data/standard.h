@@ -92,7 +92,11 @@ void gpnn_standard_apply(const struct gpnn_standard *standard, const double *x, 
 /* Standardises the n_regressors regressors of one row in place. */
 void gpnn_standard_apply_regressors(const struct gpnn_standard *standard, double *values);
 
-/* A noise variance in units of the target squared, standardised. */
+/* A variance in units of 'sd' squared; one beyond all numbers is the largest of them, and says as
+ * little. */
+double gpnn_standard_variance(double variance, double sd);
+
+/* A noise variance in units of the target squared, standardised so. */
 double gpnn_standard_noise(const struct gpnn_standard *standard, double variance);
 
 void gpnn_standard_release(struct gpnn_standard *standard);

@@ -309,7 +309,7 @@ static void standardise_row(const struct gpnn_standard *standard, const struct p
   gpnn_standard_apply_regressors(standard, own);
   for (size_t t = 0; t < p->n_noises; t++) {
     double sd = t == 0 ? standard->y_sd : standard->more[t - 1].sd;
-    parts[noise_at(p, n) + t * n + i] = regressors[p->n_regressors] / sd / sd;
+    parts[noise_at(p, n) + t * n + i] = gpnn_standard_variance(regressors[p->n_regressors], sd);
   }
 }
 

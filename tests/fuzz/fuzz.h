@@ -53,4 +53,7 @@ char *fuzz_line(const uint8_t **bytes, size_t *length);
 /* Cuts 'text' at 'delimiter' into at most 'n' fields; those that are empty or missing are NULL. */
 void fuzz_split(char *text, char delimiter, size_t n, char **fields);
 
+/* Runs a tool's main function (tools.c): what a process does but once is left out. */
+int fuzz_tool(int (*tool)(int argc, char **argv), int argc, char **argv);
+
 #endif

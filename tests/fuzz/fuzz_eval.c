@@ -3,13 +3,23 @@
  * where that is asked for.  The first byte chooses options; the rest is the table.
  */
 #include <ctype.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "data/stream.h"
 #include "fuzz.h"
 
 int main_eval(int argc, char **argv);
+
+/* In place of the tool's, which watches its unfinished files; as in tools.c. */
+enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
+                                        struct gpnn_error *err);
+
+enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
+                                        struct gpnn_error *err)
+{
+  return gpnn_output_open(output, path, err);
+}
 
 enum { ARGUMENTS = 16, MOST = 1 << 14 };
 
@@ -80,8 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   if (choice & 16) argv[argc++] = headless;
   argv[argc++] = path;
   argv[argc] = NULL;
-  optind = 0; /* getopt begins anew */
-  int status = main_eval(argc, argv);
+  int status = fuzz_tool(main_eval, argc, argv);
   FUZZ_EXPECT(status >= 0 && status <= 2);
   size_t written;
   char *text = fuzz_drain(&written);

@@ -3,7 +3,6 @@
  * goes on otherwise, to find here that no file opens.
  * The first line names the tool by a letter, a to i; each further line is an argument.
  */
-#include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -50,8 +49,10 @@ enum gpnn_status __wrap_gpnn_params_read(struct gpnn_params *params, const char 
                                          struct gpnn_error *err);
 enum gpnn_status __wrap_gpnn_params_read_all(struct gpnn_params **params, size_t *n,
                                              const char *path, struct gpnn_error *err);
-enum gpnn_status __wrap_gpnn_output_open(struct gpnn_output **output, const char *path,
-                                         struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
+                                            struct gpnn_error *err);
+enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
+                                        struct gpnn_error *err);
 
 static enum gpnn_status refuse(const char *path, struct gpnn_error *err)
 {
@@ -91,19 +92,18 @@ enum gpnn_status __wrap_gpnn_params_read_all(struct gpnn_params **params, size_t
   return refuse(path, err);
 }
 
-enum gpnn_status __wrap_gpnn_output_open(struct gpnn_output **output, const char *path,
-                                         struct gpnn_error *err)
+enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
+                                        struct gpnn_error *err)
 {
   (void)output;
   return refuse(path, err);
 }
 
-/* There is room for the unfinished files of one run. */
-void __wrap_cli_guard(const char *volatile *path);
-
-void __wrap_cli_guard(const char *volatile *path)
+enum gpnn_status __wrap_gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
+                                            struct gpnn_error *err)
 {
-  (void)path;
+  (void)file;
+  return refuse(target, err);
 }
 
 /* ---- the harness ---- */
@@ -120,12 +120,12 @@ static int run(size_t tool, int argc, char **argv, struct said *said)
   stdout = open_memstream(&said->out, &said->out_length);
   stderr = open_memstream(&said->err, &said->err_length);
   FUZZ_EXPECT(stdout != NULL && stderr != NULL);
-  optind = 0; /* getopt begins anew */
-  int status = tools[tool].run(argc, argv);
-  fclose(stdout);
-  fclose(stderr);
+  int status = fuzz_tool(tools[tool].run, argc, argv);
+  FILE *its_out = stdout, *its_err = stderr;
   stdout = out;
   stderr = err;
+  fclose(its_out);
+  fclose(its_err);
   return status;
 }
 

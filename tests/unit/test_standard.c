@@ -1,3 +1,5 @@
+#include <float.h>
+
 #include "base/rng.h"
 #include "data/standard.h"
 #include "source.h"
@@ -350,6 +352,15 @@ static void collinear_regressors_are_told_apart_from_near_ones(void **state)
   assert_int_equal(at, 3);
 }
 
+static void a_noise_variance_is_a_number_in_any_unit(void **state)
+{
+  (void)state;
+  const struct gpnn_standard small = {.y_sd = 1e-3}, two = {.y_sd = 2};
+  assert_true(gpnn_standard_noise(&small, 1e308) == DBL_MAX);
+  assert_true(gpnn_standard_noise(&small, 0) == 0);
+  assert_true(gpnn_standard_noise(&two, 8) == 2);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -369,6 +380,7 @@ int main(void)
       cmocka_unit_test(further_targets_have_their_own_mean_and_sd),
       cmocka_unit_test(regressors_have_mean_zero_and_variance_one),
       cmocka_unit_test(collinear_regressors_are_told_apart_from_near_ones),
+      cmocka_unit_test(a_noise_variance_is_a_number_in_any_unit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
