@@ -78,7 +78,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench install uninstall clean format help
+.PHONY: all tests setup demo check bench mutate install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -168,6 +168,10 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@scripts/setup bench || :
 	@$(AGAIN) all $(BENCH_PROGRAMS)
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
+
+mutate: ## break the code in MUTANTS (120) small ways, drawn by SEED (1): which do no tests find?
+	@scripts/setup check
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/mutate -n $(or $(MUTANTS),120) -s $(or $(SEED),1)
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers
