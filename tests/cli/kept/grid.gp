@@ -70,3 +70,4 @@ set format cb '%g'
 plot $map using 1:2:(half_x):(half_y):4 with boxxyerror fs solid noborder lc palette notitle
 unset label
 unset multiplot
+gpnn-plot: grid.csv: 1 rows without inputs or prediction left out
