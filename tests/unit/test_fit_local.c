@@ -324,6 +324,28 @@ static void estimation_starts_from_the_parameters_given(void **state)
   data_free(&data);
 }
 
+static void one_lengthscale_starts_from_the_geometric_mean_of_several(void **state)
+{
+  (void)state;
+  struct data data = data_new(100, 2);
+  double lengthscale[] = {0.5, 8};
+  struct gpnn_params start = {.kernel = gpnn_kernel_by_name("exp"),
+                              .n_lengthscales = 2,
+                              .lengthscale = lengthscale,
+                              .kernelscale = 5,
+                              .noise = 0.9};
+  struct gpnn_params params = {0};
+  struct gpnn_fit_options opts = options(kinds[0], GPNN_OPTIMIZER_ADAM);
+  opts.ard = false;
+  opts.steps = 1;
+  opts.start = &start;
+  fit(&data.contents, &opts, &params);
+  assert_int_equal(params.n_lengthscales, 1);
+  assert_near(log(params.lengthscale[0]), log(2), 0.1001);
+  gpnn_params_release(&params);
+  data_free(&data);
+}
+
 /* ---- the errors predicted are those made ---------------------------------------------------- */
 
 /* mean(e^2/v) over all rows, each predicted from its k nearest others. */
@@ -932,6 +954,7 @@ int main(void)
       cmocka_unit_test(the_second_objective_goes_on_from_the_first),
       cmocka_unit_test(fixed_parameters_are_held_exactly),
       cmocka_unit_test(estimation_starts_from_the_parameters_given),
+      cmocka_unit_test(one_lengthscale_starts_from_the_geometric_mean_of_several),
       cmocka_unit_test(errors_after_loo_are_as_large_as_predicted),
       cmocka_unit_test(parameters_that_made_the_data_are_found),
       cmocka_unit_test(near_duplicates_are_noticed_and_thinned),
