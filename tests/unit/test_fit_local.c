@@ -469,6 +469,28 @@ static void near_duplicates_are_noticed_and_thinned(void **state)
 }
 
 /* Exact copies are at distance 0, which is not farther than 0. */
+/* Of twenty rows there are not as many again to look at. */
+static void thinning_few_rows_that_are_apart_changes_nothing(void **state)
+{
+  (void)state;
+  struct data data = data_new(20, 2);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0}, thinned = {0};
+    opts.k = 15;
+    opts.steps = 20;
+    fit(&data.contents, &opts, &params);
+    opts.thin = 1e-9;
+    fit(&data.contents, &opts, &thinned);
+    assert_memory_equal(thinned.lengthscale, params.lengthscale,
+                        params.n_lengthscales * sizeof(double));
+    assert_true(thinned.kernelscale == params.kernelscale && thinned.noise == params.noise);
+    gpnn_params_release(&params);
+    gpnn_params_release(&thinned);
+  }
+  data_free(&data);
+}
+
 static void thinning_by_nothing_passes_over_exact_copies(void **state)
 {
   (void)state;
@@ -958,6 +980,7 @@ int main(void)
       cmocka_unit_test(errors_after_loo_are_as_large_as_predicted),
       cmocka_unit_test(parameters_that_made_the_data_are_found),
       cmocka_unit_test(near_duplicates_are_noticed_and_thinned),
+      cmocka_unit_test(thinning_few_rows_that_are_apart_changes_nothing),
       cmocka_unit_test(thinning_by_nothing_passes_over_exact_copies),
       cmocka_unit_test(the_constant_of_the_mean_is_found),
       cmocka_unit_test(slopes_of_the_mean_are_found),
