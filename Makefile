@@ -91,7 +91,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench install uninstall clean format help
+.PHONY: all tests setup demo check bench mutate install uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -223,7 +223,7 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
 
 # ---- attacks ------------------------------------------------------------------------------
-.PHONY: fuzz properties faults threads tsan load matrix valgrind large coverage
+.PHONY: fuzz properties faults threads tsan load matrix valgrind large coverage mutate
 TRIALS ?= 5000
 
 # FUZZ_SECONDS and FUZZER are for scripts/fuzz, which says what they are.
@@ -260,6 +260,10 @@ large: all ## predict from files of more than 4 GiB; SIZE=GIB, T="table index" p
 coverage: ## install gcovr if it is missing, and measure which lines and branches the tests reach
 	@scripts/setup coverage
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/coverage '$(T)'
+
+mutate: ## break the code in MUTANTS (120) small ways, drawn by SEED (1): which do no tests find?
+	@scripts/setup check
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/mutate -n $(or $(MUTANTS),120) -s $(or $(SEED),1)
 
 # ---- lint ---------------------------------------------------------------------------------
 LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers

@@ -23,6 +23,12 @@ table() {
   [[ $(cat out.json) == '{"n": 4, "rmse": '*'"coverage99": 1, '*'}' ]]
 }
 
+@test "JSON escapes what may not stand in its strings" {
+  printf 'y,mean,sd,g\n%s\n%s\n' '0,0,1,"a""\'$'\t''b"' '1,0,1,"a""\'$'\t''b"' >t.csv
+  gpnn-eval --by g --json t.csv >out.json
+  grep -qF '{"by": "a\"\\\u0009b", "n": 2, ' out.json
+}
+
 @test "--by gives a row for each group, --json the groups in the object" {
   table | gpnn-eval --by g >out.tsv
   assert_equal "$(cut -f 1,2 out.tsv)" $'g\tn\na\t2\nb\t2'

@@ -161,3 +161,28 @@ load helper
   assert_near "$(value calibration own.par)" "$(value calibration auto.par)" 0.25
   grep -q '# calibration: factor .* from 1000 left-out training rows' loo.par
 }
+
+@test "progress is told where it is asked for, and otherwise on terminals alone" {
+  make_table 300 >t.tsv
+  printf 'kernel\texp\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.1\nneighbours\t10\n' >t.par
+  gpnn-index -q -o t.gpi t.tsv
+  gpnn-predict -q -p t.par -o p.tsv t.gpi t.tsv
+  while IFS=: read -r told command; do
+    $command --progress always 2>err.txt >out.txt
+    grep -qE "^[0-9]+ $told" err.txt || complain "$command:" "$(cat err.txt)"
+    for when in auto never; do
+      $command --progress $when 2>err.txt >out.txt
+      run ! grep -E " $told" err.txt
+    done
+  done <<'END'
+rows read:gpnn-index -o x.gpi t.tsv
+rows read:gpnn-eval p.tsv
+rows counted:gpnn-split -f 1:1 -o a -o b t.tsv
+rows predicted:gpnn-predict -p t.par t.gpi t.tsv
+models tried:gpnn-fit --effort fast -k exp -m 10 t.gpi
+of 100 rows written \(100 %\):gpnn-simulate data -n 100
+of 30 points simulated \([0-9]+ %\):gpnn-simulate limits -m 5 --test 30 -n 100
+of 30 points simulated \([0-9]+ %\):gpnn-simulate risk -m 5 --test 30 -n 100
+of 20 of all predictions done:gpnn-simulate advise --test 50 -p t.par t.gpi
+END
+}

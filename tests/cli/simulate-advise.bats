@@ -57,6 +57,15 @@ advise() {
   run ! grep 'the mean of the target' best.txt
 }
 
+@test "parameters that cannot predict are passed over" {
+  prepare
+  # Ten times as much noise is more than there are numbers for.
+  sed 's/noise.*/noise\t5e307/' t.par | advise --table parameters t.gpi >p.tsv
+  assert_equal "$(cut -f 2 p.tsv | sed -n '8,$p' | paste -sd,)" \
+    'noise / 3,noise x 3,kernel exp,kernel matern52,kernel rbf'
+  assert_equal "$(cut -f 5 p.tsv | sort -u | wc -l)" 2 # all predict the mean; the header
+}
+
 @test "the limit is that of the noise, in the target's units" {
   prepare
   sd=$(gpnn-info t.gpi | value target-sd)

@@ -32,6 +32,13 @@ fit() {
   [ "$(grep '^lengthscale' own.par | sort -u | wc -l)" -eq 2 ]
 }
 
+@test "a slip in a further target is told with the target's name" {
+  two_targets 200 >train.tsv
+  sed '7s/[^\t]*$/-1e5/' train.tsv >slip.tsv
+  gpnn-index --calibration-rows 0 -y y,z -o t.gpi slip.tsv 2>err.txt
+  grep -q "one row, whose target z is -100000, has 9[0-9] % of the target's variance" err.txt
+}
+
 @test "under ratio noise and kernel scale are in the same proportion, calibrated too" {
   prepare
   fit --metric ratio >ratio.par

@@ -1,6 +1,7 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "methods/choose.h"
+#include "models/localgp.h"
 
 /* Everything but the rotation and the objective is open: quick. */
 static struct gpnn_choose_options all_open(int threads)
@@ -427,6 +428,32 @@ static void threads_change_no_choice(void **state)
   fixture_free(&f);
 }
 
+/* The score of one candidate on rows like those of 'like'. */
+static double score_like(const struct fixture *f, const struct gpnn_points *like)
+{
+  struct gpnn_choose_options options = {.fit = GPNN_FIT_OPTIONS_INIT, .kernel = true, .like = like};
+  struct gpnn_params params = {0};
+  struct gpnn_choose_report report;
+  struct tried tried = {0};
+  options.fit.n_blocks = 2;
+  options.fit.block_size = 100;
+  options.fit.threads = 1;
+  assert_ok(choose(f, &options, &tried, &params, &report, &err));
+  gpnn_params_release(&params);
+  return report.chosen.nll;
+}
+
+static void rows_like_the_training_rows_score_about_as_these(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make_one_relevant_input(&f);
+  const struct gpnn_index_contents *contents = gpnn_index_contents(f.index);
+  struct gpnn_points like = {.n = contents->n, .x = contents->x};
+  assert_near(score_like(&f, &like), score_like(&f, NULL), 0.3);
+  fixture_free(&f);
+}
+
 /* ---- little to choose by ----------------------------------------------------------------------
  */
 
@@ -552,6 +579,7 @@ int main(void)
       cmocka_unit_test(what_is_given_is_not_chosen_and_the_fit_is_the_same),
       cmocka_unit_test(the_scale_of_variances_changes_no_score),
       cmocka_unit_test(threads_change_no_choice),
+      cmocka_unit_test(rows_like_the_training_rows_score_about_as_these),
       cmocka_unit_test(few_rows_serve_for_fit_and_score_alike),
       cmocka_unit_test(equal_targets_have_a_score),
       cmocka_unit_test(targets_predicted_without_error_are_refused),

@@ -324,6 +324,28 @@ static void estimation_starts_from_the_parameters_given(void **state)
   data_free(&data);
 }
 
+static void one_lengthscale_starts_from_the_geometric_mean_of_several(void **state)
+{
+  (void)state;
+  struct data data = data_new(100, 2);
+  double lengthscale[] = {0.5, 8};
+  struct gpnn_params start = {.kernel = gpnn_kernel_by_name("exp"),
+                              .n_lengthscales = 2,
+                              .lengthscale = lengthscale,
+                              .kernelscale = 5,
+                              .noise = 0.9};
+  struct gpnn_params params = {0};
+  struct gpnn_fit_options opts = options(kinds[0], GPNN_OPTIMIZER_ADAM);
+  opts.ard = false;
+  opts.steps = 1;
+  opts.start = &start;
+  fit(&data.contents, &opts, &params);
+  assert_int_equal(params.n_lengthscales, 1);
+  assert_near(log(params.lengthscale[0]), log(2), 0.1001);
+  gpnn_params_release(&params);
+  data_free(&data);
+}
+
 /* ---- the errors predicted are those made ---------------------------------------------------- */
 
 /* mean(e^2/v) over all rows, each predicted from its k nearest others. */
@@ -456,6 +478,28 @@ static void thinning_that_leaves_no_neighbour_is_refused(void **state)
     opts.thin = 1e6;
     assert_fails(gpnn_fit(&data.contents, &opts, &params, NULL, &err), GPNN_EINVAL,
                  "leaves none to any row");
+  }
+  data_free(&data);
+}
+
+/* Of twenty rows there are not as many again to look at. */
+static void thinning_few_rows_that_are_apart_changes_nothing(void **state)
+{
+  (void)state;
+  struct data data = data_new(20, 2);
+  for (size_t k = 0; k < N_KINDS; k++) {
+    struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
+    struct gpnn_params params = {0}, thinned = {0};
+    opts.k = 15;
+    opts.steps = 20;
+    fit(&data.contents, &opts, &params);
+    opts.thin = 1e-9;
+    fit(&data.contents, &opts, &thinned);
+    assert_memory_equal(thinned.lengthscale, params.lengthscale,
+                        params.n_lengthscales * sizeof(double));
+    assert_true(thinned.kernelscale == params.kernelscale && thinned.noise == params.noise);
+    gpnn_params_release(&params);
+    gpnn_params_release(&thinned);
   }
   data_free(&data);
 }
@@ -946,10 +990,12 @@ int main(void)
       cmocka_unit_test(the_second_objective_goes_on_from_the_first),
       cmocka_unit_test(fixed_parameters_are_held_exactly),
       cmocka_unit_test(estimation_starts_from_the_parameters_given),
+      cmocka_unit_test(one_lengthscale_starts_from_the_geometric_mean_of_several),
       cmocka_unit_test(errors_after_loo_are_as_large_as_predicted),
       cmocka_unit_test(parameters_that_made_the_data_are_found),
       cmocka_unit_test(near_duplicates_are_noticed_and_thinned),
       cmocka_unit_test(thinning_that_leaves_no_neighbour_is_refused),
+      cmocka_unit_test(thinning_few_rows_that_are_apart_changes_nothing),
       cmocka_unit_test(thinning_by_nothing_passes_over_exact_copies),
       cmocka_unit_test(the_constant_of_the_mean_is_found),
       cmocka_unit_test(slopes_of_the_mean_are_found),

@@ -131,6 +131,16 @@ static void what_a_source_fails_with_is_passed_on(void **state)
   }
 }
 
+static void rows_beyond_memory_are_refused(void **state)
+{
+  (void)state;
+  struct source_rows given = {3, SIZE_MAX / 8, 0, NULL};
+  const struct gpnn_row_source source = source_of(&given);
+  struct gpnn_moments moments = {1, 2};
+  assert_fails(gpnn_moments_learn(&source, 1, &moments, &err), GPNN_ENOMEM, "memory");
+  assert_true(moments.mean == 1 && moments.sd == 2);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -139,6 +149,7 @@ int main(void)
       cmocka_unit_test(covariances_are_of_the_columns_asked_for),
       cmocka_unit_test(sums_do_not_depend_on_threads),
       cmocka_unit_test(what_a_source_fails_with_is_passed_on),
+      cmocka_unit_test(rows_beyond_memory_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

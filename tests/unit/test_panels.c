@@ -322,9 +322,26 @@ static void floats_solve_to_their_precision(void **state)
     }
 }
 
+static void the_sets_are_those_of_the_processor_the_widest_first(void **state)
+{
+  (void)state;
+  size_t n = 0;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    assert_ptr_equal(gpnn_panels_at(n++), &gpnn_panels_avx512);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    assert_ptr_equal(gpnn_panels_at(n++), &gpnn_panels_avx2);
+#endif
+  assert_ptr_equal(gpnn_panels_at(n), &gpnn_panels_portable);
+  assert_null(gpnn_panels_at(n + 1));
+  assert_ptr_equal(gpnn_panels_best(), gpnn_panels_at(0));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_sets_are_those_of_the_processor_the_widest_first),
       cmocka_unit_test(factors_and_solutions_are_those_of_lapack),
       cmocka_unit_test(nearly_singular_matrices_are_the_product_of_their_factor),
       cmocka_unit_test(a_bad_number_anywhere_is_noticed),

@@ -8,7 +8,8 @@ enum { N = 400, D = 2, C = 60, M = 25 };
 
 struct setting {
   struct fixture f;
-  double lengthscale, coefficients[1 + D], covariance[(1 + D) * (1 + D)];
+  double lengthscale, coefficients[1 + D];
+  double covariance[(2 + D) * (1 + D)]; /* and a row more, which is not to be read */
   struct gpnn_params params;
   struct gpnn_localgp *gp;
 };
@@ -34,6 +35,7 @@ static void set_up_linear(struct setting *s)
   for (size_t i = 0; i < 1 + D; i++) {
     s->coefficients[i] = 0.5 - 0.3 * (double)i;
     for (size_t k = 0; k < 1 + D; k++) s->covariance[i * (1 + D) + k] = i == k ? 0.2 : 0.05;
+    s->covariance[(1 + D) * (1 + D) + i] = NAN;
   }
   s->params.mean = GPNN_MEAN_LINEAR;
   s->params.n_coefficients = 1 + D;

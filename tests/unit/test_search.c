@@ -729,6 +729,40 @@ static void a_search_of_other_rows_is_refused(void **state)
   free(x);
 }
 
+/* As many numbers as FAISS expects, but as one centre of many coordinates. */
+static void lists_below_another_quantizer_are_refused(void **state)
+{
+  (void)state;
+  enum { N = 1000, D = 2, BYTES = 1 << 16 };
+  const struct gpnn_search_metric none = {NULL, NULL};
+  double *x = normal_rows(N, D, 16);
+  struct gpnn_search *search = build(GPNN_SEARCH_IVF, N, D, x, 5, 0.9, NULL), *loaded = NULL;
+  struct gpnn_search_report report = *gpnn_search_describe(search);
+  FILE *file = tmpfile();
+  char *bytes = malloc(BYTES), *quantizer;
+  assert_true(file != NULL && bytes != NULL);
+  assert_ok(gpnn_search_save(search, file, &err));
+  gpnn_search_free(search);
+  rewind(file);
+  size_t length = fread(bytes, 1, BYTES, file);
+  for (quantizer = bytes; memcmp(quantizer, "IxF2", 4) != 0; quantizer++)
+    assert_true(quantizer < bytes + length - 16);
+  const int32_t d = (int32_t)(D * report.n_lists);
+  const int64_t one = 1;
+  memcpy(quantizer + 4, &d, sizeof d);
+  memcpy(quantizer + 4 + sizeof d, &one, sizeof one);
+  rewind(file);
+  assert_int_equal(fwrite(bytes, 1, length, file), length);
+  rewind(file);
+  assert_fails(gpnn_search_load(&loaded, (struct gpnn_search_stored){.file = file}, N, D, x,
+                                &report, none, &err),
+               GPNN_EFORMAT, "does not fit");
+  assert_null(loaded);
+  fclose(file);
+  free(bytes);
+  free(x);
+}
+
 static void a_full_disk_is_a_system_failure(void **state)
 {
   (void)state;
@@ -789,6 +823,7 @@ int main(void)
       cmocka_unit_test(a_tree_of_other_rows_is_refused),
       cmocka_unit_test(a_tree_of_nonsense_stays_within_bounds),
       cmocka_unit_test(a_search_of_other_rows_is_refused),
+      cmocka_unit_test(lists_below_another_quantizer_are_refused),
       cmocka_unit_test(a_full_disk_is_a_system_failure),
       cmocka_unit_test(bad_arguments_are_refused),
   };

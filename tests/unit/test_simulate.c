@@ -430,6 +430,26 @@ static void a_point_is_the_same_among_more(void **state)
   gpnn_simulated_release(&many);
 }
 
+/* More than are held in memory at once. */
+static void many_points_are_all_simulated(void **state)
+{
+  (void)state;
+  struct gpnn_simulate_options o = small(1, other_parameters(), 1);
+  struct gpnn_simulated few = {0}, many = {0};
+  o.by_search = false;
+  o.m = 2;
+  o.n_points = 500;
+  assert_ok(gpnn_simulate(&few, &o, &err));
+  o.n_points = 4500;
+  assert_ok(gpnn_simulate(&many, &o, &err));
+  assert_memory_equal(few.risk, many.risk, few.n_points * sizeof *few.risk);
+  for (size_t i = 0; i < o.n_points; i++) assert_true(many.risk[i] > 0 && many.z2[i] > 0);
+  struct gpnn_estimate a = gpnn_simulated_mse(&few, 0), b = gpnn_simulated_mse(&many, 0);
+  assert_near(a.value, b.value, 5 * a.se);
+  gpnn_simulated_release(&few);
+  gpnn_simulated_release(&many);
+}
+
 static void seeds_and_draws_differ(void **state)
 {
   (void)state;
@@ -511,6 +531,7 @@ int main(void)
       cmocka_unit_test(a_stencil_is_centred_and_stays_where_parameters_may_be),
       cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
       cmocka_unit_test(a_point_is_the_same_among_more),
+      cmocka_unit_test(many_points_are_all_simulated),
       cmocka_unit_test(seeds_and_draws_differ),
       cmocka_unit_test(every_point_is_told),
       cmocka_unit_test(what_cannot_be_simulated_is_refused),

@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# Outputs that were looked at once, number by number and line by line, and are kept: scripts of
+# pictures, simulated scores, advice, synthetic tables (which a seed promises for good).
+#
+# tests/cli/kept/cases has a line each: the file with the output, then the messages; how near the
+# numbers have to be, relative to their size; the command.  After a change that is wanted,
+# 'GPNN_KEEP=1 tests/run cli/kept' writes the files anew, for you to look at.
+
+load helper
+
+# near TOLERANCE FILE WANTED: the same but for the numbers, which are as near as that.
+near() {
+  awk -v tolerance="$1" '
+    function size(x) { return x < 0 ? -x : x }
+    function is_number(text) { return text ~ /^[-+]?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$/ }
+    function differ() { print FILENAME ":" FNR ": is:\n" $0 "\nshould be:\n" wanted[FNR]; failed = 1; exit }
+    { gsub(/\t/, " "); gsub(/[][,:=()]/, " & ") }
+    NR == FNR { wanted[FNR] = $0; lines = FNR; next }
+    {
+      n = split(wanted[FNR], words, " ")
+      if (FNR > lines || NF != n) differ()
+      for (i = 1; i <= n; i++)
+        if ($i "" != words[i] "" && !(is_number($i) && is_number(words[i]) &&
+            size($i - words[i]) <= tolerance * size(words[i]) + 1e-12)) differ()
+    }
+    END {
+      if (!failed && FNR != lines) { print FILENAME ": has " FNR " lines, not " lines; failed = 1 }
+      exit failed
+    }' "$3" "$2" >&2
+}
+
+# Runs the cases whose names match.
+assert_kept() {
+  local name tolerance command failed=0
+  cp "$GPNN_ROOT"/tests/cli/kept/* .
+  gpnn-index -q -o rows.gpi rows.tsv
+  while read -r name tolerance command; do
+    [[ $name =~ $1 ]] || continue
+    eval "$command" >out 2>messages || complain "fails: $command" || return
+    cat messages >>out
+    if [[ -n ${GPNN_KEEP-} ]]; then cp out "$GPNN_ROOT/tests/cli/kept/$name"; fi
+    near "$tolerance" out "$GPNN_ROOT/tests/cli/kept/$name" || { echo "$command" >&2; failed=1; }
+  done <cases
+  return $failed
+}
+
+@test "scripts of pictures are the kept ones" {
+  assert_kept '[.]gp$'
+}
+
+@test "simulated scores and risks are the kept ones" {
+  assert_kept '^(limits|risk)'
+}
+
+@test "synthetic tables are the kept ones, for the seed's sake" {
+  assert_kept '^data'
+}
+
+@test "advice is the kept one" {
+  assert_kept '^advise'
+}

@@ -1,0 +1,138 @@
+/* Parameters as an optimiser moves them: values, and derivatives against differences. */
+#include "methods/fit_coordinates.h"
+#include "unit.h"
+
+enum { T = 3, D = 2, WIDTH = D + 3 };
+
+struct setting {
+  double lengthscale[T][D], coefficient[T];
+  struct gpnn_params params[T];
+  struct gpnn_fit_targets targets;
+};
+
+static void set_up(struct setting *s)
+{
+  *s = (struct setting){.targets = {.n = T}};
+  for (size_t t = 0; t < T; t++) {
+    for (size_t j = 0; j < D; j++) s->lengthscale[t][j] = 0.5 + 2 * (double)j;
+    s->coefficient[t] = 0.3 * (double)t - 0.2;
+    s->params[t] = (struct gpnn_params){.kernel = gpnn_kernel_by_name("exp"),
+                                        .n_lengthscales = D,
+                                        .lengthscale = s->lengthscale[t],
+                                        .kernelscale = 0.4 + (double)t,
+                                        .noise = 0.1 + 0.2 * (double)t,
+                                        .coefficients = &s->coefficient[t]};
+  }
+  s->targets.params = s->params;
+}
+
+/* How much parameter 'i' of target 't' weighs in its objective, a sum of squares. */
+static double weight(size_t t, size_t i)
+{
+  return 1 + (double)((3 * t + 2 * i) % 7);
+}
+
+/* A parameter as it is moved. */
+static double moved(struct gpnn_params *params, size_t i)
+{
+  double value = *gpnn_fit_parameter(params, i);
+  return i < D + 2 ? log(value) : value;
+}
+
+/* The mean over the targets of their objectives. */
+static double objective(struct setting *s)
+{
+  double sum = 0;
+  for (size_t t = 0; t < T; t++)
+    for (size_t i = 0; i < WIDTH; i++) sum += weight(t, i) * pow(moved(&s->params[t], i), 2) / 2;
+  return sum / T;
+}
+
+static void check_derivatives(bool same_ratio, size_t n_free)
+{
+  const double step = 1e-5;
+  struct setting s;
+  struct gpnn_fit_coordinates c = {0};
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  double gradient[T * WIDTH];
+  set_up(&s);
+  options.same_ratio = same_ratio;
+  assert_ok(gpnn_fit_coordinates_init(&c, &options, &s.targets, 1, true, &err));
+  assert_int_equal(c.n, n_free);
+  gpnn_fit_coordinates_set(&c, c.u);
+  for (size_t t = 0; t < T; t++)
+    for (size_t i = 0; i < WIDTH; i++)
+      c.gradient[t * WIDTH + i] = weight(t, i) * moved(&s.params[t], i);
+  gpnn_fit_coordinates_gradient(&c, gradient);
+  for (size_t i = 0; i < c.n; i++) {
+    double u = c.u[i];
+    c.u[i] = u + step;
+    gpnn_fit_coordinates_set(&c, c.u);
+    double above = objective(&s);
+    c.u[i] = u - step;
+    gpnn_fit_coordinates_set(&c, c.u);
+    assert_near(gradient[i], (above - objective(&s)) / (2 * step), 1e-8);
+    c.u[i] = u;
+  }
+  gpnn_fit_coordinates_release(&c);
+}
+
+static void derivatives_are_differences(void **state)
+{
+  (void)state;
+  check_derivatives(false, D + 3 * T);
+}
+
+static void derivatives_are_differences_where_noises_keep_their_ratio(void **state)
+{
+  (void)state;
+  check_derivatives(true, D + 2 * T + 1);
+}
+
+static void noises_keep_the_ratio_of_the_first(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_fit_coordinates c = {0};
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  set_up(&s);
+  options.same_ratio = true;
+  assert_ok(gpnn_fit_coordinates_init(&c, &options, &s.targets, 1, false, &err));
+  gpnn_fit_coordinates_set(&c, c.u);
+  for (size_t t = 0; t < T; t++) {
+    assert_close(s.params[t].noise / s.params[t].kernelscale, 0.1 / 0.4, 1e-14);
+    assert_close(s.params[t].kernelscale, 0.4 + (double)t, 1e-14);
+    assert_near(s.coefficient[t], 0.3 * (double)t - 0.2, 0);
+  }
+  gpnn_fit_coordinates_release(&c);
+}
+
+static void what_is_fixed_is_no_coordinate(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_fit_coordinates c = {0};
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  set_up(&s);
+  options.fixed_lengthscale = options.fixed_noise = 1;
+  options.same_ratio = true;
+  assert_ok(gpnn_fit_coordinates_init(&c, &options, &s.targets, 1, false, &err));
+  assert_int_equal(c.n, T);
+  for (size_t i = 0; i < c.n; i++) {
+    assert_int_equal(c.parameter[i], D);
+    assert_int_equal(c.target[i], i);
+    assert_close(c.u[i], log(0.4 + (double)i), 1e-15);
+  }
+  gpnn_fit_coordinates_release(&c);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(derivatives_are_differences),
+      cmocka_unit_test(derivatives_are_differences_where_noises_keep_their_ratio),
+      cmocka_unit_test(noises_keep_the_ratio_of_the_first),
+      cmocka_unit_test(what_is_fixed_is_no_coordinate),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
