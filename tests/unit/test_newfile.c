@@ -147,19 +147,19 @@ static void temporary_names_cannot_be_foreseen(void **state)
   assert_int_equal(scratch_count(1), 0);
 }
 
-static void a_symbolic_link_that_leads_nowhere_is_replaced(void **state)
+static void a_symbolic_link_that_leads_nowhere_is_refused(void **state)
 {
   (void)state;
   const char *link = scratch_path("link");
   assert_int_equal(symlink("nowhere", link), 0);
   struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, link, &err));
-  put(&file, "new");
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_fails(gpnn_newfile_create(&file, link, &err), GPNN_EIO,
+               "link: is a symbolic link that leads nowhere");
+  assert_null(file.target);
   struct stat st;
-  assert_true(lstat(link, &st) == 0 && S_ISREG(st.st_mode));
+  assert_true(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
   assert_int_not_equal(access(scratch_path("nowhere"), F_OK), 0);
-  scratch_count(1);
+  assert_int_equal(scratch_count(1), 1);
 }
 
 static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
@@ -303,7 +303,7 @@ int main(void)
       cmocka_unit_test(owner_and_group_are_the_old_files),
       cmocka_unit_test(a_group_that_cannot_be_kept_loses_its_rights),
       cmocka_unit_test(temporary_names_cannot_be_foreseen),
-      cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_replaced),
+      cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_refused),
       cmocka_unit_test(a_symbolic_link_stays_and_its_target_is_replaced),
       cmocka_unit_test(devices_and_folders_are_refused),
       cmocka_unit_test(a_folder_that_is_not_there_is_named),
