@@ -421,6 +421,18 @@ int fstat(int fd, struct stat *st)
   return strikes(STAT, "fstat", CALLER) ? -1 : real(fd, st);
 }
 
+int lstat(const char *path, struct stat *st)
+{
+  REAL(lstat)
+  return strikes(STAT, "lstat", CALLER) ? -1 : real(path, st);
+}
+
+int fchown(int fd, uid_t owner, gid_t group)
+{
+  REAL(fchown)
+  return strikes(STAT, "fchown", CALLER) ? -1 : real(fd, owner, group);
+}
+
 int fchmod(int fd, mode_t mode)
 {
   REAL(fchmod)

@@ -7,6 +7,28 @@
 #include "base/newfile.h"
 #include "scratch.h"
 
+/* Somebody who makes 'link' lead to 'to' just before or after another looks where it leads. */
+static struct {
+  const char *link, *to;
+  bool before;
+} meddler;
+
+static void meddle(void)
+{
+  if (meddler.link == NULL) return;
+  assert_int_equal(unlink(meddler.link) | symlink(meddler.to, meddler.link), 0);
+  meddler.link = NULL;
+}
+
+/* In the place of the C library's. */
+int stat(const char *path, struct stat *st)
+{
+  if (meddler.before) meddle();
+  int result = fstatat(AT_FDCWD, path, st, 0);
+  if (!meddler.before) meddle();
+  return result;
+}
+
 static void put(const struct gpnn_newfile *file, const char *text)
 {
   assert_int_equal(write(file->fd, text, strlen(text)), strlen(text));
@@ -177,6 +199,28 @@ static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
   scratch_count(1);
 }
 
+/* Or the rights of one file would be given to another. */
+static void a_symbolic_link_that_is_changed_meanwhile_mixes_no_files(void **state)
+{
+  (void)state;
+  const char *open = scratch_text("open", "old"), *private = scratch_text("private", "old");
+  const char *link = scratch_path("link");
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(chmod(open, 0666) | chmod(private, 0600) | symlink("open", link), 0);
+    struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+    meddler.before = i == 1;
+    meddler.to = "private";
+    meddler.link = link;
+    assert_ok(gpnn_newfile_create(&file, link, &err));
+    assert_null(meddler.link);
+    assert_ok(gpnn_newfile_commit(&file, &err));
+    assert_int_equal(mode_of(open), 0666);
+    assert_int_equal(mode_of(private), 0600);
+    assert_int_equal(unlink(link), 0);
+  }
+  scratch_count(1);
+}
+
 static void devices_and_folders_are_refused(void **state)
 {
   (void)state;
@@ -305,6 +349,7 @@ int main(void)
       cmocka_unit_test(temporary_names_cannot_be_foreseen),
       cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_refused),
       cmocka_unit_test(a_symbolic_link_stays_and_its_target_is_replaced),
+      cmocka_unit_test(a_symbolic_link_that_is_changed_meanwhile_mixes_no_files),
       cmocka_unit_test(devices_and_folders_are_refused),
       cmocka_unit_test(a_folder_that_is_not_there_is_named),
       cmocka_unit_test(names_of_the_greatest_length_can_be_written),
