@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -133,13 +136,32 @@ enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *targ
   return status;
 }
 
-/* Gives the new file what the old one had; false where the system refuses. */
+/* Gives the new file the old one's access control list, or takes away what it has of its
+ * directory's; false where the system refuses. */
+static bool take_over_list(const struct gpnn_newfile *file)
+{
+#ifdef __linux__
+  static const char name[] = "system.posix_acl_access";
+  char list[4096];
+  ssize_t n = lgetxattr(file->target, name, list, sizeof list);
+  bool is_known = n >= 0 || errno == ENODATA || errno == ENOTSUP;
+  if (n > 0) return fsetxattr(file->fd, name, list, (size_t)n, 0) == 0;
+  return (fremovexattr(file->fd, name) == 0 || errno == ENODATA || errno == ENOTSUP) && is_known;
+#else
+  (void)file;
+  return true;
+#endif
+}
+
+/* Gives the new file what the old one had; false where the system refuses.  With a list, the bits
+ * of the group bound what the list gives to anybody. */
 static bool take_over(const struct gpnn_newfile *file)
 {
   mode_t mode = file->mode, others = mode & S_IRWXO;
-  if (fchown(file->fd, file->owner, file->group) != 0 &&
-      fchown(file->fd, (uid_t)-1, file->group) != 0)
-    mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
+  bool is_kept = (fchown(file->fd, file->owner, file->group) == 0 ||
+                  fchown(file->fd, (uid_t)-1, file->group) == 0) &&
+                 take_over_list(file);
+  if (!is_kept) mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
   return fchmod(file->fd, mode) == 0;
 }
 

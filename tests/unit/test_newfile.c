@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "base/newfile.h"
 #include "scratch.h"
@@ -155,6 +156,39 @@ static void a_group_that_cannot_be_kept_loses_its_rights(void **state)
   if (WIFEXITED(how) && WEXITSTATUS(how) == 2) skip();
   assert_int_equal(how, 0);
   assert_int_equal(mode, 0644);
+}
+
+/* As Linux stores it: version 2; tag, rights and id of owner, user 12345, group, mask and others.
+ */
+static const unsigned char list[] = {
+    2, 0,   0,   0,   1,   0,  6, 0, 255, 255, 255, 255, 2,   0,  6, 0, 57, 48,  0,   0,   4,  0, 0,
+    0, 255, 255, 255, 255, 16, 0, 6, 0,   255, 255, 255, 255, 32, 0, 0, 0,  255, 255, 255, 255};
+
+/* The bits of the group are those of the mask, which is none of the group's rights. */
+static void an_access_control_list_is_the_old_files(void **state)
+{
+  (void)state;
+  static const char name[] = "system.posix_acl_access";
+  const char *path = scratch_text("list", "old");
+  unsigned char found[sizeof list + 1];
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  if (setxattr(path, name, list, sizeof list, 0) != 0) {
+    scratch_count(1);
+    skip(); /* not on this file system */
+  }
+  assert_int_equal(mode_of(path), 0660);
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(getxattr(path, name, found, sizeof found), sizeof list);
+  assert_memory_equal(found, list, sizeof list);
+  assert_int_equal(setxattr(scratch_folder, "system.posix_acl_default", list, sizeof list, 0), 0);
+  assert_int_equal(removexattr(path, name) | chmod(path, 0640), 0);
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(removexattr(scratch_folder, "system.posix_acl_default"), 0);
+  assert_int_equal(getxattr(path, name, found, sizeof found), -1);
+  assert_int_equal(mode_of(path), 0640);
+  scratch_count(1);
 }
 
 static void temporary_names_cannot_be_foreseen(void **state)
@@ -346,6 +380,7 @@ int main(void)
       cmocka_unit_test(nobody_reads_a_private_file_before_it_is_whole),
       cmocka_unit_test(owner_and_group_are_the_old_files),
       cmocka_unit_test(a_group_that_cannot_be_kept_loses_its_rights),
+      cmocka_unit_test(an_access_control_list_is_the_old_files),
       cmocka_unit_test(temporary_names_cannot_be_foreseen),
       cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_refused),
       cmocka_unit_test(a_symbolic_link_stays_and_its_target_is_replaced),
