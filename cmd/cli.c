@@ -258,8 +258,10 @@ static void handle(int signal_number, void (*handler)(int))
 
 static void watch_signals(const char *name)
 {
-  /* SIGABRT: FAISS's threads end so where they get no memory. */
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGABRT};
+  /* SIGXCPU: the limit of "ulimit -t".  SIGABRT: FAISS's threads end so where they get no memory.
+   */
+  static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGALRM,
+                                SIGUSR1, SIGUSR2, SIGXCPU, SIGPIPE, SIGABRT};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     struct sigaction action;
     /* A signal ignored by whoever started us (nohup) stays ignored; but without a reader we

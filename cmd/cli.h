@@ -116,7 +116,7 @@ GPNN_MUST_CHECK enum gpnn_status cli_close_output(struct gpnn_output *output,
                                                   enum gpnn_status status, struct gpnn_error *err);
 
 /* Names a variable that holds the path of an unfinished file (or NULL) as long as there is
- * one: SIGINT, SIGTERM, SIGHUP remove that file. */
+ * one: the signals that can be caught and end a tool remove that file. */
 void cli_guard(const char *volatile *path);
 
 /* Says what went wrong, if anything, prints the summary of --verbose, and returns the exit

@@ -112,26 +112,28 @@ static enum gpnn_status spool_new(FILE **spool, struct gpnn_error *err)
   return status;
 }
 
-static enum gpnn_status spool_record(FILE *spool, const struct gpnn_record *record,
-                                     struct gpnn_error *err)
+static enum gpnn_status spool_line(FILE *spool, const char *line, size_t length,
+                                   struct gpnn_error *err)
 {
-  if (fwrite(record->raw, 1, record->raw_length, spool) == record->raw_length &&
-      putc('\n', spool) != EOF)
-    return GPNN_OK;
+  if (fwrite(line, 1, length, spool) == length && putc('\n', spool) != EOF) return GPNN_OK;
   return gpnn_fail_errno(err, errno, "the copy of standard input");
 }
 
-/* Reads all of the table, so that whatever is wrong with it is said before any output. */
+/* Reads all of the table, so that whatever is wrong with it is said before any output.  The copy
+ * begins with the header too: what a row begins with could pass for the beginning of another kind
+ * of file. */
 static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error *err)
 {
   struct gpnn_record record;
   enum gpnn_status status = GPNN_OK;
+  if (spool != NULL && r->cli->table.has_header)
+    status = spool_line(spool, r->header, r->header_length, err);
   while (status == GPNN_OK) {
     status = gpnn_table_next(r->table, &record, err);
     if (status != GPNN_OK) break;
     r->n_rows++;
     progress_update("rows counted", r->n_rows, 0);
-    if (spool != NULL) status = spool_record(spool, &record, err);
+    if (spool != NULL) status = spool_line(spool, record.raw, record.raw_length, err);
   }
   return status == GPNN_END ? GPNN_OK : status;
 }
@@ -145,19 +147,15 @@ static enum gpnn_status spool_rewind(FILE *spool, struct gpnn_error *err)
   return gpnn_fail_errno(err, errno, "the copy of standard input");
 }
 
-/* Opens the rows again: the table itself, or the copy of it, which has no header. */
+/* Opens the rows again: the table itself, or the copy of it. */
 static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
                                struct gpnn_error *err)
 {
   struct gpnn_table_options options = r->cli->table;
   options.delimiter = gpnn_table_delimiter(r->table);
-  if (is_copy) {
-    path = "-";
-    options.has_header = false;
-  }
   gpnn_table_close(r->table);
   r->table = NULL;
-  return gpnn_table_open(&r->table, path, &options, err);
+  return gpnn_table_open(&r->table, is_copy ? "-" : path, &options, err);
 }
 
 static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)

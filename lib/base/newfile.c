@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -63,24 +66,52 @@ static int create_unique(char *name, mode_t mode)
   return -1;
 }
 
-static bool is_link(const char *path)
+static enum gpnn_status create_failed(const char *target, int errnum, struct gpnn_error *err)
 {
-  struct stat st;
-  return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
-/* Where the file is to be: 'target', or what it leads to as a symbolic link.  NULL and errno: there
- * is no memory, or no name for that place. */
-static char *resolve(const char *target)
-{
-  return is_link(target) ? realpath(target, NULL) : gpnn_copy_text(target, strlen(target));
-}
-
-static enum gpnn_status create_failed(struct gpnn_newfile *file, const char *target, int errnum,
-                                      struct gpnn_error *err)
-{
-  empty(file);
   return gpnn_fail_errno(err, errnum, "%s: cannot be created", target);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Where a symbolic link leads, and in 'st' what is there.  The system may refuse to follow it, in
+ * directories that all may write to, but not to tell its text: so it must have followed it to the
+ * very file that the text names, or others change the link under us.  NULL and errno: it leads to
+ * nothing, or may not be followed. */
+static char *follow(const char *link, struct stat *st)
+{
+  enum { TRIES = 10 }; /* for the file, which may be replaced between two looks at it */
+  for (int tries = 0; tries < TRIES; tries++) {
+    struct stat named;
+    char *place = realpath(link, NULL);
+    if (place == NULL) return NULL;
+    int failed = stat(link, st) == 0 && lstat(place, &named) == 0 ? 0 : errno;
+    if (failed == 0 && is_same(st, &named)) return place;
+    free(place);
+    errno = failed == 0 ? ELOOP : failed;
+    if (failed != 0 && failed != ENOENT) return NULL;
+  }
+  return NULL;
+}
+
+/* Where the file is to be, and in 'st' what is there already, if something is. */
+static enum gpnn_status locate(struct gpnn_newfile *file, const char *target, struct stat *st,
+                               struct gpnn_error *err)
+{
+  file->replaces = lstat(target, st) == 0;
+  /* Where we cannot know, there may be something that must not be replaced. */
+  if (!file->replaces && errno != ENOENT) return create_failed(target, errno, err);
+  bool is_link = file->replaces && S_ISLNK(st->st_mode);
+  file->target = is_link ? follow(target, st) : gpnn_copy_text(target, strlen(target));
+  if (file->target == NULL && is_link && errno == ENOENT)
+    return gpnn_fail(err, GPNN_EIO, "%s: is a symbolic link that leads nowhere", target);
+  if (file->target == NULL) return create_failed(target, errno, err);
+  if (file->replaces && !S_ISREG(st->st_mode))
+    return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", target,
+                     S_ISDIR(st->st_mode) ? "a directory" : "a device or pipe");
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
@@ -88,34 +119,49 @@ enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *targ
 {
   const mode_t ours = S_IRUSR | S_IWUSR, all = 0666; /* less the umask */
   struct stat st = {0};
-  bool exists = stat(target, &st) == 0;
-  /* Where we cannot know, there may be something that must not be replaced. */
-  if (!exists && errno != ENOENT)
-    return gpnn_fail_errno(err, errno, "%s: cannot be created", target);
-  if (exists && !S_ISREG(st.st_mode))
-    return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", target,
-                     S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
-  if (!exists && is_link(target))
-    return gpnn_fail(err, GPNN_EIO, "%s: is a symbolic link that leads nowhere", target);
-  file->target = resolve(target);
-  file->temporary = file->target == NULL ? NULL : temporary_name(file->target);
-  if (file->temporary == NULL) return create_failed(file, target, errno, err);
-  file->replaces = exists;
-  file->mode = st.st_mode & 0777;
-  file->owner = st.st_uid;
-  file->group = st.st_gid;
-  tell_watch(file); /* the name is completed in its place, and then the file is made */
-  file->fd = create_unique(file->temporary, exists ? ours : all);
-  return file->fd >= 0 ? GPNN_OK : create_failed(file, target, errno, err);
+  enum gpnn_status status = locate(file, target, &st, err);
+  if (status == GPNN_OK) {
+    file->mode = st.st_mode & 0777;
+    file->owner = st.st_uid;
+    file->group = st.st_gid;
+    file->temporary = temporary_name(file->target);
+    if (file->temporary == NULL) status = create_failed(target, errno, err);
+  }
+  if (status == GPNN_OK) {
+    tell_watch(file); /* the name is completed in its place, and then the file is made */
+    file->fd = create_unique(file->temporary, file->replaces ? ours : all);
+    if (file->fd < 0) status = create_failed(target, errno, err);
+  }
+  if (status != GPNN_OK) empty(file);
+  return status;
 }
 
-/* Gives the new file what the old one had; false where the system refuses. */
+/* Gives the new file the old one's access control list, or takes away what it has of its
+ * directory's; false where the system refuses. */
+static bool take_over_list(const struct gpnn_newfile *file)
+{
+#ifdef __linux__
+  static const char name[] = "system.posix_acl_access";
+  char list[4096];
+  ssize_t n = lgetxattr(file->target, name, list, sizeof list);
+  bool is_known = n >= 0 || errno == ENODATA || errno == ENOTSUP;
+  if (n > 0) return fsetxattr(file->fd, name, list, (size_t)n, 0) == 0;
+  return (fremovexattr(file->fd, name) == 0 || errno == ENODATA || errno == ENOTSUP) && is_known;
+#else
+  (void)file;
+  return true;
+#endif
+}
+
+/* Gives the new file what the old one had; false where the system refuses.  With a list, the bits
+ * of the group bound what the list gives to anybody. */
 static bool take_over(const struct gpnn_newfile *file)
 {
   mode_t mode = file->mode, others = mode & S_IRWXO;
-  if (fchown(file->fd, file->owner, file->group) != 0 &&
-      fchown(file->fd, (uid_t)-1, file->group) != 0)
-    mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
+  bool is_kept = (fchown(file->fd, file->owner, file->group) == 0 ||
+                  fchown(file->fd, (uid_t)-1, file->group) == 0) &&
+                 take_over_list(file);
+  if (!is_kept) mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
   return fchmod(file->fd, mode) == 0;
 }
 

@@ -42,8 +42,9 @@ struct gpnn_newfile {
  * A symbolic link to a file stays, and the file is replaced; one that leads nowhere is refused.
  *
  * The permissions are what the process's umask allows, or those of the target if it exists: then
- * nobody else can read the new file before the commit gives it the old one's mode, and owner and
- * group where the process may; where the group cannot be kept, it gets no more than all others.
+ * nobody else can read the new file before the commit gives it the old one's mode and access
+ * control list, and owner and group where the process may; where group or list cannot be kept, the
+ * group gets no more than all others.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
                                                      struct gpnn_error *err);

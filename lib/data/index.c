@@ -669,8 +669,8 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
              : gpnn_sections_stream(index->sections, *section, &stored->file, err);
 }
 
-enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_search **search,
-                                   struct gpnn_error *err)
+static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_search **search,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = &index->contents;
   const struct gpnn_section *section = NULL;
@@ -678,7 +678,6 @@ enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_s
   struct gpnn_search *loaded = NULL;
   struct gpnn_search_stored stored = {0};
   enum gpnn_status status = GPNN_OK;
-  if (index->rows != NULL) return gpnn_index_search_sample(index, search, err);
   if (stored_tag(index->report.kind) != NULL) status = open_stored(index, &section, &stored, err);
   if (status != GPNN_OK) return status;
   struct gpnn_error reason = {0};
@@ -694,6 +693,17 @@ enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_s
     *search = loaded;
   else
     gpnn_search_free(loaded);
+  return status;
+}
+
+enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_search **search,
+                                   struct gpnn_error *err)
+{
+  enum gpnn_status status;
+  if (index->rows != NULL) return gpnn_index_search_sample(index, search, err);
+    /* Streams of one index share their place in it (data/sections.h). */
+#pragma omp critical(gpnn_index_search)
+  status = load_search(index, search, err);
   return status;
 }
 

@@ -254,7 +254,8 @@ interrupt() {
   fixture
   export TMPDIR=$PWD
   mkfifo slow
-  for signal in INT TERM HUP; do
+  ulimit -c 0
+  for signal in INT TERM HUP QUIT USR1 XCPU; do
     for command in 'gpnn-predict t.gpi -p t.par -o x slow' 'gpnn-split -f 1:1 -o a -o b slow'; do
       # Job control gives the tool its own group and the default action of SIGINT.
       bash -c "set -m; $command & echo \$! >pid; exec 3>slow; cat test.tsv >&3; sleep 0.3

@@ -53,6 +53,18 @@ load helper
   cat a.csv b.csv | grep -qx '"c ""d""",2'
 }
 
+@test "a first row that begins as another kind of file does is a row, from a pipe too" {
+  for start in $'\x1f\x8b' $'\xef\xbb\xbf' '# gpnn parameters 1'; do
+    printf 'a\tb\n%s\t1\ny\t2\nz\t3\n' "$start" >t.tsv
+    gpnn-split -f 1:2 -o a -o b t.tsv
+    gpnn-split -f 1:2 -o c -o d - <t.tsv
+    cmp a c
+    cmp b d
+    assert_equal "$({ head -n 1 t.tsv; tail -qn +2 c d | LC_ALL=C sort; } | cksum)" \
+      "$({ head -n 1 t.tsv; tail -n +2 t.tsv | LC_ALL=C sort; } | cksum)"
+  done
+}
+
 @test "mistakes are told" {
   make_table 20 1 >t.tsv
   assert_fails 2 'give either' gpnn-split t.tsv

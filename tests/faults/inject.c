@@ -20,6 +20,8 @@
  * first; so those of the program are made anew, over functions of ours, standard output included.
  */
 #define _GNU_SOURCE
+/* As in the tools: functions that know offsets have other names then. */
+#define _FILE_OFFSET_BITS 64
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -82,12 +84,14 @@ static struct {
 
 static atomic_long n_calls;
 
-/* The function behind ours of the same name. */
-#define REAL(name)                         \
-  static __typeof__(name) *real;           \
-  if (real == NULL) {                      \
-    void *found = dlsym(RTLD_NEXT, #name); \
-    memcpy(&real, &found, sizeof real);    \
+/* The function behind ours of the same name; behind one that knows offsets. */
+#define REAL(name) REAL_NAMED(name, #name)
+#define REAL64(name) REAL_NAMED(name, #name "64")
+#define REAL_NAMED(name, symbol)            \
+  static __typeof__(name) *real;            \
+  if (real == NULL) {                       \
+    void *found = dlsym(RTLD_NEXT, symbol); \
+    memcpy(&real, &found, sizeof real);     \
   }
 
 #define CALLER __builtin_return_address(0)
@@ -221,7 +225,18 @@ void *_Znam(size_t bytes)
 
 void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
-  REAL(mmap)
+  REAL64(mmap)
+  if (strikes(MAP, "mmap", CALLER)) return MAP_FAILED;
+  return real(address, length, protection, flags, fd, offset);
+}
+
+/* The one that FAISS calls. */
+void *plain_mmap(void *address, size_t length, int protection, int flags, int fd,
+                 off_t offset) __asm__("mmap");
+
+void *plain_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+  REAL64(mmap)
   if (strikes(MAP, "mmap", CALLER)) return MAP_FAILED;
   return real(address, length, protection, flags, fd, offset);
 }
@@ -251,7 +266,7 @@ static ssize_t do_read(int fd, void *bytes, size_t room, const void *caller)
 
 static ssize_t do_pread(int fd, void *bytes, size_t room, off_t at, const void *caller)
 {
-  REAL(pread)
+  REAL64(pread)
   if (!strikes(READ, "pread", caller)) return real(fd, bytes, room, at);
   ssize_t n = allowed(room);
   return n < 0 ? n : real(fd, bytes, (size_t)n, at);
@@ -297,7 +312,7 @@ ssize_t write(int fd, const void *bytes, size_t length)
 
 ssize_t pwrite(int fd, const void *bytes, size_t length, off_t at)
 {
-  REAL(pwrite)
+  REAL64(pwrite)
   if (!strikes(WRITE, "pwrite", CALLER)) return real(fd, bytes, length, at);
   ssize_t n = allowed(length);
   return n < 0 ? n : real(fd, bytes, (size_t)n, at);
@@ -315,7 +330,7 @@ ssize_t send(int fd, const void *bytes, size_t length, int flags)
 
 static int do_open(const char *path, int flags, mode_t mode, const void *caller)
 {
-  REAL(open)
+  REAL64(open)
   return strikes(OPEN, caller == NULL ? "stream open" : "open", caller) ? -1
                                                                         : real(path, flags, mode);
 }
@@ -346,9 +361,9 @@ int open(const char *path, int flags, ...)
   return do_open(path, flags, mode, CALLER);
 }
 
-int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
 
-int __open_2(const char *path, int flags)
+int __open64_2(const char *path, int flags)
 {
   return do_open(path, flags, 0, CALLER);
 }
@@ -360,7 +375,7 @@ int close(int fd)
 
 int mkstemp(char *path)
 {
-  REAL(mkstemp)
+  REAL64(mkstemp)
   return refuses("mkstemp", CALLER) ? -1 : real(path);
 }
 
@@ -379,7 +394,7 @@ int socketpair(int domain, int type, int protocol, int ends[2])
 /* All that the third argument may be fits a pointer. */
 int fcntl(int fd, int command, ...)
 {
-  REAL(fcntl)
+  REAL64(fcntl)
   va_list more;
   va_start(more, command);
   void *value = va_arg(more, void *);
@@ -411,14 +426,26 @@ int rename(const char *from, const char *to)
 
 int stat(const char *path, struct stat *st)
 {
-  REAL(stat)
+  REAL64(stat)
   return strikes(STAT, "stat", CALLER) ? -1 : real(path, st);
 }
 
 int fstat(int fd, struct stat *st)
 {
-  REAL(fstat)
+  REAL64(fstat)
   return strikes(STAT, "fstat", CALLER) ? -1 : real(fd, st);
+}
+
+int lstat(const char *path, struct stat *st)
+{
+  REAL64(lstat)
+  return strikes(STAT, "lstat", CALLER) ? -1 : real(path, st);
+}
+
+int fchown(int fd, uid_t owner, gid_t group)
+{
+  REAL(fchown)
+  return strikes(STAT, "fchown", CALLER) ? -1 : real(fd, owner, group);
 }
 
 int fchmod(int fd, mode_t mode)
@@ -508,7 +535,7 @@ FILE *fdopen(int fd, const char *mode)
 
 FILE *fopen(const char *path, const char *mode)
 {
-  REAL(fopen)
+  REAL64(fopen)
   if (!is_of_streams(CALLER) || strcmp(mode, "rb") != 0) return real(path, mode);
   int fd = do_open(path, O_RDONLY, 0, NULL);
   return fd < 0 ? NULL : open_stream(fd, mode);

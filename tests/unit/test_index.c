@@ -269,6 +269,23 @@ static void a_stored_search_answers_the_same(void **state)
   free(distances);
 }
 
+static void threads_load_the_search_of_one_index_at_once(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_index *index = NULL;
+  int n_failed = 0;
+  write_index(place, GPNN_SEARCH_HNSW, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+#pragma omp parallel for num_threads(8) reduction(+ : n_failed)
+  for (int i = 0; i < 200; i++) {
+    struct gpnn_search *search = NULL;
+    n_failed += gpnn_index_search(index, &search, NULL) != GPNN_OK;
+    gpnn_search_free(search);
+  }
+  assert_int_equal(n_failed, 0);
+  gpnn_index_close(index);
+}
+
 static void the_same_index_is_the_same_bytes(void **state)
 {
   const struct place *place = *state;
@@ -1095,6 +1112,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(contents_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(a_stored_search_answers_the_same, enter, leave),
+      cmocka_unit_test_setup_teardown(threads_load_the_search_of_one_index_at_once, enter, leave),
       cmocka_unit_test_setup_teardown(the_same_index_is_the_same_bytes, enter, leave),
       cmocka_unit_test_setup_teardown(the_fingerprint_is_of_data_not_of_search, enter, leave),
       cmocka_unit_test_setup_teardown(no_calibration_rows_is_allowed, enter, leave),

@@ -3,9 +3,32 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "base/newfile.h"
 #include "scratch.h"
+
+/* Somebody who makes 'link' lead to 'to' just before or after another looks where it leads. */
+static struct {
+  const char *link, *to;
+  bool before;
+} meddler;
+
+static void meddle(void)
+{
+  if (meddler.link == NULL) return;
+  assert_int_equal(unlink(meddler.link) | symlink(meddler.to, meddler.link), 0);
+  meddler.link = NULL;
+}
+
+/* In the place of the C library's. */
+int stat(const char *path, struct stat *st)
+{
+  if (meddler.before) meddle();
+  int result = fstatat(AT_FDCWD, path, st, 0);
+  if (!meddler.before) meddle();
+  return result;
+}
 
 static void put(const struct gpnn_newfile *file, const char *text)
 {
@@ -135,6 +158,39 @@ static void a_group_that_cannot_be_kept_loses_its_rights(void **state)
   assert_int_equal(mode, 0644);
 }
 
+/* As Linux stores it: version 2; tag, rights and id of owner, user 12345, group, mask and others.
+ */
+static const unsigned char list[] = {
+    2, 0,   0,   0,   1,   0,  6, 0, 255, 255, 255, 255, 2,   0,  6, 0, 57, 48,  0,   0,   4,  0, 0,
+    0, 255, 255, 255, 255, 16, 0, 6, 0,   255, 255, 255, 255, 32, 0, 0, 0,  255, 255, 255, 255};
+
+/* The bits of the group are those of the mask, which is none of the group's rights. */
+static void an_access_control_list_is_the_old_files(void **state)
+{
+  (void)state;
+  static const char name[] = "system.posix_acl_access";
+  const char *path = scratch_text("list", "old");
+  unsigned char found[sizeof list + 1];
+  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  if (setxattr(path, name, list, sizeof list, 0) != 0) {
+    scratch_count(1);
+    skip(); /* not on this file system */
+  }
+  assert_int_equal(mode_of(path), 0660);
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(getxattr(path, name, found, sizeof found), sizeof list);
+  assert_memory_equal(found, list, sizeof list);
+  assert_int_equal(setxattr(scratch_folder, "system.posix_acl_default", list, sizeof list, 0), 0);
+  assert_int_equal(removexattr(path, name) | chmod(path, 0640), 0);
+  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_int_equal(removexattr(scratch_folder, "system.posix_acl_default"), 0);
+  assert_int_equal(getxattr(path, name, found, sizeof found), -1);
+  assert_int_equal(mode_of(path), 0640);
+  scratch_count(1);
+}
+
 static void temporary_names_cannot_be_foreseen(void **state)
 {
   (void)state;
@@ -147,19 +203,19 @@ static void temporary_names_cannot_be_foreseen(void **state)
   assert_int_equal(scratch_count(1), 0);
 }
 
-static void a_symbolic_link_that_leads_nowhere_is_replaced(void **state)
+static void a_symbolic_link_that_leads_nowhere_is_refused(void **state)
 {
   (void)state;
   const char *link = scratch_path("link");
   assert_int_equal(symlink("nowhere", link), 0);
   struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, link, &err));
-  put(&file, "new");
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_fails(gpnn_newfile_create(&file, link, &err), GPNN_EIO,
+               "link: is a symbolic link that leads nowhere");
+  assert_null(file.target);
   struct stat st;
-  assert_true(lstat(link, &st) == 0 && S_ISREG(st.st_mode));
+  assert_true(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
   assert_int_not_equal(access(scratch_path("nowhere"), F_OK), 0);
-  scratch_count(1);
+  assert_int_equal(scratch_count(1), 1);
 }
 
 static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
@@ -174,6 +230,28 @@ static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
   struct stat st;
   assert_true(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
   assert_holds(path, "new");
+  scratch_count(1);
+}
+
+/* Or the rights of one file would be given to another. */
+static void a_symbolic_link_that_is_changed_meanwhile_mixes_no_files(void **state)
+{
+  (void)state;
+  const char *open = scratch_text("open", "old"), *private = scratch_text("private", "old");
+  const char *link = scratch_path("link");
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(chmod(open, 0666) | chmod(private, 0600) | symlink("open", link), 0);
+    struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+    meddler.before = i == 1;
+    meddler.to = "private";
+    meddler.link = link;
+    assert_ok(gpnn_newfile_create(&file, link, &err));
+    assert_null(meddler.link);
+    assert_ok(gpnn_newfile_commit(&file, &err));
+    assert_int_equal(mode_of(open), 0666);
+    assert_int_equal(mode_of(private), 0600);
+    assert_int_equal(unlink(link), 0);
+  }
   scratch_count(1);
 }
 
@@ -302,9 +380,11 @@ int main(void)
       cmocka_unit_test(nobody_reads_a_private_file_before_it_is_whole),
       cmocka_unit_test(owner_and_group_are_the_old_files),
       cmocka_unit_test(a_group_that_cannot_be_kept_loses_its_rights),
+      cmocka_unit_test(an_access_control_list_is_the_old_files),
       cmocka_unit_test(temporary_names_cannot_be_foreseen),
-      cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_replaced),
+      cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_refused),
       cmocka_unit_test(a_symbolic_link_stays_and_its_target_is_replaced),
+      cmocka_unit_test(a_symbolic_link_that_is_changed_meanwhile_mixes_no_files),
       cmocka_unit_test(devices_and_folders_are_refused),
       cmocka_unit_test(a_folder_that_is_not_there_is_named),
       cmocka_unit_test(names_of_the_greatest_length_can_be_written),
