@@ -200,10 +200,12 @@ static bool has_mean(const struct writer *w)
 /* ---- text --------------------------------------------------------------------------------- */
 
 /* What has no value, or none within the range of a double, is missing. */
-static enum gpnn_status write_value(struct writer *w, double value, struct gpnn_error *err)
+static enum gpnn_status write_value(struct writer *w, char delimiter, double value,
+                                    struct gpnn_error *err)
 {
+  const char *na = w->form->na;
   return isfinite(value) ? gpnn_output_number(w->output, value, err)
-                         : gpnn_output_text(w->output, w->form->na, err);
+                         : gpnn_table_write_field(w->output, delimiter, na, strlen(na), err);
 }
 
 static enum gpnn_status write_lines(struct writer *w, struct gpnn_error *err)
@@ -211,7 +213,7 @@ static enum gpnn_status write_lines(struct writer *w, struct gpnn_error *err)
   enum gpnn_status status = list_row(w, &w->scores->all, 0, 0, err);
   for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++) {
     status = gpnn_output_printf(w->output, err, "%s\t", w->row.values[i].name);
-    if (status == GPNN_OK) status = write_value(w, w->row.values[i].value, err);
+    if (status == GPNN_OK) status = write_value(w, '\t', w->row.values[i].value, err);
     if (status == GPNN_OK) status = gpnn_output_text(w->output, "\n", err);
   }
   return status;
@@ -237,7 +239,7 @@ static enum gpnn_status write_record(struct writer *w, const char *target, const
     if (i > 0) status = gpnn_output_write(w->output, &w->form->delimiter, 1, err);
     if (status != GPNN_OK) break;
     status = header ? gpnn_output_text(w->output, w->row.values[i].name, err)
-                    : write_value(w, w->row.values[i].value, err);
+                    : write_value(w, w->form->delimiter, w->row.values[i].value, err);
   }
   return status == GPNN_OK ? gpnn_output_text(w->output, "\n", err) : status;
 }

@@ -16,9 +16,9 @@ double gpnn_sum_mean(const struct gpnn_sum *s, size_t n)
   return (isinf(s->sum) ? s->sum : s->sum + s->compensation) / (double)n;
 }
 
-/* Numbers from 'least' to 'most' are squared as they are; those beyond as shares of 'unit', or of
- * its inverse. */
-static const double least = 0x1p-500, most = 0x1p+500, unit = 0x1p+600;
+/* Numbers from 'least' to 'most' are squared as they are, and 2^63 such squares have a sum; those
+ * beyond as shares of 'unit', or of its inverse. */
+static const double least = 0x1p-500, most = 0x1p+480, unit = 0x1p+600;
 
 void gpnn_squares_add(struct gpnn_squares *s, double value)
 {

@@ -138,6 +138,17 @@ static void no_unit_is_too_large_or_small(void **state)
   }
 }
 
+static void squares_add_up_however_many_there_are(void **state)
+{
+  (void)state;
+  enum { ROWS = (1 << 24) + 1 };
+  for (double value = 0x1p+480; value <= 0x1p+500; value *= 0x1p+20) {
+    struct gpnn_squares squares = {0};
+    for (int i = 0; i < ROWS; i++) gpnn_squares_add(&squares, value);
+    assert_close(gpnn_squares_root_mean(&squares, ROWS), value, 1e-12);
+  }
+}
+
 static void errors_of_very_different_sizes_add_up(void **state)
 {
   (void)state;
@@ -335,6 +346,7 @@ int main(void)
       cmocka_unit_test(constant_truths_have_no_r2),
       cmocka_unit_test(sums_keep_their_digits),
       cmocka_unit_test(no_unit_is_too_large_or_small),
+      cmocka_unit_test(squares_add_up_however_many_there_are),
       cmocka_unit_test(errors_of_very_different_sizes_add_up),
       cmocka_unit_test(the_smallest_standard_deviation_gives_a_score),
       cmocka_unit_test(other_units_are_those_of_scaled_rows),
