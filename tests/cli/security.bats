@@ -144,7 +144,7 @@ reseal() {
   local tool=$!
   exec 5>rows
   head -n 1 t.tsv >&5
-  until grep -q t.gpi /proc/$tool/maps; do :; done
+  until grep -q t.gpi /proc/$tool/maps; do kill -0 "$tool"; done
   : >t.gpi
   tail -n +2 t.tsv >&5 2>/dev/null || :
   exec 5>&-
@@ -162,7 +162,7 @@ reseal() {
   local tool=$!
   exec 5>rows
   make_table 5000 >&5
-  until find /proc/$tool/fd -lname '*/tmp/gpnn-split.*deleted*' 2>/dev/null | grep -q .; do :; done
+  until find /proc/$tool/fd -lname '*/tmp/gpnn-split.*deleted*' 2>/dev/null | grep -q .; do kill -0 "$tool"; done
   [[ -z $(ls tmp) ]]
   exec 5>&-
   wait $tool

@@ -1,4 +1,6 @@
 /* Predictions in the user's units: options, known noise, far rows, widths of intervals. */
+#include <float.h>
+
 #include "base/threads.h"
 #include "fixture.h"
 #include "methods/conformal.h"
@@ -126,8 +128,8 @@ static void predictions_beyond_all_numbers_are_refused(void **state)
   assert_fails(gpnn_predict(s.gp, &options, &rows, &out.counts, &err), GPNN_ENUMERIC,
                "too large beside the kernel scale");
   double noise[C] = {0};
-  noise[C - 1] = INFINITY;
-  s.params.noise = 0.1;
+  noise[C - 1] = INFINITY; /* taken for the largest number, to which another comes */
+  s.params.noise = DBL_MAX;
   const struct gpnn_predict_rows noisy = {
       .n = C, .x = s.f.cx, .noise = noise, .mean = out.mean, .sd = out.sd, .nearest = out.nearest};
   options.debias = false;

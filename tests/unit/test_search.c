@@ -754,9 +754,9 @@ static void lists_below_another_quantizer_are_refused(void **state)
   rewind(file);
   assert_int_equal(fwrite(bytes, 1, length, file), length);
   rewind(file);
-  assert_fails(gpnn_search_load(&loaded, (struct gpnn_search_stored){.file = file}, N, D, x,
-                                &report, none, &err),
-               GPNN_EFORMAT, "does not fit");
+  const struct gpnn_search_stored stored = {bytes, length, file};
+  assert_fails(gpnn_search_load(&loaded, stored, N, D, x, &report, none, &err), GPNN_EFORMAT,
+               "make the index again");
   assert_null(loaded);
   fclose(file);
   free(bytes);
