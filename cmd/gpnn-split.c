@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/newfile.h"
 #include "base/number.h"
 #include "cli.h"
 #include "data/columns.h"
@@ -53,12 +54,18 @@ static bool read_fractions(const struct cli *cli, struct arguments *a)
   return false;
 }
 
+static bool is_same_output(const char *a, const char *b)
+{
+  if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return strcmp(a, b) == 0;
+  return gpnn_newfile_same(a, b);
+}
+
 /* Of two parts in one file, only the last would be left. */
 static bool are_distinct(const struct cli *cli, const struct cli_list *outputs)
 {
   for (size_t i = 0; i < outputs->n; i++)
     for (size_t j = 0; j < i; j++)
-      if (strcmp(outputs->items[i], outputs->items[j]) == 0) {
+      if (is_same_output(outputs->items[i], outputs->items[j])) {
         cli_usage_error(cli, "two parts would go to the same output: \"%s\"", outputs->items[i]);
         return false;
       }

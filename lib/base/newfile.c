@@ -36,6 +36,13 @@ static size_t directory_length(const char *path)
   return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
+/* The directory of 'path', owned by the caller; NULL: no memory. */
+static char *directory_of(const char *path)
+{
+  size_t length = directory_length(path);
+  return length == 0 ? gpnn_copy_text(".", 1) : gpnn_copy_text(path, length);
+}
+
 /* "dir/name" -> "dir/.name.XXXXXX" */
 static char *temporary_name(const char *target)
 {
@@ -191,8 +198,7 @@ enum gpnn_status gpnn_newfile_sync(const struct gpnn_newfile *file, struct gpnn_
  * or an error number. */
 static int open_directory(const char *path, int *fd)
 {
-  size_t length = directory_length(path);
-  char *dir = length == 0 ? gpnn_copy_text(".", 1) : gpnn_copy_text(path, length);
+  char *dir = directory_of(path);
   if (dir == NULL) return ENOMEM;
   do *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   while (*fd < 0 && errno == EINTR);
@@ -236,4 +242,32 @@ void gpnn_newfile_abandon(struct gpnn_newfile *file)
   if (file->fd >= 0) close(file->fd);
   unlink(file->temporary);
   empty(file);
+}
+
+/* Finds the name of a file, symbolic links followed, and the directory that has it. */
+static bool find_place(const char *path, char **name, struct stat *directory)
+{
+  struct stat st;
+  bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+  char *place = is_link ? realpath(path, NULL) : gpnn_copy_text(path, strlen(path));
+  char *dir = place == NULL ? NULL : directory_of(place);
+  bool found = dir != NULL && stat(dir, directory) == 0;
+  if (found) {
+    const char *last = place + directory_length(place);
+    *name = gpnn_copy_text(last, strlen(last));
+  }
+  free(dir);
+  free(place);
+  return found && *name != NULL;
+}
+
+bool gpnn_newfile_same(const char *a, const char *b)
+{
+  struct stat a_directory, b_directory;
+  char *a_name = NULL, *b_name = NULL;
+  bool same = find_place(a, &a_name, &a_directory) && find_place(b, &b_name, &b_directory) &&
+              is_same(&a_directory, &b_directory) && strcmp(a_name, b_name) == 0;
+  free(a_name);
+  free(b_name);
+  return same;
 }

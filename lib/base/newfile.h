@@ -66,4 +66,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_commit(struct gpnn_newfile *file,
 /* Closes and removes the temporary file; does nothing on an empty object. */
 void gpnn_newfile_abandon(struct gpnn_newfile *file);
 
+/* Whether two targets, which need not be there, are one file, however it is named: './a' is 'a',
+ * and a symbolic link is what it leads to.  False where that cannot be told. */
+bool gpnn_newfile_same(const char *a, const char *b);
+
 #endif

@@ -217,6 +217,12 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   assert_fails 2 'one %d' gpnn-split -k 2 -o a%d%d test.tsv
   assert_fails 2 'same output: "a"' gpnn-split -f 1:1 -o a -o a test.tsv
   assert_fails 2 'same output: "-"' gpnn-split -f 1:1 -o - -o - test.tsv
+  ln -s "$PWD" here
+  ln -s test.tsv link
+  assert_fails 2 'same output: "here/a"' gpnn-split -f 1:1 -o ./a -o here/a test.tsv
+  assert_fails 2 'same output: "link"' gpnn-split -f 1:1 -o test.tsv -o link test.tsv
+  gpnn-split -f 1:1 -o ./- -o - test.tsv >rest.tsv
+  [[ -s ./- && -s rest.tsv ]]
   assert_fails 2 'one operand too many: "extra"' gpnn-index -o x.gpi train.tsv extra
   assert_fails 2 'an operand is missing' gpnn-fit
   assert_fails 2 'name it with -o FILE' gpnn-index train.tsv
