@@ -33,6 +33,8 @@ fixture() {
 }
 
 @test "with few descriptors a tool says so, or does its work" {
+  # The sanitizer of objects looks at memory through a pipe, and complains where there is none.
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __ubsan_ || skip 'not with sanitizers'
   fixture
   local before command n status
   for command in "${commands[@]}" 'gpnn-plot -q predicted pred.tsv'; do
