@@ -425,14 +425,24 @@ static enum gpnn_status unknown_name(struct reader *reader, struct span name)
   return refuse(reader, "unknown name \"%s\"", shown);
 }
 
+/* Whether a comment, without its sign, is the line of the format: "gpnn parameters 1". */
+static bool is_first_line(struct span text)
+{
+  static const char name[] = GPNN_PARAMS_FIRST_LINE " ";
+  const char *behind_sign = name + strlen("# ");
+  size_t length = strlen(behind_sign);
+  uint64_t version;
+  return text.length > length && memcmp(text.at, behind_sign, length) == 0 &&
+         gpnn_number_read_u64(text.at + length, text.length - length, &version);
+}
+
 /* The first comments are kept, but for that of the format, which is written anew. */
 static enum gpnn_status read_comment(struct reader *reader, struct span line)
 {
-  size_t length = sizeof GPNN_PARAMS_FIRST_LINE - 1;
-  if (line.length >= length && memcmp(line.at, GPNN_PARAMS_FIRST_LINE, length) == 0) return GPNN_OK;
   line.at++;
   line.length--;
   if (line.length > 0 && *line.at == ' ') line.at++, line.length--;
+  if (is_first_line(line)) return GPNN_OK;
   enum { MOST = 500, MOST_COMMENTS = 100 };
   if (reader->n_comments == MOST_COMMENTS) return GPNN_OK;
   reader->n_comments++;
