@@ -18,7 +18,7 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < gpnn_sections_count(sections); i++) {
     const struct gpnn_section *section = gpnn_sections_get(sections, i);
     FUZZ_EXPECT(section->length <= MOST);
-    printf("%s%c%c%c", section->tag, section->critical, (int)(section->length & 0xff),
+    printf("%s%c%c%c", section->tag, section->critical ? 1 : 0, (int)(section->length & 0xff),
            (int)(section->length >> 8));
     fwrite(gpnn_sections_bytes(sections, section), 1, section->length, stdout);
   }

@@ -497,7 +497,9 @@ static void other_points_change_no_bit_of_an_answer(void **state)
     for (size_t i = 0; i < 2 * POINTS; i++)
       memcpy(twice + order[i] * t.f.d, t.f.cx + i % POINTS * t.f.d, t.f.d * sizeof *twice);
     size_t first = any_count(&t.rng, 0, 2 * POINTS);
-    for (int precision = 0; precision < 2; precision++) {
+    static const enum gpnn_precision precisions[] = {GPNN_PRECISION_DOUBLE, GPNN_PRECISION_MIXED};
+    for (size_t p = 0; p < 2; p++) {
+      enum gpnn_precision precision = precisions[p];
       predict(&t, precision, POINTS, t.f.cx, mean, latent, &counts);
       predict(&t, precision, first, twice, twice_mean, twice_latent, &counts);
       predict(&t, precision, 2 * POINTS - first, twice + first * t.f.d, twice_mean + first,
