@@ -70,6 +70,17 @@ char *fuzz_drain(size_t *length)
   return fuzz_text(bytes, *length);
 }
 
+struct gpnn_table *fuzz_table(const uint8_t *bytes, size_t length, bool has_header)
+{
+  struct gpnn_error err = {0};
+  struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+  struct gpnn_table *table = NULL;
+  options.has_header = has_header;
+  enum gpnn_status status = gpnn_table_open(&table, fuzz_file(0, bytes, length), &options, &err);
+  if (status != GPNN_OK) fuzz_expect_failure(status, &err);
+  return table;
+}
+
 uint8_t fuzz_byte(const uint8_t **bytes, size_t *length)
 {
   if (*length == 0) return 0;

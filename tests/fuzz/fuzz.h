@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "data/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -35,6 +36,9 @@ void fuzz_expect_failure(enum gpnn_status status, const struct gpnn_error *err);
 /* A file in memory that holds 'bytes', and its path, which lasts until the next call for the same
  * 'slot' (0 or 1). */
 const char *fuzz_file(int slot, const void *bytes, size_t length);
+
+/* A table of 'bytes'; NULL if it does not open. */
+struct gpnn_table *fuzz_table(const uint8_t *bytes, size_t length, bool has_header);
 
 /* A path that can be written without being replaced: a pipe with room for 1 MiB; and what was
  * written there since, NUL-terminated, for free(). */

@@ -132,17 +132,12 @@ static void choose_and_use(struct gpnn_table *table, char *lists[LISTS])
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-  struct gpnn_error err = {0};
-  struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
-  struct gpnn_table *table;
   char *lists[LISTS];
   char *line = fuzz_line(&bytes, &length);
-  options.has_header = line[0] != '!';
   fuzz_split(line, '\t', LISTS, lists);
-  if (gpnn_table_open(&table, fuzz_file(0, bytes, length), &options, &err) == GPNN_OK) {
-    choose_and_use(table, lists);
-    gpnn_table_close(table);
-  }
+  struct gpnn_table *table = fuzz_table(bytes, length, line[0] != '!');
+  if (table != NULL) choose_and_use(table, lists);
+  gpnn_table_close(table);
   free(line);
   return 0;
 }

@@ -66,18 +66,13 @@ static void find_and_read(struct gpnn_table *table, const struct gpnn_prediction
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-  struct gpnn_error err = {0};
-  struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
-  struct gpnn_table *table;
   char *fields[4];
   char *line = fuzz_line(&bytes, &length);
   fuzz_split(line, ',', 4, fields);
-  options.has_header = line[0] != '!';
   struct gpnn_predictions_wanted wanted = {fields[0], fields[1], fields[2], fields[3]};
-  if (gpnn_table_open(&table, fuzz_file(0, bytes, length), &options, &err) == GPNN_OK) {
-    find_and_read(table, &wanted);
-    gpnn_table_close(table);
-  }
+  struct gpnn_table *table = fuzz_table(bytes, length, line[0] != '!');
+  if (table != NULL) find_and_read(table, &wanted);
+  gpnn_table_close(table);
   free(line);
   return 0;
 }

@@ -122,19 +122,14 @@ static void train(struct gpnn_table *table, uint8_t choice, char *lists[LISTS])
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-  struct gpnn_error err = {0};
-  struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
-  struct gpnn_table *table;
   char *lists[LISTS];
   if (length > MOST) return 0;
   uint8_t choice = fuzz_byte(&bytes, &length);
   char *line = fuzz_line(&bytes, &length);
-  options.has_header = (choice & 16) == 0;
   fuzz_split(line, '\t', LISTS, lists);
-  if (gpnn_table_open(&table, fuzz_file(0, bytes, length), &options, &err) == GPNN_OK) {
-    train(table, choice, lists);
-    gpnn_table_close(table);
-  }
+  struct gpnn_table *table = fuzz_table(bytes, length, (choice & 16) == 0);
+  if (table != NULL) train(table, choice, lists);
+  gpnn_table_close(table);
   free(line);
   return 0;
 }
