@@ -201,8 +201,8 @@ static void step_rows(struct walk *walk, struct graph *graph)
 /* A link is none (-1) or leads to a row that is on the same level. */
 static void check_links(struct walk *walk, const struct graph *graph, size_t row)
 {
-  size_t begin = (size_t)u64_at(graph->offsets, row), n_levels;
-  n_levels = (size_t)i32_at(graph->levels, row);
+  size_t begin = (size_t)u64_at(graph->offsets, row);
+  size_t n_levels = (size_t)i32_at(graph->levels, row);
   for (size_t l = 0; l < n_levels; l++) {
     size_t from = begin + (size_t)i32_at(graph->ends, l);
     size_t end = begin + (size_t)i32_at(graph->ends, l + 1);
