@@ -199,13 +199,10 @@ static bool has_mean(const struct writer *w)
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-/* What has no value, or none within the range of a double, is missing. */
 static enum gpnn_status write_value(struct writer *w, char delimiter, double value,
                                     struct gpnn_error *err)
 {
-  const char *na = w->form->na;
-  return isfinite(value) ? gpnn_output_number(w->output, value, err)
-                         : gpnn_table_write_field(w->output, delimiter, na, strlen(na), err);
+  return gpnn_table_write_number(w->output, delimiter, value, w->form->na, err);
 }
 
 static enum gpnn_status write_lines(struct writer *w, struct gpnn_error *err)

@@ -70,13 +70,10 @@ static struct measure measure_gain(void)
   return (struct measure){0, 1};
 }
 
-/* A value that there is not, such as a limit of the NLL without noise, is missing. */
 static enum gpnn_status put_number(struct run *r, double value, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_text(r->output, "\t", err);
-  if (status != GPNN_OK) return status;
-  return isfinite(value) ? gpnn_output_number(r->output, value, err)
-                         : gpnn_output_text(r->output, "NA", err);
+  return status == GPNN_OK ? gpnn_table_write_number(r->output, '\t', value, "NA", err) : status;
 }
 
 /* Writes a tab and the value, and the same for the ends of its interval. */

@@ -314,9 +314,8 @@ enum gpnn_status simulate_write_numbers(const struct simulate_options *o,
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     status = write_delimiter(o, output, err);
-    if (status != GPNN_OK) break;
-    status = isfinite(numbers[i]) ? gpnn_output_number(output, numbers[i], err)
-                                  : gpnn_output_text(output, "NA", err);
+    if (status == GPNN_OK)
+      status = gpnn_table_write_number(output, o->delimiter, numbers[i], "NA", err);
   }
   return status;
 }

@@ -1,6 +1,7 @@
 #include "data/table.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -598,4 +599,11 @@ enum gpnn_status gpnn_table_write_field(struct gpnn_output *output, char delimit
     length -= n;
   }
   return status == GPNN_OK ? gpnn_output_write(output, "\"", 1, err) : status;
+}
+
+enum gpnn_status gpnn_table_write_number(struct gpnn_output *output, char delimiter, double value,
+                                         const char *na, struct gpnn_error *err)
+{
+  return isfinite(value) ? gpnn_output_number(output, value, err)
+                         : gpnn_table_write_field(output, delimiter, na, strlen(na), err);
 }

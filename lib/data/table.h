@@ -93,4 +93,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_field(struct gpnn_output *outp
                                                         const char *text, size_t length,
                                                         struct gpnn_error *err);
 
+/* Appends a number as one field, or 'na' where it is not finite: what has no value is missing. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_number(struct gpnn_output *output, char delimiter,
+                                                         double value, const char *na,
+                                                         struct gpnn_error *err);
+
 #endif
