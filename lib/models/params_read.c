@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct span {
 struct reader {
   struct gpnn_params *blocks; /* owned; the last is being read */
   size_t n_blocks, capacity;
+  void *targets;    /* tree of the blocks' targets, to find one given twice */
   const char *name; /* of the stream, for messages */
   size_t line;
   struct gpnn_error *err;
@@ -261,7 +263,7 @@ static enum gpnn_status read_distances(struct reader *reader, struct span values
 }
 
 /* The names of the format but target.  'read' gets one field, or all of them where 'many'. */
-static const struct entry {
+static const struct named_value {
   const char *name;
   bool required, many;
   enum gpnn_status (*read)(struct reader *reader, struct span value);
@@ -386,32 +388,47 @@ static enum gpnn_status end_block(struct reader *reader)
   return status == GPNN_OK ? fill_covariance(reader) : status;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+  return strcmp(a, b);
+}
+
+/* Names the last block, unless one before it has this name. */
+static enum gpnn_status name_block(struct reader *reader, struct span name)
+{
+  char shown[GPNN_MASK_BYTES], *target = gpnn_copy_text(name.at, name.length), **node;
+  if (target == NULL) return gpnn_fail_memory(reader->err, "for a target");
+  node = tsearch(target, &reader->targets, compare_names);
+  if (node != NULL && *node == target) {
+    reader->params->target = target;
+    return GPNN_OK;
+  }
+  free(target);
+  if (node == NULL) return gpnn_fail_memory(reader->err, "for a target");
+  return refuse(reader, "target: \"%s\" a second time", gpnn_mask(shown, name.at, name.length));
+}
+
+static void forget_names(struct reader *reader)
+{
+  for (size_t i = 0; i < reader->n_blocks; i++)
+    if (reader->blocks[i].target != NULL)
+      tdelete(reader->blocks[i].target, &reader->targets, compare_names);
+}
+
 /* "target" and the rest of its line: what follows is about that one. */
 static enum gpnn_status read_target(struct reader *reader, struct span value)
 {
-  char shown[GPNN_MASK_BYTES];
   enum gpnn_status status = GPNN_OK;
   while (value.length > 0 && blank(*value.at)) value.at++, value.length--;
   while (value.length > 0 && blank(value.at[value.length - 1])) value.length--;
   if (value.length == 0) return refuse(reader, "target: has no value");
-  if (memchr(value.at, '\0', value.length) != NULL)
-    return refuse(reader, "target: holds a NUL byte");
   if (reader->seen != 0 && reader->params->target == NULL)
     return refuse(reader, "target: has to come before the other names");
-  for (size_t i = 0; i < reader->n_blocks; i++) {
-    const char *other = reader->blocks[i].target;
-    if (other != NULL && strlen(other) == value.length &&
-        memcmp(other, value.at, value.length) == 0)
-      return refuse(reader, "target: \"%s\" a second time",
-                    gpnn_mask(shown, value.at, value.length));
-  }
   if (reader->params->target != NULL) {
     status = end_block(reader);
     if (status == GPNN_OK) status = begin_block(reader);
   }
-  if (status != GPNN_OK) return status;
-  reader->params->target = gpnn_copy_text(value.at, value.length);
-  return reader->params->target == NULL ? gpnn_fail_memory(reader->err, "for a target") : GPNN_OK;
+  return status == GPNN_OK ? name_block(reader, value) : status;
 }
 
 /* ---- lines ---------------------------------------------------------------------------- */
@@ -439,15 +456,15 @@ static bool is_first_line(struct span text)
 /* The first comments are kept, but for that of the format, which is written anew. */
 static enum gpnn_status read_comment(struct reader *reader, struct span line)
 {
+  enum { MOST = 500, MOST_COMMENTS = 100 };
   line.at++;
   line.length--;
   if (line.length > 0 && *line.at == ' ') line.at++, line.length--;
-  if (is_first_line(line)) return GPNN_OK;
-  enum { MOST = 500, MOST_COMMENTS = 100 };
-  if (reader->n_comments == MOST_COMMENTS) return GPNN_OK;
+  if (line.length > MOST) line.length = MOST;
+  while (line.length > 0 && blank(line.at[line.length - 1])) line.length--;
+  if (is_first_line(line) || reader->n_comments == MOST_COMMENTS) return GPNN_OK;
   reader->n_comments++;
-  int shown = line.length < MOST ? (int)line.length : MOST;
-  return gpnn_params_comment(reader->params, reader->err, "%.*s", shown, line.at);
+  return gpnn_params_comment(reader->params, reader->err, "%.*s", (int)line.length, line.at);
 }
 
 static bool is_name(struct span field, const char *name)
@@ -466,7 +483,7 @@ static enum gpnn_status read_line(struct reader *reader, struct span line)
   size_t i = 0;
   while (i < N_ENTRIES && !is_name(name, entries[i].name)) i++;
   if (i == N_ENTRIES) return unknown_name(reader, name);
-  const struct entry *entry = &entries[i];
+  const struct named_value *entry = &entries[i];
   if (reader->seen & 1u << i) return refuse(reader, "%s: given a second time", entry->name);
   reader->seen |= 1u << i;
   struct span rest = line, value = next_field(&rest);
@@ -504,6 +521,8 @@ static enum gpnn_status read_lines(struct reader *reader, struct span text)
     text.at += used;
     text.length -= used;
     if (++reader->line == 1) status = check_version(reader, line);
+    if (status == GPNN_OK && memchr(line.at, '\0', line.length) != NULL)
+      status = refuse(reader, "holds a NUL byte: expected text");
     if (status == GPNN_OK) status = read_line(reader, line);
   }
   return status == GPNN_OK ? end_block(reader) : status;
@@ -552,6 +571,7 @@ enum gpnn_status gpnn_params_read_all(struct gpnn_params **params, size_t *n, co
   status = read_bytes(input, &bytes, &length, err);
   if (status == GPNN_OK) status = begin_block(&reader);
   if (status == GPNN_OK) status = read_text(&reader, (struct span){bytes, length});
+  forget_names(&reader);
   if (status == GPNN_OK) {
     *params = reader.blocks;
     *n = reader.n_blocks;

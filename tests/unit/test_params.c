@@ -88,7 +88,33 @@ static void hand_made_file_is_read(void **state)
   assert_int_equal(params.neighbours, 32);
   assert_true(params.has_calibration && params.calibration == 1.072);
   assert_true(params.has_index && params.index == 0x9f0c2a7be1d4407au);
+  assert_string_equal(params.comments, "# a note\n");
   gpnn_params_release(&params);
+}
+
+/* Whatever its length, no comment comes to be the line of the format. */
+static void comments_are_cut_before_they_are_looked_at(void **state)
+{
+  enum { ZEROS = 484 };
+  struct gpnn_params params = {0};
+  char text[1000];
+  snprintf(text, sizeof text, "#gpnn parameters %0*dx\n# a \t \r\n" BASE, ZEROS, 1);
+  assert_ok(read_text(*state, text, &params, &err));
+  assert_string_equal(params.comments, "# a\n");
+  gpnn_params_release(&params);
+}
+
+static void a_nul_byte_is_refused_on_any_line(void **state)
+{
+  static const char *const lines[] = {"# a\0b\n", "target a\0b\n", "kernel rbf\0b\n", "\0\0\0\0\n"};
+  static const size_t lengths[] = {6, 11, 13, 5};
+  struct place *place = *state;
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    struct gpnn_params params = {0};
+    put(place, lines[i], lengths[i]);
+    assert_fails(gpnn_params_read(&params, place->path, &err), GPNN_EDATA,
+                 "x.par:1: holds a NUL byte");
+  }
 }
 
 static void written_parameters_read_back_exactly(void **state)
@@ -604,6 +630,8 @@ int main(void)
       cmocka_unit_test(all_optional_lines_are_the_documented_ones),
       cmocka_unit_test(several_targets_are_refused_where_one_is_expected),
       cmocka_unit_test(each_target_keeps_a_hundred_comments),
+      cmocka_unit_test(comments_are_cut_before_they_are_looked_at),
+      cmocka_unit_test(a_nul_byte_is_refused_on_any_line),
       cmocka_unit_test(blocks_that_are_not_whole_are_refused),
       cmocka_unit_test(names_that_would_not_read_back_are_not_written),
       cmocka_unit_test(values_that_do_not_go_together_are_refused),
