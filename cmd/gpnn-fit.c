@@ -274,6 +274,16 @@ static void warn_of_duplicates(const struct cli *cli, const struct arguments *a,
            fit->spacing);
 }
 
+/* Warns of covariances that the objective could not take as they are. */
+static void warn_of_jitter(const struct cli *cli, const struct gpnn_fit_report *fit)
+{
+  cli_warn(cli,
+           "%zu %s had a covariance that is not positive definite; up to %.1e was added to its "
+           "diagonal: rows are too alike for so low a noise",
+           fit->jitter.n, fit->objective == GPNN_OBJECTIVE_BLOCK ? "blocks" : "neighbourhoods",
+           fit->jitter.most);
+}
+
 /* Warns of noise held so low that it does not tell rows apart. */
 static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_params *params)
 {
@@ -318,6 +328,10 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct argument
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
            fit->optimize.start, fit->optimize.n_evaluations, fit->optimize.outcome);
   warn_of_duplicates(cli, a, fit);
+  if (fit->jitter.n > 0) {
+    warn_of_jitter(cli, fit);
+    return GPNN_OK;
+  }
   for (size_t t = 0; t < n; t++) warn_of_lost_noise(cli, &params[t]);
   return GPNN_OK;
 }

@@ -80,11 +80,11 @@ enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *in
 
 void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts)
 {
-  if (counts->n_jittered > 0)
+  if (counts->jitter.n > 0)
     cli_warn(cli,
              "%zu rows had a covariance that is not positive definite; up to %.1e was added "
              "to its diagonal",
-             counts->n_jittered, counts->max_jitter);
+             counts->jitter.n, counts->jitter.most);
   if (counts->n_clamped > 0)
     cli_note(cli, "%zu rows had a variance that rounding made negative; set to zero",
              counts->n_clamped);

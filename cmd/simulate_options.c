@@ -283,11 +283,11 @@ enum gpnn_status simulate_run(struct simulate_options *o, const struct cli *cli,
   s->n = o->row[i];
   s->m = m;
   enum gpnn_status status = gpnn_simulate(simulated, s, err);
-  if (status == GPNN_OK && simulated->n_jittered > 0)
+  if (status == GPNN_OK && simulated->jitter.n > 0)
     cli_warn(cli,
              "%" PRIu64 " rows: %zu covariances were not positive definite; up to %.3g was added "
              "to their diagonal",
-             o->row[i], simulated->n_jittered, simulated->max_jitter);
+             o->row[i], simulated->jitter.n, simulated->jitter.most);
   return status;
 }
 

@@ -27,6 +27,7 @@
 #include "base/status.h"
 #include "data/index.h"
 #include "methods/optimize.h"
+#include "models/cholesky.h"
 #include "models/params.h"
 
 enum gpnn_objective_kind {
@@ -97,6 +98,8 @@ struct gpnn_fit_report {
   size_t k;                           /* as used */
   double spacing; /* median over the pool of nearest by k-th distance; 1 where not measured.  Near
                      0: rows have near duplicates, which neighbourhoods mistake for precision */
+  struct gpnn_jitter jitter; /* of the objective's covariances at the result, of all targets, in
+                                standardised y squared: of blocks, or of rows' neighbourhoods */
   struct gpnn_optimize_report optimize;
 };
 
@@ -131,8 +134,8 @@ gpnn_fit_all(size_t n, const struct gpnn_index_contents *const contents[],
 
 /*
  * Whether the noise is lost in the rounding of a covariance of as many rows as predictions are
- * made from: rows that are alike then need jitter (models/cholesky.h), in the objective, which
- * takes it silently, as in predictions, which tell.
+ * made from: rows that are alike there need jitter (models/cholesky.h), though the objective may
+ * have seen none that are.
  */
 bool gpnn_fit_loses_noise(const struct gpnn_params *params);
 

@@ -20,13 +20,14 @@ static const double log_two_pi = 1.83787706640934548356;
 
 /* What a thread needs to evaluate a block of s rows and d columns. */
 struct scratch {
-  double *k;       /* s by s, lower triangle: K, its factor, its inverse, the weights W */
-  double *slope;   /* s by s, lower triangle: g(r) */
-  double *columns; /* s by d, one column after another: x_j / lengthscale_j */
-  double *point;   /* d: one row of it */
-  double *r2;      /* s by s, lower triangle: squared distances */
-  double *alpha;   /* s: K^-1 y */
-  double *work;    /* gpnn_cholesky_work(s) */
+  double *k;                 /* s by s, lower triangle: K, its factor, its inverse, the weights W */
+  double *slope;             /* s by s, lower triangle: g(r) */
+  double *columns;           /* s by d, one column after another: x_j / lengthscale_j */
+  double *point;             /* d: one row of it */
+  double *r2;                /* s by s, lower triangle: squared distances */
+  double *alpha;             /* s: K^-1 y */
+  double *work;              /* gpnn_cholesky_work(s) */
+  struct gpnn_jitter jitter; /* of all that was factored here */
 };
 
 /* A block and the parameters it is evaluated at. */
@@ -170,6 +171,7 @@ static enum gpnn_status block_objective(struct block *block, double *value, doub
       gpnn_cholesky_factor(s, scratch->k, scratch->work, block->params->kernelscale,
                            fill_covariance, block, &jitter, err);
   if (status != GPNN_OK) return status;
+  gpnn_jitter_note(&scratch->jitter, 1, jitter);
   memcpy(scratch->alpha, block->y, s * sizeof *block->y);
   gpnn_cholesky_solve(s, scratch->k, scratch->alpha);
   for (size_t i = 0; i < s; i++) fit += scratch->alpha[i] * block->y[i];
@@ -446,6 +448,25 @@ static enum gpnn_status search_adam(struct problem *problem, struct gpnn_optimiz
 
 /* ---- both ----------------------------------------------------------------------------- */
 
+/* Reports the objective at the result. */
+static enum gpnn_status finish(struct problem *problem, struct gpnn_fit_report *report,
+                               struct gpnn_error *err)
+{
+  const struct workshop *shop = &problem->shop;
+  report->objective = GPNN_OBJECTIVE_BLOCK;
+  report->n_blocks = problem->n_blocks;
+  report->block_size = problem->block_size;
+  report->n_rows = problem->n_blocks * problem->block_size;
+  report->jitter = (struct gpnn_jitter){0, 0};
+  for (size_t t = 0; t < shop->n_threads; t++) shop->scratch[t].jitter = report->jitter;
+  enum gpnn_status status = evaluate(problem, &report->value, false, err);
+  for (size_t t = 0; t < shop->n_threads; t++) {
+    const struct gpnn_jitter *own = &shop->scratch[t].jitter;
+    gpnn_jitter_note(&report->jitter, own->n, own->most);
+  }
+  return status;
+}
+
 enum gpnn_status gpnn_fit_blocks(const struct gpnn_fit_targets *targets,
                                  const struct gpnn_fit_options *options, double scale,
                                  struct gpnn_fit_report *report, struct gpnn_error *err)
@@ -462,11 +483,7 @@ enum gpnn_status gpnn_fit_blocks(const struct gpnn_fit_targets *targets,
     status = options->optimizer == GPNN_OPTIMIZER_ADAM
                  ? search_adam(&problem, &report->optimize, err)
                  : search_lbfgs(&problem, &report->optimize, err);
-  if (status == GPNN_OK) status = evaluate(&problem, &report->value, false, err);
-  report->objective = GPNN_OBJECTIVE_BLOCK;
-  report->n_blocks = problem.n_blocks;
-  report->block_size = problem.block_size;
-  report->n_rows = problem.n_blocks * problem.block_size;
+  if (status == GPNN_OK) status = finish(&problem, report, err);
   gpnn_fit_coordinates_release(&problem.coordinates);
   workshop_release(&problem.shop);
   free(problem.x);

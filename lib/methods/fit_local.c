@@ -57,10 +57,11 @@ struct problem {
   struct gpnn_fit_coordinates coordinates;
   struct pool pool;
   struct batches batches;
-  size_t n_steps;      /* of adam so far */
-  bool lists_changed;  /* at the last search for neighbours */
-  double spacing;      /* as in struct gpnn_fit_report, at the first search */
-  double *lengthscale; /* d: scratch */
+  size_t n_steps;            /* of adam so far */
+  bool lists_changed;        /* at the last search for neighbours */
+  double spacing;            /* as in struct gpnn_fit_report, at the first search */
+  struct gpnn_jitter jitter; /* of the last evaluation, all targets together */
+  double *lengthscale;       /* d: scratch */
   struct turning turning;
 };
 
@@ -382,6 +383,7 @@ static enum gpnn_status add_target(struct problem *problem, size_t t,
       hoods, problem->options->threads, &result, err);
   if (status != GPNN_OK) return status;
   *f += result.value / (double)targets->n;
+  gpnn_jitter_note(&problem->jitter, result.jitter.n, result.jitter.most);
   for (size_t j = 0; result.by_map != NULL && j < turning->n; j++)
     turning->by_map[j] += turning->one[j] / (double)targets->n;
   return GPNN_OK;
@@ -398,6 +400,7 @@ static enum gpnn_status evaluate(struct problem *problem, const struct gpnn_neig
   set_turning(problem, u);
   for (size_t j = 0; j < turning->n; j++) turning->by_map[j] = 0;
   *f = 0;
+  problem->jitter = (struct gpnn_jitter){0, 0};
   for (size_t t = 0; t < problem->targets->n && status == GPNN_OK; t++)
     status =
         add_target(problem, t, hoods, f,
@@ -493,7 +496,7 @@ static enum gpnn_status search_adam(struct problem *problem, struct point *point
 }
 
 /* All rows of the pool at once, with neighbours found anew until they or the objective no longer
- * change. */
+ * change.  The last evaluation is at the result, as Adam's is. */
 static enum gpnn_status search_lbfgs(struct problem *problem, struct point *point,
                                      struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
@@ -514,8 +517,8 @@ static enum gpnn_status search_lbfgs(struct problem *problem, struct point *poin
   }
   *report = round;
   report->start = start;
-  report->n_evaluations = n_evaluations;
-  return GPNN_OK;
+  report->n_evaluations = n_evaluations + 1;
+  return pool_objective(problem, point->n, point->u, &report->end, NULL, err);
 }
 
 static enum gpnn_status search(struct problem *problem, struct gpnn_optimize_report *report,
@@ -562,6 +565,7 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
     report->n_rows = problem.pool.n;
     report->k = problem.pool.k;
     report->spacing = problem.spacing < 0 ? 1 : problem.spacing;
+    report->jitter = problem.jitter;
   }
   problem_release(&problem);
   return status;

@@ -40,7 +40,7 @@ struct term {
 
 /* What a row contributes; the gradient stands behind it. */
 struct outcome {
-  double loss, z2;
+  double loss, z2, jitter;
 };
 
 /* ---- scratch -------------------------------------------------------------------------- */
@@ -281,12 +281,11 @@ static enum gpnn_status conditional(struct term *term, size_t row, struct outcom
   const struct scratch *scratch = term->scratch;
   const struct gpnn_params *params = term->params;
   size_t k = term->k;
-  double jitter;
   correlate_pairs(term, k);
   correlate_with_centre(term);
   fill_covariance(term, scratch->a);
   enum gpnn_status status = gpnn_cholesky_factor(k, scratch->a, scratch->work, params->kernelscale,
-                                                 fill_covariance, term, &jitter, err);
+                                                 fill_covariance, term, &outcome->jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < k; i++) {
     scratch->alpha[i] = scratch->r[i];
@@ -341,11 +340,11 @@ static enum gpnn_status joint(struct term *term, struct outcome *outcome, double
 {
   const struct scratch *scratch = term->scratch;
   size_t k = term->k;
-  double jitter;
   correlate_pairs(term, k);
   fill_covariance(term, scratch->a);
-  enum gpnn_status status = gpnn_cholesky_factor(
-      k, scratch->a, scratch->work, term->params->kernelscale, fill_covariance, term, &jitter, err);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(k, scratch->a, scratch->work, term->params->kernelscale, fill_covariance,
+                           term, &outcome->jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < k; i++) scratch->alpha[i] = scratch->r[i];
   gpnn_cholesky_solve(k, scratch->a, scratch->alpha);
@@ -453,7 +452,8 @@ static bool evaluate_lanes(struct evaluation *e, size_t first)
     if (neighbour[a] < 0) return false;
   gpnn_lanes_conditional(&e->lanes[omp_get_thread_num()], hoods->row + first, neighbour, loss, z2,
                          e->gradients == NULL ? NULL : e->gradients + first * all, all);
-  for (size_t l = 0; l < GPNN_LANES; l++) e->outcomes[first + l] = (struct outcome){loss[l], z2[l]};
+  for (size_t l = 0; l < GPNN_LANES; l++)
+    e->outcomes[first + l] = (struct outcome){loss[l], z2[l], 0};
   return true;
 }
 
@@ -472,12 +472,14 @@ static enum gpnn_status add_up(const struct evaluation *e, struct gpnn_neighbour
 {
   size_t used = 0, all = e->width + e->n_map;
   double sum = 0;
+  result->jitter = (struct gpnn_jitter){0, 0};
   for (size_t j = 0; e->gradients != NULL && j < e->width; j++) result->gradient[j] = 0;
   for (size_t j = 0; e->gradients != NULL && j < e->n_map; j++) result->by_map[j] = 0;
   for (size_t i = 0; i < e->hoods->n; i++) {
     if (isnan(e->outcomes[i].loss)) continue;
     used++;
     sum += e->outcomes[i].loss;
+    gpnn_jitter_note(&result->jitter, 1, e->outcomes[i].jitter);
     if (e->gradients == NULL) continue;
     const double *own = e->gradients + i * all;
     for (size_t j = 0; j < e->width; j++) result->gradient[j] -= own[j];

@@ -24,6 +24,7 @@
 
 #include "base/status.h"
 #include "data/index.h"
+#include "models/cholesky.h"
 #include "models/params.h"
 
 enum gpnn_density {
@@ -39,7 +40,7 @@ struct gpnn_neighbourhoods {
   const int64_t *neighbour; /* n by k; -1 for a place that is empty */
 };
 
-/* What to compute; all but 'value' may be NULL. */
+/* What to compute; pointers may be NULL. */
 struct gpnn_neighbourhood_result {
   double value;     /* mean negative log density of the rows */
   double *gradient; /* n_lengthscales + 3: by the logarithms of the lengthscales, of the kernel
@@ -48,6 +49,7 @@ struct gpnn_neighbourhood_result {
   double *by_map;   /* d by d: by E, where z becomes (I + E) z; needs 'gradient' */
   double *loss;     /* n: each row's negative log density */
   double *z2;       /* n: each row's squared standardised error; conditional density only */
+  struct gpnn_jitter jitter; /* of the rows' covariances */
 };
 
 /*

@@ -21,8 +21,7 @@ struct place {
   double *square; /* m: |x|^2 */
   double known_here, square_here;
   double f, noise; /* drawn; or what is known, and 0 */
-  size_t n_jittered;
-  double max_jitter;
+  struct gpnn_jitter jitter;
 };
 
 /* Points that are simulated at a time. */
@@ -162,12 +161,6 @@ static void put(struct place *place, const struct gpnn_simulate_options *o, cons
   }
 }
 
-static void note_jitter(struct place *place, double jitter)
-{
-  place->n_jittered += jitter > 0;
-  place->max_jitter = fmax(place->max_jitter, jitter);
-}
-
 /* Draws the responses, or takes what is known of them for their means. */
 static enum gpnn_status respond(struct place *place, const struct run *run, uint64_t number,
                                 struct gpnn_error *err)
@@ -183,7 +176,7 @@ static enum gpnn_status respond(struct place *place, const struct run *run, uint
   enum gpnn_status status =
       gpnn_weights_draw(place->weights, &o->truth.covariance, &rng, place->y, &f, &jitter, err);
   if (status != GPNN_OK) return status;
-  note_jitter(place, jitter);
+  gpnn_jitter_note(&place->jitter, 1, jitter);
   for (size_t i = 0; i < o->m; i++) place->y[i] += place->known[i];
   place->f += f;
   place->noise = sqrt(o->truth.covariance.noise) * gpnn_rng_normal(&rng);
@@ -220,7 +213,7 @@ static enum gpnn_status judge(struct place *place, const struct gpnn_simulate_op
   if (to->mse != NULL) to->mse[at] += share * mse;
   if (to->log_variance != NULL) to->log_variance[at] += share * log(variance);
   to->z2[at] += share * z2;
-  note_jitter(place, jitter);
+  gpnn_jitter_note(&place->jitter, 1, jitter);
   return GPNN_OK;
 }
 
@@ -327,8 +320,7 @@ enum gpnn_status gpnn_simulate(struct gpnn_simulated *simulated,
   for (; run.draw < o->n_draws && status == GPNN_OK; run.draw++)
     status = run_draw(&run, &results, err);
   for (int t = 0; t < o->threads && status == GPNN_OK; t++) {
-    results.n_jittered += run.places[t].n_jittered;
-    results.max_jitter = fmax(results.max_jitter, run.places[t].max_jitter);
+    gpnn_jitter_note(&results.jitter, run.places[t].jitter.n, run.places[t].jitter.most);
   }
   run_release(&run);
   if (status == GPNN_OK)

@@ -22,6 +22,7 @@
 
 #include "base/status.h"
 #include "data/near.h"
+#include "models/cholesky.h"
 #include "models/function.h"
 #include "models/weights.h"
 
@@ -73,13 +74,12 @@ struct gpnn_simulate_options {
  * released. */
 struct gpnn_simulated {
   size_t n_assumed, n_points, n_held, m;
-  double *risk;         /* owned; n_assumed by n_points: E (mean - f)^2, f without its noise */
-  double *mse;          /* owned; n_assumed by n_points: E (mean - y)^2 */
-  double *log_variance; /* owned; n_assumed by n_points: log of the predictive variance */
-  double *z2;           /* owned; n_assumed by n_points: E (mean - y)^2 / variance */
-  double *held_z2;      /* owned; n_assumed by n_held */
-  size_t n_jittered;    /* covariances that needed jitter, and the largest, by unit of y squared */
-  double max_jitter;
+  double *risk;              /* owned; n_assumed by n_points: E (mean - f)^2, f without its noise */
+  double *mse;               /* owned; n_assumed by n_points: E (mean - y)^2 */
+  double *log_variance;      /* owned; n_assumed by n_points: log of the predictive variance */
+  double *z2;                /* owned; n_assumed by n_points: E (mean - y)^2 / variance */
+  double *held_z2;           /* owned; n_assumed by n_held */
+  struct gpnn_jitter jitter; /* by unit of y squared */
 };
 
 /*

@@ -12,6 +12,15 @@
 
 #include "base/status.h"
 
+/* Covariances that needed jitter, and the most that one's diagonal was given. */
+struct gpnn_jitter {
+  size_t n;
+  double most;
+};
+
+/* Counts 'n' covariances of which one was given 'jitter' and none more; 0: none were given any. */
+void gpnn_jitter_note(struct gpnn_jitter *to, size_t n, double jitter);
+
 /*
  * Numbers of scratch, 'work', that factoring or inverting a matrix of order n wants; 64-byte
  * aligned, as gpnn_alloc() gives it.  It is faster with it than without, NULL, when LAPACK does the

@@ -26,6 +26,7 @@
 
 #include "base/status.h"
 #include "data/index.h"
+#include "models/cholesky.h"
 #include "models/params.h"
 
 struct gpnn_localgp;
@@ -59,9 +60,8 @@ struct gpnn_prediction {
 
 /* What was out of the ordinary, added up over calls. */
 struct gpnn_localgp_counts {
-  size_t n_jittered; /* rows whose covariance needed jitter */
-  double max_jitter; /* the largest, in standardised y squared */
-  size_t n_clamped;  /* rows whose latent variance came out under zero and was set to it */
+  size_t n_clamped;          /* rows whose latent variance came out under zero and was set to it */
+  struct gpnn_jitter jitter; /* of rows, in standardised y squared */
 };
 
 /*

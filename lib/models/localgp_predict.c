@@ -38,8 +38,7 @@ struct room {
 
 static void add_counts(struct gpnn_localgp_counts *to, const struct gpnn_localgp_counts *from)
 {
-  to->n_jittered += from->n_jittered;
-  to->max_jitter = fmax(to->max_jitter, from->max_jitter);
+  gpnn_jitter_note(&to->jitter, from->jitter.n, from->jitter.most);
   to->n_clamped += from->n_clamped;
 }
 

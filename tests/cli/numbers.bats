@@ -221,6 +221,22 @@ pipeline() {
   run ! grep -q 'lost' err.txt
 }
 
+@test "what an objective had to add to covariances of copies is told with the fit" {
+  make_table 60 2 >once.tsv
+  awk -v OFS='\t' '{ print } NR > 1 { print $1, $2, -$3 }' once.tsv >train.tsv
+  gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
+  local model=(--kernel exp --ard no --rotate none -m 20 --k 19)
+  gpnn-fit "${model[@]}" --objective block --fix noise=1e-17 t.gpi 2>err.txt >t.par
+  grep -q '^gpnn-fit: 1 blocks had a covariance that is not positive definite; up to ' err.txt
+  local o
+  for o in adam lbfgs; do
+    gpnn-fit "${model[@]}" --objective loo --optimizer $o --steps 20 --fix noise=1e-17 t.gpi 2>err.txt >t.par
+    grep -q '^gpnn-fit: 120 neighbourhoods had a covariance that is not positive definite; up to ' err.txt
+    gpnn-fit "${model[@]}" --objective loo --optimizer $o --steps 20 t.gpi 2>err.txt >t.par
+    run ! grep -q 'positive definite' err.txt
+  done
+}
+
 @test "parameters out of range are told with the range" {
   make_table 60 2 >train.tsv
   gpnn-index -q -o t.gpi train.tsv

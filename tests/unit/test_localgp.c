@@ -46,7 +46,7 @@ static void compare_with_dense(const struct fixture *f, const struct gpnn_params
     assert_close(mean[i], m, 1e-10);
     assert_close(latent[i], v, 1e-10);
   }
-  assert_int_equal(counts.n_jittered, 0);
+  assert_int_equal(counts.jitter.n, 0);
 }
 
 static void all_rows_as_neighbours_give_the_dense_gp(void **state)
@@ -185,8 +185,8 @@ static void duplicates_without_noise_need_jitter_and_stay_finite(void **state)
   double mean[5], latent[5];
   struct gpnn_localgp_counts counts = {0};
   predict(&f, &params, 5, f.cx, NULL, 1, mean, latent, &counts);
-  assert_int_equal(counts.n_jittered, 5);
-  assert_true(counts.max_jitter > 0);
+  assert_int_equal(counts.jitter.n, 5);
+  assert_true(counts.jitter.most > 0);
   for (size_t i = 0; i < 5; i++) {
     assert_true(isfinite(mean[i]));
     assert_true(latent[i] >= 0 && latent[i] <= params.kernelscale);
@@ -268,7 +268,7 @@ static void model_predict(const struct model *s, const struct gpnn_points *point
   struct gpnn_localgp_counts counts = {0};
   assert_ok(gpnn_localgp_new(&gp, s->f.index, &s->params, 0, 2, &err));
   assert_ok(gpnn_localgp_predict(gp, points, prediction, &counts, &err));
-  assert_int_equal(counts.n_jittered, 0);
+  assert_int_equal(counts.jitter.n, 0);
   gpnn_localgp_free(gp);
 }
 

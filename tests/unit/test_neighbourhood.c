@@ -478,6 +478,21 @@ static void test_without_a_map_memory_grows_no_faster_than_inputs(void **state)
   rows_free(&r);
 }
 
+/* How many of the rows have both training rows 0 and 1 for neighbours. */
+static size_t count_with_twins(const struct gpnn_neighbourhoods *hoods)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < hoods->n; i++) {
+    int twins = 0;
+    for (size_t a = 0; a < hoods->k; a++) {
+      int64_t row = hoods->neighbour[i * hoods->k + a];
+      twins += row == 0 || row == 1;
+    }
+    count += twins == 2;
+  }
+  return count;
+}
+
 /* Rows that are alike make a covariance that needs jitter, while those beside it need none; a
  * noise just under zero leaves no doubt about it. */
 static void test_jitter_of_one_row_leaves_those_beside_it_alone(void **state)
@@ -498,6 +513,13 @@ static void test_jitter_of_one_row_leaves_those_beside_it_alone(void **state)
   lists.hoods.row += 8;
   lists.hoods.neighbour += 8 * 3;
   compare_with_rows_alone(&r, &params, NULL, &lists, 1e-8);
+  for (int density = 0; density < 2; density++) {
+    struct gpnn_neighbourhood_result result = {.jitter = {7, 7}};
+    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, NULL, (enum gpnn_density)density,
+                                           &lists.hoods, 2, &result, NULL));
+    assert_int_equal(result.jitter.n, count_with_twins(&lists.hoods));
+    assert_true(result.jitter.n > 0 && result.jitter.most > 1e-6 && result.jitter.most < 1e-4);
+  }
   lists_free(&lists);
   rows_free(&r);
 }

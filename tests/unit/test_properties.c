@@ -259,7 +259,7 @@ static void predictions_are_those_of_the_direct_solve(void **state)
     trial_new(&t, number, 1e-9);
     predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean, latent, &counts);
     predict(&t, GPNN_PRECISION_MIXED, POINTS, t.f.cx, mixed_mean, mixed_latent, &counts);
-    check_true(&t, counts.n_jittered == 0);
+    check_true(&t, counts.jitter.n == 0);
     for (size_t i = 0; i < POINTS; i++) {
       size_t rows[MOST_ROWS], m = neighbours_of(&t);
       const double *point = t.f.cx + i * t.f.d;
@@ -355,8 +355,8 @@ static void without_noise_twins_take_jitter_that_is_told(void **state)
       struct gpnn_localgp_counts counts = {0};
       double mean, latent;
       predict(&twins, GPNN_PRECISION_DOUBLE, 1, point, &mean, &latent, &counts);
-      check_true(&twins, counts.n_jittered == 1 && counts.max_jitter > 0);
-      struct direct direct = solve_directly(&twins, t.f.n, rows, point, counts.max_jitter);
+      check_true(&twins, counts.jitter.n == 1 && counts.jitter.most > 0);
+      struct direct direct = solve_directly(&twins, t.f.n, rows, point, counts.jitter.most);
       check_near(&twins, mean, direct.mean, direct.mean_error);
       check_near(&twins, latent, fmax(direct.latent, 0), direct.latent_error);
       check_true(&twins, latent >= 0);

@@ -163,9 +163,9 @@ static void compare_with_each_alone(const struct several *s)
     }
     assert_memory_equal(together[t].mean, threaded[t].mean, sizeof alone.mean);
     assert_memory_equal(together[t].latent, threaded[t].latent, sizeof alone.latent);
-    assert_int_equal(together[t].counts.n_jittered, alone.counts.n_jittered);
-    assert_near(together[t].counts.max_jitter, alone.counts.max_jitter,
-                1e-12 * alone.counts.max_jitter);
+    assert_int_equal(together[t].counts.jitter.n, alone.counts.jitter.n);
+    assert_near(together[t].counts.jitter.most, alone.counts.jitter.most,
+                1e-12 * alone.counts.jitter.most);
   }
 }
 
@@ -223,9 +223,9 @@ static void targets_that_need_jitter_count_it_each(void **state)
   static struct result together[TARGETS];
   predict_together(&s, 2, together);
   for (size_t t = 0; t < TARGETS; t++) {
-    assert_int_equal(together[t].counts.n_jittered, POINTS);
-    assert_close(together[t].counts.max_jitter / s.params[t].kernelscale,
-                 together[0].counts.max_jitter / s.params[0].kernelscale, 1e-12);
+    assert_int_equal(together[t].counts.jitter.n, POINTS);
+    assert_close(together[t].counts.jitter.most / s.params[t].kernelscale,
+                 together[0].counts.jitter.most / s.params[0].kernelscale, 1e-12);
   }
   several_free(&s);
 }
