@@ -73,5 +73,5 @@ double gpnn_conformal_width(const struct gpnn_params *params, double level)
 {
   for (size_t i = 0; i < params->n_conformal; i++)
     if (params->conformal_level[i] == level) return params->conformal_width[i];
-  return 0;
+  return NAN;
 }

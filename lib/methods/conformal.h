@@ -31,7 +31,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_conformal_record(struct gpnn_params *param
                                                        const double *levels,
                                                        struct gpnn_error *err);
 
-/* The width recorded for 'level', or 0 if there is none. */
+/* The width recorded for 'level', 0 or above, or NaN if there is none. */
 double gpnn_conformal_width(const struct gpnn_params *params, double level);
 
 #endif

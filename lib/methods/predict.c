@@ -153,9 +153,9 @@ double gpnn_predict_half_width(const struct gpnn_params *params,
                                const struct gpnn_predict_options *options, double level,
                                enum gpnn_interval_source *source)
 {
-  double width = options->latent ? 0 : gpnn_conformal_width(params, level);
+  double width = options->latent ? NAN : gpnn_conformal_width(params, level);
   *source = GPNN_INTERVAL_CONFORMAL;
-  if (width > 0) return width;
+  if (!isnan(width)) return width;
   *source = params->degrees > 0 ? GPNN_INTERVAL_STUDENT : GPNN_INTERVAL_GAUSSIAN;
   if (params->degrees > 0)
     return gpnn_student_half_width(level, params->degrees) *

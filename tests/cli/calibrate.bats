@@ -58,6 +58,14 @@ prepare_gap() {
   run ! grep -q "^conformal" forgotten.par
 }
 
+@test "a conformal width of zero is a width" {
+  prepare
+  { grep -v '^conformal' t.par && printf 'conformal\t0.5\t0\n'; } >zero.par
+  gpnn-predict -v --interval 0.5 -p zero.par t.gpi test.tsv >out.tsv 2>err.txt
+  grep -q 'interval of 0.5: .* conformal' err.txt
+  awk 'NR > 1 && ($4 != $2 || $5 != $2) { exit 1 }' out.tsv
+}
+
 @test "too few rows for a conformal interval are refused with the number needed" {
   prepare
   assert_fails 1 'interval of 0.999 needs 999 calibration rows at least, there are 200' \
