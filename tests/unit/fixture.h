@@ -19,7 +19,7 @@ struct fixture {
   double *x, *y, *cx, *cy;
   struct gpnn_index_contents contents;
   struct gpnn_index *index;
-  char path[64];
+  char path[240];
 };
 
 static double fixture_target(size_t d, const double *x, double noise)
@@ -75,7 +75,7 @@ static void fixture_write(struct fixture *f)
   struct gpnn_search *search = NULL;
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   options.kind = GPNN_SEARCH_FLAT;
-  snprintf(f->path, sizeof f->path, "/tmp/gpnn-fixture.%ld.gpi", (long)getpid());
+  snprintf(f->path, sizeof f->path, "%s/gpnn-fixture.%ld.gpi", unit_temporary(), (long)getpid());
   assert_ok(gpnn_search_build(&search, f->n, f->d, f->x, &options, &err));
   assert_ok(gpnn_index_write(f->path, &f->contents, search, NULL, &err));
   gpnn_search_free(search);

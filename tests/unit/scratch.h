@@ -20,10 +20,7 @@ static char scratch_folder[200];
 static inline int scratch_make(void **state)
 {
   (void)state;
-  const char *base = getenv("TMPDIR");
-  snprintf(scratch_folder, sizeof scratch_folder, "%s/gpnn-test-XXXXXX",
-           base == NULL ? "/tmp" : base);
-  return mkdtemp(scratch_folder) == NULL ? -1 : 0;
+  return unit_make_folder(scratch_folder, sizeof scratch_folder);
 }
 
 /* The path of 'name' in the folder; the next four calls leave it alone. */

@@ -15,7 +15,7 @@ enum { N = 400, D = 4, C = 7 };
 
 /* Everything an index is made of, owned, and a directory for it. */
 struct place {
-  char directory[64], path[80];
+  char directory[200], path[240];
   struct gpnn_index_contents contents;
   double *x, *y, *calibration_x, *calibration_y;
 };
@@ -62,8 +62,7 @@ static int enter(void **state)
   struct place *place = calloc(1, sizeof *place);
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
-  strcpy(place->directory, "/tmp/gpnn-index-XXXXXX");
-  if (mkdtemp(place->directory) == NULL) return -1;
+  if (unit_make_folder(place->directory, sizeof place->directory) != 0) return -1;
   snprintf(place->path, sizeof place->path, "%s/test.gpi", place->directory);
   place->x = normal_rows(&rng, N * D);
   place->y = normal_rows(&rng, N);

@@ -14,10 +14,7 @@ struct place {
 static int set_up(void **state)
 {
   struct place *place = calloc(1, sizeof *place);
-  const char *tmp = getenv("TMPDIR");
-  if (place == NULL) return -1;
-  snprintf(place->dir, sizeof place->dir, "%s/gpnn-params-XXXXXX", tmp == NULL ? "/tmp" : tmp);
-  if (mkdtemp(place->dir) == NULL) return -1;
+  if (place == NULL || unit_make_folder(place->dir, sizeof place->dir) != 0) return -1;
   snprintf(place->path, sizeof place->path, "%s/x.par", place->dir);
   *state = place;
   return 0;

@@ -9,14 +9,13 @@
 
 /* A directory for each test, and the file in it that the tests write. */
 struct place {
-  char directory[64], path[80];
+  char directory[200], path[240];
 };
 
 static int enter(void **state)
 {
   struct place *place = calloc(1, sizeof *place);
-  strcpy(place->directory, "/tmp/gpnn-sections-XXXXXX");
-  if (mkdtemp(place->directory) == NULL) return -1;
+  if (unit_make_folder(place->directory, sizeof place->directory) != 0) return -1;
   snprintf(place->path, sizeof place->path, "%s/file", place->directory);
   *state = place;
   return 0;

@@ -17,6 +17,20 @@
 
 #include "base/status.h"
 
+/* The folder for files that tests come and go with. */
+static inline const char *unit_temporary(void)
+{
+  const char *folder = getenv("TMPDIR");
+  return folder == NULL ? "/tmp" : folder;
+}
+
+/* Makes a folder there, and writes its path; 0, or -1 as fixtures of groups have it. */
+static inline int unit_make_folder(char *path, size_t size)
+{
+  snprintf(path, size, "%s/gpnn-test-XXXXXX", unit_temporary());
+  return mkdtemp(path) == NULL ? -1 : 0;
+}
+
 /* |actual - expected| <= tolerance, with both values shown on failure. */
 #define assert_near(actual, expected, tolerance)                                                \
   do {                                                                                          \
