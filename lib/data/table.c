@@ -562,14 +562,15 @@ void gpnn_table_close(struct gpnn_table *table)
 
 /* ---- fields out -------------------------------------------------------------------------- */
 
-/* Whether a file that begins with 'text' would be taken for more or for something else than the
- * field. */
-static bool begins_other_file(const char *text, size_t length)
+/* Whether a file that begins with 'text' and a delimiter may be taken for more or for something else
+ * than a table. */
+static bool begins_other_file(char delimiter, const char *text, size_t length)
 {
   static const char *const beginnings[] = {bom, gzip, params};
   for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
-    size_t n = strlen(beginnings[i]);
-    if (length >= n && memcmp(text, beginnings[i], n) == 0) return true;
+    size_t n = strlen(beginnings[i]), compared = length < n ? length : n;
+    if (memcmp(text, beginnings[i], compared) != 0) continue;
+    if (compared == n || beginnings[i][compared] == delimiter) return true;
   }
   return false;
 }
@@ -577,7 +578,7 @@ static bool begins_other_file(const char *text, size_t length)
 /* A tab, or a comma where tabs do not delimit, would pass for the delimiter of a header. */
 static bool needs_quotes(char delimiter, const char *text, size_t length)
 {
-  if (begins_other_file(text, length)) return true;
+  if (begins_other_file(delimiter, text, length)) return true;
   for (size_t i = 0; i < length; i++)
     if (text[i] == delimiter || text[i] == '"' || text[i] == '\r' || text[i] == '\n' ||
         text[i] == '\t' || (text[i] == ',' && delimiter != '\t'))
