@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
+static const double two_pi = 6.28318530717958647692;
 
 /* The finaliser of SplitMix64: a bijection of 64-bit words whose every output bit depends
  * on every input bit. */
@@ -55,7 +56,17 @@ double gpnn_rng_uniform(struct gpnn_rng *rng)
 double gpnn_rng_normal(struct gpnn_rng *rng)
 {
   double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
-  return radius * cos(6.283185307179586 * gpnn_rng_uniform(rng));
+  return radius * cos(two_pi * gpnn_rng_uniform(rng));
+}
+
+void gpnn_rng_normals(struct gpnn_rng *rng, size_t n, double *x)
+{
+  for (size_t j = 0; j < n; j += 2) {
+    double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
+    double angle = two_pi * gpnn_rng_uniform(rng);
+    x[j] = radius * cos(angle);
+    if (j + 1 < n) x[j + 1] = radius * sin(angle);
+  }
 }
 
 double gpnn_rng_exponential(struct gpnn_rng *rng)

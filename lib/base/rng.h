@@ -65,6 +65,9 @@ double gpnn_rng_uniform(struct gpnn_rng *rng);
 /* A standard normal deviate (Box-Muller; two words of the sequence each). */
 double gpnn_rng_normal(struct gpnn_rng *rng);
 
+/* 'n' independent standard normal deviates: two of them from two words. */
+void gpnn_rng_normals(struct gpnn_rng *rng, size_t n, double *x);
+
 /* A standard exponential deviate, > 0. */
 double gpnn_rng_exponential(struct gpnn_rng *rng);
 

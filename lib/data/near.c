@@ -26,16 +26,6 @@ bool gpnn_inputs_by_name(const char *name, enum gpnn_inputs_law *law)
   return false;
 }
 
-void gpnn_near_normals(struct gpnn_rng *rng, size_t n, double *x)
-{
-  for (size_t j = 0; j < n; j += 2) {
-    double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
-    double angle = two_pi * gpnn_rng_uniform(rng);
-    x[j] = radius * cos(angle);
-    if (j + 1 < n) x[j + 1] = radius * sin(angle);
-  }
-}
-
 void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, double *x)
 {
   if (inputs->law == GPNN_INPUTS_DISK) {
@@ -44,7 +34,7 @@ void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, do
     x[0] = radius * cos(angle);
     x[1] = radius * sin(angle);
   } else if (inputs->law == GPNN_INPUTS_NORMAL) {
-    gpnn_near_normals(rng, inputs->d, x);
+    gpnn_rng_normals(rng, inputs->d, x);
     for (size_t j = 0; j < inputs->d; j++) x[j] *= inputs->scale;
   } else {
     for (size_t j = 0; j < inputs->d; j++) x[j] = inputs->scale * (2 * gpnn_rng_uniform(rng) - 1);

@@ -50,7 +50,7 @@ static void draw_direction(size_t d, double kappa, struct gpnn_rng *rng, double 
   double v, q;
   do {
     double squares = 0;
-    gpnn_near_normals(rng, d, direction);
+    gpnn_rng_normals(rng, d, direction);
     for (size_t j = 0; j < d; j++) squares += direction[j] * direction[j];
     double length = sqrt(squares);
     for (size_t j = 0; j < d; j++) direction[j] /= length;

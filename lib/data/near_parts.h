@@ -16,9 +16,6 @@ struct gpnn_near {
   struct gpnn_search *search; /* owned: over it, or NULL */
 };
 
-/* Draws 'n' independent standard normal deviates: two of them from two words. */
-void gpnn_near_normals(struct gpnn_rng *rng, size_t n, double *x);
-
 /* The order statistics of n uniforms, one after the other: -log(1 - U_(j)) so far. */
 struct gpnn_near_order {
   uint64_t n, taken;
