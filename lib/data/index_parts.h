@@ -23,6 +23,20 @@ struct gpnn_index {
   bool is_verified;
 };
 
+/* Takes back everything but the search: small sections checked and copied, rows where they are
+ * mapped, unchecked. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err);
+
+/* All checksums, the fingerprint, and that rows are finite. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_verify(const struct gpnn_index *index,
+                                                   struct gpnn_error *err);
+
+/* Finds a section that must be there. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_find_section(const struct gpnn_index *index,
+                                                         const char *tag,
+                                                         const struct gpnn_section **section,
+                                                         struct gpnn_error *err);
+
 /* Sets the views of the further targets from the contents. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_set_views(struct gpnn_index *index,
                                                       struct gpnn_error *err);

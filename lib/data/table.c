@@ -562,7 +562,7 @@ void gpnn_table_close(struct gpnn_table *table)
 
 /* ---- fields out -------------------------------------------------------------------------- */
 
-/* Whether a file that begins with 'text' and a delimiter may be taken for more or for something else
+/* Whether a file that begins with 'text' and a delimiter may be taken for more, or something else,
  * than a table. */
 static bool begins_other_file(char delimiter, const char *text, size_t length)
 {
