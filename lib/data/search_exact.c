@@ -62,7 +62,8 @@ void gpnn_points_distances(const struct gpnn_points *points, const double *query
       straight_distances(points->d, at, query, points->inverse, sum);
     else
       mapped_distances(points->d, at, query, points->map, room, sum);
-    for (size_t i = 0; i < count; i++) distances[from + i] = sum[i];
+    /* Of infinite coordinates a map may make what is no number. */
+    for (size_t i = 0; i < count; i++) distances[from + i] = isnan(sum[i]) ? INFINITY : sum[i];
   }
 }
 
