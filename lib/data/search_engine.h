@@ -31,8 +31,8 @@ enum { GPNN_POINTS_LANES = 8 };
 
 /*
  * Squared distances of 'n' rows from 'query': the one definition, so that equal pairs have equal
- * distances whichever engine asks; one that is no number is infinite.  'room' is GPNN_POINTS_LANES by
- * d.
+ * distances whichever engine asks; one that is no number is infinite.  'room' is GPNN_POINTS_LANES
+ * by d.
  */
 void gpnn_points_distances(const struct gpnn_points *points, const double *query, size_t n,
                            const int64_t *rows, double *room, double *distances);
