@@ -25,6 +25,7 @@ struct arguments {
 /* Rows read, of which those that are good are predicted. */
 struct batch {
   size_t n_rows, n_good;
+  size_t first_line, last_line;   /* of the table */
   bool *is_good;                  /* owned; --batch, as all that follow */
   double *x, *regressors, *noise; /* owned; by d, by n_regressors, by 1: the good rows */
   struct carried carried;
@@ -209,6 +210,8 @@ static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn
   enum gpnn_status status = gpnn_table_next(r->table, &record, err);
   if (status != GPNN_OK && status != GPNN_EDATA) return status;
   if (status == GPNN_EDATA) record.n_fields = 0;
+  if (batch->n_rows == 0) batch->first_line = record.line;
+  batch->last_line = record.line;
   enum gpnn_status carried = carry_add(&r->carry, &batch->carried, &record, r->cli->na, err);
   if (carried != GPNN_OK) return carried;
   enum gpnn_status targets = read_targets(r, batch, &record, err);
@@ -249,6 +252,9 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   const double *noise = r->reader.map.has_noise ? batch->noise : NULL;
   enum gpnn_status status = predicted_fill_all(r->predicted, batch->predicted, r->n_targets,
                                                batch->n_good, batch->x, regressors, noise, err);
+  if (status == GPNN_ENUMERIC)
+    status = gpnn_prefix(err, status, "%s:%zu-%zu", gpnn_table_name(r->table), batch->first_line,
+                         batch->last_line);
   r->n_done += batch->n_rows;
   progress_update("rows predicted", r->n_done, 0);
   return status;

@@ -90,6 +90,14 @@ pipeline() {
     gpnn-predict --debias -p t.par t.gpi train.tsv
 }
 
+@test "a prediction that cannot be made is told with the lines of its batch" {
+  awk 'BEGIN { print "a\tb\ty"; for (i = 1; i <= 60; i++) printf "%g\t%g\t%d\n", i * 1e9, -i * i * 1e8, i % 7 }' >train.tsv
+  gpnn-index --standardise none --calibration-rows 0 -o t.gpi train.tsv
+  par 'rotation=0.6 0.8 -0.8 0.6' 'lengthscale=1e-307 1' >t.par
+  assert_fails 1 'train.tsv:2-61: .* not finite' gpnn-predict -p t.par t.gpi train.tsv
+  assert_fails 1 'train.tsv:2-10: .* not finite' gpnn-predict --batch 9 -p t.par t.gpi train.tsv
+}
+
 @test "noise without bounds leaves the mean of the target" {
   make_table 60 2 >train.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
