@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/threads.h"
 #include "cli.h"
 #include "conjugate.h"
 #include "data/index.h"
@@ -158,7 +159,6 @@ static bool resolve_method(const struct cli *cli, struct arguments *a)
   for (size_t i = 0; i < a->fix.n; i++)
     if (!fix_parameter(cli, a->fix.items[i], fit)) return false;
   fit->seed = cli->seed;
-  fit->threads = cli->threads;
   return true;
 }
 
@@ -410,6 +410,8 @@ static enum gpnn_status run(const struct cli *cli, struct arguments *a, struct g
   struct gpnn_points points = {0};
   struct gpnn_index *index = NULL;
   struct gpnn_params start = {0};
+  a->choose.fit.threads = gpnn_threads_claim_blas(cli->threads);
+  if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_THREADS_BLAS_ROOM);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK && a->start != NULL) {
     status = gpnn_params_read(&start, a->start, err);

@@ -25,6 +25,17 @@ int gpnn_threads_for(int threads, size_t n);
  */
 void gpnn_threads_single_blas(void);
 
+/*
+ * Takes the address space that OpenBLAS wants for each thread that is in it, and returns for how
+ * many of 'threads' there was room: 'threads', unless the process has a limit (ulimit -v).  Where
+ * there is no room OpenBLAS looks for it for ever, so whoever is to call it with matrices asks here
+ * before, and gives up at 0.
+ */
+int gpnn_threads_claim_blas(int threads);
+
+/* What is missing at 0, for gpnn_fail_memory(). */
+#define GPNN_THREADS_BLAS_ROOM "for OpenBLAS: it takes 128 MiB of address space for each thread"
+
 /* What the BLAS says of itself: name, version, kernels in use.  Static text. */
 const char *gpnn_threads_blas(void);
 

@@ -9,6 +9,7 @@
 
 #include "base/blas.h"
 #include "base/mem.h"
+#include "base/threads.h"
 
 /* What is done with all rows: something is found of each block, and taken block after block. */
 struct pass {
@@ -263,11 +264,14 @@ enum gpnn_status gpnn_moments_covariance(const struct gpnn_row_source *source, s
                                          double *cov, struct gpnn_error *err)
 {
   struct products products = {source->width, first, d, moments, scaled, cov};
+  struct gpnn_row_source rows = *source;
   size_t n_found;
+  rows.threads = gpnn_threads_claim_blas(source->threads > 1 ? source->threads : 1);
+  if (rows.threads == 0) return gpnn_fail_memory(err, GPNN_THREADS_BLAS_ROOM);
   if (d > SIZE_MAX - CENTRED || !gpnn_multiply(d, d + CENTRED, &n_found))
     return gpnn_fail_memory(err, "for a covariance");
   const struct pass pass = {add_products, take_products, &products, n_found};
-  enum gpnn_status status = go_through(source, &pass, err);
+  enum gpnn_status status = go_through(&rows, &pass, err);
   for (size_t i = 0; i < d * d; i++) cov[i] /= (double)source->n;
   return status;
 }

@@ -13,6 +13,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/simd.h"
+#include "base/threads.h"
 
 enum { TILE = GPNN_PROCESS_TILE, AREA = TILE * TILE };
 
@@ -141,6 +142,8 @@ enum gpnn_status gpnn_process_draw(const struct gpnn_process *process, size_t n,
                                    const double *x, int threads, double *z, struct gpnn_error *err)
 {
   assert(n <= GPNN_PROCESS_MOST);
+  threads = gpnn_threads_claim_blas(threads);
+  if (threads == 0) return gpnn_fail_memory(err, GPNN_THREADS_BLAS_ROOM);
   enum gpnn_status status = GPNN_OK;
   struct draw w = {.process = process, .n = n, .d = d, .n_tiles = (n + TILE - 1) / TILE};
   w.x = gpnn_alloc(n, d, sizeof *w.x);

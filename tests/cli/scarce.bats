@@ -32,6 +32,22 @@ fixture() {
   cp "$BATS_FILE_TMPDIR"/{train.tsv,test.tsv,t.par,t.gpi,pred.tsv} .
 }
 
+@test "where address space is short a fit takes fewer threads, or says that there is none" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
+  fixture
+  export OPENBLAS_NUM_THREADS=1
+  local fit=(gpnn-fit -q --effort fast --kernel exp -m 10)
+  "${fit[@]}" t.gpi >free.par
+  (ulimit -v 700000 && "${fit[@]}" -j 8 t.gpi) >limited.par
+  cmp free.par limited.par
+  for command in "${fit[*]} t.gpi" 'gpnn-index -q --standardise whiten -o w.gpi train.tsv' \
+    'gpnn-simulate data --kind gp -n 50'; do
+    run -1 bash -c "ulimit -v 150000 && exec $command"
+    [[ $output == *'not enough memory for OpenBLAS: it takes 128 MiB of address space'* ]]
+  done
+  [[ ! -e w.gpi ]]
+}
+
 @test "with few descriptors a tool says so, or does its work" {
   # The sanitizer of objects looks at memory through a pipe, and complains where there is none.
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __ubsan_ || skip 'not with sanitizers'
