@@ -1,5 +1,4 @@
 #include <ctype.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <search.h>
@@ -263,7 +262,7 @@ static enum gpnn_status read_distances(struct reader *reader, struct span values
 }
 
 /* The names of the format but target.  'read' gets one field, or all of them where 'many'. */
-static const struct named_value {
+static const struct params_entry {
   const char *name;
   bool required, many;
   enum gpnn_status (*read)(struct reader *reader, struct span value);
@@ -443,28 +442,31 @@ static enum gpnn_status unknown_name(struct reader *reader, struct span name)
 }
 
 /* Whether a comment, without its sign, is the line of the format: "gpnn parameters 1". */
-static bool is_first_line(struct span text)
+static bool is_first_line(const char *text)
 {
   static const char name[] = GPNN_PARAMS_FIRST_LINE " ";
   const char *behind_sign = name + strlen("# ");
   size_t length = strlen(behind_sign);
-  uint64_t version;
-  return text.length > length && memcmp(text.at, behind_sign, length) == 0 &&
-         gpnn_number_read_u64(text.at + length, text.length - length, &version);
+  return strncmp(text, behind_sign, length) == 0 && isdigit((unsigned char)text[length]) &&
+         text[length + strspn(text + length, "0123456789")] == '\0';
 }
 
-/* The first comments are kept, but for that of the format, which is written anew. */
+/* The first comments are kept, but for that of the format, which is written anew: looked at as they
+ * will be written, cut and with blanks for carriage returns. */
 static enum gpnn_status read_comment(struct reader *reader, struct span line)
 {
   enum { MOST = 500, MOST_COMMENTS = 100 };
+  char text[MOST + 1];
   line.at++;
   line.length--;
   if (line.length > 0 && *line.at == ' ') line.at++, line.length--;
   if (line.length > MOST) line.length = MOST;
   while (line.length > 0 && blank(line.at[line.length - 1])) line.length--;
-  if (is_first_line(line) || reader->n_comments == MOST_COMMENTS) return GPNN_OK;
+  for (size_t i = 0; i < line.length; i++) text[i] = line.at[i] == '\r' ? ' ' : line.at[i];
+  text[line.length] = '\0';
+  if (is_first_line(text) || reader->n_comments == MOST_COMMENTS) return GPNN_OK;
   reader->n_comments++;
-  return gpnn_params_comment(reader->params, reader->err, "%.*s", (int)line.length, line.at);
+  return gpnn_params_comment(reader->params, reader->err, "%s", text);
 }
 
 static bool is_name(struct span field, const char *name)
@@ -483,7 +485,7 @@ static enum gpnn_status read_line(struct reader *reader, struct span line)
   size_t i = 0;
   while (i < N_ENTRIES && !is_name(name, entries[i].name)) i++;
   if (i == N_ENTRIES) return unknown_name(reader, name);
-  const struct named_value *entry = &entries[i];
+  const struct params_entry *entry = &entries[i];
   if (reader->seen & 1u << i) return refuse(reader, "%s: given a second time", entry->name);
   reader->seen |= 1u << i;
   struct span rest = line, value = next_field(&rest);
@@ -493,20 +495,29 @@ static enum gpnn_status read_line(struct reader *reader, struct span line)
   return entry->read(reader, value);
 }
 
+/* Whether a version begins with digits that are of a later one. */
+static bool is_later(struct span version)
+{
+  uint64_t number;
+  size_t n = 0;
+  while (n < version.length && isdigit((unsigned char)version.at[n])) n++;
+  if (n == 0) return false;
+  return !gpnn_number_read_u64(version.at, n, &number) || number > GPNN_PARAMS_VERSION;
+}
+
 /* A first line that names the format also names its version, 1 if it does not. */
 static enum gpnn_status check_version(struct reader *reader, struct span line)
 {
+  char shown[GPNN_MASK_BYTES];
   size_t length = sizeof GPNN_PARAMS_FIRST_LINE - 1;
-  uint64_t version = GPNN_PARAMS_VERSION;
   if (line.length < length || memcmp(line.at, GPNN_PARAMS_FIRST_LINE, length) != 0) return GPNN_OK;
   struct span rest = {line.at + length, line.length - length};
   if (rest.length > 0 && !blank(*rest.at)) return GPNN_OK;
-  struct span number = next_field(&rest);
-  if (gpnn_number_read_u64(number.at, number.length, &version) && version > GPNN_PARAMS_VERSION)
-    return gpnn_fail(reader->err, GPNN_EVERSION,
-                     "%s: parameters of format version %" PRIu64 ", this program reads up to %d",
-                     reader->name, version, GPNN_PARAMS_VERSION);
-  return GPNN_OK;
+  struct span version = next_field(&rest);
+  if (!is_later(version)) return GPNN_OK;
+  return gpnn_fail(reader->err, GPNN_EVERSION,
+                   "%s: parameters of format version %s, this program reads up to %d", reader->name,
+                   gpnn_mask(shown, version.at, version.length), GPNN_PARAMS_VERSION);
 }
 
 static enum gpnn_status read_lines(struct reader *reader, struct span text)
