@@ -62,11 +62,12 @@ struct gpnn_params {
  *
  * Names may come in any order; kernel, lengthscale, kernelscale and noise are required, of the
  * others neighbours is 400 where it is missing.  Blank lines are passed over; of a target's lines
- * from # the first 100 are kept as comments, except that a first line naming a later format
- * version is refused (GPNN_EVERSION).  GPNN_EDATA, with "path:line: ..." or, where it is of no one
- * line, "path: ...": unknown or repeated name, missing name, a target twice, value out of range,
- * values that do not go together, empty input.  A table in place of parameters is told as such
- * (GPNN_EDATA), and so is an index file (GPNN_EMISMATCH).
+ * from # the first 100 are kept as comments, cut to 500 bytes and without blanks at their ends,
+ * except that a first line naming a later format version is refused (GPNN_EVERSION).  GPNN_EDATA,
+ * with "path:line: ..." or, where it is of no one line, "path: ...": a NUL byte, unknown or
+ * repeated name, missing name, a target twice, value out of range, values that do not go together,
+ * empty input.  A table in place of parameters is told as such (GPNN_EDATA), and so is an index
+ * file (GPNN_EMISMATCH).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_read_all(struct gpnn_params **params, size_t *n,
                                                       const char *path, struct gpnn_error *err);
@@ -75,10 +76,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_params_read_all(struct gpnn_params **param
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_read(struct gpnn_params *params, const char *path,
                                                   struct gpnn_error *err);
 
+/* GPNN_EDATA: a target of this name would not read back: it is empty, has a line end, or a blank at
+ * either end. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_params_check_target(const char *name, struct gpnn_error *err);
+
 /*
  * Writes the parameters of 'n' targets so that reading them gives the same values exactly.
- * GPNN_EINVAL, with nothing written: of several one has no target's name, or the same as another;
- * or a name would not read back: it is empty, has a line end, or a blank at either end.
+ * GPNN_EINVAL, with nothing written: of several one has no target's name, or the same as another.
+ * GPNN_EDATA as gpnn_params_check_target(), likewise.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_params_write_all(const struct gpnn_params *params, size_t n,
                                                        struct gpnn_output *output,

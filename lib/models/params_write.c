@@ -106,13 +106,19 @@ static enum gpnn_status write_target(struct gpnn_output *output, const char *tar
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
-/* A name is written as it is, so it has to be one that reads back. */
-static bool is_writable(const char *target)
+enum gpnn_status gpnn_params_check_target(const char *name, struct gpnn_error *err)
 {
   static const char blanks[] = " \t\r";
-  size_t length = strlen(target);
-  return length > 0 && strchr(target, '\n') == NULL && strchr(blanks, target[0]) == NULL &&
-         strchr(blanks, target[length - 1]) == NULL;
+  char shown[GPNN_MASK_BYTES];
+  size_t length = strlen(name);
+  if (length > 0 && strchr(name, '\n') == NULL && strchr(blanks, name[0]) == NULL &&
+      strchr(blanks, name[length - 1]) == NULL)
+    return GPNN_OK;
+  return gpnn_fail(
+      err, GPNN_EDATA,
+      "target \"%s\": parameters cannot hold a name that is empty, has a line end, or a "
+      "blank at either end",
+      gpnn_mask(shown, name, length));
 }
 
 static enum gpnn_status check_targets(const struct gpnn_params *params, size_t n,
@@ -124,9 +130,8 @@ static enum gpnn_status check_targets(const struct gpnn_params *params, size_t n
     if (target == NULL && n == 1) return GPNN_OK;
     if (target == NULL)
       return gpnn_fail(err, GPNN_EINVAL, "parameters of several targets need their names");
-    if (!is_writable(target))
-      return gpnn_fail(err, GPNN_EINVAL, "target \"%s\": a name that parameters cannot hold",
-                       gpnn_mask(shown, target, strlen(target)));
+    enum gpnn_status status = gpnn_params_check_target(target, err);
+    if (status != GPNN_OK) return status;
     for (size_t k = 0; k < i; k++)
       if (strcmp(params[k].target, target) == 0)
         return gpnn_fail(err, GPNN_EINVAL, "target \"%s\": has parameters twice",

@@ -99,6 +99,10 @@ static void comments_are_cut_before_they_are_looked_at(void **state)
   assert_ok(read_text(*state, text, &params, &err));
   assert_string_equal(params.comments, "# a\n");
   gpnn_params_release(&params);
+  assert_ok(
+      read_text(*state, "# a\rb\n#gpnn parameters\r2\n# gpnn\rparameters 2\n" BASE, &params, &err));
+  assert_string_equal(params.comments, "# a b\n");
+  gpnn_params_release(&params);
 }
 
 static void a_nul_byte_is_refused_on_any_line(void **state)
@@ -397,7 +401,7 @@ static void names_that_would_not_read_back_are_not_written(void **state)
   assert_fails(gpnn_params_write_all(params, 2, output, &err), GPNN_EINVAL, "need their names");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     params[0].target = gpnn_copy_text(names[i], strlen(names[i]));
-    assert_fails(gpnn_params_write(params, output, &err), GPNN_EINVAL, "cannot hold");
+    assert_fails(gpnn_params_write(params, output, &err), GPNN_EDATA, "cannot hold");
     free(params[0].target);
   }
   params[0].target = gpnn_copy_text("y", 1);
@@ -501,6 +505,9 @@ static void a_rotation_reads_back_and_has_to_fit(void **state)
 static void later_version_is_refused(void **state)
 {
   assert_refused(state, "# gpnn parameters 2\n" BASE, GPNN_EVERSION, "version 2");
+  assert_refused(state, "# gpnn parameters 2.0\n" BASE, GPNN_EVERSION, "version 2.0");
+  assert_refused(state, "# gpnn parameters 99999999999999999999999\n" BASE, GPNN_EVERSION,
+                 "version 99999999999999999999999, this");
   struct gpnn_params params = {0};
   /* Only as the first line, and only as a number of its own. */
   assert_ok(read_text(*state, "# mine\n# gpnn parameters 2\n" BASE, &params, &err));
