@@ -27,8 +27,10 @@ enum { EXIT_WORK = 1, EXIT_USAGE = 2, MAX_OPTIONS = 64, FIRST_LONG_ONLY = 256 };
 GPNN_PRINTF(2, 0)
 static void message(const struct cli *cli, const char *format, va_list args)
 {
-  char text[GPNN_ERROR_BYTES + 256];
-  vsnprintf(text, sizeof text, format, args);
+  char text[GPNN_ERROR_BYTES + 256] = "";
+  if (cli->about != NULL) snprintf(text, CLI_ABOUT_BYTES + 2, "%s: ", cli->about);
+  size_t used = strlen(text);
+  vsnprintf(text + used, sizeof text - used, format, args);
   gpnn_mask_all(text, ""); /* names of files may be anything, and could command the terminal */
   progress_erase();
   const char *name = cli->tool->name;
@@ -70,6 +72,13 @@ void cli_note(const struct cli *cli, const char *format, ...)
   va_start(args, format);
   message(cli, format, args);
   va_end(args);
+}
+
+const char *cli_target(char text[CLI_ABOUT_BYTES], const char *name)
+{
+  char shown[GPNN_MASK_BYTES];
+  snprintf(text, CLI_ABOUT_BYTES, "target %s", gpnn_mask(shown, name, strlen(name)));
+  return text;
 }
 
 /* ---- help --------------------------------------------------------------------------------- */

@@ -76,6 +76,7 @@ struct cli {
   int threads;
   uint64_t seed;
   const char *output; /* "-" unless -o */
+  const char *about;  /* what messages begin with, set in copies for a target of several; or NULL */
   struct gpnn_table_options table;
   const char *na;
   enum cli_progress progress;
@@ -85,6 +86,11 @@ struct cli {
     double wall, cpu;
   } started;
 };
+
+enum { CLI_ABOUT_BYTES = GPNN_MASK_BYTES + 16 };
+
+/* "target NAME" in 'text', for 'about'. */
+const char *cli_target(char text[CLI_ABOUT_BYTES], const char *name);
 
 /*
  * Reads the command line.  Returns true to go on; false when the tool is done already

@@ -200,8 +200,10 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
     status = gpnn_fail(err, GPNN_EINVAL,
                        "TABLE is read once for each target: it cannot be standard input");
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
-    if (n > 1) cli_note(cli, "target %s:", params[t].target);
-    status = run_target(cli, a, index, &params[t], err);
+    char text[CLI_ABOUT_BYTES];
+    struct cli about = *cli;
+    if (n > 1) about.about = cli_target(text, params[t].target);
+    status = run_target(&about, a, index, &params[t], err);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);

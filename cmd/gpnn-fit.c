@@ -13,6 +13,7 @@
 #include "methods/choose.h"
 #include "methods/regress.h"
 #include "models/localgp.h"
+#include "open.h"
 #include "progress.h"
 
 struct arguments {
@@ -274,16 +275,6 @@ static void warn_of_duplicates(const struct cli *cli, const struct arguments *a,
            fit->spacing);
 }
 
-/* Warns of covariances that the objective could not take as they are. */
-static void warn_of_jitter(const struct cli *cli, const struct gpnn_fit_report *fit)
-{
-  cli_warn(cli,
-           "%zu %s had a covariance that is not positive definite; up to %.1e was added to its "
-           "diagonal: rows are too alike for so low a noise",
-           fit->jitter.n, fit->objective == GPNN_OBJECTIVE_BLOCK ? "blocks" : "neighbourhoods",
-           fit->jitter.most);
-}
-
 /* Warns of noise held so low that it does not tell rows apart. */
 static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_params *params)
 {
@@ -328,11 +319,9 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct argument
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
            fit->optimize.start, fit->optimize.n_evaluations, fit->optimize.outcome);
   warn_of_duplicates(cli, a, fit);
-  if (fit->jitter.n > 0) {
-    warn_of_jitter(cli, fit);
-    return GPNN_OK;
-  }
-  for (size_t t = 0; t < n; t++) warn_of_lost_noise(cli, &params[t]);
+  report_jitter(cli, fit->objective == GPNN_OBJECTIVE_BLOCK ? "blocks" : "neighbourhoods",
+                &fit->jitter);
+  for (size_t t = 0; t < n && fit->jitter.n == 0; t++) warn_of_lost_noise(cli, &params[t]);
   return GPNN_OK;
 }
 
@@ -361,12 +350,27 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct arguments *a
                                 const struct gpnn_index *index, size_t n,
                                 struct gpnn_params *params, struct gpnn_error *err)
 {
+  char text[CLI_ABOUT_BYTES];
+  struct cli about = *cli;
   enum gpnn_status status = GPNN_OK;
-  if (a->is_shared) return fit_targets(cli, a, index, 0, n, params, err);
-  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+  if (n > 1) about.about = "all targets";
+  if (a->is_shared) return fit_targets(&about, a, index, 0, n, params, err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    if (n > 1) about.about = cli_target(text, gpnn_index_target(index, t)->schema.target.name);
     status = a->is_conjugate
-                 ? conjugate_fit(cli, &a->conjugate, &a->choose, index, t, &params[t], err)
-                 : fit_targets(cli, a, index, t, 1, &params[t], err);
+                 ? conjugate_fit(&about, &a->conjugate, &a->choose, index, t, &params[t], err)
+                 : fit_targets(&about, a, index, t, 1, &params[t], err);
+  }
+  return status;
+}
+
+/* Whether parameters can name the targets of the index, where they have to. */
+static enum gpnn_status check_targets(const struct gpnn_index *index, size_t n,
+                                      struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < n && n > 1 && status == GPNN_OK; t++)
+    status = gpnn_params_check_target(gpnn_index_target(index, t)->schema.target.name, err);
   return status;
 }
 
@@ -378,7 +382,8 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct argume
   struct gpnn_output *output = NULL;
   struct gpnn_params *params = gpnn_alloc(n, 1, sizeof *params);
   if (params == NULL) return gpnn_fail_memory(err, "for parameters");
-  enum gpnn_status status = fit_all(cli, a, index, n, params, err);
+  enum gpnn_status status = check_targets(index, n, err);
+  if (status == GPNN_OK) status = fit_all(cli, a, index, n, params, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);
   status = cli_close_output(output, status, err);

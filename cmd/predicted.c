@@ -163,7 +163,7 @@ enum gpnn_status predicted_write_row(const struct predicted *p, const struct pre
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-void predicted_report(const struct predicted *p, const struct cli *cli)
+static void report(const struct predicted *p, const struct cli *cli)
 {
   const struct gpnn_predict_counts *counts = &p->counts;
   double share = counts->n_rows == 0 ? 0 : 100 * (double)counts->n_far / (double)counts->n_rows;
@@ -182,6 +182,14 @@ void predicted_report(const struct predicted *p, const struct cli *cli)
              "%.3g %% of the rows lie farther from the training rows than 99.9 %% of the rows seen "
              "in calibration did",
              share);
+}
+
+void predicted_report(const struct predicted *p, const struct cli *cli)
+{
+  char text[CLI_ABOUT_BYTES];
+  struct cli about = *cli;
+  if (p->is_one_of_several) about.about = cli_target(text, p->params->target);
+  report(p, &about);
 }
 
 void predicted_release(struct predicted *p)

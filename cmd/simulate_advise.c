@@ -302,7 +302,8 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
   const struct arguments *a = r->a;
   const struct gpnn_advise_options options = {
       .test_rows = a->test_rows, .seed = r->cli->seed, .progress = show_progress};
-  char shown[GPNN_MASK_BYTES];
+  char shown[GPNN_MASK_BYTES], text[CLI_ABOUT_BYTES];
+  struct cli about = *r->cli;
   struct gpnn_localgp *gp = NULL;
   struct gpnn_advice advice;
   enum gpnn_status status = open_localgp(r->cli, index, params, a->params, a->neighbours, &gp, err);
@@ -311,9 +312,12 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
     bool is_original = strcmp(a->units, "original") == 0;
     r->unit = is_original ? gpnn_localgp_data(gp)->standard.y_sd : 1;
     const char *name = gpnn_localgp_data(gp)->schema.target.name;
-    if (gpnn_index_n_targets(index) > 1) r->target = gpnn_mask(shown, name, strlen(name));
-    report_counts(r->cli, &advice.counts);
-    report_copies(r->cli, &advice);
+    if (gpnn_index_n_targets(index) > 1) {
+      r->target = gpnn_mask(shown, name, strlen(name));
+      about.about = cli_target(text, name);
+    }
+    report_counts(&about, &advice.counts);
+    report_copies(&about, &advice);
     status = a->form == TABLE_NONE ? write_lines(r, &advice, err) : write_table(r, &advice, err);
   }
   gpnn_localgp_free(gp);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "open.h"
 #include "progress.h"
 
 /* ---- the table of options ----------------------------------------------------------------- */
@@ -283,12 +284,13 @@ enum gpnn_status simulate_run(struct simulate_options *o, const struct cli *cli,
   s->n = o->row[i];
   s->m = m;
   enum gpnn_status status = gpnn_simulate(simulated, s, err);
-  if (status == GPNN_OK && simulated->jitter.n > 0)
-    cli_warn(cli,
-             "%" PRIu64 " rows: %zu covariances were not positive definite; up to %.3g was added "
-             "to their diagonal",
-             o->row[i], simulated->jitter.n, simulated->jitter.most);
-  return status;
+  if (status != GPNN_OK) return status;
+  char text[CLI_ABOUT_BYTES];
+  struct cli about = *cli;
+  snprintf(text, sizeof text, "%" PRIu64 " rows", o->row[i]);
+  about.about = text;
+  report_jitter(&about, "places", &simulated->jitter);
+  return GPNN_OK;
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */

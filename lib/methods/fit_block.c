@@ -171,7 +171,7 @@ static enum gpnn_status block_objective(struct block *block, double *value, doub
       gpnn_cholesky_factor(s, scratch->k, scratch->work, block->params->kernelscale,
                            fill_covariance, block, &jitter, err);
   if (status != GPNN_OK) return status;
-  gpnn_jitter_note(&scratch->jitter, 1, jitter);
+  gpnn_jitter_note(&scratch->jitter, jitter > 0, jitter);
   memcpy(scratch->alpha, block->y, s * sizeof *block->y);
   gpnn_cholesky_solve(s, scratch->k, scratch->alpha);
   for (size_t i = 0; i < s; i++) fit += scratch->alpha[i] * block->y[i];

@@ -479,7 +479,7 @@ static enum gpnn_status add_up(const struct evaluation *e, struct gpnn_neighbour
     if (isnan(e->outcomes[i].loss)) continue;
     used++;
     sum += e->outcomes[i].loss;
-    gpnn_jitter_note(&result->jitter, 1, e->outcomes[i].jitter);
+    gpnn_jitter_note(&result->jitter, e->outcomes[i].jitter > 0, e->outcomes[i].jitter);
     if (e->gradients == NULL) continue;
     const double *own = e->gradients + i * all;
     for (size_t j = 0; j < e->width; j++) result->gradient[j] -= own[j];

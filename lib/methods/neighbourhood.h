@@ -49,7 +49,7 @@ struct gpnn_neighbourhood_result {
   double *by_map;   /* d by d: by E, where z becomes (I + E) z; needs 'gradient' */
   double *loss;     /* n: each row's negative log density */
   double *z2;       /* n: each row's squared standardised error; conditional density only */
-  struct gpnn_jitter jitter; /* of the rows' covariances */
+  struct gpnn_jitter jitter; /* of covariances, but for those of rows that are left out */
 };
 
 /*

@@ -176,7 +176,7 @@ static enum gpnn_status respond(struct place *place, const struct run *run, uint
   enum gpnn_status status =
       gpnn_weights_draw(place->weights, &o->truth.covariance, &rng, place->y, &f, &jitter, err);
   if (status != GPNN_OK) return status;
-  gpnn_jitter_note(&place->jitter, 1, jitter);
+  gpnn_jitter_note(&place->jitter, jitter > 0, jitter);
   for (size_t i = 0; i < o->m; i++) place->y[i] += place->known[i];
   place->f += f;
   place->noise = sqrt(o->truth.covariance.noise) * gpnn_rng_normal(&rng);
@@ -213,7 +213,7 @@ static enum gpnn_status judge(struct place *place, const struct gpnn_simulate_op
   if (to->mse != NULL) to->mse[at] += share * mse;
   if (to->log_variance != NULL) to->log_variance[at] += share * log(variance);
   to->z2[at] += share * z2;
-  gpnn_jitter_note(&place->jitter, 1, jitter);
+  gpnn_jitter_note(&place->jitter, jitter > 0, jitter);
   return GPNN_OK;
 }
 

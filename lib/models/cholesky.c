@@ -102,7 +102,7 @@ static bool lower_is_finite(const struct matrix *m)
 
 void gpnn_jitter_note(struct gpnn_jitter *to, size_t n, double jitter)
 {
-  if (jitter > 0) to->n += n;
+  to->n += n;
   to->most = fmax(to->most, jitter);
 }
 

@@ -18,7 +18,7 @@ struct gpnn_jitter {
   double most;
 };
 
-/* Counts 'n' covariances of which one was given 'jitter' and none more; 0: none were given any. */
+/* Counts 'n' covariances more, the most that one of them was given being 'jitter'. */
 void gpnn_jitter_note(struct gpnn_jitter *to, size_t n, double jitter);
 
 /*

@@ -343,7 +343,8 @@ static enum gpnn_status solve_double(struct solve *solve, struct gpnn_localgp_co
                                                         1, fill_family, solve, &jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t t = 0; t < solve->n_family; t++)
-    gpnn_jitter_note(&counts[t].jitter, n, jitter * solve->family[t].gp->params->kernelscale);
+    gpnn_jitter_note(&counts[t].jitter, jitter > 0 ? n : 0,
+                     jitter * solve->family[t].gp->params->kernelscale);
   memset(scratch->explained, 0, (1 + rights) * n * sizeof *scratch->explained);
   for (size_t k = 0, done = 0; k < task->n_numbers && status == GPNN_OK; k++) {
     size_t wanted = task->share == 1 && task->numbers[k] < m ? task->numbers[k] : m;

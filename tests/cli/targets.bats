@@ -32,6 +32,26 @@ fit() {
   [ "$(grep '^lengthscale' own.par | sort -u | wc -l)" -eq 2 ]
 }
 
+@test "warnings say which target they are about" {
+  two_targets 60 >once.tsv
+  awk -v OFS='\t' '{ print } NR > 1 { print $1, $2, -$3, -$4 }' once.tsv >train.tsv
+  gpnn-index -q --calibration-rows 0 -y y,z -o t.gpi train.tsv
+  local model=(--objective block -k exp --ard no --rotate none -m 20 --fix noise=1e-17)
+  gpnn-fit "${model[@]}" --metric own t.gpi 2>err.txt >t.par
+  grep -q '^gpnn-fit: target y: 1 blocks had a covariance that is not positive definite' err.txt
+  grep -q '^gpnn-fit: target z: 1 blocks had a covariance that is not positive definite' err.txt
+  gpnn-fit "${model[@]}" t.gpi 2>&1 >t.par | grep -q '^gpnn-fit: all targets: 2 blocks had a covariance'
+  gpnn-predict -p t.par t.gpi train.tsv 2>err.txt >/dev/null
+  grep -q '^gpnn-predict: target z: 120 rows had a covariance that is not positive definite' err.txt
+  gpnn-calibrate -v --loo -p t.par t.gpi 2>&1 >/dev/null | grep -q '^gpnn-calibrate: target z: alpha '
+}
+
+@test "several targets need names that parameters can hold" {
+  printf 'a\tb\t z\n1\t2\t3\n4\t5\t7\n2\t2\t2\n' >t.tsv
+  gpnn-index -q -y 'b, z' -o t.gpi t.tsv
+  assert_fails 1 'target " z": parameters cannot hold a name' gpnn-fit t.gpi
+}
+
 @test "a slip in a further target is told with the target's name" {
   two_targets 200 >train.tsv
   sed '7s/[^\t]*$/-1e5/' train.tsv >slip.tsv
