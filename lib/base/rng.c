@@ -53,17 +53,25 @@ double gpnn_rng_uniform(struct gpnn_rng *rng)
   return (double)(gpnn_rng_next(rng) >> 11) * 0x1p-53;
 }
 
-double gpnn_rng_normal(struct gpnn_rng *rng)
+/* Radius and angle of a point whose coordinates are independent normal deviates (Box and Muller).
+ */
+static double polar_normal(struct gpnn_rng *rng, double *angle)
 {
   double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
-  return radius * cos(two_pi * gpnn_rng_uniform(rng));
+  *angle = two_pi * gpnn_rng_uniform(rng);
+  return radius;
+}
+
+double gpnn_rng_normal(struct gpnn_rng *rng)
+{
+  double angle, radius = polar_normal(rng, &angle);
+  return radius * cos(angle);
 }
 
 void gpnn_rng_normals(struct gpnn_rng *rng, size_t n, double *x)
 {
   for (size_t j = 0; j < n; j += 2) {
-    double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
-    double angle = two_pi * gpnn_rng_uniform(rng);
+    double angle, radius = polar_normal(rng, &angle);
     x[j] = radius * cos(angle);
     if (j + 1 < n) x[j + 1] = radius * sin(angle);
   }

@@ -65,7 +65,7 @@ double gpnn_rng_uniform(struct gpnn_rng *rng);
 /* A standard normal deviate (Box-Muller; two words of the sequence each). */
 double gpnn_rng_normal(struct gpnn_rng *rng);
 
-/* 'n' independent standard normal deviates: two of them from two words. */
+/* 'n' independent standard normal deviates: two of them, or the last alone, from two words. */
 void gpnn_rng_normals(struct gpnn_rng *rng, size_t n, double *x);
 
 /* A standard exponential deviate, > 0. */

@@ -21,7 +21,7 @@
 static inline const char *unit_temporary(void)
 {
   const char *folder = getenv("TMPDIR");
-  return folder == NULL ? "/tmp" : folder;
+  return folder == NULL || *folder == '\0' ? "/tmp" : folder;
 }
 
 /* Makes a folder there, and writes its path; 0, or -1 as fixtures of groups have it. */
