@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -422,6 +423,19 @@ static bool read_options(struct cli *cli, const struct cli_option *rows, size_t 
   cli->n_operands = (size_t)(argc - optind);
   cli->operands = argv + optind;
   return true;
+}
+
+bool cli_spares(const struct cli *cli, const char *output, const char *input)
+{
+  char shown[GPNN_MASK_BYTES];
+  struct stat to, from;
+  if (input == NULL || strcmp(output, "-") == 0 || stat(output, &to) != 0 || !S_ISREG(to.st_mode))
+    return true;
+  if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &from) : stat(input, &from)) != 0) return true;
+  if (to.st_dev != from.st_dev || to.st_ino != from.st_ino) return true;
+  cli_usage_error(cli, "option --output: \"%s\" is a file to read from, and would be lost",
+                  gpnn_mask(shown, output, strlen(output)));
+  return false;
 }
 
 static bool check_options(struct cli *cli, const struct shared_values *shared)

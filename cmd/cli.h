@@ -99,6 +99,10 @@ const char *cli_target(char text[CLI_ABOUT_BYTES], const char *name);
 bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_option *options,
                size_t n_options, int argc, char **argv, int *status);
 
+/* Whether 'output' is another file than 'input' ("-": standard input; NULL: none), which it would
+ * replace by something of another kind; if not, says so as cli_usage_error(). */
+bool cli_spares(const struct cli *cli, const char *output, const char *input);
+
 /* A mistake on the command line: one line, a hint at --help, and the exit status 2. */
 GPNN_PRINTF(2, 3) int cli_usage_error(const struct cli *cli, const char *format, ...);
 

@@ -34,7 +34,8 @@ static bool check(const struct cli *cli, const struct arguments *a)
   else if (strcmp(a->by, "factor") != 0 && strcmp(a->by, "noise") != 0)
     cli_usage_error(cli, "option --by: factor or noise");
   else
-    return true;
+    return cli_spares(cli, cli->output, cli_operand(cli, 0)) &&
+           cli_spares(cli, cli->output, a->with) && cli_spares(cli, cli->output, a->like);
   return false;
 }
 

@@ -218,7 +218,9 @@ int main(int argc, char **argv)
                  &exit_status))
     return exit_status;
   struct run r = {.cli = &cli, .a = &a};
-  if (!resolve(&cli, &a, &r.form)) return 2;
+  if (!resolve(&cli, &a, &r.form) || !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
+      !cli_spares(&cli, cli.output, a.index))
+    return 2;
   enum gpnn_status status = evaluate(&r, &err);
   release(&r);
   return cli_end(&cli, status, &err);

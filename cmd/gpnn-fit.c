@@ -497,7 +497,8 @@ int main(int argc, char **argv)
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
   if (!resolve_conjugate(&cli, &a) || !apply_preset(&cli, &a) || !resolve_model(&cli, &a) ||
-      !resolve_method(&cli, &a) || !resolve_metric(&cli, &a))
+      !resolve_method(&cli, &a) || !resolve_metric(&cli, &a) ||
+      !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) || !cli_spares(&cli, cli.output, a.like))
     return 2;
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/newfile.h"
+#include "base/number.h"
 #include "cli.h"
 #include "data/index.h"
 #include "data/training.h"
@@ -189,6 +190,20 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
   return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
 }
 
+/* Warns of names that are all numbers: a row, rather. */
+static void warn_of_numbers(const struct cli *cli, const struct gpnn_table *table)
+{
+  double value;
+  if (!gpnn_table_has_header(table)) return;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) {
+    const char *name = gpnn_table_column(table, j);
+    if (gpnn_number_read(name, strlen(name), &value) != GPNN_NUMBER_OK) return;
+  }
+  cli_warn(cli,
+           "%s:1: nothing but numbers, taken for the names of columns: --no-header makes it a row",
+           gpnn_table_name(table));
+}
+
 static enum gpnn_status index_table(const struct cli *cli, const struct arguments *a,
                                     struct gpnn_error *err)
 {
@@ -197,6 +212,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
   char provenance[256];
   training.watch = &unfinished;
   enum gpnn_status status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
+  if (status == GPNN_OK) warn_of_numbers(cli, table);
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
   if (status == GPNN_OK) {
     describe_training(cli, gpnn_table_name(table), &training);
@@ -325,6 +341,7 @@ int main(int argc, char **argv)
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
   if (!resolve(&cli, &a)) return 2;
+  if (!cli_spares(&cli, a.output, a.metric != NULL ? a.metric : cli_operand(&cli, 0))) return 2;
   cli_guard(&unfinished);
   enum gpnn_status done = check_output(a.output, &err);
   if (done == GPNN_OK)

@@ -241,6 +241,7 @@ int main(int argc, char **argv)
   struct run r = {.cli = &cli};
   const char *path = cli_operand(&cli, 0);
   bool is_index = gpnn_index_recognise(path);
+  if (is_index && !cli_spares(&cli, cli.output, path)) return 2;
   return cli_end(&cli,
                  is_index || verify ? describe_index(&r, verify, &err) : describe_params(&r, &err),
                  &err);

@@ -285,7 +285,8 @@ int main(int argc, char **argv)
     return exit_status;
   const struct kind *kind = find_kind(&cli);
   if (kind == NULL || !check_meaning(&cli, &o, kind->bit) || !check_marks(&cli, &o.marks) ||
-      !choose_format(&cli, o.format, o.script, &png))
+      !choose_format(&cli, o.format, o.script, &png) ||
+      !cli_spares(&cli, cli.output, cli_operand(&cli, 1)))
     return 2;
   struct plot plot = {.cli = &cli,
                       .o = &o,

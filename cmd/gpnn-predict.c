@@ -137,13 +137,22 @@ static enum gpnn_status choose_carried(struct run *r, struct gpnn_error *err)
   return status;
 }
 
+/* Writes the name of a column that is kept; if it is one of ours too, readers may ask which. */
+static enum gpnn_status write_kept_name(struct run *r, const char *name, struct gpnn_error *err)
+{
+  if (r->n_targets == 1 && (strcmp(name, "mean") == 0 || strcmp(name, "sd") == 0))
+    cli_warn(r->cli, "%s: column '%s' is kept, beside that of the prediction",
+             gpnn_table_name(r->table), name);
+  return sink_text(&r->sink, name, err);
+}
+
 static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
 {
   if (!gpnn_table_has_header(r->table)) return GPNN_OK;
   enum gpnn_status status = GPNN_OK;
   r->sink.at_start = true;
   for (size_t i = 0; i < r->carry.n_columns && status == GPNN_OK; i++)
-    status = sink_text(&r->sink, gpnn_table_column(r->table, r->carry.columns[i]), err);
+    status = write_kept_name(r, gpnn_table_column(r->table, r->carry.columns[i]), err);
   for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
     status = predicted_write_names(&r->predicted[t], &r->sink, err);
   if (status == GPNN_OK) status = gpnn_output_text(r->sink.output, "\n", err);
@@ -433,7 +442,9 @@ int main(int argc, char **argv)
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv,
                  &exit_status))
     return exit_status;
-  if (!resolve(&cli, &a)) return 2;
+  if (!resolve(&cli, &a) || !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
+      !cli_spares(&cli, cli.output, a.params))
+    return 2;
   if (strcmp(a.params, "-") == 0 && strcmp(cli_operand(&cli, 1), "-") == 0)
     return cli_usage_error(&cli, "parameters and table cannot both be standard input");
   struct run r = {.cli = &cli, .a = &a};

@@ -366,7 +366,9 @@ int simulate_advise(int argc, char **argv)
   int status;
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
-  if (!resolve(&cli, &a)) return 2;
+  if (!resolve(&cli, &a) || !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
+      !cli_spares(&cli, cli.output, a.params))
+    return 2;
   struct run r = {.cli = &cli, .a = &a};
   return cli_end(&cli, run(&r, &err), &err);
 }

@@ -35,6 +35,22 @@ assert_sane() {
 
 rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
 
+@test "names that are no names, or stand twice in the output, are told" {
+  make_table 30 2 | tail -n +2 >bare.tsv
+  gpnn-index -q -o t.gpi bare.tsv 2>err.txt
+  [[ ! -s err.txt ]]
+  gpnn-index -o t.gpi bare.tsv 2>err.txt
+  grep -q 'bare.tsv:1: nothing but numbers, taken for the names' err.txt
+  gpnn-index --no-header -o t.gpi bare.tsv 2>err.txt
+  run ! grep -q 'nothing but numbers' err.txt
+  make_table 30 2 | sed '1s/x2/mean/' >t.tsv
+  gpnn-index -q -y y -o t.gpi t.tsv
+  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t5\n' >t.par
+  gpnn-predict --append -p t.par t.gpi t.tsv 2>&1 >out.tsv | grep -q "t.tsv: column 'mean' is kept, beside that of the"
+  gpnn-predict -p t.par t.gpi t.tsv 2>err.txt >out.tsv
+  [[ ! -s err.txt ]]
+}
+
 @test "a file that is not there, a directory: every operand of every tool" {
   fixture
   mkdir dir

@@ -286,6 +286,25 @@ interrupt() {
   cmp new.tsv test.tsv
 }
 
+@test "no output replaces an input of another kind" {
+  fixture
+  gpnn-predict t.gpi -p t.par -o pred.tsv test.tsv
+  sha256sum -- * >before.sum
+  ln -s train.tsv link
+  for command in 'gpnn-index -o train.tsv train.tsv' 'gpnn-index -o link train.tsv' \
+    'gpnn-index -o train.tsv' 'gpnn-index --metric t.par -o t.par t.gpi' \
+    'gpnn-fit --effort fast -o t.gpi t.gpi' 'gpnn-fit --effort fast --like test.tsv -o test.tsv t.gpi' \
+    'gpnn-calibrate -p t.par -o t.gpi t.gpi' 'gpnn-calibrate -p t.par --with test.tsv -o test.tsv t.gpi' \
+    'gpnn-predict -p t.par -o t.par t.gpi test.tsv' 'gpnn-predict -p t.par -o t.gpi t.gpi test.tsv' \
+    'gpnn-eval -o pred.tsv pred.tsv' 'gpnn-plot pit -o pred.tsv --script pred.tsv' 'gpnn-info -o t.gpi t.gpi' \
+    'gpnn-simulate advise -p t.par -o t.gpi t.gpi'; do
+    # shellcheck disable=SC2086 # words of a command
+    assert_fails 2 'is a file to read from, and would be lost' $command <train.tsv
+  done
+  rm link
+  sha256sum --check --quiet before.sum
+}
+
 @test "an index replaced while another tool reads it goes on serving that tool" {
   fixture
   mkfifo slow
