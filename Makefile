@@ -14,6 +14,8 @@ mandir ?= $(PREFIX)/share/man
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
 BUILD ?= build$(if $(SANITIZE),/sanitize)
+# What the time limits of tests are multiplied by.
+PATIENCE ?= $(if $(SANITIZE),3,1)
 
 # ---- libraries ----------------------------------------------------------------------------
 PKG_CONFIG ?= pkg-config
@@ -204,7 +206,7 @@ demo: ## install what is missing, build, and show the tools at work on real data
 check: ## install what is missing, build, run every test and the lint; T=PATTERN picks some
 	@scripts/setup check
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
-	@GPNN_BUILD=$(abspath $(BUILD)) tests/run $(T)
+	@GPNN_BUILD=$(abspath $(BUILD)) PATIENCE=$(PATIENCE) tests/run $(T)
 
 $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(call say,LD)
