@@ -1,0 +1,44 @@
+/*
+ * fit_options: the command line of gpnn-fit, and what it comes to.
+ */
+#ifndef GPNN_CMD_FIT_OPTIONS_H
+#define GPNN_CMD_FIT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli.h"
+#include "conjugate.h"
+#include "methods/choose.h"
+
+/* What was written, and what is to be fitted and chosen. */
+struct fit_arguments {
+  const char *preset, *kernel, *ard, *objective, *optimizer, *start, *mean, *effort, *rotate, *like;
+  size_t neighbours, k; /* 0: auto */
+  double thin;
+  struct cli_list fix;
+  struct gpnn_choose_options choose;
+  bool is_conjugate;
+  struct conjugate_arguments conjugate;
+  const char *metric; /* NULL: shared, where the method can */
+  bool is_shared;
+};
+
+#define FIT_ARGUMENTS_INIT                                   \
+  {                                                          \
+    .mean = "zero", .effort = "normal", .k = 32, .thin = -1, \
+    .choose = {.fit = GPNN_FIT_OPTIONS_INIT,                 \
+               .field = GPNN_CHOOSE_FIELD,                   \
+               .last_field = GPNN_CHOOSE_LAST_FIELD},        \
+    .conjugate = CONJUGATE_ARGUMENTS_INIT                    \
+  }
+
+/* Sets 'choose' and what follows from it, but for the threads; false if something does not make
+ * sense, which the user has been told. */
+bool fit_options_resolve(const struct cli *cli, struct fit_arguments *a);
+
+/* The model that is started from, which is borrowed, is the one to fit, unless another was asked
+ * for. */
+void fit_options_start(struct fit_arguments *a, const struct gpnn_params *start);
+
+#endif
