@@ -261,7 +261,9 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   const double *noise = r->reader.map.has_noise ? batch->noise : NULL;
   enum gpnn_status status = predicted_fill_all(r->predicted, batch->predicted, r->n_targets,
                                                batch->n_good, batch->x, regressors, noise, err);
-  if (status == GPNN_ENUMERIC)
+  if (status == GPNN_ENUMERIC && batch->first_line == batch->last_line)
+    status = gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(r->table), batch->first_line);
+  else if (status == GPNN_ENUMERIC)
     status = gpnn_prefix(err, status, "%s:%zu-%zu", gpnn_table_name(r->table), batch->first_line,
                          batch->last_line);
   r->n_done += batch->n_rows;

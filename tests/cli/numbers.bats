@@ -96,6 +96,7 @@ pipeline() {
   par 'rotation=0.6 0.8 -0.8 0.6' 'lengthscale=1e-307 1' >t.par
   assert_fails 1 'train.tsv:2-61: .* not finite' gpnn-predict -p t.par t.gpi train.tsv
   assert_fails 1 'train.tsv:2-10: .* not finite' gpnn-predict --batch 9 -p t.par t.gpi train.tsv
+  assert_fails 1 'train.tsv:2: .* not finite' gpnn-predict --unbuffered -p t.par t.gpi train.tsv
 }
 
 @test "noise without bounds leaves the mean of the target" {
