@@ -36,11 +36,14 @@ fixture() {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
   fixture
   export OPENBLAS_NUM_THREADS=1
-  local fit=(gpnn-fit -q --effort fast --kernel exp -m 10)
-  "${fit[@]}" t.gpi >free.par
-  (ulimit -v 700000 && "${fit[@]}" -j 8 t.gpi) >limited.par
+  # Blocks for six threads, large enough for OpenBLAS to want buffers: more than there is room for.
+  gpnn-simulate data -q -n 2400 --dimension 3 >many.tsv
+  gpnn-index -q --calibration-rows 0 -o many.gpi many.tsv
+  local fit=(gpnn-fit -q --kernel exp --objective block --blocks 6 --block-size 400)
+  "${fit[@]}" many.gpi >free.par
+  (ulimit -v 400000 && timeout 300 "${fit[@]}" -j 8 many.gpi) >limited.par
   cmp free.par limited.par
-  for command in "${fit[*]} t.gpi" 'gpnn-index -q --standardise whiten -o w.gpi train.tsv' \
+  for command in 'gpnn-fit -q --effort fast --kernel exp -m 10 t.gpi' 'gpnn-index -q --standardise whiten -o w.gpi train.tsv' \
     'gpnn-simulate data --kind gp -n 50'; do
     run -1 bash -c "ulimit -v 150000 && exec $command"
     [[ $output == *'not enough memory for OpenBLAS: it takes 128 MiB of address space'* ]]
