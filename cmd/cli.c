@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/newfile.h"
 #include "base/number.h"
 #include "base/threads.h"
 #include "data/search.h"
@@ -426,20 +425,14 @@ static bool read_options(struct cli *cli, const struct cli_option *rows, size_t 
   return true;
 }
 
-/* Whether standard input is the file at 'path'. */
-static bool is_standard_input(const char *path)
-{
-  struct stat file, input;
-  return stat(path, &file) == 0 && fstat(STDIN_FILENO, &input) == 0 && S_ISREG(file.st_mode) &&
-         file.st_dev == input.st_dev && file.st_ino == input.st_ino;
-}
-
 bool cli_spares(const struct cli *cli, const char *output, const char *input)
 {
   char shown[GPNN_MASK_BYTES];
-  if (input == NULL || strcmp(output, "-") == 0) return true;
-  if (!(strcmp(input, "-") == 0 ? is_standard_input(output) : gpnn_newfile_same(output, input)))
+  struct stat to, from;
+  if (input == NULL || strcmp(output, "-") == 0 || stat(output, &to) != 0 || !S_ISREG(to.st_mode))
     return true;
+  if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &from) : stat(input, &from)) != 0) return true;
+  if (to.st_dev != from.st_dev || to.st_ino != from.st_ino) return true;
   cli_usage_error(cli, "option --output: \"%s\" is a file to read from, and would be lost",
                   gpnn_mask(shown, output, strlen(output)));
   return false;
