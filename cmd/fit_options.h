@@ -11,11 +11,12 @@
 #include "conjugate.h"
 #include "methods/choose.h"
 
-/* What was written, and what is to be fitted and chosen. */
+/* What was written, and what is to be fitted and chosen.  Strings are those of the command line; a
+ * NULL one was not given. */
 struct fit_arguments {
   const char *preset, *kernel, *ard, *objective, *optimizer, *start, *mean, *effort, *rotate, *like;
   size_t neighbours, k; /* 0: auto */
-  double thin;
+  double thin;          /* a distance, as in struct gpnn_fit_options; -1: off */
   struct cli_list fix;
   struct gpnn_choose_options choose;
   bool is_conjugate;
@@ -33,12 +34,15 @@ struct fit_arguments {
     .conjugate = CONJUGATE_ARGUMENTS_INIT                    \
   }
 
-/* Sets 'choose' and what follows from it, but for the threads; false if something does not make
- * sense, which the user has been told. */
+/*
+ * Sets 'choose' and what follows from it, but for the threads; --preset also sets the options that
+ * it stands for.  False if something does not make sense, or if the output would take the place of
+ * an input, which the user has been told.
+ */
 bool fit_options_resolve(const struct cli *cli, struct fit_arguments *a);
 
-/* The model that is started from, which is borrowed, is the one to fit, unless another was asked
- * for. */
+/* The model that is started from is the one to fit, unless another was asked for.  'start' is
+ * borrowed for as long as 'choose' is in use. */
 void fit_options_start(struct fit_arguments *a, const struct gpnn_params *start);
 
 #endif

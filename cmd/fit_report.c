@@ -18,9 +18,9 @@ static const char *describe(const struct gpnn_candidate *candidate, char text[96
   return text;
 }
 
-void fit_tell(void *context, const struct gpnn_candidate *candidate)
+void fit_report_try(void *context, const struct gpnn_candidate *candidate)
 {
-  struct fit_telling *telling = context;
+  struct fit_report_tries *telling = context;
   char text[96];
   progress_update("models tried", ++telling->n, 0);
   cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f (%.4f), RMSE %.4f",
@@ -43,9 +43,9 @@ static enum gpnn_status comment_fit(struct gpnn_params *params, size_t n,
       fit->optimize.n_evaluations);
 }
 
-enum gpnn_status fit_annotate(struct gpnn_params *params, const struct gpnn_index *index,
-                              size_t target, const struct gpnn_choose_report *report,
-                              struct gpnn_error *err)
+enum gpnn_status fit_report_annotate(struct gpnn_params *params, const struct gpnn_index *index,
+                                     size_t target, const struct gpnn_choose_report *report,
+                                     struct gpnn_error *err)
 {
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
   char text[96];
@@ -90,8 +90,8 @@ static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_params *
            params->noise, params->kernelscale);
 }
 
-void fit_report(const struct cli *cli, size_t n, const struct gpnn_params *params, double thin,
-                const struct gpnn_fit_report *fit)
+void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_params *params,
+                      double thin, const struct gpnn_fit_report *fit)
 {
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
            fit->optimize.start, fit->optimize.n_evaluations, fit->optimize.outcome);

@@ -18,18 +18,18 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
                                     const struct gpnn_index *index, size_t first, size_t n,
                                     struct gpnn_params *params, struct gpnn_error *err)
 {
-  struct fit_telling telling = {cli, 0};
+  struct fit_report_tries telling = {cli, 0};
   struct gpnn_choose_report report = {0};
   const struct gpnn_index_contents **targets =
       gpnn_alloc(n, 1, sizeof(const struct gpnn_index_contents *));
   if (targets == NULL) return gpnn_fail_memory(err, "for the targets");
   for (size_t t = 0; t < n; t++) targets[t] = gpnn_index_target(index, first + t);
-  enum gpnn_status status =
-      gpnn_choose_all(index, n, targets, &a->choose, fit_tell, &telling, params, &report, err);
+  enum gpnn_status status = gpnn_choose_all(index, n, targets, &a->choose, fit_report_try, &telling,
+                                            params, &report, err);
   free(targets);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = fit_annotate(&params[t], index, first + t, &report, err);
-  if (status == GPNN_OK) fit_report(cli, n, params, a->thin, &report.fit);
+    status = fit_report_annotate(&params[t], index, first + t, &report, err);
+  if (status == GPNN_OK) fit_report_found(cli, n, params, a->thin, &report.fit);
   return status;
 }
 
