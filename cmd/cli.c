@@ -425,14 +425,22 @@ static bool read_options(struct cli *cli, const struct cli_option *rows, size_t 
   return true;
 }
 
+/* Whether 'st' is of 'input': of that file or, where that is "-", of standard input. */
+static bool is_input(const struct stat *st, const char *input)
+{
+  struct stat from;
+  if (stat(input, &from) == 0 && from.st_dev == st->st_dev && from.st_ino == st->st_ino)
+    return true;
+  return strcmp(input, "-") == 0 && fstat(STDIN_FILENO, &from) == 0 && from.st_dev == st->st_dev &&
+         from.st_ino == st->st_ino;
+}
+
 bool cli_spares(const struct cli *cli, const char *output, const char *input)
 {
   char shown[GPNN_MASK_BYTES];
-  struct stat to, from;
-  if (input == NULL || strcmp(output, "-") == 0 || stat(output, &to) != 0 || !S_ISREG(to.st_mode))
-    return true;
-  if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &from) : stat(input, &from)) != 0) return true;
-  if (to.st_dev != from.st_dev || to.st_ino != from.st_ino) return true;
+  struct stat to;
+  if (input == NULL || strcmp(output, "-") == 0 || stat(output, &to) != 0) return true;
+  if (!S_ISREG(to.st_mode) || !is_input(&to, input)) return true;
   cli_usage_error(cli, "option --output: \"%s\" is a file to read from, and would be lost",
                   gpnn_mask(shown, output, strlen(output)));
   return false;

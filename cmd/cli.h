@@ -99,8 +99,10 @@ const char *cli_target(char text[CLI_ABOUT_BYTES], const char *name);
 bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_option *options,
                size_t n_options, int argc, char **argv, int *status);
 
-/* Whether 'output' is another file than 'input' ("-": standard input; NULL: none), which it would
- * replace by something of another kind; if not, says so as cli_usage_error(). */
+/* Whether 'output' is no regular file, or another one than 'input' ("-": standard input or a file
+ * of that name; NULL: none), which it would replace by something of another kind; if not, says so
+ * as cli_usage_error().  Names do not matter: links, hard ones too, are the file that they lead to.
+ */
 bool cli_spares(const struct cli *cli, const char *output, const char *input);
 
 /* A mistake on the command line: one line, a hint at --help, and the exit status 2. */

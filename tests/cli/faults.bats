@@ -234,18 +234,22 @@ interrupt() {
   for ((i = 0; i < 12; i++)); do tail -n +2 train.tsv; done | cat <(head -n 1 train.tsv) - >big.tsv
   gpnn-index -m 30 -o new.gpi big.tsv
   mv t.gpi old.gpi
-  local i started took n_old=0
+  local i round started took n_old=0
   started=$EPOCHREALTIME
   gpnn-index -m 30 -o t.gpi big.tsv
   took=$(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')
-  for i in {1..9}; do
-    cp old.gpi t.gpi
-    delay=$(awk -v t="$took" -v i="$i" 'BEGIN { print t * (i < 4 ? i / 4 : 0.8 + (i - 4) * 0.05) }')
-    interrupt INT "$delay"
-    interrupt TERM "$delay"
-    assert_files train.tsv test.tsv t.par t.gpi sections.txt big.tsv old.gpi new.gpi
-    interrupt KILL "$delay" # may leave a temporary file, but never half an index
-    rm -f .t.gpi.*
+  # On a machine that was busy a moment ago all may be done in less.
+  for ((round = 0; round < 6 && n_old == 0; round++)); do
+    for i in {1..9}; do
+      cp old.gpi t.gpi
+      delay=$(awk -v t="$took" -v r="$round" -v i="$i" \
+        'BEGIN { print t / 2 ^ r * (i < 4 ? i / 4 : 0.8 + (i - 4) * 0.05) }')
+      interrupt INT "$delay"
+      interrupt TERM "$delay"
+      assert_files train.tsv test.tsv t.par t.gpi sections.txt big.tsv old.gpi new.gpi
+      interrupt KILL "$delay" # may leave a temporary file, but never half an index
+      rm -f .t.gpi.*
+    done
   done
   ((n_old > 0)) # some were stopped
 }
@@ -289,10 +293,12 @@ interrupt() {
 @test "no output replaces an input of another kind" {
   fixture
   gpnn-predict t.gpi -p t.par -o pred.tsv test.tsv
+  cp t.gpi ./-
   sha256sum -- * >before.sum
   ln -s train.tsv link
+  ln train.tsv hard
   for command in 'gpnn-index -o train.tsv train.tsv' 'gpnn-index -o link train.tsv' \
-    'gpnn-index -o train.tsv' 'gpnn-index --metric t.par -o t.par t.gpi' \
+    'gpnn-index -o hard train.tsv' 'gpnn-index -o train.tsv' 'gpnn-fit --effort fast -o ./- -' 'gpnn-index --metric t.par -o t.par t.gpi' \
     'gpnn-fit --effort fast -o t.gpi t.gpi' 'gpnn-fit --effort fast --like test.tsv -o test.tsv t.gpi' \
     'gpnn-calibrate -p t.par -o t.gpi t.gpi' 'gpnn-calibrate -p t.par --with test.tsv -o test.tsv t.gpi' \
     'gpnn-predict -p t.par -o t.par t.gpi test.tsv' 'gpnn-predict -p t.par -o t.gpi t.gpi test.tsv' \
@@ -301,8 +307,11 @@ interrupt() {
     # shellcheck disable=SC2086 # words of a command
     assert_fails 2 'is a file to read from, and would be lost' $command <train.tsv
   done
-  rm link
+  rm link hard
   sha256sum --check --quiet before.sum
+  # What is not a file, or not there, is told as always.
+  assert_fails 1 'nothing.gpi: .*No such file or directory' gpnn-info -o nothing.gpi nothing.gpi
+  gpnn-eval -o /dev/fd/1 /dev/fd/0 <pred.tsv | cmp - <(gpnn-eval pred.tsv)
 }
 
 @test "an index replaced while another tool reads it goes on serving that tool" {
