@@ -98,5 +98,6 @@ void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_params 
   warn_of_duplicates(cli, thin, fit);
   report_jitter(cli, fit->objective == GPNN_OBJECTIVE_BLOCK ? "blocks" : "neighbourhoods",
                 &fit->jitter);
+  report_jitter(cli, "rows that the mean was estimated from", &fit->mean_jitter);
   for (size_t t = 0; t < n && fit->jitter.n == 0; t++) warn_of_lost_noise(cli, &params[t]);
 }

@@ -81,10 +81,11 @@ enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *in
 void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter)
 {
   if (jitter->n == 0) return;
-  cli_warn(cli,
-           "%zu %s had a covariance that is not positive definite; up to %.1e was added to its "
-           "diagonal",
-           jitter->n, what, jitter->most);
+  cli_warn(
+      cli,
+      "%zu of the %s had a covariance that is not positive definite; up to %.1e was added to its "
+      "diagonal",
+      jitter->n, what, jitter->most);
 }
 
 void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts)

@@ -204,10 +204,11 @@ static enum gpnn_status allocate(const struct gpnn_index_contents *contents,
 /* Coefficients by generalised least squares, where the objective does not estimate them. */
 static enum gpnn_status regress(const struct gpnn_index_contents *contents,
                                 const struct gpnn_fit_options *options, bool with_constant,
-                                struct gpnn_params *params, struct gpnn_error *err)
+                                struct gpnn_params *params, struct gpnn_jitter *jitter,
+                                struct gpnn_error *err)
 {
   struct gpnn_regress_options regress = GPNN_REGRESS_OPTIONS_INIT;
-  size_t n_rows;
+  struct gpnn_regress_report report;
   if (params->mean == GPNN_MEAN_ZERO) return GPNN_OK;
   if (params->mean == GPNN_MEAN_CONSTANT && !with_constant) {
     /* The covariance found with blocks is of another estimate. */
@@ -217,16 +218,20 @@ static enum gpnn_status regress(const struct gpnn_index_contents *contents,
   }
   regress.seed = options->seed;
   regress.threads = options->threads;
-  return gpnn_regress(contents, &regress, params, &n_rows, err);
+  enum gpnn_status status = gpnn_regress(contents, &regress, params, &report, err);
+  if (status == GPNN_OK) gpnn_jitter_note(jitter, report.jitter.n, report.jitter.most);
+  return status;
 }
 
 static enum gpnn_status regress_all(const struct gpnn_fit_targets *targets,
                                     const struct gpnn_fit_options *options, bool with_constant,
-                                    struct gpnn_error *err)
+                                    struct gpnn_jitter *jitter, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
+  *jitter = (struct gpnn_jitter){0, 0};
   for (size_t t = 0; t < targets->n && status == GPNN_OK; t++)
-    status = regress(&targets->contents[t], options, with_constant, &targets->params[t], err);
+    status =
+        regress(&targets->contents[t], options, with_constant, &targets->params[t], jitter, err);
   return status;
 }
 
@@ -236,11 +241,12 @@ static enum gpnn_status run_stage(const struct gpnn_fit_targets *targets,
                                   struct gpnn_fit_report *report, struct gpnn_error *err)
 {
   bool by_block = kind == GPNN_OBJECTIVE_BLOCK;
-  enum gpnn_status status = regress_all(targets, options, by_block, err);
+  enum gpnn_status status = regress_all(targets, options, by_block, &report->mean_jitter, err);
   if (status != GPNN_OK || kind == GPNN_OBJECTIVE_NONE) return status;
   status = by_block ? gpnn_fit_blocks(targets, options, scale, report, err)
                     : gpnn_fit_neighbourhoods(targets, options, kind, scale, report, err);
-  return status == GPNN_OK ? regress_all(targets, options, by_block, err) : status;
+  if (status != GPNN_OK) return status;
+  return regress_all(targets, options, by_block, &report->mean_jitter, err);
 }
 
 /* Runs the stages on what the kernel sees.  The last alone learns a rotation: what a stage sees is
@@ -270,14 +276,14 @@ static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
 static enum gpnn_status regress_rotated(struct gpnn_index_contents *seen,
                                         const struct gpnn_fit_targets *targets, const double *x,
                                         const struct gpnn_fit_options *options,
-                                        struct gpnn_error *err)
+                                        struct gpnn_jitter *jitter, struct gpnn_error *err)
 {
   size_t d = seen->d;
   double *rotated = gpnn_alloc(seen->n, d, sizeof *rotated);
   if (rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
   gpnn_rotation_apply(d, targets->params->rotation, seen->n, x, rotated);
   for (size_t t = 0; t < targets->n; t++) seen[t].x = rotated;
-  enum gpnn_status status = regress_all(targets, options, false, err);
+  enum gpnn_status status = regress_all(targets, options, false, jitter, err);
   free(rotated);
   return status;
 }
@@ -316,7 +322,7 @@ static enum gpnn_status fit_targets(struct gpnn_index_contents *seen, struct gpn
     status = rotate(seen, fitted, n, options->rotation, &rotated, err);
   if (status == GPNN_OK) status = run_stages(&targets, options, report, err);
   if (status == GPNN_OK && options->learn_rotation && options->mean == GPNN_MEAN_REGRESSORS)
-    status = regress_rotated(seen, &targets, x, options, err);
+    status = regress_rotated(seen, &targets, x, options, &report->mean_jitter, err);
   free(rotated);
   return status;
 }

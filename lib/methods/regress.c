@@ -118,7 +118,8 @@ enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
   if (residuals == NULL || variances == NULL) status = gpnn_fail_memory(err, "for a regression");
   for (size_t begin = 0; begin < rows->n && status == GPNN_OK; begin += CHUNK) {
     size_t end = rows->n - begin < CHUNK ? rows->n : begin + CHUNK;
-    status = gpnn_whiten(rows, params, lengthscale, begin, end, threads, residuals, variances, err);
+    status = gpnn_whiten(rows, params, lengthscale, begin, end, threads, residuals, variances,
+                         &sums->jitter, err);
     /* By one thread, so that rounding does not depend on how rows were shared out. */
     for (size_t i = 0; i < end - begin && status == GPNN_OK; i++)
       gpnn_regress_add(sums, residuals + i * w, variances[i]);
@@ -257,7 +258,8 @@ out:
 
 enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
                               const struct gpnn_regress_options *options,
-                              struct gpnn_params *params, size_t *n_rows, struct gpnn_error *err)
+                              struct gpnn_params *params, struct gpnn_regress_report *report,
+                              struct gpnn_error *err)
 {
   size_t n = contents->n < options->most_rows ? contents->n : options->most_rows;
   struct gpnn_regress_rows rows = {0};
@@ -275,7 +277,7 @@ enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
   if (status == GPNN_OK) status = sum_rows(&rows, contents->group, options, params, &sums, err);
   if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
   if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
-  if (status == GPNN_OK) *n_rows = n;
+  if (status == GPNN_OK) *report = (struct gpnn_regress_report){n, sums.jitter};
   gpnn_regress_units_release(&units);
   gpnn_regress_sums_release(&sums);
   gpnn_regress_rows_release(&rows);

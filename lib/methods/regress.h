@@ -35,10 +35,15 @@ struct gpnn_regress_options {
     20000, 30, 1, 1               \
   }
 
+struct gpnn_regress_report {
+  size_t n_rows;             /* that the coefficients come from */
+  struct gpnn_jitter jitter; /* of their neighbours' covariances, by unit of the kernel scale */
+};
+
 /*
  * Estimates the coefficients of params->mean under the kernel, the lengthscales, the kernel scale
  * and the noise of 'params' (and the known noise of 'contents'), and puts them and their
- * covariance into 'params' in the place of others; '*n_rows' is how many rows they come from.
+ * covariance into 'params' in the place of others.
  * Rows are conditioned on one another in random order.
  * GPNN_EDATA: the terms are collinear; the sentence names the first that is a combination of
  * those before it.  GPNN_EMISMATCH: lengthscales of other inputs.  GPNN_ENUMERIC: a covariance is
@@ -47,7 +52,8 @@ struct gpnn_regress_options {
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
                                               const struct gpnn_regress_options *options,
-                                              struct gpnn_params *params, size_t *n_rows,
+                                              struct gpnn_params *params,
+                                              struct gpnn_regress_report *report,
                                               struct gpnn_error *err);
 
 /* ---- in the table's units ----------------------------------------------------------------- */
@@ -119,6 +125,7 @@ struct gpnn_regress_sums {
   size_t n_terms, n_rows;
   double
       *products; /* owned; (n_terms + 1) squared; only [j * (n_terms + 1) + i], i >= j, is used */
+  struct gpnn_jitter jitter; /* of what gpnn_regress_add_all() whitened */
 };
 
 /* Sets sums to nothing; GPNN_ENOMEM.  The caller releases them. */

@@ -6,7 +6,6 @@
 
 #include "base/blas.h"
 #include "base/mem.h"
-#include "models/cholesky.h"
 #include "models/kernel.h"
 
 /* Share of the kernel scale that no variance is less than: the least jitter. */
@@ -24,6 +23,7 @@ struct solve {
   double *k;             /* m by m: covariance, then its factor */
   double *work;          /* gpnn_cholesky_work(m) */
   double *rhs;           /* 1 + n_values by m: covariances with the row, the neighbours' values */
+  struct gpnn_jitter jitter; /* of this thread's rows */
 };
 
 static bool solve_init(struct solve *s, const struct gpnn_whiten_rows *rows,
@@ -100,6 +100,7 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
   enum gpnn_status status =
       gpnn_cholesky_factor(s->m, s->k, s->work, scale, fill_covariance, s, &jitter, err);
   if (status != GPNN_OK) return status;
+  gpnn_jitter_note(&s->jitter, jitter > 0, jitter);
   for (size_t j = 0; j < d; j++) s->point[j] = rows->x[row * d + j] / s->lengthscale[j];
   fill_column(s, 0, s->rhs);
   gpnn_cholesky_forward(s->m, s->k, 1 + w, s->rhs);
@@ -128,7 +129,8 @@ static void record(struct outcome *outcome, size_t row, enum gpnn_status status,
 
 enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows, const struct gpnn_params *params,
                              const double *lengthscale, size_t begin, size_t end, int threads,
-                             double *residuals, double *variances, struct gpnn_error *err)
+                             double *residuals, double *variances, struct gpnn_jitter *jitter,
+                             struct gpnn_error *err)
 {
   struct outcome outcome = {.status = GPNN_OK};
 #pragma omp parallel num_threads(threads)
@@ -144,6 +146,8 @@ enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows, const struct g
                 : gpnn_fail_memory(&error, "for whitening");
       if (status != GPNN_OK) record(&outcome, row, status, &error);
     }
+#pragma omp critical(gpnn_whiten)
+    gpnn_jitter_note(jitter, solve.jitter.n, solve.jitter.most);
     solve_release(&solve);
   }
   if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;

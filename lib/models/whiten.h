@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "models/cholesky.h"
 #include "models/params.h"
 
 /* Rows, their values and their neighbours; all borrowed. */
@@ -32,7 +33,8 @@ struct gpnn_whiten_rows {
  * Writes the residuals of the values of rows [begin, end) ((end - begin) by n_values) and their
  * variances (end - begin).  'params' gives the kernel, the kernel scale and the noise,
  * 'lengthscale' (d) the metric.  Where the neighbours' covariance needs jitter the row takes the
- * same as noise, and no variance is less than 1e-10 of the kernel scale.
+ * same as noise and is counted in '*jitter', and no variance is less than 1e-10 of the kernel
+ * scale.
  * GPNN_ENUMERIC: even with jitter not positive definite.  Cost O(m^3/3 + m^2 (d + n_values)) a
  * row; the result does not depend on the number of threads.
  */
@@ -40,6 +42,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows
                                              const struct gpnn_params *params,
                                              const double *lengthscale, size_t begin, size_t end,
                                              int threads, double *residuals, double *variances,
-                                             struct gpnn_error *err);
+                                             struct gpnn_jitter *jitter, struct gpnn_error *err);
 
 #endif

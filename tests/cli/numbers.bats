@@ -118,7 +118,7 @@ pipeline() {
       par kernel=$kernel lengthscale=$lengthscale noise=0 neighbours=15 >t.par
       gpnn-predict -p t.par t.gpi train.tsv >out.tsv 2>err.txt
       all_finite out.tsv
-      grep -Eq '^gpnn-predict: 1[0-9][0-9] rows had a covariance that is not positive definite' err.txt
+      grep -Eq '^gpnn-predict: 1[0-9][0-9] of the rows had a covariance that is not positive definite' err.txt
       column mean out.tsv | awk '$1 < 0 || $1 > 6 { print; exit 1 }'
     done
   done
@@ -236,14 +236,16 @@ pipeline() {
   gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
   local model=(--kernel exp --ard no --rotate none -m 20 --k 19)
   gpnn-fit "${model[@]}" --objective block --fix noise=1e-17 t.gpi 2>err.txt >t.par
-  grep -q '^gpnn-fit: 1 blocks had a covariance that is not positive definite; up to ' err.txt
+  grep -q '^gpnn-fit: 1 of the blocks had a covariance that is not positive definite; up to ' err.txt
   local o
   for o in adam lbfgs; do
     gpnn-fit "${model[@]}" --objective loo --optimizer $o --steps 20 --fix noise=1e-17 t.gpi 2>err.txt >t.par
-    grep -q '^gpnn-fit: 120 neighbourhoods had a covariance that is not positive definite; up to ' err.txt
+    grep -q '^gpnn-fit: 120 of the neighbourhoods had a covariance that is not positive definite; up to ' err.txt
     gpnn-fit "${model[@]}" --objective loo --optimizer $o --steps 20 t.gpi 2>err.txt >t.par
     run ! grep -q 'positive definite' err.txt
   done
+  gpnn-fit "${model[@]}" --objective loo --mean linear --fix noise=1e-17 t.gpi 2>err.txt >t.par
+  grep -Eq '^gpnn-fit: [1-9][0-9]* of the rows that the mean was estimated from had a covariance' err.txt
 }
 
 @test "parameters out of range are told with the range" {

@@ -38,11 +38,11 @@ fit() {
   gpnn-index -q --calibration-rows 0 -y y,z -o t.gpi train.tsv
   local model=(--objective block -k exp --ard no --rotate none -m 20 --fix noise=1e-17)
   gpnn-fit "${model[@]}" --metric own t.gpi 2>err.txt >t.par
-  grep -q '^gpnn-fit: target y: 1 blocks had a covariance that is not positive definite' err.txt
-  grep -q '^gpnn-fit: target z: 1 blocks had a covariance that is not positive definite' err.txt
-  gpnn-fit "${model[@]}" t.gpi 2>&1 >t.par | grep -q '^gpnn-fit: all targets: 2 blocks had a covariance'
+  grep -q '^gpnn-fit: target y: 1 of the blocks had a covariance that is not positive definite' err.txt
+  grep -q '^gpnn-fit: target z: 1 of the blocks had a covariance that is not positive definite' err.txt
+  gpnn-fit "${model[@]}" t.gpi 2>&1 >t.par | grep -q '^gpnn-fit: all targets: 2 of the blocks had a covariance'
   gpnn-predict -p t.par t.gpi train.tsv 2>err.txt >/dev/null
-  grep -q '^gpnn-predict: target z: 120 rows had a covariance that is not positive definite' err.txt
+  grep -q '^gpnn-predict: target z: 120 of the rows had a covariance that is not positive definite' err.txt
   gpnn-calibrate -v --loo -p t.par t.gpi 2>&1 >/dev/null | grep -q '^gpnn-calibrate: target z: alpha '
 }
 

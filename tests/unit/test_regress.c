@@ -91,7 +91,7 @@ static void as_many_neighbours_as_rows_give_dense_least_squares(void **state)
     struct setting s;
     struct gls g = {.n = N, .p = mean == GPNN_MEAN_CONSTANT ? 1 : 3};
     struct gpnn_regress_options options = with_neighbours(N);
-    size_t n_rows;
+    struct gpnn_regress_report report;
     set_up(&s, N, mean);
     for (size_t i = 0; i < N; i++) {
       const double *terms = mean == GPNN_MEAN_LINEAR ? s.x + i * D : s.regressors + i * P;
@@ -104,8 +104,8 @@ static void as_many_neighbours_as_rows_give_dense_least_squares(void **state)
             (i == j ? 0.09L + (long double)s.noise[i] : 0);
     }
     gls_fit(&g);
-    assert_ok(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err));
-    assert_int_equal(n_rows, N);
+    assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
+    assert_int_equal(report.n_rows, N);
     assert_int_equal(s.params.n_coefficients, g.p);
     for (size_t t = 0; t < g.p; t++)
       assert_close(s.params.coefficients[t], (double)g.coefficients[t], 1e-10);
@@ -120,9 +120,9 @@ static void a_mean_of_zero_has_no_coefficients(void **state)
   (void)state;
   struct setting s;
   struct gpnn_regress_options options = with_neighbours(5);
-  size_t n_rows;
+  struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_ZERO);
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err));
+  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
   assert_int_equal(s.params.n_coefficients, 0);
   tear_down(&s);
 }
@@ -133,11 +133,11 @@ static void a_few_neighbours_of_some_rows_find_the_coefficients(void **state)
   static const double truth[] = {0.4, 0.5, -2};
   struct setting s;
   struct gpnn_regress_options options = with_neighbours(10);
-  size_t n_rows;
+  struct gpnn_regress_report report;
   set_up(&s, 3000, GPNN_MEAN_REGRESSORS);
   options.most_rows = 1000;
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err));
-  assert_int_equal(n_rows, 1000);
+  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
+  assert_int_equal(report.n_rows, 1000);
   for (size_t t = 0; t < 3; t++) {
     double sd = sqrt(s.params.covariance[t * 3 + t]);
     assert_true(sd < (t == 0 ? 0.3 : 0.03));
@@ -152,13 +152,13 @@ static void threads_change_no_bit(void **state)
   struct setting s;
   struct gpnn_regress_options options = with_neighbours(12);
   double coefficients[3], covariance[9];
-  size_t n_rows;
+  struct gpnn_regress_report report;
   set_up(&s, 5000, GPNN_MEAN_LINEAR);
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err));
+  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
   memcpy(coefficients, s.params.coefficients, sizeof coefficients);
   memcpy(covariance, s.params.covariance, sizeof covariance);
   options.threads = 3;
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err));
+  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
   assert_memory_equal(coefficients, s.params.coefficients, sizeof coefficients);
   assert_memory_equal(covariance, s.params.covariance, sizeof covariance);
   tear_down(&s);
@@ -169,13 +169,13 @@ static void collinear_terms_are_named(void **state)
   (void)state;
   struct setting s;
   struct gpnn_regress_options options = with_neighbours(N);
-  size_t n_rows;
+  struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_REGRESSORS);
   for (size_t i = 0; i < N; i++) s.regressors[i * P + 1] = 3 - 2 * s.regressors[i * P];
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err), GPNN_EDATA,
+  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EDATA,
                "'as?pect'");
   for (size_t i = 0; i < N; i++) s.regressors[i * P] = 0;
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err), GPNN_EDATA,
+  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EDATA,
                "'slope'");
   assert_null(s.params.coefficients);
   tear_down(&s);
@@ -186,13 +186,13 @@ static void nothing_to_regress_on_is_refused(void **state)
   (void)state;
   struct setting s;
   struct gpnn_regress_options options = with_neighbours(0);
-  size_t n_rows;
+  struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_CONSTANT);
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err), GPNN_EINVAL,
+  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EINVAL,
                "neighbours");
   options.neighbours = 3;
   s.contents.n_groups = 3;
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EMISMATCH,
                "lengthscales");
   tear_down(&s);
 }
@@ -205,7 +205,7 @@ static void coefficients_in_table_units_are_those_of_the_table(void **state)
   struct gpnn_regress_options options = with_neighbours(N);
   struct gpnn_regress_units units = {0};
   double coefficients[3], standard_errors[3];
-  size_t n_rows;
+  struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_REGRESSORS);
   set_up(&table, N, GPNN_MEAN_REGRESSORS);
   for (size_t i = 0; i < N; i++) {
@@ -216,8 +216,8 @@ static void coefficients_in_table_units_are_those_of_the_table(void **state)
   }
   table.params.kernelscale *= 49;
   table.params.noise *= 49;
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &n_rows, &err));
-  assert_ok(gpnn_regress(&table.contents, &options, &table.params, &n_rows, &err));
+  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
+  assert_ok(gpnn_regress(&table.contents, &options, &table.params, &report, &err));
   assert_ok(gpnn_regress_units_init(&units, &s.contents, GPNN_MEAN_REGRESSORS, &err));
   assert_ok(gpnn_regress_in_units(&s.params, &units, coefficients, standard_errors, &err));
   for (size_t t = 0; t < 3; t++) {
