@@ -100,7 +100,7 @@ struct gpnn_fit_report {
                      0: rows have near duplicates, which neighbourhoods mistake for precision */
   struct gpnn_jitter jitter; /* of the objective's covariances at the result, of all targets, in
                                 standardised y squared: of blocks, or of rows' neighbourhoods */
-  struct gpnn_jitter mean_jitter; /* of neighbours of the rows that the mean was estimated from */
+  struct gpnn_jitter mean_jitter; /* the same of neighbours of rows that the mean comes from */
   struct gpnn_optimize_report optimize;
 };
 

@@ -37,7 +37,7 @@ struct gpnn_regress_options {
 
 struct gpnn_regress_report {
   size_t n_rows;             /* that the coefficients come from */
-  struct gpnn_jitter jitter; /* of their neighbours' covariances, by unit of the kernel scale */
+  struct gpnn_jitter jitter; /* of their neighbours' covariances, in standardised y squared */
 };
 
 /*
