@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "methods/conjugate.h"
 #include "methods/regress.h"
-#include "open.h"
 #include "progress.h"
 
 bool conjugate_is_asked(const struct cli *cli, const struct conjugate_arguments *a, bool *ok)
@@ -112,6 +111,5 @@ enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arg
     cli_note(cli, "the range chosen is at the edge of those tried");
   if (report.at_least_noise || report.at_most_noise)
     cli_note(cli, "the noise ratio chosen is at the edge of those tried");
-  report_jitter(cli, "rows that the posterior comes from", &report.jitter);
   return GPNN_OK;
 }

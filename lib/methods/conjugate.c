@@ -13,6 +13,7 @@
 /* The correlation that an effective range is the distance of. */
 static const double little_correlation = 0.05;
 
+/* Large enough for no covariance to need jitter. */
 static const double default_noises[] = {0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1};
 
 void gpnn_conjugate_defaults(struct gpnn_conjugate_options *options)
@@ -280,12 +281,11 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
   size_t n = v->rows.n, w = v->rows.n_terms + 1;
   struct gpnn_whiten_rows view = gpnn_regress_view(&v->rows, v->m, v->neighbours + fold * n * v->m);
   struct gpnn_regress_sums sums = {0};
-  struct gpnn_jitter jitter = {0, 0}; /* of a point that is tried alone */
   double left = 0;
   enum gpnn_status status = gpnn_regress_sums_init(&sums, v->rows.n_terms, err);
   if (status == GPNN_OK)
     status = gpnn_whiten(&view, &v->params, v->lengthscale, 0, n, o->threads, v->residuals,
-                         v->variances, &jitter, err);
+                         v->variances, &sums.jitter, err);
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
       if (i % o->n_folds != fold) gpnn_regress_add(&sums, v->residuals + i * w, v->variances[i]);
@@ -429,8 +429,7 @@ out:
 
 enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *contents,
                                           const struct gpnn_conjugate_options *options,
-                                          struct gpnn_params *params, struct gpnn_jitter *jitter,
-                                          struct gpnn_error *err)
+                                          struct gpnn_params *params, struct gpnn_error *err)
 {
   struct gpnn_params unscaled = *params; /* borrows the lengthscales */
   struct gpnn_regress_sums sums = {0};
@@ -447,7 +446,6 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *cont
   if (status == GPNN_OK) {
     double scale = expected_scale(options, sums.n_rows, left);
     size_t p = params->n_coefficients;
-    *jitter = (struct gpnn_jitter){sums.jitter.n, sums.jitter.most * scale};
     params->kernelscale = scale;
     params->noise *= scale;
     params->degrees = 2 * options->prior_shape + (double)sums.n_rows;
@@ -489,8 +487,7 @@ enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents *contents,
   enum gpnn_status status = check(contents, options, err);
   if (status == GPNN_OK) status = choose(contents, options, listener, context, report, err);
   if (status == GPNN_OK) status = set_params(contents, options, &report->best, &made, err);
-  if (status == GPNN_OK)
-    status = gpnn_conjugate_posterior(contents, options, &made, &report->jitter, err);
+  if (status == GPNN_OK) status = gpnn_conjugate_posterior(contents, options, &made, err);
   if (status == GPNN_OK)
     *params = made;
   else

@@ -27,7 +27,6 @@
 #include "base/status.h"
 #include "data/index.h"
 #include "data/search.h"
-#include "models/cholesky.h"
 #include "models/params.h"
 
 enum gpnn_conjugate_score {
@@ -75,11 +74,10 @@ typedef void gpnn_conjugate_listener(void *context, const struct gpnn_conjugate_
 
 struct gpnn_conjugate_report {
   struct gpnn_conjugate_point best;
-  size_t n_points;           /* tried */
-  size_t n_scored;           /* rows of the cross-validation */
-  struct gpnn_jitter jitter; /* of the posterior's covariances, in standardised y squared */
-  bool at_least_range;       /* the best is the first or the last of the ranges or ratios tried: */
-  bool at_most_range;        /* a wider grid may have a better one */
+  size_t n_points;     /* tried */
+  size_t n_scored;     /* rows of the cross-validation */
+  bool at_least_range; /* the best is the first or the last of the ranges or ratios tried: */
+  bool at_most_range;  /* a wider grid may have a better one */
   bool at_least_noise;
   bool at_most_noise;
 };
@@ -102,13 +100,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents
 
 /*
  * The posterior alone, for given parameters: 'params' has kernel, lengthscales, mean and
- * neighbours, and in 'noise' the ratio a; it gets the rest.  '*jitter' is that of the rows'
- * neighbours, in standardised y squared.  Uses of 'options' the prior, the search, seed and
- * threads.
+ * neighbours, and in 'noise' the ratio a; it gets the rest.  Uses of 'options' the prior, the
+ * search, seed and threads.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_conjugate_posterior(const struct gpnn_index_contents *contents,
                          const struct gpnn_conjugate_options *options, struct gpnn_params *params,
-                         struct gpnn_jitter *jitter, struct gpnn_error *err);
+                         struct gpnn_error *err);
 
 #endif

@@ -125,7 +125,7 @@ struct gpnn_regress_sums {
   size_t n_terms, n_rows;
   double
       *products; /* owned; (n_terms + 1) squared; only [j * (n_terms + 1) + i], i >= j, is used */
-  struct gpnn_jitter jitter; /* of what gpnn_regress_add_all() whitened */
+  struct gpnn_jitter jitter; /* of the rows that were whitened */
 };
 
 /* Sets sums to nothing; GPNN_ENOMEM.  The caller releases them. */

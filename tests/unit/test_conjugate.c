@@ -86,11 +86,7 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
   options.prior_scale = 0.7;
   gls_rows(&g, N, f.x, f.y, lengthscale, 0.15);
   double a = 2.5 + N / 2.0, b = 0.7 + (double)g.left / 2, s2 = b / (a - 1);
-  struct gpnn_jitter jitter = {9, 9};
-  assert_ok(
-      gpnn_conjugate_posterior(gpnn_index_contents(f.index), &options, &params, &jitter, &err));
-  assert_int_equal(jitter.n, 0);
-  assert_near(jitter.most, 0, 0);
+  assert_ok(gpnn_conjugate_posterior(gpnn_index_contents(f.index), &options, &params, &err));
   assert_close(params.kernelscale, s2, 1e-11);
   assert_close(params.noise, 0.15 * s2, 1e-11);
   assert_near(params.degrees, 2 * a, 0);
@@ -126,32 +122,13 @@ static void far_rows_are_independent_observations_of_a_constant(void **state)
   struct gpnn_conjugate_options options = make_options(2);
   struct gpnn_params params = given_params(&lengthscale, 3, 2);
   params.mean = GPNN_MEAN_CONSTANT;
-  struct gpnn_jitter jitter;
-  assert_ok(gpnn_conjugate_posterior(&contents, &options, &params, &jitter, &err));
+  assert_ok(gpnn_conjugate_posterior(&contents, &options, &params, &err));
   double squares = 9 + 4 + 0 + 25, s2 = (1 + squares / 4 / 2) / (2 + 2 - 1);
   assert_close(params.coefficients[0], 4, 1e-14);
   assert_close(params.kernelscale, s2, 1e-14);
   assert_close(params.noise, 3 * s2, 1e-14);
   assert_close(params.covariance[0], 4 * s2 / 4, 1e-14);
   assert_near(params.degrees, 8, 0);
-  params.lengthscale = NULL;
-  gpnn_params_release(&params);
-}
-
-static void jitter_is_counted_in_units_of_the_target(void **state)
-{
-  (void)state;
-  double x[4] = {0}, y[4] = {1, 2, 4, 9}, lengthscale = 0.1;
-  uint32_t group[1] = {0};
-  struct gpnn_index_contents contents = {
-      .n = 4, .d = 1, .n_groups = 1, .group = group, .x = x, .y = y};
-  struct gpnn_conjugate_options options = make_options(2);
-  struct gpnn_params params = given_params(&lengthscale, 0, 2);
-  struct gpnn_jitter jitter;
-  params.mean = GPNN_MEAN_CONSTANT;
-  assert_ok(gpnn_conjugate_posterior(&contents, &options, &params, &jitter, &err));
-  assert_int_equal(jitter.n, 2); /* the two that have two neighbours each */
-  assert_close(jitter.most, 1e-10 * params.kernelscale, 1e-12);
   params.lengthscale = NULL;
   gpnn_params_release(&params);
 }
@@ -387,7 +364,6 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_posterior_is_the_dense_one_and_its_predictions_are_student_t),
       cmocka_unit_test(far_rows_are_independent_observations_of_a_constant),
-      cmocka_unit_test(jitter_is_counted_in_units_of_the_target),
       cmocka_unit_test(a_fold_is_predicted_from_the_others_alone),
       cmocka_unit_test(the_grid_is_searched_by_the_score_asked_for),
       cmocka_unit_test(a_best_at_the_edge_of_the_grid_is_told),
