@@ -425,6 +425,16 @@ static bool read_options(struct cli *cli, const struct cli_option *rows, size_t 
   return true;
 }
 
+bool cli_find_word(const char *text, size_t n, const char *const words[], size_t *at)
+{
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(text, words[i]) != 0) continue;
+    *at = i;
+    return true;
+  }
+  return false;
+}
+
 /* Whether 'st' is of 'input': of that file or, where that is "-", of standard input. */
 static bool is_input(const struct stat *st, const char *input)
 {
@@ -451,8 +461,7 @@ static bool check_options(struct cli *cli, const struct shared_values *shared)
   static const char *const when[] = {"auto", "always", "never"};
   const struct cli_tool *tool = cli->tool;
   size_t choice = 0;
-  while (choice < 3 && strcmp(shared->progress, when[choice]) != 0) choice++;
-  if (choice == 3) {
+  if (!cli_find_word(shared->progress, 3, when, &choice)) {
     cli_usage_error(cli, "option --progress: auto, always or never");
     return false;
   }

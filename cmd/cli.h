@@ -99,6 +99,10 @@ const char *cli_target(char text[CLI_ABOUT_BYTES], const char *name);
 bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_option *options,
                size_t n_options, int argc, char **argv, int *status);
 
+/* Finds 'text' among words[n]; '*at' is its number there.  False if it is none of them: '*at' is as
+ * it was. */
+bool cli_find_word(const char *text, size_t n, const char *const words[], size_t *at);
+
 /* Whether 'output' is no regular file, or another one than 'input' ("-": standard input or a file
  * of that name; NULL: none), which it would replace by something of another kind; if not, says so
  * as cli_usage_error().  Names do not matter: links, hard ones too, are the file that they lead to.

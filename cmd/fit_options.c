@@ -70,14 +70,13 @@ static bool resolve_model(const struct cli *cli, struct fit_arguments *a)
 static bool resolve_rotation(const struct cli *cli, struct fit_arguments *a)
 {
   static const char *const names[] = {"none", "whiten", "learn"};
+  size_t which;
   a->choose.rotation = a->rotate == NULL || strcmp(a->rotate, "auto") == 0;
   if (a->choose.rotation) return true;
-  for (int i = 0; i < 3; i++) {
-    if (strcmp(a->rotate, names[i]) != 0) continue;
-    a->choose.rotate = (enum gpnn_rotate)i;
-    return true;
-  }
-  return wrong(cli, "rotate", "auto, none, whiten or learn");
+  if (!cli_find_word(a->rotate, 3, names, &which))
+    return wrong(cli, "rotate", "auto, none, whiten or learn");
+  a->choose.rotate = (enum gpnn_rotate)which;
+  return true;
 }
 
 /* --objective NAME[,NAME] */
@@ -100,12 +99,11 @@ static bool resolve_objective(const struct cli *cli, struct fit_arguments *a)
 static bool resolve_effort(const struct cli *cli, struct fit_arguments *a)
 {
   static const char *const names[] = {"fast", "normal", "thorough"};
-  for (int i = 0; i < 3; i++) {
-    if (strcmp(a->effort, names[i]) != 0) continue;
-    a->choose.effort = (enum gpnn_effort)i;
-    return true;
-  }
-  return wrong(cli, "effort", "fast, normal or thorough");
+  size_t which;
+  if (!cli_find_word(a->effort, 3, names, &which))
+    return wrong(cli, "effort", "fast, normal or thorough");
+  a->choose.effort = (enum gpnn_effort)which;
+  return true;
 }
 
 /* Adam over blocks is the published one, which has a start of its own. */

@@ -34,9 +34,8 @@ static bool read_kind(const struct cli *cli, const struct arguments *a,
                                       [GPNN_SYNTHETIC_EXACT] = "gp",
                                       [GPNN_SYNTHETIC_FEATURES] = "features",
                                       [GPNN_SYNTHETIC_LOCAL] = "local"};
-  size_t i = 0;
-  while (i < sizeof names / sizeof names[0] && strcmp(names[i], a->kind) != 0) i++;
-  if (i == sizeof names / sizeof names[0])
+  size_t i;
+  if (!cli_find_word(a->kind, sizeof names / sizeof names[0], names, &i))
     return REFUSE(cli, "option --kind: gp, features, local or function");
   o->kind = (enum gpnn_synthetic_kind)i;
   return true;
