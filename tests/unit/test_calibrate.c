@@ -231,6 +231,58 @@ static void by_noise_keeps_the_kernel_scale_and_makes_z2_one(void **state)
   tear_down(&s);
 }
 
+/* The known noise is little of the variances that are right, so that rows say as much of the factor
+ * as without it, be the variances before too large or less than the known noise. */
+static void with_known_noise_the_standard_error_is_that_of_the_factor(void **state)
+{
+  (void)state;
+  struct setting s;
+  double known[C], share[2];
+  set_up(&s);
+  for (size_t i = 0; i < C; i++) known[i] = 0.001;
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  rows.noise = known;
+  const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
+  for (size_t i = 0; i < 2; i++) {
+    struct gpnn_calibration calibration = {0};
+    s.params.kernelscale *= i == 0 ? 1 : 1e-4;
+    s.params.noise *= i == 0 ? 1 : 1e-4;
+    assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+    share[i] = calibration.standard_error / calibration.alpha;
+    gpnn_calibration_release(&calibration);
+  }
+  assert_near(share[0], sqrt(2.0 / C), 0.05); /* of normal errors */
+  assert_close(share[1], share[0], 0.3);
+  tear_down(&s);
+}
+
+/* Coefficients that are uncertain by as much as the rows' errors: their covariance counts. */
+static void the_factor_is_that_of_the_covariance_of_coefficients_too(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_calibration calibration = {0};
+  set_up(&s);
+  size_t p = gpnn_mean_width(GPNN_MEAN_LINEAR, D, 0);
+  s.params.mean = GPNN_MEAN_LINEAR;
+  s.params.n_coefficients = p;
+  s.params.coefficients = calloc(p, sizeof(double));
+  s.params.covariance = calloc(p * p, sizeof(double));
+  assert_true(s.params.coefficients != NULL && s.params.covariance != NULL);
+  for (size_t i = 0; i < p; i++) s.params.covariance[i * p + i] = 50;
+  gpnn_localgp_free(s.gp);
+  s.gp = NULL;
+  assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
+  assert_ok(on_given(&s, C, &calibration, &err));
+  assert_true(fabs(calibration.alpha - 1) > 0.2); /* else there is nothing to multiply */
+  gpnn_calibrate_apply(&calibration, &s.params);
+  for (size_t i = 0; i < p; i++)
+    assert_close(s.params.covariance[i * p + i], 50 * calibration.alpha, 1e-12);
+  assert_near(mean_square_of(&s, NULL), 1, 1e-9);
+  gpnn_calibration_release(&calibration);
+  tear_down(&s);
+}
+
 static void where_no_noise_is_small_enough_the_factor_is_found(void **state)
 {
   (void)state;
@@ -318,6 +370,27 @@ static void of_clusters_the_standard_error_is_that_of_their_means(void **state)
   tear_down(&s);
 }
 
+static double nearest_to(const struct setting *s, const double *x)
+{
+  double nearest = INFINITY;
+  for (size_t k = 0; k < N; k++)
+    nearest = fmin(nearest, hypot(x[0] - s->f.x[k * D], x[1] - s->f.x[k * D + 1]));
+  return nearest / s->params.lengthscale[0];
+}
+
+/* The distance of a calibration row that as many as 'rank' do not exceed, itself among them. */
+static double distance_of_rank(const struct setting *s, size_t rank)
+{
+  for (size_t i = 0; i < C; i++) {
+    double here = nearest_to(s, s->f.cx + i * D);
+    size_t n = 0;
+    for (size_t k = 0; k < C; k++) n += nearest_to(s, s->f.cx + k * D) <= here;
+    if (n == rank) return here;
+  }
+  fail_msg("no distance of rank %zu", rank);
+  return NAN;
+}
+
 static void distances_are_recorded_if_rows_are_enough(void **state)
 {
   (void)state;
@@ -330,17 +403,9 @@ static void distances_are_recorded_if_rows_are_enough(void **state)
   assert_ok(on_given(&s, C, &calibration, &err));
   gpnn_calibrate_apply(&calibration, &s.params);
   assert_true(s.params.has_distance);
-  double largest = 0;
-  for (size_t i = 0; i < C; i++) {
-    double nearest = INFINITY;
-    for (size_t k = 0; k < N; k++)
-      nearest =
-          fmin(nearest, hypot(s.f.cx[i * D] - s.f.x[k * D], s.f.cx[i * D + 1] - s.f.x[k * D + 1]));
-    largest = fmax(largest, nearest / 0.8);
-  }
-  assert_close(s.params.distance[3], largest, 1e-12);
-  for (size_t i = 1; i < GPNN_N_DISTANCES; i++)
-    assert_true(s.params.distance[i - 1] <= s.params.distance[i]);
+  static const size_t rank[GPNN_N_DISTANCES] = {60, 108, 119, 120}; /* of 120; each rounded up */
+  for (size_t i = 0; i < GPNN_N_DISTANCES; i++)
+    assert_close(s.params.distance[i], distance_of_rank(&s, rank[i]), 1e-12);
   gpnn_calibration_release(&calibration);
   tear_down(&s);
 }
@@ -369,6 +434,8 @@ int main(void)
       cmocka_unit_test(auto_takes_all_rows_when_they_are_too_few_for_its_precision),
       cmocka_unit_test(auto_doubles_while_the_standard_error_is_over_its_precision),
       cmocka_unit_test(by_noise_keeps_the_kernel_scale_and_makes_z2_one),
+      cmocka_unit_test(with_known_noise_the_standard_error_is_that_of_the_factor),
+      cmocka_unit_test(the_factor_is_that_of_the_covariance_of_coefficients_too),
       cmocka_unit_test(where_no_noise_is_small_enough_the_factor_is_found),
       cmocka_unit_test(known_noise_of_the_rows_is_not_multiplied),
       cmocka_unit_test(scores_are_those_of_the_calibrated_parameters),

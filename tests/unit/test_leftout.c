@@ -197,6 +197,88 @@ static void rows_like_the_training_rows_leave_out_hardly_more(void **state)
   tear_down(&s);
 }
 
+/* Distance of a place to its nearest training row, but for 'self'. */
+static double nearest_but(const struct setting *s, const double *x, int64_t self)
+{
+  double nearest = INFINITY;
+  for (int64_t row = 0; row < N; row++)
+    if (row != self) nearest = fmin(nearest, distance_to(s, x, row));
+  return nearest;
+}
+
+/* Whether no neighbour of stand-in 'i' lies in a ball of radius 'ball' that has it within, 'radius'
+ * from the edge, and its centre towards another stand-in. */
+static bool lies_in_a_ball_left_out(const struct setting *s, const struct gpnn_leftout *leftout,
+                                    size_t i, double radius, double ball)
+{
+  const double *x = leftout->x + i * D;
+  for (size_t other = 0; other < C; other++) {
+    const double *y = leftout->x + other * D;
+    double shift = (ball - radius) / distance(x, y), nearest = INFINITY;
+    double centre[D] = {x[0] + shift * (y[0] - x[0]), x[1] + shift * (y[1] - x[1])};
+    for (size_t k = 0; k < M; k++)
+      nearest = fmin(nearest, distance_to(s, centre, leftout->candidates[i * M + k]));
+    if (isfinite(shift) && nearest >= ball * (1 - 1e-8)) return true;
+  }
+  return false;
+}
+
+/* Puts the training rows on a grid, hardly disturbed, whose lines are one lengthscale apart, and in
+ * 'like' rows beside it, up to five lengthscales away. */
+static void make_grid_and_rows_beside_it(struct setting *s, double *like)
+{
+  enum { SIDE = 20 };
+  gpnn_localgp_free(s->gp);
+  gpnn_index_close(s->f.index);
+  gpnn_schema_release(&s->f.contents.schema);
+  gpnn_standard_release(&s->f.contents.standard);
+  for (size_t i = 0; i < N; i++) {
+    s->f.x[i * D] = s->lengthscale[0] * ((double)(i % SIDE) + 0.05 * s->f.x[i * D]);
+    s->f.x[i * D + 1] = s->lengthscale[1] * ((double)(i / SIDE) + 0.05 * s->f.x[i * D + 1]);
+  }
+  for (size_t i = 0; i < C; i++) {
+    like[i * D] = s->lengthscale[0] * (SIDE - 1 + 5 * (double)(i + 1) / C);
+    like[i * D + 1] = s->lengthscale[1] * (double)(i * 7 % C) / C * (N / SIDE - 1);
+  }
+  fixture_write(&s->f);
+  s->gp = NULL;
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+}
+
+/* Of rows that are farther than any training row from its nearest, the stand-ins get balls as large
+ * as those of the farthest; save a few, whose other row is at their place. */
+static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(void **state)
+{
+  (void)state;
+  enum { HIGH = 99 * (C - 1) / 100 }; /* of C values, this one is nearly the largest */
+  struct setting s;
+  struct gpnn_leftout leftout = {0};
+  double like[C * D], wanted[C], own[C];
+  size_t n_far = 0, n_within = 0;
+  set_up(&s);
+  make_grid_and_rows_beside_it(&s, like);
+  assert_ok(
+      gpnn_leftout_like(&leftout, s.gp, &(struct gpnn_points){.n = C, .x = like}, C, 1, &err));
+  for (size_t i = 0; i < C; i++) {
+    wanted[i] = nearest_but(&s, like + i * D, -1);
+    own[i] = nearest_but(&s, leftout.x + i * D, leftout.self[i]);
+  }
+  qsort(wanted, C, sizeof *wanted, compare);
+  for (size_t i = 0; i < C; i++) {
+    size_t rank = 0;
+    for (size_t k = 0; k < C; k++) rank += own[k] < own[i] || (k < i && own[k] == own[i]);
+    if (wanted[rank] < 1.5 || wanted[rank] > 0.8 * wanted[HIGH]) continue;
+    n_far++;
+    n_within += lies_in_a_ball_left_out(&s, &leftout, i, wanted[rank], wanted[HIGH]);
+  }
+  assert_true(n_far >= C / 3);
+  if (n_within < n_far - n_far / 10)
+    fail_msg("%zu of %zu stand-ins have neighbours all around: the ball was not shifted",
+             n_far - n_within, n_far);
+  gpnn_leftout_release(&leftout);
+  tear_down(&s);
+}
+
 static void rows_farther_than_the_training_rows_are_wide_are_refused(void **state)
 {
   (void)state;
@@ -220,6 +302,7 @@ int main(void)
       cmocka_unit_test(a_cluster_of_all_rows_is_refused),
       cmocka_unit_test(rows_far_from_the_training_rows_get_stand_ins_as_far),
       cmocka_unit_test(rows_like_the_training_rows_leave_out_hardly_more),
+      cmocka_unit_test(stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps),
       cmocka_unit_test(rows_farther_than_the_training_rows_are_wide_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -746,6 +746,38 @@ static void sharing_all_rows_changes_nothing_nor_do_threads(void **state)
   fixture_free(&f);
 }
 
+/* One factorisation serves several points, and each of them is predicted with its jitter. */
+static void every_point_that_shares_a_factor_with_jitter_is_counted(void **state)
+{
+  (void)state;
+  enum { N = 50, FEW = 12 };
+  struct fixture f;
+  fixture_new(&f, N, 2, FEW, 1);
+  for (size_t i = 0; i < N; i++) memcpy(f.x + 2 * i, f.cx + 2 * (i % 5), 2 * sizeof(double));
+  gpnn_index_close(f.index);
+  gpnn_schema_release(&f.contents.schema);
+  gpnn_standard_release(&f.contents.standard);
+  fixture_write(&f);
+  struct gpnn_params params = make_params("rbf", 1, N); /* all rows: all points share */
+  params.noise = 0;
+  for (size_t share = 1; share <= 16; share *= 4) {
+    struct gpnn_localgp *gp = NULL;
+    struct gpnn_localgp_counts counts = {0};
+    double mean[FEW];
+    assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+    gpnn_localgp_set_share(gp, share);
+    assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = FEW, .x = f.cx},
+                                   &(struct gpnn_prediction){.mean = mean}, &counts, &err));
+    if (counts.jitter.n != FEW)
+      fail_msg("shared by up to %zu: %zu of %d points counted", share, (size_t)counts.jitter.n,
+               (int)FEW);
+    assert_true(counts.jitter.most > 0);
+    gpnn_localgp_free(gp);
+  }
+  gpnn_params_release(&params);
+  fixture_free(&f);
+}
+
 static void coefficients_for_another_mean_are_refused(void **state)
 {
   (void)state;
@@ -781,6 +813,7 @@ int main(void)
       cmocka_unit_test(mixed_precision_serves_every_right_hand_side),
       cmocka_unit_test(sharing_conditions_on_no_fewer_neighbours),
       cmocka_unit_test(sharing_all_rows_changes_nothing_nor_do_threads),
+      cmocka_unit_test(every_point_that_shares_a_factor_with_jitter_is_counted),
       cmocka_unit_test(coefficients_for_another_mean_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
