@@ -46,6 +46,25 @@ static void moments_are_those_of_all_rows_whatever_the_unit(void **state)
   free(rows);
 }
 
+/* One row is so far off that the middle of the range is far from the mean, and what the sums about
+ * it round away is more than what the mean may be wrong by. */
+static void a_mean_far_from_the_middle_keeps_its_digits(void **state)
+{
+  (void)state;
+  enum { ROWS = 2000 };
+  double rows[ROWS];
+  struct source_rows given = {ROWS, 1, 0, rows};
+  const struct gpnn_row_source source = source_of(&given);
+  struct gpnn_moments moments;
+  struct gpnn_rng rng;
+  long double mean = 0;
+  gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
+  for (size_t i = 0; i < ROWS; i++) rows[i] = i == 7 ? 1e12 : gpnn_rng_uniform(&rng);
+  for (size_t i = 0; i < ROWS; i++) mean += (long double)rows[i] / ROWS;
+  assert_ok(gpnn_moments_learn(&source, 1, &moments, &err));
+  assert_close(moments.mean, (double)mean, 2e-16);
+}
+
 static void columns_not_asked_for_are_passed_over(void **state)
 {
   (void)state;
@@ -145,6 +164,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(moments_are_those_of_all_rows_whatever_the_unit),
+      cmocka_unit_test(a_mean_far_from_the_middle_keeps_its_digits),
       cmocka_unit_test(columns_not_asked_for_are_passed_over),
       cmocka_unit_test(covariances_are_of_the_columns_asked_for),
       cmocka_unit_test(sums_do_not_depend_on_threads),

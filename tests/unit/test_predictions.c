@@ -164,6 +164,30 @@ static void rows_are_read_with_what_may_be_infinite_or_missing(void **state)
   gpnn_table_close(table);
 }
 
+static void the_first_cell_that_is_no_number_is_told_though_others_are_fine(void **state)
+{
+  (void)state;
+  static const char *const columns[] = {"y", "mean", "sd", "df", "lower", "upper"};
+  struct gpnn_predictions p = {0};
+  struct gpnn_record record;
+  struct gpnn_table *table =
+      open_text("y,mean,sd,df,lower,upper\nx,2,3,4,5,6\n1,x,3,4,5,6\n1,2,x,4,5,6\n1,2,3,x,5,6\n"
+                "1,2,3,4,x,6\n1,2,3,4,5,x\n",
+                true);
+  assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
+  for (size_t i = 0; i < 6; i++) {
+    struct gpnn_predictions_row row = {.truth = 77};
+    char told[64];
+    snprintf(told, sizeof told, ":%zu: column '%s': not a number", i + 2, columns[i]);
+    assert_ok(gpnn_table_next(table, &record, &err));
+    assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+                 told);
+    assert_true(row.truth == 77);
+  }
+  gpnn_predictions_release(&p);
+  gpnn_table_close(table);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -175,6 +199,7 @@ int main(void)
       cmocka_unit_test(without_a_header_columns_go_by_number),
       cmocka_unit_test(what_leaves_a_column_open_is_refused),
       cmocka_unit_test(rows_are_read_with_what_may_be_infinite_or_missing),
+      cmocka_unit_test(the_first_cell_that_is_no_number_is_told_though_others_are_fine),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -53,6 +53,17 @@ static void no_file_is_ever_seen(void **state)
   assert_int_equal(scratch_count(0), 0);
 }
 
+/* Who may be interrupted watches the file's name: while it is there, and no longer. */
+static void its_name_is_watched_until_it_is_gone(void **state)
+{
+  (void)state;
+  struct gpnn_spool spool = GPNN_SPOOL_INIT;
+  const char *volatile watched = "a name from before";
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), &watched, &err));
+  assert_null(watched);
+  gpnn_spool_release(&spool);
+}
+
 static void pages_let_go_are_as_they_were(void **state)
 {
   (void)state;
@@ -123,6 +134,7 @@ int main(void)
       cmocka_unit_test(numbers_read_back_in_their_places),
       cmocka_unit_test(numbers_beyond_4_gib_have_places_of_their_own),
       cmocka_unit_test(no_file_is_ever_seen),
+      cmocka_unit_test(its_name_is_watched_until_it_is_gone),
       cmocka_unit_test(pages_let_go_are_as_they_were),
       cmocka_unit_test(memory_of_another_kind_is_left_alone),
       cmocka_unit_test(failures_name_the_file_that_it_is_for),
