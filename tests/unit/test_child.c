@@ -56,6 +56,17 @@ static void a_flood_of_messages_is_read_and_its_beginning_kept(void **state)
   gpnn_child_release(&child);
 }
 
+static void what_is_said_after_the_output_is_closed_is_read_to_its_end(void **state)
+{
+  (void)state;
+  struct gpnn_child child = {0};
+  assert_ok(run(&child, "exec 1>&-; head -c 1000000 /dev/zero >&2", NULL, 0, &err));
+  assert_int_equal(child.exit_status, 0);
+  assert_int_equal(child.n_said, GPNN_CHILD_SAID_BYTES);
+  assert_int_equal(child.n_output, 0);
+  gpnn_child_release(&child);
+}
+
 static void a_program_that_does_not_read_its_input_ends_well(void **state)
 {
   (void)state;
@@ -132,6 +143,7 @@ int main(void)
       cmocka_unit_test(what_it_writes_and_how_it_ends_is_told),
       cmocka_unit_test(megabytes_pass_both_ways_at_once),
       cmocka_unit_test(a_flood_of_messages_is_read_and_its_beginning_kept),
+      cmocka_unit_test(what_is_said_after_the_output_is_closed_is_read_to_its_end),
       cmocka_unit_test(a_program_that_does_not_read_its_input_ends_well),
       cmocka_unit_test(a_signal_is_told),
       cmocka_unit_test(a_missing_program_is_told_from_one_that_fails),

@@ -60,6 +60,32 @@ static void the_principal_order_goes_along_the_longest_direction(void **state)
   free(x);
 }
 
+/* The direction by the formula for two columns, neither of which has the order of both. */
+static void the_principal_order_takes_every_column_in(void **state)
+{
+  (void)state;
+  enum { ROWS = 300 };
+  double *x = make_rows(ROWS, 2, false), mean[2] = {0}, c[3] = {0}, last = -INFINITY;
+  int64_t order[ROWS];
+  for (size_t i = 0; i < ROWS; i++) x[2 * i] = 1.5 * x[2 * i] + x[2 * i + 1];
+  for (size_t i = 0; i < 2 * ROWS; i++) mean[i % 2] += x[i] / ROWS;
+  for (size_t i = 0; i < ROWS; i++) {
+    double a = x[2 * i] - mean[0], b = x[2 * i + 1] - mean[1];
+    c[0] += a * a / ROWS;
+    c[1] += a * b / ROWS;
+    c[2] += b * b / ROWS;
+  }
+  double angle = 0.5 * atan2(2 * c[1], c[0] - c[2]);
+  order_rows(GPNN_ORDER_PRINCIPAL, ROWS, 2, x, order);
+  for (size_t i = 0; i < ROWS; i++) {
+    const double *row = x + 2 * order[i];
+    double along = cos(angle) * row[0] + sin(angle) * row[1];
+    assert_true(along > last - 1e-12);
+    last = along;
+  }
+  free(x);
+}
+
 static void equal_rows_keep_the_order_of_their_numbers(void **state)
 {
   (void)state;
@@ -247,6 +273,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_order_has_every_row_once),
       cmocka_unit_test(the_principal_order_goes_along_the_longest_direction),
+      cmocka_unit_test(the_principal_order_takes_every_column_in),
       cmocka_unit_test(equal_rows_keep_the_order_of_their_numbers),
       cmocka_unit_test(another_seed_is_another_random_order),
       cmocka_unit_test(neighbours_are_the_nearest_earlier_rows),
