@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 
 static void tell_watch(const struct gpnn_newfile *file)
 {
@@ -83,6 +86,60 @@ static bool is_same(const struct stat *a, const struct stat *b)
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* What the symbolic link 'link' says, beside which it is meant; NULL: it cannot be told. */
+static char *next_link(const char *link)
+{
+  enum { ROOM = 4096 };
+  size_t dir = directory_length(link);
+  char *next = malloc(dir + ROOM);
+  if (next == NULL) return NULL;
+  ssize_t length = readlink(link, next + dir, ROOM);
+  if (length <= 0 || length == ROOM) {
+    free(next);
+    return NULL;
+  }
+  next[dir + (size_t)length] = '\0';
+  if (next[dir] == '/')
+    memmove(next, next + dir, (size_t)length + 1);
+  else
+    memcpy(next, link, dir);
+  return next;
+}
+
+/* The number of our descriptor that the link 'link' stands for, or -1. */
+static int descriptor_of(const char *link)
+{
+  struct stat named, held;
+  uint64_t number;
+  const char *digits = link + directory_length(link);
+  bool is_ours = gpnn_number_read_u64(digits, strlen(digits), &number) && number <= INT_MAX &&
+                 stat(link, &named) == 0 && fstat((int)number, &held) == 0 &&
+                 is_same(&named, &held);
+  return is_ours ? (int)number : -1;
+}
+
+bool gpnn_newfile_is_open(const char *path, int *fd)
+{
+  enum { MOST_LINKS = 40 };
+  struct stat links, st;
+  if (stat("/proc/self/fd", &links) != 0) return false;
+  char *at = gpnn_copy_text(path, strlen(path));
+  bool is_open = false;
+  for (int i = 0; i < MOST_LINKS && at != NULL; i++) {
+    if (lstat(at, &st) != 0 || !S_ISLNK(st.st_mode)) break;
+    is_open = st.st_dev == links.st_dev;
+    if (is_open) {
+      *fd = descriptor_of(at);
+      break;
+    }
+    char *next = next_link(at);
+    free(at);
+    at = next;
+  }
+  free(at);
+  return is_open;
+}
+
 /* Where a symbolic link leads, and in 'st' what is there.  The system may refuse to follow it, in
  * directories that all may write to, but not to tell its text: so it must have followed it to the
  * very file that the text names, or others change the link under us.  NULL and errno: it leads to
@@ -107,6 +164,9 @@ static char *follow(const char *link, struct stat *st)
 static enum gpnn_status locate(struct gpnn_newfile *file, const char *target, struct stat *st,
                                struct gpnn_error *err)
 {
+  int fd;
+  if (gpnn_newfile_is_open(target, &fd))
+    return gpnn_fail(err, GPNN_EIO, "%s: is an open stream, not a name for a file", target);
   file->replaces = lstat(target, st) == 0;
   /* Where we cannot know, there may be something that must not be replaced. */
   if (!file->replaces && errno != ENOENT) return create_failed(target, errno, err);

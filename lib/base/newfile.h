@@ -39,7 +39,8 @@ struct gpnn_newfile {
  * Creates the temporary file, under a name that nobody can foresee and that was not there, so that
  * in a directory shared with others nothing of theirs is written to.  A target that exists and is
  * not a regular file (a device, a directory) is refused: renaming over it would replace the device.
- * A symbolic link to a file stays, and the file is replaced; one that leads nowhere is refused.
+ * A symbolic link to a file stays, and the file is replaced; one that leads nowhere is refused, and
+ * so is one to an open descriptor (gpnn_newfile_is_open()).
  *
  * The permissions are what the process's umask allows, or those of the target if it exists: then
  * nobody else can read the new file before the commit gives it the old one's mode and access
@@ -65,6 +66,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_newfile_commit(struct gpnn_newfile *file,
 
 /* Closes and removes the temporary file; does nothing on an empty object. */
 void gpnn_newfile_abandon(struct gpnn_newfile *file);
+
+/*
+ * Whether 'path' names a file that somebody has open, not a place for a new one: /dev/stdout,
+ * /dev/fd/N and whatever leads to them, where the system makes these links to the open file.  To
+ * rename over that file would take it away from those who write to it.  '*fd' is the number of our
+ * descriptor for it, or -1 if it is another process's.
+ */
+bool gpnn_newfile_is_open(const char *path, int *fd);
 
 /* Whether two targets, which need not be there, are one file, however it is named: './a' is 'a',
  * and a symbolic link is what it leads to.  False where that cannot be told. */

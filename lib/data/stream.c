@@ -44,11 +44,8 @@ static char *name_of(const char *path, const char *standard)
   return gpnn_copy_text(name, strlen(name));
 }
 
-/* Opens 'path', or another descriptor for 'standard' where it is "-": so every stream has
- * one of its own to close. */
-static int open_descriptor(const char *path, int standard, int flags)
+static int open_path(const char *path, int flags)
 {
-  if (strcmp(path, "-") == 0) return fcntl(standard, F_DUPFD_CLOEXEC, 0);
   int fd;
   do fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
   while (fd < 0 && errno == EINTR);
@@ -115,7 +112,9 @@ enum gpnn_status gpnn_input_open(struct gpnn_input **input, const char *path,
     return gpnn_fail_memory(err, "to open a file");
   }
   new->name = name;
-  new->fd = open_descriptor(path, STDIN_FILENO, O_RDONLY);
+  /* Every stream has a descriptor of its own to close. */
+  new->fd =
+      strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open_path(path, O_RDONLY);
   struct stat st;
   enum gpnn_status status;
   if (new->fd < 0 || fstat(new->fd, &st) != 0)
@@ -253,11 +252,18 @@ struct gpnn_output {
   char buffer[OUTPUT_BYTES];
 };
 
-/* True where bytes have to go to 'path' itself: it is there and is no regular file. */
-static bool is_direct(const char *path)
+/* True where bytes have to go to 'path' itself: it is no regular file, or is open already.  Then
+ * '*fd' is a descriptor of its own, or -1 and errno.  What we have open is written where it stands,
+ * as other programs do that share it: opened anew, a file would be written from its beginning. */
+static bool open_direct(const char *path, int *fd)
 {
   struct stat st;
-  return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+  int own = strcmp(path, "-") == 0 ? STDOUT_FILENO : -1;
+  bool is_open = own >= 0 || gpnn_newfile_is_open(path, &own);
+  if (!is_open && (stat(path, &st) != 0 || S_ISREG(st.st_mode))) return false;
+  *fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0)
+                 : open_path(path, is_open ? O_WRONLY | O_APPEND : O_WRONLY);
+  return true;
 }
 
 enum gpnn_status gpnn_output_open(struct gpnn_output **output, const char *path,
@@ -281,8 +287,7 @@ enum gpnn_status gpnn_output_open_watched(struct gpnn_output **output, const cha
   new->file = (struct gpnn_newfile)GPNN_NEWFILE_INIT;
   new->file.watch = watch;
   enum gpnn_status status = GPNN_OK;
-  if (is_direct(path)) {
-    new->fd = open_descriptor(path, STDOUT_FILENO, O_WRONLY);
+  if (open_direct(path, &new->fd)) {
     if (new->fd < 0) status = gpnn_fail_errno(err, errno, "%s: cannot be opened", name);
   } else {
     status = gpnn_newfile_create(&new->file, path, err);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What happens to the tools: damaged files, full disks, readers that leave, signals.
+# shellcheck disable=SC2154 # 'stderr' comes from bats
 
 load helper
 
@@ -352,4 +353,35 @@ interrupt() {
   limited 1 'cannot be created: Too many open files' gpnn-split -k 100 -o fold%d train.tsv
   gpnn-split -k 100 -o fold%d train.tsv
   assert_equal "$(cat fold* | wc -l)" 3100
+}
+
+@test "an output that is open already is written where it stands, and never replaced" {
+  fixture
+  gpnn-predict t.gpi -p t.par test.tsv >pred.tsv
+  gpnn-eval pred.tsv >want
+  ln -s /dev/stdout link
+  for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1 link; do
+    printf 'before\n' >log
+    (gpnn-eval -o $name pred.tsv && echo after) >>log
+    cmp log <(echo before && cat want && echo after)
+    (echo first && gpnn-eval -o $name pred.tsv && echo after) >log
+    cmp log <(echo first && cat want && echo after)
+    gpnn-eval -o $name pred.tsv | cmp - want
+  done
+  printf 'before\n' >log
+  gpnn-eval -o /dev/fd/7 pred.tsv 7>>log
+  cmp log <(echo before && cat want)
+  gpnn-split -f 1:1 -o /dev/fd/7 -o /dev/null train.tsv 7>half >/dev/null
+  assert_equal "$(head -n 1 half)" "$(head -n 1 train.tsv)"
+  # Another program's file; and an index, which cannot be a stream.
+  printf 'before\n' >other
+  exec 8<other
+  gpnn-eval -o /proc/$BASHPID/fd/8 pred.tsv 8>&-
+  exec 8<&-
+  cmp other <(echo before && cat want)
+  printf 'before\n' >log
+  run -1 --separate-stderr gpnn-index -o /dev/fd/7 train.tsv 7>>log
+  [[ $stderr == 'gpnn-index: /dev/fd/7: is an open stream, not a name for a file' ]]
+  assert_equal "$(<log)" before
+  assert_fails 1 'cannot be created' gpnn-eval -o /dev/fd/77 pred.tsv
 }
