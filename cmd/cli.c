@@ -222,7 +222,7 @@ static bool set_option(const struct cli *cli, const struct cli_option *option, c
   return false;
 }
 
-/* ---- unfinished files --------------------------------------------------------------------- */
+/* ---- the end by a signal ------------------------------------------------------------------ */
 
 /* What a signal handler needs must be global: the variables that hold the paths of files
  * under way. */
@@ -230,9 +230,11 @@ enum { MAX_GUARDED = 1024 };
 static const char *volatile *guarded[MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
 static const char *volatile running; /* name of the tool */
+static volatile pid_t helper;        /* another program under way, or 0 */
 
-static void remove_unfinished(void)
+static void leave_nothing(void)
 {
+  if (helper > 0) kill(helper, SIGKILL);
   for (int i = 0; i < n_guarded; i++) {
     const char *path = *guarded[i];
     if (path != NULL) unlink(path);
@@ -241,7 +243,7 @@ static void remove_unfinished(void)
 
 static void end_by_signal(int signal_number)
 {
-  remove_unfinished();
+  leave_nothing();
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
@@ -253,7 +255,7 @@ static void end_by_lost_page(int signal_number)
   static atomic_flag is_told = ATOMIC_FLAG_INIT;
   (void)signal_number;
   while (atomic_flag_test_and_set(&is_told)) pause(); /* another thread is telling */
-  remove_unfinished();
+  leave_nothing();
   if (write(STDERR_FILENO, running, strcspn(running, " ")) > 0)
     (void)!write(STDERR_FILENO, why, sizeof why - 1);
   _exit(EXIT_WORK);
@@ -284,7 +286,7 @@ static void watch_signals(const char *name)
   running = name;
   handle(SIGBUS, end_by_lost_page);
   /* The OpenMP runtime says why and exits where it gets no thread. */
-  (void)atexit(remove_unfinished);
+  (void)atexit(leave_nothing);
   signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
 }
 
@@ -293,6 +295,11 @@ void cli_guard(const char *volatile *path)
   assert(n_guarded < MAX_GUARDED);
   guarded[n_guarded] = path;
   n_guarded++;
+}
+
+volatile pid_t *cli_helper(void)
+{
+  return &helper;
 }
 
 /* Where a standard stream is closed, the next file opened would take its number, and receive

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 #include "data/stream.h"
@@ -134,6 +135,10 @@ GPNN_MUST_CHECK enum gpnn_status cli_close_output(struct gpnn_output *output,
 /* Names a variable that holds the path of an unfinished file (or NULL) as long as there is
  * one: the signals that can be caught and end a tool remove that file. */
 void cli_guard(const char *volatile *path);
+
+/* The process of another program that works for this one (0: none), which they end: nobody is left
+ * to tell what it does. */
+volatile pid_t *cli_helper(void);
 
 /* Says what went wrong, if anything, prints the summary of --verbose, and returns the exit
  * status: the one place where a status becomes one. */

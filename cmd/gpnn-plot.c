@@ -182,7 +182,7 @@ static enum gpnn_status run_gnuplot(const struct script *script, struct gpnn_chi
   char program[] = "gnuplot", no_settings[] = "-d", standard_input[] = "-";
   char *arguments[] = {program, no_settings, standard_input, NULL};
   enum gpnn_status status =
-      gpnn_child_run(gnuplot, arguments, environ, script->text, script->length, err);
+      gpnn_child_run(gnuplot, arguments, environ, script->text, script->length, cli_helper(), err);
   if (status == GPNN_EEXTERNAL)
     return gpnn_fail(err, status,
                      "gnuplot is not installed: its Debian package is gnuplot-nox (--script needs "

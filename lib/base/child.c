@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -58,17 +60,39 @@ static bool open_streams(struct streams *s)
   return true;
 }
 
-/* Starts the program; returns what posix_spawnp() does. */
-static int start(const struct streams *s, char *const *arguments, char *const *environment,
-                 pid_t *pid)
+/* Starts the program, under the signal mask 'mask'; returns what posix_spawnp() does. */
+static int spawn(const struct streams *s, char *const *arguments, char *const *environment,
+                 const sigset_t *mask, pid_t *pid)
 {
   posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
   int failed = posix_spawn_file_actions_init(&actions);
   if (failed != 0) return failed;
-  for (int i = 0; i < N_STREAMS && failed == 0; i++)
-    failed = posix_spawn_file_actions_adddup2(&actions, s->its[i], i);
-  if (failed == 0) failed = posix_spawnp(pid, arguments[0], &actions, NULL, arguments, environment);
+  failed = posix_spawnattr_init(&attributes);
+  if (failed == 0) {
+    failed = posix_spawnattr_setsigmask(&attributes, mask);
+    if (failed == 0) failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    for (int i = 0; i < N_STREAMS && failed == 0; i++)
+      failed = posix_spawn_file_actions_adddup2(&actions, s->its[i], i);
+    if (failed == 0)
+      failed = posix_spawnp(pid, arguments[0], &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
+  }
   posix_spawn_file_actions_destroy(&actions);
+  return failed;
+}
+
+/* The same; no signal comes between the start of the program and its being watched. */
+static int start(const struct streams *s, char *const *arguments, char *const *environment,
+                 volatile pid_t *watch, pid_t *pid)
+{
+  sigset_t all, before;
+  sigfillset(&all);
+  int failed = pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (failed != 0) return failed;
+  failed = spawn(s, arguments, environment, &before, pid);
+  if (failed == 0) *watch = *pid;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   return failed;
 }
 
@@ -142,13 +166,28 @@ static enum gpnn_status serve(struct streams *s, struct gpnn_child *child, const
   return status;
 }
 
+/* Waits for the end, which '*how' tells as waitpid() does.  Until it is waited for, the number
+ * cannot be another program's; before that it is watched no more. */
+static bool wait_for_end(pid_t pid, volatile pid_t *watch, int *how)
+{
+  siginfo_t info;
+  pid_t ended;
+  while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  *watch = 0;
+  do ended = waitpid(pid, how, 0);
+  while (ended < 0 && errno == EINTR);
+  return ended >= 0;
+}
+
 enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments,
                                 char *const *environment, const char *input, size_t n,
-                                struct gpnn_error *err)
+                                volatile pid_t *watch, struct gpnn_error *err)
 {
   struct streams s = {{-1, -1, -1}, {-1, -1, -1}};
   pid_t pid;
-  int failed = open_streams(&s) ? start(&s, arguments, environment, &pid) : errno;
+  volatile pid_t unwatched;
+  if (watch == NULL) watch = &unwatched;
+  int failed = open_streams(&s) ? start(&s, arguments, environment, watch, &pid) : errno;
   if (failed != 0) {
     close_all(&s);
     if (failed == ENOENT)
@@ -160,10 +199,7 @@ enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments
   enum gpnn_status status = serve(&s, &run, input, n, err);
   close_all(&s); /* a child that is not listened to any more ends when it writes */
   int how;
-  pid_t ended;
-  do ended = waitpid(pid, &how, 0);
-  while (ended < 0 && errno == EINTR);
-  if (ended < 0 && status == GPNN_OK)
+  if (!wait_for_end(pid, watch, &how) && status == GPNN_OK)
     status = gpnn_fail_errno(err, errno, "%s: how it ended cannot be told", arguments[0]);
   if (status != GPNN_OK) {
     gpnn_child_release(&run);

@@ -9,6 +9,7 @@
 #define GPNN_BASE_CHILD_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 
@@ -28,10 +29,14 @@ struct gpnn_child {
  * (both end with NULL), gives it the 'n' bytes 'input' as standard input, and waits for its end.
  * 'child' must be zeroed.  How the program ended is for the caller to judge.  GPNN_EEXTERNAL: there
  * is no such program.  GPNN_EIO, GPNN_ENOMEM: the system refused.
+ *
+ * 'watch' (or NULL) is for who may be interrupted and would leave the program behind: '*watch' is
+ * its process as long as there is one, and 0 otherwise.  A signal handler may end what it names.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments,
                                                 char *const *environment, const char *input,
-                                                size_t n, struct gpnn_error *err);
+                                                size_t n, volatile pid_t *watch,
+                                                struct gpnn_error *err);
 
 void gpnn_child_release(struct gpnn_child *child);
 

@@ -554,3 +554,24 @@ assert_svg() {
   run -1 with_gnuplot 'exit 1' gpnn-plot pit -o out.svg p.tsv
   assert_equal "$(cat out.svg)" old
 }
+
+# Whether a process is there, and has not ended.
+is_running() {
+  [[ -e /proc/$1/status ]] && ! grep -q '^State:.*zombie' "/proc/$1/status"
+}
+
+@test "a signal that ends the tool ends gnuplot" {
+  predictions >p.tsv
+  for signal in TERM INT HUP; do
+    # Job control gives the tool its own group and the default action of SIGINT.
+    # shellcheck disable=SC2016 # the script is gnuplot's
+    run -0 with_gnuplot 'echo $$ >pid.new; mv pid.new pid; exec sleep 30' bash -c "set -m
+      gpnn-plot pit -o out.svg p.tsv & while ! [[ -e pid ]]; do sleep 0.01; done
+      kill -$signal \$!; wait \$!; echo \$? >status"
+    assert_equal "$(<status)" $((128 + $(kill -l $signal)))
+    for _ in {1..100}; do is_running "$(<pid)" && sleep 0.05 || break; done
+    ! is_running "$(<pid)" || complain "gnuplot goes on after SIG$signal"
+    rm pid status
+    [[ ! -e out.svg ]]
+  done
+}

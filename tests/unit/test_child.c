@@ -14,7 +14,7 @@ static enum gpnn_status run(struct gpnn_child *child, const char *script, const 
   char shell[] = "sh", option[] = "-c", text[256];
   snprintf(text, sizeof text, "%s", script);
   char *arguments[] = {shell, option, text, NULL};
-  return gpnn_child_run(child, arguments, environ, input, n, err);
+  return gpnn_child_run(child, arguments, environ, input, n, NULL, err);
 }
 
 static void what_it_writes_and_how_it_ends_is_told(void **state)
@@ -95,7 +95,7 @@ static void a_missing_program_is_told_from_one_that_fails(void **state)
   char name[] = "no-such-program-anywhere";
   char *arguments[] = {name, NULL};
   struct gpnn_child child = {0};
-  assert_fails(gpnn_child_run(&child, arguments, environ, NULL, 0, &err), GPNN_EEXTERNAL,
+  assert_fails(gpnn_child_run(&child, arguments, environ, NULL, 0, NULL, &err), GPNN_EEXTERNAL,
                "no such program");
   assert_null(child.output);
   assert_ok(run(&child, "exit 127", NULL, 0, &err));
@@ -109,10 +109,25 @@ static void the_environment_is_the_one_given_and_nothing_is_interpreted(void **s
   char printenv[] = "printenv", variable[] = "NAME", setting[] = "NAME=$(echo x) `y` *";
   char *arguments[] = {printenv, variable, NULL}, *environment[] = {setting, NULL};
   struct gpnn_child child = {0};
-  assert_ok(gpnn_child_run(&child, arguments, environment, NULL, 0, &err));
+  assert_ok(gpnn_child_run(&child, arguments, environment, NULL, 0, NULL, &err));
   assert_int_equal(child.n_output, 16);
   assert_memory_equal(child.output, "$(echo x) `y` *\n", 16);
   gpnn_child_release(&child);
+}
+
+static void a_program_is_watched_no_longer_than_it_runs(void **state)
+{
+  (void)state;
+  char shell[] = "sh", option[] = "-c", script[] = "exit 3", missing[] = "no-such-program-anywhere";
+  char *arguments[] = {shell, option, script, NULL}, *nothing[] = {missing, NULL};
+  struct gpnn_child child = {0};
+  volatile pid_t watch = 0;
+  assert_int_equal(gpnn_child_run(&child, arguments, environ, NULL, 0, &watch, NULL), GPNN_OK);
+  assert_int_equal(child.exit_status, 3);
+  assert_int_equal(watch, 0);
+  gpnn_child_release(&child);
+  assert_int_equal(gpnn_child_run(&child, nothing, environ, NULL, 0, &watch, NULL), GPNN_EEXTERNAL);
+  assert_int_equal(watch, 0);
 }
 
 /* The lowest free descriptor tells whether one more is open. */
@@ -133,7 +148,7 @@ static void no_descriptor_is_left_open(void **state)
   char name[] = "no-such-program-anywhere";
   char *arguments[] = {name, NULL};
   struct gpnn_error err;
-  assert_int_equal(gpnn_child_run(&child, arguments, environ, "x", 1, &err), GPNN_EEXTERNAL);
+  assert_int_equal(gpnn_child_run(&child, arguments, environ, "x", 1, NULL, &err), GPNN_EEXTERNAL);
   assert_int_equal(lowest_free(), before);
 }
 
@@ -148,6 +163,7 @@ int main(void)
       cmocka_unit_test(a_signal_is_told),
       cmocka_unit_test(a_missing_program_is_told_from_one_that_fails),
       cmocka_unit_test(the_environment_is_the_one_given_and_nothing_is_interpreted),
+      cmocka_unit_test(a_program_is_watched_no_longer_than_it_runs),
       cmocka_unit_test(no_descriptor_is_left_open),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
