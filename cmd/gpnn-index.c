@@ -146,6 +146,7 @@ static void describe_training(const struct cli *cli, const char *name,
   const struct gpnn_index_contents *contents = &training->contents;
   const struct gpnn_standard *standard = &contents->standard;
   char shown[GPNN_MASK_BYTES];
+  struct gpnn_feature_cursor at = {0};
   warn_of_outlier(cli, name, training);
   if (contents->n_skipped > 0)
     cli_warn(cli, "%s: %zu bad rows left out", name, contents->n_skipped);
@@ -153,9 +154,10 @@ static void describe_training(const struct cli *cli, const char *name,
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
              standard->n_in - standard->n_out, standard->n_in,
              standard->method == GPNN_STANDARD_WHITEN ? "directions of the inputs" : "inputs");
-  for (size_t j = 0; j < standard->n_in && standard->method == GPNN_STANDARD_SCALE; j++)
-    if (standard->weight[j] == 0)
-      cli_note(cli, "dropped: column '%s'", gpnn_schema_feature_name(&contents->schema, j, shown));
+  for (size_t j = 0; j < standard->n_in; j++)
+    if (!gpnn_index_keeps(contents, j))
+      cli_note(cli, "dropped: column '%s'",
+               gpnn_schema_feature_name(&contents->schema, &at, j, shown));
   cli_note(cli, "%s: %zu training rows, %zu calibration rows, %zu inputs, target '%s'", name,
            contents->n, contents->n_calibration, contents->d,
            target_name(&contents->schema, 0, shown));

@@ -90,13 +90,14 @@ static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index
 }
 
 /* One line an input: name, mean, and what it is multiplied by. */
-static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_contents *c, size_t j,
+static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_contents *c,
+                                    struct gpnn_feature_cursor *at, size_t j,
                                     struct gpnn_error *err)
 {
   const struct gpnn_standard *s = &c->standard;
   char name[GPNN_MASK_BYTES];
   enum gpnn_status status = gpnn_output_printf(r->output, err, "input\t%s\t",
-                                               gpnn_schema_feature_name(&c->schema, j, name));
+                                               gpnn_schema_feature_name(&c->schema, at, j, name));
   if (status == GPNN_OK && s->method == GPNN_STANDARD_NONE)
     status = gpnn_output_text(r->output, "0\t1", err);
   if (status == GPNN_OK && s->method != GPNN_STANDARD_NONE)
@@ -132,16 +133,30 @@ static enum gpnn_status put_target(struct run *r, const struct gpnn_index_conten
   return status;
 }
 
-/* Groups where some have several inputs, the columns behind them, and columns that are neither
- * input nor target. */
+/* Groups, where some have several inputs. */
+static enum gpnn_status put_groups(struct run *r, const struct gpnn_index_contents *c,
+                                   struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  struct gpnn_feature_cursor at = {0};
+  enum gpnn_status status = GPNN_OK;
+  size_t kept = 0, next = 0;
+  if (c->n_groups == c->d) return GPNN_OK;
+  for (size_t j = 0; next < c->n_groups && status == GPNN_OK; j++) {
+    if (!gpnn_index_keeps(c, j) || c->group[kept++] != next) continue;
+    status = put_text(r, "group", gpnn_schema_group_name(&c->schema, &at, j, name), err);
+    next++;
+  }
+  return status;
+}
+
+/* Groups, the columns behind them, and columns that are neither input nor target. */
 static enum gpnn_status put_roles(struct run *r, const struct gpnn_index_contents *c,
                                   struct gpnn_error *err)
 {
   const struct gpnn_schema *schema = &c->schema;
   char name[GPNN_MASK_BYTES];
-  enum gpnn_status status = GPNN_OK;
-  for (size_t g = 0; g < c->n_groups && c->n_groups < c->d && status == GPNN_OK; g++)
-    status = put_text(r, "group", gpnn_index_group_name(c, g, name), err);
+  enum gpnn_status status = put_groups(r, c, err);
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
     if (column->kind != GPNN_COLUMN_PERIODIC) continue;
@@ -162,13 +177,14 @@ static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *inde
                                     struct gpnn_error *err)
 {
   const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  struct gpnn_feature_cursor at = {0};
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < gpnn_index_n_targets(index) && status == GPNN_OK; t++)
     status = put_target(r, gpnn_index_target(index, t), err);
   if (status == GPNN_OK)
     status = put_text(r, "standardise", gpnn_standard_name(c->standard.method), err);
   for (size_t j = 0; j < c->standard.n_in && status == GPNN_OK; j++)
-    status = put_feature(r, c, j, err);
+    status = put_feature(r, c, &at, j, err);
   return status == GPNN_OK ? put_roles(r, c, err) : status;
 }
 

@@ -24,9 +24,9 @@ struct arguments {
 
 /* Rows read, of which those that are good are predicted. */
 struct batch {
-  size_t n_rows, n_good;
+  size_t room, n_rows, n_good;
   size_t first_line, last_line;   /* of the table */
-  bool *is_good;                  /* owned; --batch, as all that follow */
+  bool *is_good;                  /* owned; 'room', as all that follow */
   double *x, *regressors, *noise; /* owned; by d, by n_regressors, by 1: the good rows */
   struct carried carried;
   struct predicted_batch *predicted; /* owned; n_targets */
@@ -162,15 +162,34 @@ static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
 
 /* ---- a batch: reading ---------------------------------------------------------------------- */
 
+/* What a batch may take: as long as rows are not very wide, what --batch says. */
+static size_t bytes_of_batch(const struct run *r)
+{
+  size_t usual = (size_t)16 << 20;
+  return r->a->share > 1 ? 16 * usual : usual;
+}
+
+/* How many rows a batch has, at most; one always. */
+static size_t rows_of_batch(const struct run *r)
+{
+  const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
+  const size_t numbers = 4; /* of each target: in struct predicted_batch */
+  size_t row = contents->d + contents->n_regressors + numbers * r->n_targets + r->carry.n_columns;
+  size_t most = bytes_of_batch(r) / sizeof(double) / row;
+  if (most == 0) return 1;
+  return most < r->a->batch ? most : r->a->batch;
+}
+
 /* Makes room where there is none yet: a short table needs no second batch. */
 static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
                                     struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
-  size_t n = r->a->batch;
+  size_t n = rows_of_batch(r);
   batch->n_rows = batch->n_good = 0;
   carried_clear(&batch->carried);
   if (batch->predicted != NULL) return GPNN_OK;
+  batch->room = n;
   enum gpnn_status status = GPNN_OK;
   batch->is_good = gpnn_alloc(n, 1, sizeof *batch->is_good);
   batch->x = gpnn_alloc(n, contents->d, sizeof *batch->x);
@@ -239,7 +258,7 @@ static enum gpnn_status read_batch(void *run, size_t slot, struct gpnn_error *er
   struct batch *batch = &r->batches[slot];
   enum gpnn_status status = batch_begin(r, batch, err);
   if (status != GPNN_OK) return status;
-  while (batch->n_rows < r->a->batch) {
+  while (batch->n_rows < batch->room && batch->carried.text_length < bytes_of_batch(r)) {
     status = read_row(r, batch, err);
     if (status == GPNN_EDATA && r->a->skip_bad)
       r->n_skipped++;

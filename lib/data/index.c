@@ -12,8 +12,9 @@
 #include "data/index_parts.h"
 #include "data/sections.h"
 
-static bool is_kept(const struct gpnn_standard *standard, size_t feature)
+bool gpnn_index_keeps(const struct gpnn_index_contents *contents, size_t feature)
 {
+  const struct gpnn_standard *standard = &contents->standard;
   return standard->method != GPNN_STANDARD_SCALE || standard->weight[feature] != 0;
 }
 
@@ -36,7 +37,7 @@ static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *
                      gpnn_sections_path(index->sections));
   }
   for (size_t j = 0; j < n_in && kept < contents->d; j++) {
-    if (!is_kept(standard, j)) continue;
+    if (!gpnn_index_keeps(contents, j)) continue;
     contents->n_groups += is_mixed || features[j].group != last;
     last = features[j].group;
     index->group[kept++] = (uint32_t)contents->n_groups - 1;
@@ -149,14 +150,13 @@ bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, si
 const char *gpnn_index_group_name(const struct gpnn_index_contents *contents, size_t group,
                                   char name[GPNN_MASK_BYTES])
 {
-  const struct gpnn_standard *standard = &contents->standard;
-  if (standard->method == GPNN_STANDARD_WHITEN) {
+  if (contents->standard.method == GPNN_STANDARD_WHITEN) {
     snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
     return name;
   }
   size_t feature = 0, kept = 0;
-  while (!is_kept(standard, feature) || contents->group[kept++] != group) feature++;
-  return gpnn_schema_group_name(&contents->schema, feature, name);
+  while (!gpnn_index_keeps(contents, feature) || contents->group[kept++] != group) feature++;
+  return gpnn_schema_group_name(&contents->schema, NULL, feature, name);
 }
 
 uint64_t gpnn_index_fingerprint(const struct gpnn_index *index)

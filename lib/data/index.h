@@ -104,6 +104,9 @@ const struct gpnn_index_contents *gpnn_index_target(const struct gpnn_index *ind
  * is none of that name. */
 bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, size_t *t);
 
+/* Whether feature 'feature' of the schema is among the inputs: what does not vary is not. */
+bool gpnn_index_keeps(const struct gpnn_index_contents *contents, size_t feature);
+
 /* Name of group 'group' of inputs, masked: "hour", "lat,lon", "colour=red"; under whiten, where
  * inputs are mixed, "direction 1" and so on. */
 const char *gpnn_index_group_name(const struct gpnn_index_contents *contents, size_t group,

@@ -20,11 +20,19 @@ struct pass {
   size_t n_found;
 };
 
+size_t gpnn_source_block(size_t width)
+{
+  const size_t numbers = (size_t)1 << 20;
+  if (width <= numbers / GPNN_SOURCE_BLOCK) return GPNN_SOURCE_BLOCK;
+  return width < numbers ? numbers / width : 1;
+}
+
 /* Reads a block and visits it. */
 static enum gpnn_status visit_block(const struct gpnn_row_source *source, const struct pass *pass,
                                     size_t from, double *room, struct gpnn_error *err)
 {
-  size_t left = source->n - from, count = left < GPNN_SOURCE_BLOCK ? left : GPNN_SOURCE_BLOCK;
+  size_t most = gpnn_source_block(source->width), left = source->n - from;
+  size_t count = left < most ? left : most;
   double *rows = room + pass->n_found;
   enum gpnn_status status = source->read(source->context, from, count, rows, err);
   if (status != GPNN_OK) return status;
@@ -36,9 +44,10 @@ static enum gpnn_status visit_block(const struct gpnn_row_source *source, const 
 static enum gpnn_status go_through(const struct gpnn_row_source *source, const struct pass *pass,
                                    struct gpnn_error *err)
 {
-  size_t n_threads = source->threads > 1 ? (size_t)source->threads : 1, block, each = 0;
+  size_t n_threads = source->threads > 1 ? (size_t)source->threads : 1, each = 0;
+  size_t most = gpnn_source_block(source->width), block;
   double *room = NULL;
-  if (gpnn_multiply(GPNN_SOURCE_BLOCK, source->width, &block) && block <= SIZE_MAX - pass->n_found)
+  if (gpnn_multiply(most, source->width, &block) && block <= SIZE_MAX - pass->n_found)
     each = block + pass->n_found;
   if (each > 0) room = gpnn_alloc(n_threads, each, sizeof *room);
   if (room == NULL) return gpnn_fail_memory(err, "for a block of rows");
@@ -48,7 +57,7 @@ static enum gpnn_status go_through(const struct gpnn_row_source *source, const s
     double *own = room + (size_t)omp_get_thread_num() * each;
     bool goes_on = true;
 #pragma omp for ordered schedule(static, 1)
-    for (size_t from = 0; from < source->n; from += GPNN_SOURCE_BLOCK) {
+    for (size_t from = 0; from < source->n; from += most) {
       struct gpnn_error error = {0};
       enum gpnn_status read = goes_on ? visit_block(source, pass, from, own, &error) : GPNN_OK;
 #pragma omp ordered

@@ -324,14 +324,18 @@ bool gpnn_schema_groups(const struct gpnn_schema *schema, struct gpnn_feature *f
 
 /* The input that 'feature' comes from; how many of its features come before is left in
  * '*feature'. */
-static const struct gpnn_column *input_of(const struct gpnn_schema *schema, size_t *feature)
+static const struct gpnn_column *input_of(const struct gpnn_schema *schema,
+                                          struct gpnn_feature_cursor *at, size_t *feature)
 {
-  const struct gpnn_column *column = schema->inputs;
-  for (; *feature >= width(column); column++) {
-    assert(column < schema->inputs + schema->n_inputs);
-    *feature -= width(column);
+  struct gpnn_feature_cursor start = {0};
+  if (at == NULL) at = &start;
+  if (*feature < at->first) *at = start;
+  for (; *feature - at->first >= width(&schema->inputs[at->input]); at->input++) {
+    assert(at->input < schema->n_inputs);
+    at->first += width(&schema->inputs[at->input]);
   }
-  return column;
+  *feature -= at->first;
+  return &schema->inputs[at->input];
 }
 
 /* A name being composed: room for two that the mask cuts, and some letters. */
@@ -358,11 +362,12 @@ static void add_group(struct composed *name, const struct gpnn_schema *schema,
   add_part(name, longitude, strlen(longitude));
 }
 
-const char *gpnn_schema_feature_name(const struct gpnn_schema *schema, size_t feature,
+const char *gpnn_schema_feature_name(const struct gpnn_schema *schema,
+                                     struct gpnn_feature_cursor *at, size_t feature,
                                      char name[GPNN_MASK_BYTES])
 {
   static const char *const circle[] = {"sin(", "cos("}, *const sphere[] = {"x(", "y(", "z("};
-  const struct gpnn_column *column = input_of(schema, &feature);
+  const struct gpnn_column *column = input_of(schema, at, &feature);
   struct composed whole = {.length = 0};
   if (is_point(column)) {
     const char *before = (column->kind == GPNN_COLUMN_PERIODIC ? circle : sphere)[feature];
@@ -377,12 +382,12 @@ const char *gpnn_schema_feature_name(const struct gpnn_schema *schema, size_t fe
   return gpnn_mask(name, whole.text, whole.length);
 }
 
-const char *gpnn_schema_group_name(const struct gpnn_schema *schema, size_t feature,
-                                   char name[GPNN_MASK_BYTES])
+const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn_feature_cursor *at,
+                                   size_t feature, char name[GPNN_MASK_BYTES])
 {
   size_t within = feature;
-  const struct gpnn_column *column = input_of(schema, &within);
-  if (!is_point(column)) return gpnn_schema_feature_name(schema, feature, name);
+  const struct gpnn_column *column = input_of(schema, at, &within);
+  if (!is_point(column)) return gpnn_schema_feature_name(schema, at, feature, name);
   struct composed whole = {.length = 0};
   add_group(&whole, schema, column);
   return gpnn_mask(name, whole.text, whole.length);

@@ -149,14 +149,22 @@ struct gpnn_feature {
 /* Fills 'features' (gpnn_schema_features() of them); returns whether any group has several. */
 bool gpnn_schema_groups(const struct gpnn_schema *schema, struct gpnn_feature *features);
 
+/* Where naming features has got to; zeroed before the first.  Features that are asked for in
+ * ascending order with one cursor cost no more steps than there are inputs. */
+struct gpnn_feature_cursor {
+  size_t input, first; /* an input, and how many features come before its own */
+};
+
 /* Name of feature 'feature' ("colour=red" for an indicator, "sin(hour)", "x(lat,lon)"), for
- * messages and gpnn-info: at most GPNN_MASK_BYTES - 1 bytes, masked, NUL-terminated. */
-const char *gpnn_schema_feature_name(const struct gpnn_schema *schema, size_t feature,
+ * messages and gpnn-info: at most GPNN_MASK_BYTES - 1 bytes, masked, NUL-terminated.  'at' may be
+ * NULL. */
+const char *gpnn_schema_feature_name(const struct gpnn_schema *schema,
+                                     struct gpnn_feature_cursor *at, size_t feature,
                                      char name[GPNN_MASK_BYTES]);
 
 /* The same for the group that 'feature' is in: "hour", "lat,lon". */
-const char *gpnn_schema_group_name(const struct gpnn_schema *schema, size_t feature,
-                                   char name[GPNN_MASK_BYTES]);
+const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn_feature_cursor *at,
+                                   size_t feature, char name[GPNN_MASK_BYTES]);
 
 /*
  * The training pass: reads the inputs of 'record' into 'cells' (n_inputs numbers), where a

@@ -12,7 +12,7 @@
 #include "data/moments.h"
 #include "data/records.h"
 
-enum { CALIBRATION_ROWS = 1000, LEAST_ROWS = 2, BLOCK = GPNN_SOURCE_BLOCK };
+enum { CALIBRATION_ROWS = 1000, LEAST_ROWS = 2 };
 
 /* ---- reading ---- */
 
@@ -57,7 +57,7 @@ struct batch {
   size_t n_bad;            /* records that were left out before they got here */
   enum gpnn_status status; /* of the record behind the last one: GPNN_END, or a failure */
   struct gpnn_error error;
-  double *rows; /* owned; GPNN_SOURCE_BLOCK by width */
+  double *rows; /* owned; gpnn_source_block() of the width, by it */
   size_t n;     /* of them */
 };
 
@@ -79,7 +79,8 @@ static enum gpnn_status take_records(void *context, size_t slot, struct gpnn_err
   gpnn_records_clear(&batch->records);
   batch->n_bad = 0;
   batch->status = GPNN_OK;
-  while (batch->records.n < BLOCK && batch->records.text_length < MOST_BYTES) {
+  size_t most = gpnn_source_block(r->training->width);
+  while (batch->records.n < most && batch->records.text_length < MOST_BYTES) {
     struct gpnn_record record;
     batch->status = gpnn_table_next(r->table, &record, &batch->error);
     if (batch->status == GPNN_OK)
@@ -156,10 +157,11 @@ static void interrupt_reading(void *context)
 static enum gpnn_status run_stages(struct reading *r, struct gpnn_error *err)
 {
   const struct gpnn_stages stages = {{take_records, read_rows, keep_rows}, interrupt_reading, r};
+  size_t width = r->training->width;
   bool overlap = r->how->threads > 1;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < GPNN_STAGES_SLOTS; i++) {
-    r->batches[i].rows = gpnn_alloc(BLOCK, r->training->width, sizeof(double));
+    r->batches[i].rows = gpnn_alloc(gpnn_source_block(width), width, sizeof(double));
     if (r->batches[i].rows == NULL) return gpnn_fail_memory(err, "for the training rows");
   }
   if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
@@ -239,7 +241,7 @@ static enum gpnn_status read_kept(void *context, size_t from, size_t count, doub
                                   struct gpnn_error *err)
 {
   const struct kept_rows *kept = context;
-  size_t numbers[BLOCK], skipped = drawn_before(kept, from);
+  size_t numbers[GPNN_SOURCE_BLOCK], skipped = drawn_before(kept, from);
   size_t expanded = kept->n_features + kept->width - kept->schema->n_inputs;
   (void)err;
   for (size_t i = 0, row = from + skipped; i < count; row++) {
@@ -361,8 +363,9 @@ struct block {
 
 static bool block_alloc(struct block *block, size_t width, const struct parts *p)
 {
-  block->rows = gpnn_alloc(BLOCK, width, sizeof *block->rows);
-  block->parts = gpnn_alloc(BLOCK, numbers_of(p), sizeof *block->parts);
+  size_t most = gpnn_source_block(width);
+  block->rows = gpnn_alloc(most, width, sizeof *block->rows);
+  block->parts = gpnn_alloc(most, numbers_of(p), sizeof *block->parts);
   return block->rows != NULL && block->parts != NULL;
 }
 
@@ -371,7 +374,8 @@ static enum gpnn_status standardise_block(struct gpnn_training *training,
                                           const struct parts *p, size_t from, struct block *block,
                                           struct gpnn_error *err)
 {
-  size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
+  size_t most = gpnn_source_block(source->width), left = source->n - from;
+  size_t count = left < most ? left : most;
   enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
     standardise_row(&training->contents.standard, p, block->rows + i * source->width, count, i,
@@ -386,6 +390,7 @@ static enum gpnn_status standardise(struct gpnn_training *training,
                                     const struct gpnn_row_source *source, const struct parts *p,
                                     struct gpnn_error *err)
 {
+  size_t most = gpnn_source_block(source->width);
   double *farthest = gpnn_alloc(1 + p->n_more, 1, sizeof *farthest);
   enum gpnn_status status = GPNN_OK;
   if (farthest == NULL) return gpnn_fail_memory(err, "for the training rows");
@@ -394,7 +399,7 @@ static enum gpnn_status standardise(struct gpnn_training *training,
     struct block block = {0};
     bool goes_on = true, has_room = block_alloc(&block, source->width, p);
 #pragma omp for ordered schedule(static, 1)
-    for (size_t from = 0; from < source->n; from += BLOCK) {
+    for (size_t from = 0; from < source->n; from += most) {
       struct gpnn_error error = {0};
       enum gpnn_status own = !goes_on ? GPNN_OK
                              : has_room
@@ -407,7 +412,7 @@ static enum gpnn_status standardise(struct gpnn_training *training,
           if (err != NULL) *err = error;
         }
         goes_on = status == GPNN_OK;
-        size_t count = source->n - from < BLOCK ? source->n - from : BLOCK;
+        size_t count = source->n - from < most ? source->n - from : most;
         if (goes_on) find_farthest(1 + p->n_more, count, block.parts + count * p->d, farthest);
       }
     }

@@ -163,3 +163,48 @@ fixture() {
   done
   assert_equal "$(find . -name '.*' -type f)" ''
 }
+
+# wide_table ROWS COLUMNS: numbers of one digit, and a target.
+wide_table() {
+  awk -v rows="$1" -v d="$2" 'BEGIN {
+    for (j = 1; j <= d; j++) printf "x%d\t", j
+    print "y"
+    for (i = 1; i <= rows; i++) {
+      for (j = 1; j <= d; j++) printf "%d\t", (i * j + i * i) % 10
+      print i
+    }
+  }'
+}
+
+@test "memory follows neither columns times the rows of a batch, nor time their square" {
+  fixture
+  wide_table 3 160000 >wide.tsv
+  wide_table 60 40000 >many.tsv
+  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t2\n' >w.par
+  (
+    if ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_; then ulimit -v 700000; fi
+    ulimit -t 60 # what is quadratic takes longer by far
+    gpnn-index -q --calibration-rows 0 -j 2 -o wide.gpi wide.tsv
+    gpnn-predict -q -j 2 -p w.par --append wide.gpi wide.tsv >wide.out
+    gpnn-info wide.gpi >info.txt
+    gpnn-index -q --period x1=7 --calibration-rows 0 -j 2 -o period.gpi wide.tsv
+    gpnn-info period.gpi >period.txt
+    gpnn-index -q -o many.gpi many.tsv
+  )
+  assert_equal "$(grep -c $'^input\t' info.txt)" 160000
+  assert_equal "$(grep -c ^group period.txt)" "$(($(value inputs period.txt) - 1))"
+  assert_equal "$(awk 'NR == 2 { print NF }' wide.out)" 160003
+  # A batch has fewer rows than there are, and answers do not depend on it.
+  gpnn-predict -q -p w.par many.gpi many.tsv >usual.tsv
+  gpnn-predict -q -p w.par --batch 7 many.gpi many.tsv | cmp - usual.tsv
+}
+
+@test "memory does not follow the text that is carried along" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
+  fixture
+  awk 'BEGIN { for (t = "x"; length(t) < 1e6; t = t t); while ((getline line <"test.tsv") > 0) for (i = 0; i < 25; i++)
+    if (n++ % 25 == 0 || n > 25) print line "\t" (n == 1 ? "text" : t) }' >text.tsv
+  (ulimit -v 500000 && gpnn-predict -q -j 2 -p t.par --append t.gpi text.tsv) >usual.tsv
+  gpnn-predict -q -p t.par --append --batch 3 t.gpi text.tsv | cmp - usual.tsv
+  assert_equal "$(wc -l <usual.tsv)" 301
+}

@@ -77,8 +77,8 @@ static void check_names(const struct gpnn_schema *schema)
   gpnn_schema_groups(schema, features);
   for (size_t j = 0; j < width; j++) {
     FUZZ_EXPECT(features[j].group <= j);
-    FUZZ_EXPECT(strlen(gpnn_schema_feature_name(schema, j, name)) < sizeof name);
-    FUZZ_EXPECT(strlen(gpnn_schema_group_name(schema, j, name)) < sizeof name);
+    FUZZ_EXPECT(strlen(gpnn_schema_feature_name(schema, NULL, j, name)) < sizeof name);
+    FUZZ_EXPECT(strlen(gpnn_schema_group_name(schema, NULL, j, name)) < sizeof name);
   }
   free(features);
 }

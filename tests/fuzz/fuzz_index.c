@@ -105,7 +105,7 @@ static void describe(const struct gpnn_index *index)
     FUZZ_EXPECT(contents->n > 0 && contents->d > 0 && contents->n_groups > 0);
     for (size_t g = 0; g < contents->n_groups; g++) gpnn_index_group_name(contents, g, name);
     for (size_t j = 0; j < gpnn_schema_features(&contents->schema); j++)
-      gpnn_schema_feature_name(&contents->schema, j, name);
+      gpnn_schema_feature_name(&contents->schema, NULL, j, name);
   }
 }
 

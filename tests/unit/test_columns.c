@@ -503,7 +503,7 @@ static void levels_are_numbered_as_first_seen(void **state)
   char name[GPNN_MASK_BYTES];
   static const char *const names[] = {"c=red", "c=blue", "c=red ", "x", "k=b", "k=a", "k=aa"};
   for (size_t j = 0; j < 7; j++)
-    assert_string_equal(gpnn_schema_feature_name(&learnt.schema, j, name), names[j]);
+    assert_string_equal(gpnn_schema_feature_name(&learnt.schema, NULL, j, name), names[j]);
   learn_close(&learnt);
 }
 
@@ -680,8 +680,8 @@ static void names_and_groups_of_points_tell_their_columns(void **state)
   open_points(&learnt, "lat,y,x,lon,day\n");
   assert_true(gpnn_schema_groups(&learnt.schema, features));
   for (size_t j = 0; j < 6; j++) {
-    assert_string_equal(gpnn_schema_feature_name(&learnt.schema, j, name), names[j]);
-    assert_string_equal(gpnn_schema_group_name(&learnt.schema, j, name), group_names[j]);
+    assert_string_equal(gpnn_schema_feature_name(&learnt.schema, NULL, j, name), names[j]);
+    assert_string_equal(gpnn_schema_group_name(&learnt.schema, NULL, j, name), group_names[j]);
     assert_int_equal(features[j].group, groups[j]);
     assert_int_equal(features[j].has_unit, j >= 3);
   }
@@ -691,7 +691,29 @@ static void names_and_groups_of_points_tell_their_columns(void **state)
   assert_ok(learn_row(&learnt, cells, &err));
   assert_false(gpnn_schema_groups(&learnt.schema, features));
   for (size_t j = 0; j < 3; j++) assert_int_equal(features[j].group, j);
-  assert_string_equal(gpnn_schema_group_name(&learnt.schema, 1, name), "c=blue");
+  assert_string_equal(gpnn_schema_group_name(&learnt.schema, NULL, 1, name), "c=blue");
+  learn_close(&learnt);
+}
+
+static void names_asked_for_in_order_are_found_where_the_last_one_was(void **state)
+{
+  (void)state;
+  static const size_t input_of[] = {0, 0, 2, 3, 3, 3}, first_of[] = {0, 0, 2, 3, 3, 3};
+  static const size_t order[] = {0, 1, 2, 3, 4, 5, 5, 3, 2, 4, 0, 5};
+  char name[GPNN_MASK_BYTES], alone[GPNN_MASK_BYTES];
+  struct gpnn_feature_cursor at = {0};
+  struct learnt learnt;
+  open_points(&learnt, "lat,y,x,lon,day\n");
+  assert_int_equal(gpnn_schema_features(&learnt.schema), 6);
+  for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+    size_t j = order[i];
+    gpnn_schema_feature_name(&learnt.schema, NULL, j, alone);
+    assert_string_equal(gpnn_schema_feature_name(&learnt.schema, &at, j, name), alone);
+    gpnn_schema_group_name(&learnt.schema, NULL, j, alone);
+    assert_string_equal(gpnn_schema_group_name(&learnt.schema, &at, j, name), alone);
+    assert_int_equal(at.input, input_of[j]);
+    assert_int_equal(at.first, first_of[j]);
+  }
   learn_close(&learnt);
 }
 
@@ -731,9 +753,10 @@ static void a_long_feature_name_is_cut_and_masked(void **state)
   snprintf(text, sizeof text, "%0200d,\"b\tc\",y\n\"\n\",\"\n\",2\n", 7);
   learn_open(&learnt, text, "1,2");
   assert_ok(learn_row(&learnt, cells, &err));
-  assert_int_equal(strlen(gpnn_schema_feature_name(&learnt.schema, 0, name)), GPNN_MASK_BYTES - 1);
+  assert_int_equal(strlen(gpnn_schema_feature_name(&learnt.schema, NULL, 0, name)),
+                   GPNN_MASK_BYTES - 1);
   assert_string_equal(name + GPNN_MASK_BYTES - 5, "0...");
-  assert_string_equal(gpnn_schema_feature_name(&learnt.schema, 1, name), "b?c=?");
+  assert_string_equal(gpnn_schema_feature_name(&learnt.schema, NULL, 1, name), "b?c=?");
   learn_close(&learnt);
 }
 
@@ -762,6 +785,7 @@ int main(void)
       cmocka_unit_test(prediction_rows_are_coded_as_training_rows_and_unseen_levels_counted),
       cmocka_unit_test(points_lie_on_circle_and_globe),
       cmocka_unit_test(names_and_groups_of_points_tell_their_columns),
+      cmocka_unit_test(names_asked_for_in_order_are_found_where_the_last_one_was),
       cmocka_unit_test(places_off_the_globe_are_bad_values),
       cmocka_unit_test(a_long_feature_name_is_cut_and_masked),
   };

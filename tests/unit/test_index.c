@@ -999,7 +999,7 @@ static void look_at(const struct gpnn_index *index)
     if (c->n_regressors > 0) sum += c->regressors[c->n * c->n_regressors - 1];
     assert_int_equal(isnan(sum), 0); /* the rows are as they were */
     for (size_t j = 0; j < c->standard.n_in; j++)
-      assert_non_null(gpnn_schema_feature_name(&c->schema, j, name));
+      assert_non_null(gpnn_schema_feature_name(&c->schema, NULL, j, name));
     for (size_t g = 0; g < c->n_groups; g++) assert_non_null(gpnn_index_group_name(c, g, name));
     for (size_t j = 0; j < c->d; j++) assert_true(c->group[j] < c->n_groups);
   }

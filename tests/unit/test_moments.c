@@ -1,3 +1,4 @@
+#include "base/mem.h"
 #include "base/rng.h"
 #include "data/moments.h"
 #include "source.h"
@@ -136,6 +137,26 @@ static void sums_do_not_depend_on_threads(void **state)
   free(rows);
 }
 
+static void a_block_of_wide_rows_has_fewer_of_them(void **state)
+{
+  (void)state;
+  assert_int_equal(gpnn_source_block(1), 1024);
+  assert_int_equal(gpnn_source_block(1024), 1024);
+  assert_int_equal(gpnn_source_block(1025), 1023);
+  assert_int_equal(gpnn_source_block(300000), 3);
+  assert_int_equal(gpnn_source_block(SIZE_MAX), 1);
+  enum { ROWS = 8, WIDTH = 300000 };
+  double *rows = gpnn_alloc(ROWS, WIDTH, sizeof *rows);
+  for (size_t i = 0; i < ROWS; i++) rows[i * WIDTH + 7] = (double)i;
+  struct source_rows given = {ROWS, WIDTH, 0, rows};
+  const struct gpnn_row_source source = source_of(&given);
+  struct gpnn_moments moments[8];
+  assert_ok(gpnn_moments_learn(&source, 8, moments, &err));
+  assert_near(moments[7].mean, 3.5, 1e-15);
+  assert_near(moments[7].sd, sqrt(5.25), 1e-14);
+  free(rows);
+}
+
 static void what_a_source_fails_with_is_passed_on(void **state)
 {
   (void)state;
@@ -168,6 +189,7 @@ int main(void)
       cmocka_unit_test(columns_not_asked_for_are_passed_over),
       cmocka_unit_test(covariances_are_of_the_columns_asked_for),
       cmocka_unit_test(sums_do_not_depend_on_threads),
+      cmocka_unit_test(a_block_of_wide_rows_has_fewer_of_them),
       cmocka_unit_test(what_a_source_fails_with_is_passed_on),
       cmocka_unit_test(rows_beyond_memory_are_refused),
   };
