@@ -216,7 +216,7 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.params = "-", .by = "factor", .rows = not_given};
+  struct arguments a = {.by = "factor", .rows = not_given};
   const struct cli_option options[] = {
       {"loo", 0, CLI_FLAG, &a.leave_one_out, NULL, "on training rows left out one at a time", 0, 0},
       {"blocked", 0, CLI_COUNT, &a.blocked, "N", "on clusters of N training rows left out together",
@@ -246,6 +246,6 @@ int main(int argc, char **argv)
   int status;
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
-  if (!check(&cli, &a)) return 2;
+  if (!open_default_params(&cli, &a.params) || !check(&cli, &a)) return 2;
   return cli_end(&cli, run(&cli, &a, &err), &err);
 }

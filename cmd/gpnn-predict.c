@@ -379,8 +379,10 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 {
   const struct cli *cli = r->cli;
   bool reads_regressors = false;
-  enum gpnn_status status = open_all(cli, cli_operand(cli, 0), r->a->params, false, &r->index,
-                                     &r->params, &r->n_targets, err);
+  enum gpnn_status status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
+  if (status == GPNN_OK)
+    status = open_all(cli, cli_operand(cli, 0), r->a->params, false, &r->index, &r->params,
+                      &r->n_targets, err);
   if (status == GPNN_OK) status = find_targets(r, &reads_regressors, err);
   if (status == GPNN_OK) status = gpnn_table_open(&r->table, cli_operand(cli, 1), &cli->table, err);
   if (status == GPNN_OK)
@@ -423,9 +425,9 @@ static void release(struct run *r)
 
 int main(int argc, char **argv)
 {
-  struct arguments a = {.params = "-", .units = "original", .precision = "double", .share = 1};
+  struct arguments a = {.units = "original", .precision = "double", .share = 1};
   const struct cli_option options[] = {
-      {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters; - is standard input (-)", 0, 0},
+      {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters (standard input)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
        1e6},
       {"interval", 0, CLI_PROBABILITIES, &a.plan.intervals, "P[,P...]",
@@ -463,7 +465,8 @@ int main(int argc, char **argv)
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv,
                  &exit_status))
     return exit_status;
-  if (!resolve(&cli, &a) || !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
+  if (!open_default_params(&cli, &a.params) || !resolve(&cli, &a) ||
+      !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
       !cli_spares(&cli, cli.output, a.params))
     return 2;
   if (strcmp(a.params, "-") == 0 && strcmp(cli_operand(&cli, 1), "-") == 0)

@@ -1,6 +1,24 @@
 #include "open.h"
 
 #include <string.h>
+#include <unistd.h>
+
+bool open_default_params(const struct cli *cli, const char **params_path)
+{
+  if (*params_path != NULL) return true;
+  *params_path = "-";
+  if (!isatty(STDIN_FILENO)) return true;
+  cli_usage_error(cli, "the parameters are missing: give them as -p FILE");
+  return false;
+}
+
+enum gpnn_status open_check_order(const char *path, const char *other, struct gpnn_error *err)
+{
+  const char *look = gpnn_index_look(path);
+  if (gpnn_index_recognise(path) || !gpnn_index_recognise(other)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index: did you swap the operands?", path,
+                   look == NULL ? "something else" : look);
+}
 
 /* Checks that parameters go with the index; '*other_index' becomes true if they name another. */
 static enum gpnn_status check_pair(const struct gpnn_index *index, const struct gpnn_params *params,
@@ -33,7 +51,8 @@ enum gpnn_status open_all(const struct cli *cli, const char *path, const char *p
                           size_t *n, struct gpnn_error *err)
 {
   bool other_index = false;
-  enum gpnn_status status = gpnn_index_open(index, path, verify, err);
+  enum gpnn_status status = open_check_order(path, params_path, err);
+  if (status == GPNN_OK) status = gpnn_index_open(index, path, verify, err);
   if (status == GPNN_OK) status = gpnn_params_read_all(params, n, params_path, err);
   for (size_t t = 0; t < *n && status == GPNN_OK; t++)
     status = check_pair(*index, &(*params)[t], params_path, &other_index, err);

@@ -10,6 +10,16 @@
 #include "models/params.h"
 
 /*
+ * Where '*params_path' is NULL, as without -p, it becomes "-".  But from a terminal nobody types
+ * parameters: then says that they are missing, as cli_usage_error(), and returns false.
+ */
+bool open_default_params(const struct cli *cli, const char **params_path);
+
+/* GPNN_EMISMATCH: 'path', which should be an index, is none, but 'other' is one. */
+GPNN_MUST_CHECK enum gpnn_status open_check_order(const char *path, const char *other,
+                                                  struct gpnn_error *err);
+
+/*
  * Opens the index at 'path' (checking every byte if 'verify'), reads the parameters of all their
  * '*n' targets from 'params_path' ("-": standard input) and checks that they go together; warns if
  * the parameters name another index.  '*params' must be NULL; the caller closes and releases both,

@@ -342,9 +342,9 @@ static enum gpnn_status run(struct run *r, struct gpnn_error *err)
 
 int simulate_advise(int argc, char **argv)
 {
-  struct arguments a = {.params = "-", .units = "original", .test_rows = 2000};
+  struct arguments a = {.units = "original", .test_rows = 2000};
   const struct cli_option options[] = {
-      {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters; - is standard input (-)", 0, 0},
+      {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters (standard input)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
        1e6},
       {"test", 0, CLI_COUNT, &a.test_rows, "N", "training rows to measure errors on (2000)", 20,
@@ -366,7 +366,8 @@ int simulate_advise(int argc, char **argv)
   int status;
   if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
     return status;
-  if (!resolve(&cli, &a) || !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
+  if (!open_default_params(&cli, &a.params) || !resolve(&cli, &a) ||
+      !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
       !cli_spares(&cli, cli.output, a.params))
     return 2;
   struct run r = {.cli = &cli, .a = &a};

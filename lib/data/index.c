@@ -85,11 +85,18 @@ static size_t read_start(const char *path, void *bytes, size_t room)
   return got;
 }
 
-/* What a file that is no index looks like; NULL: like nothing we know. */
-static const char *look_of(const char *path)
+bool gpnn_index_recognise(const char *path)
+{
+  char bytes[GPNN_SECTIONS_MAGIC_BYTES];
+  return read_start(path, bytes, sizeof bytes) == sizeof bytes &&
+         memcmp(bytes, GPNN_SECTIONS_MAGIC, sizeof bytes) == 0;
+}
+
+const char *gpnn_index_look(const char *path)
 {
   static const char params[] = "# gpnn parameters";
   unsigned char bytes[512];
+  if (gpnn_index_recognise(path)) return "an index";
   size_t got = read_start(path, bytes, sizeof bytes);
   if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) return "a table";
   if (got >= strlen(params) && memcmp(bytes, params, strlen(params)) == 0)
@@ -106,10 +113,10 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   struct gpnn_index *opened = calloc(1, sizeof *opened);
   if (opened == NULL) return gpnn_fail_memory(err, "for opening an index");
   enum gpnn_status status = gpnn_sections_open(&opened->sections, path, err);
-  const char *look = status == GPNN_EMISMATCH ? look_of(path) : NULL;
+  const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
   if (look != NULL)
-    status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index: did you swap the operands?",
-                       path, look);
+    status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
+                       strcmp(look, "a table") == 0 ? ": make one with gpnn-index" : "");
   if (status == GPNN_OK) status = gpnn_index_read(opened, err);
   if (status == GPNN_OK) status = set_groups(opened, err);
   if (status == GPNN_OK) status = gpnn_index_set_views(opened, err);
@@ -254,13 +261,6 @@ bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], u
 const char *gpnn_index_path(const struct gpnn_index *index)
 {
   return gpnn_sections_path(index->sections);
-}
-
-bool gpnn_index_recognise(const char *path)
-{
-  char bytes[GPNN_SECTIONS_MAGIC_BYTES];
-  return read_start(path, bytes, sizeof bytes) == sizeof bytes &&
-         memcmp(bytes, GPNN_SECTIONS_MAGIC, sizeof bytes) == 0;
 }
 
 void gpnn_index_close(struct gpnn_index *index)

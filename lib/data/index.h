@@ -87,7 +87,7 @@ gpnn_index_make(const char *path, const struct gpnn_index_contents *contents,
  * Opens 'path'.  Header, lengths and small sections are checked at once; rows and search
  * too, byte for byte, if 'verify'.  GPNN_EFORMAT: damaged or truncated, the sentence says
  * where; GPNN_EVERSION: of a newer format; GPNN_EMISMATCH: no index at all (a table, say:
- * "test.tsv is a table, not an index: did you swap the operands?").  The search structure
+ * "train.tsv is a table, not an index: make one with gpnn-index").  The search structure
  * is not loaded before gpnn_index_search() asks for it.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path,
@@ -151,6 +151,10 @@ const char *gpnn_index_path(const struct gpnn_index *index);
 
 /* True if 'path' begins with the magic bytes of an index. */
 bool gpnn_index_recognise(const char *path);
+
+/* What the regular file 'path' looks like: "an index", "a table", "a parameters file"; NULL: like
+ * nothing we know. */
+const char *gpnn_index_look(const char *path);
 
 void gpnn_index_close(struct gpnn_index *index);
 

@@ -98,15 +98,21 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
 @test "operands in each other's place are recognised" {
   fixture
   for f in test.tsv t.par; do
-    local what="$f is a table, not an index"
-    [[ $f == test.tsv ]] || what="$f is a parameters file, not an index"
-    assert_fails 1 "^$what: did you swap" gpnn-fit $f
-    assert_fails 1 "^$what: did you swap" gpnn-calibrate $f -p t.par
-    assert_fails 1 "^$what: did you swap" gpnn-predict $f -p t.par t.gpi
-    assert_fails 1 "^$what: did you swap" gpnn-eval --index $f test.tsv
-    assert_fails 1 "^$what: did you swap" gpnn-index --metric t.par -o x.gpi $f
-    assert_fails 1 "^$what: did you swap" gpnn-info --verify $f
+    local what="$f is a table, not an index" advice=': make one with gpnn-index'
+    [[ $f == test.tsv ]] || what="$f is a parameters file, not an index" advice=
+    assert_fails 1 "^$what: did you swap the operands\?$" gpnn-predict $f -p t.par t.gpi
+    assert_fails 1 "^$what: did you swap the operands\?$" gpnn-calibrate $f -p t.gpi
+    assert_fails 1 "^$what: did you swap the operands\?$" gpnn-index --metric t.gpi -o x.gpi $f
+    assert_fails 1 "^$what$advice$" gpnn-predict $f -p t.par test.tsv
+    assert_fails 1 "^$what$advice$" gpnn-predict $f -p t.par <test.tsv
+    assert_fails 1 "^$what$advice$" gpnn-fit $f
+    assert_fails 1 "^$what$advice$" gpnn-calibrate $f -p t.par
+    assert_fails 1 "^$what$advice$" gpnn-eval --index $f test.tsv
+    assert_fails 1 "^$what$advice$" gpnn-index --metric t.par -o x.gpi $f
+    assert_fails 1 "^$what$advice$" gpnn-info --verify $f
   done
+  gzip -c test.tsv >test.tsv.gz
+  assert_fails 1 '^test.tsv.gz is a table, not an index: make one with gpnn-index$' gpnn-fit test.tsv.gz
   for f in t.gpi t.par; do
     local what="$f: is an index, not a table"
     [[ $f == t.gpi ]] || what="$f: is a parameters file, not a table"

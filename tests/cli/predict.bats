@@ -370,3 +370,17 @@ converse() {
   printf 'target\tw\n' | cat - one.par >w.par
   assert_fails 1 "the index has no target 'w'" gpnn-predict two.gpi -p w.par test.tsv
 }
+
+@test "parameters are not waited for from a terminal" {
+  prepare
+  for command in 'gpnn-predict t.gpi test.tsv' 'gpnn-calibrate t.gpi' 'gpnn-simulate advise t.gpi'; do
+    status=0
+    timeout 20 script -qec "$command" /dev/null </dev/null >out.txt || status=$?
+    assert_equal "$status" 2
+    grep -q ': the parameters are missing: give them as -p FILE' out.txt
+  done
+  # From a pipe, and a terminal that is asked for, they are read.
+  gpnn-predict -q t.gpi test.tsv <t.par | cmp - <(gpnn-predict -q -p t.par t.gpi test.tsv)
+  timeout 20 script -qec 'stty -echo; gpnn-predict -q -p - -o typed.tsv t.gpi test.tsv' /dev/null <t.par >/dev/null
+  gpnn-predict -q -p t.par t.gpi test.tsv | cmp - typed.tsv
+}

@@ -343,7 +343,8 @@ static void tables_and_others_are_no_indexes(void **state)
   assert_refused(place->directory, false, GPNN_EIO, "is a directory");
   spill(place->path, "a\tb\n1\t2\n", 8);
   assert_refused(place->path, false, GPNN_EMISMATCH,
-                 "is a table, not an index: did you swap the operands?");
+                 "is a table, not an index: make one with gpnn-index");
+  assert_string_equal(gpnn_index_look(place->path), "a table");
   spill(place->path, "\x1f\x8b\x08\0", 4);
   assert_refused(place->path, false, GPNN_EMISMATCH, "is a table");
   spill(place->path, "\x7f\x45LF\0\0", 6);
