@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/exhausted.h"
 #include "base/number.h"
 #include "base/threads.h"
 #include "data/search.h"
@@ -248,17 +249,34 @@ static void end_by_signal(int signal_number)
   raise(signal_number);
 }
 
+/* Ends the tool where nothing can be trusted any more: says 'why', and no more than that. */
+static void end_with_word(const char *why)
+{
+  static atomic_flag is_told = ATOMIC_FLAG_INIT;
+  const char *name = running == NULL ? "gpnn" : running; /* before main() it is not known */
+  while (atomic_flag_test_and_set(&is_told)) pause();    /* another thread is telling */
+  leave_nothing();
+  if (write(STDERR_FILENO, name, strcspn(name, " ")) > 0)
+    (void)!write(STDERR_FILENO, why, strlen(why));
+  _exit(EXIT_WORK);
+}
+
 /* A page of a mapped file is not there: the file was cut short while in use, or its disk failed. */
 static void end_by_lost_page(int signal_number)
 {
-  static const char why[] = ": an index was cut short while it was in use, or cannot be read\n";
-  static atomic_flag is_told = ATOMIC_FLAG_INIT;
   (void)signal_number;
-  while (atomic_flag_test_and_set(&is_told)) pause(); /* another thread is telling */
-  leave_nothing();
-  if (write(STDERR_FILENO, running, strcspn(running, " ")) > 0)
-    (void)!write(STDERR_FILENO, why, sizeof why - 1);
-  _exit(EXIT_WORK);
+  end_with_word(": an index was cut short while it was in use, or cannot be read\n");
+}
+
+static void end_by_exhaustion(void)
+{
+  end_with_word(": not enough memory\n");
+}
+
+/* Before the objects of other libraries are made, which takes memory. */
+__attribute__((constructor(101))) static void watch_exhaustion(void)
+{
+  gpnn_exhausted_watch(end_by_exhaustion);
 }
 
 static void handle(int signal_number, void (*handler)(int))
@@ -270,8 +288,7 @@ static void handle(int signal_number, void (*handler)(int))
 
 static void watch_signals(const char *name)
 {
-  /* SIGXCPU: the limit of "ulimit -t".  SIGABRT: FAISS's threads end so where they get no memory.
-   */
+  /* SIGXCPU: the limit of "ulimit -t".  SIGABRT: a library has given up. */
   static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGALRM,
                                 SIGUSR1, SIGUSR2, SIGXCPU, SIGPIPE, SIGABRT};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {

@@ -56,6 +56,7 @@
 #include "base/newfile.h"
 #include "base/noise.h"
 #include "base/normal.h"
+#include "base/exhausted.h"
 #include "base/number.h"
 #include "base/pages.h"
 #include "base/rng.h"

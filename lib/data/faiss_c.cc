@@ -25,7 +25,7 @@
 #include <faiss/index_io.h>
 #pragma GCC diagnostic pop
 
-#include <stdexcept>
+#include <exception>
 
 /* The interface keeps the last exception of each thread for faiss_get_last_error(). */
 thread_local std::exception_ptr faiss_last_exception;
@@ -43,7 +43,7 @@ template <typename Work> static int guarded(Work work) noexcept
     faiss_last_exception = std::current_exception();
     return STD_EXCEPT;
   } catch (...) {
-    faiss_last_exception = std::make_exception_ptr(std::runtime_error("unknown error"));
+    faiss_last_exception = std::current_exception();
     return UNKNOWN_EXCEPT;
   }
 }
@@ -80,6 +80,8 @@ const char *faiss_get_last_error()
     if (faiss_last_exception) std::rethrow_exception(faiss_last_exception);
   } catch (const std::exception &error) {
     return error.what();
+  } catch (...) {
+    return "unknown error";
   }
   return nullptr;
 }

@@ -208,3 +208,26 @@ wide_table() {
   gpnn-predict -q -p t.par --append --batch 3 t.gpi text.tsv | cmp - usual.tsv
   assert_equal "$(wc -l <usual.tsv)" 301
 }
+
+@test "where memory is too short to begin with, that is told" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
+  export OPENBLAS_NUM_THREADS=1
+  limited() (
+    ulimit -v "$1" && ulimit -c 0 && exec gpnn-info --version
+  )
+  # The least that it runs with; below, objects of libraries are made before the tool begins.
+  local low=1000 high=400000 middle n status
+  while ((high - low > 8)); do
+    middle=$(((low + high) / 2))
+    if limited $middle >/dev/null 2>&1; then high=$middle; else low=$middle; fi
+  done
+  for ((n = high - 240; n <= high; n += 8)); do
+    status=0
+    limited $n >/dev/null 2>err.txt || status=$?
+    case $status in
+      0 | 1 | 127 | 139) ;; # 127, 139: libraries that cannot be loaded
+      *) complain "status $status with $n KiB: $(<err.txt)" || return ;;
+    esac
+    ((status != 1)) || [[ $(<err.txt) == *': not enough memory' ]] || complain "$(<err.txt)" || return
+  done
+}
