@@ -89,10 +89,14 @@ static void print_option(const struct cli_option *option)
 {
   enum { HELP_COLUMN = 27 };
   char left[80];
+  bool may_be = option->type == CLI_FLAG_OR;
   int used =
-      snprintf(left, sizeof left, "  %c%c%s--%s%s%s", option->letter ? '-' : ' ',
+      snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
                option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
-               option->argument ? " " : "", option->argument ? option->argument : "");
+               may_be             ? "[="
+               : option->argument ? " "
+                                  : "",
+               option->argument ? option->argument : "", may_be ? "]" : "");
   bool fits = used < HELP_COLUMN;
   printf("%-*s%s", HELP_COLUMN, left, fits ? "" : " ");
   printf("%s\n", option->help);
@@ -180,6 +184,19 @@ static bool set_probabilities(const struct cli *cli, const struct cli_option *op
   return true;
 }
 
+/* 'text' is NULL where the option stands alone. */
+static bool set_given(const struct cli *cli, const struct cli_option *option, const char *text)
+{
+  if (text != NULL && strcmp(text, option->argument) != 0) {
+    char shown[GPNN_MASK_BYTES];
+    cli_usage_error(cli, "option --%s: alone, or --%s=%s: \"%s\"", option->name, option->name,
+                    option->argument, gpnn_mask(shown, text, strlen(text)));
+    return false;
+  }
+  *(enum cli_given *)option->value = text == NULL ? CLI_GIVEN_ALONE : CLI_GIVEN_WORD;
+  return true;
+}
+
 static bool set_option(const struct cli *cli, const struct cli_option *option, const char *text)
 {
   struct cli_list *list = option->value;
@@ -193,6 +210,8 @@ static bool set_option(const struct cli *cli, const struct cli_option *option, c
   case CLI_FLAG:
     *(bool *)option->value = true;
     return true;
+  case CLI_FLAG_OR:
+    return set_given(cli, option, text);
   case CLI_TEXT:
     *(const char **)option->value = text;
     return true;
@@ -386,9 +405,11 @@ static void getopt_tables(const struct cli_option *rows, size_t n, struct option
 {
   char *s = shorts;
   for (size_t i = 0; i < n; i++) {
-    bool takes_value = rows[i].type != CLI_FLAG;
-    longs[i] = (struct option){rows[i].name, takes_value ? required_argument : no_argument, NULL,
-                               FIRST_LONG_ONLY + (int)i};
+    bool takes_value = rows[i].type != CLI_FLAG && rows[i].type != CLI_FLAG_OR;
+    int argument = takes_value                   ? required_argument
+                   : rows[i].type == CLI_FLAG_OR ? optional_argument
+                                                 : no_argument;
+    longs[i] = (struct option){rows[i].name, argument, NULL, FIRST_LONG_ONLY + (int)i};
     if (rows[i].letter != 0) {
       *s++ = rows[i].letter;
       if (takes_value) *s++ = ':';

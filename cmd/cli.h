@@ -20,6 +20,7 @@
 
 enum cli_type {
   CLI_FLAG,          /* bool */
+  CLI_FLAG_OR,       /* enum cli_given: a flag, or with =WORD, which is 'argument' */
   CLI_TEXT,          /* const char * */
   CLI_COUNT,         /* size_t, within low and high */
   CLI_AUTO,          /* size_t as CLI_COUNT, or "auto", stored as 0 */
@@ -29,6 +30,8 @@ enum cli_type {
   CLI_LIST,          /* struct cli_list: the option may be given several times */
   CLI_PROBABILITIES, /* struct cli_probabilities: P[,P...], each between 0 and 1, once */
 };
+
+enum cli_given { CLI_GIVEN_NOT, CLI_GIVEN_ALONE, CLI_GIVEN_WORD };
 
 enum { CLI_LIST_ITEMS = 64, CLI_PROBABILITIES_MAX = 32 };
 

@@ -8,11 +8,13 @@
 #include "methods/calibrate.h"
 #include "methods/conformal.h"
 #include "open.h"
+#include "skip.h"
 
 static const size_t not_given = SIZE_MAX;
 
 struct arguments {
-  bool leave_one_out, skip_bad;
+  bool leave_one_out;
+  enum cli_given skip_bad;
   const char *with, *like, *params, *by;
   size_t blocked, rows, neighbours;
   struct cli_probabilities conformal;
@@ -27,7 +29,7 @@ static bool check(const struct cli *cli, const struct arguments *a)
   const char *table = a->with != NULL ? a->with : a->like;
   if (n_sources > 1)
     cli_usage_error(cli, "--loo, --blocked, --like and --with exclude each other");
-  else if (table == NULL && a->skip_bad)
+  else if (table == NULL && a->skip_bad != CLI_GIVEN_NOT)
     cli_usage_error(cli, "--skip-bad is about the rows of a TABLE: --with or --like");
   else if (table != NULL && strcmp(table, "-") == 0 && strcmp(a->params, "-") == 0)
     cli_usage_error(cli, "parameters and table cannot both be standard input");
@@ -71,9 +73,8 @@ static enum gpnn_status read_table(const struct cli *cli, const struct arguments
       gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
   if (status == GPNN_OK)
     status = gpnn_rows_read(rows, contents, table, cli->na, inputs_only, reads_regressors,
-                            a->skip_bad, err);
-  if (status == GPNN_OK && rows->n_skipped > 0)
-    cli_warn(cli, "%s: %zu bad rows left out", gpnn_table_name(table), rows->n_skipped);
+                            a->skip_bad != CLI_GIVEN_NOT, err);
+  if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
       {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters (standard input)", 0, 0},
       {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
        1e6},
-      {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "leave bad rows of TABLE out", 0, 0},
+      SKIP_OPTION(&a.skip_bad, "leave bad rows of TABLE out; all: be they many"),
   };
   const struct cli_tool tool = {
       "gpnn-calibrate",

@@ -11,6 +11,7 @@
 #include "fit_report.h"
 #include "methods/choose.h"
 #include "models/localgp.h"
+#include "skip.h"
 
 /* Fits what was asked for, or chooses what was left open, for 'n' targets from 'first' on, which
  * share a metric. */
@@ -89,8 +90,8 @@ static enum gpnn_status read_like(const struct cli *cli, const char *path,
   if (status == GPNN_OK)
     status =
         gpnn_rows_read(rows, gpnn_index_contents(index), table, cli->na, true, false, true, err);
-  if (status == GPNN_OK && rows->n_skipped > 0)
-    cli_warn(cli, "%s: %zu bad rows left out", gpnn_table_name(table), rows->n_skipped);
+  if (status == GPNN_OK)
+    status = skip_check(cli, CLI_GIVEN_WORD, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows", gpnn_table_name(table));
   gpnn_table_close(table);

@@ -12,6 +12,7 @@
 #include "data/training.h"
 #include "open.h"
 #include "progress.h"
+#include "skip.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
 
@@ -25,7 +26,7 @@ struct arguments {
   const char *output, *preset, *standardise, *search_kind, *metric;
   size_t calibration_rows, neighbours;
   double whiten_eps, recall;
-  bool skip_bad;
+  enum cli_given skip_bad;
   struct gpnn_training_options training;
   struct gpnn_search_options search;
 };
@@ -45,7 +46,7 @@ static bool has_table_options(const struct arguments *a)
   const struct gpnn_roles *roles = &a->roles;
   return roles->target != NULL || roles->inputs != NULL || roles->drop != NULL ||
          roles->one_hot != NULL || roles->regressors != NULL || roles->row_noise != NULL ||
-         a->periods.n > 0 || a->places.n > 0 || a->skip_bad || a->preset != NULL ||
+         a->periods.n > 0 || a->places.n > 0 || a->skip_bad != CLI_GIVEN_NOT || a->preset != NULL ||
          a->standardise != NULL || a->whiten_eps != no_number || a->calibration_rows != no_count;
 }
 
@@ -148,8 +149,6 @@ static void describe_training(const struct cli *cli, const char *name,
   char shown[GPNN_MASK_BYTES];
   struct gpnn_feature_cursor at = {0};
   warn_of_outlier(cli, name, training);
-  if (contents->n_skipped > 0)
-    cli_warn(cli, "%s: %zu bad rows left out", name, contents->n_skipped);
   if (standard->n_out < standard->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
              standard->n_in - standard->n_out, standard->n_in,
@@ -184,9 +183,12 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
                                   const struct arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
 {
-  const struct gpnn_training_reading how = {cli->na, a->skip_bad, cli->threads, show_rows_read};
+  const struct gpnn_training_reading how = {cli->na, a->skip_bad != CLI_GIVEN_NOT, cli->threads,
+                                            show_rows_read};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
   if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
+  if (status == GPNN_OK)
+    status = skip_check(cli, a->skip_bad, table, &training->skipped, training->n, err);
   if (status != GPNN_OK) return status;
   progress_erase();
   return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
@@ -315,7 +317,7 @@ int main(int argc, char **argv)
        0, 0},
       {"row-noise", 0, CLI_TEXT, &a.roles.row_noise, "COL", "known variance of each row's noise", 0,
        0},
-      {"skip-bad", 0, CLI_FLAG, &a.skip_bad, NULL, "leave bad rows out and count them", 0, 0},
+      SKIP_OPTION(&a.skip_bad, "leave bad rows out; all: be they many"),
       {"preset", 0, CLI_TEXT, &a.preset, "paper", "whiten, exactly 1000 calibration rows", 0, 0},
       {"standardise", 0, CLI_TEXT, &a.standardise, "HOW", "scale, whiten or none (scale)", 0, 0},
       {"whiten-eps", 0, CLI_REAL, &a.whiten_eps, "E", "added to variances when whitening (1e-5)", 0,

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "data/columns.h"
 #include "data/rows.h"
+#include "data/skipped.h"
 #include "open.h"
 #include "predicted.h"
 #include "progress.h"
@@ -47,7 +48,8 @@ struct run {
   struct sink sink;
   struct carry carry;
   struct batch batches[GPNN_STAGES_SLOTS];
-  size_t n_done, n_skipped, n_unseen;
+  size_t n_done, n_unseen;
+  struct gpnn_skipped skipped, unread; /* rows without prediction; truths that are no numbers */
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
@@ -216,36 +218,35 @@ static void batch_release(const struct run *r, struct batch *batch)
   carried_release(&batch->carried);
 }
 
-/* Reads the targets of a row, any of which may be missing. */
-static enum gpnn_status read_targets(const struct run *r, struct batch *batch,
-                                     const struct gpnn_record *record, struct gpnn_error *err)
+/* Reads the targets of a row, any of which may be missing; no prediction needs them, and so what
+ * cannot be read is missing too. */
+static void read_targets(struct run *r, struct batch *batch, const struct gpnn_record *record)
 {
-  enum gpnn_status status = GPNN_OK;
+  struct gpnn_error why;
   for (size_t t = 0; t < r->n_targets; t++) {
     double *y = &batch->predicted[t].target[batch->n_rows];
     *y = nan("");
-    if (status == GPNN_OK && record->n_fields > 0)
-      status = gpnn_reader_target(&r->reader, record, r->targets[t], y, err);
+    if (record->n_fields > 0 &&
+        gpnn_reader_target(&r->reader, record, r->targets[t], y, &why) != GPNN_OK)
+      gpnn_skipped_add(&r->unread, record, &why);
   }
-  return status;
 }
 
 /* Reads one row into the batch.  GPNN_EDATA: it is bad; what can be carried is. */
-static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn_error *err)
+static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn_record *record,
+                                 struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
-  struct gpnn_record record;
-  enum gpnn_status status = gpnn_table_next(r->table, &record, err);
+  enum gpnn_status status = gpnn_table_next(r->table, record, err);
   if (status != GPNN_OK && status != GPNN_EDATA) return status;
-  if (status == GPNN_EDATA) record.n_fields = 0;
-  if (batch->n_rows == 0) batch->first_line = record.line;
-  batch->last_line = record.line;
-  enum gpnn_status carried = carry_add(&r->carry, &batch->carried, &record, r->cli->na, err);
+  if (status == GPNN_EDATA) record->n_fields = 0;
+  if (batch->n_rows == 0) batch->first_line = record->line;
+  batch->last_line = record->line;
+  enum gpnn_status carried = carry_add(&r->carry, &batch->carried, record, r->cli->na, err);
   if (carried != GPNN_OK) return carried;
-  enum gpnn_status targets = read_targets(r, batch, &record, err);
-  if (status == GPNN_OK) status = targets;
+  read_targets(r, batch, record);
   if (status == GPNN_OK)
-    status = gpnn_reader_read(&r->reader, &record, batch->x + batch->n_good * contents->d,
+    status = gpnn_reader_read(&r->reader, record, batch->x + batch->n_good * contents->d,
                               batch->regressors + batch->n_good * contents->n_regressors,
                               &batch->noise[batch->n_good], &r->n_unseen, err);
   return status;
@@ -256,14 +257,18 @@ static enum gpnn_status read_batch(void *run, size_t slot, struct gpnn_error *er
 {
   struct run *r = run;
   struct batch *batch = &r->batches[slot];
+  struct gpnn_record record;
+  struct gpnn_error why = {0};
   enum gpnn_status status = batch_begin(r, batch, err);
   if (status != GPNN_OK) return status;
   while (batch->n_rows < batch->room && batch->carried.text_length < bytes_of_batch(r)) {
-    status = read_row(r, batch, err);
-    if (status == GPNN_EDATA && r->a->skip_bad)
-      r->n_skipped++;
-    else if (status != GPNN_OK)
+    status = read_row(r, batch, &record, &why);
+    if (status == GPNN_EDATA && r->a->skip_bad) {
+      gpnn_skipped_add(&r->skipped, &record, &why);
+    } else if (status != GPNN_OK) {
+      if (err != NULL) *err = why;
       return status;
+    }
     batch->is_good[batch->n_rows++] = status == GPNN_OK;
     batch->n_good += status == GPNN_OK;
   }
@@ -388,6 +393,8 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = gpnn_reader_open(&r->reader, gpnn_index_contents(r->index), r->table, cli->na,
                               reads_regressors, err);
+  /* An sd of the function, and none at all, are without noise. */
+  if (r->a->plan.options.latent || r->a->plan.options.mean_only) r->reader.map.has_noise = false;
   if (status == GPNN_OK) status = choose_carried(r, err);
   if (status == GPNN_OK) status = open_targets(r, err);
   if (status != GPNN_OK) return status;
@@ -398,12 +405,16 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 
 static void report(const struct run *r)
 {
-  if (r->n_skipped > 0)
-    cli_warn(r->cli, "%s: %zu bad rows have no prediction", gpnn_table_name(r->table),
-             r->n_skipped);
+  char why[GPNN_SKIPPED_BYTES];
+  const char *name = gpnn_table_name(r->table);
+  if (r->skipped.n > 0)
+    cli_warn(r->cli, "%s: %zu of %zu rows have no prediction: %s", name, r->skipped.n, r->n_done,
+             gpnn_skipped_describe(&r->skipped, r->table, why));
+  if (r->unread.n > 0)
+    cli_warn(r->cli, "%s: %zu truth%s cannot be read, and so missing: %s", name, r->unread.n,
+             r->unread.n == 1 ? "" : "s", gpnn_skipped_describe(&r->unread, r->table, why));
   if (r->n_unseen > 0)
-    cli_warn(r->cli, "%s: %zu values of categories were never seen in training",
-             gpnn_table_name(r->table), r->n_unseen);
+    cli_warn(r->cli, "%s: %zu values of categories were never seen in training", name, r->n_unseen);
   for (size_t t = 0; t < r->n_targets; t++) predicted_report(&r->predicted[t], r->cli);
   cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done,
            gpnn_localgp_neighbours(r->predicted[0].gp));

@@ -12,6 +12,7 @@ static void compose(struct gpnn_error *err, enum gpnn_status status, const char 
                     va_list args)
 {
   err->status = status;
+  err->what = NULL;
   vsnprintf(err->text, sizeof err->text, format, args);
 }
 
@@ -55,14 +56,15 @@ enum gpnn_status gpnn_prefix(struct gpnn_error *err, enum gpnn_status status, co
                              ...)
 {
   if (err == NULL) return status;
-  char old[GPNN_ERROR_BYTES];
-  memcpy(old, err->text, sizeof old);
+  const struct gpnn_error old = *err;
   va_list args;
   va_start(args, format);
   compose(err, status, format, args);
   va_end(args);
   size_t used = strlen(err->text);
-  snprintf(err->text + used, sizeof err->text - used, ": %s", old);
+  snprintf(err->text + used, sizeof err->text - used, ": %s", old.text);
+  err->what = old.what;
+  err->column = old.column;
   return status;
 }
 

@@ -40,6 +40,10 @@ enum { GPNN_ERROR_BYTES = 600, GPNN_MASK_BYTES = 64 };
 struct gpnn_error {
   enum gpnn_status status;
   char text[GPNN_ERROR_BYTES]; /* NUL-terminated; empty while status is GPNN_OK */
+  /* About a bad field in a row of a table: what is wrong with it (static text, else NULL), and the
+   * column that it is in. */
+  const char *what;
+  size_t column;
 };
 
 /*

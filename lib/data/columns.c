@@ -254,11 +254,13 @@ enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
   char name[GPNN_MASK_BYTES], text[GPNN_MASK_BYTES];
   const struct gpnn_field *field = &record->fields[column];
   mask(name, gpnn_table_column(table, column));
-  if (!shows_text)
-    return gpnn_fail(err, GPNN_EDATA, "%s:%zu: column '%s': %s", gpnn_table_name(table),
-                     record->line, name, what);
-  return gpnn_fail(err, GPNN_EDATA, "%s:%zu: column '%s': %s: \"%s\"", gpnn_table_name(table),
-                   record->line, name, what, gpnn_mask(text, field->text, field->length));
+  gpnn_mask(text, field->text, field->length);
+  if (err == NULL) return GPNN_EDATA;
+  gpnn_fail(err, GPNN_EDATA, "%s:%zu: column '%s': %s%s%s%s", gpnn_table_name(table), record->line,
+            name, what, shows_text ? ": \"" : "", shows_text ? text : "", shows_text ? "\"" : "");
+  err->what = what;
+  err->column = column;
+  return GPNN_EDATA;
 }
 
 enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,

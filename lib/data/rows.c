@@ -103,20 +103,20 @@ static enum gpnn_status make_room(struct gpnn_rows *rows, const struct gpnn_read
 }
 
 static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reader *reader,
-                                 struct gpnn_table *table, bool inputs_only, struct gpnn_error *err)
+                                 struct gpnn_table *table, bool inputs_only,
+                                 struct gpnn_record *record, struct gpnn_error *err)
 {
   const struct gpnn_standard *standard = &reader->contents->standard;
-  struct gpnn_record record;
   size_t n_unseen = 0, n = rows->n;
-  enum gpnn_status status = gpnn_table_next(table, &record, err);
+  enum gpnn_status status = gpnn_table_next(table, record, err);
   if (status == GPNN_OK) status = make_room(rows, reader, inputs_only, err);
   if (status != GPNN_OK) return status;
   double y = 0, variance = 0;
   double *regressors = reader->reads_regressors ? rows->regressors + n * rows->n_regressors : NULL;
   if (!inputs_only)
-    status = gpnn_columns_number(table, &record, reader->map.target, reader->na, &y, err);
+    status = gpnn_columns_number(table, record, reader->map.target, reader->na, &y, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_read(reader, &record, rows->x + n * reader->contents->d, regressors,
+    status = gpnn_reader_read(reader, record, rows->x + n * reader->contents->d, regressors,
                               &variance, &n_unseen, err);
   if (status != GPNN_OK) return status;
   if (rows->noise != NULL) rows->noise[n] = gpnn_standard_noise(standard, variance);
@@ -135,11 +135,15 @@ enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_index_
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
                        gpnn_table_name(table), contents->schema.target.name);
   rows->n_regressors = reader.reads_regressors ? contents->n_regressors : 0;
+  struct gpnn_error why = {0};
+  struct gpnn_record record;
   while (status == GPNN_OK) {
-    status = read_row(rows, &reader, table, inputs_only, err);
+    status = read_row(rows, &reader, table, inputs_only, &record, &why);
     if (status == GPNN_EDATA && skip_bad) {
-      rows->n_skipped++;
+      gpnn_skipped_add(&rows->skipped, &record, &why);
       status = GPNN_OK;
+    } else if (status != GPNN_OK && err != NULL) {
+      *err = why;
     }
   }
   gpnn_reader_release(&reader);

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "data/index.h"
+#include "data/skipped.h"
 #include "data/table.h"
 
 /* A zeroed object may be released. */
@@ -69,7 +70,7 @@ struct gpnn_rows {
   double *regressors; /* owned; n by n_regressors, standardised; NULL: not read */
   double *noise;      /* owned; n, standardised; NULL: the table has no noise variances */
   size_t x_capacity, y_capacity, regressors_capacity, noise_capacity;
-  size_t n_skipped; /* bad rows left out */
+  struct gpnn_skipped skipped; /* bad rows left out */
 };
 
 /*

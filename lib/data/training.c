@@ -54,7 +54,8 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
  * it, one of which may be bad. */
 struct batch {
   struct gpnn_records records;
-  size_t n_bad;            /* records that were left out before they got here */
+  size_t n_malformed;      /* records that were left out before they got here */
+  size_t first_malformed;  /* line of the first of them */
   enum gpnn_status status; /* of the record behind the last one: GPNN_END, or a failure */
   struct gpnn_error error;
   double *rows; /* owned; gpnn_source_block() of the width, by it */
@@ -77,7 +78,7 @@ static enum gpnn_status take_records(void *context, size_t slot, struct gpnn_err
   struct batch *batch = &r->batches[slot];
   (void)err;
   gpnn_records_clear(&batch->records);
-  batch->n_bad = 0;
+  batch->n_malformed = 0;
   batch->status = GPNN_OK;
   size_t most = gpnn_source_block(r->training->width);
   while (batch->records.n < most && batch->records.text_length < MOST_BYTES) {
@@ -86,7 +87,7 @@ static enum gpnn_status take_records(void *context, size_t slot, struct gpnn_err
     if (batch->status == GPNN_OK)
       batch->status = gpnn_records_add(&batch->records, &record, &batch->error);
     else if (batch->status == GPNN_EDATA && r->how->skip_bad) {
-      batch->n_bad++;
+      if (batch->n_malformed++ == 0) batch->first_malformed = record.line;
       batch->status = GPNN_OK;
     }
     if (batch->status != GPNN_OK) return GPNN_END;
@@ -117,19 +118,23 @@ static enum gpnn_status read_rows(void *context, size_t slot, struct gpnn_error 
   struct reading *r = context;
   struct batch *batch = &r->batches[slot];
   struct gpnn_training *training = r->training;
+  struct gpnn_error why;
   batch->n = 0;
   for (size_t i = 0; i < batch->records.n; i++) {
     const struct gpnn_record record = gpnn_records_get(&batch->records, i);
-    enum gpnn_status status = read_row(r, &record, batch->rows + batch->n * training->width, err);
-    if (status == GPNN_OK)
+    enum gpnn_status status = read_row(r, &record, batch->rows + batch->n * training->width, &why);
+    if (status == GPNN_OK) {
       batch->n++;
-    else if (status == GPNN_EDATA && r->how->skip_bad)
-      batch->n_bad++;
-    else
+    } else if (status == GPNN_EDATA && r->how->skip_bad) {
+      gpnn_skipped_add(&training->skipped, &record, &why);
+    } else {
+      if (err != NULL) *err = why;
       return status;
+    }
   }
+  gpnn_skipped_add_malformed(&training->skipped, batch->n_malformed, batch->first_malformed);
   training->n += batch->n;
-  training->contents.n_skipped += batch->n_bad;
+  training->contents.n_skipped = training->skipped.n;
   if (r->how->progress != NULL) r->how->progress(training->n);
   if (batch->status == GPNN_OK || batch->status == GPNN_END) return GPNN_OK;
   if (err != NULL) *err = batch->error;

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "data/index.h"
 #include "data/schema.h"
+#include "data/skipped.h"
 #include "data/standard.h"
 
 struct gpnn_training_options {
@@ -45,6 +46,7 @@ struct gpnn_training {
   size_t width;                        /* numbers of a row as read: inputs, target, others */
   struct gpnn_spool read, rows;        /* rows as read; and standardised, part after part */
   double *held;                        /* owned; the calibration rows, part after part */
+  struct gpnn_skipped skipped;         /* rows left out */
   struct gpnn_index_contents contents; /* schema and n_skipped grow; the rest at the end */
   double largest_share;        /* of a target's variance, in one row; near 1: an outlier rules */
   double outlier;              /* that row's target, in table units */

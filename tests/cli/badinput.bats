@@ -312,14 +312,38 @@ par() {
   assert_fails 1 '^\(stdin\).*truncated' gpnn-index --skip-bad -o x.gpi <cut.gz
 }
 
+@test "--skip-bad that would leave out much has to be told so twice" {
+  fixture
+  awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 4 == 0 { $3 = "\"" int(NR / 4) ",810\"" } 1' train.tsv >much.tsv
+  local why="much.tsv: 75 of 300 rows are bad, too many to leave out without --skip-bad=all: column 'y': not a number"
+  assert_fails 1 "^$why in 75 rows, as \"1,810\" \(line 4\)$" gpnn-index --skip-bad -o x.gpi much.tsv
+  assert_fails 1 '^.stdin.: 75 of 300 rows are bad' gpnn-index --skip-bad -j 1 -o x.gpi < <(sed 's/$/\r/' much.tsv)
+  assert_fails 1 "^$why" gpnn-calibrate --skip-bad --with much.tsv -p t.par t.gpi
+  gpnn-index --skip-bad=all -o x.gpi much.tsv 2>err.txt
+  [[ $(<err.txt) == "gpnn-index: much.tsv: 75 of 300 rows left out: column 'y': not a number in 75 rows"* ]]
+  assert_equal "$(gpnn-info x.gpi | value skipped-rows)" 75
+  gpnn-calibrate -q --skip-bad=all --with much.tsv -p t.par t.gpi | grep -q 'from 225 given rows'
+  # A fifth is left out, one more is not; and so in gzip.
+  { head -n 81 train.tsv && for _ in {1..20}; do echo x; done; } >fifth.tsv
+  gpnn-index -q --skip-bad -o x.gpi fifth.tsv
+  { cat fifth.tsv && echo x; } | gzip >more.tsv.gz
+  assert_fails 1 'more.tsv.gz: 21 of 101 rows are bad.*: malformed in 21 rows, as in line 82$' \
+    gpnn-index -q --skip-bad -o x.gpi more.tsv.gz
+  assert_fails 2 'option --skip-bad: alone, or --skip-bad=all: "most"' gpnn-index --skip-bad=most -o x.gpi train.tsv
+  assert_fails 2 'option --skip-bad: takes no value' gpnn-predict --skip-bad=all -p t.par t.gpi test.tsv
+}
+
 @test "--skip-bad leaves bad rows out and counts them" {
   fixture
   { cat train.tsv; printf '1\tx\t1\n1\n1\t2\tnan\n1\t\t3\n1\t2\t3\t4\n'; } >bad.tsv
   gpnn-index --skip-bad -o x.gpi bad.tsv 2>err.txt
-  assert_equal "$(cat err.txt)" 'gpnn-index: bad.tsv: 5 bad rows left out'
+  assert_equal "$(cat err.txt)" "gpnn-index: bad.tsv: 5 of 305 rows left out: malformed in 2 rows, as in line 303;$(
+    ) column 'x2': not a number in 1 row, as \"x\" (line 302); 2 for other reasons"
   assert_equal "$(gpnn-info x.gpi | value skipped-rows)" 5
   gpnn-predict --skip-bad --append t.gpi -p t.par bad.tsv >out.tsv 2>err.txt
-  assert_equal "$(cat err.txt)" 'gpnn-predict: bad.tsv: 5 bad rows have no prediction'
+  [[ $(head -n 1 err.txt) == 'gpnn-predict: bad.tsv: 4 of 305 rows have no prediction: malformed in 2 rows, '* ]]
+  [[ $(tail -n 1 err.txt) == "gpnn-predict: bad.tsv: 1 truth cannot be read, and so missing: column 'y': not a"* ]]
+  assert_equal "$(wc -l <err.txt)" 2
   assert_equal "$(wc -l <out.tsv)" 306
   assert_equal "$(tail -n 4 out.tsv | head -n 1)" $'NA\tNA\tNA\tNA\tNA'
   # What marks the missing is quoted where it must be.
@@ -327,7 +351,8 @@ par() {
   assert_equal "$(cat last)" $'"n\t""a"\t"n\t""a"\t"n\t""a"'
   gpnn-calibrate -q --skip-bad --with bad.tsv -p t.par t.gpi | grep -q 'from 300 given rows'
   printf 'a,y\n1,x\ny,2\n' >none.csv
-  assert_fails 1 'none.csv: 0 rows are too few' gpnn-index -q --skip-bad -o x.gpi none.csv
+  assert_fails 1 'none.csv: 2 of 2 rows are bad' gpnn-index -q --skip-bad -o x.gpi none.csv
+  assert_fails 1 'none.csv: 0 rows are too few' gpnn-index -q --skip-bad=all -o x.gpi none.csv
 }
 
 @test "line ends, quotes, blanks and names of every kind" {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # gpnn-predict: columns, units, intervals, bad rows.
+# shellcheck disable=SC2154 # 'stderr' comes from bats
 
 load helper
 
@@ -93,7 +94,7 @@ header() {
   assert_fails 1 "bad.tsv:5: column 'x2': not a number: \"oops\"" \
     gpnn-predict t.gpi -p t.par bad.tsv -o out.tsv
   gpnn-predict t.gpi -p t.par --skip-bad bad.tsv >out.tsv 2>err.txt
-  grep -q '2 bad rows' err.txt
+  grep -q '2 of 20 rows have no prediction' err.txt
   assert_equal "$(wc -l <out.tsv)" 21
   assert_equal "$(sed -n 5p out.tsv | cut -f 2,3)" $'NA\tNA'
   assert_equal "$(sed -n 8p out.tsv | cut -f 2,3)" $'NA\tNA'
@@ -383,4 +384,45 @@ converse() {
   gpnn-predict -q t.gpi test.tsv <t.par | cmp - <(gpnn-predict -q -p t.par t.gpi test.tsv)
   timeout 20 script -qec 'stty -echo; gpnn-predict -q -p - -o typed.tsv t.gpi test.tsv' /dev/null <t.par >/dev/null
   gpnn-predict -q -p t.par t.gpi test.tsv | cmp - typed.tsv
+}
+
+@test "no prediction needs what it is compared with" {
+  prepare
+  gpnn-predict -p t.par t.gpi test.tsv >want.tsv
+  awk -F '\t' -v OFS='\t' 'NR == 3 { $3 = "?" } NR == 5 { $3 = "" } NR == 6 { $3 = "nan" } NR == 8 { $3 = "2,8" } 1' \
+    test.tsv >truths.tsv
+  for options in '' '-j 1' '--batch 2' '--unbuffered' '--skip-bad' '-d \t'; do
+    # shellcheck disable=SC2086 # words of options
+    gpnn-predict $options -p t.par t.gpi truths.tsv >out.tsv 2>err.txt
+    cmp <(cut -f 2,3 out.tsv) <(cut -f 2,3 want.tsv)
+    assert_equal "$(column y out.tsv | grep -n NA | tr '\n' ' ')" '2:NA 4:NA 5:NA 7:NA '
+    assert_equal "$(<err.txt)" "gpnn-predict: truths.tsv: 3 truths cannot be read, and so missing: $(
+    )column 'y': not a number in 2 rows, as \"?\" (line 3); column 'y': not a finite number in 1 row, as \"nan\" (line 6)"
+  done
+  run -0 --separate-stderr gpnn-eval out.tsv
+  assert_equal "$(head -n 1 <<<"$output")" $'n\t16'
+  [[ $stderr == 'gpnn-eval: out.tsv: 4 rows without truth or prediction left out' ]]
+  # A reader that leaves is no reason to speak.
+  gpnn-predict -p t.par t.gpi truths.tsv 2>/dev/null | head -n 1 >/dev/null
+  # Of several targets each for itself.
+  awk -F '\t' -v OFS='\t' '{ print $1, $2, $3, NR == 1 ? "z" : 2 * $3 }' train.tsv >two.tsv
+  awk -F '\t' -v OFS='\t' '{ print $1, $2, $3, NR == 1 ? "z" : NR == 4 ? "?" : 1 }' truths.tsv >both.tsv
+  gpnn-index -q --calibration-rows 0 -y y,z -o two.gpi two.tsv
+  { printf 'target\ty\n' && cat t.par && printf 'target\tz\n' && cat t.par; } >two.par
+  gpnn-predict -p two.par two.gpi both.tsv >out.tsv 2>err.txt
+  assert_equal "$(column mean_y out.tsv | grep -c NA)" 0
+  assert_equal "$(column z out.tsv | sed -n 3p)" NA
+  assert_equal "$(column y out.tsv | sed -n 3p)" "$(column y test.tsv | sed -n 3p | awk '{ print $1 + 0 }')"
+  grep -q ': 4 truths cannot be read' err.txt
+}
+
+@test "the noise of a row is needed where it is part of the sd" {
+  prepare
+  awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : 0.01 }' train.tsv >noisy.tsv
+  awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : NR == 3 ? "?" : 0.01 }' test.tsv >bad.tsv
+  gpnn-index -q --calibration-rows 0 -y y --row-noise v -o n.gpi noisy.tsv
+  assert_fails 1 "^bad.tsv:3: column 'v': not a number" gpnn-predict -p t.par n.gpi bad.tsv
+  for option in --latent --mean-only; do
+    gpnn-predict $option -p t.par n.gpi bad.tsv | cmp - <(cut -f 1-3 bad.tsv | gpnn-predict $option -p t.par n.gpi)
+  done
 }
