@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #define SET avx2
 #define DOUBLES 4
+#define AVX 256
 #define BLOCK 4
 #define TALL 3
 #define SHALLOW 128

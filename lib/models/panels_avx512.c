@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #define SET avx512
 #define DOUBLES 8
+#define AVX 512
 #define BLOCK 8
 #define TALL 3
 #define SHALLOW 512

@@ -13,9 +13,9 @@ typedef uint64_t bits __attribute__((vector_size(LANES * sizeof(uint64_t)), may_
 /* The lesser of x and limit; x where it is a NaN. */
 INLINE vec_double at_most(vec_double x, double limit)
 {
-#if defined(__AVX512F__)
+#if AVX == 512
   return (vec_double)_mm512_min_pd(_mm512_set1_pd(limit), (__m512d)x);
-#elif defined(__AVX__)
+#elif AVX == 256
   return (vec_double)_mm256_min_pd(_mm256_set1_pd(limit), (__m256d)x);
 #else
   EACH (i, 0, LANES) x[i] = x[i] > limit ? limit : x[i];
@@ -31,14 +31,14 @@ INLINE vec_double at_most(vec_double x, double limit)
  */
 INLINE vec_double root(vec_double x)
 {
-#if defined(__AVX512F__)
+#if AVX == 512
   __m512d held = _mm512_max_pd(_mm512_set1_pd(1e-300), (__m512d)x);
   vec_double inverse = (vec_double)_mm512_rsqrt14_pd(held);
   vec_double s = x * inverse, half = 0.5 * inverse, error = 0.5 - s * half;
   s += s * error;
   half += half * error;
   return s + half * (x - s * s);
-#elif defined(__AVX__)
+#elif AVX == 256
   return (vec_double)_mm256_sqrt_pd((__m256d)x);
 #else
   EACH (i, 0, LANES) x[i] = sqrt(x[i]);
@@ -49,7 +49,7 @@ INLINE vec_double root(vec_double x)
 /* x 2^n, rounded once; 'shifted' is n + 1.5 2^52, n from -1500 to 0. */
 INLINE vec_double scaled(vec_double x, vec_double shifted)
 {
-#if defined(__AVX512F__)
+#if AVX == 512
   return (vec_double)_mm512_scalef_pd((__m512d)x, (__m512d)(shifted - 0x1.8p52));
 #else
   /* In two steps of half the exponent, for 2^n may be no normal number. */

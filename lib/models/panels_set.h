@@ -4,6 +4,8 @@
  * Included by lib/models/panels_SET.c, which defines
  *   SET              the set's name
  *   DOUBLES          doubles in a vector
+ *   AVX              bits of a vector whose AVX or AVX-512 intrinsics are used, 0 for none; what
+ *                    the compiler's flags allow besides does not count
  *   BLOCK            columns in a block: 2 to DOUBLES, and dividing it
  *   TALL             panels in a tile: TALL * BLOCK vectors, and a few more, are in registers
  *   SHALLOW, DEPTH   orders up to SHALLOW are factored in one go, others DEPTH columns at a time:
