@@ -62,6 +62,8 @@ define newline
 
 
 endef
+# A word for the shell, whatever is in it.
+quote = '$(subst ','\'',$(1))'
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
@@ -93,7 +95,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench install uninstall clean format help
+.PHONY: all tests setup demo check bench install install-strip uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -312,6 +314,7 @@ lint-headers: $(VERSION_H)
 
 # ---- install ------------------------------------------------------------------------------
 INSTALL ?= install
+INSTALL_PROGRAM ?= $(INSTALL)
 PC := $(libdir)/pkgconfig/gpnn.pc
 INCLUDES := $(includedir)/gpnn
 INSTALLED := $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) $(INCLUDES)/version.h \
@@ -319,27 +322,34 @@ INSTALLED := $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) $(INCLUDES)/versio
   $(foreach page,$(MANUALS),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 # Paths below the prefix are told relative to it, so that the .pc file can be moved with it.
 relative = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
-put = @$(INSTALL) -D -m $(1) $(2) '$(DESTDIR)$(3)'
+there = $(call quote,$(DESTDIR)$(1))
+put = @$(INSTALL) -D -m 644 $(call quote,$(1)) $(call there,$(2))
 
 install: all ## install under DESTDIR and PREFIX, bindir, libdir, includedir, mandir
-	$(foreach tool,$(TOOLS),$(call put,755,$(BUILD)/bin/$(tool),$(bindir)/$(tool))$(newline))
-	$(foreach header,$(HEADERS),$(call put,644,$(header),$(header:lib/%=$(INCLUDES)/%))$(newline))
-	$(foreach page,$(MANUALS),$(call put,644,$(page),$(mandir)/man$(subst \
+	$(foreach tool,$(TOOLS),@$(INSTALL_PROGRAM) -D $(call quote,$(BUILD)/bin/$(tool)) $(call \
+	  there,$(bindir)/$(tool))$(newline))
+	$(foreach header,$(HEADERS),$(call put,$(header),$(header:lib/%=$(INCLUDES)/%))$(newline))
+	$(foreach page,$(MANUALS),$(call put,$(page),$(mandir)/man$(subst \
 	  .,,$(suffix $(page)))/$(notdir $(page)))$(newline))
-	$(call put,644,$(VERSION_H),$(INCLUDES)/version.h)
-	$(call put,644,$(LIB),$(libdir)/libgpnn.a)
-	@mkdir -p '$(DESTDIR)$(dir $(PC))'
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(call relative,$(libdir))|' \
-	  -e 's|@INCLUDEDIR@|$(call relative,$(INCLUDES))|' -e 's|@VERSION@|$(VERSION)|' \
-	  -e 's|@REQUIRES@|$(LIBRARIES)|' -e 's|@LIBS@|$(FAISS_C) $(FAISS_LIBS)|' \
-	  lib/gpnn.pc.in >'$(DESTDIR)$(PC)'
+	$(call put,$(VERSION_H),$(INCLUDES)/version.h)
+	$(call put,$(LIB),$(libdir)/libgpnn.a)
+	@mkdir -p $(call there,$(dir $(PC)))
+	@sed -e $(call quote,s|@PREFIX@|$(PREFIX)|) -e $(call quote,s|@VERSION@|$(VERSION)|) \
+	  -e $(call quote,s|@LIBDIR@|$(call relative,$(libdir))|) \
+	  -e $(call quote,s|@INCLUDEDIR@|$(call relative,$(INCLUDES))|) \
+	  -e $(call quote,s|@LIBS@|$(strip $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS))|) \
+	  lib/gpnn.pc.in >$(call there,$(PC))
+
+install-strip: ## the same, the tools without what only debuggers read
+	@$(MAKE) --no-print-directory install INSTALL_PROGRAM='$(INSTALL_PROGRAM) -s'
 
 uninstall: ## remove what install put there
-	@rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
-	@[ ! -d '$(DESTDIR)$(INCLUDES)' ] || find '$(DESTDIR)$(INCLUDES)' -depth -type d -empty -delete
+	@rm -f $(foreach file,$(INSTALLED),$(call there,$(file)))
+	@[ ! -d $(call there,$(INCLUDES)) ] || \
+	  find $(call there,$(INCLUDES)) -depth -type d -empty -delete
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile

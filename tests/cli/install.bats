@@ -36,8 +36,9 @@ pkg_config_there() {
   done
 }
 
-@test "a client compiles with what pkg-config says" {
-  make_there install
+# compile_client [--static]: a client of the library, with what pkg-config says where no other
+# package has a file.
+compile_client() {
   cat >client.c <<'END'
 #include <gpnn.h>
 #include <stdio.h>
@@ -46,11 +47,41 @@ int main(void)
   return printf("%s %d\n", GPNN_VERSION, gpnn_threads_available() > 0) < 0;
 }
 END
+  export PKG_CONFIG_LIBDIR=$PWD/none
   # shellcheck disable=SC2046 # lists of words
   "${CC:-cc}" -std=c11 -Wall -Werror $(pkg_config_there --cflags) client.c -o client \
-    $(sanitizers) $(pkg_config_there --libs)
+    $(sanitizers) $(pkg_config_there --libs "$@")
+}
+
+@test "a client compiles with what pkg-config says" {
+  make_there install
+  compile_client
   run -0 ./client
   assert_equal "$output" "$(pkg_config_there --modversion) 1"
+}
+
+@test "a client links as it does with --static, whose library is the one there is" {
+  make_there install
+  compile_client --static
+  run -0 ./client
+}
+
+@test "install-strip leaves nothing to debuggers" {
+  make_there install-strip
+  for tool in "$GPNN_ROOT"/cmd/gpnn-*.c; do
+    name=$(basename "$tool" .c)
+    run -0 "dest/opt/gpnn/bin/$name" --version
+    run -0 readelf --section-headers "dest/opt/gpnn/bin/$name"
+    [[ $output != *.debug_info* && $output != *.symtab* ]] || complain "$name is not stripped"
+  done
+  compile_client
+}
+
+@test "a directory may have any name" {
+  make_there install DESTDIR="$PWD/it's (new) & \"mine\""
+  make_there uninstall DESTDIR="$PWD/it's (new) & \"mine\""
+  assert_equal "$(find it* ! -type d)" ""
+  assert_equal "$(find . -path '*gpnn/include/gpnn')" ""
 }
 
 @test "only public headers are installed" {
