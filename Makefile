@@ -47,11 +47,13 @@ checks = $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(1)),,$(if $(SANITIZE),,
 HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
   $(if $(filter x86_64%,$(MACHINE)),-fcf-protection) \
   $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard)
+# A tool leaves out what it does not call; most of what is left is FAISS.
+SECTIONS := -ffunction-sections -fdata-sections
 HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -fopenmp -fno-math-errno $(HARDENING) \
-  $(SANITIZERS) -MMD -MP
+  $(SECTIONS) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
@@ -143,7 +145,7 @@ $(BUILD)/%.o: %.cc | $(VERSION_H) $(BUILD)/libraries
 $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(CMD_SHARED) $(LIB)
 	$(call say,LD)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $^ $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
+	$(Q)$(CC) $^ -Wl,--gc-sections $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
 
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LD)
