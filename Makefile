@@ -64,8 +64,11 @@ define newline
 
 
 endef
-# A word for the shell, whatever is in it.
+# Words for the shell, whatever is in them: a text, and what the caller gave as variable $(1), as it
+# was typed: as one word, or as none if it is empty; and as many.
 quote = '$(subst ','\'',$(1))'
+given = $(if $(value $(1)),$(call quote,$(value $(1))))
+all_given = $(foreach word,$(value $(1)),$(call quote,$(word)))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
@@ -210,7 +213,7 @@ demo: ## install what is missing, build, and show the tools at work on real data
 check: ## install what is missing, build, run every test and the lint; T=PATTERN picks some
 	@scripts/setup check
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
-	@GPNN_BUILD=$(abspath $(BUILD)) PATIENCE=$(PATIENCE) tests/run $(T)
+	@GPNN_BUILD=$(abspath $(BUILD)) PATIENCE=$(PATIENCE) tests/run $(call given,T)
 
 $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(call say,LD)
@@ -226,7 +229,7 @@ $(BUILD)/experiments/%: $(BUILD)/scripts/experiments/%.o $(LIB)
 bench: ## install what is missing, build, and measure speed as ratios; B=NAME picks one
 	@scripts/setup bench || :
 	@$(AGAIN) all $(BENCH_PROGRAMS)
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(B)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(call all_given,B)
 
 # ---- attacks ------------------------------------------------------------------------------
 .PHONY: fuzz properties faults threads tsan load matrix valgrind large coverage mutate
@@ -236,36 +239,36 @@ TRIALS ?= 5000
 export FUZZ_SECONDS FUZZER
 fuzz: ## install what is missing, attack every reader for FUZZ_SECONDS; F=NAME picks one
 	@scripts/setup fuzz || :
-	@scripts/fuzz $(F)
+	@scripts/fuzz $(call all_given,F)
 
 properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
-	$< $(TRIALS)
+	$< $(call given,TRIALS)
 
 faults: all $(INJECT) ## let every call of every tool fail, and kill them; N kills, F=TOOL picks some
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/faults $(F)
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/kills $(N)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/faults $(call given,F)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/kills $(call given,N)
 
 tsan: ## build with clang's thread sanitizer and run all that has threads; T=PATTERN picks some
-	@scripts/tsan $(T)
+	@scripts/tsan $(call given,T)
 
 threads: all ## run every tool with threads by 1 to 8, in hostile environments, ROUNDS (100) times
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/threads $(ROUNDS)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/threads $(call given,ROUNDS)
 
 load: all ## put the tools under load (scripts/load says what can be set); L=PART picks one
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/load $(L)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/load $(call all_given,L)
 
 matrix: ## build and test with other compilers, flags and processors; CELLS=NAMES picks some
-	@GPNN_BUILD=$(abspath $(BUILD)) T='$(T)' scripts/matrix $(CELLS)
+	@GPNN_BUILD=$(abspath $(BUILD)) T=$(call given,T) scripts/matrix $(call all_given,CELLS)
 
 valgrind: tests ## run the quick unit tests, and all tools, under valgrind
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/valgrind $(T)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/valgrind $(call all_given,T)
 
 large: all ## predict from files of more than 4 GiB; SIZE=GIB, T="table index" picks
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/large $(T)
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/large $(call all_given,T)
 
 coverage: ## install gcovr if it is missing, and measure which lines and branches the tests reach
 	@scripts/setup coverage
-	@GPNN_BUILD=$(abspath $(BUILD)) scripts/coverage '$(T)'
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/coverage $(call given,T)
 
 mutate: ## break the code in MUTANTS (120) small ways, drawn by SEED (1): which do no tests find?
 	@scripts/setup check
