@@ -165,6 +165,8 @@ sections() {
   run ! run_page page.1
   printf '# T\n```text\n$ false\n```\n```sh\n$ echo a\na\n```\n' >page.md
   run_page page.md
+  printf '# T\n```sh\n$ mkdir -p there && cd there\n```\n```sh\n$ basename "$PWD"\nthere\n```\n' >page.md
+  run_page page.md
   printf '# T\n```sh\n$ echo a\nb\n```\n' >page.md
   run ! run_page page.md
 }
@@ -241,6 +243,9 @@ sections() {
   examples_of man/gpnn-index.5
 }
 
-@test "the examples of README.md" {
-  examples_of README.md
+@test "the examples of README.md, as they are typed in a clone after make" {
+  mkdir clone && cd clone
+  ln -s "$GPNN_ROOT"/* .
+  rm -f build && ln -s "$GPNN_BUILD" build
+  PATH=$(getconf PATH) tests/docs/examples README.md
 }
