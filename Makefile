@@ -52,8 +52,8 @@ SECTIONS := -ffunction-sections -fdata-sections
 HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -fopenmp -fno-math-errno $(HARDENING) \
-  $(SECTIONS) $(SANITIZERS) -MMD -MP
+OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -fopenmp-simd -fno-math-errno \
+  $(HARDENING) $(SECTIONS) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
@@ -309,9 +309,9 @@ lint-layers:
 # Every public header stands alone, in C and inside extern "C", and gpnn.h has them all.
 lint-headers: $(VERSION_H)
 	@for header in $(HEADERS:lib/%=%); do \
-	  printf '#include "%s"\n' "$$header" | $(CC) -std=c11 -fopenmp -Wall -Wextra -Wpedantic -Werror \
+	  printf '#include "%s"\n' "$$header" | $(CC) -std=c11 -Wall -Wextra -Wpedantic -Werror \
 	    -Ilib -I$(BUILD)/include -fsyntax-only -x c - && \
-	  printf 'extern "C" {\n#include "%s"\n}\n' "$$header" | $(CXX) -std=c++17 -fopenmp -Wall -Werror \
+	  printf 'extern "C" {\n#include "%s"\n}\n' "$$header" | $(CXX) -std=c++17 -Wall -Werror \
 	    -Ilib -I$(BUILD)/include -fsyntax-only -x c++ - && \
 	  { [ "$$header" = gpnn.h ] || grep -qF "#include \"$$header\"" lib/gpnn.h || \
 	    { echo "lib/gpnn.h does not include \"$$header\""; false; }; } || exit 1; \

@@ -111,7 +111,14 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
                                  struct gpnn_error *err)
 {
   struct gpnn_index *opened = calloc(1, sizeof *opened);
-  if (opened == NULL) return gpnn_fail_memory(err, "for opening an index");
+  pthread_mutex_t *loading = malloc(sizeof *loading);
+  if (opened == NULL || loading == NULL) {
+    free(opened);
+    free(loading);
+    return gpnn_fail_memory(err, "for opening an index");
+  }
+  pthread_mutex_init(loading, NULL);
+  opened->loading = loading;
   enum gpnn_status status = gpnn_sections_open(&opened->sections, path, err);
   const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
   if (look != NULL)
@@ -239,11 +246,10 @@ static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_
 enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_search **search,
                                    struct gpnn_error *err)
 {
-  enum gpnn_status status;
   if (index->rows != NULL) return gpnn_index_search_sample(index, search, err);
-    /* Streams of one index share their place in it (data/sections.h). */
-#pragma omp critical(gpnn_index_search)
-  status = load_search(index, search, err);
+  pthread_mutex_lock(index->loading);
+  enum gpnn_status status = load_search(index, search, err);
+  pthread_mutex_unlock(index->loading);
   return status;
 }
 
@@ -279,5 +285,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->group);
   free(index->provenance);
   gpnn_sections_close(index->sections);
+  pthread_mutex_destroy(index->loading);
+  free(index->loading);
   free(index);
 }

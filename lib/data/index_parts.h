@@ -6,6 +6,8 @@
 #ifndef GPNN_DATA_INDEX_PARTS_H
 #define GPNN_DATA_INDEX_PARTS_H
 
+#include <pthread.h>
+
 #include "data/index.h"
 #include "data/sections.h"
 
@@ -21,6 +23,9 @@ struct gpnn_index {
   double *rows; /* owned: of a sample, all that its contents have a number of for each row; the rest
                    belongs to the index that it is of.  NULL: no sample */
   bool is_verified;
+  /* Owned, but NULL for a sample: streams of one index share their place in it (data/sections.h),
+   * so that one search is loaded at a time. */
+  pthread_mutex_t *loading;
 };
 
 /* Takes back everything but the search: small sections checked and copied, rows where they are

@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,51 +26,55 @@ size_t gpnn_source_block(size_t width)
   return width < numbers ? numbers / width : 1;
 }
 
+/* All rows being gone through. */
+struct going {
+  const struct gpnn_row_source *source;
+  const struct pass *pass;
+  double *room; /* owned; 'each' numbers a thread: what is found, then a block of rows */
+  size_t each;
+};
+
 /* Reads a block and visits it. */
-static enum gpnn_status visit_block(const struct gpnn_row_source *source, const struct pass *pass,
-                                    size_t from, double *room, struct gpnn_error *err)
+static enum gpnn_status visit_block(void *context, size_t thread, size_t block,
+                                    struct gpnn_error *err)
 {
-  size_t most = gpnn_source_block(source->width), left = source->n - from;
+  const struct going *g = context;
+  const struct gpnn_row_source *source = g->source;
+  size_t most = gpnn_source_block(source->width), n_found = g->pass->n_found;
+  size_t from = block * most, left = source->n - from;
   size_t count = left < most ? left : most;
-  double *rows = room + pass->n_found;
+  double *found = g->room + thread * g->each, *rows = found + n_found;
   enum gpnn_status status = source->read(source->context, from, count, rows, err);
   if (status != GPNN_OK) return status;
-  memset(room, 0, pass->n_found * sizeof *room);
-  pass->visit(pass->state, count, rows, room);
+  memset(found, 0, n_found * sizeof *found);
+  g->pass->visit(g->pass->state, count, rows, found);
+  return GPNN_OK;
+}
+
+static enum gpnn_status take_block(void *context, size_t thread, size_t block,
+                                   struct gpnn_error *err)
+{
+  const struct going *g = context;
+  (void)block;
+  (void)err;
+  g->pass->take(g->pass->state, g->room + thread * g->each);
   return GPNN_OK;
 }
 
 static enum gpnn_status go_through(const struct gpnn_row_source *source, const struct pass *pass,
                                    struct gpnn_error *err)
 {
-  size_t n_threads = source->threads > 1 ? (size_t)source->threads : 1, each = 0;
+  struct going going = {.source = source, .pass = pass};
   size_t most = gpnn_source_block(source->width), block;
-  double *room = NULL;
+  size_t n_blocks = source->n / most + (source->n % most > 0);
+  int threads = gpnn_threads_for(source->threads, n_blocks);
   if (gpnn_multiply(most, source->width, &block) && block <= SIZE_MAX - pass->n_found)
-    each = block + pass->n_found;
-  if (each > 0) room = gpnn_alloc(n_threads, each, sizeof *room);
-  if (room == NULL) return gpnn_fail_memory(err, "for a block of rows");
-  enum gpnn_status status = GPNN_OK; /* of the first block that failed; changed in their order */
-#pragma omp parallel num_threads((int)n_threads)
-  {
-    double *own = room + (size_t)omp_get_thread_num() * each;
-    bool goes_on = true;
-#pragma omp for ordered schedule(static, 1)
-    for (size_t from = 0; from < source->n; from += most) {
-      struct gpnn_error error = {0};
-      enum gpnn_status read = goes_on ? visit_block(source, pass, from, own, &error) : GPNN_OK;
-#pragma omp ordered
-      {
-        if (status == GPNN_OK && read != GPNN_OK) {
-          status = read;
-          if (err != NULL) *err = error;
-        }
-        goes_on = status == GPNN_OK;
-        if (goes_on) pass->take(pass->state, own);
-      }
-    }
-  }
-  free(room);
+    going.each = block + pass->n_found;
+  if (going.each > 0) going.room = gpnn_alloc((size_t)threads, going.each, sizeof *going.room);
+  if (going.room == NULL) return gpnn_fail_memory(err, "for a block of rows");
+  enum gpnn_status status =
+      gpnn_threads_in_order(threads, n_blocks, visit_block, take_block, &going, err);
+  free(going.room);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/threads.h"
 #include "data/near_parts.h"
 
 static const double two_pi = 6.28318530717958647692;
@@ -87,21 +88,39 @@ enum gpnn_status gpnn_near_new(struct gpnn_near **near, const struct gpnn_near_o
   return status;
 }
 
+enum { TOGETHER = 4 }; /* points that a thread takes at a time */
+
+/* Points whose neighbours are drawn. */
+struct drawing {
+  const struct gpnn_near *near;
+  uint64_t first;
+  const double *x;
+  double *offsets;
+};
+
+static void draw_around(void *context, size_t thread, size_t i)
+{
+  const struct drawing *drawing = context;
+  const struct gpnn_near_options *options = &drawing->near->options;
+  const struct gpnn_inputs *inputs = &options->inputs;
+  const double *x = drawing->x + i * inputs->d;
+  double *offsets = drawing->offsets + i * options->m * inputs->d;
+  struct gpnn_rng rng;
+  (void)thread;
+  gpnn_rng_init_at(&rng, drawing->near->seed, GPNN_RNG_NEAR, drawing->first + i);
+  if (inputs->law == GPNN_INPUTS_DISK)
+    gpnn_near_disk(inputs, options->n, options->m, x, &rng, offsets);
+  else
+    gpnn_near_normal(inputs, options->n, options->m, x, &rng, offsets);
+}
+
 enum gpnn_status gpnn_near_find(const struct gpnn_near *near, uint64_t first, size_t n_points,
                                 const double *x, double *offsets, struct gpnn_error *err)
 {
   const struct gpnn_near_options *options = &near->options;
-  size_t d = options->inputs.d, m = options->m;
+  struct drawing drawing = {near, first, x, offsets};
   if (options->by_search) return gpnn_near_look(near, n_points, x, offsets, err);
-#pragma omp parallel for schedule(dynamic, 4) num_threads(options->threads)
-  for (size_t i = 0; i < n_points; i++) {
-    struct gpnn_rng rng;
-    gpnn_rng_init_at(&rng, near->seed, GPNN_RNG_NEAR, first + i);
-    if (options->inputs.law == GPNN_INPUTS_DISK)
-      gpnn_near_disk(&options->inputs, options->n, m, x + i * d, &rng, offsets + i * m * d);
-    else
-      gpnn_near_normal(&options->inputs, options->n, m, x + i * d, &rng, offsets + i * m * d);
-  }
+  gpnn_threads_each(options->threads, n_points, TOGETHER, draw_around, &drawing);
   return GPNN_OK;
 }
 

@@ -5,18 +5,20 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "data/near_parts.h"
 
-/* Row r is drawn by a generator of its own: threads do not matter. */
-static void draw_rows(const struct gpnn_near *near)
+enum { TOGETHER = 1024 }; /* rows that a thread draws at a time */
+
+/* A row is drawn by a generator of its own: threads do not matter. */
+static void draw_row(void *context, size_t thread, size_t row)
 {
+  const struct gpnn_near *near = context;
   const struct gpnn_inputs *inputs = &near->options.inputs;
-#pragma omp parallel for schedule(static) num_threads(near->options.threads)
-  for (uint64_t r = 0; r < near->options.n; r++) {
-    struct gpnn_rng rng;
-    gpnn_rng_init_at(&rng, near->seed, GPNN_RNG_CLOUD, r);
-    gpnn_inputs_draw(inputs, &rng, near->rows + (size_t)r * inputs->d);
-  }
+  struct gpnn_rng rng;
+  (void)thread;
+  gpnn_rng_init_at(&rng, near->seed, GPNN_RNG_CLOUD, row);
+  gpnn_inputs_draw(inputs, &rng, near->rows + row * inputs->d);
 }
 
 enum gpnn_status gpnn_near_make_cloud(struct gpnn_near *near, struct gpnn_error *err)
@@ -31,7 +33,7 @@ enum gpnn_status gpnn_near_make_cloud(struct gpnn_near *near, struct gpnn_error 
   if (options->n <= SIZE_MAX)
     near->rows = gpnn_alloc((size_t)options->n, options->inputs.d, sizeof *near->rows);
   if (near->rows == NULL) return gpnn_fail_memory(err, "for a cloud of training rows");
-  draw_rows(near);
+  gpnn_threads_each(options->threads, (size_t)options->n, TOGETHER, draw_row, near);
   return gpnn_search_build(&near->search, (size_t)options->n, options->inputs.d, near->rows,
                            &wanted, err);
 }

@@ -4,7 +4,6 @@
 #include "data/search.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +41,10 @@ struct ranking {
   double *lanes;                             /* for gpnn_points_distances() */
 };
 
-/* What a thread works with, and how many candidates FAISS may be asked for at most. */
+/* What a thread works with, made when it is first needed, and how many candidates FAISS may be
+ * asked for at most. */
 struct workplace {
+  bool is_ready;
   size_t limit;
   int64_t *rows; /* first candidates of GPNN_FAISS_BLOCK queries */
   int64_t *more; /* 'limit' candidates of a query that needs them */
@@ -223,15 +224,26 @@ struct inquiry {
   const double *queries;
   int64_t *rows;
   double *distances;
+  struct workplace *places; /* owned; one a thread */
   /* Trees: the queries in an order that is kind to the cache, their numbers as rows; and as much
    * scratch. */
   struct gpnn_neighbour *order, *spare;
 };
 
-/* The queries of one block, of up to GPNN_FAISS_BLOCK. */
-static enum gpnn_status answer(const struct inquiry *inquiry, size_t block, struct workplace *place,
-                               struct gpnn_error *err)
+/* The workplace of a thread, or NULL without memory. */
+static struct workplace *workplace_of(const struct inquiry *inquiry, size_t thread)
 {
+  struct workplace *place = &inquiry->places[thread];
+  if (!place->is_ready) place->is_ready = workplace_init(inquiry->search, inquiry->kept, place);
+  return place->is_ready ? place : NULL;
+}
+
+/* The queries of one block, of up to GPNN_FAISS_BLOCK. */
+static enum gpnn_status answer(void *context, size_t thread, size_t block, struct gpnn_error *err)
+{
+  const struct inquiry *inquiry = context;
+  struct workplace *place = workplace_of(inquiry, thread);
+  if (place == NULL) return gpnn_fail_memory(err, "for a search");
   size_t from = block * GPNN_FAISS_BLOCK, k = inquiry->k, d = inquiry->search->points.d;
   size_t n = smaller(GPNN_FAISS_BLOCK, inquiry->n_queries - from);
   enum gpnn_status status = GPNN_OK;
@@ -246,36 +258,16 @@ static enum gpnn_status answer(const struct inquiry *inquiry, size_t block, stru
   return status;
 }
 
-/* Notes the leaf of each query; called by all threads of a team. */
-static void locate(const struct inquiry *inquiry, struct workplace *place, bool ready)
+/* Notes the leaf of a query. */
+static enum gpnn_status locate(void *context, size_t thread, size_t q, struct gpnn_error *err)
 {
-  size_t d = inquiry->search->points.d;
-#pragma omp for
-  for (size_t q = 0; q < inquiry->n_queries; q++) {
-    size_t leaf =
-        ready ? gpnn_tree_leaf(inquiry->search->tree, inquiry->queries + q * d, &place->tree) : 0;
-    inquiry->order[q] = (struct gpnn_neighbour){(double)leaf, (int64_t)q};
-  }
-#pragma omp single
-  gpnn_neighbours_sort(inquiry->n_queries, inquiry->order, inquiry->spare);
-}
-
-/* The failure of the first block that failed. */
-struct outcome {
-  size_t block;
-  enum gpnn_status status;
-  struct gpnn_error err;
-};
-
-static void record(struct outcome *outcome, size_t block, enum gpnn_status status,
-                   const struct gpnn_error *err)
-{
-#pragma omp critical(gpnn_search_record)
-  if (outcome->status == GPNN_OK || block < outcome->block) {
-    outcome->block = block;
-    outcome->status = status;
-    outcome->err = *err;
-  }
+  const struct inquiry *inquiry = context;
+  struct workplace *place = workplace_of(inquiry, thread);
+  if (place == NULL) return gpnn_fail_memory(err, "for a search");
+  const double *query = inquiry->queries + q * inquiry->search->points.d;
+  size_t leaf = gpnn_tree_leaf(inquiry->search->tree, query, &place->tree);
+  inquiry->order[q] = (struct gpnn_neighbour){(double)leaf, (int64_t)q};
+  return GPNN_OK;
 }
 
 static void fill_missing(const struct inquiry *inquiry)
@@ -288,32 +280,27 @@ static void fill_missing(const struct inquiry *inquiry)
     }
 }
 
-static enum gpnn_status ask(const struct inquiry *inquiry, int threads, size_t *visited,
+static enum gpnn_status ask(struct inquiry *inquiry, int threads, size_t *visited,
                             struct gpnn_error *err)
 {
-  size_t n_blocks = (inquiry->n_queries + GPNN_FAISS_BLOCK - 1) / GPNN_FAISS_BLOCK, total = 0;
-  struct outcome outcome = {.status = GPNN_OK};
-#pragma omp parallel num_threads(gpnn_threads_for(threads, n_blocks)) reduction(+ : total)
-  {
-    /* A team of one does not count as parallel, and FAISS would start teams of its own. */
-    omp_set_num_threads(1);
-    struct workplace place = {0};
-    struct gpnn_error failure = {0};
-    bool ready = workplace_init(inquiry->search, inquiry->kept, &place);
-    if (inquiry->order != NULL) locate(inquiry, &place, ready);
-#pragma omp for schedule(dynamic)
-    for (size_t block = 0; block < n_blocks; block++) {
-      enum gpnn_status status = ready ? answer(inquiry, block, &place, &failure)
-                                      : gpnn_fail_memory(&failure, "for a search");
-      if (status != GPNN_OK) record(&outcome, block, status, &failure);
-    }
-    total += place.visited;
-    workplace_release(&place);
+  enum { LOCATED_TOGETHER = 1024 };
+  size_t n_blocks = (inquiry->n_queries + GPNN_FAISS_BLOCK - 1) / GPNN_FAISS_BLOCK;
+  enum gpnn_status status = GPNN_OK;
+  threads = gpnn_threads_for(threads, n_blocks);
+  inquiry->places = gpnn_alloc((size_t)threads, 1, sizeof *inquiry->places);
+  if (inquiry->places == NULL) return gpnn_fail_memory(err, "for a search");
+  if (inquiry->order != NULL) {
+    status = gpnn_threads_try(threads, inquiry->n_queries, LOCATED_TOGETHER, locate, inquiry, err);
+    if (status == GPNN_OK) gpnn_neighbours_sort(inquiry->n_queries, inquiry->order, inquiry->spare);
   }
-  if (outcome.status != GPNN_OK) return gpnn_fail(err, outcome.status, "%s", outcome.err.text);
-  fill_missing(inquiry);
-  if (visited != NULL) *visited += total;
-  return GPNN_OK;
+  if (status == GPNN_OK) status = gpnn_threads_try(threads, n_blocks, 1, answer, inquiry, err);
+  if (status == GPNN_OK) fill_missing(inquiry);
+  for (int t = 0; t < threads; t++) {
+    if (status == GPNN_OK && visited != NULL) *visited += inquiry->places[t].visited;
+    workplace_release(&inquiry->places[t]);
+  }
+  free(inquiry->places);
+  return status;
 }
 
 enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, size_t n_queries,
@@ -324,8 +311,13 @@ enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, siz
   if (n_queries == 0 || k == 0) return GPNN_OK;
   if (search->engine == NULL && search->tree == NULL)
     return gpnn_exact_query(&search->points, n_queries, queries, k, rows, distances, threads, err);
-  struct inquiry inquiry = {search,    n_queries, k,   smaller(k, search->points.n), queries, rows,
-                            distances, NULL,      NULL};
+  struct inquiry inquiry = {.search = search,
+                            .n_queries = n_queries,
+                            .k = k,
+                            .kept = smaller(k, search->points.n),
+                            .queries = queries,
+                            .rows = rows,
+                            .distances = distances};
   enum gpnn_status status = GPNN_OK;
   if (search->tree != NULL) {
     inquiry.order = gpnn_alloc(n_queries, 1, sizeof *inquiry.order);

@@ -135,35 +135,49 @@ static void scan(const struct gpnn_points *points, size_t n_queries, const doubl
   for (size_t q = 0; q < n_queries; q++) gpnn_neighbours_sort(k, room->heaps + q * k, room->spare);
 }
 
+/* Queries under way; results are k apart, of which the first 'kept' can be found. */
+struct inquiry {
+  const struct gpnn_points *points;
+  size_t n_queries, k, kept;
+  const double *queries;
+  int64_t *rows;
+  double *distances;
+  struct room *rooms; /* owned; one a thread */
+};
+
+/* Answers QUERIES queries, or as many as are left. */
+static enum gpnn_status answer(void *context, size_t thread, size_t block, struct gpnn_error *err)
+{
+  const struct inquiry *inquiry = context;
+  const struct gpnn_points *points = inquiry->points;
+  struct room *room = &inquiry->rooms[thread];
+  size_t from = block * QUERIES, left = inquiry->n_queries - from, k = inquiry->k;
+  size_t n = left < QUERIES ? left : QUERIES, kept = inquiry->kept;
+  if (room->heaps == NULL && !room_init(room, kept, points->d))
+    return gpnn_fail_memory(err, "for a search");
+  scan(points, n, inquiry->queries + from * points->d, kept, room);
+  for (size_t q = 0; q < n; q++)
+    for (size_t i = 0; i < k; i++) {
+      size_t to = (from + q) * k + i;
+      bool found = i < kept && room->heaps[q * kept + i].row != none;
+      inquiry->rows[to] = found ? room->heaps[q * kept + i].row : -1;
+      inquiry->distances[to] = found ? room->heaps[q * kept + i].distance : INFINITY;
+    }
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_exact_query(const struct gpnn_points *points, size_t n_queries,
                                   const double *queries, size_t k, int64_t *rows, double *distances,
                                   int threads, struct gpnn_error *err)
 {
   size_t kept = k < points->n ? k : points->n, n_blocks = (n_queries + QUERIES - 1) / QUERIES;
-  bool short_of_memory = false;
+  struct inquiry inquiry = {points, n_queries, k, kept, queries, rows, distances, NULL};
   if (kept == 0) return GPNN_OK;
-#pragma omp parallel num_threads(gpnn_threads_for(threads, n_blocks))
-  {
-    struct room room = {0};
-    bool ready = room_init(&room, kept, points->d);
-    if (!ready) {
-#pragma omp atomic write
-      short_of_memory = true;
-    }
-#pragma omp for schedule(dynamic)
-    for (size_t block = 0; block < n_blocks; block++) {
-      if (!ready) continue;
-      size_t from = block * QUERIES, n = n_queries - from < QUERIES ? n_queries - from : QUERIES;
-      scan(points, n, queries + from * points->d, kept, &room);
-      for (size_t q = 0; q < n; q++)
-        for (size_t i = 0; i < k; i++) {
-          size_t to = (from + q) * k + i;
-          bool found = i < kept && room.heaps[q * kept + i].row != none;
-          rows[to] = found ? room.heaps[q * kept + i].row : -1;
-          distances[to] = found ? room.heaps[q * kept + i].distance : INFINITY;
-        }
-    }
-    room_release(&room);
-  }
-  return short_of_memory ? gpnn_fail_memory(err, "for a search") : GPNN_OK;
+  threads = gpnn_threads_for(threads, n_blocks);
+  inquiry.rooms = gpnn_alloc((size_t)threads, 1, sizeof *inquiry.rooms);
+  if (inquiry.rooms == NULL) return gpnn_fail_memory(err, "for a search");
+  enum gpnn_status status = gpnn_threads_try(threads, n_blocks, 1, answer, &inquiry, err);
+  for (int t = 0; t < threads; t++) room_release(&inquiry.rooms[t]);
+  free(inquiry.rooms);
+  return status;
 }

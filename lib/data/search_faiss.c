@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "data/search_engine.h"
 
 /* Absent from the C interface of some versions. */
@@ -57,6 +58,17 @@ static enum gpnn_status faiss_failed(const char *doing, struct gpnn_error *err)
   if (text == NULL) text = "unknown error";
   if (strstr(text, "bad_alloc") != NULL) return gpnn_fail_memory(err, "for a search");
   return gpnn_fail(err, GPNN_EEXTERNAL, "%s: faiss: %s", doing, text);
+}
+
+/*
+ * FAISS takes the number of its threads from OpenMP, which lets those that wait spin: every thread
+ * of ours that calls it keeps it to itself.  Returns what it is to set back.
+ */
+static int work_alone(void)
+{
+  int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  return before;
 }
 
 /* ---- building ---- */
@@ -121,51 +133,77 @@ out:
   return status;
 }
 
-/* The list of each of 'n' framed rows, in calls of a fixed size shared out among threads. */
-static enum gpnn_status assign_lists(const struct gpnn_faiss *engine, size_t n, const float *x,
-                                     int64_t *lists, int threads, struct gpnn_error *err)
+/* Rows being added, a block of them, and where they are as FAISS sees them. */
+struct adding {
+  struct gpnn_faiss *engine;
+  FaissIndex *quantizer; /* of inverted lists */
+  size_t n;
+  const double *x;
+  float *block;   /* n by d */
+  int64_t *lists; /* n: the list of each */
+};
+
+static void frame_row(void *context, size_t thread, size_t i)
 {
-  FaissIndex *quantizer = faiss_IndexIVF_quantizer(engine->ivf);
-  size_t d = engine->points->d;
-  enum gpnn_status status = GPNN_OK;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (size_t from = 0; from < n; from += ASSIGN_BLOCK) {
-    omp_set_num_threads(1); /* no team inside ours, which may be of one */
-    size_t rows = n - from < ASSIGN_BLOCK ? n - from : ASSIGN_BLOCK;
-    if (faiss_Index_assign(quantizer, (idx_t)rows, x + from * d, lists + from, 1) == 0) continue;
-#pragma omp critical(gpnn_assign)
-    status = faiss_failed("filling a search", err);
+  const struct adding *a = context;
+  size_t d = a->engine->points->d;
+  (void)thread;
+  gpnn_frame_apply(&a->engine->frame, a->x + i * d, a->block + i * d);
+}
+
+/* Finds the lists of ASSIGN_BLOCK rows, or as many as are left, in one call. */
+static enum gpnn_status assign_lists(void *context, size_t thread, size_t piece,
+                                     struct gpnn_error *err)
+{
+  const struct adding *a = context;
+  size_t from = piece * ASSIGN_BLOCK, left = a->n - from;
+  size_t rows = left < ASSIGN_BLOCK ? left : ASSIGN_BLOCK;
+  (void)thread;
+  int before = work_alone();
+  int failed = faiss_Index_assign(a->quantizer, (idx_t)rows, a->block + from * a->engine->points->d,
+                                  a->lists + from, 1);
+  omp_set_num_threads(before);
+  return failed == 0 ? GPNN_OK : faiss_failed("filling a search", err);
+}
+
+/* Adds the rows of a block. */
+static enum gpnn_status add_block(struct adding *a, int threads, struct gpnn_error *err)
+{
+  enum { FRAMED_TOGETHER = 4096 };
+  struct gpnn_faiss *engine = a->engine;
+  gpnn_threads_each(threads, a->n, FRAMED_TOGETHER, frame_row, a);
+  int failed;
+  if (engine->ivf == NULL) {
+    failed = faiss_Index_add(engine->index, (idx_t)a->n, a->block);
+  } else {
+    size_t n_pieces = (a->n + ASSIGN_BLOCK - 1) / ASSIGN_BLOCK;
+    enum gpnn_status status = gpnn_threads_try(threads, n_pieces, 1, assign_lists, a, err);
+    if (status != GPNN_OK) return status;
+    failed = faiss_IndexIVFFlat_add_core(faiss_IndexIVFFlat_cast(engine->index), (idx_t)a->n,
+                                         a->block, NULL, a->lists);
   }
-  return status;
+  return failed == 0 ? GPNN_OK : faiss_failed("filling a search", err);
 }
 
 /* Adds all rows, a block at a time. */
 static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct gpnn_error *err)
 {
   size_t n = engine->points->n, d = engine->points->d, most = n < ADD_BLOCK ? n : ADD_BLOCK;
-  float *block = gpnn_alloc(most, d, sizeof *block);
-  int64_t *lists = gpnn_alloc(most, 1, sizeof *lists);
+  struct adding adding = {.engine = engine,
+                          .block = gpnn_alloc(most, d, sizeof *adding.block),
+                          .lists = gpnn_alloc(most, 1, sizeof *adding.lists)};
   enum gpnn_status status = GPNN_OK;
-  if (block == NULL || lists == NULL) status = gpnn_fail_memory(err, "for filling a search");
+  if (engine->ivf != NULL) adding.quantizer = faiss_IndexIVF_quantizer(engine->ivf);
+  if (adding.block == NULL || adding.lists == NULL)
+    status = gpnn_fail_memory(err, "for filling a search");
   for (size_t from = 0; from < n && status == GPNN_OK; from += most) {
-    size_t rows = n - from < most ? n - from : most;
-    const double *x = engine->points->x + from * d;
-#pragma omp parallel for num_threads(threads)
-    for (size_t i = 0; i < rows; i++) gpnn_frame_apply(&engine->frame, x + i * d, block + i * d);
-    int failed;
-    if (engine->ivf != NULL) {
-      status = assign_lists(engine, rows, block, lists, threads, err);
-      if (status != GPNN_OK) break;
-      failed = faiss_IndexIVFFlat_add_core(faiss_IndexIVFFlat_cast(engine->index), (idx_t)rows,
-                                           block, NULL, lists);
-    } else {
-      failed = faiss_Index_add(engine->index, (idx_t)rows, block);
-    }
-    if (failed != 0) status = faiss_failed("filling a search", err);
-    gpnn_pages_release(engine->points->pages, x, rows * d * sizeof *x);
+    adding.n = n - from < most ? n - from : most;
+    adding.x = engine->points->x + from * d;
+    status = add_block(&adding, threads, err);
+    gpnn_pages_release(engine->points->pages, adding.x, adding.n * d * sizeof *adding.x);
   }
-  free(block);
-  free(lists);
+  free(adding.block);
+  free(adding.lists);
   return status;
 }
 
@@ -178,10 +216,7 @@ enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine, const struct gpnn_
   struct gpnn_faiss *made = NULL;
   enum gpnn_status status = prepare(&made, points, err);
   if (status != GPNN_OK) return status;
-  /* FAISS takes its number of threads from OpenMP.  A graph depends on the order in which
-   * rows come, so one thread builds it. */
-  int before = omp_get_max_threads();
-  omp_set_num_threads(kind == GPNN_SEARCH_HNSW ? 1 : threads);
+  int before = work_alone();
   status = make_index(made, kind, n_lists, err);
   if (status == GPNN_OK && made->ivf != NULL) status = train(made, n_lists, seed, err);
   if (status == GPNN_OK) status = add_rows(made, threads, err);
@@ -262,10 +297,12 @@ enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *engine, size_t n
   size_t d = engine->points->d;
   for (size_t i = 0; i < n_queries; i++)
     scratch->norms[i] = gpnn_frame_apply(&engine->frame, queries + i * d, scratch->queries + i * d);
+  int before = work_alone();
   int failed = engine->ivf != NULL
                    ? search_lists(engine, n_queries, k, scratch, rows, visited)
                    : faiss_Index_search(engine->index, (idx_t)n_queries, scratch->queries, (idx_t)k,
                                         scratch->distances, rows);
+  omp_set_num_threads(before);
   return failed == 0 ? GPNN_OK : faiss_failed("searching", err);
 }
 

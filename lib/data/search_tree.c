@@ -3,13 +3,13 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/simd.h"
+#include "base/threads.h"
 #include "data/search_engine.h"
 
 enum {
@@ -20,7 +20,9 @@ enum {
   HAS_MAP = 1,
   SPREAD_ROWS = 256,    /* looked at to choose where to cut */
   FRAME_ROWS = 1 << 18, /* after which the pages they were in are let go */
-  TASK_ROWS = 1 << 14,  /* parts of fewer rows are no task of their own */
+  ROWS_TOGETHER = 4096, /* that a thread takes at a time */
+  TASK_ROWS = 1 << 14,  /* not worth a thread of their own */
+  PARTS = 8,            /* that each thread gets to put in order; a power of two */
 };
 
 static size_t divide_up(size_t a, size_t b)
@@ -80,13 +82,19 @@ static void point_into(struct gpnn_tree *tree, const unsigned char *bytes,
 
 /* ---- halving ---- */
 
+/* Leaves whose rows are to be put in order. */
+struct part {
+  size_t first, n;
+};
+
 /* Rows being put in order. */
 struct build {
   size_t n, d;
-  float *rows;   /* n by d */
-  uint32_t *ids; /* n: which they are */
-  float *keys;   /* n: scratch, each part its own */
-  float *room;   /* threads by 2 d: scratch */
+  float *rows;                 /* n by d */
+  uint32_t *ids;               /* n: which they are */
+  float *keys;                 /* n: scratch, each part its own */
+  float *room;                 /* threads by 2 d: scratch */
+  struct part *parts, *halves; /* 2 PARTS threads each */
 };
 
 /*
@@ -162,19 +170,58 @@ static size_t left_leaves(size_t n)
   return divide_up(n, unit) / 2 * unit;
 }
 
-/* Puts the rows of 'n' leaves from leaf 'first' on in order. */
-static void arrange(const struct build *build, size_t first, size_t n)
+/* Cuts a part of more than one leaf in two. */
+static void cut(const struct build *build, size_t thread, struct part part, struct part halves[2])
 {
-  while (n > 1) {
-    size_t left = left_leaves(n), begin = first * LEAF, end = (first + n) * LEAF;
-    if (end > build->n) end = build->n;
-    float *room = build->room + (size_t)omp_get_thread_num() * 2 * build->d;
-    halve(build, begin, begin + left * LEAF, end, widest(build, begin, end, room));
-#pragma omp task if (left * LEAF >= TASK_ROWS)
-    arrange(build, first, left);
-    first += left;
-    n -= left;
+  size_t left = left_leaves(part.n), begin = part.first * LEAF, end = begin + part.n * LEAF;
+  if (end > build->n) end = build->n;
+  float *room = build->room + thread * 2 * build->d;
+  halve(build, begin, begin + left * LEAF, end, widest(build, begin, end, room));
+  halves[0] = (struct part){part.first, left};
+  halves[1] = (struct part){part.first + left, part.n - left};
+}
+
+static void arrange(const struct build *build, size_t thread, struct part part)
+{
+  while (part.n > 1) {
+    struct part halves[2];
+    cut(build, thread, part, halves);
+    arrange(build, thread, halves[0]);
+    part = halves[1];
   }
+}
+
+static void arrange_part(void *context, size_t thread, size_t i)
+{
+  const struct build *build = context;
+  arrange(build, thread, build->parts[i]);
+}
+
+static void cut_part(void *context, size_t thread, size_t i)
+{
+  const struct build *build = context;
+  struct part part = build->parts[i], *halves = build->halves + 2 * i;
+  if (part.n > 1) {
+    cut(build, thread, part, halves);
+  } else {
+    halves[0] = part;
+    halves[1] = (struct part){part.first + part.n, 0};
+  }
+}
+
+/* Puts all rows in order: cuts them into enough parts for all threads, and arranges these. */
+static void arrange_all(struct build *build, int threads)
+{
+  size_t n_parts = 1;
+  threads = gpnn_threads_for(threads, build->n / TASK_ROWS);
+  build->parts[0] = (struct part){0, divide_up(build->n, LEAF)};
+  for (; threads > 1 && n_parts < PARTS * (size_t)threads; n_parts *= 2) {
+    gpnn_threads_each(threads, n_parts, 1, cut_part, build);
+    struct part *cut = build->halves;
+    build->halves = build->parts;
+    build->parts = cut;
+  }
+  gpnn_threads_each(threads, n_parts, 1, arrange_part, build);
 }
 
 /* ---- from rows in order to blocks ---- */
@@ -283,7 +330,10 @@ static bool build_alloc(struct build *build, size_t n, size_t d, int threads)
   build->ids = calloc(n, sizeof *build->ids);
   build->keys = calloc(n, sizeof *build->keys);
   build->room = gpnn_alloc((size_t)threads, d, 2 * sizeof *build->room);
-  return build->rows != NULL && build->ids != NULL && build->keys != NULL && build->room != NULL;
+  build->parts = gpnn_alloc((size_t)threads, 2 * PARTS, sizeof *build->parts);
+  build->halves = gpnn_alloc((size_t)threads, 2 * PARTS, sizeof *build->halves);
+  return build->rows != NULL && build->ids != NULL && build->keys != NULL && build->room != NULL &&
+         build->parts != NULL && build->halves != NULL;
 }
 
 static void build_release(struct build *build)
@@ -292,32 +342,50 @@ static void build_release(struct build *build)
   free(build->ids);
   free(build->keys);
   free(build->room);
+  free(build->parts);
+  free(build->halves);
+}
+
+/* What the loops over all rows share. */
+struct filling {
+  const struct gpnn_tree *tree;
+  const struct build *build;
+  const double *x;
+  size_t first; /* row */
+  float *rows;
+  uint32_t *ids;
+};
+
+static void frame_row(void *context, size_t thread, size_t piece)
+{
+  const struct filling *f = context;
+  size_t i = f->first + piece, d = f->tree->d;
+  (void)thread;
+  gpnn_frame_apply(&f->tree->frame, f->x + i * d, f->build->rows + i * d);
+  f->build->ids[i] = (uint32_t)i;
+}
+
+static void fill_block(void *context, size_t thread, size_t block)
+{
+  const struct filling *f = context;
+  (void)thread;
+  write_block(f->build, block, f->rows + block * f->tree->d * LANES, f->ids + block * LANES);
 }
 
 static void fill(struct gpnn_tree *tree, struct build *build, const struct gpnn_points *points,
                  const struct layout *layout, int threads)
 {
   size_t n = tree->n, d = tree->d;
-  float *rows = (float *)(void *)(tree->owned + layout->rows);
-  uint32_t *ids = (uint32_t *)(void *)(tree->owned + layout->ids);
-#pragma omp parallel num_threads(threads)
-  {
-    for (size_t from = 0; from < n; from += FRAME_ROWS) {
-      size_t end = n - from < FRAME_ROWS ? n : from + FRAME_ROWS;
-#pragma omp for
-      for (size_t i = from; i < end; i++) {
-        gpnn_frame_apply(&tree->frame, points->x + i * d, build->rows + i * d);
-        build->ids[i] = (uint32_t)i;
-      }
-#pragma omp single nowait
-      gpnn_pages_release(points->pages, points->x + from * d, (end - from) * d * sizeof(double));
-    }
-#pragma omp single
-    arrange(build, 0, divide_up(n, LEAF));
-#pragma omp for
-    for (size_t block = 0; block < divide_up(n, LANES); block++)
-      write_block(build, block, rows + block * d * LANES, ids + block * LANES);
+  struct filling f = {.tree = tree, .build = build, .x = points->x};
+  f.rows = (float *)(void *)(tree->owned + layout->rows);
+  f.ids = (uint32_t *)(void *)(tree->owned + layout->ids);
+  for (; f.first < n; f.first += FRAME_ROWS) {
+    size_t count = n - f.first < FRAME_ROWS ? n - f.first : FRAME_ROWS;
+    gpnn_threads_each(threads, count, ROWS_TOGETHER, frame_row, &f);
+    gpnn_pages_release(points->pages, points->x + f.first * d, count * d * sizeof(double));
   }
+  arrange_all(build, threads);
+  gpnn_threads_each(threads, divide_up(n, LANES), ROWS_TOGETHER / LANES, fill_block, &f);
   write_frame(tree, tree->owned);
   write_boxes(build, tree, layout, tree->owned);
 }

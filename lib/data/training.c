@@ -8,6 +8,7 @@
 #include "base/pages.h"
 #include "base/rng.h"
 #include "base/stages.h"
+#include "base/threads.h"
 #include "data/columns.h"
 #include "data/moments.h"
 #include "data/records.h"
@@ -374,20 +375,46 @@ static bool block_alloc(struct block *block, size_t width, const struct parts *p
   return block->rows != NULL && block->parts != NULL;
 }
 
-static enum gpnn_status standardise_block(struct gpnn_training *training,
-                                          const struct gpnn_row_source *source,
-                                          const struct parts *p, size_t from, struct block *block,
+/* Rows being standardised, block after block. */
+struct standardising {
+  struct gpnn_training *training;
+  const struct gpnn_row_source *source;
+  const struct parts *p;
+  struct block *blocks; /* owned; one a thread, made when it is first needed */
+  double *farthest;     /* owned; of each target */
+};
+
+static size_t count_of(const struct gpnn_row_source *source, size_t from)
+{
+  size_t most = gpnn_source_block(source->width);
+  return source->n - from < most ? source->n - from : most;
+}
+
+static enum gpnn_status standardise_block(void *context, size_t thread, size_t b,
                                           struct gpnn_error *err)
 {
-  size_t most = gpnn_source_block(source->width), left = source->n - from;
-  size_t count = left < most ? left : most;
+  const struct standardising *s = context;
+  const struct gpnn_row_source *source = s->source;
+  struct block *block = &s->blocks[thread];
+  size_t from = b * gpnn_source_block(source->width), count = count_of(source, from);
+  if (block->rows == NULL && !block_alloc(block, source->width, s->p))
+    return gpnn_fail_memory(err, "for the training rows");
   enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
-    standardise_row(&training->contents.standard, p, block->rows + i * source->width, count, i,
-                    block->parts);
-  if (status == GPNN_OK)
-    status = put_parts(&training->rows, p, source->n, from, count, block->parts, err);
-  return status;
+    standardise_row(&s->training->contents.standard, s->p, block->rows + i * source->width, count,
+                    i, block->parts);
+  if (status != GPNN_OK) return status;
+  return put_parts(&s->training->rows, s->p, source->n, from, count, block->parts, err);
+}
+
+static enum gpnn_status look_for_farthest(void *context, size_t thread, size_t b,
+                                          struct gpnn_error *err)
+{
+  const struct standardising *s = context;
+  size_t count = count_of(s->source, b * gpnn_source_block(s->source->width));
+  (void)err;
+  find_farthest(1 + s->p->n_more, count, s->blocks[thread].parts + count * s->p->d, s->farthest);
+  return GPNN_OK;
 }
 
 /* Blocks are shared out, and looked at for the farthest targets in their order. */
@@ -396,36 +423,21 @@ static enum gpnn_status standardise(struct gpnn_training *training,
                                     struct gpnn_error *err)
 {
   size_t most = gpnn_source_block(source->width);
-  double *farthest = gpnn_alloc(1 + p->n_more, 1, sizeof *farthest);
-  enum gpnn_status status = GPNN_OK;
-  if (farthest == NULL) return gpnn_fail_memory(err, "for the training rows");
-#pragma omp parallel num_threads(source->threads)
-  {
-    struct block block = {0};
-    bool goes_on = true, has_room = block_alloc(&block, source->width, p);
-#pragma omp for ordered schedule(static, 1)
-    for (size_t from = 0; from < source->n; from += most) {
-      struct gpnn_error error = {0};
-      enum gpnn_status own = !goes_on ? GPNN_OK
-                             : has_room
-                                 ? standardise_block(training, source, p, from, &block, &error)
-                                 : gpnn_fail_memory(&error, "for the training rows");
-#pragma omp ordered
-      {
-        if (status == GPNN_OK && own != GPNN_OK) {
-          status = own;
-          if (err != NULL) *err = error;
-        }
-        goes_on = status == GPNN_OK;
-        size_t count = source->n - from < most ? source->n - from : most;
-        if (goes_on) find_farthest(1 + p->n_more, count, block.parts + count * p->d, farthest);
-      }
-    }
-    free(block.rows);
-    free(block.parts);
+  size_t n_blocks = source->n / most + (source->n % most > 0);
+  int threads = gpnn_threads_for(source->threads, n_blocks);
+  struct standardising s = {training, source, p, gpnn_alloc((size_t)threads, 1, sizeof *s.blocks),
+                            gpnn_alloc(1 + p->n_more, 1, sizeof *s.farthest)};
+  enum gpnn_status status =
+      s.blocks == NULL || s.farthest == NULL
+          ? gpnn_fail_memory(err, "for the training rows")
+          : gpnn_threads_in_order(threads, n_blocks, standardise_block, look_for_farthest, &s, err);
+  if (status == GPNN_OK) take_outlier(training, s.farthest);
+  for (int t = 0; s.blocks != NULL && t < threads; t++) {
+    free(s.blocks[t].rows);
+    free(s.blocks[t].parts);
   }
-  if (status == GPNN_OK) take_outlier(training, farthest);
-  free(farthest);
+  free(s.blocks);
+  free(s.farthest);
   return status;
 }
 

@@ -3,13 +3,13 @@
  */
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/simd.h"
+#include "base/threads.h"
 #include "methods/fit_coordinates.h"
 #include "models/cholesky.h"
 #include "models/kernel.h"
@@ -181,39 +181,10 @@ static enum gpnn_status block_objective(struct block *block, double *value, doub
   return GPNN_OK;
 }
 
-/*
- * Evaluates all blocks, each into its own row of 'terms' (value, then the gradient if it is
- * asked for).  Of several failing blocks the first is reported, however they were shared out.
- */
-static enum gpnn_status evaluate_blocks(const struct block *first, size_t n_blocks, int n_threads,
-                                        struct scratch *scratch, bool with_gradient, size_t width,
-                                        double *terms, struct gpnn_error *err)
-{
-  enum gpnn_status status = GPNN_OK;
-  size_t failed = n_blocks;
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic)
-  for (size_t b = 0; b < n_blocks; b++) {
-    struct block block = *first;
-    struct gpnn_error own = {0};
-    block.x += b * block.s * block.d;
-    block.y += b * block.s;
-    if (block.noise != NULL) block.noise += b * block.s;
-    block.scratch = &scratch[omp_get_thread_num()];
-    double *term = terms + b * width;
-    enum gpnn_status outcome = block_objective(&block, term, with_gradient ? term + 1 : NULL, &own);
-#pragma omp critical(gpnn_fit_block)
-    if (outcome != GPNN_OK && b < failed) {
-      failed = b;
-      status = outcome;
-      if (err != NULL) *err = own;
-    }
-  }
-  return status;
-}
-
 /* What evaluations of the same blocks need, all threads together. */
 struct workshop {
   size_t n_threads;
+  struct gpnn_team *team;
   struct scratch *scratch; /* n_threads */
   double *terms;           /* n_blocks by width */
 };
@@ -222,6 +193,7 @@ static void workshop_release(struct workshop *shop)
 {
   for (size_t t = 0; shop->scratch != NULL && t < shop->n_threads; t++)
     scratch_release(&shop->scratch[t]);
+  gpnn_team_free(shop->team);
   free(shop->scratch);
   free(shop->terms);
 }
@@ -229,13 +201,36 @@ static void workshop_release(struct workshop *shop)
 static enum gpnn_status workshop_init(struct workshop *shop, size_t n_blocks, size_t block_size,
                                       size_t d, size_t width, int threads, struct gpnn_error *err)
 {
-  shop->n_threads = threads < 1 ? 1 : (size_t)threads < n_blocks ? (size_t)threads : n_blocks;
+  shop->n_threads = (size_t)gpnn_threads_for(threads, n_blocks);
   shop->scratch = gpnn_alloc(shop->n_threads, 1, sizeof *shop->scratch);
   shop->terms = gpnn_alloc(n_blocks, width, sizeof *shop->terms);
   bool enough = shop->scratch != NULL && shop->terms != NULL;
   for (size_t t = 0; enough && t < shop->n_threads; t++)
     enough = scratch_init(&shop->scratch[t], block_size, d);
-  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the covariance of a block");
+  if (!enough) return gpnn_fail_memory(err, "for the covariance of a block");
+  return gpnn_team_new(&shop->team, (int)shop->n_threads, err);
+}
+
+/* An evaluation under way: blocks that begin with 'first', each into its own row of 'terms' (value,
+ * then the gradient if it is asked for). */
+struct evaluation {
+  const struct block *first;
+  const struct workshop *shop;
+  size_t width;
+  bool with_gradient;
+};
+
+static enum gpnn_status evaluate_block(void *context, size_t thread, size_t b,
+                                       struct gpnn_error *err)
+{
+  const struct evaluation *e = context;
+  struct block block = *e->first;
+  double *term = e->shop->terms + b * e->width;
+  block.x += b * block.s * block.d;
+  block.y += b * block.s;
+  if (block.noise != NULL) block.noise += b * block.s;
+  block.scratch = &e->shop->scratch[thread];
+  return block_objective(&block, term, e->with_gradient ? term + 1 : NULL, err);
 }
 
 /* gpnn_fit_block_objective() of the blocks that begin with 'first'. */
@@ -245,8 +240,9 @@ static enum gpnn_status objective(const struct block *first, size_t n_blocks,
 {
   size_t width = first->params->n_lengthscales + 3;
   double *terms = shop->terms, rows = (double)n_blocks * (double)first->s;
-  enum gpnn_status status = evaluate_blocks(first, n_blocks, (int)shop->n_threads, shop->scratch,
-                                            gradient != NULL, width, terms, err);
+  struct evaluation e = {first, shop, width, gradient != NULL};
+  enum gpnn_status status =
+      gpnn_team_try(shop->team, (int)shop->n_threads, n_blocks, 1, evaluate_block, &e, err);
   if (status != GPNN_OK) return status;
   /* In block order, so that rounding does not depend on who computed what. */
   for (size_t b = 1; b < n_blocks; b++)

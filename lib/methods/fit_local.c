@@ -9,6 +9,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "data/search.h"
 #include "methods/fit_coordinates.h"
 #include "methods/neighbourhood.h"
@@ -63,6 +64,7 @@ struct problem {
   struct gpnn_jitter jitter; /* of the last evaluation, all targets together */
   double *lengthscale;       /* d: scratch */
   struct turning turning;
+  struct gpnn_team *team;
 };
 
 static void problem_release(struct problem *problem)
@@ -78,6 +80,7 @@ static void problem_release(struct problem *problem)
   free(problem->lengthscale);
   free(problem->turning.base);
   free(problem->turning.all);
+  gpnn_team_free(problem->team);
 }
 
 /* Neighbours a row has in the objective: MLL-k counts the row itself. */
@@ -366,6 +369,16 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
 
 /* ---- objectives ------------------------------------------------------------------------- */
 
+/* Threads to share an evaluation, a tenth of a millisecond of work for each at least: a minibatch
+ * of few columns is evaluated sooner than another thread could be called. */
+static int threads_for(const struct problem *problem, const struct gpnn_neighbourhoods *hoods)
+{
+  const double least = 4e6; /* in the units of 'work', which are some 25 ps */
+  double k = (double)hoods->k, d = (double)problem->contents->d;
+  double work = (double)hoods->n * k * k * (k + 10 * d);
+  return gpnn_threads_for(problem->options->threads, (size_t)(work / least));
+}
+
 /* Adds target 't' to the mean '*f', its gradient to those of the targets, and, unless 'gradient' is
  * NULL, its part of the derivative by the map. */
 static enum gpnn_status add_target(struct problem *problem, size_t t,
@@ -380,7 +393,7 @@ static enum gpnn_status add_target(struct problem *problem, size_t t,
       .gradient = gradient, .by_map = gradient == NULL || turning->n == 0 ? NULL : turning->one};
   enum gpnn_status status = gpnn_neighbourhood_objective(
       &targets->contents[t], &targets->params[t], turning->n == 0 ? NULL : turning->map, density,
-      hoods, problem->options->threads, &result, err);
+      hoods, problem->team, threads_for(problem, hoods), &result, err);
   if (status != GPNN_OK) return status;
   *f += result.value / (double)targets->n;
   gpnn_jitter_note(&problem->jitter, result.jitter.n, result.jitter.most);
@@ -554,6 +567,7 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
   if (options->learn_rotation) free_ones.fixed_lengthscale = 1;
   enum gpnn_status status = gpnn_fit_coordinates_init(&problem.coordinates, &free_ones, targets,
                                                       scale, with_constant, err);
+  if (status == GPNN_OK) status = gpnn_team_new(&problem.team, options->threads, err);
   if (status == GPNN_OK) status = allocate(&problem, err);
   if (status == GPNN_OK) status = draw_pool(&problem, err);
   if (status == GPNN_OK) status = begin_turning(&problem, err);

@@ -1,13 +1,13 @@
 #include "methods/leftout.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "models/rotation.h"
 
 /* ---- the training rows around a row --------------------------------------------------------- */
@@ -24,8 +24,8 @@ struct space {
   const double *x; /* n by d */
   double *rotated; /* owned; n by d: those rows if they are rotated, or NULL */
   double *inverse; /* owned; d: 1 / lengthscale */
+  size_t k;        /* rows a thread can keep */
   int threads;
-  size_t k;          /* rows a thread can keep */
   struct near *heap; /* owned; threads by k */
 };
 
@@ -116,10 +116,10 @@ static bool is_outside(const struct space *space, const struct outside *outside,
 }
 
 /* Writes the k training rows outside that are nearest to 'x', nearest first, then -1. */
-static void find_outside(const struct space *space, const double *x, const struct outside *outside,
-                         int64_t *found)
+static void find_outside(const struct space *space, size_t thread, const double *x,
+                         const struct outside *outside, int64_t *found)
 {
-  struct near *heap = space->heap + (size_t)omp_get_thread_num() * space->k;
+  struct near *heap = space->heap + thread * space->k;
   for (size_t a = 0; a < space->k; a++) heap[a] = (struct near){INFINITY, INT64_MAX};
   for (size_t i = 0; i < space->data->n; i++) {
     struct near item = {squared_distance(space, x, i), (int64_t)i};
@@ -199,38 +199,48 @@ enum gpnn_status gpnn_leftout_alone(struct gpnn_leftout *leftout, const struct g
 
 /* ---- clusters ------------------------------------------------------------------------------- */
 
-/* Finds the 'cluster_rows' training rows nearest to each centre, itself among them, a cluster's in
- * rising order. */
+/* Clusters, and what is found of them. */
+struct clusters {
+  const struct space *space;
+  size_t n_rows;           /* of each */
+  const uint64_t *centres; /* rows, one a cluster */
+  int64_t *members;        /* n_rows of each cluster, rising */
+  int64_t *candidates;     /* space->k of each member: its neighbours outside its cluster */
+};
+
+static void find_cluster(void *context, size_t thread, size_t c)
+{
+  const struct clusters *clusters = context;
+  const struct space *space = clusters->space;
+  int64_t *cluster = clusters->members + c * clusters->n_rows;
+  const double *centre = space->x + clusters->centres[c] * space->data->d;
+  find_outside(space, thread, centre, &(struct outside){0}, cluster);
+  qsort(cluster, clusters->n_rows, sizeof *cluster, compare_rows);
+}
+
+static void find_around(void *context, size_t thread, size_t i)
+{
+  const struct clusters *clusters = context;
+  const struct space *space = clusters->space;
+  const int64_t *members = clusters->members;
+  struct outside outside = {.n_left = clusters->n_rows,
+                            .left = members + i / clusters->n_rows * clusters->n_rows};
+  find_outside(space, thread, space->x + (size_t)members[i] * space->data->d, &outside,
+               clusters->candidates + i * space->k);
+}
+
+/* Finds the 'cluster_rows' training rows nearest to each centre, itself among them. */
 static enum gpnn_status find_members(const struct gpnn_localgp *gp, size_t n_clusters,
                                      const uint64_t *centres, size_t cluster_rows, int64_t *members,
                                      struct gpnn_error *err)
 {
   struct space space = {0};
   enum gpnn_status status = space_new(&space, gp, cluster_rows, err);
-  if (status == GPNN_OK) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(space.threads)
-    for (size_t c = 0; c < n_clusters; c++) {
-      int64_t *cluster = members + c * cluster_rows;
-      const double *centre = space.x + centres[c] * space.data->d;
-      find_outside(&space, centre, &(struct outside){0}, cluster);
-      qsort(cluster, cluster_rows, sizeof *cluster, compare_rows);
-    }
-  }
+  struct clusters clusters = {
+      .space = &space, .n_rows = cluster_rows, .centres = centres, .members = members};
+  if (status == GPNN_OK) gpnn_threads_each(space.threads, n_clusters, 1, find_cluster, &clusters);
   space_release(&space);
   return status;
-}
-
-/* Finds the neighbours of every member of every cluster outside its own. */
-static void find_around_clusters(const struct space *space, size_t n_clusters, size_t cluster_rows,
-                                 const int64_t *members, struct gpnn_leftout *leftout)
-{
-#pragma omp parallel for schedule(dynamic, 1) num_threads(space->threads)
-  for (size_t i = 0; i < n_clusters * cluster_rows; i++) {
-    const int64_t *cluster = members + i / cluster_rows * cluster_rows;
-    struct outside outside = {.n_left = cluster_rows, .left = cluster};
-    find_outside(space, space->x + (size_t)members[i] * space->data->d, &outside,
-                 leftout->candidates + i * space->k);
-  }
 }
 
 enum gpnn_status gpnn_leftout_clusters(struct gpnn_leftout *leftout, const struct gpnn_localgp *gp,
@@ -255,7 +265,11 @@ enum gpnn_status gpnn_leftout_clusters(struct gpnn_leftout *leftout, const struc
   if (status == GPNN_OK) status = leftout_new(leftout, data, n, space.k, err);
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++) take_row(leftout, data, i, (size_t)members[i]);
-    find_around_clusters(&space, n_clusters, cluster_rows, members, leftout);
+    struct clusters clusters = {.space = &space,
+                                .n_rows = cluster_rows,
+                                .members = members,
+                                .candidates = leftout->candidates};
+    gpnn_threads_each(space.threads, n, 1, find_around, &clusters);
     leftout->rows.together = cluster_rows;
   }
   space_release(&space);
@@ -302,9 +316,30 @@ static enum gpnn_status draw_like(const struct gpnn_localgp *gp, const struct gp
   return status;
 }
 
+/* What is shared in looking for the rows around those drawn. */
+struct looking {
+  const struct space *space;
+  struct matching *matching;
+  const struct gpnn_leftout *leftout;
+  const double *drawn; /* matching->n by d */
+  int64_t *near;       /* matching->n by space->k */
+  double *centres;     /* threads by d */
+};
+
+/* Finds a drawn row's distance to its nearest training row. */
+static void measure(void *context, size_t thread, size_t i)
+{
+  const struct looking *l = context;
+  const struct space *space = l->space;
+  const double *x = l->drawn + i * space->data->d;
+  int64_t *near = l->near + i * space->k;
+  find_outside(space, thread, x, &(struct outside){0}, near);
+  l->matching->distances[i] = sqrt(squared_distance(space, x, (size_t)near[0]));
+}
+
 /*
- * Finds each drawn row's distance to its nearest training row, and takes one of the few nearest as
- * the row left out.  The nearest of all would not do: it is likelier to be one with wide gaps
+ * Measures each drawn row's distance to its nearest training row, and takes one of the few nearest
+ * as the row left out.  The nearest of all would not do: it is likelier to be one with wide gaps
  * around it.
  */
 static enum gpnn_status take_near(struct matching *matching, struct gpnn_leftout *leftout,
@@ -319,20 +354,27 @@ static enum gpnn_status take_near(struct matching *matching, struct gpnn_leftout
   enum gpnn_status status = space_new(&space, gp, k, err);
   if (status == GPNN_OK) {
     struct gpnn_rng rng;
-    size_t d = space.data->d;
+    struct looking looking = {.space = &space, .matching = matching, .drawn = drawn, .near = near};
     gpnn_rng_init(&rng, seed, GPNN_RNG_STAND_IN);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(space.threads)
-    for (size_t i = 0; i < n; i++) {
-      find_outside(&space, drawn + i * d, &(struct outside){0}, near + i * k);
-      double r2 = squared_distance(&space, drawn + i * d, (size_t)near[i * k]);
-      matching->distances[i] = sqrt(r2);
-    }
+    gpnn_threads_each(space.threads, n, 1, measure, &looking);
     for (size_t i = 0; i < n; i++)
       take_row(leftout, space.data, i, (size_t)near[i * k + gpnn_rng_below(&rng, k)]);
   }
   space_release(&space);
   free(near);
   return status;
+}
+
+/* Finds the distance of a row left out to its nearest other. */
+static void measure_other(void *context, size_t thread, size_t i)
+{
+  const struct looking *l = context;
+  const struct space *space = l->space;
+  int64_t other = 0;
+  struct outside outside = {.n_left = 1, .left = &l->leftout->self[i]};
+  const double *x = space->x + (size_t)l->leftout->self[i] * space->data->d;
+  find_outside(space, thread, x, &outside, &other);
+  l->matching->ranked[i] = (struct near){squared_distance(space, x, (size_t)other), (int64_t)i};
 }
 
 /* Finds the distances of the rows left out to their nearest others, and ranks all distances. */
@@ -344,14 +386,8 @@ static enum gpnn_status rank(struct matching *matching, const struct gpnn_localg
   size_t n = matching->n, high = (size_t)(nearly_all * (double)(n - 1));
   enum gpnn_status status = space_new(&space, gp, 1, err);
   if (status == GPNN_OK) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(space.threads)
-    for (size_t i = 0; i < n; i++) {
-      int64_t other = 0;
-      struct outside outside = {.n_left = 1, .left = &leftout->self[i]};
-      const double *x = space.x + (size_t)leftout->self[i] * space.data->d;
-      find_outside(&space, x, &outside, &other);
-      matching->ranked[i] = (struct near){squared_distance(&space, x, (size_t)other), (int64_t)i};
-    }
+    struct looking looking = {.space = &space, .matching = matching, .leftout = leftout};
+    gpnn_threads_each(space.threads, n, 1, measure_other, &looking);
     qsort(matching->distances, n, sizeof *matching->distances, compare_distances);
     qsort(matching->ranked, n, sizeof *matching->ranked, compare_near);
     matching->gap = matching->distances[high];
@@ -396,38 +432,44 @@ static double place_ball(const struct space *space, const struct matching *match
   return radius + shift;
 }
 
-/* Finds each ranked row's neighbours outside its ball. */
-static enum gpnn_status find_beyond(const struct space *space, const struct matching *matching,
-                                    struct gpnn_leftout *leftout, struct gpnn_error *err)
+/* Finds the neighbours of a ranked row outside its ball. */
+static enum gpnn_status look_beyond(void *context, size_t thread, size_t rank,
+                                    struct gpnn_error *err)
 {
   /* A row at the radius is not within it, whatever the rounding. */
   static const double nearly = 1 - 1e-9;
   /* Leaving out a row leaves a larger distance than asked: not for less than this ratio. */
   static const double worth_it = 1.25;
-  size_t d = space->data->d;
-  bool found = true;
-  double *centres = gpnn_alloc((size_t)space->threads, d, sizeof *centres);
-  if (centres == NULL) return gpnn_fail_memory(err, "for calibration");
-#pragma omp parallel for schedule(dynamic, 1) num_threads(space->threads) reduction(&& : found)
-  for (size_t rank = 0; rank < matching->n; rank++) {
-    size_t i = (size_t)matching->ranked[rank].row;
-    double *centre = centres + (size_t)omp_get_thread_num() * d;
-    double radius = matching->distances[rank];
-    int64_t *candidates = leftout->candidates + i * space->k;
-    struct outside outside = {.n_left = 1, .left = &leftout->self[i]};
-    if (radius > worth_it * sqrt(matching->ranked[rank].r2)) {
-      double ball = nearly * place_ball(space, matching, leftout, i, radius, centre);
-      outside.centre = centre;
-      outside.ball_r2 = ball * ball;
-    }
-    find_outside(space, space->x + (size_t)leftout->self[i] * d, &outside, candidates);
-    found = found && candidates[0] >= 0;
+  const struct looking *l = context;
+  const struct space *space = l->space;
+  const struct matching *matching = l->matching;
+  size_t d = space->data->d, i = (size_t)matching->ranked[rank].row;
+  double *centre = l->centres + thread * d, radius = matching->distances[rank];
+  int64_t *candidates = l->leftout->candidates + i * space->k;
+  struct outside outside = {.n_left = 1, .left = &l->leftout->self[i]};
+  if (radius > worth_it * sqrt(matching->ranked[rank].r2)) {
+    double ball = nearly * place_ball(space, matching, l->leftout, i, radius, centre);
+    outside.centre = centre;
+    outside.ball_r2 = ball * ball;
   }
-  free(centres);
-  if (found) return GPNN_OK;
+  find_outside(space, thread, space->x + (size_t)l->leftout->self[i] * d, &outside, candidates);
+  if (candidates[0] >= 0) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA,
                    "some rows are farther from the training rows than these from each other: no "
                    "training row can stand for them");
+}
+
+/* Finds each ranked row's neighbours outside its ball. */
+static enum gpnn_status find_beyond(const struct space *space, struct matching *matching,
+                                    const struct gpnn_leftout *leftout, struct gpnn_error *err)
+{
+  struct looking looking = {.space = space, .matching = matching, .leftout = leftout};
+  looking.centres = gpnn_alloc((size_t)space->threads, space->data->d, sizeof *looking.centres);
+  if (looking.centres == NULL) return gpnn_fail_memory(err, "for calibration");
+  enum gpnn_status status =
+      gpnn_threads_try(space->threads, matching->n, 1, look_beyond, &looking, err);
+  free(looking.centres);
+  return status;
 }
 
 enum gpnn_status gpnn_leftout_like(struct gpnn_leftout *leftout, const struct gpnn_localgp *gp,

@@ -1,12 +1,12 @@
 #include "methods/neighbourhood.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/simd.h"
+#include "base/threads.h"
 #include "methods/neighbourhood_lanes.h"
 #include "models/cholesky.h"
 #include "models/kernel.h"
@@ -379,7 +379,7 @@ struct evaluation {
   const struct gpnn_neighbourhoods *hoods;
   enum gpnn_density density;
   size_t n_threads, width, n_map;
-  struct scratch *scratch;  /* n_threads */
+  struct scratch *scratch;  /* n_threads, each made when it is first needed */
   struct gpnn_lanes *lanes; /* likewise; NULL: rows are evaluated one by one */
   struct outcome *outcomes;
   double *gradients; /* NULL: none are wanted */
@@ -405,25 +405,27 @@ static bool uses_lanes(const struct evaluation *e)
 
 static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
 {
-  const struct term *term = &e->shared;
   size_t n = e->hoods->n;
   bool by_lanes = uses_lanes(e);
   e->scratch = gpnn_alloc(e->n_threads, 1, sizeof *e->scratch);
   if (by_lanes) e->lanes = gpnn_alloc(e->n_threads, 1, sizeof *e->lanes);
   e->outcomes = gpnn_alloc(n, 1, sizeof *e->outcomes);
   if (with_gradient) e->gradients = gpnn_alloc(n, e->width + e->n_map, sizeof *e->gradients);
-  if (!e->scratch || !e->outcomes || (by_lanes && !e->lanes) || (with_gradient && !e->gradients))
-    return false;
-  for (size_t t = 0; t < e->n_threads; t++) {
-    if (!scratch_init(&e->scratch[t], e->hoods->k, term->data->d)) return false;
-    if (by_lanes && !gpnn_lanes_init(&e->lanes[t], term->data, term->params, term->inverse,
-                                     term->map, e->hoods->k, with_gradient && e->n_map > 0))
-      return false;
-  }
-  return true;
+  return e->scratch && e->outcomes && !(by_lanes && !e->lanes) && !(with_gradient && !e->gradients);
 }
 
-static void evaluate_row(struct evaluation *e, size_t i)
+/* Makes what a thread works in, unless it is there; false without memory. */
+static bool prepare(const struct evaluation *e, size_t thread)
+{
+  const struct term *term = &e->shared;
+  if (e->scratch[thread].z != NULL) return true;
+  return scratch_init(&e->scratch[thread], e->hoods->k, term->data->d) &&
+         (e->lanes == NULL ||
+          gpnn_lanes_init(&e->lanes[thread], term->data, term->params, term->inverse, term->map,
+                          e->hoods->k, e->gradients != NULL && e->n_map > 0));
+}
+
+static void evaluate_row(const struct evaluation *e, size_t thread, size_t i)
 {
   struct term term = e->shared;
   struct gpnn_error ignored;
@@ -431,7 +433,7 @@ static void evaluate_row(struct evaluation *e, size_t i)
   double *gradient = e->gradients == NULL ? NULL : e->gradients + i * (e->width + e->n_map);
   double *by_map = gradient == NULL || e->n_map == 0 ? NULL : gradient + e->width;
   for (size_t j = 0; gradient != NULL && j < e->width + e->n_map; j++) gradient[j] = 0;
-  term.scratch = &e->scratch[omp_get_thread_num()];
+  term.scratch = &e->scratch[thread];
   gather(&term, e->hoods, e->density, i);
   enum gpnn_status status =
       e->density == GPNN_DENSITY_JOINT
@@ -441,7 +443,7 @@ static void evaluate_row(struct evaluation *e, size_t i)
 }
 
 /* Rows from 'first' on, side by side; false, with nothing done: one lacks neighbours. */
-static bool evaluate_lanes(struct evaluation *e, size_t first)
+static bool evaluate_lanes(const struct evaluation *e, size_t thread, size_t first)
 {
   const struct gpnn_neighbourhoods *hoods = e->hoods;
   const int64_t *neighbour = hoods->neighbour + first * hoods->k;
@@ -450,20 +452,25 @@ static bool evaluate_lanes(struct evaluation *e, size_t first)
   if (e->lanes == NULL || hoods->n - first < GPNN_LANES) return false;
   for (size_t a = 0; a < GPNN_LANES * hoods->k; a++)
     if (neighbour[a] < 0) return false;
-  gpnn_lanes_conditional(&e->lanes[omp_get_thread_num()], hoods->row + first, neighbour, loss, z2,
+  gpnn_lanes_conditional(&e->lanes[thread], hoods->row + first, neighbour, loss, z2,
                          e->gradients == NULL ? NULL : e->gradients + first * all, all);
   for (size_t l = 0; l < GPNN_LANES; l++)
     e->outcomes[first + l] = (struct outcome){loss[l], z2[l], 0};
   return true;
 }
 
-/* GPNN_LANES rows from 'first' on, or as many as are left; those that need jitter one by one. */
-static void evaluate_rows(struct evaluation *e, size_t first)
+/* A piece is GPNN_LANES rows, or as many as are left; those that need jitter one by one. */
+static enum gpnn_status evaluate_rows(void *context, size_t thread, size_t piece,
+                                      struct gpnn_error *err)
 {
-  size_t left = e->hoods->n - first, end = first + (left < GPNN_LANES ? left : GPNN_LANES);
-  bool done = evaluate_lanes(e, first);
+  const struct evaluation *e = context;
+  if (!prepare(e, thread)) return gpnn_fail_memory(err, "for neighbourhoods");
+  size_t first = piece * GPNN_LANES, left = e->hoods->n - first;
+  size_t end = first + (left < GPNN_LANES ? left : GPNN_LANES);
+  bool done = evaluate_lanes(e, thread, first);
   for (size_t i = first; i < end; i++)
-    if (!done || isnan(e->outcomes[i].loss)) evaluate_row(e, i);
+    if (!done || isnan(e->outcomes[i].loss)) evaluate_row(e, thread, i);
+  return GPNN_OK;
 }
 
 /* Sums over the rows in their order, so that rounding does not depend on who computed what. */
@@ -493,20 +500,18 @@ static enum gpnn_status add_up(const struct evaluation *e, struct gpnn_neighbour
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_neighbourhood_objective(const struct gpnn_index_contents *contents,
-                                              const struct gpnn_params *params, const double *map,
-                                              enum gpnn_density density,
-                                              const struct gpnn_neighbourhoods *hoods, int threads,
-                                              struct gpnn_neighbourhood_result *result,
-                                              struct gpnn_error *err)
+enum gpnn_status gpnn_neighbourhood_objective(
+    const struct gpnn_index_contents *contents, const struct gpnn_params *params, const double *map,
+    enum gpnn_density density, const struct gpnn_neighbourhoods *hoods, struct gpnn_team *team,
+    int threads, struct gpnn_neighbourhood_result *result, struct gpnn_error *err)
 {
-  size_t d = contents->d;
+  size_t d = contents->d, n_pieces = (hoods->n + GPNN_LANES - 1) / GPNN_LANES;
   double *inverse = gpnn_alloc(d, 1, sizeof *inverse);
   struct evaluation e = {
       .shared = {.data = contents, .params = params, .map = map, .stride = hoods->k + 1},
       .hoods = hoods,
       .density = density,
-      .n_threads = threads < 1 ? 1 : (size_t)threads,
+      .n_threads = (size_t)gpnn_threads_for(threads, n_pieces),
       .width = params->n_lengthscales + 3,
       .n_map = result->by_map == NULL ? 0 : d * d};
   enum gpnn_status status = GPNN_OK;
@@ -516,9 +521,8 @@ enum gpnn_status gpnn_neighbourhood_objective(const struct gpnn_index_contents *
   } else {
     gpnn_params_expand(params, d, contents->group, inverse);
     for (size_t j = 0; j < d; j++) inverse[j] = 1 / inverse[j];
-#pragma omp parallel for num_threads((int)e.n_threads) schedule(dynamic)
-    for (size_t i = 0; i < hoods->n; i += GPNN_LANES) evaluate_rows(&e, i);
-    status = add_up(&e, result, err);
+    status = gpnn_team_try(team, (int)e.n_threads, n_pieces, 1, evaluate_rows, &e, err);
+    if (status == GPNN_OK) status = add_up(&e, result, err);
   }
   for (size_t i = 0; i < hoods->n && status == GPNN_OK; i++) {
     if (result->loss != NULL) result->loss[i] = e.outcomes[i].loss;

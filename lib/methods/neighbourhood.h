@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/threads.h"
 #include "data/index.h"
 #include "models/cholesky.h"
 #include "models/params.h"
@@ -58,12 +59,13 @@ struct gpnn_neighbourhood_result {
  * divided by the lengthscales.
  *
  * A row whose covariance is not positive definite even with jitter is left out, with NaN in
- * 'loss'; GPNN_ENUMERIC if that leaves none, or nothing finite.  The result does not depend on the
- * number of threads.  Cost: O(n (k^3 + k^2 d)), with 'by_map' O(n k d^2) more.
+ * 'loss'; GPNN_ENUMERIC if that leaves none, or nothing finite.  Up to 'threads' threads, of 'team'
+ * if it is not NULL, share the rows; the result does not depend on them.  Cost: O(n (k^3 + k^2 d)),
+ * with 'by_map' O(n k d^2) more.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_neighbourhood_objective(
     const struct gpnn_index_contents *contents, const struct gpnn_params *params, const double *map,
-    enum gpnn_density density, const struct gpnn_neighbourhoods *hoods, int threads,
-    struct gpnn_neighbourhood_result *result, struct gpnn_error *err);
+    enum gpnn_density density, const struct gpnn_neighbourhoods *hoods, struct gpnn_team *team,
+    int threads, struct gpnn_neighbourhood_result *result, struct gpnn_error *err);
 
 #endif

@@ -2,11 +2,11 @@
 
 #include <assert.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 
 /* Test points are numbered from 0, those held out from here: neither depends on how many the others
  * are. */
@@ -45,14 +45,6 @@ struct run {
   uint64_t draw;
   struct place *places; /* owned; one a thread */
   struct block block;
-};
-
-/* What a block's points came to: of several failures that of the first, so that the message does
- * not depend on the threads. */
-struct outcome {
-  enum gpnn_status status;
-  size_t point;
-  struct gpnn_error error;
 };
 
 /* ---- room --------------------------------------------------------------------------------- */
@@ -217,16 +209,24 @@ static enum gpnn_status judge(struct place *place, const struct gpnn_simulate_op
   return GPNN_OK;
 }
 
-static enum gpnn_status judge_all(struct place *place, const struct run *run,
-                                  const struct target *to, size_t i, struct gpnn_error *err)
+/* A block's points, and where their results go. */
+struct judging {
+  const struct run *run;
+  const struct target *to;
+};
+
+static enum gpnn_status judge_all(void *context, size_t thread, size_t i, struct gpnn_error *err)
 {
+  const struct judging *judging = context;
+  const struct run *run = judging->run;
+  struct place *place = &run->places[thread];
   const struct gpnn_simulate_options *o = run->options;
   const struct block *block = &run->block;
   size_t d = o->inputs.d;
   put(place, o, block->x + i * d, block->offsets + i * o->m * d);
   enum gpnn_status status = respond(place, run, block->first + i, err);
   for (size_t a = 0; a < o->n_assumed && status == GPNN_OK; a++)
-    status = judge(place, o, a, to, i, err);
+    status = judge(place, o, a, judging->to, i, err);
   return status;
 }
 
@@ -245,21 +245,11 @@ static enum gpnn_status fill_block(struct run *run, struct gpnn_error *err)
   return gpnn_near_find(run->near, block->first, block->n, block->x, block->offsets, err);
 }
 
-static enum gpnn_status judge_block(struct run *run, const struct target *to,
+static enum gpnn_status judge_block(const struct run *run, const struct target *to,
                                     struct gpnn_error *err)
 {
-  struct outcome outcome = {.status = GPNN_OK};
-#pragma omp parallel for num_threads(run->options->threads) schedule(dynamic, 1)
-  for (size_t i = 0; i < run->block.n; i++) {
-    struct gpnn_error error = {0};
-    enum gpnn_status status = judge_all(&run->places[omp_get_thread_num()], run, to, i, &error);
-    if (status == GPNN_OK) continue;
-#pragma omp critical(gpnn_simulate)
-    if (outcome.status == GPNN_OK || i < outcome.point)
-      outcome = (struct outcome){status, i, error};
-  }
-  if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
-  return outcome.status;
+  struct judging judging = {run, to};
+  return gpnn_threads_try(run->options->threads, run->block.n, 1, judge_all, &judging, err);
 }
 
 /* Simulates the 'to->n' points from number 'first' on. */

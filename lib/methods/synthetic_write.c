@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/threads.h"
 #include "methods/synthetic.h"
 
 enum {
@@ -14,9 +15,9 @@ enum {
 
 /* What a thread works in. */
 struct block {
-  size_t items; /* it has room for */
   double *x, *f, *y;
   char *text;
+  size_t length; /* of the text */
 };
 
 static void block_release(struct block *block)
@@ -27,13 +28,12 @@ static void block_release(struct block *block)
   free(block->text);
 }
 
-static enum gpnn_status block_init(struct block *block, const struct gpnn_synthetic *s,
-                                   struct gpnn_error *err)
+static enum gpnn_status block_init(struct block *block, size_t items,
+                                   const struct gpnn_synthetic *s, struct gpnn_error *err)
 {
   size_t d = gpnn_synthetic_given(s)->inputs.d, each = gpnn_synthetic_rows_each(s), n_rows;
-  bool fits = gpnn_multiply(block->items, each, &n_rows);
+  bool fits = gpnn_multiply(items, each, &n_rows);
   *block = (struct block){
-      .items = block->items,
       .x = fits ? gpnn_alloc(n_rows, d, sizeof *block->x) : NULL,
       .f = fits ? gpnn_alloc(n_rows, 1, sizeof *block->f) : NULL,
       .y = fits ? gpnn_alloc(n_rows, 1, sizeof *block->y) : NULL,
@@ -56,10 +56,10 @@ static char *put_count(char *to, uint64_t value, char end)
   return to + snprintf(to, GPNN_NUMBER_BYTES, "%llu%c", (unsigned long long)value, end);
 }
 
-/* Makes 'n' items and writes them to the block's text; '*length' is what that takes. */
-static enum gpnn_status block_fill(const struct block *block, const struct gpnn_synthetic *s,
+/* Makes 'n' items and writes them to the block's text. */
+static enum gpnn_status block_fill(struct block *block, const struct gpnn_synthetic *s,
                                    const struct gpnn_synthetic_format *format, uint64_t first,
-                                   size_t n, size_t *length, struct gpnn_error *err)
+                                   size_t n, struct gpnn_error *err)
 {
   const struct gpnn_synthetic_options *o = gpnn_synthetic_given(s);
   size_t d = o->inputs.d, each = gpnn_synthetic_rows_each(s);
@@ -75,7 +75,7 @@ static enum gpnn_status block_fill(const struct block *block, const struct gpnn_
     if (format->truth) to = put_number(to, block->f[i], delimiter);
     to = put_number(to, block->y[i], '\n');
   }
-  *length = (size_t)(to - block->text);
+  block->length = (size_t)(to - block->text);
   return GPNN_OK;
 }
 
@@ -97,20 +97,34 @@ enum gpnn_status gpnn_synthetic_write_header(const struct gpnn_synthetic *s,
   return status == GPNN_OK ? gpnn_output_text(output, "y\n", err) : status;
 }
 
-/* What all threads share: blocks come here in order. */
+/* What all threads share. */
 struct writing {
+  const struct gpnn_synthetic *s;
+  const struct gpnn_synthetic_format *format;
+  uint64_t first, n;    /* items to write */
+  uint64_t items;       /* of a block */
+  struct block *blocks; /* owned; one a thread, made when it is first needed */
   struct gpnn_output *output;
-  enum gpnn_status status;
-  struct gpnn_error error; /* of the first block that failed */
 };
 
-static void write_block(struct writing *w, const struct block *block, size_t length,
-                        enum gpnn_status status, const struct gpnn_error *error)
+static enum gpnn_status fill_block(void *context, size_t thread, size_t b, struct gpnn_error *err)
 {
-  if (w->status != GPNN_OK) return;
-  w->status = status;
-  w->error = *error;
-  if (status == GPNN_OK) w->status = gpnn_output_write(w->output, block->text, length, &w->error);
+  const struct writing *w = context;
+  struct block *block = &w->blocks[thread];
+  uint64_t from = b * w->items, left = w->n - from;
+  enum gpnn_status status = GPNN_OK;
+  if (block->x == NULL) status = block_init(block, (size_t)w->items, w->s, err);
+  if (status != GPNN_OK) return status;
+  return block_fill(block, w->s, w->format, w->first + from,
+                    (size_t)(left < w->items ? left : w->items), err);
+}
+
+static enum gpnn_status write_block(void *context, size_t thread, size_t b, struct gpnn_error *err)
+{
+  const struct writing *w = context;
+  const struct block *block = &w->blocks[thread];
+  (void)b;
+  return gpnn_output_write(w->output, block->text, block->length, err);
 }
 
 /* Items of a block. */
@@ -126,26 +140,19 @@ enum gpnn_status gpnn_synthetic_write(const struct gpnn_synthetic *s,
                                       uint64_t n, struct gpnn_output *output,
                                       struct gpnn_error *err)
 {
-  struct writing w = {.output = output};
   uint64_t items = block_items(s), n_blocks = n / items + (n % items > 0);
-  if (n < items) items = n;
-#pragma omp parallel num_threads(gpnn_synthetic_given(s)->threads)
-  {
-    struct gpnn_error error = {0};
-    struct block block = {.items = (size_t)items};
-    enum gpnn_status ready = block_init(&block, s, &error);
-#pragma omp for ordered schedule(static, 1)
-    for (uint64_t b = 0; b < n_blocks; b++) {
-      uint64_t from = b * items, left = n - from;
-      size_t length = 0;
-      enum gpnn_status status = ready;
-      if (ready == GPNN_OK)
-        status = block_fill(&block, s, format, first + from, (size_t)(left < items ? left : items),
-                            &length, &error);
-#pragma omp ordered
-      write_block(&w, &block, length, status, &error);
-    }
-    block_release(&block);
-  }
-  return w.status == GPNN_OK ? GPNN_OK : gpnn_fail(err, w.status, "%s", w.error.text);
+  int threads = gpnn_threads_for(gpnn_synthetic_given(s)->threads, (size_t)n_blocks);
+  struct writing w = {.s = s,
+                      .format = format,
+                      .first = first,
+                      .n = n,
+                      .items = n < items ? n : items,
+                      .output = output};
+  w.blocks = gpnn_alloc((size_t)threads, 1, sizeof *w.blocks);
+  if (w.blocks == NULL) return gpnn_fail_memory(err, "for a block of rows");
+  enum gpnn_status status =
+      gpnn_threads_in_order(threads, (size_t)n_blocks, fill_block, write_block, &w, err);
+  for (int t = 0; t < threads; t++) block_release(&w.blocks[t]);
+  free(w.blocks);
+  return status;
 }

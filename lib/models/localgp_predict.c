@@ -1,6 +1,5 @@
 /* Many rows' predictions: chunks of them, shared out between threads. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +9,6 @@
 
 /* Rows whose neighbours are held at a time: bounds memory, changes no result. */
 enum { CHUNK = 1024 };
-
-/* What a chunk's rows came to: of several failures that of the first row is kept, so that
- * the message does not depend on the threads. */
-struct outcome {
-  enum gpnn_status status;
-  size_t row;
-  struct gpnn_error error;
-};
 
 /* Points of a chunk, begin to end in the order that they are predicted in: which they are, where
  * they are as given and as the kernel sees it, and k candidates of each. */
@@ -42,14 +33,6 @@ static void add_counts(struct gpnn_localgp_counts *to, const struct gpnn_localgp
   to->n_clamped += from->n_clamped;
 }
 
-static void note_failure(struct outcome *outcome, size_t row, enum gpnn_status status,
-                         const struct gpnn_error *error)
-{
-#pragma omp critical(gpnn_localgp)
-  if (outcome->status == GPNN_OK || row < outcome->row)
-    *outcome = (struct outcome){status, row, *error};
-}
-
 /* Keeps up to m of a point's candidates, those that it may have as neighbours, and returns their
  * number. */
 static size_t choose(const struct gpnn_points *points, size_t i, size_t m, size_t k,
@@ -62,56 +45,69 @@ static size_t choose(const struct gpnn_points *points, size_t i, size_t m, size_
   return chosen;
 }
 
-/* Predicts each point of a chunk from its own neighbours. */
-static void solve_alone(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
-                        const struct chunk *chunk, struct outcome *outcome)
+/* A chunk under way. */
+struct solving {
+  const struct gpnn_localgp_task *task;
+  struct gpnn_localgp_scratch *scratch; /* one a thread */
+  const struct chunk *chunk;
+};
+
+/* Predicts a point of a chunk from its own neighbours. */
+static enum gpnn_status solve_alone(void *context, size_t thread, size_t at, struct gpnn_error *err)
 {
-  const struct gpnn_localgp *gp = task->members[0].gp;
+  const struct solving *s = context;
+  const struct chunk *chunk = s->chunk;
+  const struct gpnn_localgp *gp = s->task->members[0].gp;
   static const size_t first = 0;
-#pragma omp parallel for num_threads(task->threads) schedule(dynamic, 8)
-  for (size_t at = 0; at < chunk->end - chunk->begin; at++) {
-    struct gpnn_error error = {0};
-    const size_t *point = chunk->point + chunk->begin + at;
-    int64_t *candidates = chunk->candidates + at * chunk->k;
-    struct gpnn_localgp_group group = {.n = 1,
-                                       .point = point,
-                                       .x = chunk->seen + at * gp->data->d,
-                                       .neighbour = candidates,
-                                       .nearest = &first};
-    group.m = choose(task->points, *point, gp->neighbours, chunk->k, candidates);
-    enum gpnn_status status =
-        gpnn_localgp_solve(task, &scratch[omp_get_thread_num()], &group, &error);
-    if (status != GPNN_OK) note_failure(outcome, *point, status, &error);
-  }
+  const size_t *point = chunk->point + chunk->begin + at;
+  int64_t *candidates = chunk->candidates + at * chunk->k;
+  struct gpnn_localgp_group group = {.n = 1,
+                                     .point = point,
+                                     .x = chunk->seen + at * gp->data->d,
+                                     .neighbour = candidates,
+                                     .nearest = &first};
+  group.m = choose(s->task->points, *point, gp->neighbours, chunk->k, candidates);
+  return gpnn_localgp_solve(s->task, &s->scratch[thread], &group, err);
 }
 
-/* Predicts points [at, end) of a chunk in groups that share neighbours. */
-static void solve_stretch(const struct gpnn_localgp_task *task,
-                          struct gpnn_localgp_scratch *scratch, const struct chunk *chunk,
-                          size_t at, size_t end, struct outcome *outcome)
-{
-  struct gpnn_localgp_group group;
-  for (; at < end; at += group.n) {
-    struct gpnn_error error = {0};
-    const size_t *point = chunk->point + chunk->begin + at;
-    gpnn_localgp_gather_group(task, scratch, end - at, point,
-                              chunk->seen + at * task->members[0].gp->data->d, chunk->k,
-                              chunk->candidates + at * chunk->k, &group);
-    enum gpnn_status status = gpnn_localgp_solve(task, scratch, &group, &error);
-    if (status != GPNN_OK) note_failure(outcome, *point, status, &error);
-  }
-}
-
-/* Predicts a chunk in groups.  Where they can begin does not depend on the threads. */
-static void solve_shared(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
-                         const struct chunk *chunk, struct outcome *outcome)
+/* Points of a stretch, in which groups can begin: this does not depend on the threads. */
+static size_t stretch_of(const struct gpnn_localgp_task *task)
 {
   enum { GROUPS = 4 };
-  size_t n = chunk->end - chunk->begin, stretch = GROUPS * task->share;
-#pragma omp parallel for num_threads(task->threads) schedule(dynamic)
-  for (size_t at = 0; at < n; at += stretch)
-    solve_stretch(task, &scratch[omp_get_thread_num()], chunk, at,
-                  n - at < stretch ? n : at + stretch, outcome);
+  return GROUPS * task->share;
+}
+
+/* Predicts a stretch of a chunk in groups that share neighbours. */
+static enum gpnn_status solve_shared(void *context, size_t thread, size_t stretch,
+                                     struct gpnn_error *err)
+{
+  const struct solving *s = context;
+  const struct chunk *chunk = s->chunk;
+  size_t d = s->task->members[0].gp->data->d, n = chunk->end - chunk->begin;
+  size_t at = stretch * stretch_of(s->task), end = at + stretch_of(s->task);
+  enum gpnn_status status = GPNN_OK;
+  struct gpnn_localgp_group group;
+  if (end > n) end = n;
+  for (; at < end && status == GPNN_OK; at += group.n) {
+    gpnn_localgp_gather_group(s->task, &s->scratch[thread], end - at,
+                              chunk->point + chunk->begin + at, chunk->seen + at * d, chunk->k,
+                              chunk->candidates + at * chunk->k, &group);
+    status = gpnn_localgp_solve(s->task, &s->scratch[thread], &group, err);
+  }
+  return status;
+}
+
+static enum gpnn_status solve_chunk(const struct gpnn_localgp_task *task,
+                                    struct gpnn_localgp_scratch *scratch, const struct chunk *chunk,
+                                    struct gpnn_error *err)
+{
+  enum { TOGETHER = 8 };
+  struct solving solving = {task, scratch, chunk};
+  size_t n = chunk->end - chunk->begin, stretch = stretch_of(task);
+  if (task->share <= 1)
+    return gpnn_threads_try(task->threads, n, TOGETHER, solve_alone, &solving, err);
+  return gpnn_threads_try(task->threads, (n + stretch - 1) / stretch, 1, solve_shared, &solving,
+                          err);
 }
 
 /* Candidates for neighbours of a point, so that enough of them are allowed. */
@@ -149,8 +145,9 @@ static void gather_points(const struct gpnn_localgp *gp, const struct gpnn_point
 }
 
 /* Predicts all points, chunk after chunk. */
-static void solve_chunks(const struct gpnn_localgp_task *task, struct gpnn_localgp_scratch *scratch,
-                         struct room *room, size_t k, struct outcome *outcome)
+static enum gpnn_status solve_chunks(const struct gpnn_localgp_task *task,
+                                     struct gpnn_localgp_scratch *scratch, struct room *room,
+                                     size_t k, struct gpnn_error *err)
 {
   const struct gpnn_localgp *gp = task->members[0].gp;
   const struct gpnn_points *points = task->points;
@@ -159,16 +156,14 @@ static void solve_chunks(const struct gpnn_localgp_task *task, struct gpnn_local
                         .x = room->x,
                         .seen = room->seen,
                         .candidates = room->candidates};
-  for (; chunk.begin < points->n && outcome->status == GPNN_OK; chunk.begin = chunk.end) {
+  enum gpnn_status status = GPNN_OK;
+  for (; chunk.begin < points->n && status == GPNN_OK; chunk.begin = chunk.end) {
     chunk.end = points->n - chunk.begin < room->size ? points->n : chunk.begin + room->size;
     gather_points(gp, points, &chunk, room);
-    outcome->status = find_candidates(gp, points, &chunk, room->distances, &outcome->error);
-    if (outcome->status != GPNN_OK) return;
-    if (task->share > 1)
-      solve_shared(task, scratch, &chunk, outcome);
-    else
-      solve_alone(task, scratch, &chunk, outcome);
+    status = find_candidates(gp, points, &chunk, room->distances, err);
+    if (status == GPNN_OK) status = solve_chunk(task, scratch, &chunk, err);
   }
+  return status;
 }
 
 static void room_release(struct room *room)
@@ -217,16 +212,14 @@ static enum gpnn_status predict_task(struct gpnn_localgp_task *task, struct gpnn
   size_t k = n_candidates(gp, task->points);
   task->threads = gpnn_threads_for(gp->threads, task->points->n);
   struct gpnn_localgp_scratch *scratch = calloc((size_t)task->threads, sizeof *scratch);
-  struct outcome outcome = {.status = GPNN_OK};
   struct room room = {0};
   set_share(task);
   bool enough = scratch != NULL;
   for (int t = 0; enough && t < task->threads; t++)
     enough = gpnn_localgp_scratch_new(&scratch[t], task);
-  outcome.status = enough ? room_init(&room, task, k, &outcome.error)
-                          : gpnn_fail_memory(&outcome.error, "for predictions");
-  if (outcome.status == GPNN_OK) solve_chunks(task, scratch, &room, k, &outcome);
-  if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
+  enum gpnn_status status =
+      enough ? room_init(&room, task, k, err) : gpnn_fail_memory(err, "for predictions");
+  if (status == GPNN_OK) status = solve_chunks(task, scratch, &room, k, err);
   for (int t = 0; scratch != NULL && t < task->threads; t++) {
     for (size_t i = 0; enough && i < task->n_members; i++)
       add_counts(task->members[i].counts, &scratch[t].counts[i]);
@@ -234,7 +227,7 @@ static enum gpnn_status predict_task(struct gpnn_localgp_task *task, struct gpnn
   }
   free(scratch);
   room_release(&room);
-  return outcome.status;
+  return status;
 }
 
 /* ---- one target --------------------------------------------------------------------------- */

@@ -107,35 +107,58 @@ static void divide(const struct draw *w, size_t i, size_t j, const bool *settled
     if (settled[c]) memset(a + c * TILE, 0, TILE * sizeof *a);
 }
 
+/* A column of tiles under way. */
+struct column {
+  const struct draw *draw;
+  size_t j;
+  bool settled[TILE];
+};
+
+static void begin_tile(void *context, size_t thread, size_t piece)
+{
+  const struct column *column = context;
+  size_t i = column->j + piece;
+  (void)thread;
+  fill(column->draw, i, column->j);
+  reduce(column->draw, i, column->j);
+}
+
+static void end_tile(void *context, size_t thread, size_t piece)
+{
+  const struct column *column = context;
+  (void)thread;
+  divide(column->draw, column->j + 1 + piece, column->j, column->settled);
+}
+
 static void factor_all(const struct draw *w, int threads)
 {
   double least = GPNN_PROCESS_LEAST * w->process->kernelscale;
   for (size_t j = 0; j < w->n_tiles; j++) {
-    bool settled[TILE] = {false};
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (size_t i = j; i < w->n_tiles; i++) {
-      fill(w, i, j);
-      reduce(w, i, j);
-    }
-    factor(height(w, j), least, tile_at(w, j, j), settled, w->z + j * TILE);
-#pragma omp parallel for num_threads(threads)
-    for (size_t i = j + 1; i < w->n_tiles; i++) divide(w, i, j, settled);
+    struct column column = {.draw = w, .j = j};
+    gpnn_threads_each(threads, w->n_tiles - j, 1, begin_tile, &column);
+    factor(height(w, j), least, tile_at(w, j, j), column.settled, w->z + j * TILE);
+    gpnn_threads_each(threads, w->n_tiles - j - 1, 1, end_tile, &column);
   }
 }
 
+/* f = L z, in the rows of a tile, where f begins as z. */
+static void multiply_tiles(void *context, size_t thread, size_t i)
+{
+  const struct draw *w = context;
+  double *f = w->f + i * TILE;
+  (void)thread;
+  cblas_dtrmv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)height(w, i),
+              tile_at(w, i, i), TILE, f, 1);
+  for (size_t k = 0; k < i; k++)
+    cblas_dgemv(CblasColMajor, CblasNoTrans, TILE, TILE, 1, tile_at(w, i, k), TILE, w->z + k * TILE,
+                1, 1, f, 1);
+}
+
 /* f = L z */
-static void multiply(const struct draw *w, int threads)
+static void multiply(struct draw *w, int threads)
 {
   memcpy(w->f, w->z, w->n_tiles * TILE * sizeof *w->f);
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (size_t i = 0; i < w->n_tiles; i++) {
-    double *f = w->f + i * TILE;
-    cblas_dtrmv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)height(w, i),
-                tile_at(w, i, i), TILE, f, 1);
-    for (size_t k = 0; k < i; k++)
-      cblas_dgemv(CblasColMajor, CblasNoTrans, TILE, TILE, 1, tile_at(w, i, k), TILE,
-                  w->z + k * TILE, 1, 1, f, 1);
-  }
+  gpnn_threads_each(threads, w->n_tiles, 1, multiply_tiles, w);
 }
 
 enum gpnn_status gpnn_process_draw(const struct gpnn_process *process, size_t n, size_t d,

@@ -8,6 +8,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "models/kernel.h"
 
 /* Rows of a block in which every pair is looked at. */
@@ -164,51 +165,65 @@ static double distance_of(const struct hunt *hunt, size_t a, size_t b)
   return sum;
 }
 
-/* Offers the rows at positions [begin, end) those before them in it.  'columns' has room for d
- * columns of LEAF, 'point' for d, 'r2' for LEAF. */
-static void look_through(const struct hunt *hunt, size_t begin, size_t end, double *columns,
-                         double *point, double *r2)
+/* What a thread needs to look through leaves. */
+struct leaf_room {
+  double *columns, *point, *r2; /* d columns of LEAF; d; LEAF */
+};
+
+static void leaf_room_release(struct leaf_room *room)
 {
-  size_t d = hunt->d;
+  free(room->columns);
+  free(room->point);
+  free(room->r2);
+}
+
+static bool leaf_room_init(struct leaf_room *room, size_t d)
+{
+  room->columns = gpnn_alloc(d, LEAF, sizeof *room->columns);
+  room->point = gpnn_alloc(d, 1, sizeof *room->point);
+  room->r2 = gpnn_alloc(LEAF, 1, sizeof *room->r2);
+  return room->columns != NULL && room->point != NULL && room->r2 != NULL;
+}
+
+/* A look through all leaves. */
+struct look {
+  const struct hunt *hunt;
+  struct leaf_room *rooms; /* owned; one a thread */
+};
+
+/* Offers the rows of a leaf those before them in it. */
+static void look_through(void *context, size_t thread, size_t leaf)
+{
+  const struct look *look = context;
+  const struct hunt *hunt = look->hunt;
+  const struct leaf_room *room = &look->rooms[thread];
+  size_t d = hunt->d, begin = leaf * LEAF, end = hunt->n - begin < LEAF ? hunt->n : begin + LEAF;
   for (size_t i = begin; i < end; i++) {
     size_t before = i - begin;
     const double *x = hunt->x + (size_t)hunt->order[i] * d;
     int64_t place = hunt->place[i];
-    for (size_t j = 0; j < d; j++) point[j] = x[j] * hunt->inverse[j];
+    for (size_t j = 0; j < d; j++) room->point[j] = x[j] * hunt->inverse[j];
     if (place >= 0 && before > 0) {
       double *last = hunt->distances + (size_t)place * hunt->m + hunt->m - 1;
-      gpnn_kernel_distances(before, d, LEAF, columns, point, r2);
+      gpnn_kernel_distances(before, d, LEAF, room->columns, room->point, room->r2);
       for (size_t k = 0; k < before; k++)
-        if (r2[k] <= *last) offer(hunt, place, r2[k], hunt->order[begin + k]);
+        if (room->r2[k] <= *last) offer(hunt, place, room->r2[k], hunt->order[begin + k]);
     }
-    for (size_t j = 0; j < d; j++) columns[j * LEAF + before] = point[j];
+    for (size_t j = 0; j < d; j++) room->columns[j * LEAF + before] = room->point[j];
   }
 }
 
 static enum gpnn_status look_through_leaves(const struct hunt *hunt, struct gpnn_error *err)
 {
-  bool short_of_memory = false;
   size_t n_leaves = (hunt->n + LEAF - 1) / LEAF;
-#pragma omp parallel num_threads(hunt->options->threads)
-  {
-    double *columns = gpnn_alloc(hunt->d, LEAF, sizeof *columns);
-    double *point = gpnn_alloc(hunt->d, 1, sizeof *point);
-    double *r2 = gpnn_alloc(LEAF, 1, sizeof *r2);
-    bool ready = columns != NULL && point != NULL && r2 != NULL;
-    if (!ready) {
-#pragma omp atomic write
-      short_of_memory = true;
-    }
-#pragma omp for schedule(dynamic)
-    for (size_t leaf = 0; leaf < n_leaves; leaf++) {
-      size_t begin = leaf * LEAF, end = hunt->n - begin < LEAF ? hunt->n : begin + LEAF;
-      if (ready) look_through(hunt, begin, end, columns, point, r2);
-    }
-    free(columns);
-    free(point);
-    free(r2);
-  }
-  return short_of_memory ? gpnn_fail_memory(err, "for a search among earlier rows") : GPNN_OK;
+  int threads = gpnn_threads_for(hunt->options->threads, n_leaves);
+  struct look look = {hunt, gpnn_alloc((size_t)threads, 1, sizeof *look.rooms)};
+  bool enough = look.rooms != NULL;
+  for (int t = 0; enough && t < threads; t++) enough = leaf_room_init(&look.rooms[t], hunt->d);
+  if (enough) gpnn_threads_each(threads, n_leaves, 1, look_through, &look);
+  for (int t = 0; look.rooms != NULL && t < threads; t++) leaf_room_release(&look.rooms[t]);
+  free(look.rooms);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for a search among earlier rows");
 }
 
 static int compare_rows(const void *a, const void *b)

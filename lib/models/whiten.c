@@ -6,7 +6,10 @@
 
 #include "base/blas.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "models/kernel.h"
+
+enum { TOGETHER = 16 }; /* rows that a thread takes at a time */
 
 /* Share of the kernel scale that no variance is less than: the least jitter. */
 static const double least_variance = 1e-10;
@@ -112,19 +115,25 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
   return GPNN_OK;
 }
 
-/* The failure of the first row that failed, however they were shared out. */
-struct outcome {
-  enum gpnn_status status;
-  size_t row;
-  struct gpnn_error error;
+/* What all threads share. */
+struct whitening {
+  const struct gpnn_whiten_rows *rows;
+  const struct gpnn_params *params;
+  const double *lengthscale;
+  size_t begin; /* the first row */
+  double *residuals, *variances;
+  struct solve *solves; /* owned; one a thread, made when it is first needed */
 };
 
-static void record(struct outcome *outcome, size_t row, enum gpnn_status status,
-                   const struct gpnn_error *error)
+/* Whitens the row 'i' after the first. */
+static enum gpnn_status whiten_row(void *context, size_t thread, size_t i, struct gpnn_error *err)
 {
-#pragma omp critical(gpnn_whiten)
-  if (outcome->status == GPNN_OK || row < outcome->row)
-    *outcome = (struct outcome){status, row, *error};
+  const struct whitening *w = context;
+  struct solve *solve = &w->solves[thread];
+  if (solve->rows == NULL && !solve_init(solve, w->rows, w->params, w->lengthscale))
+    return gpnn_fail_memory(err, "for whitening");
+  return whiten_one(solve, w->begin + i, w->residuals + i * w->rows->n_values, w->variances + i,
+                    err);
 }
 
 enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows, const struct gpnn_params *params,
@@ -132,24 +141,15 @@ enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows, const struct g
                              double *residuals, double *variances, struct gpnn_jitter *jitter,
                              struct gpnn_error *err)
 {
-  struct outcome outcome = {.status = GPNN_OK};
-#pragma omp parallel num_threads(threads)
-  {
-    struct solve solve;
-    bool ready = solve_init(&solve, rows, params, lengthscale);
-#pragma omp for schedule(dynamic, 16)
-    for (size_t row = begin; row < end; row++) {
-      struct gpnn_error error = {0};
-      size_t i = row - begin;
-      enum gpnn_status status =
-          ready ? whiten_one(&solve, row, residuals + i * rows->n_values, variances + i, &error)
-                : gpnn_fail_memory(&error, "for whitening");
-      if (status != GPNN_OK) record(&outcome, row, status, &error);
-    }
-#pragma omp critical(gpnn_whiten)
-    gpnn_jitter_note(jitter, solve.jitter.n, solve.jitter.most);
-    solve_release(&solve);
+  struct whitening w = {rows, params, lengthscale, begin, residuals, variances, NULL};
+  threads = gpnn_threads_for(threads, end - begin);
+  w.solves = gpnn_alloc((size_t)threads, 1, sizeof *w.solves);
+  if (w.solves == NULL) return gpnn_fail_memory(err, "for whitening");
+  enum gpnn_status status = gpnn_threads_try(threads, end - begin, TOGETHER, whiten_row, &w, err);
+  for (int t = 0; t < threads; t++) {
+    gpnn_jitter_note(jitter, w.solves[t].jitter.n, w.solves[t].jitter.most);
+    solve_release(&w.solves[t]);
   }
-  if (outcome.status != GPNN_OK && err != NULL) *err = outcome.error;
-  return outcome.status;
+  free(w.solves);
+  return status;
 }

@@ -372,7 +372,7 @@ static double mean_z2(const struct data *data, const struct gpnn_params *params,
   }
   struct gpnn_neighbourhoods hoods = {c->n, k, row, neighbour};
   struct gpnn_neighbourhood_result result = {.z2 = z2};
-  assert_ok(gpnn_neighbourhood_objective(c, params, NULL, GPNN_DENSITY_CONDITIONAL, &hoods, 1,
+  assert_ok(gpnn_neighbourhood_objective(c, params, NULL, GPNN_DENSITY_CONDITIONAL, &hoods, NULL, 1,
                                          &result, &err));
   for (size_t i = 0; i < c->n; i++) sum += z2[i] / (double)c->n;
   free(row);

@@ -104,8 +104,8 @@ static enum gpnn_status objective(const struct gpnn_index_contents *contents,
                                   double *value, double *gradient, double *loss, double *z2)
 {
   struct gpnn_neighbourhood_result result = {.gradient = gradient, .loss = loss, .z2 = z2};
-  enum gpnn_status status =
-      gpnn_neighbourhood_objective(contents, params, NULL, density, hoods, threads, &result, NULL);
+  enum gpnn_status status = gpnn_neighbourhood_objective(contents, params, NULL, density, hoods,
+                                                         NULL, threads, &result, NULL);
   *value = result.value;
   return status;
 }
@@ -264,7 +264,7 @@ static void test_the_derivative_by_the_map_agrees_with_central_differences(void 
     struct gpnn_neighbourhood_result at = {.gradient = gradient, .by_map = by_map}, up = {0},
                                      down = {0};
     assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, map, (enum gpnn_density)density,
-                                           &lists.hoods, 2, &at, NULL));
+                                           &lists.hoods, NULL, 2, &at, NULL));
     for (size_t p = 0; p < D; p++)
       for (size_t q = 0; q < D; q++) {
         const double h = 1e-5;
@@ -272,7 +272,7 @@ static void test_the_derivative_by_the_map_agrees_with_central_differences(void 
           memcpy(moved, map, sizeof map);
           for (size_t j = 0; j < D; j++) moved[p * D + j] += sign * h * map[q * D + j];
           assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, moved,
-                                                 (enum gpnn_density)density, &lists.hoods, 1,
+                                                 (enum gpnn_density)density, &lists.hoods, NULL, 1,
                                                  sign > 0 ? &up : &down, NULL));
         }
         double slope = (up.value - down.value) / (2 * h);
@@ -407,14 +407,14 @@ static void compare_with_rows_alone(const struct rows *r, const struct gpnn_para
   struct gpnn_neighbourhood_result all = {
       .gradient = gradient, .by_map = map == NULL ? NULL : by_map, .loss = loss, .z2 = z2};
   assert_ok(gpnn_neighbourhood_objective(&r->contents, params, map, GPNN_DENSITY_CONDITIONAL, hoods,
-                                         1, &all, NULL));
+                                         NULL, 1, &all, NULL));
   for (size_t i = 0; i < hoods->n; i++) {
     struct gpnn_neighbourhoods one = {1, k, hoods->row + i, hoods->neighbour + i * k};
     double own_loss, own_z2;
     struct gpnn_neighbourhood_result alone = {
         .gradient = own, .by_map = map == NULL ? NULL : own_map, .loss = &own_loss, .z2 = &own_z2};
     assert_ok(gpnn_neighbourhood_objective(&r->contents, params, map, GPNN_DENSITY_CONDITIONAL,
-                                           &one, 1, &alone, NULL));
+                                           &one, NULL, 1, &alone, NULL));
     assert_true(fabs(own_loss - loss[i]) <= tolerance * (1 + fabs(own_loss)));
     assert_true(fabs(own_z2 - z2[i]) <= tolerance * (1 + own_z2));
     for (size_t j = 0; j < d + 3; j++) mean[j] += own[j] / (double)hoods->n;
@@ -516,7 +516,7 @@ static void test_jitter_of_one_row_leaves_those_beside_it_alone(void **state)
   for (int density = 0; density < 2; density++) {
     struct gpnn_neighbourhood_result result = {.jitter = {7, 7}};
     assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, NULL, (enum gpnn_density)density,
-                                           &lists.hoods, 2, &result, NULL));
+                                           &lists.hoods, NULL, 2, &result, NULL));
     assert_int_equal(result.jitter.n, count_with_twins(&lists.hoods));
     assert_true(result.jitter.n > 0 && result.jitter.most > 1e-6 && result.jitter.most < 1e-4);
   }
