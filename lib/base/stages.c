@@ -85,29 +85,30 @@ static void *run_writing(void *run)
   return NULL;
 }
 
-/* Fails every batch. */
-static void fail_all(struct run *run, int errnum)
+/* There are to be no batches. */
+static void call_off(struct run *run)
 {
   pthread_mutex_lock(&run->mutex);
   run->end = 0;
-  run->status = gpnn_fail_errno(&run->error, errnum, "no thread can be started");
   pthread_cond_broadcast(&run->changed);
   pthread_mutex_unlock(&run->mutex);
 }
 
-static void run_all(struct run *run)
+/* False, with nothing done: there are no threads for it. */
+static bool run_all(struct run *run)
 {
   pthread_t writer, reader;
-  int no_writer = pthread_create(&writer, NULL, run_writing, run);
-  int no_reader = no_writer != 0 ? no_writer : pthread_create(&reader, NULL, run_reading, run);
-  if (no_reader != 0)
-    fail_all(run, no_reader);
-  else
+  if (pthread_create(&writer, NULL, run_writing, run) != 0) return false;
+  bool has_reader = pthread_create(&reader, NULL, run_reading, run) == 0;
+  if (has_reader)
     run_stage(run, GPNN_STAGES_WORK);
-  if (no_writer == 0) pthread_join(writer, NULL);
-  if (no_reader != 0) return;
+  else
+    call_off(run);
+  pthread_join(writer, NULL);
+  if (!has_reader) return false;
   if (run->status != GPNN_OK) run->stages->interrupt(run->stages->context);
   pthread_join(reader, NULL);
+  return true;
 }
 
 enum gpnn_status gpnn_stages_run(const struct gpnn_stages *stages, bool overlap,
@@ -117,9 +118,10 @@ enum gpnn_status gpnn_stages_run(const struct gpnn_stages *stages, bool overlap,
   struct run run = {.stages = stages, .end = SIZE_MAX, .status = GPNN_OK};
   pthread_mutex_init(&run.mutex, NULL);
   pthread_cond_init(&run.changed, NULL);
-  run_all(&run);
+  bool has_run = run_all(&run);
   pthread_cond_destroy(&run.changed);
   pthread_mutex_destroy(&run.mutex);
+  if (!has_run) return run_in_turn(stages, err);
   if (run.status != GPNN_OK && err != NULL) *err = run.error;
   return run.status;
 }

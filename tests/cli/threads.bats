@@ -12,11 +12,34 @@ load helper
   READERS=3 REPLACEMENTS=12 "$GPNN_ROOT/scripts/load" replace
 }
 
-@test "where no thread can be had, a tool ends and leaves nothing" {
-  gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 300 >train.tsv
-  gpnn-index -j 1 -m 20 -o t.gpi train.tsv
+# without K COMMAND...: where the k-th thread and further ones cannot be had; libgomp's count too.
+without() {
+  INJECT="thread $1+ EAGAIN" INJECT_REPORT=refused LD_PRELOAD=$GPNN_BUILD/tests/inject.so "${@:2}"
+}
+
+@test "where threads cannot be had, those that there are do all the work" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
+  gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 20000 >train.tsv
+  gpnn-index -j 1 -m 20 -o tree.gpi train.tsv
   printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t20\n' >t.par
-  export OMP_STACKSIZE=100000G # more than two of them have addresses
-  gpnn-predict -j 4 -o out.tsv t.gpi -p t.par train.tsv 2>"$BATS_TEST_TMPDIR/err" && skip 'there are threads'
-  assert_equal "$(find . -type f -printf '%P\n' | sort | tr '\n' ' ')" 't.gpi t.par train.tsv '
+  local command k
+  for command in 'gpnn-simulate data -j 4 --kind function --function waves --dimension 2 -n 50000' \
+    'gpnn-index -j 4 --search ivf -o x.gpi train.tsv' 'gpnn-index -j 4 -o x.gpi train.tsv' \
+    'gpnn-fit -j 4 -k exp -m 20 --objective block --block-size 60 tree.gpi' \
+    'gpnn-fit -j 4 -k exp -m 20 --k 32 --objective loo --steps 20 tree.gpi' \
+    'gpnn-calibrate -j 4 -p t.par tree.gpi' 'gpnn-predict -j 4 -p t.par tree.gpi train.tsv'; do
+    ${command/-j 4/-j 1} >expected
+    [[ ! -e x.gpi ]] || mv x.gpi expected
+    for k in 1 2; do
+      rm -f refused
+      without $k $command >got || complain "$command: status $?"
+      [[ ! -e x.gpi ]] || mv x.gpi got
+      [[ -s refused ]] || complain "$command: wanted no thread"
+      cmp expected got || complain "$command"
+    done
+  done
+}
+
+@test "no loop of the library is left to OpenMP, whose threads spin while they wait" {
+  ! nm -u "$GPNN_BUILD/libgpnn.a" | grep -E 'GOMP_|__kmpc_fork' || complain 'a team is started'
 }

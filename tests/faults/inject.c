@@ -14,7 +14,7 @@
  * rename, map, close, stat (whatever asks about a file, or changes its mode or place), child,
  * poll, thread.  Counted are calls from the program itself; for memory also those from the
  * libraries that it hands over to and that can say no, libc and zlib; for threads those from
- * libgomp, which ends the process without them.
+ * libgomp, which is to start none.
  *
  * The streams of stdio call the system from within libc, out of reach of a library that is loaded
  * first; so those of the program are made anew, over functions of ours, standard output included.
