@@ -478,6 +478,7 @@ bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_op
   }
   if (!check_options(cli, &shared)) return false;
   cli->table.has_header = !shared.no_header;
+  gpnn_threads_unbind();
   cli->threads = shared.threads != 0 ? (int)shared.threads : gpnn_threads_available();
   gpnn_threads_single_blas();
   progress_mode(cli->progress == CLI_PROGRESS_ALWAYS, cli->progress == CLI_PROGRESS_NEVER);

@@ -30,6 +30,31 @@ int gpnn_threads_for(int threads, size_t n)
   return n < (size_t)threads ? (int)n : threads;
 }
 
+/* Where there is an OpenMP runtime, as FAISS needs one. */
+#pragma weak omp_get_num_places
+#pragma weak omp_get_place_num_procs
+#pragma weak omp_get_place_proc_ids
+extern int omp_get_num_places(void);
+extern int omp_get_place_num_procs(int place);
+extern void omp_get_place_proc_ids(int place, int *ids);
+
+void gpnn_threads_unbind(void)
+{
+  cpu_set_t set;
+  int n = omp_get_num_places == NULL ? 0 : omp_get_num_places();
+  CPU_ZERO(&set);
+  for (int place = 0; place < n; place++) {
+    int count = omp_get_place_num_procs(place);
+    int *ids = gpnn_alloc(count < 1 ? 1 : (size_t)count, 1, sizeof *ids);
+    if (ids == NULL) return;
+    omp_get_place_proc_ids(place, ids);
+    for (int i = 0; i < count; i++)
+      if (ids[i] >= 0 && ids[i] < CPU_SETSIZE) CPU_SET((size_t)ids[i], &set);
+    free(ids);
+  }
+  if (n > 0) sched_setaffinity(0, sizeof set, &set);
+}
+
 /* ---- loops -------------------------------------------------------------------------------- */
 
 struct loop {

@@ -15,6 +15,13 @@
 int gpnn_threads_available(void);
 
 /*
+ * Gives the caller's thread, and those that it starts, all processors that OpenMP may use, where
+ * OMP_PROC_BIND or OMP_PLACES had its runtime bind the thread that loaded it to the first of them.
+ * For a program whose threads are those of this library: once, before all else.
+ */
+void gpnn_threads_unbind(void);
+
+/*
  * How many of 'threads' to share 'n' pieces of work between: no more than there are pieces, and at
  * least 1.  To wake a thread that finds nothing to do takes longer than to predict a row.
  */

@@ -43,3 +43,13 @@ without() {
 @test "no loop of the library is left to OpenMP, whose threads spin while they wait" {
   ! nm -u "$GPNN_BUILD/libgpnn.a" | grep -E 'GOMP_|__kmpc_fork' || complain 'a team is started'
 }
+
+@test "processors are not lost where OpenMP is to bind its threads" {
+  make_table 50 >train.tsv
+  local setting
+  gpnn-index -v -o t.gpi train.tsv 2>&1 | grep -o 'threads .*' >expected
+  for setting in OMP_PROC_BIND=true OMP_PLACES=cores; do
+    env $setting gpnn-index -v -o t.gpi train.tsv 2>&1 | grep -o 'threads .*' >got
+    cmp expected got || complain "$setting: $(<got), not $(<expected)"
+  done
+}
