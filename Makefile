@@ -52,14 +52,15 @@ SECTIONS := -ffunction-sections -fdata-sections
 HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -fopenmp-simd -fno-math-errno \
-  $(HARDENING) $(SECTIONS) $(SANITIZERS) -MMD -MP
+OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
+  -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
   $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
 ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) -lstdc++ -lm $(LDLIBS)
-ALL_LDFLAGS = -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
+# The OpenMP runtime is for FAISS, which is kept to one thread (lib/data/search_faiss.c).
+ALL_LDFLAGS = -pthread -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
 define newline
 
 

@@ -86,7 +86,7 @@ void cli_watch_signals(const char *name)
   }
   running = name;
   handle(SIGBUS, end_by_lost_page);
-  /* The OpenMP runtime says why and exits where it gets no thread. */
+  /* Libraries may exit: the OpenMP runtime that FAISS needs does so without memory. */
   (void)atexit(leave_nothing);
   signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
 }

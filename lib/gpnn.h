@@ -34,8 +34,9 @@
  *   a standard deviation; logarithms are natural.
  * Numbers.  double throughout; what works in float inside says so.
  * Threads.  Distinct objects may be used at once; an object that a call takes as const may be
- *   shared by any number of such calls.  'threads' counts OpenMP threads, at least 1, and no
- *   result depends on it.  Call gpnn_threads_single_blas() once before anything else.
+ *   shared by any number of such calls.  'threads' counts the threads that work, at least 1, and no
+ *   result depends on it; those that the library starts sleep while they wait.  Call
+ *   gpnn_threads_single_blas() once before anything else.
  * Randomness.  Every random choice derives from a seed that the caller gives.
  * Silence.  The library prints nothing, never exits, reads no environment variable, sets no
  *   signal handler and keeps no state of its own.

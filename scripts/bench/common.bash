@@ -13,8 +13,7 @@ results=${GPNN_BUILD:-$root/build}/bench
 PATH=${GPNN_BUILD:-$root/build}/bin:$results:$PATH
 rounds=${ROUNDS:-3}
 threads=${THREADS:-$(($(nproc) < 2 ? 1 : 2))}
-# Waiting threads leave their processor to others.
-export LC_ALL=C OMP_WAIT_POLICY=passive
+export LC_ALL=C
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -9,7 +9,6 @@
  * over the same LAPACK can go below, and the processor seconds of all of them there.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +46,36 @@ static void fill(size_t m, double *k)
   free(x);
 }
 
+static double now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What each thread factors, and how long that took it. */
+struct own {
+  double *k, inside, worked;
+};
+
+struct job {
+  size_t m;
+  double *k;
+  struct own *owns; /* one a thread */
+};
+
+static void factor(void *context, size_t thread, size_t i)
+{
+  const struct job *job = context;
+  struct own *own = &job->owns[thread];
+  (void)i;
+  memcpy(own->k, job->k, job->m * job->m * sizeof *own->k);
+  double had_worked = spent(), before = now();
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)job->m, own->k, (int)job->m) != 0) exit(1);
+  own->inside += now() - before;
+  own->worked += spent() - had_worked;
+}
+
 int main(int argc, char **argv)
 {
   if (argc != 4) {
@@ -55,30 +84,24 @@ int main(int argc, char **argv)
   }
   size_t m = strtoul(argv[1], NULL, 10), count = strtoul(argv[2], NULL, 10);
   int threads = atoi(argv[3]);
-  double *k = gpnn_alloc(m, m, sizeof *k), busiest = 0, processor = 0;
-  if (k == NULL) return 1;
+  struct job job = {m, gpnn_alloc(m, m, sizeof *job.k),
+                    gpnn_alloc((size_t)threads, 1, sizeof *job.owns)};
+  double busiest = 0, processor = 0;
+  if (job.k == NULL || job.owns == NULL) return 1;
   gpnn_threads_single_blas();
-  fill(m, k);
-#pragma omp parallel num_threads(threads)
-  {
-    double *own = gpnn_alloc(m, m, sizeof *own), inside = 0, worked = 0;
-    if (own == NULL) exit(1);
-#pragma omp for schedule(dynamic, 8)
-    for (size_t i = 0; i < count; i++) {
-      memcpy(own, k, m * m * sizeof *own);
-      double had_worked = spent(), before = omp_get_wtime();
-      if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)m, own, (int)m) != 0) exit(1);
-      inside += omp_get_wtime() - before;
-      worked += spent() - had_worked;
-    }
-    free(own);
-#pragma omp critical
-    {
-      busiest = fmax(busiest, inside);
-      processor += worked;
-    }
+  fill(m, job.k);
+  for (int t = 0; t < threads; t++) {
+    job.owns[t].k = gpnn_alloc(m, m, sizeof *job.k);
+    if (job.owns[t].k == NULL) return 1;
   }
-  free(k);
+  gpnn_threads_each(threads, count, 8, factor, &job);
+  for (int t = 0; t < threads; t++) {
+    busiest = fmax(busiest, job.owns[t].inside);
+    processor += job.owns[t].worked;
+    free(job.owns[t].k);
+  }
+  free(job.owns);
+  free(job.k);
   printf("%.4f %.4f\n", busiest, processor);
   return 0;
 }

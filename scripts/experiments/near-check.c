@@ -12,10 +12,9 @@
  * A line for each law and N: p-values of all seeds pooled, and how many of the seeds' own are below
  * 0.001.  Then, by measure, the seeds' p-values against a uniform law, one-sample; how many of all
  * of them are below 0.001, beside the number to be expected by chance; and the least pooled p-value
- * times their number (Bonferroni).  Works on as many threads as OMP_NUM_THREADS says.
+ * times their number (Bonferroni).  Works on as many threads as there are processors.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +198,7 @@ static void take_setting(const struct gpnn_inputs *inputs, uint64_t n, size_t n_
   for (size_t seed = 1; seed <= n_seeds; seed++)
     take_seed(
         (struct gpnn_near_options){
-            .inputs = *inputs, .n = n, .m = M, .seed = seed, .threads = omp_get_max_threads()},
+            .inputs = *inputs, .n = n, .m = M, .seed = seed, .threads = gpnn_threads_available()},
         n_clouds, &found, &drawn, verdict);
   printf("%-6s %3zu %9llu %7zu", inputs->law == GPNN_INPUTS_DISK ? "disk" : "normal", inputs->d,
          (unsigned long long)n, found.n);

@@ -268,20 +268,23 @@ static void a_stored_search_answers_the_same(void **state)
   free(distances);
 }
 
+static enum gpnn_status load_search(void *context, size_t thread, size_t i, struct gpnn_error *err)
+{
+  struct gpnn_search *search = NULL;
+  enum gpnn_status status = gpnn_index_search(context, &search, err);
+  (void)thread;
+  (void)i;
+  gpnn_search_free(search);
+  return status;
+}
+
 static void threads_load_the_search_of_one_index_at_once(void **state)
 {
   const struct place *place = *state;
   struct gpnn_index *index = NULL;
-  int n_failed = 0;
   write_index(place, GPNN_SEARCH_HNSW, NULL);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-#pragma omp parallel for num_threads(8) reduction(+ : n_failed)
-  for (int i = 0; i < 200; i++) {
-    struct gpnn_search *search = NULL;
-    n_failed += gpnn_index_search(index, &search, NULL) != GPNN_OK;
-    gpnn_search_free(search);
-  }
-  assert_int_equal(n_failed, 0);
+  assert_ok(gpnn_threads_try(8, 200, 1, load_search, index, &err));
   gpnn_index_close(index);
 }
 
