@@ -72,6 +72,7 @@
 #include "data/index.h"
 #include "data/moments.h"
 #include "data/near.h"
+#include "data/passes.h"
 #include "data/predictions.h"
 #include "data/records.h"
 #include "data/rows.h"

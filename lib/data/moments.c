@@ -10,74 +10,6 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-/* What is done with all rows: something is found of each block, and taken block after block. */
-struct pass {
-  /* Finds 'n_found' numbers of a block, which are zero before; may be called by several threads. */
-  void (*visit)(const void *state, size_t count, const double *rows, double *found);
-  void (*take)(void *state, const double *found);
-  void *state;
-  size_t n_found;
-};
-
-size_t gpnn_source_block(size_t width)
-{
-  const size_t numbers = (size_t)1 << 20;
-  if (width <= numbers / GPNN_SOURCE_BLOCK) return GPNN_SOURCE_BLOCK;
-  return width < numbers ? numbers / width : 1;
-}
-
-/* All rows being gone through. */
-struct going {
-  const struct gpnn_row_source *source;
-  const struct pass *pass;
-  double *room; /* owned; 'each' numbers a thread: what is found, then a block of rows */
-  size_t each;
-};
-
-/* Reads a block and visits it. */
-static enum gpnn_status visit_block(void *context, size_t thread, size_t block,
-                                    struct gpnn_error *err)
-{
-  const struct going *g = context;
-  const struct gpnn_row_source *source = g->source;
-  size_t most = gpnn_source_block(source->width), n_found = g->pass->n_found;
-  size_t from = block * most, left = source->n - from;
-  size_t count = left < most ? left : most;
-  double *found = g->room + thread * g->each, *rows = found + n_found;
-  enum gpnn_status status = source->read(source->context, from, count, rows, err);
-  if (status != GPNN_OK) return status;
-  memset(found, 0, n_found * sizeof *found);
-  g->pass->visit(g->pass->state, count, rows, found);
-  return GPNN_OK;
-}
-
-static enum gpnn_status take_block(void *context, size_t thread, size_t block,
-                                   struct gpnn_error *err)
-{
-  const struct going *g = context;
-  (void)block;
-  (void)err;
-  g->pass->take(g->pass->state, g->room + thread * g->each);
-  return GPNN_OK;
-}
-
-static enum gpnn_status go_through(const struct gpnn_row_source *source, const struct pass *pass,
-                                   struct gpnn_error *err)
-{
-  struct going going = {.source = source, .pass = pass};
-  size_t most = gpnn_source_block(source->width), block;
-  size_t n_blocks = source->n / most + (source->n % most > 0);
-  int threads = gpnn_threads_for(source->threads, n_blocks);
-  if (gpnn_multiply(most, source->width, &block) && block <= SIZE_MAX - pass->n_found)
-    going.each = block + pass->n_found;
-  if (going.each > 0) going.room = gpnn_alloc((size_t)threads, going.each, sizeof *going.room);
-  if (going.room == NULL) return gpnn_fail_memory(err, "for a block of rows");
-  enum gpnn_status status =
-      gpnn_threads_in_order(threads, n_blocks, visit_block, take_block, &going, err);
-  free(going.room);
-  return status;
-}
-
 /* ---- moments ---- */
 
 /* What is known of each of 'n_columns' columns: one array after another, so that a row is worked
@@ -218,17 +150,17 @@ enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t
   struct columns columns;
   if (!columns_init(&columns, n_columns, source->width))
     return gpnn_fail_memory(err, "for the moments of columns");
-  const struct pass ranges = {find_ranges, take_ranges, &columns, 2 * n_columns};
-  const struct pass deviations = {add_deviations, take_deviations, &columns, n_columns};
-  const struct pass squares = {add_squares, take_squares, &columns, 2 * n_columns};
-  enum gpnn_status status = go_through(source, &ranges, err);
+  const struct gpnn_pass ranges = {find_ranges, take_ranges, &columns, 2 * n_columns};
+  const struct gpnn_pass deviations = {add_deviations, take_deviations, &columns, n_columns};
+  const struct gpnn_pass squares = {add_squares, take_squares, &columns, 2 * n_columns};
+  enum gpnn_status status = gpnn_pass_run(source, &ranges, err);
   if (status == GPNN_OK) {
     set_middles(&columns);
-    status = go_through(source, &deviations, err);
+    status = gpnn_pass_run(source, &deviations, err);
   }
   if (status == GPNN_OK) {
     move_centres(&columns, source->n);
-    status = go_through(source, &squares, err);
+    status = gpnn_pass_run(source, &squares, err);
   }
   if (status == GPNN_OK) take_moments(&columns, source->n, moments);
   free(columns.low);
@@ -282,8 +214,8 @@ enum gpnn_status gpnn_moments_covariance(const struct gpnn_row_source *source, s
   if (rows.threads == 0) return gpnn_fail_memory(err, GPNN_THREADS_BLAS_ROOM);
   if (d > SIZE_MAX - CENTRED || !gpnn_multiply(d, d + CENTRED, &n_found))
     return gpnn_fail_memory(err, "for a covariance");
-  const struct pass pass = {add_products, take_products, &products, n_found};
-  enum gpnn_status status = go_through(&rows, &pass, err);
+  const struct gpnn_pass pass = {add_products, take_products, &products, n_found};
+  enum gpnn_status status = gpnn_pass_run(&rows, &pass, err);
   for (size_t i = 0; i < d * d; i++) cov[i] /= (double)source->n;
   return status;
 }

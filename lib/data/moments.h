@@ -12,24 +12,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-
-/* Rows that can be gone through again and again. */
-struct gpnn_row_source {
-  size_t n;     /* rows */
-  size_t width; /* numbers a row */
-  /* Fills 'rows' (count by width, row-major; at most gpnn_source_block()) with the rows from number
-   * 'from' on; asked for in order, block after block, and then from row 0 again; roughly so by
-   * several threads. */
-  enum gpnn_status (*read)(void *context, size_t from, size_t count, double *rows,
-                           struct gpnn_error *err);
-  void *context;
-  int threads; /* that may ask at a time; 0 is 1 */
-};
-
-/* Rows that are asked of a source at once, at most; where they are wide fewer, though one at least,
- * so that a block takes 8 MiB.  What is found depends on the width alone. */
-enum { GPNN_SOURCE_BLOCK = 1024 };
-size_t gpnn_source_block(size_t width);
+#include "data/passes.h"
 
 struct gpnn_moments {
   double mean, sd; /* population sd */
