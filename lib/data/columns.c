@@ -233,17 +233,44 @@ static bool is_blank(char c)
   return c == ' ' || c == '\t';
 }
 
+/* Numbers that begin with neither may be equal only if they begin with the same character. */
+static bool is_vague(char c)
+{
+  return c == '+' || c == '.' || c == '0';
+}
+
+static bool begins_number(char c)
+{
+  return is_vague(c) || c == '-' || (c >= '1' && c <= '9');
+}
+
+/* Told from the first character, as most fields can be. */
+static bool may_equal(char text, char na)
+{
+  return text == na || (begins_number(na) && (is_vague(text) || is_vague(na)));
+}
+
+/* Whether both are the same number, which has many spellings: -999, -999.0, -9.99e2. */
+static bool is_same_number(const char *text, size_t length, const char *na)
+{
+  double value, missing;
+  return begins_number(na[0]) && gpnn_number_read(na, strlen(na), &missing) == GPNN_NUMBER_OK &&
+         gpnn_number_read(text, length, &value) == GPNN_NUMBER_OK && value == missing;
+}
+
 bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na)
 {
   const char *text = field->text;
   size_t length = field->length;
   /* Most fields are numbers, and end here. */
   if (length > 0 && !is_blank(text[0]) && !is_blank(text[length - 1]) &&
-      (na == NULL || text[0] != na[0]))
+      (na == NULL || !may_equal(text[0], na[0])))
     return false;
   while (length > 0 && is_blank(text[length - 1])) length--;
   for (; length > 0 && is_blank(*text); text++) length--;
-  return length == 0 || (na != NULL && strlen(na) == length && memcmp(text, na, length) == 0);
+  if (length == 0 || na == NULL) return length == 0;
+  return (strlen(na) == length && memcmp(text, na, length) == 0) ||
+         is_same_number(text, length, na);
 }
 
 /* The place of a bad field and what is wrong with it; its text too where 'shows_text'. */

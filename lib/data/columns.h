@@ -29,7 +29,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find_list(const struct gpnn_table 
                                                         size_t *n_columns, struct gpnn_error *err);
 
 /* A missing value: the empty field, or the text 'na' (NULL: no such text), blanks around
- * either ignored. */
+ * either ignored; where 'na' is a number, any spelling of it. */
 bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na);
 
 /*

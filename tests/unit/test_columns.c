@@ -410,10 +410,33 @@ static void missing_values_are_empty_or_as_named(void **state)
   static const struct {
     const char *text, *na;
     bool missing;
-  } cases[] = {{"", "NA", true},       {"NA", "NA", true},  {"na", "NA", false},
-               {"NAN", "NA", false},   {"N", "NA", false},  {" NA\t", "NA", true},
-               {"  ", "NA", true},     {"NA", NULL, false}, {"", NULL, true},
-               {"-999", "-999", true}, {"0", "", false}};
+  } cases[] = {{"", "NA", true},
+               {"NA", "NA", true},
+               {"na", "NA", false},
+               {"NAN", "NA", false},
+               {"N", "NA", false},
+               {" NA\t", "NA", true},
+               {"  ", "NA", true},
+               {"NA", NULL, false},
+               {"", NULL, true},
+               {"-99999", "-99999", true},
+               {"-99999.0", "-99999", true},
+               {" -9.9999e4 ", "-99999", true},
+               {"-99998", "-99999", false},
+               {"+5", "5", true},
+               {".5", "0.5", true},
+               {"0.50", ".5", true},
+               {"05", "5", true},
+               {"100000", "1e+05", true},
+               {"5x", "5", false},
+               {"5", "5x", false},
+               {"0", "NA", false},
+               {"nan", "nan", true},
+               {"-", "-", true},
+               {"-0", "0", true},
+               {"-1", "-", false},
+               {"-999", "-999", true},
+               {"0", "", false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct gpnn_field field = {cases[i].text, strlen(cases[i].text)};
     if (gpnn_field_is_missing(&field, cases[i].na) != cases[i].missing)
