@@ -141,6 +141,7 @@ static void take_moments(const struct columns *columns, size_t n, struct gpnn_mo
     double rest = columns->sum[j] / (double)n, squares = columns->squares[j] / (double)n;
     moments[j].mean = (columns->centre[j] + rest) / columns->unit[j];
     moments[j].sd = sqrt(fmax(squares - rest * rest, 0)) / columns->unit[j];
+    if (isinf(columns->high[j] - columns->low[j])) moments[j].sd = INFINITY;
   }
 }
 

@@ -23,7 +23,8 @@ struct gpnn_moments {
  * In units of the column's own largest magnitude, about the middle of its range, so that squares
  * neither overflow nor vanish and values far from zero lose no digits; the mean is corrected by
  * the mean of what remains.  The sd is 0 where it is nothing but the rounding of the values:
- * less than a few units in the last place of the largest.
+ * less than a few units in the last place of the largest; it is infinite where two values differ by
+ * more than the largest number, so that nothing can be done with them.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source,
                                                     size_t n_columns, struct gpnn_moments *moments,

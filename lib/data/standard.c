@@ -3,6 +3,7 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +119,8 @@ static enum gpnn_status fill_weights(struct gpnn_standard *standard, const doubl
 
 static enum gpnn_status learn_whiten(struct gpnn_standard *standard,
                                      const struct gpnn_row_source *rows,
-                                     const struct gpnn_moments *inputs, struct gpnn_error *err)
+                                     const struct gpnn_moments *inputs, size_t *at,
+                                     struct gpnn_error *err)
 {
   size_t d = standard->n_in;
   double *cov = gpnn_alloc(d, d, sizeof *cov), *lambda = gpnn_alloc(d, 1, sizeof *lambda);
@@ -132,6 +134,10 @@ static enum gpnn_status learn_whiten(struct gpnn_standard *standard,
   for (size_t j = 0; j < d; j++) {
     variance[j] = inputs[j].sd * inputs[j].sd;
     varies = varies || inputs[j].sd > 0;
+    if (isfinite(variance[j])) continue;
+    *at = j;
+    status = gpnn_fail(err, GPNN_EDATA, "its values are too large for whitening");
+    goto out;
   }
   if (!varies) goto out; /* the caller says so */
   status = gpnn_moments_covariance(rows, 0, d, inputs, false, cov, err);
@@ -164,7 +170,8 @@ static bool has_groups(const struct gpnn_feature *features, size_t n_in)
 static enum gpnn_status learn_inputs(struct gpnn_standard *standard,
                                      const struct gpnn_feature *features,
                                      const struct gpnn_row_source *rows,
-                                     const struct gpnn_moments *inputs, struct gpnn_error *err)
+                                     const struct gpnn_moments *inputs, size_t *at,
+                                     struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (standard->method == GPNN_STANDARD_NONE) {
@@ -177,7 +184,7 @@ static enum gpnn_status learn_inputs(struct gpnn_standard *standard,
   else if (has_groups(features, standard->n_in))
     status = gpnn_fail(err, GPNN_EINVAL, "whitening mixes inputs, points among them too");
   else
-    status = learn_whiten(standard, rows, inputs, err);
+    status = learn_whiten(standard, rows, inputs, at, err);
   if (status == GPNN_OK && standard->n_out == 0)
     status = gpnn_fail(err, GPNN_EDATA, "no input varies");
   return status;
@@ -252,7 +259,12 @@ static enum gpnn_status learn(struct gpnn_standard *learnt,
   learnt->n_more = columns->n_more;
   learnt->n_regressors = columns->n_regressors;
   if (learnt->y_sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
-  enum gpnn_status status = learn_inputs(learnt, columns->features, rows, moments, err);
+  for (size_t j = 0; j < regressors + columns->n_regressors; j++)
+    if (isinf(moments[j].sd)) {
+      *at = j;
+      return gpnn_fail(err, GPNN_EDATA, "its values are too far apart for a difference");
+    }
+  enum gpnn_status status = learn_inputs(learnt, columns->features, rows, moments, at, err);
   if (status == GPNN_OK)
     status = keep_moments(more, columns->n_more, moments, &learnt->more, at, err);
   if (status == GPNN_OK)
@@ -267,7 +279,7 @@ enum gpnn_status gpnn_standard_learn_rows(struct gpnn_standard *standard,
                                           const struct gpnn_row_source *rows, size_t *at,
                                           struct gpnn_error *err)
 {
-  size_t n = rows->n, n_in = columns->n_in, wrong = n_in;
+  size_t n = rows->n, n_in = columns->n_in, wrong = SIZE_MAX;
   if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
   if (n_in == 0 || n_in > INT_MAX)
     return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);

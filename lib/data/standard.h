@@ -70,7 +70,8 @@ struct gpnn_standard_columns {
  * fewer than 2 rows, a constant target, no input that varies; or '*at', the number of a column, is
  * a further target or regressor that is constant or a regressor that is a combination of a constant
  * and those before it (by a Cholesky factor of their correlations: of its variance less than 1e-12
- * is its own).  Otherwise '*at' is n_in; 'at' may be NULL.  GPNN_EINVAL: groups under whiten.
+ * is its own), has values whose difference is beyond all numbers, or under whiten a variance that
+ * is.  Otherwise '*at' is SIZE_MAX; 'at' may be NULL.  GPNN_EINVAL: groups under whiten.
  * Columns far from zero lose no digits; columns of magnitude 1e+-150 neither overflow nor vanish
  * under scale.  What 'rows' fails with is passed on.
  */

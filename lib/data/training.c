@@ -469,10 +469,14 @@ static enum gpnn_status name_column(const struct gpnn_schema *schema, size_t n_f
                                     enum gpnn_status status, struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
-  if (status != GPNN_EDATA || at <= n_features) return status;
-  size_t other = at - n_features - 1;
-  const struct gpnn_column *column =
-      other < schema->n_more ? &schema->more[other] : &schema->regressors[other - schema->n_more];
+  if (status != GPNN_EDATA || at == SIZE_MAX) return status;
+  if (at < n_features)
+    return gpnn_prefix(err, status, "column '%s'",
+                       gpnn_schema_feature_name(schema, NULL, at, shown));
+  size_t more = n_features + 1, regressors = more + schema->n_more;
+  const struct gpnn_column *column = at < more         ? &schema->target
+                                     : at < regressors ? &schema->more[at - more]
+                                                       : &schema->regressors[at - regressors];
   return gpnn_prefix(err, status, "column '%s'",
                      gpnn_mask(shown, column->name, strlen(column->name)));
 }

@@ -569,3 +569,12 @@ par() {
   gpnn-index -o x.gpi train.tsv 2>err.txt
   [[ ! -s err.txt ]]
 }
+
+@test "values at the end of all numbers are refused with their column" {
+  refuses 1 "^c.csv: column 'a': its values are too far apart" \
+    'a,y\n-1.7e308,1\n1.7e308,2\n3,4\n5,7\n'
+  refuses 1 "^c.csv: column 'y': its values are too far apart" \
+    'a,y\n1,-1.7e308\n2,1.7e308\n3,4\n5,7\n'
+  refuses 1 "^c.csv: column 'b': its values are too large for whitening" \
+    'a,b,y\n1,1.7e308,2\n2,5,6\n3,4,4\n5,6,7\n' --standardise whiten
+}
