@@ -58,6 +58,7 @@ static bool resolve_table(const struct cli *cli, struct arguments *a)
     return wrong(cli, "--preset paper already says --standardise and --calibration-rows");
   if (a->standardise == NULL) a->standardise = paper ? "whiten" : "scale";
   if (paper) a->calibration_rows = PAPER_CALIBRATION_ROWS;
+  a->training.limits = !paper;
   if (!gpnn_standard_by_name(a->standardise, &a->training.standardise))
     return wrong(cli, "option --standardise: scale, whiten or none");
   if (a->training.standardise == GPNN_STANDARD_WHITEN && a->periods.n + a->places.n > 0)
@@ -141,6 +142,49 @@ static void warn_of_outlier(const struct cli *cli, const char *name,
       training->outlier, 100 * training->largest_share);
 }
 
+/* A number as it would be typed. */
+static void write_value(char out[GPNN_NUMBER_BYTES], double value)
+{
+  gpnn_number_write(out, value);
+  if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
+    snprintf(out, GPNN_NUMBER_BYTES, "%.0f", value);
+}
+
+/* Warns of cells of one input that lie far outside the rest.  A value that is there twice is no
+ * slip but has been meant. */
+static void warn_of_far(const struct cli *cli, const char *name, const struct gpnn_schema *schema,
+                        struct gpnn_feature_cursor *at, const struct gpnn_far *far)
+{
+  char shown[GPNN_MASK_BYTES], value[GPNN_NUMBER_BYTES];
+  gpnn_schema_feature_name(schema, at, far->column, shown);
+  write_value(value, far->value);
+  if (far->n_equal > 1)
+    cli_warn(cli,
+             "%s: column '%s': %zu cells are %s, far outside the rest (%.6g to %.6g): a code for "
+             "\"missing\"? --na %s --skip-bad",
+             name, shown, far->n_equal, value, far->low, far->high, value);
+  else if (far->n == 1)
+    cli_warn(cli, "%s: column '%s': one cell is %s, far outside the rest (%.6g to %.6g): a slip?",
+             name, shown, value, far->low, far->high);
+  else
+    cli_warn(cli,
+             "%s: column '%s': %zu cells, %s one of them, are far outside the rest (%.6g to %.6g): "
+             "slips?",
+             name, shown, far->n, value, far->low, far->high);
+}
+
+static void warn_of_all_far(const struct cli *cli, const char *name,
+                            const struct gpnn_training *training)
+{
+  enum { SHOWN = 10 };
+  const struct gpnn_far_columns *far = &training->far;
+  struct gpnn_feature_cursor at = {0};
+  for (size_t f = 0; f < far->n && f < SHOWN; f++)
+    warn_of_far(cli, name, &training->contents.schema, &at, &far->of[f]);
+  if (far->n > SHOWN)
+    cli_warn(cli, "%s: %zu more columns have cells far outside the rest", name, far->n - SHOWN);
+}
+
 static void describe_training(const struct cli *cli, const char *name,
                               const struct gpnn_training *training)
 {
@@ -149,6 +193,7 @@ static void describe_training(const struct cli *cli, const char *name,
   char shown[GPNN_MASK_BYTES];
   struct gpnn_feature_cursor at = {0};
   warn_of_outlier(cli, name, training);
+  warn_of_all_far(cli, name, training);
   if (standard->n_out < standard->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
              standard->n_in - standard->n_out, standard->n_in,

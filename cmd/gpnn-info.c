@@ -109,6 +109,26 @@ static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_conte
   return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
 }
 
+/* One line an input that has limits: name, least and greatest value that others count as. */
+static enum gpnn_status put_limits(struct run *r, const struct gpnn_index_contents *c,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_limits *limits = &c->standard.limits;
+  struct gpnn_feature_cursor at = {0};
+  char name[GPNN_MASK_BYTES];
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < limits->n && status == GPNN_OK; j++) {
+    if (!gpnn_limits_has(limits, j)) continue;
+    status = gpnn_output_printf(r->output, err, "limits\t%s\t",
+                                gpnn_schema_feature_name(&c->schema, &at, j, name));
+    if (status == GPNN_OK) status = gpnn_output_number(r->output, limits->lower[j], err);
+    if (status == GPNN_OK) status = gpnn_output_text(r->output, "\t", err);
+    if (status == GPNN_OK) status = gpnn_output_number(r->output, limits->upper[j], err);
+    if (status == GPNN_OK) status = gpnn_output_text(r->output, "\n", err);
+  }
+  return status;
+}
+
 /* "WHAT", a name, a mean and an sd. */
 static enum gpnn_status put_moments(struct run *r, const char *what, const char *name,
                                     struct gpnn_moments of, struct gpnn_error *err)
@@ -185,6 +205,7 @@ static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *inde
     status = put_text(r, "standardise", gpnn_standard_name(c->standard.method), err);
   for (size_t j = 0; j < c->standard.n_in && status == GPNN_OK; j++)
     status = put_feature(r, c, &at, j, err);
+  if (status == GPNN_OK) status = put_limits(r, c, err);
   return status == GPNN_OK ? put_roles(r, c, err) : status;
 }
 

@@ -70,6 +70,7 @@
 
 #include "data/columns.h"
 #include "data/index.h"
+#include "data/limits.h"
 #include "data/moments.h"
 #include "data/near.h"
 #include "data/passes.h"

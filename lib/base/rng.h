@@ -37,6 +37,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_RESPONSE = 33,     /* a simulated process at those places */
   GPNN_RNG_NOISE = 34,        /* the noise on it */
   GPNN_RNG_ADVISE = 35,       /* rows that a learning curve is measured on */
+  GPNN_RNG_LIMITS = 36,       /* rows that the limits of inputs come from */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 

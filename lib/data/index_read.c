@@ -256,6 +256,17 @@ static void take_standard(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, kept == standard->n_out && kept == index->contents.d);
 }
 
+static void take_limits(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_limits *limits = &index->contents.standard.limits;
+  size_t n = index->contents.standard.n_in;
+  limits->lower = take_f64s(cursor, 2, n);
+  if (limits->lower == NULL) return;
+  limits->n = n;
+  limits->upper = limits->lower + n;
+  for (size_t j = 0; j < n; j++) require(cursor, limits->lower[j] <= limits->upper[j]);
+}
+
 static void take_search(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_search_report *report = &index->report;
@@ -343,7 +354,7 @@ static enum gpnn_status take_rows(const struct gpnn_index *index, const char *ta
 static enum gpnn_status check_tags(const struct gpnn_index *index, struct gpnn_error *err)
 {
   static const char known[] =
-      "INFO COLS ROLE STDZ MOMS SRCH OPTS ROWS YVAL CALX CALY YMOR CALM REGR "
+      "INFO COLS ROLE STDZ LIMS MOMS SRCH OPTS ROWS YVAL CALX CALY YMOR CALM REGR "
       "CALR NOIS CALN FAIS ROTN TREE";
   for (size_t i = 0; i < gpnn_sections_count(index->sections); i++) {
     const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
@@ -361,6 +372,8 @@ static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *
   if (status == GPNN_OK) status = take_section(index, "COLS", take_columns, err);
   if (status == GPNN_OK && extended) status = take_section(index, "ROLE", take_roles, err);
   if (status == GPNN_OK) status = take_section(index, "STDZ", take_standard, err);
+  if (status == GPNN_OK && gpnn_sections_find(index->sections, "LIMS") != NULL)
+    status = take_section(index, "LIMS", take_limits, err);
   if (status == GPNN_OK && extended) status = take_section(index, "MOMS", take_all_moments, err);
   if (status == GPNN_OK) status = take_section(index, "SRCH", take_search, err);
   if (status == GPNN_OK && gpnn_sections_find(index->sections, "ROTN") != NULL)
@@ -456,10 +469,10 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
 
 enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "MOMS",
-                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR",
-                                       "CALM", "REGR", "CALR", "NOIS", "CALN"};
-  enum { FIRST_ROWS = 5 };
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "LIMS", "MOMS",
+                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
+                                       "REGR", "CALR", "NOIS", "CALN"};
+  enum { FIRST_ROWS = 6 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_sections *sections = index->sections;
   for (size_t i = 0; i < gpnn_sections_count(sections); i++) {

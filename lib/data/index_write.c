@@ -155,6 +155,12 @@ static void compose_standard(struct blob *blob, const struct gpnn_standard *stan
   put_f64s(blob, n_weights(standard), standard->weight);
 }
 
+static void compose_limits(struct blob *blob, const struct gpnn_limits *limits)
+{
+  put_f64s(blob, limits->n, limits->lower);
+  put_f64s(blob, limits->n, limits->upper);
+}
+
 static void compose_search(struct blob *blob, size_t d, const struct gpnn_search *search)
 {
   const struct gpnn_search_report *report = gpnn_search_describe(search);
@@ -276,6 +282,11 @@ static enum gpnn_status write_heads(struct writing *writing,
   compose_standard(&blob, &contents->standard);
   status = write_blob(writing, "STDZ", HASHED | CRITICAL, &blob, err);
   if (status != GPNN_OK) return status;
+  if (contents->standard.limits.n > 0) {
+    compose_limits(&blob, &contents->standard.limits);
+    status = write_blob(writing, "LIMS", HASHED | CRITICAL, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
   if (extended) {
     compose_moments(&blob, &contents->standard);
     status = write_blob(writing, "MOMS", HASHED | CRITICAL, &blob, err);

@@ -17,7 +17,7 @@ struct gpnn_row_source {
   size_t width; /* numbers a row */
   /* Fills 'rows' (count by width, row-major; at most gpnn_source_block()) with the rows from number
    * 'from' on; asked for in order, block after block, and then from row 0 again; roughly so by
-   * several threads. */
+   * several threads.  Some are asked for one by one, rising. */
   enum gpnn_status (*read)(void *context, size_t from, size_t count, double *rows,
                            struct gpnn_error *err);
   void *context;

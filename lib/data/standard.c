@@ -273,6 +273,47 @@ static enum gpnn_status learn(struct gpnn_standard *learnt,
   return status;
 }
 
+/* Rows whose inputs are within limits, as their moments are to be learnt. */
+struct limited {
+  const struct gpnn_row_source *rows;
+  const struct gpnn_limits *limits;
+};
+
+static enum gpnn_status read_limited(void *context, size_t from, size_t count, double *rows,
+                                     struct gpnn_error *err)
+{
+  const struct limited *limited = context;
+  size_t width = limited->rows->width;
+  enum gpnn_status status = limited->rows->read(limited->rows->context, from, count, rows, err);
+  for (size_t i = 0; i < count && status == GPNN_OK; i++)
+    for (size_t j = 0; j < limited->limits->n; j++)
+      rows[i * width + j] = gpnn_limits_fill(limited->limits, j, rows[i * width + j]);
+  return status;
+}
+
+/* Learns all that is asked for from 'rows', after limits if they shall be. */
+static enum gpnn_status learn_in_turn(struct gpnn_standard *learnt,
+                                      const struct gpnn_standard_columns *columns,
+                                      const struct gpnn_row_source *rows, size_t *at,
+                                      struct gpnn_error *err)
+{
+  size_t n_columns = columns->n_in + 1 + columns->n_more + columns->n_regressors;
+  struct limited limited = {rows, &learnt->limits};
+  const struct gpnn_row_source within = {rows->n, rows->width, read_limited, &limited,
+                                         rows->threads};
+  enum gpnn_status status = GPNN_OK;
+  if (columns->far != NULL && learnt->method != GPNN_STANDARD_NONE)
+    status = gpnn_limits_learn(&learnt->limits, columns->far, rows, columns->n_in,
+                               columns->features, err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
+  status = moments == NULL ? gpnn_fail_memory(err, "for the standardisation")
+                           : gpnn_moments_learn(&within, n_columns, moments, err);
+  if (status == GPNN_OK) status = learn(learnt, columns, &within, moments, at, err);
+  free(moments);
+  return status;
+}
+
 enum gpnn_status gpnn_standard_learn_rows(struct gpnn_standard *standard,
                                           enum gpnn_standard_method method, double eps,
                                           const struct gpnn_standard_columns *columns,
@@ -283,14 +324,9 @@ enum gpnn_status gpnn_standard_learn_rows(struct gpnn_standard *standard,
   if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
   if (n_in == 0 || n_in > INT_MAX)
     return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
-  size_t n_columns = n_in + 1 + columns->n_more + columns->n_regressors;
   struct gpnn_standard learnt = {.method = method, .n_in = n_in};
   learnt.eps = method == GPNN_STANDARD_WHITEN ? eps : 0;
-  struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
-  enum gpnn_status status = moments == NULL ? gpnn_fail_memory(err, "for the standardisation")
-                                            : gpnn_moments_learn(rows, n_columns, moments, err);
-  if (status == GPNN_OK) status = learn(&learnt, columns, rows, moments, &wrong, err);
-  free(moments);
+  enum gpnn_status status = learn_in_turn(&learnt, columns, rows, &wrong, err);
   if (status == GPNN_OK)
     *standard = learnt;
   else
@@ -361,19 +397,23 @@ void gpnn_standard_apply(const struct gpnn_standard *standard, const double *x, 
     break;
   case GPNN_STANDARD_SCALE:
     for (size_t j = 0; j < n_in; j++)
-      if (weight[j] != 0) z[kept++] = (x[j] - mean[j]) * weight[j];
+      if (weight[j] != 0)
+        z[kept++] = (gpnn_limits_apply(&standard->limits, j, x[j]) - mean[j]) * weight[j];
     break;
   case GPNN_STANDARD_WHITEN:
     /* Column by column: sums that do not wait for one another. */
     for (size_t i = 0; i < standard->n_out; i++) z[i] = 0;
-    for (size_t j = 0; j < n_in; j++)
-      for (size_t i = 0; i < standard->n_out; i++) z[i] += weight[i * n_in + j] * (x[j] - mean[j]);
+    for (size_t j = 0; j < n_in; j++) {
+      double deviation = gpnn_limits_apply(&standard->limits, j, x[j]) - mean[j];
+      for (size_t i = 0; i < standard->n_out; i++) z[i] += weight[i * n_in + j] * deviation;
+    }
     break;
   }
 }
 
 void gpnn_standard_release(struct gpnn_standard *standard)
 {
+  gpnn_limits_release(&standard->limits);
   free(standard->mean);
   free(standard->weight);
   free(standard->more);

@@ -8,8 +8,9 @@
  *           (under 1e-12 of what it would be were the columns uncorrelated) is dropped.
  *   scale   x_j <- (x_j - mean_j) / (sqrt(d) sd_j); a constant column is dropped.
  *   none    inputs as they are (the target is standardised all the same).
- * The factor 1/sqrt(d) uses the number of features that remain.  For whiten that is
- * the number of features given, so that published runs are reproduced.
+ * Where an input has limits (data/limits.h) x is within them, and no cell beyond them has a part in
+ * mean, sd and covariance.  The factor 1/sqrt(d) uses the number of features that remain.  For
+ * whiten that is the number of features given, so that published runs are reproduced.
  *
  * Features of one group (data/schema.h) are coordinates of one point, whose distances are to keep
  * their proportions: under scale they take one factor, 1 / (sqrt(d) s), with s^2 the sum of their
@@ -27,6 +28,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "data/limits.h"
 #include "data/moments.h"
 #include "data/schema.h"
 
@@ -39,12 +41,13 @@ enum gpnn_standard_method {
 /* A zeroed object is empty and may be released.  Arrays are owned. */
 struct gpnn_standard {
   enum gpnn_standard_method method;
-  size_t n_in;    /* features that come in */
-  size_t n_out;   /* standardised inputs d that go out */
-  double *mean;   /* n_in */
-  double *weight; /* none: NULL.  scale: n_in factors, 0 for a dropped column.
-                     whiten: n_out by n_in, row-major */
-  double eps;     /* whiten only */
+  size_t n_in;               /* features that come in */
+  size_t n_out;              /* standardised inputs d that go out */
+  struct gpnn_limits limits; /* of the features that come in, before all else */
+  double *mean;              /* n_in */
+  double *weight;            /* none: NULL.  scale: n_in factors, 0 for a dropped column.
+                                whiten: n_out by n_in, row-major */
+  double eps;                /* whiten only */
   double y_mean, y_sd;
   size_t n_more;
   struct gpnn_moments *more; /* n_more: of the further targets */
@@ -63,12 +66,15 @@ struct gpnn_standard_columns {
   const struct gpnn_feature *features; /* n_in of them; NULL: no groups, no units */
   size_t n_more;                       /* further targets */
   size_t n_regressors;
+  /* NULL: inputs get no limits.  Otherwise, but for none, they get them where they need them
+   * (data/limits.h), and this receives which. */
+  struct gpnn_far_columns *far;
 };
 
 /*
  * Learns the standardisation of 'columns' from 'rows'.  'standard' must be zeroed.  GPNN_EDATA:
  * fewer than 2 rows, a constant target, no input that varies; or '*at', the number of a column, is
- * a further target or regressor that is constant or a regressor that is a combination of a constant
+ * a further target or regressor that is constant, a regressor that is a combination of a constant
  * and those before it (by a Cholesky factor of their correlations: of its variance less than 1e-12
  * is its own), has values whose difference is beyond all numbers, or under whiten a variance that
  * is.  Otherwise '*at' is SIZE_MAX; 'at' may be NULL.  GPNN_EINVAL: groups under whiten.

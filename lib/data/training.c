@@ -491,7 +491,8 @@ static enum gpnn_status learn(struct gpnn_training *training,
   if (features == NULL) return gpnn_fail_memory(err, "for the features");
   gpnn_schema_groups(schema, features);
   const struct gpnn_standard_columns columns = {n_features, features, schema->n_more,
-                                                schema->n_regressors};
+                                                schema->n_regressors,
+                                                options->limits ? &training->far : NULL};
   size_t at;
   enum gpnn_status status =
       gpnn_standard_learn_rows(&training->contents.standard, options->standardise,
@@ -607,6 +608,7 @@ void gpnn_training_release(struct gpnn_training *training)
 {
   gpnn_schema_release(&training->contents.schema);
   gpnn_standard_release(&training->contents.standard);
+  gpnn_far_columns_release(&training->far);
   gpnn_columns_map_release(&training->map);
   gpnn_spool_release(&training->read);
   gpnn_spool_release(&training->rows);

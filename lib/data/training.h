@@ -27,15 +27,16 @@
 struct gpnn_training_options {
   enum gpnn_standard_method standardise;
   double whiten_eps;
+  bool limits;              /* of inputs (data/limits.h) */
   bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
   size_t calibration_rows;  /* exactly so many */
   uint64_t seed;
   int threads; /* results do not depend on it */
 };
 
-#define GPNN_TRAINING_OPTIONS_INIT           \
-  {                                          \
-    GPNN_STANDARD_SCALE, 1e-5, true, 0, 1, 1 \
+#define GPNN_TRAINING_OPTIONS_INIT                 \
+  {                                                \
+    GPNN_STANDARD_SCALE, 1e-5, true, true, 0, 1, 1 \
   }
 
 /* An object of GPNN_TRAINING_INIT is empty and may be released. */
@@ -51,6 +52,7 @@ struct gpnn_training {
   double largest_share;        /* of a target's variance, in one row; near 1: an outlier rules */
   double outlier;              /* that row's target, in table units */
   size_t outlier_target;       /* and which target it is: 0 is the first */
+  struct gpnn_far_columns far; /* inputs, by feature, that have cells beyond their limits */
   const char *volatile *watch; /* borrowed, or NULL; as in base/newfile.h, for its files */
 };
 

@@ -570,11 +570,21 @@ par() {
   [[ ! -s err.txt ]]
 }
 
-@test "values at the end of all numbers are refused with their column" {
+@test "values at the end of all numbers are taken, or refused with their column" {
+  fixture
   refuses 1 "^c.csv: column 'a': its values are too far apart" \
     'a,y\n-1.7e308,1\n1.7e308,2\n3,4\n5,7\n'
   refuses 1 "^c.csv: column 'y': its values are too far apart" \
     'a,y\n1,-1.7e308\n2,1.7e308\n3,4\n5,7\n'
   refuses 1 "^c.csv: column 'b': its values are too large for whitening" \
     'a,b,y\n1,1.7e308,2\n2,5,6\n3,4,4\n5,6,7\n' --standardise whiten
+  for wild in 1.7e308 -1.7e308; do
+    sed "5s/^[^\t]*/$wild/" train.tsv >wild.tsv
+    gpnn-index --calibration-rows 0 -o x.gpi wild.tsv 2>err.txt
+    grep -q "column 'x1': one cell is ${wild/e/e+}, far outside the rest" err.txt
+    gpnn-info --verify x.gpi >info
+    gpnn-fit --effort fast x.gpi >x.par
+    gpnn-predict x.gpi -p x.par test.tsv >p.tsv
+    assert_sane p.tsv
+  done
 }

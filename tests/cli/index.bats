@@ -269,3 +269,78 @@ CASES
   assert_fails 1 't.gpi: damaged: the checksum of section TREE' gpnn-predict t.gpi -p p.par t.tsv
   assert_fails 1 't.gpi: damaged: the checksum of section TREE' gpnn-info --verify t.gpi
 }
+
+# spoil VALUE EVERY [COLUMN]: puts VALUE into one cell in EVERY of a column (the first).
+spoil() {
+  awk -F '\t' -v OFS='\t' -v value="$1" -v every="$2" -v at="${3:-1}" \
+    'NR > 1 && NR % every == 5 { $at = value } { print }'
+}
+
+# rmse_of TABLE [OPTION...]: error on test.tsv of a quick fit to TABLE.
+rmse_of() {
+  gpnn-index -q -o r.gpi "$1" && gpnn-fit --effort fast "${@:2}" r.gpi >r.par &&
+    gpnn-calibrate r.gpi <r.par >r.cal && gpnn-predict r.gpi -p r.cal test.tsv | gpnn-eval | value rmse
+}
+
+@test "wild cells in one input leave the others their use" {
+  make_table 800 2 >clean.tsv
+  make_table 200 2 800 >test.tsv
+  clean=$(rmse_of clean.tsv)
+  for wild in -99999 -1e20 1e300; do
+    spoil "$wild" 100 <clean.tsv >wild.tsv
+    assert_near "$(rmse_of wild.tsv)" "$clean" 0.02
+  done
+  spoil 1e5 801 <clean.tsv >wild.tsv
+  assert_near "$(rmse_of wild.tsv)" "$clean" 0.01
+  assert_near "$(rmse_of wild.tsv --method conjugate)" "$(rmse_of clean.tsv --method conjugate)" 0.02
+}
+
+@test "wild cells are told once a column, and the advice works as typed" {
+  make_table 300 3 >clean.tsv
+  spoil -99999.0 50 <clean.tsv | awk -F '\t' -v OFS='\t' 'NR == 20 { $2 = 1e5 } { print }' >wild.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi wild.tsv 2>err.txt
+  assert_equal "$(sed 's/outside the rest ([^)]*)/outside/' err.txt)" \
+    "gpnn-index: wild.tsv: column 'x1': 6 cells are -99999, far outside: a code for \"missing\"? --na -99999 --skip-bad
+gpnn-index: wild.tsv: column 'x2': one cell is 100000, far outside: a slip?"
+  # shellcheck disable=SC2046 # the options
+  gpnn-index -q --calibration-rows 0 $(grep -o -e '--na.*' err.txt) -o t.gpi wild.tsv
+  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 6
+  assert_equal "$(gpnn-info t.gpi | grep '^limits' | cut -f 2)" x2
+  awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 30 == 0 { $1 = 1e6 + NR } { print }' clean.tsv >slips.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi slips.tsv 2>err.txt
+  grep -q "column 'x1': 10 cells, 10000[0-9]* one of them, are far outside" err.txt
+  make_table 100 15 | awk -F '\t' -v OFS='\t' 'NR == 9 { for (j = 1; j <= 15; j++) $j = 1e9 } { print }' >wide.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi wide.tsv 2>err.txt
+  assert_equal "$(grep -c 'one cell is 1000000000, far' err.txt)" 10
+  grep -q '^gpnn-index: wide.tsv: 5 more columns have cells far outside' err.txt
+}
+
+@test "tables without wild cells have no limits, nor have --preset paper and none" {
+  make_table 2000 2 | spoil -99999 100 >wild.tsv
+  for how in '--preset paper' '--standardise none'; do
+    # shellcheck disable=SC2086 # an option and its value
+    gpnn-index $how -o t.gpi wild.tsv 2>err.txt
+    [[ ! -s err.txt ]]
+    gpnn-info t.gpi >info
+    [[ $(grep -c -e LIMS -e limits info) == 0 ]]
+  done
+  for table in bike poletele protein; do
+    gpnn-index --search flat -m 10 --drop dteday -o t.gpi "$GPNN_ROOT/tests/data/$table.tsv.gz" 2>err.txt ||
+      gpnn-index --search flat -m 10 -o t.gpi "$GPNN_ROOT/tests/data/$table.tsv.gz" 2>err.txt
+    [[ ! -s err.txt ]]
+    gpnn-info t.gpi >info
+    [[ $(grep -c -e LIMS -e limits info) == 0 ]]
+  done
+}
+
+@test "a wild cell in a row to predict counts as the limit, and gives numbers" {
+  make_table 500 2 | spoil -99999 100 >wild.tsv
+  gpnn-index -q -o t.gpi wild.tsv
+  gpnn-fit --effort fast t.gpi >t.par
+  printf 'x1\tx2\n-99999\t.5\n-1e300\t.5\n-1.7e308\t.5\n1.7e308\t.5\n.5\t1e300\n' >test.tsv
+  gpnn-predict t.gpi -p t.par test.tsv >p.tsv
+  assert_equal "$(column mean p.tsv | head -n 3 | uniq | wc -l)" 1
+  [[ $(grep -c -e nan -e inf p.tsv) == 0 ]]
+  gpnn-index --metric t.par -o u.gpi t.gpi
+  cmp <(gpnn-predict u.gpi -p t.par test.tsv) p.tsv
+}

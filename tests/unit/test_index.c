@@ -614,7 +614,7 @@ static void learn(struct gpnn_standard *standard, const struct place *place,
   }
   struct source_rows given = {N, W, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_standard_columns columns = {D, NULL, MORE, REGRESSORS};
+  const struct gpnn_standard_columns columns = {D, NULL, MORE, REGRESSORS, NULL};
   assert_ok(
       gpnn_standard_learn_rows(standard, GPNN_STANDARD_SCALE, 0, &columns, &source, NULL, &err));
 }
@@ -694,6 +694,32 @@ static void extended_contents_read_back(void **state)
   assert_string_equal(gpnn_index_group_name(read, 1, name), "lat,lon");
   gpnn_index_close(index);
   besides_release(&besides);
+}
+
+static void limits_of_inputs_read_back(void **state)
+{
+  struct place *place = *state;
+  struct gpnn_index *index = NULL;
+  struct gpnn_limits *limits = &place->contents.standard.limits;
+  size_t n_in = place->contents.standard.n_in;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  assert_null(gpnn_index_contents(index)->standard.limits.lower);
+  gpnn_index_close(index);
+  limits->n = n_in;
+  limits->lower = malloc(2 * n_in * sizeof *limits->lower);
+  limits->upper = limits->lower + n_in;
+  for (size_t j = 0; j < 2 * n_in; j++) limits->lower[j] = (double)j - 2;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  const struct gpnn_limits *read = &gpnn_index_contents(index)->standard.limits;
+  assert_int_equal(read->n, n_in);
+  assert_same(read->lower, limits->lower, n_in);
+  assert_same(read->upper, limits->upper, n_in);
+  gpnn_index_close(index);
+  limits->lower[1] = limits->upper[1] + 1;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_fails(gpnn_index_open(&index, place->path, false, &err), GPNN_EFORMAT, "LIMS");
 }
 
 static void every_target_has_a_view_of_its_own(void **state)
@@ -1132,6 +1158,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(an_index_whose_search_cannot_be_built_leaves_nothing, enter,
                                       leave),
       cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
+      cmocka_unit_test_setup_teardown(limits_of_inputs_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
       cmocka_unit_test_setup_teardown(a_sample_has_whole_rows_and_is_else_the_index, enter, leave),
       cmocka_unit_test_setup_teardown(rows_are_taken_in_the_order_given, enter, leave),

@@ -173,6 +173,105 @@ static void extreme_magnitudes_survive_scaling(void **state)
                GPNN_EDATA, "too large for whitening");
 }
 
+/* N rows of two inputs that are nearly the same, and a target; 1 % of the cells of either input are
+ * wild if 'wild' is not 0. */
+static double *make_pairs(size_t n, double wild)
+{
+  double *rows = malloc(3 * n * sizeof *rows);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 8, GPNN_RNG_TEST);
+  for (size_t i = 0; i < n; i++) {
+    double *row = rows + 3 * i;
+    row[0] = gpnn_rng_normal(&rng);
+    row[1] = row[0] + 0.3 * gpnn_rng_normal(&rng);
+    row[2] = (double)i;
+    for (size_t j = 0; j < 2 && wild != 0; j++)
+      if (i % 100 == 13 + j) row[j] = wild;
+  }
+  return rows;
+}
+
+static enum gpnn_status read_pairs(void *context, size_t from, size_t count, double *rows,
+                                   struct gpnn_error *error)
+{
+  const double *pairs = context;
+  (void)error;
+  memcpy(rows, pairs + 3 * from, 3 * count * sizeof *rows);
+  return GPNN_OK;
+}
+
+/* Learns from 2000 such rows. */
+static void learn_pairs(struct gpnn_standard *standard, enum gpnn_standard_method method,
+                        double wild, bool limits)
+{
+  double *rows = make_pairs(2000, wild);
+  struct gpnn_far_columns far = {0};
+  const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
+  const struct gpnn_standard_columns columns = {2, NULL, 0, 0, limits ? &far : NULL};
+  assert_ok(gpnn_standard_learn_rows(standard, method, 0, &columns, &source, NULL, &err));
+  assert_int_equal(far.n, limits && wild != 0 && method != GPNN_STANDARD_NONE ? 2 : 0);
+  gpnn_far_columns_release(&far);
+  free(rows);
+}
+
+static void one_wild_cell_in_a_hundred_moves_no_scale(void **state)
+{
+  (void)state;
+  static const double wild[] = {1e5, -99999, -1e20, 1e300, -1.7e308};
+  for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
+    for (int m = GPNN_STANDARD_SCALE; m <= GPNN_STANDARD_WHITEN; m++) {
+      enum gpnn_standard_method method = (enum gpnn_standard_method)m;
+      struct gpnn_standard clean = {0}, spoilt = {0};
+      learn_pairs(&clean, method, 0, true);
+      learn_pairs(&spoilt, method, wild[i], true);
+      assert_null(clean.limits.lower);
+      assert_int_equal(spoilt.n_out, 2);
+      for (size_t j = 0; j < 2; j++) assert_near(spoilt.mean[j], clean.mean[j], 0.02);
+      for (size_t k = 0; k < (m == GPNN_STANDARD_SCALE ? 2 : 4); k++)
+        assert_near(spoilt.weight[k], clean.weight[k], 0.15 * fabs(clean.weight[0]));
+      const double x[] = {wild[i], 0.1};
+      double z[2];
+      gpnn_standard_apply(&spoilt, x, z);
+      assert_true(fabs(z[0]) > 3 && fabs(z[0]) + fabs(z[1]) < 50);
+      gpnn_standard_release(&clean);
+      gpnn_standard_release(&spoilt);
+    }
+}
+
+static void limits_are_kept_from_those_who_do_not_ask_and_from_none(void **state)
+{
+  (void)state;
+  struct gpnn_standard plain = {0}, none = {0};
+  learn_pairs(&plain, GPNN_STANDARD_SCALE, 1e5, false);
+  assert_null(plain.limits.lower);
+  assert_true(plain.weight[0] < 1e-3);
+  learn_pairs(&none, GPNN_STANDARD_NONE, 1e5, true);
+  assert_null(none.limits.lower);
+  gpnn_standard_release(&plain);
+  gpnn_standard_release(&none);
+}
+
+static void values_too_far_apart_are_refused_with_their_column(void **state)
+{
+  (void)state;
+  const double rows[] = {1, 1, 1, 2, -1.7e308, 2, 3, 1.7e308, 4};
+  struct source_rows given = {3, 3, 0, rows};
+  const struct gpnn_row_source source = source_of(&given);
+  const struct gpnn_standard_columns inputs = {2, NULL, 0, 0, NULL},
+                                     targets = {1, NULL, 1, 0, NULL};
+  struct gpnn_standard standard = {0};
+  size_t at = 9;
+  assert_fails(
+      gpnn_standard_learn_rows(&standard, GPNN_STANDARD_NONE, 0, &inputs, &source, &at, &err),
+      GPNN_EDATA, "too far apart");
+  assert_int_equal(at, 1);
+  given.next = 0;
+  assert_fails(
+      gpnn_standard_learn_rows(&standard, GPNN_STANDARD_SCALE, 0, &targets, &source, &at, &err),
+      GPNN_EDATA, "too far apart");
+  assert_int_equal(at, 1);
+}
+
 static void none_leaves_inputs_and_standardises_the_target(void **state)
 {
   (void)state;
@@ -268,7 +367,7 @@ static enum gpnn_status learn_others(struct gpnn_standard *standard, size_t n, s
   }
   struct source_rows given = {n, width, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_standard_columns columns = {1, NULL, n_more, n_regressors};
+  const struct gpnn_standard_columns columns = {1, NULL, n_more, n_regressors, NULL};
   enum gpnn_status status =
       gpnn_standard_learn_rows(standard, GPNN_STANDARD_SCALE, 0, &columns, &source, at, error);
   free(rows);
@@ -373,6 +472,9 @@ int main(void)
       cmocka_unit_test(constant_columns_are_dropped_under_scale),
       cmocka_unit_test(rounding_noise_is_no_variation),
       cmocka_unit_test(extreme_magnitudes_survive_scaling),
+      cmocka_unit_test(one_wild_cell_in_a_hundred_moves_no_scale),
+      cmocka_unit_test(limits_are_kept_from_those_who_do_not_ask_and_from_none),
+      cmocka_unit_test(values_too_far_apart_are_refused_with_their_column),
       cmocka_unit_test(none_leaves_inputs_and_standardises_the_target),
       cmocka_unit_test(hopeless_tables_are_refused),
       cmocka_unit_test(points_keep_their_shape_when_scaled),

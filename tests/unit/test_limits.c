@@ -1,0 +1,267 @@
+#include <float.h>
+
+#include "base/rng.h"
+#include "data/limits.h"
+#include "unit.h"
+
+enum { N = 3 * GPNN_SOURCE_BLOCK + 100 };
+
+/* Rows of one column in memory, read from anywhere. */
+static enum gpnn_status read_values(void *context, size_t from, size_t count, double *rows,
+                                    struct gpnn_error *error)
+{
+  const double *values = context;
+  (void)error;
+  memcpy(rows, values + from, count * sizeof *rows);
+  return GPNN_OK;
+}
+
+/* Learns the limits of one column; 'far' has room for what is told of it. */
+static bool is_limited(size_t n, double *values, double *lower, double *upper, struct gpnn_far *far)
+{
+  const struct gpnn_row_source source = {n, 1, read_values, values, 1};
+  struct gpnn_limits limits = {0};
+  struct gpnn_far_columns told = {0};
+  assert_ok(gpnn_limits_learn(&limits, &told, &source, 1, NULL, &err));
+  bool limited = gpnn_limits_has(&limits, 0);
+  assert_int_equal(told.n, limited);
+  if (limited) {
+    *lower = limits.lower[0];
+    *upper = limits.upper[0];
+    *far = told.of[0];
+  }
+  gpnn_limits_release(&limits);
+  gpnn_far_columns_release(&told);
+  return limited;
+}
+
+/* Every 'every'th of n normal values is 'wild': the rest keep within limits that it exceeds. */
+static void assert_found(size_t n, size_t every, double wild)
+{
+  double values[N], lower, upper, least = INFINITY, greatest = -INFINITY;
+  struct gpnn_far far;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, n, GPNN_RNG_TEST);
+  for (size_t i = 0; i < n; i++) {
+    values[i] = i % every == every - 1 ? wild : gpnn_rng_normal(&rng);
+    if (values[i] == wild) continue;
+    least = fmin(least, values[i]);
+    greatest = fmax(greatest, values[i]);
+  }
+  if (!is_limited(n, values, &lower, &upper, &far))
+    fail_msg("no limits with each %zuth of %zu cells %g", every, n, wild);
+  assert_true(lower < least && upper > greatest);
+  assert_true(lower > -20 && upper < 20);
+  assert_true(wild < lower || wild > upper);
+  assert_int_equal(far.n, n / every);
+  assert_int_equal(far.n_equal, n / every);
+  assert_near(far.value, wild, 0);
+  assert_near(far.low, least, 0);
+  assert_near(far.high, greatest, 0);
+}
+
+static void wild_cells_are_told_from_the_rest(void **state)
+{
+  (void)state;
+  static const double wild[] = {1e5, -99999, -1e20, 1e300, 1.7e308, -1.7e308, 100};
+  for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+    assert_found(20, 20, wild[i]);
+    assert_found(100, 100, wild[i]);
+    assert_found(100, 33, wild[i]);
+    assert_found(N, N, wild[i]);
+    assert_found(N, 100, wild[i]);
+    assert_found(N, 50, wild[i]);
+    assert_found(N, 5, wild[i]); /* all alike: a code */
+  }
+}
+
+/* Value 'i' of columns in which nothing is wild. */
+static double honest(int kind, size_t i, struct gpnn_rng *rng)
+{
+  double z = gpnn_rng_normal(rng), u = gpnn_rng_uniform(rng);
+  switch (kind) {
+  case 0:
+    return z;
+  case 1:
+    return 1e9 + z;
+  case 2:
+    return 1e307 * u;
+  case 3:
+    return exp(2 * z); /* a long tail */
+  case 4:
+    return u < 0.9 ? 0 : exp(2 * z); /* and mostly zero */
+  case 5:
+    return u < 0.01; /* a rare level */
+  case 6:
+    return 42;
+  case 7:
+    return i == 7 ? 1e5 : 42; /* a rarer one, for all we know */
+  case 8:
+    return u < 0.8 ? 1e-3 * z : 1000 + z; /* two states */
+  case 9:
+    return u < 0.97 ? 999 : 10 * u; /* mostly a code */
+  case 10:
+    return z * (i % 2 ? 1e-16 : 0) + 1; /* rounding */
+  default:
+    return z / (u + 0.01); /* outliers of all sizes */
+  }
+}
+
+static void columns_without_wild_cells_have_no_limits(void **state)
+{
+  (void)state;
+  enum { KINDS = 12 };
+  static const size_t sizes[] = {2, 20, 100, N};
+  double values[N], lower, upper;
+  struct gpnn_far far;
+  for (int kind = 0; kind < KINDS; kind++)
+    for (size_t s = 0; s < 4; s++) {
+      struct gpnn_rng rng;
+      gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
+      for (size_t i = 0; i < sizes[s]; i++) values[i] = honest(kind, i, &rng);
+      if (is_limited(sizes[s], values, &lower, &upper, &far))
+        fail_msg("kind %d of %zu: %g to %g", kind, sizes[s], lower, upper);
+    }
+}
+
+static void rare_levels_are_no_slips_but_what_is_wild_beside_them_is(void **state)
+{
+  (void)state;
+  double values[N] = {0}, lower, upper;
+  struct gpnn_far far;
+  for (size_t i = 0; i < N; i += 40) values[i] = 1;
+  assert_false(is_limited(N, values, &lower, &upper, &far));
+  for (size_t i = 1; i < N; i += 100) values[i] = -99999;
+  assert_true(is_limited(N, values, &lower, &upper, &far));
+  assert_true(lower < 0 && upper > 1 && lower > -20 && upper < 20);
+}
+
+static void many_cells_are_wild_only_if_they_are_alike(void **state)
+{
+  (void)state;
+  double values[N], lower, upper;
+  struct gpnn_far far;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 6, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N; i++) values[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < N; i += 10) values[i] = i % 20 == 0 ? -999 : 9999;
+  assert_true(is_limited(N, values, &lower, &upper, &far));
+  for (size_t i = 0; i < N; i += 10) values[i] = 5000 + (double)i;
+  assert_false(is_limited(N, values, &lower, &upper, &far));
+  for (size_t i = 0; i < N; i += 10)
+    if (i % 30 != 0) values[i] = 0;
+  assert_true(is_limited(N, values, &lower, &upper, &far));
+  assert_int_equal(far.n_equal, 1);
+  assert_int_equal(far.n, (N + 29) / 30);
+}
+
+static void the_commonest_of_the_outermost_and_innermost_is_told(void **state)
+{
+  (void)state;
+  double values[N], lower, upper;
+  struct gpnn_far far;
+  for (size_t i = 0; i < N; i++) values[i] = (double)(i % 50);
+  values[3] = -1e20;
+  values[40] = values[1500] = values[2500] = -99999;
+  values[2000] = 1e6;
+  assert_true(is_limited(N, values, &lower, &upper, &far));
+  assert_int_equal(far.n, 5);
+  assert_int_equal(far.n_equal, 3);
+  assert_near(far.value, -99999, 0);
+}
+
+static void cells_beyond_the_limits_count_as_them_and_are_filled_with_their_middle(void **state)
+{
+  (void)state;
+  double bounds[] = {-2, -DBL_MAX, 4, DBL_MAX};
+  const struct gpnn_limits limits = {2, bounds, bounds + 2}, none = {0};
+  assert_near(gpnn_limits_apply(&limits, 0, -1e308), -2, 0);
+  assert_near(gpnn_limits_apply(&limits, 0, 1e308), 4, 0);
+  assert_near(gpnn_limits_apply(&limits, 0, 4), 4, 0);
+  assert_near(gpnn_limits_fill(&limits, 0, 4), 4, 0);
+  assert_near(gpnn_limits_fill(&limits, 0, 4.1), 1, 0);
+  assert_near(gpnn_limits_apply(&limits, 1, 1e308), 1e308, 0);
+  assert_near(gpnn_limits_fill(&limits, 1, 1e308), 1e308, 0);
+  assert_near(gpnn_limits_apply(&none, 7, 1e308), 1e308, 0);
+  assert_true(gpnn_limits_has(&limits, 0) && !gpnn_limits_has(&limits, 1));
+  assert_false(gpnn_limits_has(&none, 0));
+}
+
+/* N rows of 3 columns, each with wild cells. */
+static enum gpnn_status read_three(void *context, size_t from, size_t count, double *rows,
+                                   struct gpnn_error *error)
+{
+  const size_t *good = context;
+  if (from + count > *good) return gpnn_fail(error, GPNN_EIO, "the disk is gone");
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < 3; j++)
+      rows[i * 3 + j] = (from + i) % 500 == j ? 1e6 : (double)((from + i) * (j + 3) % 101);
+  return GPNN_OK;
+}
+
+static void points_and_what_has_a_unit_have_no_limits(void **state)
+{
+  (void)state;
+  size_t good = N;
+  static const struct gpnn_feature pair[] = {{0, false}, {1, false}, {1, false}},
+                                   unit[] = {{0, true}, {1, false}, {2, false}};
+  const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
+  struct gpnn_limits limits = {0};
+  struct gpnn_far_columns far = {0};
+  assert_ok(gpnn_limits_learn(&limits, &far, &source, 3, pair, &err));
+  assert_int_equal(far.n, 1);
+  assert_int_equal(far.of[0].column, 0);
+  gpnn_limits_release(&limits);
+  gpnn_far_columns_release(&far);
+  assert_ok(gpnn_limits_learn(&limits, &far, &source, 3, unit, &err));
+  assert_int_equal(far.n, 2);
+  assert_int_equal(far.of[0].column, 1);
+  gpnn_limits_release(&limits);
+  gpnn_far_columns_release(&far);
+}
+
+static void limits_do_not_depend_on_threads(void **state)
+{
+  (void)state;
+  size_t good = N;
+  struct gpnn_limits limits[2] = {{0}};
+  struct gpnn_far_columns far[2] = {{0}};
+  for (int i = 0; i < 2; i++) {
+    const struct gpnn_row_source source = {N, 3, read_three, &good, i == 0 ? 1 : 3};
+    assert_ok(gpnn_limits_learn(&limits[i], &far[i], &source, 3, NULL, &err));
+  }
+  assert_int_equal(far[0].n, 3);
+  assert_memory_equal(limits[0].lower, limits[1].lower, 6 * sizeof(double));
+  assert_memory_equal(far[0].of, far[1].of, 3 * sizeof *far[0].of);
+  for (int i = 0; i < 2; i++) {
+    gpnn_limits_release(&limits[i]);
+    gpnn_far_columns_release(&far[i]);
+  }
+}
+
+static void what_a_source_fails_with_is_passed_on(void **state)
+{
+  (void)state;
+  size_t good = 2000;
+  struct gpnn_limits limits = {0};
+  struct gpnn_far_columns far = {0};
+  const struct gpnn_row_source source = {N, 3, read_three, &good, 2};
+  assert_fails(gpnn_limits_learn(&limits, &far, &source, 3, NULL, &err), GPNN_EIO, "disk is gone");
+  assert_true(limits.lower == NULL && far.of == NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wild_cells_are_told_from_the_rest),
+      cmocka_unit_test(columns_without_wild_cells_have_no_limits),
+      cmocka_unit_test(rare_levels_are_no_slips_but_what_is_wild_beside_them_is),
+      cmocka_unit_test(many_cells_are_wild_only_if_they_are_alike),
+      cmocka_unit_test(the_commonest_of_the_outermost_and_innermost_is_told),
+      cmocka_unit_test(cells_beyond_the_limits_count_as_them_and_are_filled_with_their_middle),
+      cmocka_unit_test(points_and_what_has_a_unit_have_no_limits),
+      cmocka_unit_test(limits_do_not_depend_on_threads),
+      cmocka_unit_test(what_a_source_fails_with_is_passed_on),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
