@@ -17,6 +17,7 @@ struct search {
   const struct gpnn_localgp *gp;
   struct gpnn_params *params;
   double kernelscale, noise; /* as they were; the second, where it is 0 and sought, a bit above */
+  double *covariance;        /* owned; as it was; of no coefficients if these are known */
   bool by_factor;
   const struct gpnn_known_rows *rows;
   struct gpnn_calibration *result;
@@ -68,14 +69,30 @@ static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_k
 
 /* ---- roots ---------------------------------------------------------------------------------- */
 
+/* Numbers in the covariance of the mean's coefficients. */
+static size_t covariance_size(const struct gpnn_params *params)
+{
+  return params->covariance == NULL ? 0 : params->n_coefficients * params->n_coefficients;
+}
+
+/* Multiplies what is sought by 't'; the factor is of all variances that the parameters have. */
+static void multiply(const struct search *search, double t)
+{
+  struct gpnn_params *params = search->params;
+  params->noise = t * search->noise;
+  if (!search->by_factor) return;
+  params->kernelscale = t * search->kernelscale;
+  for (size_t i = 0; i < covariance_size(params); i++)
+    params->covariance[i] = t * search->covariance[i];
+}
+
 /* Multiplies what is sought by 't' and finds log(mean z^2), which falls from positive to negative
  * as t grows. */
 static enum gpnn_status log_alpha(const struct search *search, double t, double *value,
                                   struct gpnn_error *err)
 {
   struct gpnn_calibration *result = search->result;
-  if (search->by_factor) search->params->kernelscale = t * search->kernelscale;
-  search->params->noise = t * search->noise;
+  multiply(search, t);
   result->counts = (struct gpnn_localgp_counts){0};
   enum gpnn_status status =
       gpnn_known_scores(search->gp, search->rows, result->z, NULL, &result->counts, err);
@@ -147,12 +164,17 @@ static enum gpnn_status seek(const struct gpnn_localgp *gp, struct gpnn_params *
                           .rows = rows,
                           .result = result};
   double noise = params->noise;
+  size_t n_covariance = covariance_size(params);
+  search.covariance = gpnn_alloc(n_covariance, 1, sizeof *search.covariance);
+  if (search.covariance == NULL) return gpnn_fail_memory(err, "for calibration");
+  for (size_t i = 0; i < n_covariance; i++) search.covariance[i] = params->covariance[i];
   if (!by_factor && noise == 0) search.noise = some_noise * params->kernelscale;
   enum gpnn_status status = find_root(&search, found, err);
   result->kernelscale = params->kernelscale;
   result->noise = params->noise;
-  params->kernelscale = search.kernelscale;
+  multiply(&search, 1);
   params->noise = noise;
+  free(search.covariance);
   return status;
 }
 
@@ -271,9 +293,9 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_param
 
 void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params)
 {
-  size_t p = params->covariance == NULL ? 0 : params->n_coefficients;
   if (calibration->by_factor) {
-    for (size_t i = 0; i < p * p; i++) params->covariance[i] *= calibration->alpha;
+    for (size_t i = 0; i < covariance_size(params); i++)
+      params->covariance[i] *= calibration->alpha;
     params->calibration =
         params->has_calibration ? params->calibration * calibration->alpha : calibration->alpha;
     params->has_calibration = true;

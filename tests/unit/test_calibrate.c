@@ -329,6 +329,45 @@ static void known_noise_of_the_rows_is_not_multiplied(void **state)
   tear_down(&s);
 }
 
+/* Coefficients of a linear mean, so uncertain that it matters. */
+static void add_uncertain_mean(struct setting *s)
+{
+  enum { P = 1 + D };
+  s->params.mean = GPNN_MEAN_LINEAR;
+  s->params.n_coefficients = P;
+  s->params.coefficients = calloc(P, sizeof(double));
+  s->params.covariance = calloc(P * P, sizeof(double));
+  assert_non_null(s->params.coefficients);
+  assert_non_null(s->params.covariance);
+  for (size_t i = 0; i < P; i++) s->params.covariance[i * P + i] = 5;
+  gpnn_localgp_free(s->gp);
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+}
+
+static void known_noise_and_uncertain_coefficients_calibrate_once_for_all(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  add_uncertain_mean(&s);
+  double known[C], covariance = s.params.covariance[0];
+  for (size_t i = 0; i < C; i++) known[i] = i % 2 == 0 ? 0.001 : 0.02;
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  rows.noise = known;
+  struct gpnn_calibration first = {0}, second = {0};
+  const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
+  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &first, &err));
+  assert_true(s.params.covariance[0] == covariance); /* nothing moves until it is applied */
+  gpnn_calibrate_apply(&first, &s.params);
+  assert_close(s.params.covariance[0], covariance * first.alpha, 1e-12);
+  assert_near(mean_square_of(&s, known), 1, 1e-8);
+  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &second, &err));
+  assert_near(second.alpha, 1, 1e-7);
+  gpnn_calibration_release(&first);
+  gpnn_calibration_release(&second);
+  tear_down(&s);
+}
+
 static void scores_are_those_of_the_calibrated_parameters(void **state)
 {
   (void)state;
@@ -438,6 +477,7 @@ int main(void)
       cmocka_unit_test(the_factor_is_that_of_the_covariance_of_coefficients_too),
       cmocka_unit_test(where_no_noise_is_small_enough_the_factor_is_found),
       cmocka_unit_test(known_noise_of_the_rows_is_not_multiplied),
+      cmocka_unit_test(known_noise_and_uncertain_coefficients_calibrate_once_for_all),
       cmocka_unit_test(scores_are_those_of_the_calibrated_parameters),
       cmocka_unit_test(of_clusters_the_standard_error_is_that_of_their_means),
       cmocka_unit_test(distances_are_recorded_if_rows_are_enough),
