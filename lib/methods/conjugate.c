@@ -62,10 +62,18 @@ static enum gpnn_status check(const struct gpnn_index_contents *contents,
   return GPNN_OK;
 }
 
-/* The posterior of what the sums say: coefficients, V and E[s2] = b* / (a* - 1). */
-static double expected_scale(const struct gpnn_conjugate_options *o, size_t n, double left)
+/* a* of the posterior: coefficients under a flat prior take a row each from the scale. */
+static double posterior_shape(const struct gpnn_conjugate_options *o,
+                              const struct gpnn_regress_sums *sums)
 {
-  return (o->prior_scale + left / 2) / (o->prior_shape + (double)n / 2 - 1);
+  return o->prior_shape + ((double)sums->n_rows - (double)sums->n_terms) / 2;
+}
+
+/* E[s2] = b* / (a* - 1). */
+static double expected_scale(const struct gpnn_conjugate_options *o,
+                             const struct gpnn_regress_sums *sums, double left)
+{
+  return (o->prior_scale + left / 2) / (posterior_shape(o, sums) - 1);
 }
 
 /* ---- folds -------------------------------------------------------------------------------- */
@@ -291,8 +299,7 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
       if (i % o->n_folds != fold) gpnn_regress_add(&sums, v->residuals + i * w, v->variances[i]);
     status = gpnn_regress_solve(&sums, v->units.names, v->coefficients, v->covariance, &left, err);
   }
-  if (status == GPNN_OK)
-    status = score_rows(v, fold, expected_scale(o, sums.n_rows, left), metrics, err);
+  if (status == GPNN_OK) status = score_rows(v, fold, expected_scale(o, &sums, left), metrics, err);
   gpnn_regress_sums_release(&sums);
   return status;
 }
@@ -444,11 +451,11 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *cont
   if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
   if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
   if (status == GPNN_OK) {
-    double scale = expected_scale(options, sums.n_rows, left);
+    double scale = expected_scale(options, &sums, left);
     size_t p = params->n_coefficients;
     params->kernelscale = scale;
     params->noise *= scale;
-    params->degrees = 2 * options->prior_shape + (double)sums.n_rows;
+    params->degrees = 2 * posterior_shape(options, &sums);
     for (size_t i = 0; i < p * p; i++) params->covariance[i] *= scale;
   }
   gpnn_regress_units_release(&units);

@@ -5,8 +5,12 @@
  * The correlation C and the ratio a = noise / kernelscale are held at values tried on a grid; all
  * else has a posterior in closed form.  With M = C + a I in Vecchia's form, y ~ N(T beta, s2 M),
  * a flat prior on beta and s2 ~ IG(shape, scale):
- *   V = (T'M^-1 T)^-1,  g = V T'M^-1 y,  a* = shape + n/2,
- *   b* = scale + 1/2 (y'M^-1 y - g'V^-1 g).
+ *   V = (T'M^-1 T)^-1,  g = V T'M^-1 y,  a* = shape + (n - p)/2,
+ *   b* = scale + 1/2 (y'M^-1 y - g'V^-1 g),
+ * with p coefficients: the likelihood is s2^(-n/2) times exponentials, and integrating the p
+ * coefficients out, which a flat prior leaves to the data alone, gives s2^(p/2) back.  (A normal
+ * prior of variance s2 V0 brings a factor s2^(-p/2) of its own, which makes that n/2 however wide
+ * it is: Finley et al. write n/2.)
  * A prediction from the nearest rows is Student-t with 2 a* degrees of freedom.  The parameters
  * written,
  *   kernelscale s2 = E[s2] = b* / (a* - 1),  noise a s2,  coefficients g,  covariance V s2,

@@ -85,7 +85,7 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
   options.prior_shape = 2.5;
   options.prior_scale = 0.7;
   gls_rows(&g, N, f.x, f.y, lengthscale, 0.15);
-  double a = 2.5 + N / 2.0, b = 0.7 + (double)g.left / 2, s2 = b / (a - 1);
+  double a = 2.5 + (N - P) / 2.0, b = 0.7 + (double)g.left / 2, s2 = b / (a - 1);
   assert_ok(gpnn_conjugate_posterior(gpnn_index_contents(f.index), &options, &params, &err));
   assert_close(params.kernelscale, s2, 1e-11);
   assert_close(params.noise, 0.15 * s2, 1e-11);
@@ -123,14 +123,49 @@ static void far_rows_are_independent_observations_of_a_constant(void **state)
   struct gpnn_params params = given_params(&lengthscale, 3, 2);
   params.mean = GPNN_MEAN_CONSTANT;
   assert_ok(gpnn_conjugate_posterior(&contents, &options, &params, &err));
-  double squares = 9 + 4 + 0 + 25, s2 = (1 + squares / 4 / 2) / (2 + 2 - 1);
+  double squares = 9 + 4 + 0 + 25, s2 = (1 + squares / 4 / 2) / (2 + 1.5 - 1);
   assert_close(params.coefficients[0], 4, 1e-14);
   assert_close(params.kernelscale, s2, 1e-14);
   assert_close(params.noise, 3 * s2, 1e-14);
   assert_close(params.covariance[0], 4 * s2 / 4, 1e-14);
-  assert_near(params.degrees, 8, 0);
+  assert_near(params.degrees, 7, 0);
   params.lengthscale = NULL;
   gpnn_params_release(&params);
+}
+
+/* Without a prior on s2 a straight line through independent observations is that of textbooks:
+ * Student-t with n - 2 degrees of freedom about it, of scale^2 s^2 (1 + 1/n + (x - mean)^2 / Sxx),
+ * s^2 the residuals' sum of squares over n - 2. */
+static void a_line_through_independent_rows_has_n_less_two_degrees(void **state)
+{
+  (void)state;
+  enum { ROWS = 8 };
+  double x[ROWS], y[ROWS] = {1, 3, 2, 5, 4, 7, 9, 6}, tiny = 1e-4, at = 2500, mean, latent;
+  struct fixture f;
+  double sxx = 0, sxy = 0, middle = 3500, average = 37.0 / 8, rss = 0;
+  for (size_t i = 0; i < ROWS; i++) x[i] = 1000 * (double)i;
+  for (size_t i = 0; i < ROWS; i++) sxx += pow(x[i] - middle, 2);
+  for (size_t i = 0; i < ROWS; i++) sxy += (x[i] - middle) * (y[i] - average);
+  for (size_t i = 0; i < ROWS; i++) rss += pow(y[i] - average - sxy / sxx * (x[i] - middle), 2);
+  fixture_new(&f, ROWS, 1, 0, 1);
+  struct gpnn_index_contents contents = *gpnn_index_contents(f.index);
+  struct gpnn_conjugate_options options = make_options(2);
+  struct gpnn_params params = given_params(&tiny, 1, 2);
+  contents.x = x;
+  contents.y = y;
+  options.prior_shape = options.prior_scale = 0;
+  assert_ok(gpnn_conjugate_posterior(&contents, &options, &params, &err));
+  assert_near(params.degrees, ROWS - 2, 0);
+  double *c = params.coefficients, *v = params.covariance;
+  mean = c[0] + c[1] * at;
+  latent = params.kernelscale + v[0] + 2 * v[2] * at + v[3] * at * at;
+  /* The variance of Student's t is degrees / (degrees - 2) times its scale^2. */
+  double scale2 = rss / (ROWS - 2) * (1 + 1.0 / ROWS + pow(at - middle, 2) / sxx);
+  assert_close(mean, average + sxy / sxx * (at - middle), 1e-12);
+  assert_close(latent + params.noise, scale2 * (ROWS - 2) / (ROWS - 4), 1e-10);
+  params.lengthscale = NULL;
+  gpnn_params_release(&params);
+  fixture_free(&f);
 }
 
 /* Scores of K folds by the dense formulas, each fold's rows from all others. */
@@ -151,7 +186,7 @@ static void dense_folds(const struct gpnn_index_contents *contents,
       y[n++] = rows.values[i * (P + 1) + P];
     }
     gls_rows(&g, n, x, y, lengthscale, noise);
-    double s2 = (o->prior_scale + (double)g.left / 2) / (o->prior_shape + (double)n / 2 - 1);
+    double s2 = (o->prior_scale + (double)g.left / 2) / (o->prior_shape + (double)(n - P) / 2 - 1);
     for (size_t i = fold; i < N; i += o->n_folds) {
       double location, v;
       gls_predict(&g, x, rows.x + i * D, lengthscale, noise, &location, &v);
@@ -286,7 +321,7 @@ static void threads_change_no_bit(void **state)
   assert_near(params[0].kernelscale, params[1].kernelscale, 0);
   assert_memory_equal(params[0].coefficients, params[1].coefficients, P * sizeof(double));
   assert_memory_equal(params[0].covariance, params[1].covariance, P * P * sizeof(double));
-  assert_near(params[0].degrees, 6004, 0); /* the posterior is of all rows */
+  assert_near(params[0].degrees, 6004 - P, 0); /* the posterior is of all rows */
   gpnn_params_release(&params[0]);
   gpnn_params_release(&params[1]);
   fixture_free(&f);
@@ -364,6 +399,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_posterior_is_the_dense_one_and_its_predictions_are_student_t),
       cmocka_unit_test(far_rows_are_independent_observations_of_a_constant),
+      cmocka_unit_test(a_line_through_independent_rows_has_n_less_two_degrees),
       cmocka_unit_test(a_fold_is_predicted_from_the_others_alone),
       cmocka_unit_test(the_grid_is_searched_by_the_score_asked_for),
       cmocka_unit_test(a_best_at_the_edge_of_the_grid_is_told),
