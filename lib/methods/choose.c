@@ -35,8 +35,7 @@ static enum gpnn_rotate rotate_of(const struct gpnn_fit_options *options)
   return options->rotation == NULL ? GPNN_ROTATE_NONE : GPNN_ROTATE_WHITEN;
 }
 
-/* Fits and scores one candidate, and keeps it if it is among the best; one that is not positive
- * definite is passed over. */
+/* Fits and scores one candidate, and keeps it; one that is not positive definite is passed over. */
 static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_fit_options *options,
                                       struct gpnn_error *err)
 {
@@ -52,7 +51,7 @@ static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_f
                                             .objective = trial.fit.objective,
                                             .k = trial.fit.k};
   if (status == GPNN_OK) status = gpnn_choice_score(c, &trial, first, err);
-  if (status == GPNN_OK) gpnn_choice_keep(c, &trial);
+  if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
   gpnn_choose_trial_release(&trial);
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
@@ -74,7 +73,8 @@ static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_optio
     const struct gpnn_kernel *smoother = k == 2   ? gpnn_kernel_by_name(by_roughness[0])
                                          : k == 3 ? gpnn_kernel_by_name(by_roughness[2])
                                                   : NULL;
-    if (!all && smoother != NULL && c->best.candidate.kernel != smoother) break;
+    const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+    if (!all && smoother != NULL && (best == NULL || best->candidate.kernel != smoother)) break;
     options.kernel = gpnn_kernel_by_name(by_roughness[k]);
     status = try_candidate(c, &options, err);
   }
@@ -85,9 +85,10 @@ static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_optio
 static enum gpnn_status try_isotropic(struct gpnn_choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
 {
-  if (c->best.candidate.kernel == NULL) return GPNN_OK;
-  options.kernel = c->best.candidate.kernel;
-  options.smoothness = c->best.candidate.smoothness;
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  if (best == NULL) return GPNN_OK;
+  options.kernel = best->candidate.kernel;
+  options.smoothness = best->candidate.smoothness;
   options.ard = false;
   return try_candidate(c, &options, err);
 }
@@ -122,9 +123,10 @@ static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int b
 static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_options options, int by,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_kernel *kernel = rougher(c->best.candidate.kernel, by);
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  const struct gpnn_kernel *kernel = rougher(best->candidate.kernel, by);
   if (!c->options->kernel || kernel == NULL) return GPNN_OK;
-  options = from_trial(&c->best, options);
+  options = from_trial(best, options);
   options.kernel = kernel;
   options.steps = (options.steps + 1) / 2;
   return try_candidate(c, &options, err);
@@ -134,15 +136,17 @@ static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_optio
 static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
 {
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
   size_t all_steps = options.steps;
-  if (c->best.candidate.kernel == NULL) return GPNN_OK;
-  options.kernel = c->best.candidate.kernel;
-  options.smoothness = c->best.candidate.smoothness;
+  if (best == NULL) return GPNN_OK;
+  options.kernel = best->candidate.kernel;
+  options.smoothness = best->candidate.smoothness;
   options.rotation = c->whitening;
   options.steps = (all_steps + 1) / 2;
   enum gpnn_status status = try_candidate(c, &options, err);
-  if (status != GPNN_OK || !c->best.candidate.ard) return status;
-  options = from_trial(&c->best, options);
+  best = gpnn_choice_best(c);
+  if (status != GPNN_OK || !best->candidate.ard) return status;
+  options = from_trial(best, options);
   options.steps = all_steps;
   options.learn_rotation = true;
   status = try_candidate(c, &options, err);
@@ -158,7 +162,8 @@ static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, str
   const struct gpnn_index_contents *contents = c->contents;
   size_t d = contents->d;
   *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
-           d <= GPNN_CHOOSE_ROTATION && contents->n_groups == d &&
+           d <= GPNN_CHOOSE_ROTATION && contents->n >= GPNN_CHOOSE_ROTATION_ROWS * d * d &&
+           contents->n_groups == d &&
            options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard && options->objective;
   if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
   c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
@@ -170,16 +175,18 @@ static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, str
 static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_options options,
                                    struct gpnn_error *err)
 {
-  struct gpnn_choose_trial from[] = {c->best, c->second};
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
+  if (best == NULL) return GPNN_OK;
+  /* Trials move as others are kept; what they own stays where it is. */
+  struct gpnn_choose_trial from[] = {*best, second == NULL ? *best : *second};
+  size_t n = second == NULL ? 1 : 2;
   enum gpnn_status status = GPNN_OK;
-  c->best = c->second = (struct gpnn_choose_trial){0};
   options.first = options.second != GPNN_OBJECTIVE_NONE ? options.second : options.first;
   options.second = GPNN_OBJECTIVE_NONE;
   options.rows = gpnn_choice_rows_left(c, 4 * options.rows);
   options.steps *= 3;
   options.k *= 2;
-  for (size_t i = 0; i < 2 && status == GPNN_OK; i++) {
-    if (from[i].candidate.kernel == NULL) continue;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     options.kernel = from[i].candidate.kernel;
     options.smoothness = from[i].candidate.smoothness;
     options.ard = from[i].candidate.ard;
@@ -189,9 +196,6 @@ static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_option
     options.learn_rotation = from[i].candidate.rotate == GPNN_ROTATE_LEARN;
     status = try_candidate(c, &options, err);
   }
-  /* They are compared with what they came from. */
-  gpnn_choice_keep(c, &from[0]);
-  gpnn_choice_keep(c, &from[1]);
   return status;
 }
 
@@ -202,12 +206,12 @@ static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options opt
   static const size_t grid[] = {32, 64, 128, 256};
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < sizeof grid / sizeof *grid && status == GPNN_OK; i++) {
-    const struct gpnn_candidate *best = &c->best.candidate;
+    const struct gpnn_choose_trial *best = gpnn_choice_best(c);
     struct gpnn_fit_options own = options;
     own.k = grid[i];
-    if (i > 0 && (best->kernel == NULL || grid[i - 1] >= c->contents->n)) break;
+    if (i > 0 && (best == NULL || grid[i - 1] >= c->contents->n)) break;
     if (i > 0) {
-      own = from_trial(&c->best, own);
+      own = from_trial(best, own);
       own.steps = (options.steps + 1) / 2;
     }
     status = i == 0 ? try_kernels(c, own, false, err) : try_candidate(c, &own, err);
@@ -269,7 +273,7 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
   enum gpnn_status status = options->effort == GPNN_EFFORT_FAST
                                 ? try_fast(c, fit, both, err)
                                 : try_normal(c, fit, both, rotations, err);
-  if (status == GPNN_OK && c->best.candidate.kernel == NULL)
+  if (status == GPNN_OK && c->n_trials == 0)
     return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
   return status;
 }
@@ -278,18 +282,20 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
 static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
 {
   struct gpnn_fit_options fit = common(c);
-  struct gpnn_choose_trial *trial = &c->best;
-  enum gpnn_status status = fit_trial(c, &fit, trial, err);
-  trial->candidate = (struct gpnn_candidate){.kernel = fit.kernel,
-                                             .smoothness = fit.smoothness,
-                                             .ard = fit.ard,
-                                             .rotate = rotate_of(&fit),
-                                             .objective = trial->fit.objective,
-                                             .k = trial->fit.k,
-                                             .neighbours = fit.neighbours,
-                                             .nll = NAN,
-                                             .standard_error = NAN,
-                                             .rmse = NAN};
+  struct gpnn_choose_trial trial = {0};
+  enum gpnn_status status = fit_trial(c, &fit, &trial, err);
+  trial.candidate = (struct gpnn_candidate){.kernel = fit.kernel,
+                                            .smoothness = fit.smoothness,
+                                            .ard = fit.ard,
+                                            .rotate = rotate_of(&fit),
+                                            .objective = trial.fit.objective,
+                                            .k = trial.fit.k,
+                                            .neighbours = fit.neighbours,
+                                            .nll = NAN,
+                                            .standard_error = NAN,
+                                            .rmse = NAN};
+  if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
+  gpnn_choose_trial_release(&trial);
   return status;
 }
 
@@ -314,7 +320,7 @@ static struct gpnn_fit_options go_on(const struct gpnn_choice *c,
 static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *given = c->options;
-  struct gpnn_choose_trial *best = &c->best, trial = {0};
+  struct gpnn_choose_trial *best = gpnn_choice_best(c), trial = {0};
   struct gpnn_fit_options fit = go_on(c, best, (given->fit.steps + 1) / 2);
   if (best->candidate.objective == GPNN_OBJECTIVE_BLOCK ||
       gpnn_choice_rows_left(c, fit.rows) == fit.rows)
@@ -396,15 +402,12 @@ static void enter(struct gpnn_choice *c, const struct field *field)
   c->contents = field->targets[0];
 }
 
-/* Exchanges the best two and the validation rows' number. */
+/* Exchanges what was tried on which rows. */
 static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
 {
-  struct gpnn_choose_trial best = a->best, second = a->second;
-  a->best = b->best;
-  a->second = b->second;
-  a->n = b->n;
-  b->best = best;
-  b->second = second;
+  struct gpnn_choice kept = *a;
+  *a = *b;
+  *b = kept;
 }
 
 /*
@@ -420,14 +423,14 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
                               .listener = c->listener,
                               .context = c->context,
                               .report = c->report};
-  struct gpnn_fit_options fit = go_on(c, &c->best, (c->options->fit.steps + 3) / 4);
+  struct gpnn_fit_options fit = go_on(c, gpnn_choice_best(c), (c->options->fit.steps + 3) / 4);
   fit.refresh = fit.steps;
   enter(&wider, field);
   gpnn_choice_set_counts(&wider);
   enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
   if (status == GPNN_OK) status = try_candidate(&wider, &fit, err);
   fit.steps = fit.refresh = c->options->fit.steps;
-  bool went_on = wider.best.candidate.kernel != NULL;
+  bool went_on = wider.n_trials > 0;
   if (status == GPNN_OK && went_on) status = try_rougher(&wider, fit, -1, err);
   if (status == GPNN_OK) status = settle(went_on ? &wider : c, err);
   if (status == GPNN_OK && went_on) swap(c, &wider);
@@ -462,7 +465,7 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct field *nar
   }
   status = tell_apart(c, rotations, err);
   if (status != GPNN_OK) return status;
-  if (narrow->sample != NULL && c->best.candidate.objective != GPNN_OBJECTIVE_BLOCK)
+  if (narrow->sample != NULL && gpnn_choice_best(c)->candidate.objective != GPNN_OBJECTIVE_BLOCK)
     return widen(c, wide, err);
   status = settle(c, err);
   return status == GPNN_OK ? refit(c, err) : status;
@@ -490,15 +493,16 @@ enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
   if (status == GPNN_OK) status = field_init(&narrow, wide.index, &c, options->field, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) {
+    struct gpnn_choose_trial *best = gpnn_choice_best(&c), *second = gpnn_choice_second(&c);
     own.n_rows = c.n;
-    own.chosen = c.best.candidate;
-    own.runner_up = c.second.candidate;
-    own.fit = c.best.fit;
+    own.chosen = best->candidate;
+    if (second != NULL) own.runner_up = second->candidate;
+    own.fit = best->fit;
     *report = own;
-    memcpy(params, c.best.params, n * sizeof *params);
-    free(c.best.params);
-    c.best.params = NULL;
-    c.best.n_targets = 0;
+    memcpy(params, best->params, n * sizeof *params);
+    free(best->params);
+    best->params = NULL;
+    best->n_targets = 0;
   }
   gpnn_choice_release(&c);
   field_release(&narrow);

@@ -25,7 +25,7 @@ struct gpnn_choose_trial {
   double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: the mean over the targets */
 };
 
-/* A choice under way: the validation rows, and the best two trials. */
+/* A choice under way: the validation rows, and what was tried on them. */
 struct gpnn_choice {
   const struct gpnn_index *index;
   size_t n_targets;
@@ -35,15 +35,18 @@ struct gpnn_choice {
   gpnn_choose_listener *listener;
   void *context;
   struct gpnn_choose_report *report;
-  struct gpnn_choose_trial best, second; /* candidate.kernel is NULL: none yet */
-  size_t n_counts;                       /* numbers of neighbours to try, and which */
+  struct gpnn_choose_trial *trials; /* owned, with all that they own */
+  size_t n_trials, capacity;
+  size_t n_counts; /* numbers of neighbours to try, and which */
   size_t counts[GPNN_CHOOSE_COUNTS];
+  size_t n_kept;         /* rows that no fit by neighbourhoods sees */
   size_t n;              /* validation rows in use */
   double *x;             /* n by d */
   double *y, *noise;     /* n, of one target at a time; known noise variances */
   double *regressors;    /* n by n_regressors */
   int64_t *self;         /* n: which training rows they are */
   double *mean, *latent; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
+  double *before;        /* n: scratch */
   double *whitening;     /* d by d, or NULL: whitening is not tried */
 };
 
@@ -59,7 +62,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c,
 void gpnn_choice_set_counts(struct gpnn_choice *c);
 size_t gpnn_choice_first_counts(const struct gpnn_choice *c);
 
-/* Rows for fits by neighbourhoods: as many as asked for, but none that scores. */
+/* Rows for fits by neighbourhoods: as many as asked for, but none that is kept from them. */
 size_t gpnn_choice_rows_left(const struct gpnn_choice *c, size_t wanted);
 
 /* Scores a trial with the first 'n_counts' numbers of neighbours and tells the listener. */
@@ -67,10 +70,21 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_score(struct gpnn_choice *c,
                                                    struct gpnn_choose_trial *trial, size_t n_counts,
                                                    struct gpnn_error *err);
 
-/* Takes over 'trial' if it is among the best two, and empties it. */
-void gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial);
+/* Takes over 'trial' and empties it. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct gpnn_error *err);
 
-/* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
+/*
+ * The best trial, and the best of the others; NULL: there is none.  Valid until another is kept.
+ * Of those whose NLL is no worse than the lowest of all by more than its standard error, of the
+ * difference on the same rows, nor by more than 0.02, it is the one whose means have the smallest
+ * error: the order in which they were tried does not matter.
+ */
+struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
+struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
+
+/* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer; the
+ * others are forgotten then. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c,
                                                           struct gpnn_error *err);
 

@@ -25,8 +25,8 @@ void gpnn_choose_trial_release(struct gpnn_choose_trial *trial)
 
 void gpnn_choice_release(struct gpnn_choice *c)
 {
-  gpnn_choose_trial_release(&c->best);
-  gpnn_choose_trial_release(&c->second);
+  for (size_t i = 0; i < c->n_trials; i++) gpnn_choose_trial_release(&c->trials[i]);
+  free(c->trials);
   free(c->x);
   free(c->y);
   free(c->noise);
@@ -34,6 +34,7 @@ void gpnn_choice_release(struct gpnn_choice *c)
   free(c->self);
   free(c->mean);
   free(c->latent);
+  free(c->before);
   free(c->whitening);
 }
 
@@ -47,7 +48,8 @@ static bool choice_alloc(struct gpnn_choice *c, size_t n)
   c->self = gpnn_alloc(n, 1, sizeof *c->self);
   c->mean = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->mean);
   c->latent = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->latent);
-  return c->x && c->y && c->noise && c->regressors && c->self && c->mean && c->latent;
+  c->before = gpnn_alloc(n, 1, sizeof *c->before);
+  return c->x && c->y && c->noise && c->regressors && c->self && c->mean && c->latent && c->before;
 }
 
 static void copy_row(struct gpnn_choice *c, size_t i, uint64_t row)
@@ -60,10 +62,10 @@ static void copy_row(struct gpnn_choice *c, size_t i, uint64_t row)
   c->self[i] = (int64_t)row;
 }
 
-/* Rows for fits by neighbourhoods: as many as asked for, but none that scores. */
+/* Rows for fits by neighbourhoods: as many as asked for, but none that is kept from them. */
 size_t gpnn_choice_rows_left(const struct gpnn_choice *c, size_t wanted)
 {
-  size_t left = c->contents->n - c->n;
+  size_t left = c->contents->n - c->n_kept;
   return wanted < left ? wanted : left;
 }
 
@@ -80,24 +82,28 @@ static size_t rows_of_fit(const struct gpnn_choose_options *options)
 /*
  * A fit takes the first rows of a random order of all rows, so rows from its end are new to it; of
  * few rows, a third is kept from fits by neighbourhoods (rows_left).  Where blocks take more than
- * is left, rows of theirs serve: left out of their own prediction, they still say which candidate
- * predicts better.
+ * is left, or so few are kept that chance would choose, rows of a fit serve too: left out of their
+ * own prediction, they still say which candidate predicts better.
  */
 enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error *err)
 {
+  enum { FEWEST = 32 };
   const struct gpnn_index_contents *contents = c->contents;
   size_t n = (contents->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (contents->n + 2) / 3 : GPNN_CHOOSE_ROWS;
   if (c->options->like != NULL && n > c->options->like->n) n = c->options->like->n;
   if (c->options->like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
   size_t fitted = rows_of_fit(c->options);
+  c->n_kept = n;
   if (fitted > contents->n - n) fitted = contents->n - n;
-  uint64_t *drawn = gpnn_alloc(fitted + n, 1, sizeof *drawn);
+  if (n < FEWEST && c->options->like == NULL) n = contents->n < FEWEST ? contents->n : FEWEST;
+  size_t n_drawn = fitted + c->n_kept < n ? n : fitted + c->n_kept;
+  uint64_t *drawn = gpnn_alloc(n_drawn, 1, sizeof *drawn);
   enum gpnn_status status = GPNN_OK;
   if (drawn == NULL || !choice_alloc(c, n)) status = gpnn_fail_memory(err, "for a choice");
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, c->options->fit.seed, GPNN_RNG_ESTIMATE);
-  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, fitted + n, drawn, err);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) copy_row(c, i, drawn[fitted + i]);
+  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, n_drawn, drawn, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) copy_row(c, i, drawn[n_drawn - n + i]);
   free(drawn);
   return status;
 }
@@ -118,19 +124,25 @@ void gpnn_choice_set_counts(struct gpnn_choice *c)
 
 /* ---- scores ------------------------------------------------------------------------------- */
 
-/* Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
- * latent variances, divided by the number of targets; false: one is not finite. */
+/*
+ * Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
+ * latent variances, divided by the number of targets; false: one is not finite.  The factor for a
+ * row is that of all others: a row would excuse its own error.
+ */
 static bool add_losses(const struct gpnn_choice *c, double noise, const double *mean,
                        const double *latent, double *loss)
 {
-  double alpha = 0;
+  double sum = 0, others = (double)c->n - 1;
   for (size_t i = 0; i < c->n; i++) {
-    double error = c->y[i] - mean[i], variance = latent[i] + noise + c->noise[i];
-    alpha += error * error / variance / (double)c->n;
+    c->before[i] = sum;
+    sum += pow(c->y[i] - mean[i], 2) / (latent[i] + noise + c->noise[i]);
   }
-  for (size_t i = 0; i < c->n; i++) {
-    double sd = sqrt(alpha * (latent[i] + noise + c->noise[i]));
-    loss[i] += gpnn_normal_loss(c->y[i] - mean[i], sd) / (double)c->n_targets;
+  double behind = 0;
+  for (size_t i = c->n; i-- > 0;) {
+    double error = c->y[i] - mean[i], variance = latent[i] + noise + c->noise[i];
+    double alpha = c->n == 1 ? 1 : (c->before[i] + behind) / others;
+    behind += error * error / variance;
+    loss[i] += gpnn_normal_loss(error, sqrt(alpha * variance)) / (double)c->n_targets;
     if (!isfinite(loss[i])) return false;
   }
   return true;
@@ -249,35 +261,54 @@ enum gpnn_status gpnn_choice_score(struct gpnn_choice *c, struct gpnn_choose_tri
   return status;
 }
 
-/* By the NLL; where that hardly tells them apart, by the error of the means. */
-static bool is_better(const struct gpnn_choose_trial *a, const struct gpnn_choose_trial *b)
+/* ---- the best ------------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                  struct gpnn_error *err)
+{
+  if (!gpnn_grow(&c->trials, &c->capacity, c->n_trials + 1, sizeof *c->trials))
+    return gpnn_fail_memory(err, "for a choice");
+  c->trials[c->n_trials++] = *trial;
+  *trial = (struct gpnn_choose_trial){0};
+  return GPNN_OK;
+}
+
+/* Whether chance, or next to nothing, makes the NLL of 'a' higher than that of 'lowest'. */
+static bool is_as_good(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
+                       const struct gpnn_choose_trial *lowest)
 {
   const double alike = 0.02;
-  const struct gpnn_candidate *p = &a->candidate, *q = &b->candidate;
-  if (q->kernel == NULL) return true;
-  return fabs(p->nll - q->nll) > alike ? p->nll < q->nll : p->rmse < q->rmse;
+  double standard_error;
+  (void)mean_difference(c->n, a->loss + a->best * c->n, lowest->loss + lowest->best * c->n,
+                        &standard_error);
+  return a->candidate.nll - lowest->candidate.nll <= fmin(alike, standard_error);
 }
 
-/* Takes over 'trial' if it is among the best two, and empties it. */
-void gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial)
+/* The best of all trials but 'without' (NULL: of all). */
+static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c,
+                                              const struct gpnn_choose_trial *without)
 {
-  struct gpnn_choose_trial *place = is_better(trial, &c->best)     ? &c->best
-                                    : is_better(trial, &c->second) ? &c->second
-                                                                   : NULL;
-  if (place == &c->best) {
-    gpnn_choose_trial_release(&c->second);
-    c->second = c->best;
-    c->best = (struct gpnn_choose_trial){0};
-  }
-  if (place != NULL) {
-    gpnn_choose_trial_release(place);
-    *place = *trial;
-    *trial = (struct gpnn_choose_trial){0};
-  }
-  gpnn_choose_trial_release(trial);
+  struct gpnn_choose_trial *lowest = NULL, *best;
+  for (struct gpnn_choose_trial *t = c->trials; t < c->trials + c->n_trials; t++)
+    if (t != without && (lowest == NULL || t->candidate.nll < lowest->candidate.nll)) lowest = t;
+  best = lowest;
+  for (struct gpnn_choose_trial *t = c->trials; t < c->trials + c->n_trials; t++)
+    if (t != without && t->candidate.rmse < best->candidate.rmse && is_as_good(c, t, lowest))
+      best = t;
+  return best;
 }
 
-/* ---- the best two ------------------------------------------------------------------------- */
+struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c)
+{
+  return best_without(c, NULL);
+}
+
+struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c)
+{
+  return c->n_trials < 2 ? NULL : best_without(c, gpnn_choice_best(c));
+}
+
+/* ---- the best two at more neighbours -------------------------------------------------------- */
 
 /* Numbers of neighbours that candidates are told apart by: few suffice among others like it, but
  * not for a row in a gap. */
@@ -304,26 +335,37 @@ static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_tria
   return GPNN_OK;
 }
 
+/* Forgets all trials but the best two. */
+static void keep_two(struct gpnn_choice *c)
+{
+  struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
+  size_t n = 0;
+  for (size_t i = 0; i < c->n_trials; i++) {
+    struct gpnn_choose_trial *trial = &c->trials[i];
+    if (trial == best || trial == second)
+      c->trials[n++] = *trial;
+    else
+      gpnn_choose_trial_release(trial);
+  }
+  c->n_trials = n;
+}
+
 /* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
 enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c, struct gpnn_error *err)
 {
+  enum gpnn_status status = GPNN_OK;
   if (c->n_counts == gpnn_choice_first_counts(c)) return GPNN_OK;
+  keep_two(c);
   if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
-  enum gpnn_status status = score_all(c, &c->best, err);
-  if (status != GPNN_OK || c->second.candidate.kernel == NULL) return status;
-  status = score_all(c, &c->second, err);
-  if (status == GPNN_OK && is_better(&c->second, &c->best)) {
-    struct gpnn_choose_trial best = c->second;
-    c->second = c->best;
-    c->best = best;
-  }
+  for (size_t i = 0; i < c->n_trials && status == GPNN_OK; i++)
+    status = score_all(c, &c->trials[i], err);
   return status;
 }
 
 /* The fewest neighbours that are as good as the best number of them. */
 void gpnn_choice_choose_neighbours(struct gpnn_choice *c)
 {
-  struct gpnn_choose_trial *trial = &c->best;
+  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_candidate *fewest = &c->report->fewest;
   const double most = 0.01; /* what a user may lose for speed, however uncertain the scores */
   size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
