@@ -162,9 +162,9 @@ static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, str
   const struct gpnn_index_contents *contents = c->contents;
   size_t d = contents->d;
   *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
-           d <= GPNN_CHOOSE_ROTATION && contents->n >= GPNN_CHOOSE_ROTATION_ROWS * d * d &&
-           contents->n_groups == d &&
-           options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard && options->objective;
+           d <= GPNN_CHOOSE_ROTATION && contents->n / GPNN_CHOOSE_ROTATION_ROWS >= d * d &&
+           contents->n_groups == d && options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard &&
+           options->objective;
   if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
   c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
   if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
@@ -267,7 +267,8 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
   struct gpnn_fit_options fit = common(c);
   /* With one lengthscale in all, one for each is one for all. */
   size_t n_groups = c->contents->n_groups;
-  bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD;
+  bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD &&
+              c->contents->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
   fit.rows = gpnn_choice_rows_left(c, fit.rows);
   fit.ard = both || (!options->ard && fit.ard);
   enum gpnn_status status = options->effort == GPNN_EFFORT_FAST

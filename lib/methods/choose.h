@@ -3,9 +3,10 @@
  *
  * Candidates are fitted (methods/fit.h) and scored on training rows whose density no fit saw: the
  * mean negative log density of a row predicted from its neighbours, itself left out, after the
- * variances have been multiplied by the best factor for these rows (methods/calibrate.h), since
- * that is what a user will get.  The best candidate is kept: of two whose scores differ by 0.02 or
- * less, the one whose means have the smaller error.  Then the fewest neighbours are taken
+ * variances have been multiplied by the best factor for the other rows (methods/calibrate.h), since
+ * that is what a user will get.  The best candidate is kept: of all whose score is not worse than
+ * the lowest by more than a standard error of the difference, nor by more than 0.02, the one whose
+ * means have the smallest error.  Then the fewest neighbours are taken
  * whose score is not worse than that of the best number by more than one standard error of the
  * difference, nor by more than 0.01.  Where rows kept for the score would have mattered to the fit,
  * it then goes on with all rows.
@@ -37,12 +38,15 @@
 #include "models/params.h"
 
 /* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
- * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation. */
+ * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation.  Nor are they where rows are fewer
+ * than GPNN_CHOOSE_ARD_ROWS for each lengthscale, GPNN_CHOOSE_ROTATION_ROWS for each number of a
+ * rotation: they would fit what is chance. */
 enum {
   GPNN_CHOOSE_ROWS = 4096,
   GPNN_CHOOSE_LAST_ROWS = 1024,
   GPNN_CHOOSE_NEIGHBOURS = 400,
   GPNN_CHOOSE_ARD = 64,
+  GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,
   GPNN_CHOOSE_FIELD = 1 << 17,
@@ -100,8 +104,9 @@ struct gpnn_choose_report {
 
 /*
  * Chooses and fits for the target of 'contents', which is of 'index'; 'params' must be zeroed and
- * is released by the caller. A third of few rows is kept for
- * the score; with nothing left open all rows are for the fit.  'listener' may be NULL.  Outcomes as
+ * is released by the caller.  A third of few rows is kept for
+ * the score, under 96 rows with others that the fit uses too; with nothing left open all rows are
+ * for the fit.  'listener' may be NULL.  Outcomes as
  * gpnn_fit(); a candidate whose covariances are not positive definite is passed over.  Cost: a fit
  * a candidate, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, of the best two,
  * GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; under another metric than the index's, a

@@ -329,7 +329,7 @@ static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_tria
   enum gpnn_status status = gpnn_choice_score(c, trial, c->n_counts, err);
   if (status != GPNN_OK) return status;
   for (size_t k = 0; k < GPNN_CHOOSE_FIRST_COUNTS; k++) least = fmin(least, trial->nll[k]);
-  candidate->nll = first.nll + candidate->nll - least;
+  candidate->nll = first.nll + (candidate->nll - least);
   candidate->standard_error = first.standard_error;
   candidate->rmse = first.rmse;
   return GPNN_OK;

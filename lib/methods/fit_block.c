@@ -365,12 +365,15 @@ static enum gpnn_status lbfgs_objective(void *context, size_t n, const double *u
                                         double *gradient, struct gpnn_error *err)
 {
   struct problem *problem = context;
+  const struct gpnn_fit_coordinates *coordinates = &problem->coordinates;
   (void)n;
-  gpnn_fit_coordinates_set(&problem->coordinates, u);
+  gpnn_fit_coordinates_set(coordinates, u);
   enum gpnn_status status = evaluate(problem, f, gradient != NULL, err);
-  if (status == GPNN_OK && gradient != NULL)
-    gpnn_fit_coordinates_gradient(&problem->coordinates, gradient);
-  return status;
+  if (status != GPNN_OK) return status;
+  if (gradient != NULL) gpnn_fit_coordinates_gradient(coordinates, gradient);
+  double n_rows = (double)(problem->n_blocks * problem->block_size);
+  *f += gpnn_fit_coordinates_prior(coordinates, n_rows, u, gradient);
+  return GPNN_OK;
 }
 
 static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimize_report *report,

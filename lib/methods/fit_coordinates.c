@@ -36,6 +36,15 @@ static void bounds(const struct gpnn_params *params, size_t i, double scale, dou
   *upper = log(i < k ? 1e4 * scale : i == k ? 1e4 : 1e2);
 }
 
+/* The centre of the prior, about which nothing is known of the constant. */
+static double usual(const struct gpnn_params *params, size_t i, double scale)
+{
+  const double usual_noise = 0.1; /* of the target's variance */
+  size_t k = params->n_lengthscales;
+  if (!is_logarithmic(params, i)) return INFINITY;
+  return log(i < k ? scale : i == k ? 1 : usual_noise);
+}
+
 static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_params *params,
                     size_t i, bool with_constant)
 {
@@ -64,10 +73,11 @@ static bool allocate(struct gpnn_fit_coordinates *c)
   c->parameter = gpnn_alloc(n, c->width, sizeof *c->parameter);
   c->target = gpnn_alloc(n, c->width, sizeof *c->target);
   c->gradient = gpnn_alloc(n, c->width, sizeof *c->gradient);
-  c->u = gpnn_alloc(3 * n, c->width, sizeof *c->u);
+  c->u = gpnn_alloc(4 * n, c->width, sizeof *c->u);
   if (!c->parameter || !c->target || !c->gradient || !c->u) return false;
   c->lower = c->u + n * c->width;
   c->upper = c->lower + n * c->width;
+  c->usual = c->upper + n * c->width;
   return true;
 }
 
@@ -90,6 +100,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
     if (is_bound(&own, t, i) || !is_free(options, params, i, with_constant)) continue;
     double value = *gpnn_fit_parameter(params, i);
     bounds(params, i, scale, &own.lower[own.n], &own.upper[own.n]);
+    own.usual[own.n] = usual(params, i, scale);
     if (is_logarithmic(params, i)) value = log(value);
     own.u[own.n] = fmin(fmax(value, own.lower[own.n]), own.upper[own.n]);
     own.target[own.n] = t;
@@ -152,6 +163,23 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
         gradient[i] += coordinates->gradient[t * coordinates->width + p];
     gradient[i] /= (double)targets->n;
   }
+}
+
+double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,
+                                  const double *u, double *gradient)
+{
+  const double sd = 1.0986122886681098; /* log 3 */
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  double sum = 0;
+  for (size_t i = 0; i < coordinates->n; i++) {
+    if (isinf(coordinates->usual[i])) continue;
+    bool is_of_all = is_shared(targets->params, targets->n, coordinates->parameter[i]);
+    double share = 1 / (is_of_all ? n_rows : n_rows * (double)targets->n);
+    double off = (u[i] - coordinates->usual[i]) / sd;
+    sum += share * off * off / 2;
+    if (gradient != NULL) gradient[i] += share * off / sd;
+  }
+  return sum;
 }
 
 void gpnn_fit_coordinates_release(struct gpnn_fit_coordinates *coordinates)

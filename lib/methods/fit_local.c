@@ -62,6 +62,7 @@ struct problem {
   bool lists_changed;        /* at the last search for neighbours */
   double spacing;            /* as in struct gpnn_fit_report, at the first search */
   struct gpnn_jitter jitter; /* of the last evaluation, all targets together */
+  double prior;              /* the prior's share of its value */
   double *lengthscale;       /* d: scratch */
   struct turning turning;
   struct gpnn_team *team;
@@ -402,6 +403,13 @@ static enum gpnn_status add_target(struct problem *problem, size_t t,
   return GPNN_OK;
 }
 
+/* Rows that the mean objective is of: MLL-k counts each with all of its neighbourhood. */
+static double rows_of(const struct problem *problem)
+{
+  double n = (double)problem->pool.n;
+  return problem->kind == GPNN_OBJECTIVE_MLL_K ? n / (double)(problem->pool.k + 1) : n;
+}
+
 static enum gpnn_status evaluate(struct problem *problem, const struct gpnn_neighbourhoods *hoods,
                                  const double *u, double *f, double *gradient,
                                  struct gpnn_error *err)
@@ -418,9 +426,13 @@ static enum gpnn_status evaluate(struct problem *problem, const struct gpnn_neig
     status =
         add_target(problem, t, hoods, f,
                    gradient == NULL ? NULL : coordinates->gradient + t * coordinates->width, err);
-  if (status != GPNN_OK || gradient == NULL) return status;
-  gpnn_fit_coordinates_gradient(coordinates, gradient);
-  turning_gradient(problem, gradient);
+  if (status != GPNN_OK) return status;
+  if (gradient != NULL) {
+    gpnn_fit_coordinates_gradient(coordinates, gradient);
+    turning_gradient(problem, gradient);
+  }
+  problem->prior = gpnn_fit_coordinates_prior(coordinates, rows_of(problem), u, gradient);
+  *f += problem->prior;
   return GPNN_OK;
 }
 
@@ -575,7 +587,7 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
   if (status == GPNN_OK) status = finish_turning(&problem, err);
   if (status == GPNN_OK) {
     report->objective = kind;
-    report->value = report->optimize.end;
+    report->value = report->optimize.end - problem.prior;
     report->n_rows = problem.pool.n;
     report->k = problem.pool.k;
     report->spacing = problem.spacing < 0 ? 1 : problem.spacing;

@@ -1,6 +1,6 @@
 #include "base/threads.h"
 #include "fixture.h"
-#include "methods/choose.h"
+#include "methods/choose_parts.h"
 #include "models/localgp.h"
 
 /* Everything but the rotation and the objective is open: quick. */
@@ -57,8 +57,7 @@ static bool same_candidate(const struct gpnn_candidate *a, const struct gpnn_can
 {
   return a->kernel == b->kernel && a->smoothness == b->smoothness && a->ard == b->ard &&
          a->rotate == b->rotate && a->objective == b->objective && a->k == b->k &&
-         a->neighbours == b->neighbours && a->nll == b->nll &&
-         a->standard_error == b->standard_error;
+         a->neighbours == b->neighbours && fabs(a->nll - b->nll) < 1e-12;
 }
 
 /* How many were tried with a better score than 'nll'. */
@@ -453,6 +452,58 @@ static void rows_like_the_training_rows_score_about_as_these(void **state)
   fixture_free(&f);
 }
 
+/* ---- the best of many ----------------------------------------------------------------------- */
+
+enum { LOSSES = 50, TRIALS = 3 };
+
+/* A trial whose losses are 'nll' on average, and differ from those of others by 'apart' up and
+ * down, in a pattern of its own. */
+static struct gpnn_choose_trial make_trial(size_t which, double nll, double rmse, double apart)
+{
+  struct gpnn_choose_trial trial = {.candidate = {.nll = nll, .rmse = rmse, .k = which}};
+  trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, LOSSES, sizeof *trial.loss);
+  assert_non_null(trial.loss);
+  trial.best = which % GPNN_CHOOSE_COUNTS; /* the others' losses are none of its own */
+  for (size_t i = 0; i < GPNN_CHOOSE_COUNTS * LOSSES; i++) trial.loss[i] = 1e3 * (double)(i % 7);
+  for (size_t i = 0; i < LOSSES; i++)
+    trial.loss[trial.best * LOSSES + i] = nll + ((i + which) % TRIALS < 2 ? apart : -2 * apart);
+  return trial;
+}
+
+/* Which of three trials, kept in the order 'order', are the best and the second. */
+static void choose_among(const double nll[TRIALS], const double rmse[TRIALS], double apart,
+                         const size_t order[TRIALS], size_t chosen[2])
+{
+  struct gpnn_choice c = {.n = LOSSES};
+  for (size_t i = 0; i < TRIALS; i++) {
+    struct gpnn_choose_trial trial = make_trial(order[i], nll[order[i]], rmse[order[i]], apart);
+    assert_ok(gpnn_choice_keep(&c, &trial, &err));
+    assert_null(trial.loss);
+  }
+  chosen[0] = gpnn_choice_best(&c)->candidate.k;
+  chosen[1] = gpnn_choice_second(&c)->candidate.k;
+  gpnn_choice_release(&c);
+}
+
+/* Scores 0.015 apart: by pairs the second beats the first and the third the second, by their means,
+ * but the first beats the third. */
+static void the_order_of_candidates_does_not_matter(void **state)
+{
+  (void)state;
+  static const size_t orders[][TRIALS] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                          {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  const double nll[] = {1, 1.015, 1.03}, rmse[] = {0.5, 0.4, 0.3};
+  for (size_t i = 0; i < 6; i++) {
+    size_t chosen[2];
+    choose_among(nll, rmse, 0.2, orders[i], chosen); /* 0.015 may be chance */
+    assert_int_equal(chosen[0], 1);
+    assert_int_equal(chosen[1], 0);
+    choose_among(nll, rmse, 0.001, orders[i], chosen); /* it is more than that */
+    assert_int_equal(chosen[0], 0);
+    assert_int_equal(chosen[1], 1);
+  }
+}
+
 /* ---- little to choose by ----------------------------------------------------------------------
  */
 
@@ -470,13 +521,119 @@ static void few_rows_serve_for_fit_and_score_alike(void **state)
       struct tried tried = {0};
       options.k = true;
       assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-      assert_in_range(report.n_rows, 1, rows[i]);
+      assert_int_equal(report.n_rows, rows[i]); /* fewer than 32 all score */
       assert_true(tried.n > 0);
       assert_true(isfinite(report.chosen.nll));
       assert_true(params.neighbours >= 1 && params.neighbours <= 32);
       gpnn_params_release(&params);
       fixture_free(&f);
     }
+}
+
+/* A fit of few rows would find directions in which chance looks like a function. */
+static void what_few_rows_cannot_tell_is_not_tried(void **state)
+{
+  (void)state;
+  static const size_t rows[] = {19, 20, 79, 80};
+  for (size_t i = 0; i < 4; i++) {
+    struct fixture f;
+    fixture_new(&f, rows[i], 2, 0, 1);
+    struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
+    struct gpnn_params params = {0};
+    struct gpnn_choose_report report;
+    struct tried tried = {0};
+    bool ard = false, rotation = false;
+    assert_ok(choose(&f, &options, &tried, &params, &report, &err));
+    for (size_t k = 0; k < tried.n; k++) {
+      ard |= tried.list[k].ard;
+      rotation |= tried.list[k].rotate != GPNN_ROTATE_NONE;
+    }
+    assert_int_equal(ard, rows[i] >= 2 * 10);
+    assert_int_equal(rotation, rows[i] >= 20 * 2 * 2);
+    gpnn_params_release(&params);
+    fixture_free(&f);
+  }
+}
+
+/* Some parameters predict each of a handful of rows without error, and new ones with great
+ * certainty and wrongly. */
+static void a_handful_of_rows_is_not_believed_to_tell_all(void **state)
+{
+  (void)state;
+  enum { NEW = 300 };
+  for (size_t n = 3; n <= 13; n += 2)
+    for (size_t d = 1; d <= 3; d += 2) {
+      struct fixture f;
+      fixture_new(&f, n, d, NEW, 1);
+      struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
+      struct gpnn_params params = {0};
+      struct gpnn_choose_report report;
+      struct gpnn_localgp *gp = NULL;
+      struct gpnn_localgp_counts counts = {0};
+      double mean[NEW], latent[NEW], z2 = 0;
+      options.fit.steps = 1500;
+      assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+                            &report, &err));
+      assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+      assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = NEW, .x = f.cx},
+                                     &(struct gpnn_prediction){.mean = mean, .latent = latent},
+                                     &counts, &err));
+      for (size_t i = 0; i < NEW; i++)
+        z2 += pow(f.cy[i] - mean[i], 2) / (latent[i] + params.noise) / NEW;
+      assert_in_range(100 * z2, 5, 1000);
+      gpnn_localgp_free(gp);
+      gpnn_params_release(&params);
+      fixture_free(&f);
+    }
+}
+
+/* Mean negative log density of each row left out, under the factor of all others. */
+static double score_of_all(const struct fixture *f, const struct gpnn_params *params)
+{
+  enum { ROWS = 30 };
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_localgp_counts counts = {0};
+  int64_t self[ROWS];
+  double mean[ROWS], latent[ROWS], score = 0;
+  assert_int_equal(f->n, ROWS);
+  for (size_t i = 0; i < ROWS; i++) self[i] = (int64_t)i;
+  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, 1, &err));
+  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = ROWS, .x = f->x, .self = self},
+                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
+                                 &err));
+  for (size_t i = 0; i < ROWS; i++) {
+    double alpha = 0, e = f->y[i] - mean[i], v = latent[i] + params->noise;
+    for (size_t k = 0; k < ROWS; k++)
+      if (k != i) alpha += pow(f->y[k] - mean[k], 2) / (latent[k] + params->noise) / (ROWS - 1);
+    score += (log(2 * M_PI * alpha * v) + e * e / (alpha * v)) / 2 / ROWS;
+  }
+  gpnn_localgp_free(gp);
+  return score;
+}
+
+static void a_row_is_scored_under_the_factor_of_the_others(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 30, 2, 0, 1);
+  f.y[3] += 2; /* one error that would excuse itself */
+  rewrite(&f);
+  struct gpnn_choose_options options = all_open(1);
+  struct gpnn_params params = {0};
+  struct gpnn_choose_report report;
+  options.kernel = options.ard = options.neighbours = false;
+  options.k = true; /* of no concern to blocks; with nothing open there is no score */
+  options.fit.kernel = gpnn_kernel_by_name("matern32");
+  options.fit.ard = false;
+  options.fit.neighbours = 20;
+  options.fit.fixed_lengthscale = options.fit.fixed_kernelscale = 1;
+  options.fit.fixed_noise = 0.05;
+  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+                        &report, &err));
+  assert_int_equal(report.n_rows, 30); /* a third of so few would leave it to chance */
+  assert_near(report.chosen.nll, score_of_all(&f, &params), 1e-9);
+  gpnn_params_release(&params);
+  fixture_free(&f);
 }
 
 /* Targets that do not vary have a score as long as no prediction is exact ... */
@@ -763,6 +920,10 @@ int main(void)
       cmocka_unit_test(the_scale_of_variances_changes_no_score),
       cmocka_unit_test(threads_change_no_choice),
       cmocka_unit_test(rows_like_the_training_rows_score_about_as_these),
+      cmocka_unit_test(the_order_of_candidates_does_not_matter),
+      cmocka_unit_test(what_few_rows_cannot_tell_is_not_tried),
+      cmocka_unit_test(a_handful_of_rows_is_not_believed_to_tell_all),
+      cmocka_unit_test(a_row_is_scored_under_the_factor_of_the_others),
       cmocka_unit_test(few_rows_serve_for_fit_and_score_alike),
       cmocka_unit_test(equal_targets_have_a_score),
       cmocka_unit_test(targets_predicted_without_error_are_refused),

@@ -145,6 +145,7 @@ static void ard_gradient_agrees_with_differences(void **state)
   check_gradient(3);
 }
 
+/* But for the prior's share, which Adam does without. */
 static void lbfgs_is_no_worse_than_adam(void **state)
 {
   (void)state;
@@ -161,7 +162,9 @@ static void lbfgs_is_no_worse_than_adam(void **state)
         assert_ok(gpnn_fit(&data.contents, &opts, &params[i], &report[i], &err));
         assert_int_equal(params[i].n_lengthscales, ard ? D : 1);
       }
-      assert_true(report[0].value <= report[1].value + 1e-7);
+      double share = report[0].optimize.end - report[0].value;
+      assert_true(share > 0);
+      assert_true(report[0].value <= report[1].value + share);
       gpnn_params_release(&params[0]);
       gpnn_params_release(&params[1]);
     }
@@ -274,7 +277,7 @@ static void starting_at_the_result_stays_there(void **state)
   assert_ok(gpnn_fit(&data.contents, &opts, &first, &report, &err));
   opts.start = &first;
   assert_ok(gpnn_fit(&data.contents, &opts, &second, &again, &err));
-  assert_near(again.optimize.start, report.value, 1e-12);
+  assert_near(again.optimize.start, report.optimize.end, 1e-12);
   assert_near(again.value, report.value, 1e-6);
   gpnn_params_release(&first);
   gpnn_params_release(&second);

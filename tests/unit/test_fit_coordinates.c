@@ -126,6 +126,37 @@ static void what_is_fixed_is_no_coordinate(void **state)
   gpnn_fit_coordinates_release(&c);
 }
 
+/* That of a target: (log of a lengthscale / scale, of a kernel scale / 1, of a noise / 0.1) / log
+ * 3, squares by halves, for 50 rows; of several the mean. */
+static void the_prior_is_weak_and_has_its_derivatives(void **state)
+{
+  (void)state;
+  const double scale = 1.7, rows = 50, step = 1e-5;
+  struct setting s;
+  struct gpnn_fit_coordinates c = {0};
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  double expected = 0, gradient[T * WIDTH] = {0};
+  set_up(&s);
+  assert_ok(gpnn_fit_coordinates_init(&c, &options, &s.targets, scale, true, &err));
+  for (size_t t = 0; t < T; t++) {
+    for (size_t j = 0; j < D; j++) expected += pow(log(s.lengthscale[t][j] / scale), 2);
+    expected += pow(log(s.params[t].kernelscale), 2) + pow(log(s.params[t].noise / 0.1), 2);
+  }
+  expected /= 2 * pow(log(3), 2) * rows * T;
+  assert_close(gpnn_fit_coordinates_prior(&c, rows, c.u, gradient), expected, 1e-12);
+  assert_close(gpnn_fit_coordinates_prior(&c, 2 * rows, c.u, NULL), expected / 2, 1e-12);
+  for (size_t i = 0; i < c.n; i++) {
+    double u = c.u[i];
+    c.u[i] = u + step;
+    double above = gpnn_fit_coordinates_prior(&c, rows, c.u, NULL);
+    c.u[i] = u - step;
+    assert_near(gradient[i], (above - gpnn_fit_coordinates_prior(&c, rows, c.u, NULL)) / (2 * step),
+                1e-9);
+    c.u[i] = u;
+  }
+  gpnn_fit_coordinates_release(&c);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -133,6 +164,7 @@ int main(void)
       cmocka_unit_test(derivatives_are_differences_where_noises_keep_their_ratio),
       cmocka_unit_test(noises_keep_the_ratio_of_the_first),
       cmocka_unit_test(what_is_fixed_is_no_coordinate),
+      cmocka_unit_test(the_prior_is_weak_and_has_its_derivatives),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
