@@ -52,6 +52,18 @@ static enum gpnn_status summarise(struct gpnn_calibration *result, size_t togeth
   return GPNN_OK;
 }
 
+/* Distances are recorded, which takes finite ones. */
+static enum gpnn_status check_distances(const struct gpnn_calibration *result,
+                                        struct gpnn_error *err)
+{
+  for (size_t i = 0; i < result->n_rows; i++)
+    if (!isfinite(result->nearest[i]))
+      return gpnn_fail(err, GPNN_ENUMERIC,
+                       "a calibration row is farther from the training rows than a number can say: "
+                       "is an input of it wrong?");
+  return GPNN_OK;
+}
+
 /* Scores exactly these rows with the parameters as they are. */
 static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_known_rows *rows,
                               struct gpnn_calibration *result, struct gpnn_error *err)
@@ -64,6 +76,7 @@ static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_k
   result->n_rows = n;
   enum gpnn_status status =
       gpnn_known_scores(gp, rows, result->z, result->nearest, &result->counts, err);
+  if (status == GPNN_OK) status = check_distances(result, err);
   return status == GPNN_OK ? summarise(result, rows->together, err) : status;
 }
 
@@ -204,11 +217,31 @@ static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_params 
   status = seek(gp, params, true, rows, result, &found, err);
   if (status == GPNN_OK && !found)
     return gpnn_fail(err, GPNN_ENUMERIC,
-                     "no factor makes the variances right: the known noise of the rows is more "
-                     "than their errors");
+                     result->alpha < 1
+                         ? "no factor makes the variances right: the known noise of the rows is "
+                           "more than their errors"
+                         : "no factor makes the variances right, however large: is the target of a "
+                           "calibration row wrong?");
   result->standard_error *= result->kernelscale / params->kernelscale / result->alpha;
   result->alpha = result->kernelscale / params->kernelscale;
   return status;
+}
+
+/* Whether parameters with this calibration would read back. */
+static enum gpnn_status check_range(const struct gpnn_params *params,
+                                    const struct gpnn_calibration *result, struct gpnn_error *err)
+{
+  double factor = result->by_factor ? result->alpha : 1;
+  double in_all = params->has_calibration ? factor * params->calibration : factor;
+  bool fits =
+      gpnn_params_can_have(result->kernelscale, result->noise) && gpnn_params_can_have(in_all, 0);
+  for (size_t i = 0; i < covariance_size(params); i++)
+    fits = fits && isfinite(factor * params->covariance[i]);
+  if (fits) return GPNN_OK;
+  return gpnn_fail(err, GPNN_ENUMERIC,
+                   "a factor of %.3g leaves the variances outside the range of numbers: is the "
+                   "target of a calibration row wrong?",
+                   result->alpha);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -281,6 +314,7 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_param
     if (status == GPNN_OK) status = score(gp, &leftout.rows, &result, err);
   } while (status == GPNN_OK && !were_enough(&result, options->wanted, available, &n));
   if (status == GPNN_OK) status = solve(gp, params, options->by, &leftout.rows, &result, err);
+  if (status == GPNN_OK) status = check_range(params, &result, err);
   if (status == GPNN_OK)
     *calibration = result;
   else

@@ -1,5 +1,6 @@
 #include "models/params.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,11 @@ enum gpnn_status gpnn_params_check(const struct gpnn_params *params,
                      "the parameters were made from an index of other columns");
   *other_index = params->has_index && params->index != fingerprint;
   return GPNN_OK;
+}
+
+bool gpnn_params_can_have(double kernelscale, double noise)
+{
+  return kernelscale > 0 && noise >= 0 && isfinite(kernelscale + noise);
 }
 
 void gpnn_params_expand(const struct gpnn_params *params, size_t d, const uint32_t *group,

@@ -110,6 +110,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_params_check(const struct gpnn_params *par
                                                    uint64_t fingerprint, bool *other_index,
                                                    struct gpnn_error *err);
 
+/* Whether parameters may have these: they read back only if the kernel scale is positive, the noise
+ * not negative, and their sum finite. */
+bool gpnn_params_can_have(double kernelscale, double noise);
+
 /* Fills 'lengthscale' with d values: those of the inputs' groups ('group', d of them, as in
  * struct gpnn_index_contents), or the single one d times. */
 void gpnn_params_expand(const struct gpnn_params *params, size_t d, const uint32_t *group,

@@ -381,7 +381,7 @@ static enum gpnn_status end_block(struct reader *reader)
   for (size_t i = 0; i < N_ENTRIES; i++)
     if (entries[i].required && !(reader->seen & 1u << i))
       return refuse_block(reader, "%s is missing", entries[i].name);
-  if (isinf(reader->params->kernelscale + reader->params->noise))
+  if (!gpnn_params_can_have(reader->params->kernelscale, reader->params->noise))
     return refuse_block(reader, "kernelscale and noise are too large to add");
   enum gpnn_status status = check_mean(reader);
   return status == GPNN_OK ? fill_covariance(reader) : status;

@@ -449,6 +449,45 @@ static void distances_are_recorded_if_rows_are_enough(void **state)
   tear_down(&s);
 }
 
+/* What is written has to be what can be read. */
+static void variances_that_are_no_numbers_are_refused(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  double known[C] = {0}, first_y = s.f.cy[0];
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  rows.y = s.f.cy;
+  rows.points.x = s.f.cx;
+  for (int way = 0; way < 4; way++) {
+    struct gpnn_calibration calibration = {0};
+    struct gpnn_calibrate_options options = {.by = way % 2 == 0 ? GPNN_CALIBRATE_FACTOR
+                                                                : GPNN_CALIBRATE_NOISE,
+                                             .wanted = C,
+                                             .given = rows};
+    if (way >= 2) options.given.noise = known;
+    memcpy(s.f.cx, s.f.x, D * sizeof *s.f.x); /* where the variance is little more than the noise */
+    s.f.cy[0] = 5e152;
+    s.params.kernelscale = 1e3;
+    s.params.noise = 1e-3;
+    assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
+                 way < 2 ? "outside the range of numbers" : "no factor makes");
+    s.f.cy[0] = first_y;
+    s.f.cx[0] = 1e200;
+    assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
+                 "is an input of it wrong");
+    assert_null(calibration.z);
+  }
+  /* A factor that earlier ones have left no room for. */
+  struct gpnn_calibration calibration = {0};
+  s.params.calibration = 1e308;
+  s.params.has_calibration = true;
+  s.params.kernelscale = 1e-4;
+  s.params.noise = 1e-4;
+  assert_fails(on_given(&s, C, &calibration, &err), GPNN_ENUMERIC, "outside the range of numbers");
+  tear_down(&s);
+}
+
 static void no_rows_are_refused(void **state)
 {
   (void)state;
@@ -481,6 +520,7 @@ int main(void)
       cmocka_unit_test(scores_are_those_of_the_calibrated_parameters),
       cmocka_unit_test(of_clusters_the_standard_error_is_that_of_their_means),
       cmocka_unit_test(distances_are_recorded_if_rows_are_enough),
+      cmocka_unit_test(variances_that_are_no_numbers_are_refused),
       cmocka_unit_test(no_rows_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
