@@ -41,6 +41,7 @@ static bool check(const struct cli *cli, const struct arguments *a)
   return false;
 }
 
+/* The rows asked for. */
 static enum gpnn_calibrate_on source(const struct arguments *a)
 {
   if (a->leave_one_out) return GPNN_CALIBRATE_LEFT_OUT;
@@ -49,15 +50,60 @@ static enum gpnn_calibrate_on source(const struct arguments *a)
 }
 
 /* All that are given; of training rows, which there are many of, a number. */
-static size_t default_rows(const struct arguments *a)
+static size_t default_rows(const struct arguments *a, enum gpnn_calibrate_on on)
 {
   enum { LEFT_OUT = 1000, CLUSTERS = 20 };
-  if (source(a) == GPNN_CALIBRATE_GIVEN) return SIZE_MAX;
+  if (on == GPNN_CALIBRATE_GIVEN) return SIZE_MAX;
   size_t rows = a->blocked * CLUSTERS;
   return rows > LEFT_OUT ? rows : LEFT_OUT;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
+
+/* The rows of one target that serve, and what they are worth. */
+struct witnesses {
+  enum gpnn_calibrate_on on;
+  bool circular;           /* they took part in the fit, */
+  size_t n_fitted, n_rows; /* of so many of the training rows */
+};
+
+/*
+ * Training rows that took part in the fit confirm it whatever the truth: in their place, where they
+ * were to stand for rows like them, come those that the index holds out.  Parameters of another
+ * index were estimated from other rows.
+ */
+static enum gpnn_status find_witnesses(const struct cli *cli, const struct arguments *a,
+                                       const struct gpnn_index *index,
+                                       const struct gpnn_index_contents *contents,
+                                       const struct gpnn_params *params,
+                                       struct witnesses *witnesses, struct gpnn_error *err)
+{
+  bool other = params->has_index && params->index != gpnn_index_fingerprint(index);
+  size_t n = contents->n, fitted = params->fit_rows < n ? params->fit_rows : n;
+  *witnesses = (struct witnesses){.on = source(a), .n_fitted = fitted, .n_rows = n};
+  if (source(a) == GPNN_CALIBRATE_GIVEN || other || !gpnn_calibrate_is_circular(params, n))
+    return GPNN_OK;
+  if (a->leave_one_out && contents->n_calibration > 0) {
+    witnesses->on = GPNN_CALIBRATE_GIVEN;
+    cli_warn(cli,
+             "the fit used %zu of the %zu training rows, which would confirm it whatever the "
+             "truth: calibrated on the %zu rows held out",
+             fitted, n, contents->n_calibration);
+    return GPNN_OK;
+  }
+  witnesses->circular = true;
+  if (a->conformal.n > 0)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "conformal intervals need rows that took no part in the fit, which used %zu "
+                     "of the %zu training rows: hold some out (gpnn-index --calibration-rows), or "
+                     "use --with TABLE",
+                     fitted, n);
+  cli_warn(cli,
+           "not calibrated: the fit used %zu of the %zu training rows, which confirm it whatever "
+           "the truth; hold some out (gpnn-index --calibration-rows), or use --with TABLE",
+           fitted, n);
+  return GPNN_OK;
+}
 
 /* Reads the table of the user's own, if there is one, for the target of 'contents'. */
 static enum gpnn_status read_table(const struct cli *cli, const struct arguments *a,
@@ -83,21 +129,20 @@ static enum gpnn_status read_table(const struct cli *cli, const struct arguments
 }
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct arguments *a,
-                                  const struct gpnn_index_contents *contents,
-                                  const struct gpnn_rows *table, const struct gpnn_localgp *gp,
-                                  struct gpnn_params *params, struct gpnn_calibration *calibration,
-                                  struct gpnn_error *err)
+                                  enum gpnn_calibrate_on on, const struct gpnn_rows *table,
+                                  const struct gpnn_localgp *gp, struct gpnn_params *params,
+                                  struct gpnn_calibration *calibration, struct gpnn_error *err)
 {
   struct gpnn_points points = {.n = table->n, .x = table->x, .regressors = table->regressors};
   struct gpnn_calibrate_options options = {
-      .on = source(a),
+      .on = on,
       .by = strcmp(a->by, "noise") == 0 ? GPNN_CALIBRATE_NOISE : GPNN_CALIBRATE_FACTOR,
-      .wanted = a->rows == not_given ? default_rows(a) : a->rows,
+      .wanted = a->rows == not_given ? default_rows(a, on) : a->rows,
       .seed = cli->seed,
       .cluster_rows = a->blocked,
       .like = points,
       .given = {.points = points, .y = table->y, .noise = table->noise, .together = 1}};
-  if (a->with == NULL) options.given = gpnn_known_held_out(contents);
+  if (a->with == NULL) options.given = gpnn_known_held_out(gpnn_localgp_data(gp));
   return gpnn_calibrate(gp, params, &options, calibration, err);
 }
 
@@ -105,21 +150,21 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct arguments 
 
 /* A factor that hangs on few rows should not pass without a word. */
 static void warn_if_uncertain(const struct cli *cli, const struct arguments *a,
-                              const struct gpnn_calibration *calibration)
+                              const struct gpnn_calibration *calibration, bool has_more)
 {
   enum { FEW_ROWS = 100 };
   static const double large = 0.25;
   if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= large * calibration->alpha)
     return;
-  bool has_more = source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL;
+  has_more = has_more && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL;
   cli_warn(cli, "the factor %.3g, from %zu rows, has a standard error of %.2g%s",
            calibration->alpha, calibration->n_rows, calibration->standard_error,
            has_more ? "; --loo -c auto uses training rows too" : "");
 }
 
-static const char *kind_of_rows(const struct arguments *a)
+static const char *kind_of_rows(const struct arguments *a, enum gpnn_calibrate_on on)
 {
-  switch (source(a)) {
+  switch (on) {
   case GPNN_CALIBRATE_LEFT_OUT:
     return "left-out training";
   case GPNN_CALIBRATE_CLUSTERS:
@@ -133,34 +178,58 @@ static const char *kind_of_rows(const struct arguments *a)
 }
 
 static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
+                               const struct witnesses *witnesses,
                                const struct gpnn_calibration *calibration,
                                struct gpnn_params *params, struct gpnn_error *err)
 {
   const char *what = calibration->by_factor ? "factor" : "noise alone, instead of a factor";
-  report_counts(cli, &calibration->counts);
+  bool has_more = !gpnn_calibrate_is_circular(params, witnesses->n_rows);
   cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
            calibration->standard_error, calibration->n_rows);
   if (calibration->by_factor && strcmp(a->by, "noise") == 0)
     cli_warn(cli, "no noise variance makes the variances right: kernel scale and noise are both "
                   "multiplied by the factor instead");
-  warn_if_uncertain(cli, a, calibration);
+  warn_if_uncertain(cli, a, calibration, has_more);
+  return gpnn_params_comment(params, err,
+                             "calibration: %s %.6g, standard error %.2g, from %zu %s rows", what,
+                             calibration->alpha, calibration->standard_error, calibration->n_rows,
+                             kind_of_rows(a, witnesses->on));
+}
+
+/* Says that nothing is known, but perhaps that variances were too small. */
+static enum gpnn_status report_bound(const struct cli *cli, const struct arguments *a,
+                                     const struct witnesses *witnesses,
+                                     const struct gpnn_calibration *calibration, bool applied,
+                                     struct gpnn_params *params, struct gpnn_error *err)
+{
+  cli_note(cli, "alpha %.6g%s, standard error not known, from %zu rows", calibration->alpha,
+           applied ? "" : ", not applied", calibration->n_rows);
   return gpnn_params_comment(
-      params, err, "calibration: %s %.6g, standard error %.2g, from %zu %s rows", what,
-      calibration->alpha, calibration->standard_error, calibration->n_rows, kind_of_rows(a));
+      params, err,
+      "not calibrated: factor %.6g%s, standard error not known, from %zu %s rows; the fit used %zu "
+      "of %zu",
+      calibration->alpha, applied ? ", or more" : ", which was not applied", calibration->n_rows,
+      kind_of_rows(a, witnesses->on), witnesses->n_fitted, witnesses->n_rows);
 }
 
 /* Changes the parameters as was found. */
 static enum gpnn_status apply(const struct cli *cli, const struct arguments *a,
+                              const struct witnesses *witnesses,
                               const struct gpnn_calibration *calibration,
                               struct gpnn_params *params, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  gpnn_calibrate_apply(calibration, params);
   if (a->neighbours > 0) params->neighbours = a->neighbours;
+  report_counts(cli, &calibration->counts);
+  if (witnesses->circular) {
+    bool applied = gpnn_calibrate_apply_bound(calibration, params);
+    return report_bound(cli, a, witnesses, calibration, applied, params, err);
+  }
+  gpnn_calibrate_apply(calibration, params);
   if (a->conformal.n > 0)
     status = gpnn_conformal_record(params, calibration->n_rows, calibration->z, a->conformal.n,
                                    a->conformal.p, err);
-  return status == GPNN_OK ? report(cli, a, calibration, params, err) : status;
+  return status == GPNN_OK ? report(cli, a, witnesses, calibration, params, err) : status;
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
@@ -173,11 +242,14 @@ static enum gpnn_status run_target(const struct cli *cli, const struct arguments
   struct gpnn_rows rows = {0};
   struct gpnn_localgp *gp = NULL;
   struct gpnn_calibration calibration = {0};
+  struct witnesses witnesses = {0};
   enum gpnn_status status = open_localgp(cli, index, params, a->params, a->neighbours, &gp, err);
+  if (status == GPNN_OK)
+    status = find_witnesses(cli, a, index, gpnn_localgp_data(gp), params, &witnesses, err);
   if (status == GPNN_OK) status = read_table(cli, a, gpnn_localgp_data(gp), params, &rows, err);
   if (status == GPNN_OK)
-    status = calibrate(cli, a, gpnn_localgp_data(gp), &rows, gp, params, &calibration, err);
-  if (status == GPNN_OK) status = apply(cli, a, &calibration, params, err);
+    status = calibrate(cli, a, witnesses.on, &rows, gp, params, &calibration, err);
+  if (status == GPNN_OK) status = apply(cli, a, &witnesses, &calibration, params, err);
   gpnn_calibration_release(&calibration);
   gpnn_localgp_free(gp);
   gpnn_rows_release(&rows);
@@ -196,7 +268,9 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
       open_all(cli, cli_operand(cli, 0), a->params, false, &index, &params, &n, err);
   if (status == GPNN_OK && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
       gpnn_index_contents(index)->n_calibration == 0)
-    status = gpnn_fail(err, GPNN_EDATA, "%s: holds no calibration rows; use --loo or --with TABLE",
+    status = gpnn_fail(err, GPNN_EDATA,
+                       "%s: holds no calibration rows; use --loo or --with TABLE, or hold some out "
+                       "(gpnn-index --calibration-rows)",
                        gpnn_index_path(index));
   if (status == GPNN_OK && n > 1 && table != NULL && strcmp(table, "-") == 0)
     status = gpnn_fail(err, GPNN_EINVAL,

@@ -32,7 +32,8 @@ static double mean_square(size_t n, const double *z)
   return sum / (double)n;
 }
 
-/* alpha and its standard error, from the means of 'together' rows each. */
+/* alpha and its standard error, from the means of 'together' rows each.  The few largest z^2 make
+ * most of it, and few rows have none of them: so it is never less than normal errors have. */
 static enum gpnn_status summarise(struct gpnn_calibration *result, size_t together,
                                   struct gpnn_error *err)
 {
@@ -42,13 +43,16 @@ static enum gpnn_status summarise(struct gpnn_calibration *result, size_t togeth
     return gpnn_fail(err, GPNN_ENUMERIC,
                      alpha == 0 ? "every calibration row is predicted without error: there is no "
                                   "factor to find"
-                                : "the calibration factor is not finite");
+                                : "the calibration factor is not finite: is the target of a "
+                                  "calibration row wrong?");
   for (size_t i = 0; i < n_means; i++) {
     double off = mean_square(together, result->z + i * together) - alpha;
     squares += off * off;
   }
   result->alpha = alpha;
-  result->standard_error = n_means > 1 ? sqrt(squares) / (double)n_means : INFINITY;
+  double by_rows = sqrt(squares / (double)n_means / ((double)n_means - 1));
+  double of_normal = alpha * sqrt(2 / (double)result->n_rows);
+  result->standard_error = n_means > 1 ? fmax(by_rows, of_normal) : INFINITY;
   return GPNN_OK;
 }
 
@@ -246,6 +250,15 @@ static enum gpnn_status check_range(const struct gpnn_params *params,
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
+bool gpnn_calibrate_is_circular(const struct gpnn_params *params, size_t n)
+{
+  enum { MOST_SHARE = 10 };        /* one row in so many */
+  enum { ROWS_OF_A_NUMBER = 100 }; /* for an error of 2 % */
+  size_t metric = params->n_rotation > 0 ? params->n_rotation : params->n_lengthscales;
+  size_t numbers = metric + params->n_coefficients + 2;
+  return params->fit_rows > n / MOST_SHARE && n / ROWS_OF_A_NUMBER < numbers;
+}
+
 /* Rows to begin with, and whether they were enough; if not, '*n' becomes how many to try next. */
 static size_t first_rows(size_t wanted, size_t available)
 {
@@ -338,6 +351,18 @@ void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpn
   params->noise = calibration->noise;
   params->n_conformal = 0;
   gpnn_distance_record(params, calibration->n_rows, calibration->nearest);
+}
+
+bool gpnn_calibrate_apply_bound(const struct gpnn_calibration *calibration,
+                                struct gpnn_params *params)
+{
+  if (calibration->alpha > 1) {
+    gpnn_calibrate_apply(calibration, params);
+    return true;
+  }
+  params->n_conformal = 0;
+  gpnn_distance_record(params, calibration->n_rows, calibration->nearest);
+  return false;
 }
 
 void gpnn_calibration_release(struct gpnn_calibration *calibration)

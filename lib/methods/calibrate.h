@@ -49,9 +49,10 @@ struct gpnn_calibrate_options {
 /* A zeroed object is empty and may be released. */
 struct gpnn_calibration {
   double alpha;          /* the factor found, or the mean of z^2 that calls for another noise */
-  double standard_error; /* of the mean of z^2 that was found first, the ideal bootstrap's:
-                            sqrt(sum (z^2 - mean)^2) / c, or the same of the means of rows that
-                            are not independent; infinite for one row */
+  double standard_error; /* of the mean of z^2 that was found first: sqrt(sum (z^2 - mean)^2 /
+                            (c (c - 1))), or the same of the means of rows that are not
+                            independent, and never less than normal errors have, sqrt(2/c) of the
+                            mean; infinite for one row */
   double kernelscale;    /* what the parameters should be */
   double noise;
   bool by_factor;      /* false: by the noise */
@@ -66,7 +67,8 @@ struct gpnn_calibration {
  * as they were when it returns.  'calibration' must be zeroed.  Where no noise variance makes the
  * mean of z^2 one, the factor is found instead ('by_factor').
  * GPNN_EDATA: no rows; see also methods/leftout.h.  GPNN_ENUMERIC: every row is predicted without
- * error, or one without uncertainty, or the rows' known noise alone is more than their errors.
+ * error, or one without uncertainty, or the rows' known noise alone is more than their errors, or
+ * what was found, or a distance, is outside the range of numbers that parameters can have.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp,
                                                 struct gpnn_params *params,
@@ -74,9 +76,23 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp,
                                                 struct gpnn_calibration *calibration,
                                                 struct gpnn_error *err);
 
+/*
+ * Whether training rows, of which there are 'n', confirm the parameters whatever the truth.  Rows
+ * that parameters were estimated from are predicted too well, left out or not: of p numbers from N
+ * rows the mean of their z^2 is too small by about 2 p / N of it, and over all training rows by
+ * 2 p / n.  This is so where that is above 2 % and more than a tenth of the rows took part; not
+ * where the parameters do not tell (fit_rows).
+ */
+bool gpnn_calibrate_is_circular(const struct gpnn_params *params, size_t n);
+
 /* Gives the parameters the kernel scale and noise found, records the factor, cumulatively, and the
  * quantiles of distance, if there were rows enough to tell (100); forgets conformal widths. */
 void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params);
+
+/* The same where rows took part in the fit, and the factor is too small if anything: one that is
+ * not above 1 is not applied.  Returns whether it was. */
+bool gpnn_calibrate_apply_bound(const struct gpnn_calibration *calibration,
+                                struct gpnn_params *params);
 
 void gpnn_calibration_release(struct gpnn_calibration *calibration);
 

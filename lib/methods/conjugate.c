@@ -456,6 +456,7 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *cont
     params->kernelscale = scale;
     params->noise *= scale;
     params->degrees = 2 * posterior_shape(options, &sums);
+    params->fit_rows = sums.n_rows;
     for (size_t i = 0; i < p * p; i++) params->covariance[i] *= scale;
   }
   gpnn_regress_units_release(&units);

@@ -201,6 +201,13 @@ static enum gpnn_status allocate(const struct gpnn_index_contents *contents,
              : gpnn_fail_memory(err, "for the parameters");
 }
 
+/* Parameters that go on from others were estimated from the rows of these too: the first of one
+ * random order, so that the more are all. */
+static void note_rows(struct gpnn_params *params, size_t n_rows)
+{
+  if (params->fit_rows < n_rows) params->fit_rows = n_rows;
+}
+
 /* Coefficients by generalised least squares, where the objective does not estimate them. */
 static enum gpnn_status regress(const struct gpnn_index_contents *contents,
                                 const struct gpnn_fit_options *options, bool with_constant,
@@ -219,8 +226,10 @@ static enum gpnn_status regress(const struct gpnn_index_contents *contents,
   regress.seed = options->seed;
   regress.threads = options->threads;
   enum gpnn_status status = gpnn_regress(contents, &regress, params, &report, err);
-  if (status == GPNN_OK) gpnn_jitter_note(jitter, report.jitter.n, report.jitter.most);
-  return status;
+  if (status != GPNN_OK) return status;
+  gpnn_jitter_note(jitter, report.jitter.n, report.jitter.most);
+  note_rows(params, report.n_rows);
+  return GPNN_OK;
 }
 
 static enum gpnn_status regress_all(const struct gpnn_fit_targets *targets,
@@ -245,6 +254,8 @@ static enum gpnn_status run_stage(const struct gpnn_fit_targets *targets,
   if (status != GPNN_OK || kind == GPNN_OBJECTIVE_NONE) return status;
   status = by_block ? gpnn_fit_blocks(targets, options, scale, report, err)
                     : gpnn_fit_neighbourhoods(targets, options, kind, scale, report, err);
+  for (size_t t = 0; t < targets->n && status == GPNN_OK; t++)
+    note_rows(&targets->params[t], report->n_rows);
   if (status != GPNN_OK) return status;
   return regress_all(targets, options, by_block, &report->mean_jitter, err);
 }

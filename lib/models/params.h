@@ -41,6 +41,7 @@ struct gpnn_params {
   double degrees;                   /* > 2: of freedom of a Student-t predictive distribution of
                                        the variance predicted; 0: it is Gaussian */
   size_t neighbours;                /* m >= 1 */
+  size_t fit_rows;                  /* training rows that they were estimated from; 0: not told */
   bool has_calibration;
   double calibration; /* > 0: the factor by which kernelscale and noise were multiplied,
                          already contained in them */

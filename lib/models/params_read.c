@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <search.h>
@@ -147,15 +148,26 @@ static enum gpnn_status read_noise(struct reader *reader, struct span field)
   return read_real(reader, "noise", field, NON_NEGATIVE, &reader->params->noise);
 }
 
-static enum gpnn_status read_neighbours(struct reader *reader, struct span field)
+static enum gpnn_status read_count(struct reader *reader, const char *name, struct span field,
+                                   uint64_t most, size_t *count)
 {
   char shown[GPNN_MASK_BYTES];
-  uint64_t m;
-  if (!gpnn_number_read_u64(field.at, field.length, &m) || m < 1 || m > INT_MAX)
-    return refuse(reader, "neighbours: not a whole number from 1 to %d: \"%s\"", INT_MAX,
+  uint64_t value;
+  if (!gpnn_number_read_u64(field.at, field.length, &value) || value < 1 || value > most)
+    return refuse(reader, "%s: not a whole number from 1 to %" PRIu64 ": \"%s\"", name, most,
                   gpnn_mask(shown, field.at, field.length));
-  reader->params->neighbours = (size_t)m;
+  *count = (size_t)value;
   return GPNN_OK;
+}
+
+static enum gpnn_status read_neighbours(struct reader *reader, struct span field)
+{
+  return read_count(reader, "neighbours", field, INT_MAX, &reader->params->neighbours);
+}
+
+static enum gpnn_status read_fit_rows(struct reader *reader, struct span field)
+{
+  return read_count(reader, "fit-rows", field, INT64_MAX, &reader->params->fit_rows);
 }
 
 static enum gpnn_status read_calibration(struct reader *reader, struct span field)
@@ -277,6 +289,7 @@ static const struct params_entry {
     {"covariance", false, true, read_covariance},
     {"degrees", false, false, read_degrees},
     {"neighbours", false, false, read_neighbours},
+    {"fit-rows", false, false, read_fit_rows},
     {"calibration", false, false, read_calibration},
     {"conformal", false, true, read_conformal},
     {"distances", false, true, read_distances},

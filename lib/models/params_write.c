@@ -87,6 +87,8 @@ static enum gpnn_status write_values(struct gpnn_output *output, const struct gp
     status = write_real(output, "degrees", params->degrees, err);
   if (status == GPNN_OK)
     status = gpnn_output_printf(output, err, "neighbours\t%zu\n", params->neighbours);
+  if (status == GPNN_OK && params->fit_rows > 0)
+    status = gpnn_output_printf(output, err, "fit-rows\t%zu\n", params->fit_rows);
   if (status == GPNN_OK && params->has_calibration)
     status = write_real(output, "calibration", params->calibration, err);
   if (status == GPNN_OK) status = write_conformal(output, params, err);

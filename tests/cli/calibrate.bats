@@ -149,6 +149,61 @@ prepare_gap() {
   [[ ! -s err.txt ]]
 }
 
+# A fit of few rows with many numbers, and one that does not tell what it used.
+prepare_few() {
+  make_table 90 3 >few.tsv
+  make_table 50 3 90 >other.tsv
+  gpnn-index -q --calibration-rows "$1" -o few.gpi few.tsv
+  gpnn-fit -q -j 1 --ard yes --kernel matern32 --rotate none --steps 60 -m 20 few.gpi >few.par
+  grep -v '^fit-rows' few.par >silent.par
+}
+
+@test "rows that took part in the fit do not confirm it: those held out are taken" {
+  prepare_few 30
+  assert_equal "$(value fit-rows few.par)" 60
+  gpnn-calibrate --loo few.gpi <few.par >loo.cal 2>err.txt
+  grep -q 'the fit used 60 of the 60 training rows.*calibrated on the 30 rows held out' err.txt
+  gpnn-calibrate -q few.gpi <few.par | cmp - loo.cal
+  grep -q '^# calibration: factor .* from 30 held-out rows$' loo.cal
+  assert_equal "$(value fit-rows loo.cal)" 60
+  # Parameters that say nothing are calibrated as asked.
+  gpnn-calibrate -q --loo few.gpi <silent.par | grep -q 'from 60 left-out training rows$'
+  # So are those of a few of the rows, and those of other rows.
+  sed 's/^fit-rows.*/fit-rows\t6/' few.par | gpnn-calibrate -q --loo few.gpi | grep -q 'left-out training rows$'
+  sed 's/^\(index\t.*\)........$/\100000000/' few.par | gpnn-calibrate -q --loo few.gpi | grep -q 'left-out training rows$'
+}
+
+@test "without other rows it is not called calibrated, and no intervals are promised" {
+  prepare_few 0
+  for rows in --loo '--blocked 3' '--like other.tsv'; do
+    # shellcheck disable=SC2086 # options
+    gpnn-calibrate $rows few.gpi <few.par >few.cal 2>err.txt
+    grep -q 'not calibrated: the fit used 90 of the 90 training rows.*--calibration-rows.*--with TABLE' err.txt
+    grep -q '^# not calibrated: factor .*, standard error not known, from .*; the fit used 90 of 90$' few.cal
+    run ! grep -q '^# calibration:' few.cal
+    # shellcheck disable=SC2086 # options
+    assert_fails 1 'conformal intervals need rows that took no part in the fit' \
+      gpnn-calibrate $rows --conformal 0.5 few.gpi -p few.par
+  done
+  # Variances that are too large for these rows may be so for others, or not: they stay.
+  awk -F '\t' -v OFS='\t' '$1 == "kernelscale" || $1 == "noise" { $2 *= 100 } 1' few.par >large.par
+  gpnn-calibrate -q --loo few.gpi <large.par >large.cal
+  assert_equal "$(value kernelscale large.cal)" "$(value kernelscale large.par)"
+  run ! value calibration large.cal
+  gpnn-calibrate --with other.tsv few.gpi <few.par | grep -q 'from 50 given rows$'
+}
+
+@test "a row that takes variances out of the range of numbers is refused" {
+  prepare
+  sed 's/^noise.*/noise\t1e-4/; s/^kernelscale.*/kernelscale\t100/' t.par >low.par
+  sed -n '1p; 2p' train.tsv | awk -F '\t' -v OFS='\t' 'NR == 2 { $3 = "9e152" } 1' >wild.tsv
+  sed -n '2,9p' test.tsv >>wild.tsv
+  for by in factor noise; do
+    assert_fails 1 'is the target of a calibration row wrong' \
+      gpnn-calibrate -q --by $by --with wild.tsv t.gpi -p low.par
+  done
+}
+
 @test "known noise of rows is kept out of the factor" {
   make_table 700 1 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "v"; next }
     { print $0, NR % 2 ? 0.0001 : 0.001 }' >train.tsv

@@ -20,6 +20,7 @@ prepare() {
   assert_equal "$(value kernel t.par)" exp
   # 2 * 2 of the prior and 600 rows, less two coefficients.
   assert_equal "$(value degrees t.par)" 602
+  assert_equal "$(value fit-rows t.par)" 600
   awk '/^# coefficient z/ { exit !($4 > 3.95 && $4 < 4.05 && /standard error/) }' t.par
   gpnn-predict t.gpi -p t.par test.tsv | gpnn-eval >scores
   awk -v rmse="$(value rmse scores)" 'BEGIN { exit !(rmse < 0.2) }'

@@ -23,6 +23,7 @@ fit() {
     grep -q "^# fit: $objective objective [-0-9.e]* a row, " t.par
     grep -q '^gpnn-fit: objective ' log
     assert_equal "$(grep '^lengthscale' t.par | awk '{ print NF }')" 4
+    assert_equal "$(value fit-rows t.par)" "$(grep -oE '[0-9]+ (of [0-9]+ of|of) 500 rows' t.par | awk '{ print /of.*of/ ? $1 * $3 : $1 }')"
   done
   fit --kernel exp --ard yes -m 20 --objective block,loo >t.par
   grep -q '^# fit: loo objective ' t.par

@@ -128,6 +128,7 @@ static void written_parameters_read_back_exactly(void **state)
                                .kernelscale = 2.0 / 3,
                                .noise = 4.9e-324,
                                .neighbours = 17,
+                               .fit_rows = 8000,
                                .has_calibration = true,
                                .calibration = 1.1,
                                .has_index = true,
@@ -143,6 +144,7 @@ static void written_parameters_read_back_exactly(void **state)
   assert_memory_equal(back.lengthscale, lengthscale, sizeof lengthscale);
   assert_true(back.kernelscale == params.kernelscale && back.noise == params.noise);
   assert_int_equal(back.neighbours, 17);
+  assert_int_equal(back.fit_rows, 8000);
   assert_true(back.has_calibration && back.calibration == 1.1);
   assert_true(back.has_index && back.index == 0x1234);
   gpnn_params_release(&back);
@@ -245,6 +247,7 @@ static struct gpnn_params any_params(struct gpnn_rng *rng, const char *target)
   any_mean(rng, &params);
   if (toss(rng)) params.degrees = any_real(rng, 2);
   params.neighbours = any_count(rng, 1000);
+  params.fit_rows = any_count(rng, 3) - 1;
   any_calibration(rng, &params);
   params.has_index = toss(rng);
   if (params.has_index) params.index = gpnn_rng_next(rng);
@@ -279,6 +282,7 @@ static void assert_same(const struct gpnn_params *a, const struct gpnn_params *b
   assert_same_list(p, a->coefficients, b->coefficients);
   assert_same_list(p * p, a->covariance, b->covariance);
   assert_int_equal(a->neighbours, b->neighbours);
+  assert_int_equal(a->fit_rows, b->fit_rows);
   assert_true(a->has_calibration == b->has_calibration && a->calibration == b->calibration);
   assert_int_equal(a->n_conformal, b->n_conformal);
   assert_same_list(a->n_conformal, a->conformal_level, b->conformal_level);
@@ -537,6 +541,8 @@ static void values_out_of_range_are_refused(void **state)
   assert_refused(state, "kernelscale 1 2\n", GPNN_EDATA, "kernelscale: more than one value");
   assert_refused(state, "noise -0.1\n", GPNN_EDATA, "noise: not a non-negative number");
   assert_refused(state, "noise inf\n", GPNN_EDATA, "noise: not a non-negative number");
+  assert_refused(state, "fit-rows 0\n", GPNN_EDATA, "fit-rows: not a whole number from 1 to");
+  assert_refused(state, "fit-rows 1e3\n", GPNN_EDATA, "fit-rows: not a whole number");
   assert_refused(state, "neighbours 0\n", GPNN_EDATA, "neighbours: not a whole number from 1");
   assert_refused(state, "neighbours 1.5\n", GPNN_EDATA, "neighbours: not a whole number");
   assert_refused(state, "neighbours 99999999999\n", GPNN_EDATA, "neighbours: not a whole number");
