@@ -96,6 +96,8 @@ struct gpnn_fit_report {
   size_t n_rows;                      /* it was summed over */
   size_t n_blocks, block_size;        /* as used: fewer or smaller where the rows do not suffice */
   size_t k;                           /* as used */
+  size_t n_searches; /* for neighbours: one, unless lengthscales change in proportion to each other
+                      */
   double spacing; /* median over the pool of nearest by k-th distance; 1 where not measured.  Near
                      0: rows have near duplicates, which neighbourhoods mistake for precision */
   struct gpnn_jitter jitter; /* of the objective's covariances at the result, of all targets, in

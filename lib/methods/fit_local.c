@@ -24,6 +24,7 @@ struct pool {
   int64_t *row, *neighbour; /* n; n by k */
   double *x;                /* n by d: the rows */
   int64_t *before;          /* vecchia: the order of all training rows; else NULL */
+  double *squares;          /* n by GPNN_HOOD_SQUARES(k) (methods/neighbourhood.h), or NULL */
 };
 
 /* Minibatches of the pool, drawn without replacement until it is used up. */
@@ -32,6 +33,7 @@ struct batches {
   size_t n, next;
   uint64_t *order; /* of the pool's rows */
   int64_t *row, *neighbour;
+  double *squares; /* where the pool has them */
 };
 
 /*
@@ -64,6 +66,8 @@ struct problem {
   struct gpnn_jitter jitter; /* of the last evaluation, all targets together */
   double prior;              /* the prior's share of its value */
   double *lengthscale;       /* d: scratch */
+  double *searched;          /* d: those that neighbours were last searched under */
+  size_t n_searches;         /* so far */
   struct turning turning;
   struct gpnn_team *team;
 };
@@ -75,10 +79,13 @@ static void problem_release(struct problem *problem)
   free(problem->pool.neighbour);
   free(problem->pool.x);
   free(problem->pool.before);
+  free(problem->pool.squares);
   free(problem->batches.order);
   free(problem->batches.row);
   free(problem->batches.neighbour);
+  free(problem->batches.squares);
   free(problem->lengthscale);
+  free(problem->searched);
   free(problem->turning.base);
   free(problem->turning.all);
   gpnn_team_free(problem->team);
@@ -109,13 +116,31 @@ static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err
   batches->row = gpnn_alloc(batches->n, 1, sizeof *batches->row);
   batches->neighbour = gpnn_alloc(batches->n, pool->k, sizeof *batches->neighbour);
   problem->lengthscale = gpnn_alloc(d, 1, sizeof *problem->lengthscale);
+  problem->searched = gpnn_alloc(d, 1, sizeof *problem->searched);
   if (problem->kind == GPNN_OBJECTIVE_VECCHIA)
     pool->before = gpnn_alloc(n, 1, sizeof *pool->before);
   bool enough = pool->row && pool->neighbour && pool->x && batches->order && batches->row &&
-                batches->neighbour && problem->lengthscale;
+                batches->neighbour && problem->lengthscale && problem->searched;
   if (!enough || (problem->kind == GPNN_OBJECTIVE_VECCHIA && pool->before == NULL))
     return gpnn_fail_memory(err, "for the rows to estimate from");
   return GPNN_OK;
+}
+
+/* Room for distances, where they are worth keeping: they serve as long as there is one lengthscale.
+ */
+static enum gpnn_status keep_squares(struct problem *problem, struct gpnn_error *err)
+{
+  const size_t most = 1 << 23, few_inputs = 8;
+  struct pool *pool = &problem->pool;
+  size_t width = GPNN_HOOD_SQUARES(pool->k);
+  if (problem->targets->params->n_lengthscales > 1 || problem->options->learn_rotation ||
+      problem->contents->d < few_inputs || width == 0 || pool->n > most / width)
+    return GPNN_OK;
+  pool->squares = gpnn_alloc(pool->n, width, sizeof *pool->squares);
+  problem->batches.squares = gpnn_alloc(problem->batches.n, width, sizeof *pool->squares);
+  return pool->squares != NULL && problem->batches.squares != NULL
+             ? GPNN_OK
+             : gpnn_fail_memory(err, "for the rows to estimate from");
 }
 
 /* The first rows of the random order that every estimation draws from. */
@@ -355,7 +380,21 @@ static enum gpnn_status check_lists(const struct problem *problem, struct gpnn_e
       problem->options->thin);
 }
 
-/* Finds the neighbours of the pool's rows anew under the metric at 'u'. */
+static struct gpnn_neighbourhoods hoods_of_pool(const struct pool *pool)
+{
+  return (struct gpnn_neighbourhoods){pool->n, pool->k, pool->row, pool->neighbour, pool->squares};
+}
+
+/* Whether the metric orders rows as it did at the last search: one lengthscale for all always does.
+ */
+static bool is_known(const struct problem *problem)
+{
+  struct gpnn_search_metric last = {problem->searched, NULL}, now = {problem->lengthscale, NULL};
+  return problem->n_searches > 0 && problem->turning.n == 0 &&
+         gpnn_search_same_metric(problem->contents->d, last, now);
+}
+
+/* Finds the neighbours of the pool's rows anew under the metric at 'u', if they may be others. */
 static enum gpnn_status refresh(struct problem *problem, const double *u, struct gpnn_error *err)
 {
   const struct gpnn_index_contents *contents = problem->contents;
@@ -363,9 +402,17 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
   set_turning(problem, u);
   gpnn_params_expand(problem->targets->params, contents->d, contents->group, problem->lengthscale);
   problem->lists_changed = false;
+  if (is_known(problem)) return GPNN_OK;
+  memcpy(problem->searched, problem->lengthscale, contents->d * sizeof *problem->searched);
+  problem->n_searches++;
   enum gpnn_status status = problem->kind == GPNN_OBJECTIVE_VECCHIA ? search_before(problem, err)
                                                                     : search_all(problem, err);
-  return status == GPNN_OK ? check_lists(problem, err) : status;
+  if (status == GPNN_OK) status = check_lists(problem, err);
+  if (status == GPNN_OK && problem->pool.squares != NULL) {
+    const struct gpnn_neighbourhoods hoods = hoods_of_pool(&problem->pool);
+    gpnn_neighbourhood_squares(contents, &hoods, problem->options->threads, problem->pool.squares);
+  }
+  return status;
 }
 
 /* ---- objectives ------------------------------------------------------------------------- */
@@ -440,8 +487,7 @@ static enum gpnn_status pool_objective(void *context, size_t n, const double *u,
                                        double *gradient, struct gpnn_error *err)
 {
   struct problem *problem = context;
-  const struct pool *pool = &problem->pool;
-  struct gpnn_neighbourhoods hoods = {pool->n, pool->k, pool->row, pool->neighbour};
+  const struct gpnn_neighbourhoods hoods = hoods_of_pool(&problem->pool);
   (void)n;
   return evaluate(problem, &hoods, u, f, gradient, err);
 }
@@ -461,6 +507,10 @@ static enum gpnn_status next_batch(struct problem *problem, struct gpnn_error *e
     batches->row[i] = pool->row[at];
     memcpy(batches->neighbour + i * pool->k, pool->neighbour + at * pool->k,
            pool->k * sizeof *pool->neighbour);
+    size_t width = GPNN_HOOD_SQUARES(pool->k);
+    if (pool->squares != NULL)
+      memcpy(batches->squares + i * width, pool->squares + at * width,
+             width * sizeof *pool->squares);
   }
   return GPNN_OK;
 }
@@ -476,8 +526,8 @@ static enum gpnn_status batch_objective(void *context, size_t n, const double *u
   enum gpnn_status status = GPNN_OK;
   if (problem->n_steps++ % problem->options->refresh == 0) status = refresh(problem, u, err);
   if (status == GPNN_OK) status = next_batch(problem, err);
-  struct gpnn_neighbourhoods hoods = {batches->n, problem->pool.k, batches->row,
-                                      batches->neighbour};
+  struct gpnn_neighbourhoods hoods = {batches->n, problem->pool.k, batches->row, batches->neighbour,
+                                      batches->squares};
   return status == GPNN_OK ? evaluate(problem, &hoods, u, f, gradient, err) : status;
 }
 
@@ -581,6 +631,7 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
                                                       scale, with_constant, err);
   if (status == GPNN_OK) status = gpnn_team_new(&problem.team, options->threads, err);
   if (status == GPNN_OK) status = allocate(&problem, err);
+  if (status == GPNN_OK) status = keep_squares(&problem, err);
   if (status == GPNN_OK) status = draw_pool(&problem, err);
   if (status == GPNN_OK) status = begin_turning(&problem, err);
   if (status == GPNN_OK) status = search(&problem, &report->optimize, err);
@@ -590,6 +641,7 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
     report->value = report->optimize.end - problem.prior;
     report->n_rows = problem.pool.n;
     report->k = problem.pool.k;
+    report->n_searches = problem.n_searches;
     report->spacing = problem.spacing < 0 ? 1 : problem.spacing;
     report->jitter = problem.jitter;
   }

@@ -180,6 +180,11 @@ static void add_pairs(const struct term *term, double *gradient)
 {
   const struct scratch *scratch = term->scratch;
   size_t stride = term->stride, k = term->k;
+  /* With one lengthscale the distances say all. */
+  if (term->params->n_lengthscales == 1) {
+    gradient[0] += 2 * cblas_ddot((int)(k * (k - (k > 0)) / 2), scratch->pair, 1, scratch->r2, 1);
+    return;
+  }
   for (size_t j = 0; j < term->data->d; j++) {
     const double *z = scratch->z + j * stride, *weight = scratch->pair;
     double sum = 0;
@@ -187,7 +192,7 @@ static void add_pairs(const struct term *term, double *gradient)
       sum += weighted_squares(k - 1 - b, weight, z + b + 1, z[b]);
       weight += k - 1 - b;
     }
-    gradient[term->params->n_lengthscales == 1 ? 0 : term->data->group[j]] += 2 * sum;
+    gradient[term->data->group[j]] += 2 * sum;
   }
 }
 
@@ -452,7 +457,9 @@ static bool evaluate_lanes(const struct evaluation *e, size_t thread, size_t fir
   if (e->lanes == NULL || hoods->n - first < GPNN_LANES) return false;
   for (size_t a = 0; a < GPNN_LANES * hoods->k; a++)
     if (neighbour[a] < 0) return false;
-  gpnn_lanes_conditional(&e->lanes[thread], hoods->row + first, neighbour, loss, z2,
+  const double *squares =
+      hoods->squares == NULL ? NULL : hoods->squares + first * GPNN_HOOD_SQUARES(hoods->k);
+  gpnn_lanes_conditional(&e->lanes[thread], hoods->row + first, neighbour, squares, loss, z2,
                          e->gradients == NULL ? NULL : e->gradients + first * all, all);
   for (size_t l = 0; l < GPNN_LANES; l++)
     e->outcomes[first + l] = (struct outcome){loss[l], z2[l], 0};
@@ -471,6 +478,47 @@ static enum gpnn_status evaluate_rows(void *context, size_t thread, size_t piece
   for (size_t i = first; i < end; i++)
     if (!done || isnan(e->outcomes[i].loss)) evaluate_row(e, thread, i);
   return GPNN_OK;
+}
+
+static double square_distance(size_t d, const double *x, const double *z)
+{
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t j = 0; j < d; j++) sum += (x[j] - z[j]) * (x[j] - z[j]);
+  return sum;
+}
+
+/* Distances under way. */
+struct squaring {
+  const struct gpnn_neighbourhoods *hoods;
+  const double *x;
+  size_t d;
+  double *squares;
+};
+
+static void square_row(void *context, size_t thread, size_t i)
+{
+  const struct squaring *all = context;
+  const double *x = all->x;
+  size_t k = all->hoods->k, d = all->d;
+  double *to = all->squares + i * GPNN_HOOD_SQUARES(k);
+  const int64_t *neighbour = all->hoods->neighbour + i * k;
+  (void)thread;
+  if (k == 0 || neighbour[k - 1] < 0) return;
+  for (size_t a = 0; a < k; a++)
+    for (size_t b = 0; b < a; b++)
+      *to++ = square_distance(d, x + (size_t)neighbour[a] * d, x + (size_t)neighbour[b] * d);
+  for (size_t a = 0; a < k; a++)
+    *to++ = square_distance(d, x + (size_t)neighbour[a] * d, x + (size_t)all->hoods->row[i] * d);
+}
+
+void gpnn_neighbourhood_squares(const struct gpnn_index_contents *contents,
+                                const struct gpnn_neighbourhoods *hoods, int threads,
+                                double *squares)
+{
+  enum { TOGETHER = 32 };
+  struct squaring all = {hoods, contents->x, contents->d, squares};
+  gpnn_threads_each(threads, hoods->n, TOGETHER, square_row, &all);
 }
 
 /* Sums over the rows in their order, so that rounding does not depend on who computed what. */

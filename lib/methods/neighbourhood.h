@@ -39,7 +39,20 @@ struct gpnn_neighbourhoods {
   size_t k;                 /* places for neighbours */
   const int64_t *row;       /* n */
   const int64_t *neighbour; /* n by k; -1 for a place that is empty */
+  const double *squares;    /* n by GPNN_HOOD_SQUARES(k), or NULL: gpnn_neighbourhood_squares() */
 };
+
+/* Squared distances among k neighbours and their row. */
+#define GPNN_HOOD_SQUARES(k) ((k) * ((k) + 1) / 2)
+
+/*
+ * Fills 'squares' with the squared distances of inputs in each of 'hoods', for later calls: with
+ * one lengthscale and no map an evaluation then takes no time for its inputs, however many.  Rows
+ * with an empty place are left out.
+ */
+void gpnn_neighbourhood_squares(const struct gpnn_index_contents *contents,
+                                const struct gpnn_neighbourhoods *hoods, int threads,
+                                double *squares);
 
 /* What to compute; pointers may be NULL. */
 struct gpnn_neighbourhood_result {

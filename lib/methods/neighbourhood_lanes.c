@@ -111,18 +111,27 @@ GPNN_SIMD static void map_difference(const struct gpnn_lanes *lanes, size_t a)
   }
 }
 
+/* Takes what is known of the neighbours but for their inputs. */
+static void place_targets(struct gpnn_lanes *lanes, const int64_t *neighbour)
+{
+  size_t k = lanes->k;
+  vector *targets = factor_row(lanes, k + 1);
+  for (size_t l = 0; l < GPNN_LANES; l++)
+    for (size_t a = 0; a < k; a++) {
+      targets[a][l] = residual(lanes, (size_t)neighbour[l * k + a]);
+      lanes->diagonal[a][l] = noise_of(lanes, (size_t)neighbour[l * k + a]);
+    }
+}
+
 /* Puts the neighbours in their places. */
 static void place(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour)
 {
   size_t d = lanes->data->d, k = lanes->k;
-  vector *targets = factor_row(lanes, k + 1);
   for (size_t a = 0; a < k; a++) {
     for (size_t l = 0; l < GPNN_LANES; l++) {
       size_t at = (size_t)neighbour[l * k + a];
       const double *x = lanes->data->x + at * d, *origin = lanes->data->x + (size_t)row[l] * d;
       for (size_t j = 0; j < d; j++) lanes->difference[j][l] = x[j] - origin[j];
-      targets[a][l] = residual(lanes, at);
-      lanes->diagonal[a][l] = noise_of(lanes, at);
     }
     map_difference(lanes, a);
   }
@@ -144,6 +153,17 @@ GPNN_SIMD static void square_distances(struct gpnn_lanes *lanes)
     vector sum = {0};
     for (size_t j = 0; j < padded; j++) sum += z[j] * z[j];
     lanes->cross2[a] = sum;
+  }
+}
+
+/* The same from those of the inputs, one lengthscale apart. */
+static void take_squares(struct gpnn_lanes *lanes, const double *squares)
+{
+  size_t k = lanes->k, n_pairs = pair_row(k);
+  double factor = lanes->inverse[0] * lanes->inverse[0];
+  for (size_t l = 0; l < GPNN_LANES; l++, squares += n_pairs + k) {
+    for (size_t i = 0; i < n_pairs; i++) lanes->r2[i][l] = squares[i] * factor;
+    for (size_t a = 0; a < k; a++) lanes->cross2[a][l] = squares[n_pairs + a] * factor;
   }
 }
 
@@ -348,6 +368,16 @@ GPNN_SIMD static void square_weighted(struct gpnn_lanes *lanes)
     }
 }
 
+/* With one lengthscale for all inputs, and no map, the distances say all. */
+GPNN_SIMD static void sum_weighted(struct gpnn_lanes *lanes)
+{
+  size_t n_pairs = pair_row(lanes->k);
+  vector pairs = {0}, cross = {0};
+  for (size_t i = 0; i < n_pairs; i++) pairs += lanes->pair[i] * lanes->r2[i];
+  for (size_t a = 0; a < lanes->k; a++) cross += lanes->cross[a] * lanes->cross2[a];
+  lanes->gradient[0] = 2 * pairs + cross;
+}
+
 /* ---- results -------------------------------------------------------------------------- */
 
 /* Whether the pivots of lane 'l' are what gpnn_cholesky_factor() asks of them. */
@@ -380,13 +410,24 @@ static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
   }
 }
 
-static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t stride)
+/* The derivatives by the lengthscales. */
+static void sum_lengthscales(struct gpnn_lanes *lanes)
 {
-  const struct gpnn_params *params = lanes->params;
-  size_t d = lanes->data->d, n = params->n_lengthscales;
+  size_t d = lanes->data->d, n = lanes->params->n_lengthscales;
+  if (n == 1 && !lanes->with_map) {
+    sum_weighted(lanes);
+    return;
+  }
+  square_weighted(lanes);
   for (size_t j = 0; j < n; j++) lanes->gradient[j] = (vector){0};
   for (size_t j = 0; j < d; j++)
     lanes->gradient[n == 1 ? 0 : lanes->data->group[j]] += *map_element(lanes, j, j);
+}
+
+static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t stride)
+{
+  size_t d = lanes->data->d, n = lanes->params->n_lengthscales;
+  sum_lengthscales(lanes);
   for (size_t l = 0; l < GPNN_LANES; l++) {
     double *to = gradients + l * stride;
     for (size_t j = 0; j < n + 3; j++) to[j] = lanes->gradient[j][l];
@@ -395,12 +436,18 @@ static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t 
 }
 
 void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
-                            double *loss, double *z2, double *gradients, size_t stride)
+                            const double *squares, double *loss, double *z2, double *gradients,
+                            size_t stride)
 {
   struct moments moments;
   struct slopes by;
-  place(lanes, row, neighbour);
-  square_distances(lanes);
+  place_targets(lanes, neighbour);
+  if (squares == NULL || lanes->map != NULL || lanes->params->n_lengthscales > 1) {
+    place(lanes, row, neighbour);
+    square_distances(lanes);
+  } else {
+    take_squares(lanes, squares);
+  }
   correlate(lanes);
   fill_covariance(lanes);
   factor(lanes);
@@ -409,6 +456,5 @@ void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const 
   if (gradients == NULL) return;
   solve_backward(lanes);
   weigh(lanes, &by);
-  square_weighted(lanes);
   write_gradients(lanes, gradients, stride);
 }

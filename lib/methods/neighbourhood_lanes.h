@@ -51,8 +51,9 @@ void gpnn_lanes_release(struct gpnn_lanes *lanes);
 
 /*
  * Log density of each of GPNN_LANES training rows, 'row', given its k neighbours, 'neighbour'
- * (GPNN_LANES by k, none missing): the negative to 'loss', NaN where the covariance is not positive
- * definite as it is, and the squared standardised error to 'z2'.
+ * (GPNN_LANES by k, none missing), with the squared distances of inputs in 'squares' (of
+ * struct gpnn_neighbourhoods, or NULL): the negative to 'loss', NaN where the covariance is not
+ * positive definite as it is, and the squared standardised error to 'z2'.
  *
  * Unless 'gradients' is NULL, its entries of 'stride' numbers, one a row, get the derivatives of
  * the log density by the logarithms of lengthscales, kernel scale and noise variance and by the
@@ -60,6 +61,7 @@ void gpnn_lanes_release(struct gpnn_lanes *lanes);
  * E) z.
  */
 void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
-                            double *loss, double *z2, double *gradients, size_t stride);
+                            const double *squares, double *loss, double *z2, double *gradients,
+                            size_t stride);
 
 #endif

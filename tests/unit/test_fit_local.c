@@ -370,7 +370,7 @@ static double mean_z2(const struct data *data, const struct gpnn_params *params,
       r2[nearest] = INFINITY;
     }
   }
-  struct gpnn_neighbourhoods hoods = {c->n, k, row, neighbour};
+  struct gpnn_neighbourhoods hoods = {c->n, k, row, neighbour, NULL};
   struct gpnn_neighbourhood_result result = {.z2 = z2};
   assert_ok(gpnn_neighbourhood_objective(c, params, NULL, GPNN_DENSITY_CONDITIONAL, &hoods, NULL, 1,
                                          &result, &err));
@@ -809,6 +809,32 @@ static void learning_goes_on_from_the_rotation_given(void **state)
   data_free(&data);
 }
 
+/* ---- searches ------------------------------------------------------------------------------- */
+
+/* One lengthscale for all leaves neighbours what they are; many are looked for as often as asked.
+ */
+static void neighbours_are_sought_anew_only_where_they_may_be_others(void **state)
+{
+  (void)state;
+  struct data data = mixed(300);
+  for (size_t k = 0; k < N_KINDS; k++)
+    for (int way = 0; way < 4; way++) {
+      bool by_adam = way % 2 == 0, ard = way >= 2;
+      struct gpnn_fit_options opts =
+          options(kinds[k], by_adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
+      struct gpnn_params params = {0};
+      opts.steps = 40;
+      opts.refresh = 10;
+      opts.ard = ard;
+      size_t n = fit(&data.contents, &opts, &params).n_searches;
+      if (!ard) assert_int_equal(n, 1);
+      if (ard && by_adam) assert_int_equal(n, 4);
+      if (ard && !by_adam) assert_true(n > 1);
+      gpnn_params_release(&params);
+    }
+  data_free(&data);
+}
+
 /* ---- threads -------------------------------------------------------------------------------- */
 
 static void threads_change_no_bit(void **state)
@@ -1006,6 +1032,7 @@ int main(void)
       cmocka_unit_test(what_is_reported_is_of_the_rotation_returned),
       cmocka_unit_test(coefficients_are_those_under_the_rotation_learnt),
       cmocka_unit_test(learning_goes_on_from_the_rotation_given),
+      cmocka_unit_test(neighbours_are_sought_anew_only_where_they_may_be_others),
       cmocka_unit_test(threads_change_no_bit),
       cmocka_unit_test(a_few_rows_are_enough_for_an_answer),
       cmocka_unit_test(one_neighbour_and_one_row_a_step_will_do),

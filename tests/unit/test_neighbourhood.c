@@ -94,7 +94,7 @@ static struct lists nearest(const struct rows *r, const double *lengthscale, siz
     }
   }
   free(used);
-  lists.hoods = (struct gpnn_neighbourhoods){n, k, lists.row, lists.neighbour};
+  lists.hoods = (struct gpnn_neighbourhoods){n, k, lists.row, lists.neighbour, NULL};
   return lists;
 }
 
@@ -366,7 +366,7 @@ static void test_kernel_scale_and_noise_together_only_rescale_the_variance(void 
                                .noise = 0.1};
   struct lists lists = nearest(&r, lengthscale, 10, false);
   for (size_t i = 0; i < 40; i++) {
-    struct gpnn_neighbourhoods one = {1, 10, lists.row + i, lists.neighbour + i * 10};
+    struct gpnn_neighbourhoods one = {1, 10, lists.row + i, lists.neighbour + i * 10, NULL};
     assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &one, 1, &value, gradient,
                         NULL, &z2));
     assert_true(fabs(-(gradient[3] + gradient[4]) - 0.5 * (z2 - 1)) < 1e-10 * (1 + z2));
@@ -409,7 +409,7 @@ static void compare_with_rows_alone(const struct rows *r, const struct gpnn_para
   assert_ok(gpnn_neighbourhood_objective(&r->contents, params, map, GPNN_DENSITY_CONDITIONAL, hoods,
                                          NULL, 1, &all, NULL));
   for (size_t i = 0; i < hoods->n; i++) {
-    struct gpnn_neighbourhoods one = {1, k, hoods->row + i, hoods->neighbour + i * k};
+    struct gpnn_neighbourhoods one = {1, k, hoods->row + i, hoods->neighbour + i * k, NULL};
     double own_loss, own_z2;
     struct gpnn_neighbourhood_result alone = {
         .gradient = own, .by_map = map == NULL ? NULL : own_map, .loss = &own_loss, .z2 = &own_z2};
@@ -454,6 +454,36 @@ static void test_rows_side_by_side_are_as_rows_alone(void **state)
     }
 }
 
+/* Distances computed once serve for every lengthscale that all inputs have. */
+static void test_known_distances_are_as_those_of_the_inputs(void **state)
+{
+  enum { ROWS = 37, INPUTS = 9, K = 7 };
+  (void)state;
+  struct rows r = random_rows(ROWS, INPUTS, 44);
+  double lengthscale[INPUTS], squares[ROWS * GPNN_HOOD_SQUARES(K)], gradient[2][4], value[2];
+  for (size_t j = 0; j < INPUTS; j++) lengthscale[j] = 1;
+  struct lists lists = nearest(&r, lengthscale, K, false);
+  lists.neighbour[20 * K + K - 1] = -1; /* it and those beside it are evaluated from their inputs */
+  struct gpnn_neighbourhoods known = lists.hoods;
+  known.squares = squares;
+  gpnn_neighbourhood_squares(&r.contents, &known, 2, squares);
+  for (double one = 0.3; one < 10; one *= 3) {
+    struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern32"),
+                                 .n_lengthscales = 1,
+                                 .lengthscale = &one,
+                                 .kernelscale = 0.9,
+                                 .noise = 0.1};
+    assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 1, &value[0],
+                        gradient[0], NULL, NULL));
+    assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &known, 2, &value[1],
+                        gradient[1], NULL, NULL));
+    assert_close(value[1], value[0], 1e-12);
+    for (size_t j = 0; j < 4; j++) assert_near(gradient[1][j], gradient[0][j], 1e-11);
+  }
+  lists_free(&lists);
+  rows_free(&r);
+}
+
 /* A map of so many inputs would take 160 GB, on each thread. */
 static void test_without_a_map_memory_grows_no_faster_than_inputs(void **state)
 {
@@ -471,7 +501,7 @@ static void test_without_a_map_memory_grows_no_faster_than_inputs(void **state)
                                      .lengthscale = &lengthscale,
                                      .kernelscale = 1,
                                      .noise = 0.1};
-  const struct gpnn_neighbourhoods hoods = {ROWS, HOOD, row, neighbour};
+  const struct gpnn_neighbourhoods hoods = {ROWS, HOOD, row, neighbour, NULL};
   assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &hoods, 1, &value, gradient,
                       NULL, NULL));
   assert_true(isfinite(value));
@@ -535,6 +565,7 @@ int main(void)
       cmocka_unit_test(test_the_derivative_by_the_map_agrees_with_central_differences),
       cmocka_unit_test(test_with_all_others_as_neighbours_the_limits_are_exact),
       cmocka_unit_test(test_kernel_scale_and_noise_together_only_rescale_the_variance),
+      cmocka_unit_test(test_known_distances_are_as_those_of_the_inputs),
       cmocka_unit_test(test_threads_change_no_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
