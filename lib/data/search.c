@@ -50,7 +50,7 @@ struct workplace {
   int64_t *more; /* 'limit' candidates of a query that needs them */
   struct ranking ranking;
   struct gpnn_faiss_scratch faiss;
-  struct gpnn_tree_scratch tree;
+  struct gpnn_tree_room tree;
   size_t visited;
 };
 
@@ -91,7 +91,7 @@ static size_t first_wanted(size_t n, size_t k)
 static bool workplace_init(const struct gpnn_search *search, size_t k, struct workplace *place)
 {
   size_t n = search->points.n, wanted = first_wanted(n, k), capacity;
-  if (search->tree != NULL) return gpnn_tree_scratch_init(search->tree, k, &place->tree);
+  if (search->tree != NULL) return gpnn_tree_room_init(search->tree, k, &place->tree);
   place->limit = n / 16 < k ? n : smaller(n, 16 * k + 4096);
   if (!gpnn_multiply(GPNN_FAISS_BLOCK, wanted, &capacity)) return false;
   place->rows = gpnn_alloc(capacity, 1, sizeof *place->rows);
@@ -108,7 +108,7 @@ static void workplace_release(struct workplace *place)
   free(place->more);
   ranking_release(&place->ranking);
   gpnn_faiss_scratch_release(&place->faiss);
-  gpnn_tree_scratch_release(&place->tree);
+  gpnn_tree_room_release(&place->tree);
 }
 
 /* Sorts the candidates 'rows', which are overwritten, by their distances in double; returns how
@@ -197,24 +197,6 @@ static enum gpnn_status answer_faiss(const struct gpnn_search *search, size_t n_
   return status;
 }
 
-/* ---- trees ---- */
-
-static enum gpnn_status answer_tree(const struct gpnn_search *search, const double *query, size_t k,
-                                    struct workplace *place, int64_t *rows, double *distances,
-                                    struct gpnn_error *err)
-{
-  const struct gpnn_points *points = &search->points;
-  size_t found;
-  enum gpnn_status status =
-      gpnn_tree_candidates(search->tree, query, k, &place->tree, &found, &place->visited, err);
-  if (status != GPNN_OK) return status;
-  if (!ranking_reserve(&place->ranking, found, points->d))
-    return gpnn_fail_memory(err, "for a search");
-  found = rank(points, query, found, place->tree.rows, k, &place->ranking);
-  take(&place->ranking, found, k, rows, distances);
-  return GPNN_OK;
-}
-
 /* ---- any engine ---- */
 
 /* Queries under way, all of them. */
@@ -238,24 +220,50 @@ static struct workplace *workplace_of(const struct inquiry *inquiry, size_t thre
   return place->is_ready ? place : NULL;
 }
 
-/* The queries of one block, of up to GPNN_FAISS_BLOCK. */
-static enum gpnn_status answer(void *context, size_t thread, size_t block, struct gpnn_error *err)
+/* A block of queries: those from 'from' on, in their order where they have one. */
+struct block {
+  size_t from, n;
+};
+
+static size_t block_size(const struct inquiry *inquiry)
+{
+  return inquiry->order == NULL ? GPNN_FAISS_BLOCK : GPNN_TREE_QUERIES;
+}
+
+static enum gpnn_status answer_tree(const struct inquiry *inquiry, struct block block,
+                                    struct workplace *place, struct gpnn_error *err)
+{
+  const struct gpnn_search *search = inquiry->search;
+  const struct gpnn_points *points = &search->points;
+  size_t d = points->d, k = inquiry->kept;
+  const double *queries[GPNN_TREE_QUERIES];
+  for (size_t i = 0; i < block.n; i++)
+    queries[i] = inquiry->queries + (size_t)inquiry->order[block.from + i].row * d;
+  enum gpnn_status status = gpnn_tree_candidates(search->tree, block.n, queries, k, &place->tree,
+                                                 &place->visited, err);
+  for (size_t i = 0; i < block.n && status == GPNN_OK; i++) {
+    const struct gpnn_tree_scratch *scratch = &place->tree.scratch[i];
+    size_t to = (size_t)inquiry->order[block.from + i].row * inquiry->k;
+    if (!ranking_reserve(&place->ranking, scratch->found, d))
+      return gpnn_fail_memory(err, "for a search");
+    size_t found = rank(points, queries[i], scratch->found, scratch->rows, k, &place->ranking);
+    take(&place->ranking, found, k, inquiry->rows + to, inquiry->distances + to);
+  }
+  return status;
+}
+
+static enum gpnn_status answer(void *context, size_t thread, size_t number,
+                               struct gpnn_error *err)
 {
   const struct inquiry *inquiry = context;
   struct workplace *place = workplace_of(inquiry, thread);
   if (place == NULL) return gpnn_fail_memory(err, "for a search");
-  size_t from = block * GPNN_FAISS_BLOCK, k = inquiry->k, d = inquiry->search->points.d;
-  size_t n = smaller(GPNN_FAISS_BLOCK, inquiry->n_queries - from);
-  enum gpnn_status status = GPNN_OK;
-  if (inquiry->order == NULL)
-    return answer_faiss(inquiry->search, n, inquiry->queries + from * d, k, inquiry->kept, place,
-                        inquiry->rows + from * k, inquiry->distances + from * k, err);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    size_t q = (size_t)inquiry->order[from + i].row;
-    status = answer_tree(inquiry->search, inquiry->queries + q * d, inquiry->kept, place,
-                         inquiry->rows + q * k, inquiry->distances + q * k, err);
-  }
-  return status;
+  size_t size = block_size(inquiry), k = inquiry->k, d = inquiry->search->points.d;
+  struct block block = {number * size, smaller(size, inquiry->n_queries - number * size)};
+  if (inquiry->order != NULL) return answer_tree(inquiry, block, place, err);
+  return answer_faiss(inquiry->search, block.n, inquiry->queries + block.from * d, k, inquiry->kept,
+                      place, inquiry->rows + block.from * k, inquiry->distances + block.from * k,
+                      err);
 }
 
 /* Notes the leaf of a query. */
@@ -284,7 +292,7 @@ static enum gpnn_status ask(struct inquiry *inquiry, int threads, size_t *visite
                             struct gpnn_error *err)
 {
   enum { LOCATED_TOGETHER = 1024 };
-  size_t n_blocks = (inquiry->n_queries + GPNN_FAISS_BLOCK - 1) / GPNN_FAISS_BLOCK;
+  size_t size = block_size(inquiry), n_blocks = (inquiry->n_queries + size - 1) / size;
   enum gpnn_status status = GPNN_OK;
   threads = gpnn_threads_for(threads, n_blocks);
   inquiry->places = gpnn_alloc((size_t)threads, 1, sizeof *inquiry->places);

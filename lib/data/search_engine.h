@@ -138,14 +138,21 @@ void gpnn_tree_free(struct gpnn_tree *tree);
 
 /* ---- search_tree_scan.c ---- */
 
+/* Queries that look at a block of rows together: it is fetched once for all. */
+enum { GPNN_TREE_ABREAST = 8 };
+
 /*
  * The loops over 16 rows or boxes.  scan: appends those rows of a block that are no farther than
  * 'bound' (squared) from 'query', as distances and as positions from 'first' on, and returns how
- * many; both arrays have room for 16.  boxes: squared distances of 16 boxes.
+ * many; both arrays have room for 16.  measure: squared distances of 16 rows from each of
+ * GPNN_TREE_ABREAST queries; false, without them, where every row is farther from each query than
+ * its bound.  boxes: squared distances of 16 boxes.
  */
 struct gpnn_tree_loops {
   size_t (*scan)(size_t d, const float *block, const float *query, float bound, uint32_t first,
                  float *distances, uint32_t *positions);
+  bool (*measure)(size_t d, const float *block, const float *const *queries, const float *bounds,
+                  float *distances);
   void (*boxes)(size_t d, const float *block, const float *query, float distances[16]);
 };
 
@@ -156,32 +163,48 @@ const struct gpnn_tree_loops *gpnn_tree_loops(void);
 
 /* ---- search_tree_query.c ---- */
 
-/* What one thread needs. */
+/* Queries answered at a time by a thread; they go together once the first has looked at one in
+ * GPNN_TREE_PATIENCE rows. */
+enum { GPNN_TREE_QUERIES = 32, GPNN_TREE_PATIENCE = 6 };
+
+/* What a query needs. */
 struct gpnn_tree_scratch {
   float *query;             /* d */
   float *distances, *spare; /* capacity */
   uint32_t *positions;      /* capacity */
   int64_t *rows;            /* capacity: the candidates */
-  size_t capacity;
+  size_t capacity, found;   /* candidates found */
 };
 
-GPNN_MUST_CHECK bool gpnn_tree_scratch_init(const struct gpnn_tree *tree, size_t k,
-                                            struct gpnn_tree_scratch *scratch);
-void gpnn_tree_scratch_release(struct gpnn_tree_scratch *scratch);
+struct gpnn_tree_quest;
+
+/* What one thread needs. */
+struct gpnn_tree_room {
+  struct gpnn_tree_scratch scratch[GPNN_TREE_QUERIES]; /* set up when first needed */
+  struct gpnn_tree_quest *quests;                      /* owned: GPNN_TREE_QUERIES */
+};
+
+GPNN_MUST_CHECK bool gpnn_tree_room_init(const struct gpnn_tree *tree, size_t k,
+                                         struct gpnn_tree_room *room);
+void gpnn_tree_room_release(struct gpnn_tree_room *room);
 
 /* The leaf that 'query' lies in or near: queries in their order find rows still in cache. */
 size_t gpnn_tree_leaf(const struct gpnn_tree *tree, const double *query,
-                      struct gpnn_tree_scratch *scratch);
+                      struct gpnn_tree_room *room);
 
 /*
- * Writes to scratch->rows all rows that may be among the 'k' nearest of 'query', 0 < k <= n, and
- * their number to '*found': at least k of them, and under a share of 1 all that single precision
- * cannot rule out.  Adds the rows looked at to '*visited'.  GPNN_ENOMEM.
+ * Writes to room->scratch[q].rows all rows that may be among the 'k' nearest, 0 < k <= n, of query
+ * q of 'n_queries' <= GPNN_TREE_QUERIES, and their number to 'found' there: at least k of them, and
+ * under a share of 1 all that single precision cannot rule out.  Adds the rows looked at to
+ * '*visited'.  GPNN_ENOMEM.
+ *
+ * Each query walks through the tree by itself, unless the tree is whole and the first has looked at
+ * much of it already: then they go through all leaves together.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_tree_candidates(const struct gpnn_tree *tree,
-                                                      const double *query, size_t k,
-                                                      struct gpnn_tree_scratch *scratch,
-                                                      size_t *found, size_t *visited,
+                                                      size_t n_queries,
+                                                      const double *const *queries, size_t k,
+                                                      struct gpnn_tree_room *room, size_t *visited,
                                                       struct gpnn_error *err);
 
 /* ---- search_faiss.c ---- */

@@ -4,11 +4,14 @@
  * In both, a coordinate's difference is squared and added in the same order, and rounding keeps
  * order: a row is never nearer than its box.
  */
+#include <string.h>
+
 #include "base/simd.h"
 #include "data/search_engine.h"
 
-/* Coordinates after which a block of rows that are all too far is given up. */
-enum { STRIDE = 16, LANES = GPNN_TREE_LANES };
+/* Coordinates after which a block of rows that are all too far, for one query or for several, is given
+ * up. */
+enum { STRIDE = 16, LONG_STRIDE = 64, LANES = GPNN_TREE_LANES, QUERIES = GPNN_TREE_ABREAST };
 
 /* ---- any machine ---- */
 
@@ -38,6 +41,31 @@ GPNN_SIMD static size_t scan_portable(size_t d, const float *block, const float 
   return n;
 }
 
+GPNN_SIMD static bool measure_portable(size_t d, const float *block, const float *const *queries,
+                                       const float *bounds, float *distances)
+{
+  float sum[QUERIES][LANES] = {{0}};
+  for (size_t from = 0; from < d; from += LONG_STRIDE) {
+    size_t end = d - from < LONG_STRIDE ? d : from + LONG_STRIDE;
+    for (size_t j = from; j < end; j++) {
+      for (size_t q = 0; q < QUERIES; q++) {
+        float here = queries[q][j];
+#pragma omp simd
+        for (size_t i = 0; i < LANES; i++) {
+          float difference = block[j * LANES + i] - here;
+          sum[q][i] += difference * difference;
+        }
+      }
+    }
+    int any = 0;
+    for (size_t q = 0; q < QUERIES; q++)
+      for (size_t i = 0; i < LANES; i++) any |= sum[q][i] <= bounds[q];
+    if (!any) return false;
+  }
+  memcpy(distances, sum, sizeof sum);
+  return true;
+}
+
 GPNN_SIMD static void boxes_portable(size_t d, const float *block, const float *query,
                                      float distances[LANES])
 {
@@ -55,7 +83,8 @@ GPNN_SIMD static void boxes_portable(size_t d, const float *block, const float *
   for (size_t i = 0; i < LANES; i++) distances[i] = sum[i];
 }
 
-const struct gpnn_tree_loops gpnn_tree_loops_portable = {scan_portable, boxes_portable};
+const struct gpnn_tree_loops gpnn_tree_loops_portable = {scan_portable, measure_portable,
+                                                         boxes_portable};
 
 /* ---- AVX-512 ---- */
 
@@ -86,6 +115,38 @@ AVX512 static size_t scan_avx512(size_t d, const float *block, const float *quer
   return (size_t)__builtin_popcount(near);
 }
 
+/* One sum for each query, so that no addition waits for the one before. */
+AVX512 static bool measure_avx512(size_t d, const float *block, const float *const *queries,
+                                  const float *bounds, float *distances)
+{
+  __m512 sum[QUERIES];
+  const float *query[QUERIES];
+#pragma GCC unroll 8
+  for (size_t q = 0; q < QUERIES; q++) {
+    sum[q] = _mm512_setzero_ps();
+    query[q] = queries[q];
+  }
+  for (size_t from = 0; from < d; from += LONG_STRIDE) {
+    size_t end = d - from < LONG_STRIDE ? d : from + LONG_STRIDE;
+    unsigned near = 0;
+    for (size_t j = from; j < end; j++) {
+      __m512 x = _mm512_loadu_ps(block + j * LANES);
+#pragma GCC unroll 8
+      for (size_t q = 0; q < QUERIES; q++) {
+        __m512 difference = _mm512_sub_ps(x, _mm512_set1_ps(query[q][j]));
+        sum[q] = _mm512_fmadd_ps(difference, difference, sum[q]);
+      }
+    }
+#pragma GCC unroll 8
+    for (size_t q = 0; q < QUERIES; q++)
+      near |= _mm512_cmp_ps_mask(sum[q], _mm512_set1_ps(bounds[q]), _CMP_LE_OQ);
+    if (near == 0) return false;
+  }
+#pragma GCC unroll 8
+  for (size_t q = 0; q < QUERIES; q++) _mm512_storeu_ps(distances + q * LANES, sum[q]);
+  return true;
+}
+
 AVX512 static void boxes_avx512(size_t d, const float *block, const float *query,
                                 float distances[LANES])
 {
@@ -102,7 +163,7 @@ AVX512 static void boxes_avx512(size_t d, const float *block, const float *query
 
 const struct gpnn_tree_loops *gpnn_tree_loops(void)
 {
-  static const struct gpnn_tree_loops avx512 = {scan_avx512, boxes_avx512};
+  static const struct gpnn_tree_loops avx512 = {scan_avx512, measure_avx512, boxes_avx512};
   return __builtin_cpu_supports("avx512f") ? &avx512 : &gpnn_tree_loops_portable;
 }
 

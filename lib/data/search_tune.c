@@ -235,6 +235,16 @@ static enum gpnn_status make_flat(struct gpnn_search *search,
 
 /* ---- trees ---- */
 
+/* Beyond this share of the rows, boxes hardly tell rows apart, however near they are to be. */
+static const double nearly_all = 0.8;
+
+/* What looking at a share of the rows of a whole tree costs, in rows that a query looks at by
+ * itself: where it is much, several go together, each at a third of the price. */
+static double work_of(double share)
+{
+  return share > 1.0 / GPNN_TREE_PATIENCE ? share / 3 : share;
+}
+
 /*
  * Whether looking at a share of the rows costs a query little beside predicting from its k
  * neighbours, so that missing none is as good as free: n d against k^3/3 + 20 k^2 (factorisation
@@ -248,7 +258,7 @@ static bool is_cheap(const struct gpnn_points *points, double share, size_t neig
 }
 
 /* The share of the rows that has to be looked at for a query to cost a 'gain'-th of what it costs
- * at 'whole': ranking a neighbour is as dear as looking at some hundred coordinates. */
+ * in a whole tree: ranking a neighbour is as dear as looking at some hundred coordinates. */
 static double worthwhile(const struct gpnn_points *points, double whole, size_t neighbours)
 {
   const double gain = 1.3, rank = 400;
@@ -267,8 +277,10 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
   enum gpnn_status status = trial_init(&trial, points, options, err);
   if (status == GPNN_OK) status = find_truth(&trial, search, &whole.visited, err);
   if (status == GPNN_OK) report_measure(search, &trial, WHOLE, whole);
-  if (status == GPNN_OK && options->recall < 1 && !is_cheap(points, whole.visited, trial.k)) {
-    double worth = worthwhile(points, whole.visited, trial.k);
+  double work = work_of(whole.visited);
+  if (status == GPNN_OK && options->recall < 1 && whole.visited < nearly_all &&
+      !is_cheap(points, work, trial.k)) {
+    double worth = worthwhile(points, work, trial.k);
     status = find_effort(&trial, search, options->recall,
                          (struct efforts){WHOLE / 2, WHOLE, worth, &whole}, err);
     const struct gpnn_search_report *report = &search->report;
