@@ -195,13 +195,15 @@ static const char *stored_tag(enum gpnn_search_kind kind)
   return kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW ? "FAIS" : NULL;
 }
 
+/* Bytes whose checksum takes no time. */
+static const uint64_t quick = 64 << 20;
+
 /* Finds the stored search.  Its checksum is compared first where that costs no more than loading
  * it: a graph is read whole, large lists and trees are only mapped. */
 static enum gpnn_status open_stored(const struct gpnn_index *index,
                                     const struct gpnn_section **section,
                                     struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
-  const uint64_t quick = 64 << 20;
   enum gpnn_search_kind kind = index->report.kind;
   enum gpnn_status status = gpnn_index_find_section(index, stored_tag(kind), section, err);
   if (status != GPNN_OK) return status;
@@ -216,6 +218,19 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
              : gpnn_sections_stream(index->sections, *section, &stored->file, err);
 }
 
+/* Finds which rows are at one place, where any are. */
+static enum gpnn_status open_places(const struct gpnn_index *index,
+                                    struct gpnn_search_stored *stored, struct gpnn_error *err)
+{
+  const struct gpnn_section *section = gpnn_sections_find(index->sections, "SAME");
+  if (section == NULL) return GPNN_OK;
+  stored->places = (const uint32_t *)(const void *)gpnn_sections_bytes(index->sections, section);
+  stored->places_length = (size_t)section->length;
+  return index->is_verified || section->length > quick
+             ? GPNN_OK
+             : gpnn_sections_check(index->sections, section, err);
+}
+
 static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_search **search,
                                     struct gpnn_error *err)
 {
@@ -226,7 +241,8 @@ static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_
   struct gpnn_search_stored stored = {0};
   enum gpnn_status status = GPNN_OK;
   if (stored_tag(index->report.kind) != NULL) status = open_stored(index, &section, &stored, err);
-  if (status != GPNN_OK) return status;
+  if (status == GPNN_OK) status = open_places(index, &stored, err);
+  if (status != GPNN_OK) goto out;
   struct gpnn_error reason = {0};
   status = gpnn_search_load(&loaded, stored, contents->n, contents->d, contents->x, &index->report,
                             gpnn_index_search_metric(index), &reason);
@@ -235,6 +251,7 @@ static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_
   if (status == GPNN_OK && stored.file != NULL &&
       (uint64_t)ftello(stored.file) != section->offset + section->length)
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section FAIS is not of its length", path);
+out:
   if (stored.file != NULL) fclose(stored.file);
   if (status == GPNN_OK)
     *search = loaded;

@@ -355,7 +355,7 @@ static enum gpnn_status check_tags(const struct gpnn_index *index, struct gpnn_e
 {
   static const char known[] =
       "INFO COLS ROLE STDZ LIMS MOMS SRCH OPTS ROWS YVAL CALX CALY YMOR CALM REGR "
-      "CALR NOIS CALN FAIS ROTN TREE";
+      "CALR NOIS CALN FAIS ROTN TREE SAME";
   for (size_t i = 0; i < gpnn_sections_count(index->sections); i++) {
     const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
     if (section->critical && strstr(known, section->tag) == NULL)

@@ -256,9 +256,14 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
   struct blob blob = {0};
   compose_search(&blob, d, search);
   enum gpnn_status status = write_blob(writing, "SRCH", CRITICAL, &blob, err);
-  if (status != GPNN_OK || rotation == NULL) return status;
-  put_f64s(&blob, d * d, rotation);
-  return write_blob(writing, "ROTN", CRITICAL, &blob, err);
+  if (status == GPNN_OK && rotation != NULL) {
+    put_f64s(&blob, d * d, rotation);
+    status = write_blob(writing, "ROTN", CRITICAL, &blob, err);
+  }
+  size_t length;
+  const uint32_t *places = gpnn_search_places(search, &length);
+  if (status != GPNN_OK || places == NULL) return status;
+  return write_section(writing, "SAME", CRITICAL, places, length, err);
 }
 
 /* What describes the rows. */

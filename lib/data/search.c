@@ -33,14 +33,6 @@ const char *gpnn_search_name(enum gpnn_search_kind kind)
 
 /* ---- queries ---- */
 
-/* A ranking of candidates. */
-struct ranking {
-  size_t capacity;
-  struct gpnn_neighbour *neighbours, *spare; /* capacity */
-  double *distances;                         /* capacity */
-  double *lanes;                             /* for gpnn_points_distances() */
-};
-
 /* What a thread works with, made when it is first needed, and how many candidates FAISS may be
  * asked for at most. */
 struct workplace {
@@ -48,7 +40,7 @@ struct workplace {
   size_t limit;
   int64_t *rows; /* first candidates of GPNN_FAISS_BLOCK queries */
   int64_t *more; /* 'limit' candidates of a query that needs them */
-  struct ranking ranking;
+  struct gpnn_ranking ranking;
   struct gpnn_faiss_scratch faiss;
   struct gpnn_tree_room tree;
   size_t visited;
@@ -59,28 +51,6 @@ static size_t smaller(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-static void ranking_release(struct ranking *ranking)
-{
-  free(ranking->neighbours);
-  free(ranking->spare);
-  free(ranking->distances);
-  free(ranking->lanes);
-}
-
-static bool ranking_reserve(struct ranking *ranking, size_t n, size_t d)
-{
-  if (n <= ranking->capacity) return true;
-  ranking_release(ranking);
-  ranking->neighbours = gpnn_alloc(n, 1, sizeof *ranking->neighbours);
-  ranking->spare = gpnn_alloc(n, 1, sizeof *ranking->spare);
-  ranking->distances = gpnn_alloc(n, 1, sizeof *ranking->distances);
-  ranking->lanes = gpnn_alloc(GPNN_POINTS_LANES, d, sizeof *ranking->lanes);
-  bool enough = ranking->neighbours != NULL && ranking->spare != NULL &&
-                ranking->distances != NULL && ranking->lanes != NULL;
-  ranking->capacity = enough ? n : 0;
-  return enough;
-}
-
 /* Candidates asked of FAISS at first for 'k' neighbours. */
 static size_t first_wanted(size_t n, size_t k)
 {
@@ -88,16 +58,17 @@ static size_t first_wanted(size_t n, size_t k)
   return k > n - smaller(n, spare) ? n : k + spare;
 }
 
+/* For 'k' places. */
 static bool workplace_init(const struct gpnn_search *search, size_t k, struct workplace *place)
 {
-  size_t n = search->points.n, wanted = first_wanted(n, k), capacity;
+  size_t n = search->points.n_places, wanted = first_wanted(n, k), capacity;
   if (search->tree != NULL) return gpnn_tree_room_init(search->tree, k, &place->tree);
   place->limit = n / 16 < k ? n : smaller(n, 16 * k + 4096);
   if (!gpnn_multiply(GPNN_FAISS_BLOCK, wanted, &capacity)) return false;
   place->rows = gpnn_alloc(capacity, 1, sizeof *place->rows);
   place->more = gpnn_alloc(place->limit, 1, sizeof *place->more);
   return place->rows != NULL && place->more != NULL &&
-         ranking_reserve(&place->ranking, place->limit, search->points.d) &&
+         gpnn_ranking_reserve(&place->ranking, place->limit, search->points.d) &&
          gpnn_faiss_scratch_init(search->engine, capacity > place->limit ? capacity : place->limit,
                                  &place->faiss);
 }
@@ -106,39 +77,9 @@ static void workplace_release(struct workplace *place)
 {
   free(place->rows);
   free(place->more);
-  ranking_release(&place->ranking);
+  gpnn_ranking_release(&place->ranking);
   gpnn_faiss_scratch_release(&place->faiss);
   gpnn_tree_room_release(&place->tree);
-}
-
-/* Sorts the candidates 'rows', which are overwritten, by their distances in double; returns how
- * many there are, or at least as many as the k nearest if there are many more. */
-static size_t rank(const struct gpnn_points *points, const double *query, size_t n_rows,
-                   int64_t *rows, size_t k, struct ranking *ranking)
-{
-  size_t n = 0;
-  /* -1 is "none"; a damaged structure may name rows that are not there. */
-  for (size_t i = 0; i < n_rows; i++)
-    if (rows[i] >= 0 && (uint64_t)rows[i] < points->n) rows[n++] = rows[i];
-  gpnn_points_distances(points, query, n, rows, ranking->lanes, ranking->distances);
-  for (size_t i = 0; i < n; i++)
-    ranking->neighbours[i] = (struct gpnn_neighbour){ranking->distances[i], rows[i]};
-  /* Sorting a few too many is quicker than leaving them out. */
-  if (n / 4 > k) {
-    gpnn_neighbours_select(n, ranking->neighbours, k);
-    n = k;
-  }
-  gpnn_neighbours_sort(n, ranking->neighbours, ranking->spare);
-  return n;
-}
-
-static void take(const struct ranking *ranking, size_t found, size_t k, int64_t *rows,
-                 double *distances)
-{
-  for (size_t i = 0; i < k; i++) {
-    rows[i] = i < found ? ranking->neighbours[i].row : -1;
-    distances[i] = i < found ? ranking->neighbours[i].distance : INFINITY;
-  }
 }
 
 /* ---- FAISS ---- */
@@ -151,12 +92,12 @@ static void take(const struct ranking *ranking, size_t found, size_t k, int64_t 
 static bool is_settled(const struct gpnn_search *search, double norm, size_t k, size_t wanted,
                        size_t found, const struct gpnn_neighbour *ranked)
 {
-  if (found < wanted || wanted == search->points.n) return true;
+  if (found < wanted || wanted == search->points.n_places) return true;
   double last = sqrt(ranked[k - 1].distance), farthest = sqrt(ranked[found - 1].distance);
   return last + gpnn_faiss_blur(search->engine, norm, farthest) < farthest;
 }
 
-/* The 'k' nearest, k <= n, of one query of 'norm' for which 'wanted' candidates lie in
+/* The 'k' nearest rows, k <= n, of one query of 'norm' for which 'wanted' candidates lie in
  * 'candidates', which are overwritten. */
 static enum gpnn_status settle(const struct gpnn_search *search, const double *query, double norm,
                                size_t k, size_t wanted, int64_t *candidates,
@@ -164,8 +105,9 @@ static enum gpnn_status settle(const struct gpnn_search *search, const double *q
                                struct gpnn_error *err)
 {
   const struct gpnn_points *points = &search->points;
-  size_t found = rank(points, query, wanted, candidates, wanted, &place->ranking);
-  while (!is_settled(search, norm, k, wanted, found, place->ranking.neighbours)) {
+  size_t n_places = smaller(k, points->n_places);
+  size_t found = gpnn_rank(points, query, wanted, candidates, wanted, &place->ranking);
+  while (!is_settled(search, norm, n_places, wanted, found, place->ranking.neighbours)) {
     if (wanted == place->limit) {
       /* More ties than is sane to keep: flat owes the exact answer, the others do not. */
       if (search->report.kind != GPNN_SEARCH_FLAT) break;
@@ -175,10 +117,9 @@ static enum gpnn_status settle(const struct gpnn_search *search, const double *q
     enum gpnn_status status = gpnn_faiss_candidates(search->engine, 1, query, wanted, &place->faiss,
                                                     place->more, NULL, err);
     if (status != GPNN_OK) return status;
-    found = rank(points, query, wanted, place->more, wanted, &place->ranking);
+    found = gpnn_rank(points, query, wanted, place->more, wanted, &place->ranking);
   }
-  take(&place->ranking, found, k, rows, distances);
-  return GPNN_OK;
+  return gpnn_rank_take(points, &place->ranking, found, k, rows, distances, err);
 }
 
 static enum gpnn_status answer_faiss(const struct gpnn_search *search, size_t n_queries,
@@ -186,7 +127,8 @@ static enum gpnn_status answer_faiss(const struct gpnn_search *search, size_t n_
                                      struct workplace *place, int64_t *rows, double *distances,
                                      struct gpnn_error *err)
 {
-  size_t wanted = first_wanted(search->points.n, kept), d = search->points.d;
+  size_t n = search->points.n_places, d = search->points.d;
+  size_t wanted = first_wanted(n, smaller(kept, n));
   double norms[GPNN_FAISS_BLOCK];
   enum gpnn_status status = gpnn_faiss_candidates(search->engine, n_queries, queries, wanted,
                                                   &place->faiss, place->rows, &place->visited, err);
@@ -216,7 +158,8 @@ struct inquiry {
 static struct workplace *workplace_of(const struct inquiry *inquiry, size_t thread)
 {
   struct workplace *place = &inquiry->places[thread];
-  if (!place->is_ready) place->is_ready = workplace_init(inquiry->search, inquiry->kept, place);
+  size_t k = smaller(inquiry->kept, inquiry->search->points.n_places);
+  if (!place->is_ready) place->is_ready = workplace_init(inquiry->search, k, place);
   return place->is_ready ? place : NULL;
 }
 
@@ -235,7 +178,7 @@ static enum gpnn_status answer_tree(const struct inquiry *inquiry, struct block 
 {
   const struct gpnn_search *search = inquiry->search;
   const struct gpnn_points *points = &search->points;
-  size_t d = points->d, k = inquiry->kept;
+  size_t d = points->d, k = smaller(inquiry->kept, points->n_places);
   const double *queries[GPNN_TREE_QUERIES];
   for (size_t i = 0; i < block.n; i++)
     queries[i] = inquiry->queries + (size_t)inquiry->order[block.from + i].row * d;
@@ -244,10 +187,12 @@ static enum gpnn_status answer_tree(const struct inquiry *inquiry, struct block 
   for (size_t i = 0; i < block.n && status == GPNN_OK; i++) {
     const struct gpnn_tree_scratch *scratch = &place->tree.scratch[i];
     size_t to = (size_t)inquiry->order[block.from + i].row * inquiry->k;
-    if (!ranking_reserve(&place->ranking, scratch->found, d))
+    if (!gpnn_ranking_reserve(&place->ranking, scratch->found, d))
       return gpnn_fail_memory(err, "for a search");
-    size_t found = rank(points, queries[i], scratch->found, scratch->rows, k, &place->ranking);
-    take(&place->ranking, found, k, inquiry->rows + to, inquiry->distances + to);
+    size_t found =
+        gpnn_rank(points, queries[i], scratch->found, scratch->rows, k, &place->ranking);
+    status = gpnn_rank_take(points, &place->ranking, found, inquiry->kept, inquiry->rows + to,
+                            inquiry->distances + to, err);
   }
   return status;
 }
@@ -401,7 +346,7 @@ static enum gpnn_status make(struct gpnn_search **search, size_t n, size_t d, co
   if (n == 0 || d == 0) return gpnn_fail(err, GPNN_EINVAL, "a search needs rows and inputs");
   struct gpnn_search *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
-  made->points = (struct gpnn_points){.n = n, .d = d, .x = x};
+  made->points = (struct gpnn_points){.n = n, .d = d, .x = x, .n_places = n};
   enum gpnn_status status = set_metric(made, metric, err);
   if (status == GPNN_OK)
     *search = made;
@@ -421,6 +366,10 @@ enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t
   enum gpnn_status status = make(&made, n, d, x, metric, err);
   if (status == GPNN_OK) {
     made->points.pages = options->pages;
+    if (options->kind != GPNN_SEARCH_EXACT && !gpnn_points_meet(&made->points, &made->places))
+      status = gpnn_fail_memory(err, "for a search");
+  }
+  if (status == GPNN_OK) {
     status = gpnn_search_tune(made, options, err);
   }
   if (status == GPNN_OK)
@@ -483,6 +432,26 @@ enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
   return GPNN_OK;
 }
 
+const uint32_t *gpnn_search_places(const struct gpnn_search *search, size_t *length)
+{
+  const struct gpnn_points *points = &search->points;
+  *length = points->next == NULL ? 0 : (points->n + points->n_places) * sizeof *points->next;
+  return points->next;
+}
+
+/* The places of the rows. */
+static enum gpnn_status load_places(struct gpnn_search *search, struct gpnn_search_stored stored,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_points *points = &search->points;
+  size_t n = stored.places_length / sizeof *stored.places;
+  if (stored.places == NULL) return GPNN_OK;
+  if (stored.places_length % sizeof *stored.places != 0 || n <= points->n || n > 2 * points->n)
+    return gpnn_fail(err, GPNN_EFORMAT, "the stored places do not fit the rows");
+  gpnn_points_share(points, n - points->n, stored.places);
+  return GPNN_OK;
+}
+
 /* The engine of a search taken back. */
 static enum gpnn_status load_engine(struct gpnn_search *search, struct gpnn_search_stored stored,
                                     struct gpnn_error *err)
@@ -513,7 +482,8 @@ enum gpnn_status gpnn_search_load(struct gpnn_search **search, struct gpnn_searc
   enum gpnn_status status = make(&made, n, d, x, metric, err);
   if (status != GPNN_OK) return status;
   made->report = *report;
-  status = load_engine(made, stored, err);
+  status = load_places(made, stored, err);
+  if (status == GPNN_OK) status = load_engine(made, stored, err);
   if (status == GPNN_OK)
     *search = made;
   else
@@ -530,5 +500,6 @@ void gpnn_search_free(struct gpnn_search *search)
   free(search->rotation);
   free(search->inverse);
   free(search->map);
+  free(search->places);
   free(search);
 }

@@ -125,13 +125,19 @@ double gpnn_search_recall_again(const struct gpnn_search_report *report);
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
                                                   struct gpnn_error *err);
 
-/* Where a structure is that gpnn_search_save() wrote; all zero for flat and exact. */
+/* Which rows are at one place, in '*length' bytes to be kept beside the structure; NULL: hardly any
+ * are. */
+const uint32_t *gpnn_search_places(const struct gpnn_search *search, size_t *length);
+
+/* Where a structure is that gpnn_search_save() wrote; all but the places zero for flat and exact. */
 struct gpnn_search_stored {
   const void *bytes; /* its bytes, borrowed for the call; those of a tree are 64-byte aligned,
                         borrowed as long as the search lives, and used in place */
   size_t length;     /* of them */
   FILE *file;        /* ivf, hnsw: a stream positioned at the same bytes in a file, borrowed for the
                         call; large parts are then mapped, not read */
+  const uint32_t *places; /* what gpnn_search_places() gave, borrowed as long as the search lives */
+  size_t places_length;   /* in bytes */
 };
 
 /*

@@ -25,7 +25,41 @@ struct gpnn_points {
   const double *inverse; /* d reciprocal lengthscales, or NULL */
   const double *map;     /* d by d, row-major: the rotation divided by the lengthscales, or NULL */
   struct gpnn_pages pages; /* that x may be in */
+  size_t n_places;       /* rows that are alike are at one place, which engines see once */
+  const uint32_t *first; /* of each place, ascending; NULL: every row is a place of its own */
+  const uint32_t *next;  /* n: the next row at the same place, or 0 */
 };
+
+/* The first row at a place.  Whatever was stored, it is there. */
+static inline size_t gpnn_points_first(const struct gpnn_points *points, size_t place)
+{
+  if (points->first == NULL) return place;
+  return points->first[place] < points->n ? points->first[place] : 0;
+}
+
+/* The next row at the place of 'row', or 0.  Whatever was stored, it comes after 'row'. */
+static inline size_t gpnn_points_next(const struct gpnn_points *points, size_t row)
+{
+  if (points->next == NULL) return 0;
+  size_t next = points->next[row];
+  return next > row && next < points->n ? next : 0;
+}
+
+/* ---- search_places.c ---- */
+
+/*
+ * Finds the places of the rows, if any has many rows: else each row is a place of its own.
+ * '*owned', which the caller frees, has next, then first.  False without memory.
+ */
+GPNN_MUST_CHECK bool gpnn_points_meet(struct gpnn_points *points, uint32_t **owned);
+
+/* Releases the pages of the rows from the first at place 'begin' to that before place 'end'. */
+void gpnn_points_let_go(const struct gpnn_points *points, size_t begin, size_t end);
+
+/* Takes places from such an array, which is borrowed. */
+void gpnn_points_share(struct gpnn_points *points, size_t n_places, const uint32_t *places);
+
+/* ---- search_exact.c ---- */
 
 enum { GPNN_POINTS_LANES = 8 };
 
@@ -84,7 +118,35 @@ void gpnn_neighbours_select(size_t n, struct gpnn_neighbour *neighbours, size_t 
 /* The value that sorting would put at 'k' < n; 'values' are reordered. */
 float gpnn_select_float(size_t n, float *values, size_t k);
 
-/* ---- search_exact.c ---- */
+/* ---- search_rank.c ---- */
+
+/* Candidates of a query. */
+struct gpnn_ranking {
+  size_t capacity;
+  struct gpnn_neighbour *neighbours, *spare; /* capacity */
+  double *distances;                         /* capacity */
+  double *lanes;                             /* for gpnn_points_distances() */
+  size_t k;
+  struct gpnn_neighbour *crowd; /* 6 k, or NULL: the nearest rows where places have several */
+};
+
+/* Makes room for 'n' candidates; false without memory. */
+GPNN_MUST_CHECK bool gpnn_ranking_reserve(struct gpnn_ranking *ranking, size_t n, size_t d);
+void gpnn_ranking_release(struct gpnn_ranking *ranking);
+
+/* Sorts the candidates 'places', which are overwritten, by their distances in double and the first
+ * rows there; returns how many there are, or at least as many as the k nearest if there are many
+ * more. */
+size_t gpnn_rank(const struct gpnn_points *points, const double *query, size_t n_places,
+                 int64_t *places, size_t k, struct gpnn_ranking *ranking);
+
+/* Writes the k nearest rows at the 'found' places that were ranked. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_rank_take(const struct gpnn_points *points,
+                                                struct gpnn_ranking *ranking, size_t found,
+                                                size_t k, int64_t *rows, double *distances,
+                                                struct gpnn_error *err);
+
+/* ---- search_exact.c, again ---- */
 
 /* gpnn_search_query() by looking at every row.  Cost n d a query. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_points *points,
@@ -95,7 +157,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_points *poin
 /* ---- search_tree.c ---- */
 
 /*
- * A k-d tree of boxes: rows are halved across the widest side of the box around them, until
+ * A k-d tree of boxes: rows, one for each place, are halved across the widest side of the box around them, until
  * GPNN_TREE_LEAF are left.  It is stored without any pointer: leaves are full but for the last, 16
  * of them are a group, 16 groups are a group of the level above, and so on; a group knows the boxes
  * of its 16 children.  Everything is laid out in blocks of 16, one coordinate after another, so
@@ -104,13 +166,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_points *poin
 enum { GPNN_TREE_LANES = 16, GPNN_TREE_LEAF = 32, GPNN_TREE_LEVELS = 8 };
 
 struct gpnn_tree {
-  size_t n, d, n_levels;
+  size_t n, d, n_levels; /* n places */
   struct gpnn_frame frame;
   unsigned char *owned;                 /* the bytes, unless they are mapped */
   const unsigned char *bytes;           /* as in gpnn-index(5), */
   size_t length;                        /* so many */
   const float *rows;                    /* blocks of d by 16 */
-  const uint32_t *ids;                  /* of each, padded to a multiple of 16 */
+  const uint32_t *ids;                  /* of each, its place, padded to a multiple of 16 */
   const float *boxes[GPNN_TREE_LEVELS]; /* of each level, the leaves' first: groups of d by 2
                                            (least, greatest) by 16 */
   size_t n_children[GPNN_TREE_LEVELS];  /* leaves, then groups */
@@ -294,6 +356,7 @@ struct gpnn_search {
   double *inverse;     /* owned: reciprocals of the lengthscales, or NULL; points.inverse */
   double *map;         /* owned: d by d, or NULL; points.map */
   struct gpnn_search_report report;
+  uint32_t *places;          /* owned, or NULL: those of the points */
   struct gpnn_faiss *engine; /* owned: flat, inverted lists or a graph */
   struct gpnn_tree *tree;    /* owned */
 };

@@ -107,7 +107,7 @@ static enum gpnn_status make_index(struct gpnn_faiss *engine, enum gpnn_search_k
 static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_t seed,
                               struct gpnn_error *err)
 {
-  size_t n = engine->points->n, d = engine->points->d;
+  size_t n = engine->points->n_places, d = engine->points->d;
   size_t n_rows = n < n_lists * TRAIN_PER_LIST ? n : n_lists * TRAIN_PER_LIST;
   /* A set too small for its lists is gone through more than once. */
   size_t n_train = n_rows < n_lists * TRAIN_LEAST ? n_lists * TRAIN_LEAST : n_rows;
@@ -123,8 +123,10 @@ static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_
   status = gpnn_rng_sample(&rng, n, n_rows, rows, err);
   if (status != GPNN_OK) goto out;
   for (size_t i = 0; i < n_train; i++)
-    gpnn_frame_apply(&engine->frame, engine->points->x + (size_t)rows[i % n_rows] * d,
-                     sample + i * d);
+    gpnn_frame_apply(
+        &engine->frame,
+        engine->points->x + gpnn_points_first(engine->points, (size_t)rows[i % n_rows]) * d,
+        sample + i * d);
   if (faiss_Index_train(engine->index, (idx_t)n_train, sample) != 0)
     status = faiss_failed("training a search", err);
 out:
@@ -137,18 +139,19 @@ out:
 struct adding {
   struct gpnn_faiss *engine;
   FaissIndex *quantizer; /* of inverted lists */
-  size_t n;
-  const double *x;
-  float *block;   /* n by d */
-  int64_t *lists; /* n: the list of each */
+  size_t first, n; /* places */
+  float *block;    /* n by d */
+  int64_t *lists;  /* n: the list of each */
 };
 
 static void frame_row(void *context, size_t thread, size_t i)
 {
   const struct adding *a = context;
-  size_t d = a->engine->points->d;
+  const struct gpnn_points *points = a->engine->points;
+  size_t d = points->d;
   (void)thread;
-  gpnn_frame_apply(&a->engine->frame, a->x + i * d, a->block + i * d);
+  gpnn_frame_apply(&a->engine->frame, points->x + gpnn_points_first(points, a->first + i) * d,
+                   a->block + i * d);
 }
 
 /* Finds the lists of ASSIGN_BLOCK rows, or as many as are left, in one call. */
@@ -188,7 +191,8 @@ static enum gpnn_status add_block(struct adding *a, int threads, struct gpnn_err
 /* Adds all rows, a block at a time. */
 static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct gpnn_error *err)
 {
-  size_t n = engine->points->n, d = engine->points->d, most = n < ADD_BLOCK ? n : ADD_BLOCK;
+  const struct gpnn_points *points = engine->points;
+  size_t n = points->n_places, d = points->d, most = n < ADD_BLOCK ? n : ADD_BLOCK;
   struct adding adding = {.engine = engine,
                           .block = gpnn_alloc(most, d, sizeof *adding.block),
                           .lists = gpnn_alloc(most, 1, sizeof *adding.lists)};
@@ -197,10 +201,10 @@ static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct 
   if (adding.block == NULL || adding.lists == NULL)
     status = gpnn_fail_memory(err, "for filling a search");
   for (size_t from = 0; from < n && status == GPNN_OK; from += most) {
+    adding.first = from;
     adding.n = n - from < most ? n - from : most;
-    adding.x = engine->points->x + from * d;
     status = add_block(&adding, threads, err);
-    gpnn_pages_release(engine->points->pages, adding.x, adding.n * d * sizeof *adding.x);
+    gpnn_points_let_go(points, from, from + adding.n);
   }
   free(adding.block);
   free(adding.lists);
@@ -211,8 +215,9 @@ enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine, const struct gpnn_
                                   enum gpnn_search_kind kind, size_t n_lists, uint64_t seed,
                                   int threads, struct gpnn_error *err)
 {
-  if (kind == GPNN_SEARCH_HNSW && points->n > INT_MAX)
-    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search", points->n);
+  if (kind == GPNN_SEARCH_HNSW && points->n_places > INT_MAX)
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search",
+                     points->n_places);
   struct gpnn_faiss *made = NULL;
   enum gpnn_status status = prepare(&made, points, err);
   if (status != GPNN_OK) return status;
@@ -324,7 +329,7 @@ enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, struct gpnn_search_
 {
   struct gpnn_faiss *made = NULL;
   enum gpnn_status status =
-      gpnn_faiss_check(stored.bytes, stored.length, points->n, points->d, report, err);
+      gpnn_faiss_check(stored.bytes, stored.length, points->n_places, points->d, report, err);
   if (status == GPNN_OK) status = prepare(&made, points, err);
   if (status != GPNN_OK) return status;
   if (faiss_read_index(stored.file, READ_MAPPED, &made->index) != 0) {

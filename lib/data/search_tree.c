@@ -350,8 +350,8 @@ static void build_release(struct build *build)
 struct filling {
   const struct gpnn_tree *tree;
   const struct build *build;
-  const double *x;
-  size_t first; /* row */
+  const struct gpnn_points *points;
+  size_t first; /* place */
   float *rows;
   uint32_t *ids;
 };
@@ -361,7 +361,8 @@ static void frame_row(void *context, size_t thread, size_t piece)
   const struct filling *f = context;
   size_t i = f->first + piece, d = f->tree->d;
   (void)thread;
-  gpnn_frame_apply(&f->tree->frame, f->x + i * d, f->build->rows + i * d);
+  gpnn_frame_apply(&f->tree->frame, f->points->x + gpnn_points_first(f->points, i) * d,
+                   f->build->rows + i * d);
   f->build->ids[i] = (uint32_t)i;
 }
 
@@ -375,14 +376,14 @@ static void fill_block(void *context, size_t thread, size_t block)
 static void fill(struct gpnn_tree *tree, struct build *build, const struct gpnn_points *points,
                  const struct layout *layout, int threads)
 {
-  size_t n = tree->n, d = tree->d;
-  struct filling f = {.tree = tree, .build = build, .x = points->x};
+  size_t n = tree->n;
+  struct filling f = {.tree = tree, .build = build, .points = points};
   f.rows = (float *)(void *)(tree->owned + layout->rows);
   f.ids = (uint32_t *)(void *)(tree->owned + layout->ids);
   for (; f.first < n; f.first += FRAME_ROWS) {
     size_t count = n - f.first < FRAME_ROWS ? n - f.first : FRAME_ROWS;
     gpnn_threads_each(threads, count, ROWS_TOGETHER, frame_row, &f);
-    gpnn_pages_release(points->pages, points->x + f.first * d, count * d * sizeof(double));
+    gpnn_points_let_go(points, f.first, f.first + count);
   }
   arrange_all(build, threads);
   gpnn_threads_each(threads, divide_up(n, LANES), ROWS_TOGETHER / LANES, fill_block, &f);
@@ -398,11 +399,11 @@ enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree, const struct gpnn_poin
   enum gpnn_status status = GPNN_OK;
   struct gpnn_tree *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
-  made->n = points->n;
+  made->n = points->n_places;
   made->d = points->d;
   made->share = 1;
   if (!lay_out(made, points->map != NULL, &layout)) {
-    status = gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a tree", points->n);
+    status = gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a tree", made->n);
     goto out;
   }
   made->owned = gpnn_alloc(layout.length, 1, 1);
@@ -461,11 +462,11 @@ enum gpnn_status gpnn_tree_map(struct gpnn_tree **tree, const void *bytes, size_
   const unsigned char *header = bytes;
   struct gpnn_tree *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
-  made->n = points->n;
+  made->n = points->n_places;
   made->d = points->d;
   made->share = 1;
   enum gpnn_status status = GPNN_OK;
-  if (length < HEADER_BYTES || gpnn_load_u64(header) != points->n ||
+  if (length < HEADER_BYTES || gpnn_load_u64(header) != made->n ||
       gpnn_load_u64(header + 8) != points->d || gpnn_load_u32(header + 16) != LEAF ||
       gpnn_load_u32(header + 20) != (points->map == NULL ? 0 : HAS_MAP) ||
       !lay_out(made, points->map != NULL, &layout) || layout.length != length)

@@ -36,7 +36,7 @@ struct trial {
 /* What a trial found. */
 struct measure {
   double recall;
-  double visited; /* mean share of the rows looked at (ivf) */
+  double visited; /* mean share of the places looked at */
 };
 
 static void trial_release(struct trial *trial)
@@ -86,7 +86,7 @@ static void let_go(const struct gpnn_points *points)
 }
 
 /* Finds the true neighbours, with 'search' where it has a tree, which is quicker; '*visited' is the
- * mean share of the rows that took. */
+ * mean share of the places that took. */
 static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search *search,
                                    double *visited, struct gpnn_error *err)
 {
@@ -100,7 +100,7 @@ static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search
                                               trial->rows, trial->distances, trial->threads, err);
   for (size_t i = 0; i < trial->n_queries && status == GPNN_OK; i++)
     trial->farthest[i] = trial->distances[i * trial->k + trial->k - 1];
-  *visited = (double)n_visited / (double)trial->n_queries / (double)points->n;
+  *visited = (double)n_visited / (double)trial->n_queries / (double)points->n_places;
   let_go(points);
   return status;
 }
@@ -119,7 +119,7 @@ static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search,
   /* By distance, so that either of two rows at the same distance counts as found. */
   for (size_t i = 0; i < n_truth; i++) hits += trial->distances[i] <= trial->farthest[i / trial->k];
   found->recall = (double)hits / (double)n_truth;
-  found->visited = (double)visited / (double)trial->n_queries / (double)search->points.n;
+  found->visited = (double)visited / (double)trial->n_queries / (double)search->points.n_places;
   let_go(&search->points);
   return GPNN_OK;
 }
@@ -129,7 +129,8 @@ static void report_measure(struct gpnn_search *search, const struct trial *trial
 {
   search->report.effort = effort;
   search->report.recall = found.recall;
-  search->report.visited = found.visited;
+  search->report.visited =
+      found.visited * (double)search->points.n_places / (double)search->points.n;
   search->report.n_queries = trial->n_queries;
   search->report.neighbours = trial->k;
 }
@@ -202,7 +203,7 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
   double unused;
   search->report.kind = kind;
   search->report.asked = options->recall;
-  search->report.n_lists = has_lists ? lists_for(points->n, options->brief) : 0;
+  search->report.n_lists = has_lists ? lists_for(points->n_places, options->brief) : 0;
   enum gpnn_status status = trial_init(&trial, points, options, err);
   if (status == GPNN_OK) status = find_truth(&trial, search, &unused, err);
   if (status == GPNN_OK)
@@ -254,7 +255,7 @@ static double work_of(double share)
 static bool is_cheap(const struct gpnn_points *points, double share, size_t neighbours)
 {
   double k = (double)neighbours, solve = k * k * k / 3 + 20 * k * k;
-  return 250 * share * (double)points->n * (double)points->d <= solve;
+  return 250 * share * (double)points->n_places * (double)points->d <= solve;
 }
 
 /* The share of the rows that has to be looked at for a query to cost a 'gain'-th of what it costs
@@ -262,7 +263,7 @@ static bool is_cheap(const struct gpnn_points *points, double share, size_t neig
 static double worthwhile(const struct gpnn_points *points, double whole, size_t neighbours)
 {
   const double gain = 1.3, rank = 400;
-  double cells = (double)points->n * (double)points->d;
+  double cells = (double)points->n_places * (double)points->d;
   return whole / gain - (1 - 1 / gain) * rank * (double)neighbours / cells;
 }
 
@@ -284,7 +285,9 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
     status = find_effort(&trial, search, options->recall,
                          (struct efforts){WHOLE / 2, WHOLE, worth, &whole}, err);
     const struct gpnn_search_report *report = &search->report;
-    if (status == GPNN_OK && (report->recall < options->recall || report->visited > worth)) {
+    double worth_of_rows = worth * (double)points->n_places / (double)points->n;
+    if (status == GPNN_OK &&
+        (report->recall < options->recall || report->visited > worth_of_rows)) {
       status = gpnn_search_set_effort(search, WHOLE, err);
       report_measure(search, &trial, WHOLE, whole);
     }
@@ -300,7 +303,7 @@ static enum gpnn_status make_tree(struct gpnn_search *search,
   if (status != GPNN_OK) return status;
   report_all(search, GPNN_SEARCH_TREE, options);
   search->report.effort = WHOLE;
-  size_t n = search->points.n;
+  size_t n = search->points.n_places;
   bool is_small = n < FEW_ROWS || (options->brief && n <= BRIEF_CELLS / search->points.d);
   return is_small ? GPNN_OK : tune_tree(search, options, err);
 }

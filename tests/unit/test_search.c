@@ -754,7 +754,7 @@ static void lists_below_another_quantizer_are_refused(void **state)
   rewind(file);
   assert_int_equal(fwrite(bytes, 1, length, file), length);
   rewind(file);
-  const struct gpnn_search_stored stored = {bytes, length, file};
+  const struct gpnn_search_stored stored = {.bytes = bytes, .length = length, .file = file};
   assert_fails(gpnn_search_load(&loaded, stored, N, D, x, &report, none, &err), GPNN_EFORMAT,
                "make the index again");
   assert_null(loaded);
