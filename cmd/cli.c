@@ -456,6 +456,18 @@ static int print_and_end(const struct cli *cli, const struct cli_option *rows, s
   return EXIT_WORK;
 }
 
+/*
+ * In the place of OpenBLAS's own, which a shared library of it calls as it is loaded, before
+ * main(): it starts a thread for each core, each of which takes 128 MiB of address space, and looks
+ * for it for ever where there is a limit (ulimit -v).  The tools keep the BLAS to the calling
+ * thread.  Weak, so that a static library of it has its way.
+ */
+extern int blas_thread_init(void);
+__attribute__((weak)) int blas_thread_init(void)
+{
+  return 0;
+}
+
 bool cli_begin(struct cli *cli, const struct cli_tool *tool, const struct cli_option *options,
                size_t n_options, int argc, char **argv, int *status)
 {

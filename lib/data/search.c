@@ -38,7 +38,7 @@ const char *gpnn_search_name(enum gpnn_search_kind kind)
 struct workplace {
   bool is_ready;
   size_t limit;
-  int64_t *rows; /* first candidates of GPNN_FAISS_BLOCK queries */
+  int64_t *rows; /* first candidates of a block of queries */
   int64_t *more; /* 'limit' candidates of a query that needs them */
   struct gpnn_ranking ranking;
   struct gpnn_faiss_scratch faiss;
@@ -58,13 +58,25 @@ static size_t first_wanted(size_t n, size_t k)
   return k > n - smaller(n, spare) ? n : k + spare;
 }
 
-/* For 'k' places. */
-static bool workplace_init(const struct gpnn_search *search, size_t k, struct workplace *place)
+/* Queries that FAISS is asked at a time for 'k' places each: many where it may use the BLAS and
+ * there is room for their candidates. */
+static size_t faiss_block(const struct gpnn_search *search, size_t k, size_t n_queries, int threads)
+{
+  const size_t most = (1 << 20) / first_wanted(search->points.n_places, k);
+  if (search->report.kind != GPNN_SEARCH_FLAT || n_queries <= GPNN_FAISS_FEW ||
+      most <= GPNN_FAISS_FEW || gpnn_threads_claim_blas(threads) < threads)
+    return GPNN_FAISS_FEW;
+  return smaller(most, GPNN_FAISS_BLOCK);
+}
+
+/* For blocks of 'n_queries' that ask for 'k' places each. */
+static bool workplace_init(const struct gpnn_search *search, size_t n_queries, size_t k,
+                           struct workplace *place)
 {
   size_t n = search->points.n_places, wanted = first_wanted(n, k), capacity;
   if (search->tree != NULL) return gpnn_tree_room_init(search->tree, k, &place->tree);
   place->limit = n / 16 < k ? n : smaller(n, 16 * k + 4096);
-  if (!gpnn_multiply(GPNN_FAISS_BLOCK, wanted, &capacity)) return false;
+  if (!gpnn_multiply(n_queries, wanted, &capacity)) return false;
   place->rows = gpnn_alloc(capacity, 1, sizeof *place->rows);
   place->more = gpnn_alloc(place->limit, 1, sizeof *place->more);
   return place->rows != NULL && place->more != NULL &&
@@ -89,25 +101,25 @@ static void workplace_release(struct workplace *place)
  * the farthest candidate by more than single precision can be wrong, or there are no more
  * candidates to be had.
  */
-static bool is_settled(const struct gpnn_search *search, double norm, size_t k, size_t wanted,
-                       size_t found, const struct gpnn_neighbour *ranked)
+static bool is_settled(const struct gpnn_search *search, size_t n_queries, double norm, size_t k,
+                       size_t wanted, size_t found, const struct gpnn_neighbour *ranked)
 {
   if (found < wanted || wanted == search->points.n_places) return true;
   double last = sqrt(ranked[k - 1].distance), farthest = sqrt(ranked[found - 1].distance);
-  return last + gpnn_faiss_blur(search->engine, norm, farthest) < farthest;
+  return last + gpnn_faiss_blur(search->engine, n_queries, norm, farthest) < farthest;
 }
 
-/* The 'k' nearest rows, k <= n, of one query of 'norm' for which 'wanted' candidates lie in
- * 'candidates', which are overwritten. */
-static enum gpnn_status settle(const struct gpnn_search *search, const double *query, double norm,
-                               size_t k, size_t wanted, int64_t *candidates,
-                               struct workplace *place, int64_t *rows, double *distances,
-                               struct gpnn_error *err)
+/* The 'k' nearest rows, k <= n, of one query of 'norm' for which, among 'n_queries', 'wanted'
+ * candidates lie in 'candidates', which are overwritten. */
+static enum gpnn_status settle(const struct gpnn_search *search, const double *query,
+                               size_t n_queries, double norm, size_t k, size_t wanted,
+                               int64_t *candidates, struct workplace *place, int64_t *rows,
+                               double *distances, struct gpnn_error *err)
 {
   const struct gpnn_points *points = &search->points;
   size_t n_places = smaller(k, points->n_places);
   size_t found = gpnn_rank(points, query, wanted, candidates, wanted, &place->ranking);
-  while (!is_settled(search, norm, n_places, wanted, found, place->ranking.neighbours)) {
+  while (!is_settled(search, n_queries, norm, n_places, wanted, found, place->ranking.neighbours)) {
     if (wanted == place->limit) {
       /* More ties than is sane to keep: flat owes the exact answer, the others do not. */
       if (search->report.kind != GPNN_SEARCH_FLAT) break;
@@ -117,6 +129,7 @@ static enum gpnn_status settle(const struct gpnn_search *search, const double *q
     enum gpnn_status status = gpnn_faiss_candidates(search->engine, 1, query, wanted, &place->faiss,
                                                     place->more, NULL, err);
     if (status != GPNN_OK) return status;
+    n_queries = 1;
     found = gpnn_rank(points, query, wanted, place->more, wanted, &place->ranking);
   }
   return gpnn_rank_take(points, &place->ranking, found, k, rows, distances, err);
@@ -134,8 +147,8 @@ static enum gpnn_status answer_faiss(const struct gpnn_search *search, size_t n_
                                                   &place->faiss, place->rows, &place->visited, err);
   memcpy(norms, place->faiss.norms, sizeof norms); /* asking again overwrites the first */
   for (size_t q = 0; q < n_queries && status == GPNN_OK; q++)
-    status = settle(search, queries + q * d, norms[q], kept, wanted, place->rows + q * wanted,
-                    place, rows + q * k, distances + q * k, err);
+    status = settle(search, queries + q * d, n_queries, norms[q], kept, wanted,
+                    place->rows + q * wanted, place, rows + q * k, distances + q * k, err);
   return status;
 }
 
@@ -145,6 +158,7 @@ static enum gpnn_status answer_faiss(const struct gpnn_search *search, size_t n_
 struct inquiry {
   const struct gpnn_search *search;
   size_t n_queries, k, kept; /* results are k apart, of which the first 'kept' are set */
+  size_t block;              /* queries answered at a time */
   const double *queries;
   int64_t *rows;
   double *distances;
@@ -159,7 +173,7 @@ static struct workplace *workplace_of(const struct inquiry *inquiry, size_t thre
 {
   struct workplace *place = &inquiry->places[thread];
   size_t k = smaller(inquiry->kept, inquiry->search->points.n_places);
-  if (!place->is_ready) place->is_ready = workplace_init(inquiry->search, k, place);
+  if (!place->is_ready) place->is_ready = workplace_init(inquiry->search, inquiry->block, k, place);
   return place->is_ready ? place : NULL;
 }
 
@@ -167,11 +181,6 @@ static struct workplace *workplace_of(const struct inquiry *inquiry, size_t thre
 struct block {
   size_t from, n;
 };
-
-static size_t block_size(const struct inquiry *inquiry)
-{
-  return inquiry->order == NULL ? GPNN_FAISS_BLOCK : GPNN_TREE_QUERIES;
-}
 
 static enum gpnn_status answer_tree(const struct inquiry *inquiry, struct block block,
                                     struct workplace *place, struct gpnn_error *err)
@@ -182,28 +191,26 @@ static enum gpnn_status answer_tree(const struct inquiry *inquiry, struct block 
   const double *queries[GPNN_TREE_QUERIES];
   for (size_t i = 0; i < block.n; i++)
     queries[i] = inquiry->queries + (size_t)inquiry->order[block.from + i].row * d;
-  enum gpnn_status status = gpnn_tree_candidates(search->tree, block.n, queries, k, &place->tree,
-                                                 &place->visited, err);
+  enum gpnn_status status =
+      gpnn_tree_candidates(search->tree, block.n, queries, k, &place->tree, &place->visited, err);
   for (size_t i = 0; i < block.n && status == GPNN_OK; i++) {
     const struct gpnn_tree_scratch *scratch = &place->tree.scratch[i];
     size_t to = (size_t)inquiry->order[block.from + i].row * inquiry->k;
     if (!gpnn_ranking_reserve(&place->ranking, scratch->found, d))
       return gpnn_fail_memory(err, "for a search");
-    size_t found =
-        gpnn_rank(points, queries[i], scratch->found, scratch->rows, k, &place->ranking);
+    size_t found = gpnn_rank(points, queries[i], scratch->found, scratch->rows, k, &place->ranking);
     status = gpnn_rank_take(points, &place->ranking, found, inquiry->kept, inquiry->rows + to,
                             inquiry->distances + to, err);
   }
   return status;
 }
 
-static enum gpnn_status answer(void *context, size_t thread, size_t number,
-                               struct gpnn_error *err)
+static enum gpnn_status answer(void *context, size_t thread, size_t number, struct gpnn_error *err)
 {
   const struct inquiry *inquiry = context;
   struct workplace *place = workplace_of(inquiry, thread);
   if (place == NULL) return gpnn_fail_memory(err, "for a search");
-  size_t size = block_size(inquiry), k = inquiry->k, d = inquiry->search->points.d;
+  size_t size = inquiry->block, k = inquiry->k, d = inquiry->search->points.d;
   struct block block = {number * size, smaller(size, inquiry->n_queries - number * size)};
   if (inquiry->order != NULL) return answer_tree(inquiry, block, place, err);
   return answer_faiss(inquiry->search, block.n, inquiry->queries + block.from * d, k, inquiry->kept,
@@ -237,7 +244,7 @@ static enum gpnn_status ask(struct inquiry *inquiry, int threads, size_t *visite
                             struct gpnn_error *err)
 {
   enum { LOCATED_TOGETHER = 1024 };
-  size_t size = block_size(inquiry), n_blocks = (inquiry->n_queries + size - 1) / size;
+  size_t size = inquiry->block, n_blocks = (inquiry->n_queries + size - 1) / size;
   enum gpnn_status status = GPNN_OK;
   threads = gpnn_threads_for(threads, n_blocks);
   inquiry->places = gpnn_alloc((size_t)threads, 1, sizeof *inquiry->places);
@@ -268,6 +275,7 @@ enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, siz
                             .n_queries = n_queries,
                             .k = k,
                             .kept = smaller(k, search->points.n),
+                            .block = GPNN_TREE_QUERIES,
                             .queries = queries,
                             .rows = rows,
                             .distances = distances};
@@ -277,6 +285,8 @@ enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, siz
     inquiry.spare = gpnn_alloc(n_queries, 1, sizeof *inquiry.spare);
     if (inquiry.order == NULL || inquiry.spare == NULL)
       status = gpnn_fail_memory(err, "for a search");
+  } else {
+    inquiry.block = faiss_block(search, smaller(k, search->points.n_places), n_queries, threads);
   }
   if (status == GPNN_OK) status = ask(&inquiry, threads, visited, err);
   free(inquiry.order);

@@ -15,6 +15,9 @@
  * Metric: squared distance sum_j (z_j - z'_j)^2 / lengthscale_j^2 with z = x, or z = A x under a
  * rotation A; without lengthscales the Euclidean one.
  *
+ * Places: rows that are alike, where there are many, are seen by the engines once; of a place that
+ * is found, as many rows as are asked for come in their order.
+ *
  * Determinism: a query's answer depends on neither the other queries of its batch nor the
  * number of threads, and equal rows, options and seed build equal engines.
  */
@@ -84,7 +87,8 @@ const char *gpnn_search_engine_version(void);
  * Builds a search over 'x', n > 0 rows by d columns, row-major, which is borrowed and must
  * outlive the search.  AUTO builds a tree, the fastest in nearly every case.  A tree is exact where
  * that takes little more work than the recall asked for, or little beside a prediction from that
- * many neighbours, or where rows are few; work is counted in rows looked at, not seconds, so that
+ * many neighbours, where rows are few, or where most rows have to be looked at, which queries then
+ * do together; work is counted in rows looked at, not seconds, so that
  * the choice is reproducible.  GPNN_EEXTERNAL carries the engine's own message.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t d,
@@ -129,7 +133,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *sear
  * are. */
 const uint32_t *gpnn_search_places(const struct gpnn_search *search, size_t *length);
 
-/* Where a structure is that gpnn_search_save() wrote; all but the places zero for flat and exact. */
+/* Where a structure is that gpnn_search_save() wrote; all but the places zero for flat and exact.
+ */
 struct gpnn_search_stored {
   const void *bytes; /* its bytes, borrowed for the call; those of a tree are 64-byte aligned,
                         borrowed as long as the search lives, and used in place */

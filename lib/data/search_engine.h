@@ -2,6 +2,7 @@
  * search_engine: what search.c and its engines share; not for other modules.
  *
  * search.c (queries) and search_tune.c (building to a recall) sit on three engines:
+ * search_places.c finds rows at one place, search_rank.c ranks what the engines propose.
  * search_exact.c looks at every row in double; search_tree.c (building), search_tree_query.c and
  * search_tree_scan.c propose every row that may be near; search_faiss.c proposes candidates, and
  * has search_faiss_check.c look at what it takes back from a file.
@@ -25,9 +26,9 @@ struct gpnn_points {
   const double *inverse; /* d reciprocal lengthscales, or NULL */
   const double *map;     /* d by d, row-major: the rotation divided by the lengthscales, or NULL */
   struct gpnn_pages pages; /* that x may be in */
-  size_t n_places;       /* rows that are alike are at one place, which engines see once */
-  const uint32_t *first; /* of each place, ascending; NULL: every row is a place of its own */
-  const uint32_t *next;  /* n: the next row at the same place, or 0 */
+  size_t n_places;         /* rows that are alike are at one place, which engines see once */
+  const uint32_t *first;   /* of each place, ascending; NULL: every row is a place of its own */
+  const uint32_t *next;    /* n: the next row at the same place, or 0 */
 };
 
 /* The first row at a place.  Whatever was stored, it is there. */
@@ -146,7 +147,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_rank_take(const struct gpnn_points *points
                                                 size_t k, int64_t *rows, double *distances,
                                                 struct gpnn_error *err);
 
-/* ---- search_exact.c, again ---- */
+/* ---- search_exact.c, looking at all ---- */
 
 /* gpnn_search_query() by looking at every row.  Cost n d a query. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_points *points,
@@ -157,11 +158,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_points *poin
 /* ---- search_tree.c ---- */
 
 /*
- * A k-d tree of boxes: rows, one for each place, are halved across the widest side of the box around them, until
- * GPNN_TREE_LEAF are left.  It is stored without any pointer: leaves are full but for the last, 16
- * of them are a group, 16 groups are a group of the level above, and so on; a group knows the boxes
- * of its 16 children.  Everything is laid out in blocks of 16, one coordinate after another, so
- * that 16 rows or boxes are looked at at once.
+ * A k-d tree of boxes: rows, one for each place, are halved across the widest side of the box
+ * around them, until GPNN_TREE_LEAF are left.  It is stored without any pointer: leaves are full
+ * but for the last, 16 of them are a group, 16 groups are a group of the level above, and so on; a
+ * group knows the boxes of its 16 children.  Everything is laid out in blocks of 16, one coordinate
+ * after another, so that 16 rows or boxes are looked at at once.
  */
 enum { GPNN_TREE_LANES = 16, GPNN_TREE_LEAF = 32, GPNN_TREE_LEVELS = 8 };
 
@@ -272,15 +273,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_tree_candidates(const struct gpnn_tree *tr
 /* ---- search_faiss.c ---- */
 
 /*
- * FAISS chooses another way to compute distances for 20 queries at once, which differs in the
- * last bits: it is never asked for more than this many, so that no answer depends on a batch.
+ * Queries that FAISS is asked at a time.  For 20 or more it computes distances from products of
+ * matrices, by the BLAS: many times as fast, but less precise, and by how much depends on the
+ * batch. Flat search, which makes up for that, is asked many; lists and graphs, whose answers are
+ * taken as they come, are asked so few that no answer depends on a batch.
  */
-enum { GPNN_FAISS_BLOCK = 16 };
+enum { GPNN_FAISS_BLOCK = 256, GPNN_FAISS_FEW = 16 };
 
 struct gpnn_faiss;
 
 /* Builds flat, inverted lists ('n_lists' of them) or a graph over 'points', whose arrays
- * must outlive it.  The effort is 1 at first. */
+ * must outlive it.  The effort is 1 at first.  Lists take the BLAS (gpnn_threads_claim_blas()). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine,
                                                   const struct gpnn_points *points,
                                                   enum gpnn_search_kind kind, size_t n_lists,
@@ -316,8 +319,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *
                                                        struct gpnn_error *err);
 
 /* How far FAISS's single precision may put a row at 'distance' (not squared) from a query whose
- * norm (scratch->norms) is 'norm' nearer or farther than it is. */
-double gpnn_faiss_blur(const struct gpnn_faiss *engine, double norm, double distance);
+ * norm (scratch->norms) is 'norm', one of 'n_queries' asked together, nearer or farther than it is.
+ */
+double gpnn_faiss_blur(const struct gpnn_faiss *engine, size_t n_queries, double norm,
+                       double distance);
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
                                                  struct gpnn_error *err);

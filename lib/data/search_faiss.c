@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,10 +124,10 @@ static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_
   status = gpnn_rng_sample(&rng, n, n_rows, rows, err);
   if (status != GPNN_OK) goto out;
   for (size_t i = 0; i < n_train; i++)
-    gpnn_frame_apply(
-        &engine->frame,
-        engine->points->x + gpnn_points_first(engine->points, (size_t)rows[i % n_rows]) * d,
-        sample + i * d);
+    gpnn_frame_apply(&engine->frame,
+                     engine->points->x +
+                         gpnn_points_first(engine->points, (size_t)rows[i % n_rows]) * d,
+                     sample + i * d);
   if (faiss_Index_train(engine->index, (idx_t)n_train, sample) != 0)
     status = faiss_failed("training a search", err);
 out:
@@ -139,9 +140,9 @@ out:
 struct adding {
   struct gpnn_faiss *engine;
   FaissIndex *quantizer; /* of inverted lists */
-  size_t first, n; /* places */
-  float *block;    /* n by d */
-  int64_t *lists;  /* n: the list of each */
+  size_t first, n;       /* places */
+  float *block;          /* n by d */
+  int64_t *lists;        /* n: the list of each */
 };
 
 static void frame_row(void *context, size_t thread, size_t i)
@@ -216,8 +217,7 @@ enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine, const struct gpnn_
                                   int threads, struct gpnn_error *err)
 {
   if (kind == GPNN_SEARCH_HNSW && points->n_places > INT_MAX)
-    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search",
-                     points->n_places);
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search", points->n_places);
   struct gpnn_faiss *made = NULL;
   enum gpnn_status status = prepare(&made, points, err);
   if (status != GPNN_OK) return status;
@@ -346,10 +346,25 @@ enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, struct gpnn_search_
   return status;
 }
 
-double gpnn_faiss_blur(const struct gpnn_faiss *engine, double norm, double distance)
+/*
+ * The squared distance |q|^2 + |x|^2 - 2 q'x of sums of d products is off by e <= (d + 8) 2^-24
+ * (|q| + |x|)^2, |x| <= |q| + r.  A row that was left out may seem nearer by as much as one that
+ * was proposed seems farther, so that 2 e of r^2 are in doubt.
+ */
+static double product_blur(const struct gpnn_frame *frame, double norm, double distance)
 {
-  double scale = engine->frame.scale;
-  return gpnn_frame_blur(&engine->frame, norm, distance * scale) / scale;
+  double most = 2 * norm + distance, square = distance * distance;
+  double doubt = 0x1p-23 * (double)(frame->d + 8) * most * most;
+  return doubt < square ? distance - sqrt(square - doubt) : distance;
+}
+
+double gpnn_faiss_blur(const struct gpnn_faiss *engine, size_t n_queries, double norm,
+                       double distance)
+{
+  const struct gpnn_frame *frame = &engine->frame;
+  double framed = distance * frame->scale, blur = gpnn_frame_blur(frame, norm, framed);
+  if (n_queries > GPNN_FAISS_FEW) blur += product_blur(frame, norm, framed);
+  return blur / frame->scale;
 }
 
 void gpnn_faiss_free(struct gpnn_faiss *engine)

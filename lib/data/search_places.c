@@ -52,8 +52,9 @@ static uint64_t *find_slot(const struct meetings *meetings, const struct gpnn_po
   for (;; at = (at + 1) & meetings->mask) {
     uint64_t *slot = &meetings->slots[at];
     if (*slot == vacant) return slot;
-    if (*slot >> 32 != hash >> 32) continue;
-    if (memcmp(points->x + (*slot & UINT32_MAX) * d, row, d * sizeof *row) == 0) return slot;
+    if (*slot >> 32 == hash >> 32 &&
+        memcmp(points->x + (*slot & UINT32_MAX) * d, row, d * sizeof *row) == 0)
+      return slot;
   }
 }
 

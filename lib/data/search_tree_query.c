@@ -232,8 +232,8 @@ size_t gpnn_tree_leaf(const struct gpnn_tree *tree, const double *query,
   return number;
 }
 
-/* Goes on until nothing is left that may hold near rows, or enough has been looked at; false without
- * memory. */
+/* Goes on until nothing is left that may hold near rows, or enough has been looked at; false
+ * without memory. */
 static bool walk(struct gpnn_tree_quest *quest)
 {
   while (quest->height > 0 && quest->n_blocks < quest->most_blocks) {

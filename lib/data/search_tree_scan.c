@@ -9,8 +9,8 @@
 #include "base/simd.h"
 #include "data/search_engine.h"
 
-/* Coordinates after which a block of rows that are all too far, for one query or for several, is given
- * up. */
+/* Coordinates after which a block of rows that are all too far, for one query or for several, is
+ * given up. */
 enum { STRIDE = 16, LONG_STRIDE = 64, LANES = GPNN_TREE_LANES, QUERIES = GPNN_TREE_ABREAST };
 
 /* ---- any machine ---- */

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "data/search_engine.h"
 
 enum {
@@ -199,6 +200,8 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
 {
   const struct gpnn_points *points = &search->points;
   bool has_lists = kind == GPNN_SEARCH_IVF;
+  int threads = has_lists ? gpnn_threads_claim_blas(options->threads) : options->threads;
+  if (threads == 0) return gpnn_fail_memory(err, GPNN_THREADS_BLAS_ROOM);
   struct trial trial = {0};
   double unused;
   search->report.kind = kind;
@@ -208,7 +211,7 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
   if (status == GPNN_OK) status = find_truth(&trial, search, &unused, err);
   if (status == GPNN_OK)
     status = gpnn_faiss_build(&search->engine, points, kind, search->report.n_lists, options->seed,
-                              options->threads, err);
+                              threads, err);
   size_t most = has_lists ? search->report.n_lists : GPNN_FAISS_BEAM_MOST;
   if (status == GPNN_OK)
     status = find_effort(&trial, search, options->recall, (struct efforts){1, most, 1, NULL}, err);

@@ -51,6 +51,24 @@ fixture() {
   [[ ! -e w.gpi ]]
 }
 
+@test "where there is no room for OpenBLAS tools do without, or say so; none looks for it for ever" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
+  fixture
+  local kind limit
+  gpnn-predict -q t.gpi -p t.par test.tsv >free.tsv
+  for limit in 110000 150000 190000; do
+    (ulimit -v $limit && timeout 60 gpnn-info t.gpi) | grep -q ^fingerprint
+    (ulimit -v $limit && timeout 60 gpnn-predict -q -j 1 t.gpi -p t.par test.tsv) | cmp - free.tsv
+    for kind in tree flat hnsw; do
+      (ulimit -v $limit && timeout 60 gpnn-index -q -j 1 --search $kind -o x.gpi train.tsv)
+    done
+    rm x.gpi
+    run -1 bash -c "ulimit -v $limit && exec timeout 60 gpnn-index -q --search ivf -o x.gpi train.tsv"
+    [[ $output == *'not enough memory for OpenBLAS: it takes 128 MiB of address space'* ]]
+    [[ ! -e x.gpi ]]
+  done
+}
+
 @test "with few descriptors a tool says so, or does its work" {
   # The sanitizer of objects looks at memory through a pipe, and complains where there is none.
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __ubsan_ || skip 'not with sanitizers'

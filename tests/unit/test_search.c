@@ -376,6 +376,31 @@ static void a_small_tree_is_not_tuned_nor_a_middling_one_for_few_queries(void **
   }
 }
 
+/* Queries abreast see what each does, unless all rows are too far for all of them. */
+static void check_abreast(size_t d, const float *block, const double *random)
+{
+  enum { LANES = GPNN_TREE_LANES, N = GPNN_TREE_ABREAST, MOST = 70 };
+  const struct gpnn_tree_loops *loops[] = {gpnn_tree_loops(), &gpnn_tree_loops_portable};
+  float queries[N][MOST], bounds[N], all[2][N * LANES], one[LANES];
+  const float *each[N];
+  uint32_t positions[LANES];
+  for (size_t q = 0; q < N; q++) {
+    each[q] = queries[q];
+    bounds[q] = q == 2 ? 1e30F : 0;
+    for (size_t j = 0; j < d; j++) queries[q][j] = (float)random[q * MOST + j];
+  }
+  for (size_t l = 0; l < 2; l++) {
+    assert_true(loops[l]->measure(d, block, each, bounds, all[l]));
+    for (size_t q = 0; q < N; q++) {
+      assert_int_equal(loops[l]->scan(d, block, each[q], 1e30F, 0, one, positions), LANES);
+      for (size_t i = 0; i < LANES; i++) assert_close(all[l][q * LANES + i], one[i], 1e-5);
+    }
+    bounds[2] = -1;
+    assert_false(loops[l]->measure(d, block, each, bounds, all[l]));
+    bounds[2] = 1e30F;
+  }
+}
+
 /* Every machine has loops of its own, and all of them see the same. */
 static void the_loops_of_this_machine_are_the_portable_ones(void **state)
 {
@@ -398,6 +423,7 @@ static void the_loops_of_this_machine_are_the_portable_ones(void **state)
       assert_memory_equal(at_a, at_b, n * sizeof *at_a);
       for (size_t i = 0; i < n; i++) assert_close(a[i], b[i], 1e-5);
     }
+    check_abreast(d, block, random);
     plain->boxes(d, block, query, a);
     ours->boxes(d, block, query, b);
     for (size_t i = 0; i < LANES; i++) assert_close(a[i], b[i], 1e-5);
