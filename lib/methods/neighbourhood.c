@@ -480,7 +480,7 @@ static enum gpnn_status evaluate_rows(void *context, size_t thread, size_t piece
   return GPNN_OK;
 }
 
-static double square_distance(size_t d, const double *x, const double *z)
+GPNN_SIMD static double square_distance(size_t d, const double *x, const double *z)
 {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
