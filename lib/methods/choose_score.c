@@ -273,15 +273,14 @@ enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_tria
   return GPNN_OK;
 }
 
-/* Whether chance, or next to nothing, makes the NLL of 'a' higher than that of 'lowest'. */
+/* Whether chance explains that the NLL of 'a' is higher than that of 'lowest'. */
 static bool is_as_good(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
                        const struct gpnn_choose_trial *lowest)
 {
-  const double alike = 0.02;
   double standard_error;
   (void)mean_difference(c->n, a->loss + a->best * c->n, lowest->loss + lowest->best * c->n,
                         &standard_error);
-  return a->candidate.nll - lowest->candidate.nll <= fmin(alike, standard_error);
+  return a->candidate.nll - lowest->candidate.nll <= standard_error;
 }
 
 /* The best of all trials but 'without' (NULL: of all). */
