@@ -18,6 +18,9 @@ enum {
   MOST_SHARE = 20, /* one in so many cells may be far */
 };
 
+/* Of the distances of two codes on one side: 88 and 99, but not 1000 and 2000. */
+static const double most_apart = 1.25;
+
 /* ---- centre and spread ---- */
 
 /* Halves of numbers, so that no difference overflows. */
@@ -234,6 +237,23 @@ static size_t n_at_ends(const struct ends *ends)
   return (size_t)(ends->least.n + (is_one ? 0 : ends->greatest.n));
 }
 
+/* Whether these lie close together for how far they are: as one limit, they lose little. */
+static bool are_close(const struct column *column, const struct ends *ends)
+{
+  double least = distance(column, ends->least.value);
+  double greatest = distance(column, ends->greatest.value);
+  return ends->least.value == ends->greatest.value ||
+         fmax(least, greatest) / most_apart <= fmin(least, greatest);
+}
+
+/* Whether all 'n' far cells are codes, one or two on either side. */
+static bool are_codes(size_t n, const struct column *column, const struct ends *ends)
+{
+  const struct ends *below = &ends[BELOW], *above = &ends[ABOVE];
+  return n == n_at_ends(below) + n_at_ends(above) && are_close(column, below) &&
+         are_close(column, above);
+}
+
 static void take_commoner(struct gpnn_far *far, struct end end)
 {
   if ((size_t)end.n <= far->n_equal) return;
@@ -243,7 +263,8 @@ static void take_commoner(struct gpnn_far *far, struct end end)
 
 /* Tells of the far cells; returns whether they are so few, or so much alike, that they do not
  * belong to the column. */
-static bool describe(size_t n, const struct ends *ends, struct gpnn_far *far)
+static bool describe(size_t n, const struct column *column, const struct ends *ends,
+                     struct gpnn_far *far)
 {
   size_t few = n < MOST_SHARE ? 1 : n / MOST_SHARE;
   far->low = ends[REST].least.value;
@@ -252,7 +273,7 @@ static bool describe(size_t n, const struct ends *ends, struct gpnn_far *far)
   take_commoner(far, ends[BELOW].greatest);
   take_commoner(far, ends[ABOVE].least);
   take_commoner(far, ends[ABOVE].greatest);
-  return far->n <= few || far->n == n_at_ends(&ends[BELOW]) + n_at_ends(&ends[ABOVE]);
+  return far->n <= few || are_codes(far->n, column, ends);
 }
 
 /* Keeps the columns whose far cells do not belong to them. */
@@ -266,7 +287,8 @@ static enum gpnn_status describe_all(const struct gpnn_row_source *rows,
   const struct gpnn_pass pass = {find_ends, take_ends, &sides, far->n * REGIONS * END_NUMBERS};
   enum gpnn_status status = gpnn_pass_run(rows, &pass, err);
   for (size_t f = 0; f < far->n && status == GPNN_OK; f++)
-    if (describe(rows->n, sides.ends + f * REGIONS, &far->of[f])) far->of[n_kept++] = far->of[f];
+    if (describe(rows->n, &columns[far->of[f].column], sides.ends + f * REGIONS, &far->of[f]))
+      far->of[n_kept++] = far->of[f];
   far->n = n_kept;
   free(sides.ends);
   return status;

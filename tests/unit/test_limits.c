@@ -155,6 +155,27 @@ static void many_cells_are_wild_only_if_they_are_alike(void **state)
   assert_int_equal(far.n, (N + 29) / 30);
 }
 
+/* Every fifth cell is each of two values, of which 0 to 2 are the others. */
+static bool are_two_levels_limited(double a, double b)
+{
+  double values[N], lower, upper;
+  struct gpnn_far far;
+  for (size_t i = 0; i < N; i++) values[i] = i % 5 == 0 ? a : i % 5 == 1 ? b : (double)(i % 5 - 2);
+  return is_limited(N, values, &lower, &upper, &far);
+}
+
+static void two_levels_that_differ_are_no_codes(void **state)
+{
+  (void)state;
+  assert_true(are_two_levels_limited(998, 999));
+  assert_true(are_two_levels_limited(88888, 99999));
+  assert_true(are_two_levels_limited(-999, -999));
+  assert_true(are_two_levels_limited(-999, 9999));
+  assert_false(are_two_levels_limited(1000, 2000));
+  assert_false(are_two_levels_limited(-100, -300));
+  assert_false(are_two_levels_limited(1e300, 1.7e308));
+}
+
 static void the_commonest_of_the_outermost_and_innermost_is_told(void **state)
 {
   (void)state;
@@ -257,6 +278,7 @@ int main(void)
       cmocka_unit_test(columns_without_wild_cells_have_no_limits),
       cmocka_unit_test(rare_levels_are_no_slips_but_what_is_wild_beside_them_is),
       cmocka_unit_test(many_cells_are_wild_only_if_they_are_alike),
+      cmocka_unit_test(two_levels_that_differ_are_no_codes),
       cmocka_unit_test(the_commonest_of_the_outermost_and_innermost_is_told),
       cmocka_unit_test(cells_beyond_the_limits_count_as_them_and_are_filled_with_their_middle),
       cmocka_unit_test(points_and_what_has_a_unit_have_no_limits),
