@@ -47,9 +47,9 @@ static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_
 /* What gpnn_index_write() would have it be. */
 static uint64_t fingerprint(const struct piece *pieces, size_t n)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "MOMS",
-                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR",
-                                       "CALM", "REGR", "CALR", "NOIS", "CALN"};
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "LIMS", "MOMS",
+                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
+                                       "REGR", "CALR", "NOIS", "CALN"};
   struct gpnn_fingerprint print = {0};
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
     for (size_t j = 0; j < n; j++) {
@@ -104,8 +104,12 @@ static void describe(const struct gpnn_index *index)
     FUZZ_EXPECT(gpnn_index_find_target(index, contents->schema.target.name, &found) && found <= t);
     FUZZ_EXPECT(contents->n > 0 && contents->d > 0 && contents->n_groups > 0);
     for (size_t g = 0; g < contents->n_groups; g++) gpnn_index_group_name(contents, g, name);
-    for (size_t j = 0; j < gpnn_schema_features(&contents->schema); j++)
+    for (size_t j = 0; j < gpnn_schema_features(&contents->schema); j++) {
+      const struct gpnn_limits *limits = &contents->standard.limits;
       gpnn_schema_feature_name(&contents->schema, NULL, j, name);
+      FUZZ_EXPECT(isfinite(gpnn_limits_apply(limits, j, 1e300)));
+      FUZZ_EXPECT(gpnn_limits_has(limits, j) || gpnn_limits_apply(limits, j, -7) == -7);
+    }
   }
 }
 
