@@ -53,7 +53,7 @@ static int compare_kinds(const void *a, const void *b)
   return (left->line > right->line) - (left->line < right->line);
 }
 
-/* Writes one kind to 'text'; returns the length. */
+/* Writes one kind to 'text', or as much as there is 'room' for; returns the length. */
 static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct gpnn_table *table,
                             char *text, size_t room)
 {
@@ -67,21 +67,21 @@ static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct g
                         has_column ? "column '" : "", name, has_column ? "': " : "", kind->what,
                         kind->n, kind->n == 1 ? "" : "s", has_text ? "as \"" : "as in ", kind->text,
                         has_text ? "\" (" : "", kind->line, has_text ? ")" : "");
-  return length < 0 ? 0 : (size_t)length;
+  if (length < 0) return 0;
+  return (size_t)length < room ? (size_t)length : room - 1;
 }
 
 const char *gpnn_skipped_describe(const struct gpnn_skipped *skipped,
                                   const struct gpnn_table *table, char text[GPNN_SKIPPED_BYTES])
 {
-  enum { SHOWN = 2, REST_BYTES = 64 };
+  enum { SHOWN = 2, REST_BYTES = 64, KIND_BYTES = (GPNN_SKIPPED_BYTES - REST_BYTES) / SHOWN };
   struct gpnn_skipped sorted = *skipped;
   qsort(sorted.kinds, sorted.n_kinds, sizeof sorted.kinds[0], compare_kinds);
   size_t used = 0, n_told = 0;
   text[0] = '\0';
   for (size_t i = 0; i < sorted.n_kinds && i < SHOWN; i++) {
     if (i > 0) used += (size_t)snprintf(text + used, GPNN_SKIPPED_BYTES - used, "; ");
-    used +=
-        describe_kind(&sorted.kinds[i], table, text + used, GPNN_SKIPPED_BYTES - REST_BYTES - used);
+    used += describe_kind(&sorted.kinds[i], table, text + used, KIND_BYTES);
     n_told += sorted.kinds[i].n;
   }
   if (n_told < sorted.n)

@@ -78,6 +78,31 @@ static void names_and_texts_of_any_length_fit(void **state)
   free(table_text);
 }
 
+static void reasons_of_any_length_fit(void **state)
+{
+  (void)state;
+  struct {
+    char text[GPNN_SKIPPED_BYTES], behind[GPNN_SKIPPED_BYTES];
+  } room = {.behind = "untouched"};
+  char reason[3 * GPNN_SKIPPED_BYTES] = "";
+  memset(reason, 'r', sizeof reason - 1);
+  struct gpnn_skipped skipped = {0};
+  struct gpnn_field fields[3] = {{"x", 1}, {"x", 1}, {"x", 1}};
+  const struct gpnn_record record = {.line = 2, .fields = fields, .n_fields = 3};
+  for (size_t j = 0; j < 3; j++) {
+    const struct gpnn_error why = {GPNN_EDATA, "", reason, j};
+    gpnn_skipped_add(&skipped, &record, &why);
+  }
+  size_t n_good;
+  struct gpnn_skipped none = {0};
+  struct gpnn_table *table = count_bad("a\tb\tc\n1\t2\t3\n", &none, &n_good);
+  gpnn_skipped_describe(&skipped, table, room.text);
+  assert_true(strlen(room.text) < GPNN_SKIPPED_BYTES);
+  assert_string_equal(room.behind, "untouched");
+  assert_non_null(strstr(room.text, "; 1 for other reasons"));
+  gpnn_table_close(table);
+}
+
 static void more_reasons_than_there_is_room_for_are_counted(void **state)
 {
   (void)state;
@@ -114,6 +139,7 @@ int main(void)
       cmocka_unit_test(bad_rows_are_told_by_column_the_most_frequent_first),
       cmocka_unit_test(one_reason_is_told_alone),
       cmocka_unit_test(names_and_texts_of_any_length_fit),
+      cmocka_unit_test(reasons_of_any_length_fit),
       cmocka_unit_test(more_reasons_than_there_is_room_for_are_counted),
       cmocka_unit_test(more_than_a_fifth_is_much),
   };
