@@ -14,10 +14,11 @@ bool open_default_params(const struct cli *cli, const char **params_path)
 
 enum gpnn_status open_check_order(const char *path, const char *other, struct gpnn_error *err)
 {
-  const char *look = gpnn_index_look(path);
   if (gpnn_index_recognise(path) || !gpnn_index_recognise(other)) return GPNN_OK;
+  const char *look = gpnn_index_look(path);
+  if (look == NULL) return GPNN_OK; /* not there, for instance: who opens it can say */
   return gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index: did you swap the operands?", path,
-                   look == NULL ? "something else" : look);
+                   look);
 }
 
 /* Checks that parameters go with the index; '*other_index' becomes true if they name another. */

@@ -15,7 +15,8 @@
  */
 bool open_default_params(const struct cli *cli, const char **params_path);
 
-/* GPNN_EMISMATCH: 'path', which should be an index, is none, but 'other' is one. */
+/* GPNN_EMISMATCH: 'path', which should be an index, is a table or parameters, but 'other' is one.
+ */
 GPNN_MUST_CHECK enum gpnn_status open_check_order(const char *path, const char *other,
                                                   struct gpnn_error *err);
 

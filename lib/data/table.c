@@ -398,8 +398,7 @@ static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_er
   if (status == GPNN_OK) status = begins_with(table, bom, sizeof bom - 1, &has_bom, err);
   if (status != GPNN_OK) return status;
   if (is_index)
-    return gpnn_fail(err, GPNN_EMISMATCH,
-                     "%s: is an index, not a table: did you swap the operands?", name_of(table));
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s: is an index, not a table", name_of(table));
   if (is_params)
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is a parameters file, not a table", name_of(table));
   if (has_bom) table->start += sizeof bom - 1;

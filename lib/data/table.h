@@ -53,7 +53,7 @@ struct gpnn_record {
  * Opens 'path' ("-": standard input) and reads its first line.  GPNN_EDATA: no line at all,
  * or a malformed one.  GPNN_EFORMAT: as gpnn_table_next().  GPNN_EINVAL: a quote, CR, LF
  * or a byte outside ASCII as delimiter.  GPNN_EMISMATCH: a gpnn index, told by its magic
- * bytes, "... is an index, not a table: did you swap the operands?", or a parameters file.
+ * bytes, "... is an index, not a table", or a parameters file.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
                                                  const struct gpnn_table_options *options,

@@ -577,8 +577,7 @@ static enum gpnn_status read_text(struct reader *reader, struct span text)
     return gpnn_fail(reader->err, GPNN_EDATA, "%s: no parameters: empty input", reader->name);
   if (text.length >= GPNN_SECTIONS_MAGIC_BYTES &&
       memcmp(text.at, GPNN_SECTIONS_MAGIC, GPNN_SECTIONS_MAGIC_BYTES) == 0)
-    return gpnn_fail(reader->err, GPNN_EMISMATCH,
-                     "%s is an index, not parameters: did you swap the operands?", reader->name);
+    return gpnn_fail(reader->err, GPNN_EMISMATCH, "%s is an index, not parameters", reader->name);
   return read_lines(reader, text);
 }
 

@@ -116,13 +116,16 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   for f in t.gpi t.par; do
     local what="$f: is an index, not a table"
     [[ $f == t.gpi ]] || what="$f: is a parameters file, not a table"
-    assert_fails 1 "^$what" gpnn-index -o x.gpi $f
-    assert_fails 1 "^$what" gpnn-split -f 1:1 -o a -o b $f
-    assert_fails 1 "^$what" gpnn-predict t.gpi -p t.par $f
-    assert_fails 1 "^$what" gpnn-calibrate t.gpi -p t.par --with $f
-    assert_fails 1 "^$what" gpnn-eval $f
+    assert_fails 1 "^$what$" gpnn-index -o x.gpi $f
+    assert_fails 1 "^$what$" gpnn-split -f 1:1 -o a -o b $f
+    assert_fails 1 "^$what$" gpnn-predict t.gpi -p t.par $f
+    assert_fails 1 "^$what$" gpnn-calibrate t.gpi -p t.par --with $f
+    assert_fails 1 "^$what$" gpnn-eval $f
   done
-  assert_fails 1 '^t.gpi is an index, not parameters' gpnn-predict t.gpi -p t.gpi test.tsv
+  assert_fails 1 '^t.gpi is an index, not parameters$' gpnn-predict t.gpi -p t.gpi test.tsv
+  assert_fails 1 '^missing.gpi: No such file or directory$' gpnn-predict missing.gpi -p t.par t.gpi
+  : >empty
+  assert_fails 1 '^empty: is empty, not an index$' gpnn-calibrate empty -p t.gpi
   assert_fails 1 '^t.gpi is an index, not parameters' gpnn-fit --start t.gpi t.gpi
   assert_fails 1 '^test.tsv:1: unknown name "x1": is this a table' gpnn-calibrate t.gpi -p test.tsv
   assert_fails 1 '^test.tsv:1: unknown name "x1": is this a table' gpnn-info test.tsv
