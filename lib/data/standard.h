@@ -8,9 +8,10 @@
  *           (under 1e-12 of what it would be were the columns uncorrelated) is dropped.
  *   scale   x_j <- (x_j - mean_j) / (sqrt(d) sd_j); a constant column is dropped.
  *   none    inputs as they are (the target is standardised all the same).
- * Where an input has limits (data/limits.h) x is within them, and no cell beyond them has a part in
- * mean, sd and covariance.  The factor 1/sqrt(d) uses the number of features that remain.  For
- * whiten that is the number of features given, so that published runs are reproduced.
+ * Where an input has limits (data/limits.h) x is within them, and a cell beyond them counts for
+ * mean, sd and covariance as the middle between them.  The factor 1/sqrt(d) uses the number of
+ * features that remain.  For whiten that is the number of features given, so that published runs
+ * are reproduced.
  *
  * Features of one group (data/schema.h) are coordinates of one point, whose distances are to keep
  * their proportions: under scale they take one factor, 1 / (sqrt(d) s), with s^2 the sum of their
