@@ -6,9 +6,9 @@
  * variances have been multiplied by the best factor for the other rows (methods/calibrate.h), since
  * that is what a user will get.  The best candidate is kept: of all whose score is not worse than
  * the lowest by more than a standard error of the difference, the one whose means have the smallest
- * error.  Then the fewest neighbours are taken whose score is not worse than that of the best number
- * by more than one standard error of the difference, nor by more than 0.01.  Where rows kept for the
- * score would have mattered to the fit, it then goes on with all rows.
+ * error.  Then the fewest neighbours are taken whose score is not worse than that of the best
+ * number by more than one standard error of the difference, nor by more than 0.01.  Where rows kept
+ * for the score would have mattered to the fit, it then goes on with all rows.
  *
  * Of many rows a random sample serves, so that the time taken does not grow with them: candidates
  * are told apart in a smaller one, then the best goes on in a larger one, where a smoother kernel

@@ -77,8 +77,8 @@ gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct 
 /*
  * The best trial, and the best of the others; NULL: there is none.  Valid until another is kept.
  * Of those whose NLL is no worse than the lowest of all by more than a standard error of the
- * difference on the same rows, it is the one whose means have the smallest error: the order in which
- * they were tried does not matter.
+ * difference on the same rows, it is the one whose means have the smallest error: the order in
+ * which they were tried does not matter.
  */
 struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
