@@ -15,7 +15,7 @@ enum {
   NEAR = 3,        /* spreads */
   OCTAVES = 48,    /* factors of 2 from there outwards; the last has no end */
   GAP = 4,         /* octaves */
-  MOST_SHARE = 20, /* one in so many cells may be far */
+  MOST_SHARE = 50, /* one in so many cells may be far */
 };
 
 /* Of the distances of two codes on one side: 88 and 99, but not 1000 and 2000. */

@@ -9,7 +9,7 @@
  * differ from it, so that a column most of whose cells are equal is judged by the others.  Cells
  * within three spreads are near.  Going outwards from there by factors of 2, what lies beyond a gap
  * of a factor of 16 or more is far; a long tail seldom has such a gap.  A column gets limits if its
- * far cells are no more than one, or one in twenty, or are codes: one value on either side, or two
+ * far cells are no more than one, or one in fifty, or are codes: one value on either side, or two
  * whose distances differ by a quarter at most, so that little is lost where both count as one
  * limit; levels such as 1, 2, 5, 1000 and 2000 are none.  The limits are a factor of 2 into the
  * gap, so that far cells are no neighbours of the rest. A column without far cells has none.
