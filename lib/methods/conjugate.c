@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "methods/metrics.h"
 #include "methods/regress.h"
 #include "models/vecchia.h"
@@ -93,6 +94,7 @@ struct validation {
   double *residuals;         /* n by n_terms + 1 */
   double *variances;         /* n */
   double *coefficients, *covariance;
+  struct gpnn_team *team; /* loops are as many as folds at points of the grid */
 };
 
 static void validation_release(struct validation *v)
@@ -106,6 +108,7 @@ static void validation_release(struct validation *v)
   free(v->variances);
   free(v->coefficients);
   free(v->covariance);
+  gpnn_team_free(v->team);
 }
 
 static bool validation_alloc(struct validation *v)
@@ -292,7 +295,7 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
   double left = 0;
   enum gpnn_status status = gpnn_regress_sums_init(&sums, v->rows.n_terms, err);
   if (status == GPNN_OK)
-    status = gpnn_whiten(&view, &v->params, v->lengthscale, 0, n, o->threads, v->residuals,
+    status = gpnn_whiten(&view, &v->params, v->lengthscale, 0, n, v->team, o->threads, v->residuals,
                          v->variances, &sums.jitter, err);
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
@@ -393,6 +396,7 @@ static enum gpnn_status choose(const struct gpnn_index_contents *contents,
   *report = (struct gpnn_conjugate_report){0};
   enum gpnn_status status = validation_init(&v, contents, err);
   report->n_scored = v.rows.n;
+  if (status == GPNN_OK) status = gpnn_team_new(&v.team, options->threads, err);
   if (status == GPNN_OK) status = search_grid(&v, listener, context, report, err);
   validation_release(&v);
   return status;

@@ -118,7 +118,7 @@ enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
   if (residuals == NULL || variances == NULL) status = gpnn_fail_memory(err, "for a regression");
   for (size_t begin = 0; begin < rows->n && status == GPNN_OK; begin += CHUNK) {
     size_t end = rows->n - begin < CHUNK ? rows->n : begin + CHUNK;
-    status = gpnn_whiten(rows, params, lengthscale, begin, end, threads, residuals, variances,
+    status = gpnn_whiten(rows, params, lengthscale, begin, end, NULL, threads, residuals, variances,
                          &sums->jitter, err);
     /* By one thread, so that rounding does not depend on how rows were shared out. */
     for (size_t i = 0; i < end - begin && status == GPNN_OK; i++)

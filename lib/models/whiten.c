@@ -137,15 +137,16 @@ static enum gpnn_status whiten_row(void *context, size_t thread, size_t i, struc
 }
 
 enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows, const struct gpnn_params *params,
-                             const double *lengthscale, size_t begin, size_t end, int threads,
-                             double *residuals, double *variances, struct gpnn_jitter *jitter,
-                             struct gpnn_error *err)
+                             const double *lengthscale, size_t begin, size_t end,
+                             struct gpnn_team *team, int threads, double *residuals,
+                             double *variances, struct gpnn_jitter *jitter, struct gpnn_error *err)
 {
   struct whitening w = {rows, params, lengthscale, begin, residuals, variances, NULL};
   threads = gpnn_threads_for(threads, end - begin);
   w.solves = gpnn_alloc((size_t)threads, 1, sizeof *w.solves);
   if (w.solves == NULL) return gpnn_fail_memory(err, "for whitening");
-  enum gpnn_status status = gpnn_threads_try(threads, end - begin, TOGETHER, whiten_row, &w, err);
+  enum gpnn_status status =
+      gpnn_team_try(team, threads, end - begin, TOGETHER, whiten_row, &w, err);
   for (int t = 0; t < threads; t++) {
     gpnn_jitter_note(jitter, w.solves[t].jitter.n, w.solves[t].jitter.most);
     solve_release(&w.solves[t]);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/threads.h"
 #include "models/cholesky.h"
 #include "models/params.h"
 
@@ -36,12 +37,14 @@ struct gpnn_whiten_rows {
  * same as noise and is counted in '*jitter', and no variance is less than 1e-10 of the kernel
  * scale.
  * GPNN_ENUMERIC: even with jitter not positive definite.  Cost O(m^3/3 + m^2 (d + n_values)) a
- * row; the result does not depend on the number of threads.
+ * row.  Up to 'threads' threads, of 'team' unless that is NULL, share the rows; the result does not
+ * depend on them.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows,
                                              const struct gpnn_params *params,
                                              const double *lengthscale, size_t begin, size_t end,
-                                             int threads, double *residuals, double *variances,
-                                             struct gpnn_jitter *jitter, struct gpnn_error *err);
+                                             struct gpnn_team *team, int threads, double *residuals,
+                                             double *variances, struct gpnn_jitter *jitter,
+                                             struct gpnn_error *err);
 
 #endif

@@ -40,6 +40,18 @@ without() {
   done
 }
 
+@test "a fit starts its threads once, however many its loops are" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
+  gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 300 >train.tsv
+  gpnn-index -j 1 -m 20 -o t.gpi train.tsv
+  local fit
+  for fit in '--method conjugate -m 15' '--objective loo -k exp -m 20' \
+    '--objective block -k exp --blocks 4 --block-size 60'; do
+    without 20 gpnn-fit -j 2 $fit t.gpi >/dev/null
+    [[ ! -s refused ]] || complain "$fit: more than a few are started"
+  done
+}
+
 @test "no loop of the library is left to OpenMP, whose threads spin while they wait" {
   ! nm -u "$GPNN_BUILD/libgpnn.a" | grep -E 'GOMP_|__kmpc_fork' || complain 'a team is started'
 }

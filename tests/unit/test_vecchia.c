@@ -223,8 +223,8 @@ static void whitened_squares_are_the_dense_quadratic_form_and_determinant(void *
   assert_ok(gpnn_vecchia_neighbours(ROWS, D, x, order, 0, NULL, &options, lists, &err));
   struct gpnn_whiten_rows rows = {ROWS, D, 1, ROWS, x, noise, z, lists};
   struct gpnn_jitter jitter = {0, 0};
-  assert_ok(
-      gpnn_whiten(&rows, &params, lengthscale, 0, ROWS, 2, residuals, variances, &jitter, &err));
+  assert_ok(gpnn_whiten(&rows, &params, lengthscale, 0, ROWS, NULL, 2, residuals, variances,
+                        &jitter, &err));
   assert_int_equal(jitter.n, 0);
   double squares = 0, logdet = 0;
   for (size_t i = 0; i < ROWS; i++) {
@@ -257,7 +257,8 @@ static void equal_rows_without_noise_stay_finite(void **state)
   struct gpnn_params params = {.kernel = gpnn_kernel_by_name("rbf"), .kernelscale = 2};
   struct gpnn_whiten_rows rows = {4, 2, 1, 2, x, NULL, z, lists};
   struct gpnn_jitter jitter = {5, 1e-12}; /* of rows before these */
-  assert_ok(gpnn_whiten(&rows, &params, lengthscale, 0, 4, 2, residuals, variances, &jitter, &err));
+  assert_ok(
+      gpnn_whiten(&rows, &params, lengthscale, 0, 4, NULL, 2, residuals, variances, &jitter, &err));
   assert_int_equal(jitter.n, 7); /* the third and the fourth, whose neighbours are alike */
   assert_close(jitter.most, 2e-10, 1e-12);
   assert_near(variances[0], 2, 0);
