@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "base/threads.h"
+
 static enum gpnn_status run_in_turn(const struct gpnn_stages *stages, struct gpnn_error *err)
 {
   enum gpnn_status read = GPNN_OK, status = GPNN_OK;
@@ -98,8 +100,8 @@ static void call_off(struct run *run)
 static bool run_all(struct run *run)
 {
   pthread_t writer, reader;
-  if (pthread_create(&writer, NULL, run_writing, run) != 0) return false;
-  bool has_reader = pthread_create(&reader, NULL, run_reading, run) == 0;
+  if (!gpnn_threads_start(&writer, run_writing, run)) return false;
+  bool has_reader = gpnn_threads_start(&reader, run_reading, run);
   if (has_reader)
     run_stage(run, GPNN_STAGES_WORK);
   else

@@ -55,6 +55,19 @@ void gpnn_threads_unbind(void)
   if (n > 0) sched_setaffinity(0, sizeof set, &set);
 }
 
+bool gpnn_threads_start(pthread_t *thread, void *(*run)(void *), void *context)
+{
+  const size_t least = (size_t)1 << 20;
+  pthread_attr_t attributes;
+  size_t stack;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  bool is_started = (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack >= least) ||
+                    pthread_attr_setstacksize(&attributes, least) == 0;
+  is_started = is_started && pthread_create(thread, &attributes, run, context) == 0;
+  pthread_attr_destroy(&attributes);
+  return is_started;
+}
+
 /* ---- loops -------------------------------------------------------------------------------- */
 
 struct loop {
@@ -189,7 +202,7 @@ static void start(struct gpnn_team *team)
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&blocked, own[i]);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   while (team->n_started < team->n_helpers &&
-         pthread_create(&team->helpers[team->n_started], NULL, help, team) == 0)
+         gpnn_threads_start(&team->helpers[team->n_started], help, team))
     team->n_started++;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   team->has_tried = true;

@@ -7,6 +7,8 @@
 #ifndef GPNN_BASE_THREADS_H
 #define GPNN_BASE_THREADS_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -26,6 +28,13 @@ void gpnn_threads_unbind(void);
  * least 1.  To wake a thread that finds nothing to do takes longer than to predict a row.
  */
 int gpnn_threads_for(int threads, size_t n);
+
+/*
+ * Starts a thread, for pthread_join(); false: it cannot be had.  It has a stack of 1 MiB at least:
+ * what a limit on that of the program (ulimit -s), or a C library, leaves others may be too little
+ * for the BLAS and FAISS.
+ */
+bool gpnn_threads_start(pthread_t *thread, void *(*run)(void *), void *context);
 
 /*
  * What is done for one piece of a loop.  'thread', less than how many there are and 0 for the

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "data/index.h"
 #include "data/index_fingerprint.h"
 #include "data/sections.h"
@@ -394,7 +395,7 @@ static enum gpnn_status write_and_build(struct writing *writing,
 {
   struct early early = {writing, contents, GPNN_OK, {0}};
   pthread_t thread;
-  bool is_apart = options->threads > 1 && pthread_create(&thread, NULL, write_early, &early) == 0;
+  bool is_apart = options->threads > 1 && gpnn_threads_start(&thread, write_early, &early);
   enum gpnn_status status =
       gpnn_search_build(search, contents->n, contents->d, contents->x, options, err);
   if (is_apart)

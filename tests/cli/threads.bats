@@ -52,6 +52,15 @@ without() {
   done
 }
 
+@test "threads have stacks to work in where the program is left little" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
+  gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 300 >train.tsv
+  gpnn-index -j 1 -m 20 -o t.gpi train.tsv
+  gpnn-fit -j 1 --method conjugate -m 15 t.gpi >expected
+  (ulimit -s 64 && gpnn-fit -j 3 --method conjugate -m 15 t.gpi >got) || complain "status $?"
+  cmp expected got
+}
+
 @test "no loop of the library is left to OpenMP, whose threads spin while they wait" {
   ! nm -u "$GPNN_BUILD/libgpnn.a" | grep -E 'GOMP_|__kmpc_fork' || complain 'a team is started'
 }
