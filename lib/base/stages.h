@@ -32,8 +32,8 @@ struct gpnn_stages {
 /*
  * Takes every batch through the stages.  Each stage has the batches in order, one at a time, and so
  * needs to guard only what it shares with another.  With 'overlap' reading and writing have threads
- * of their own, and the work is done by the caller's; without, and
- * where no threads can be had, all is done in turn.
+ * of their own, and the work is done by the caller's; without, and where no threads can be had, all
+ * is done in turn.
  *
  * The first batch that fails in any stage, in the order of the batches, ends the run: the batches
  * before it are written, none from it on is, and its failure is returned.  So that it does not

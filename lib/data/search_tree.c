@@ -217,9 +217,9 @@ static void arrange_all(struct build *build, int threads)
   build->parts[0] = (struct part){0, divide_up(build->n, LEAF)};
   for (; threads > 1 && n_parts < PARTS * (size_t)threads; n_parts *= 2) {
     gpnn_threads_each(threads, n_parts, 1, cut_part, build);
-    struct part *cut = build->halves;
+    struct part *halves = build->halves;
     build->halves = build->parts;
-    build->parts = cut;
+    build->parts = halves;
   }
   gpnn_threads_each(threads, n_parts, 1, arrange_part, build);
 }
