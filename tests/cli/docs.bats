@@ -266,3 +266,9 @@ TSV
 ' 0.250 | 1.00 | 50.0 | 95.0 | 32 |'
   assert_equal "${lines[4]}" '| b, 40 | given | 20 | | | | failed: 1 of 1 |'
 }
+
+@test "the README's table of figures is that of the figures kept" {
+  "$GPNN_ROOT/scripts/experiments/accuracy" --summary "$GPNN_ROOT/scripts/experiments/accuracy.tsv" >table
+  sed -n '/^| data, rows | split |/,/^$/p' "$GPNN_ROOT/README.md" | sed '/^$/d' >shown
+  diff table shown
+}
