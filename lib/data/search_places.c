@@ -106,9 +106,9 @@ bool gpnn_points_meet(struct gpnn_points *points, uint32_t **owned)
     free(next);
     return enough;
   }
-  uint32_t *shrunk = realloc(next, (n + n_places) * sizeof *next);
-  gpnn_points_share(points, n_places, shrunk == NULL ? next : shrunk);
-  *owned = shrunk == NULL ? next : shrunk;
+  *owned = realloc(next, (n + n_places) * sizeof *next);
+  if (*owned == NULL) *owned = next;
+  gpnn_points_share(points, n_places, *owned);
   return true;
 }
 

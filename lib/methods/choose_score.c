@@ -288,12 +288,16 @@ static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c,
                                               const struct gpnn_choose_trial *without)
 {
   struct gpnn_choose_trial *lowest = NULL, *best;
-  for (struct gpnn_choose_trial *t = c->trials; t < c->trials + c->n_trials; t++)
+  for (size_t i = 0; i < c->n_trials; i++) {
+    struct gpnn_choose_trial *t = &c->trials[i];
     if (t != without && (lowest == NULL || t->candidate.nll < lowest->candidate.nll)) lowest = t;
+  }
   best = lowest;
-  for (struct gpnn_choose_trial *t = c->trials; t < c->trials + c->n_trials; t++)
+  for (size_t i = 0; i < c->n_trials; i++) {
+    struct gpnn_choose_trial *t = &c->trials[i];
     if (t != without && t->candidate.rmse < best->candidate.rmse && is_as_good(c, t, lowest))
       best = t;
+  }
   return best;
 }
 
