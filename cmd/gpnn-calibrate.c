@@ -148,18 +148,22 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct arguments 
 
 /* ---- what it came to ------------------------------------------------------------------------ */
 
-/* A factor that hangs on few rows should not pass without a word. */
+/* A factor that hangs on few rows should not pass without a word; 'has_more': training rows would
+ * do too. */
 static void warn_if_uncertain(const struct cli *cli, const struct arguments *a,
-                              const struct gpnn_calibration *calibration, bool has_more)
+                              enum gpnn_calibrate_on on, bool has_more,
+                              const struct gpnn_calibration *calibration)
 {
   enum { FEW_ROWS = 100 };
   static const double large = 0.25;
   if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= large * calibration->alpha)
     return;
-  has_more = has_more && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL;
+  bool held_out = on == GPNN_CALIBRATE_GIVEN && a->with == NULL;
+  const char *advice = !held_out  ? ""
+                       : has_more ? "; --loo -c auto uses training rows too"
+                                  : "; hold more out (gpnn-index --calibration-rows)";
   cli_warn(cli, "the factor %.3g, from %zu rows, has a standard error of %.2g%s",
-           calibration->alpha, calibration->n_rows, calibration->standard_error,
-           has_more ? "; --loo -c auto uses training rows too" : "");
+           calibration->alpha, calibration->n_rows, calibration->standard_error, advice);
 }
 
 static const char *kind_of_rows(const struct arguments *a, enum gpnn_calibrate_on on)
@@ -189,7 +193,7 @@ static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
   if (calibration->by_factor && strcmp(a->by, "noise") == 0)
     cli_warn(cli, "no noise variance makes the variances right: kernel scale and noise are both "
                   "multiplied by the factor instead");
-  warn_if_uncertain(cli, a, calibration, has_more);
+  warn_if_uncertain(cli, a, witnesses->on, has_more, calibration);
   return gpnn_params_comment(params, err,
                              "calibration: %s %.6g, standard error %.2g, from %zu %s rows", what,
                              calibration->alpha, calibration->standard_error, calibration->n_rows,

@@ -163,6 +163,7 @@ prepare_few() {
   assert_equal "$(value fit-rows few.par)" 60
   gpnn-calibrate --loo few.gpi <few.par >loo.cal 2>err.txt
   grep -q 'the fit used 60 of the 60 training rows.*calibrated on the 30 rows held out' err.txt
+  grep -q 'from 30 rows, has a standard error of .*; hold more out (gpnn-index --calibration-rows)$' err.txt
   gpnn-calibrate -q few.gpi <few.par | cmp - loo.cal
   grep -q '^# calibration: factor .* from 30 held-out rows$' loo.cal
   assert_equal "$(value fit-rows loo.cal)" 60
