@@ -18,7 +18,7 @@
 #include "fuzz.h"
 #include "models/localgp.h"
 
-enum { FRONT = 64 + GPNN_SECTIONS_MOST * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 3 };
+enum { FRONT = 64 + GPNN_SECTIONS_MOST * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 9 };
 
 /* ---- composing a file ---- */
 
