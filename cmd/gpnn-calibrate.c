@@ -181,12 +181,17 @@ static const char *kind_of_rows(const struct arguments *a, enum gpnn_calibrate_o
   return a->with != NULL ? "given" : "held-out";
 }
 
+/* What alpha is of. */
+static const char *what_of(const struct gpnn_calibration *calibration)
+{
+  return calibration->by_factor ? "factor" : "noise alone, instead of a factor";
+}
+
 static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
                                const struct witnesses *witnesses,
                                const struct gpnn_calibration *calibration,
                                struct gpnn_params *params, struct gpnn_error *err)
 {
-  const char *what = calibration->by_factor ? "factor" : "noise alone, instead of a factor";
   bool has_more = !gpnn_calibrate_is_circular(params, witnesses->n_rows);
   cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
            calibration->standard_error, calibration->n_rows);
@@ -195,9 +200,9 @@ static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
                   "multiplied by the factor instead");
   warn_if_uncertain(cli, a, witnesses->on, has_more, calibration);
   return gpnn_params_comment(params, err,
-                             "calibration: %s %.6g, standard error %.2g, from %zu %s rows", what,
-                             calibration->alpha, calibration->standard_error, calibration->n_rows,
-                             kind_of_rows(a, witnesses->on));
+                             "calibration: %s %.6g, standard error %.2g, from %zu %s rows",
+                             what_of(calibration), calibration->alpha, calibration->standard_error,
+                             calibration->n_rows, kind_of_rows(a, witnesses->on));
 }
 
 /* Says that nothing is known, but perhaps that variances were too small. */
@@ -210,10 +215,10 @@ static enum gpnn_status report_bound(const struct cli *cli, const struct argumen
            applied ? "" : ", not applied", calibration->n_rows);
   return gpnn_params_comment(
       params, err,
-      "not calibrated: factor %.6g%s, standard error not known, from %zu %s rows; the fit used %zu "
-      "of %zu",
-      calibration->alpha, applied ? ", or more" : ", which was not applied", calibration->n_rows,
-      kind_of_rows(a, witnesses->on), witnesses->n_fitted, witnesses->n_rows);
+      "not calibrated: %s %.6g%s, standard error not known, from %zu %s rows; the fit used %zu of "
+      "%zu",
+      what_of(calibration), calibration->alpha, applied ? ", or more" : ", which was not applied",
+      calibration->n_rows, kind_of_rows(a, witnesses->on), witnesses->n_fitted, witnesses->n_rows);
 }
 
 /* Changes the parameters as was found. */

@@ -192,6 +192,12 @@ prepare_few() {
   assert_equal "$(value kernelscale large.cal)" "$(value kernelscale large.par)"
   run ! value calibration large.cal
   gpnn-calibrate --with other.tsv few.gpi <few.par | grep -q 'from 50 given rows$'
+  # Those that are too small for these rows are so for others; by what, the comment says.
+  awk -F '\t' -v OFS='\t' '$1 == "kernelscale" || $1 == "noise" { $2 /= 100 } 1' few.par >small.par
+  gpnn-calibrate -q --loo few.gpi <small.par | grep -q '^# not calibrated: factor .*, or more, standard'
+  gpnn-calibrate -q --loo --by noise few.gpi <small.par >noise.cal
+  assert_equal "$(value kernelscale noise.cal)" "$(value kernelscale small.par)"
+  grep -q '^# not calibrated: noise alone, instead of a factor .*, or more, standard' noise.cal
 }
 
 @test "a row that takes variances out of the range of numbers is refused" {
