@@ -170,11 +170,13 @@ double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates
 {
   const double sd = 1.0986122886681098; /* log 3 */
   const struct gpnn_fit_targets *targets = coordinates->targets;
+  size_t n_lengthscales = targets->params->n_lengthscales;
   double sum = 0;
   for (size_t i = 0; i < coordinates->n; i++) {
     if (isinf(coordinates->usual[i])) continue;
     bool is_of_all = is_shared(targets->params, targets->n, coordinates->parameter[i]);
     double share = 1 / (is_of_all ? n_rows : n_rows * (double)targets->n);
+    if (coordinates->parameter[i] < n_lengthscales) share /= (double)n_lengthscales;
     double off = (u[i] - coordinates->usual[i]) / sd;
     sum += share * off * off / 2;
     if (gradient != NULL) gradient[i] += share * off / sd;

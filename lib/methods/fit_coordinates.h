@@ -64,7 +64,8 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
  * targets' mean objective if that is a mean over 'n_rows' rows; adds its derivatives to 'gradient',
  * unless NULL.  Logarithms are normal about those of 'scale', of a kernel scale of 1 and of a noise
  * of 0.1, with a standard deviation of log 3.  Rows soon say more; but of a handful some parameters
- * predict each without error, and would be believed to do so everywhere.
+ * predict each without error, and would be believed to do so everywhere.  All lengthscales together
+ * weigh what one does: that of an input that does not matter has far to go.
  */
 double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,
                                   const double *u, double *gradient);
