@@ -421,11 +421,14 @@ static double place_ball(const struct space *space, const struct matching *match
                          const struct gpnn_leftout *leftout, size_t i, double radius,
                          double *centre)
 {
-  size_t d = space->data->d, towards = (i + 1) % matching->n;
+  size_t d = space->data->d, towards = i;
   const double *x = space->x + (size_t)leftout->self[i] * d;
+  double away = 0, shift = matching->gap - radius;
+  for (size_t step = 1; step < matching->n && away == 0; step++) { /* a row may be drawn twice */
+    towards = (i + step) % matching->n;
+    away = sqrt(squared_distance(space, x, (size_t)leftout->self[towards]));
+  }
   const double *y = space->x + (size_t)leftout->self[towards] * d;
-  double away = sqrt(squared_distance(space, x, (size_t)leftout->self[towards]));
-  double shift = matching->gap - radius;
   if (radius <= matching->usual || shift <= 0 || away == 0) shift = 0;
   for (size_t j = 0; j < d; j++)
     centre[j] = shift == 0 ? x[j] : x[j] + shift / away * (y[j] - x[j]);
