@@ -278,8 +278,8 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
   if (status == GPNN_OK && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
       gpnn_index_contents(index)->n_calibration == 0)
     status = gpnn_fail(err, GPNN_EDATA,
-                       "%s: holds no calibration rows; use --loo or --with TABLE, or hold some out "
-                       "(gpnn-index --calibration-rows)",
+                       "%s: holds no calibration rows; hold some out (gpnn-index "
+                       "--calibration-rows), or use --with TABLE, or --loo if rows are many",
                        gpnn_index_path(index));
   if (status == GPNN_OK && n > 1 && table != NULL && strcmp(table, "-") == 0)
     status = gpnn_fail(err, GPNN_EINVAL,

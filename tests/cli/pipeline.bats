@@ -153,7 +153,7 @@ load helper
   make_table 300 2 1500 >own.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
   gpnn-fit --kernel matern32 --ard yes -m 50 --steps 100 t.gpi >t.par
-  assert_fails 1 'holds no calibration rows; use --loo' gpnn-calibrate t.gpi -p t.par
+  assert_fails 1 'holds no calibration rows; hold some out' gpnn-calibrate t.gpi -p t.par
   gpnn-calibrate --loo t.gpi <t.par >loo.par
   gpnn-calibrate --loo -c auto t.gpi <t.par >auto.par
   gpnn-calibrate --with own.tsv t.gpi -p t.par >own.par
