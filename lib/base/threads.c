@@ -358,10 +358,12 @@ void gpnn_threads_single_blas(void)
 extern void *blas_memory_alloc(int position);
 extern void blas_memory_free(void *buffer);
 
-static bool is_limited(int resource)
+/* Whether the address space of the process is bounded, in one way or another. */
+static bool is_limited(void)
 {
-  struct rlimit limit;
-  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  struct rlimit all, data;
+  return (getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur != RLIM_INFINITY) ||
+         (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY);
 }
 
 /* Whether there is room for the buffers of 'n' threads, and for what else each takes: a stack, and
@@ -381,7 +383,7 @@ int gpnn_threads_claim_blas(int threads)
   enum { MOST = 64 };
   void *buffers[MOST];
   if (blas_memory_alloc == NULL || blas_memory_free == NULL) return threads;
-  if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) return threads;
+  if (!is_limited()) return threads;
   int n = threads < MOST ? threads : MOST;
   while (n > 0 && !has_room(n)) n--;
   for (int i = 0; i < n; i++) buffers[i] = blas_memory_alloc(0);
