@@ -1,61 +1,10 @@
-#include "unit.h"
+#include "queries.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "data/search.h"
 #include "data/search_engine.h"
-
-/* n rows by d columns of normal deviates in a block that the caller frees. */
-static double *normal_rows(size_t n, size_t d, uint64_t seed)
-{
-  struct gpnn_rng rng;
-  double *x = gpnn_alloc(n, d, sizeof *x);
-  assert_non_null(x);
-  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
-  for (size_t i = 0; i < n * d; i++) x[i] = gpnn_rng_normal(&rng);
-  return x;
-}
-
-static struct gpnn_search *build(enum gpnn_search_kind kind, size_t n, size_t d, const double *x,
-                                 size_t neighbours, double recall, const double *lengthscale)
-{
-  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  struct gpnn_search *search = NULL;
-  options.kind = kind;
-  options.neighbours = neighbours;
-  options.recall = recall;
-  options.lengthscale = lengthscale;
-  options.threads = 2;
-  assert_ok(gpnn_search_build(&search, n, d, x, &options, &err));
-  return search;
-}
-
-struct answers {
-  int64_t *rows;
-  double *distances;
-};
-
-static struct answers query(const struct gpnn_search *search, size_t n, const double *queries,
-                            size_t k, int threads)
-{
-  struct answers found = {gpnn_alloc(n, k, sizeof *found.rows),
-                          gpnn_alloc(n, k, sizeof *found.distances)};
-  assert_ok(gpnn_search_query(search, n, queries, k, found.rows, found.distances, threads, &err));
-  return found;
-}
-
-static void release(struct answers found)
-{
-  free(found.rows);
-  free(found.distances);
-}
-
-static void assert_same(struct answers a, struct answers b, size_t n)
-{
-  assert_memory_equal(a.rows, b.rows, n * sizeof *a.rows);
-  assert_memory_equal(a.distances, b.distances, n * sizeof *a.distances);
-}
 
 /* A search of 'kind' answers as brute force does, for every query and place. */
 static void check_exact(enum gpnn_search_kind kind, size_t n, size_t d, const double *x,
@@ -542,7 +491,7 @@ static void batches_and_threads_do_not_matter(void **state)
       for (size_t from = 0; from < Q; from += batches[b]) {
         size_t n = Q - from < batches[b] ? Q - from : batches[b];
         struct answers part = query(search, n, queries + from * D, K, 2);
-        assert_same(part, (struct answers){whole.rows + from * K, whole.distances + from * K},
+        assert_same(part, (struct answers){whole.rows + from * K, whole.distances + from * K, 0},
                     n * K);
         release(part);
       }

@@ -1,24 +1,13 @@
 /* Searches where rows crowd at few places, and where boxes hardly tell them apart. */
-#include "unit.h"
+#include "queries.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "data/search.h"
 #include "data/search_engine.h"
 
 static const enum gpnn_search_kind engines[] = {GPNN_SEARCH_TREE, GPNN_SEARCH_FLAT, GPNN_SEARCH_IVF,
                                                 GPNN_SEARCH_HNSW};
 enum { N_ENGINES = sizeof engines / sizeof *engines };
-
-static double *normal_rows(size_t n, size_t d, uint64_t seed)
-{
-  struct gpnn_rng rng;
-  double *x = gpnn_alloc(n, d, sizeof *x);
-  assert_non_null(x);
-  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
-  for (size_t i = 0; i < n * d; i++) x[i] = gpnn_rng_normal(&rng);
-  return x;
-}
 
 /* Normal rows, but for 'share' of them, which are at the first of 'n_places' equally spaced in
  * turn. */
@@ -31,55 +20,14 @@ static double *crowded_rows(size_t n, size_t d, size_t n_places, double share, u
   return x;
 }
 
-static struct gpnn_search *build(enum gpnn_search_kind kind, size_t n, size_t d, const double *x,
-                                 size_t neighbours, double recall)
-{
-  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  struct gpnn_search *search = NULL;
-  options.kind = kind;
-  options.neighbours = neighbours;
-  options.recall = recall;
-  options.threads = 2;
-  assert_ok(gpnn_search_build(&search, n, d, x, &options, &err));
-  return search;
-}
-
-struct answers {
-  int64_t *rows;
-  double *distances;
-  size_t visited;
-};
-
-static struct answers query(const struct gpnn_search *search, size_t n, const double *queries,
-                            size_t k, int threads)
-{
-  struct answers found = {gpnn_alloc(n, k, sizeof *found.rows),
-                          gpnn_alloc(n, k, sizeof *found.distances), 0};
-  assert_ok(gpnn_search_query_counted(search, n, queries, k, found.rows, found.distances, threads,
-                                      &found.visited, &err));
-  return found;
-}
-
-static void release(struct answers found)
-{
-  free(found.rows);
-  free(found.distances);
-}
-
-static void assert_same(struct answers a, struct answers b, size_t n)
-{
-  assert_memory_equal(a.rows, b.rows, n * sizeof *a.rows);
-  assert_memory_equal(a.distances, b.distances, n * sizeof *a.distances);
-}
-
 /* The engines that owe what brute force finds, the first two, find it. */
 static void check_all(size_t n, size_t d, const double *x, size_t n_queries, const double *queries,
                       size_t k)
 {
-  struct gpnn_search *exact = build(GPNN_SEARCH_EXACT, n, d, x, k, 1);
+  struct gpnn_search *exact = build(GPNN_SEARCH_EXACT, n, d, x, k, 1, NULL);
   struct answers wanted = query(exact, n_queries, queries, k, 2);
   for (size_t e = 0; e < 2; e++) {
-    struct gpnn_search *search = build(engines[e], n, d, x, k, 1);
+    struct gpnn_search *search = build(engines[e], n, d, x, k, 1, NULL);
     struct answers got = query(search, n_queries, queries, k, 2);
     assert_same(got, wanted, n_queries * k);
     release(got);
@@ -115,7 +63,7 @@ static void crowds_at_one_distance_mix_by_row_number(void **state)
   const double middle[D] = {0};
   for (size_t i = 0; i < N; i++)
     for (size_t j = 0; j < D; j++) x[i * D + j] = i * 2654435761u >> (10 + j) & 1 ? 1 : -1;
-  struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, K, 1);
+  struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, K, 1, NULL);
   struct answers found = query(tree, 1, middle, K, 1);
   for (size_t i = 0; i < K; i++) assert_int_equal(found.rows[i], i);
   release(found);
@@ -130,9 +78,10 @@ static void a_crowd_is_looked_at_once(void **state)
   (void)state;
   enum { N = 50000, D = 3, Q = 50, K = 20 };
   double *x = crowded_rows(N, D, 1, 0.9, 42), *distinct = normal_rows(N, D, 42);
-  struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, K, 1);
-  struct gpnn_search *plain = build(GPNN_SEARCH_TREE, N, D, distinct, K, 1);
-  struct answers crowded = query(tree, Q, x, K, 2), usual = query(plain, Q, distinct, K, 2);
+  struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, K, 1, NULL);
+  struct gpnn_search *plain = build(GPNN_SEARCH_TREE, N, D, distinct, K, 1, NULL);
+  struct answers crowded = query_counted(tree, Q, x, K, 2),
+                 usual = query_counted(plain, Q, distinct, K, 2);
   assert_true(crowded.visited <= 2 * usual.visited);
   release(crowded);
   release(usual);
@@ -148,8 +97,8 @@ static void two_places_have_two_rows_to_look_at(void **state)
   enum { N = 20000, D = 2, Q = 40, K = 64 };
   double *x = crowded_rows(N, D, 2, 1, 43);
   for (size_t e = 0; e < N_ENGINES; e++) {
-    struct gpnn_search *search = build(engines[e], N, D, x, K, 0.99);
-    struct answers found = query(search, Q, x, K, 2);
+    struct gpnn_search *search = build(engines[e], N, D, x, K, 0.99, NULL);
+    struct answers found = query_counted(search, Q, x, K, 2);
     assert_true(found.visited <= 2 * Q);
     for (size_t i = 0; i < Q * K; i++) assert_int_equal(found.rows[i], i / K % 2 + 2 * (i % K));
     release(found);
@@ -167,7 +116,7 @@ static void a_few_alike_are_no_crowd(void **state)
   size_t length;
   for (size_t n = CROWD; n <= CROWD + 1; n++) {
     for (size_t i = 0; i < n * D; i++) x[i] = 0.5;
-    struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, 10, 1);
+    struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, 10, 1, NULL);
     assert_int_equal(gpnn_search_places(tree, &length) != NULL, n > CROWD);
     assert_int_equal(length, n > CROWD ? (2 * N - CROWD) * sizeof(uint32_t) : 0);
     gpnn_search_free(tree);
@@ -208,7 +157,7 @@ static void a_loaded_search_knows_its_crowds(void **state)
     FILE *file;
     void *bytes;
     uint32_t *places;
-    struct gpnn_search *search = build(engines[e], N, D, x, K, 1), *loaded = NULL;
+    struct gpnn_search *search = build(engines[e], N, D, x, K, 1, NULL), *loaded = NULL;
     struct gpnn_search_stored stored = store(search, &file, &bytes, &places), part = stored;
     const struct gpnn_search_report *report = gpnn_search_describe(search);
     const struct gpnn_search_metric none = {NULL, NULL};
@@ -243,7 +192,7 @@ static void damaged_places_lead_nowhere(void **state)
     FILE *file;
     void *bytes;
     uint32_t *places;
-    struct gpnn_search *search = build(engines[e % 2], N, D, x, K, 1), *loaded = NULL;
+    struct gpnn_search *search = build(engines[e % 2], N, D, x, K, 1, NULL), *loaded = NULL;
     struct gpnn_search_stored stored = store(search, &file, &bytes, &places);
     for (size_t i = 0; i < stored.places_length / sizeof *places; i++)
       if (gpnn_rng_uniform(&rng) < 0.3)
@@ -271,8 +220,9 @@ static void queries_together_find_what_each_does(void **state)
   double *x = normal_rows(N, D, 48), *queries = normal_rows(Q, D, 49);
   for (size_t i = 0; i < N * D; i++) x[i] = round(2 * x[i]);
   check_all(N, D, x, Q, queries, K);
-  struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, K, 1);
-  struct answers all = query(tree, Q, queries, K, 3), again = query(tree, Q, queries, K, 1);
+  struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, K, 1, NULL);
+  struct answers all = query_counted(tree, Q, queries, K, 3),
+                 again = query_counted(tree, Q, queries, K, 1);
   assert_true(all.visited > Q * (size_t)N / 2);
   assert_int_equal(all.visited, again.visited);
   for (size_t q = 0; q < Q; q++) {
@@ -293,7 +243,7 @@ static void a_tree_that_looks_at_nearly_all_is_whole(void **state)
   (void)state;
   enum { N = 12000, D = 40, K = 10 };
   double *x = normal_rows(N, D, 50);
-  struct gpnn_search *tree = build(GPNN_SEARCH_AUTO, N, D, x, K, 0.9);
+  struct gpnn_search *tree = build(GPNN_SEARCH_AUTO, N, D, x, K, 0.9, NULL);
   const struct gpnn_search_report *report = gpnn_search_describe(tree);
   assert_int_equal(report->kind, GPNN_SEARCH_TREE);
   assert_int_equal(report->effort, 100);
