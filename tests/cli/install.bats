@@ -48,8 +48,8 @@ int main(void)
 }
 END
   export PKG_CONFIG_LIBDIR=$PWD/none
-  # shellcheck disable=SC2046 # lists of words
-  "${CC:-cc}" -std=c11 -Wall -Werror $(pkg_config_there --cflags) client.c -o client \
+  # shellcheck disable=SC2046,SC2086 # lists of words
+  ${CC:-cc} -std=c11 -Wall -Werror $(pkg_config_there --cflags) client.c -o client \
     $(sanitizers) $(pkg_config_there --libs "$@")
 }
 
