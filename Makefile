@@ -28,7 +28,7 @@ DEP_LIBS := $(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null)
 endif
 FAISS_CFLAGS ?=
 FAISS_LIBS ?= -lfaiss
-# The system's C interface to FAISS where there is one, else ours (lib/data/faiss_c.cc).
+# The system's C interface to FAISS where there is one, else ours (lib/search/faiss_c.cc).
 ifeq ($(origin FAISS_C),undefined)
 FAISS_C := $(shell printf 'int main(void){return 0;}' | \
   $(CC) -x c - -lfaiss_c -o /dev/null 2>/dev/null && echo -lfaiss_c)
@@ -52,14 +52,14 @@ SECTIONS := -ffunction-sections -fdata-sections
 HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
-OURS := -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
+OURS := -I. -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
   -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
   $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
 ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) -lstdc++ -lm $(LDLIBS)
-# The OpenMP runtime is for FAISS, which is kept to one thread (lib/data/search_faiss.c).
+# The OpenMP runtime is for FAISS, which is kept to one thread (lib/search/faiss.c).
 ALL_LDFLAGS = -pthread -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
 define newline
 
@@ -74,22 +74,20 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
 # ---- files --------------------------------------------------------------------------------
-LIB_C := $(wildcard lib/*/*.c)
-LIB_CC := $(filter-out $(if $(FAISS_C),lib/data/faiss_c.cc),$(wildcard lib/*/*.cc))
+LIB_C := $(wildcard lib/*/*.c lib/models/*/*.c)
+LIB_CC := $(filter-out $(if $(FAISS_C),lib/search/faiss_c.cc),$(wildcard lib/*/*.cc))
 LIB_OBJECTS := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
 LIB := $(BUILD)/libgpnn.a
-# A private header serves one module, or drags the headers of a dependency in; nobody else
-PRIVATE_HEADERS := lib/base/blas.h lib/base/simd.h lib/data/faiss_c.h lib/data/search_engine.h \
-  lib/data/index_fingerprint.h lib/data/index_parts.h lib/data/columns_directory.h \
-  lib/data/near_parts.h lib/methods/advise_parts.h lib/methods/fit_coordinates.h \
-  lib/methods/choose_parts.h lib/methods/neighbourhood_lanes.h \
-  lib/models/kernel_matern.h lib/models/params_text.h lib/models/localgp_parts.h \
-  $(wildcard lib/models/*panels*.h)
+# A private header serves one folder; nobody else includes it.
+PRIVATE_HEADERS := $(wildcard lib/*/*_private.h lib/*/*/*_private.h) lib/linalg/blas.h \
+  lib/linalg/simd.h lib/linalg/panels.h
 # Headers that mean nothing outside the sources that include them
-TEMPLATES := $(wildcard lib/models/panels_*.h)
-HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard lib/*.h lib/*/*.h))
+TEMPLATES := $(wildcard lib/linalg/panels_*_private.h)
+HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard lib/*.h lib/*/*.h lib/*/*/*.h))
 TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
-CMD_SHARED := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cmd/gpnn-%,$(wildcard cmd/*.c)))
+CMD_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/common/*.c))
+# A tool that needs more than one file has a folder: gpnn-fit has cmd/fit.
+own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1:gpnn-%=cmd/%)/*.c))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TESTS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -97,7 +95,8 @@ INJECT := $(BUILD)/tests/inject.so
 BENCH_PROGRAMS := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,$(wildcard scripts/bench/*.c))
 MANUALS := $(wildcard man/*.[157])
 VERSION_H := $(BUILD)/include/version.h
-C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* cmd tests/* scripts/*) lib/*/*.cc)
+C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* lib/models/* cmd cmd/* tests/* scripts/*) \
+  lib/*/*.cc)
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
@@ -129,10 +128,10 @@ $(VERSION_H): Makefile
 	$(Q)printf '#define GPNN_VERSION "%s"\n' '$(VERSION)' >$@
 
 # Loops over panels are compiled for one set of instructions each, and chosen at run time.
-$(BUILD)/lib/models/panels_%.o: PANELS_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
+$(BUILD)/lib/linalg/panels_%.o: PANELS_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
 ifneq ($(filter x86_64%,$(MACHINE)),)
-$(BUILD)/lib/models/panels_avx2.o: INSTRUCTIONS := -mavx2 -mfma
-$(BUILD)/lib/models/panels_avx512.o: INSTRUCTIONS := -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma \
+$(BUILD)/lib/linalg/panels_avx2.o: INSTRUCTIONS := -mavx2 -mfma
+$(BUILD)/lib/linalg/panels_avx512.o: INSTRUCTIONS := -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma \
   -mprefer-vector-width=512
 endif
 
@@ -146,7 +145,8 @@ $(BUILD)/%.o: %.cc | $(VERSION_H) $(BUILD)/libraries
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(ALL_CXXFLAGS) -c $< -o $@
 
-$(BUILD)/bin/%: $(BUILD)/cmd/%.o $(CMD_SHARED) $(LIB)
+.SECONDEXPANSION:
+$(BUILD)/bin/%: $(BUILD)/cmd/%.o $$(call own_objects,%) $(CMD_COMMON) $(LIB)
 	$(call say,LD)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ -Wl,--gc-sections $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
@@ -179,12 +179,14 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_SHARED) $(LIB)
 # off from all files.
 FUZZ_ONCE := sigaction atexit fclose cli_guard cli_open_output
 FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_params_read gpnn_params_read_all \
-  gpnn_newfile_create
-FUZZ_TOOLS := $(CMD_SHARED) $(BUILD)/tests/fuzz/tools.o
+  gpnn_atomic_file_create
+FUZZ_TOOLS := $(CMD_COMMON) $(BUILD)/tests/fuzz/tools.o
 $(BUILD)/fuzz/%_eval: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%)
 $(BUILD)/fuzz/%_options: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%) $(FUZZ_CUT:%=-Wl,--wrap=%)
-$(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/fuzz/gpnn-eval.o $(FUZZ_TOOLS)
-$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(TOOLS:%=$(BUILD)/fuzz/%.o) $(FUZZ_TOOLS)
+$(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/fuzz/gpnn-eval.o \
+  $(call own_objects,gpnn-eval) $(FUZZ_TOOLS)
+$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(TOOLS:%=$(BUILD)/fuzz/%.o) \
+  $(foreach tool,$(TOOLS),$(call own_objects,$(tool))) $(FUZZ_TOOLS)
 $(BUILD)/fuzz/gpnn-%.o: cmd/gpnn-%.c | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CC)
 	$(Q)mkdir -p $(@D)
@@ -292,7 +294,7 @@ lint-format:
 lint-cppcheck:
 	@mkdir -p $(BUILD)/cppcheck
 	cppcheck --quiet --enable=warning,performance,portability --error-exitcode=1 \
-	  --inline-suppr --suppress=memleak:lib/base/mem.c \
+	  --inline-suppr --suppress=memleak:lib/base/memory.c \
 	  --suppress='memleak:tests/unit/*' --suppress=overlappingWriteFunction \
 	  -j$(shell nproc) --cppcheck-build-dir=$(BUILD)/cppcheck --std=c11 --std=c++17 \
 	  -D_XOPEN_SOURCE=700 -Ilib $(filter lib/% cmd/% tests/%,$(filter-out $(TEMPLATES),$(C_SOURCES)))

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "data/rows.h"
-#include "methods/calibrate.h"
-#include "methods/conformal.h"
-#include "open.h"
-#include "skip.h"
+#include "assess/calibrate.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/open.h"
+#include "cmd/common/skip.h"
+#include "dataset/reader.h"
+#include "likelihood/conformal.h"
 
 static const size_t not_given = SIZE_MAX;
 

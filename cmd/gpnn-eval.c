@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "cli.h"
-#include "data/columns.h"
-#include "data/index.h"
-#include "data/predictions.h"
-#include "progress.h"
-#include "scores.h"
+#include "base/memory.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/progress.h"
+#include "cmd/eval/scores.h"
+#include "dataset/index.h"
+#include "table/columns.h"
+#include "table/predictions.h"
 
 struct arguments {
   struct gpnn_predictions_wanted columns;

@@ -1,17 +1,18 @@
 /* gpnn-fit: an index in, estimated parameters out. */
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/threads.h"
-#include "cli.h"
-#include "conjugate.h"
-#include "data/index.h"
-#include "data/rows.h"
-#include "fit_options.h"
-#include "fit_report.h"
-#include "methods/choose.h"
-#include "models/localgp.h"
-#include "skip.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/skip.h"
+#include "cmd/fit/conjugate.h"
+#include "cmd/fit/options.h"
+#include "cmd/fit/report.h"
+#include "dataset/index.h"
+#include "dataset/reader.h"
+#include "linalg/blas_threads.h"
+#include "models/local/choose.h"
+#include "models/local/localgp.h"
 
 /* Fits what was asked for, or chooses what was left open, for 'n' targets from 'first' on, which
  * share a metric. */
@@ -104,8 +105,8 @@ static enum gpnn_status run(const struct cli *cli, struct fit_arguments *a, stru
   struct gpnn_points points = {0};
   struct gpnn_index *index = NULL;
   struct gpnn_params start = {0};
-  a->choose.fit.threads = gpnn_threads_claim_blas(cli->threads);
-  if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_THREADS_BLAS_ROOM);
+  a->choose.fit.threads = gpnn_blas_claim(cli->threads);
+  if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK && a->start != NULL) {
     status = gpnn_params_read(&start, a->start, err);

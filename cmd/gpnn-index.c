@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/newfile.h"
+#include "base/atomic_file.h"
+#include "base/memory.h"
 #include "base/number.h"
-#include "cli.h"
-#include "data/index.h"
-#include "data/training.h"
-#include "open.h"
-#include "progress.h"
-#include "skip.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/open.h"
+#include "cmd/common/progress.h"
+#include "cmd/common/skip.h"
+#include "dataset/index.h"
+#include "dataset/training.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
 
@@ -59,9 +59,9 @@ static bool resolve_table(const struct cli *cli, struct arguments *a)
   if (a->standardise == NULL) a->standardise = paper ? "whiten" : "scale";
   if (paper) a->calibration_rows = PAPER_CALIBRATION_ROWS;
   a->training.limits = !paper;
-  if (!gpnn_standard_by_name(a->standardise, &a->training.standardise))
+  if (!gpnn_scaling_by_name(a->standardise, &a->training.standardise))
     return wrong(cli, "option --standardise: scale, whiten or none");
-  if (a->training.standardise == GPNN_STANDARD_WHITEN && a->periods.n + a->places.n > 0)
+  if (a->training.standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
     return wrong(cli, "whiten mixes inputs, so that no period or place on the globe is left: use "
                       "--standardise scale");
   a->roles.periods = a->periods.items;
@@ -189,7 +189,7 @@ static void describe_training(const struct cli *cli, const char *name,
                               const struct gpnn_training *training)
 {
   const struct gpnn_index_contents *contents = &training->contents;
-  const struct gpnn_standard *standard = &contents->standard;
+  const struct gpnn_scaling *standard = &contents->standard;
   char shown[GPNN_MASK_BYTES];
   struct gpnn_feature_cursor at = {0};
   warn_of_outlier(cli, name, training);
@@ -197,7 +197,7 @@ static void describe_training(const struct cli *cli, const char *name,
   if (standard->n_out < standard->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
              standard->n_in - standard->n_out, standard->n_in,
-             standard->method == GPNN_STANDARD_WHITEN ? "directions of the inputs" : "inputs");
+             standard->method == GPNN_SCALING_WHITEN ? "directions of the inputs" : "inputs");
   for (size_t j = 0; j < standard->n_in; j++)
     if (!gpnn_index_keeps(contents, j))
       cli_note(cli, "dropped: column '%s'",
@@ -212,10 +212,10 @@ static void describe_training(const struct cli *cli, const char *name,
 /* Whether the file can be created is told before the work, not after it. */
 static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
 {
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   file.watch = &unfinished;
-  enum gpnn_status status = gpnn_newfile_create(&file, path, err);
-  gpnn_newfile_abandon(&file);
+  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
+  gpnn_atomic_file_abandon(&file);
   return status;
 }
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "cli.h"
-#include "data/index.h"
-#include "models/params.h"
+#include "base/memory.h"
+#include "cmd/common/cli.h"
+#include "dataset/index.h"
+#include "kernel/parameters.h"
 
 struct run {
   const struct cli *cli;
@@ -94,15 +94,15 @@ static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_conte
                                     struct gpnn_feature_cursor *at, size_t j,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_standard *s = &c->standard;
+  const struct gpnn_scaling *s = &c->standard;
   char name[GPNN_MASK_BYTES];
   enum gpnn_status status = gpnn_output_printf(r->output, err, "input\t%s\t",
                                                gpnn_schema_feature_name(&c->schema, at, j, name));
-  if (status == GPNN_OK && s->method == GPNN_STANDARD_NONE)
+  if (status == GPNN_OK && s->method == GPNN_SCALING_NONE)
     status = gpnn_output_text(r->output, "0\t1", err);
-  if (status == GPNN_OK && s->method != GPNN_STANDARD_NONE)
+  if (status == GPNN_OK && s->method != GPNN_SCALING_NONE)
     status = gpnn_output_number(r->output, s->mean[j], err);
-  if (status == GPNN_OK && s->method == GPNN_STANDARD_SCALE) {
+  if (status == GPNN_OK && s->method == GPNN_SCALING_SCALE) {
     status = gpnn_output_text(r->output, "\t", err);
     if (status == GPNN_OK) status = gpnn_output_number(r->output, s->weight[j], err);
   }
@@ -202,7 +202,7 @@ static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *inde
   for (size_t t = 0; t < gpnn_index_n_targets(index) && status == GPNN_OK; t++)
     status = put_target(r, gpnn_index_target(index, t), err);
   if (status == GPNN_OK)
-    status = put_text(r, "standardise", gpnn_standard_name(c->standard.method), err);
+    status = put_text(r, "standardise", gpnn_scaling_name(c->standard.method), err);
   for (size_t j = 0; j < c->standard.n_in && status == GPNN_OK; j++)
     status = put_feature(r, c, &at, j, err);
   if (status == GPNN_OK) status = put_limits(r, c, err);

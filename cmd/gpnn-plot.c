@@ -7,8 +7,8 @@
 
 #include "base/child.h"
 #include "base/number.h"
-#include "cli.h"
-#include "plot.h"
+#include "cmd/common/cli.h"
+#include "cmd/plot/plot.h"
 
 extern char **environ;
 

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/stages.h"
-#include "carry.h"
-#include "cli.h"
-#include "data/columns.h"
-#include "data/rows.h"
-#include "data/skipped.h"
-#include "open.h"
-#include "predicted.h"
-#include "progress.h"
+#include "base/memory.h"
+#include "base/pipeline.h"
+#include "cmd/common/carry.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/open.h"
+#include "cmd/common/progress.h"
+#include "cmd/predict/predicted.h"
+#include "dataset/reader.h"
+#include "table/columns.h"
+#include "table/skipped.h"
 
 struct arguments {
   const char *params, *units, *precision, *keep, *beyond;
@@ -47,7 +47,7 @@ struct run {
   struct gpnn_reader reader;
   struct sink sink;
   struct carry carry;
-  struct batch batches[GPNN_STAGES_SLOTS];
+  struct batch batches[GPNN_PIPELINE_SLOTS];
   size_t n_done, n_unseen;
   struct gpnn_skipped skipped, unread; /* rows without prediction; truths that are no numbers */
 };
@@ -330,12 +330,12 @@ static void interrupt_reading(void *run)
 static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 {
   enum { SMALL_BATCH = 64 };
-  const struct gpnn_stages stages = {
+  const struct gpnn_pipeline stages = {
       {read_batch, predict_batch, write_batch}, interrupt_reading, r};
   bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH;
   enum gpnn_status status = GPNN_OK;
   if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
-  return status == GPNN_OK ? gpnn_stages_run(&stages, overlap, err) : status;
+  return status == GPNN_OK ? gpnn_pipeline_run(&stages, overlap, err) : status;
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
@@ -426,7 +426,7 @@ static void release(struct run *r)
     predicted_release(&r->predicted[t]);
   free(r->predicted);
   free(r->targets);
-  for (size_t i = 0; i < GPNN_STAGES_SLOTS; i++) batch_release(r, &r->batches[i]);
+  for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) batch_release(r, &r->batches[i]);
   carry_release(&r->carry);
   gpnn_reader_release(&r->reader);
   gpnn_table_close(r->table);

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "simulate.h"
+#include "cmd/common/cli.h"
+#include "cmd/simulate/simulate.h"
 
 static const struct {
   const char *name;

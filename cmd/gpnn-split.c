@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/newfile.h"
+#include "base/atomic_file.h"
+#include "base/memory.h"
 #include "base/number.h"
-#include "cli.h"
-#include "data/columns.h"
-#include "data/split.h"
-#include "progress.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/progress.h"
+#include "table/columns.h"
+#include "table/split.h"
 
 struct arguments {
   const char *fractions, *by;
@@ -57,7 +57,7 @@ static bool read_fractions(const struct cli *cli, struct arguments *a)
 static bool is_same_output(const char *a, const char *b)
 {
   if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return strcmp(a, b) == 0;
-  return gpnn_newfile_same(a, b);
+  return gpnn_atomic_file_same(a, b);
 }
 
 /* Of two parts in one file, only the last would be left. */

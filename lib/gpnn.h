@@ -5,14 +5,14 @@
  * parameters come from a few thousand rows (phase 1), and one factor on the variances from a
  * held-out set (phase 2).  From a table to predictions:
  *
- *   data/table.h, data/columns.h        read rows; find the target and the inputs
- *   data/standard.h, data/search.h      standardise; find the nearest rows
- *   data/index.h                        all of it in one file, mapped read-only
- *   models/kernel.h, models/params.h    covariance functions; parameters, read and written
- *   methods/fit.h, methods/calibrate.h  phase 1 and phase 2
- *   methods/conformal.h                 intervals for errors of any distribution
- *   methods/predict.h                   mean and standard deviation, row by row
- *   methods/metrics.h                   how good they are
+ *   table/table.h, table/columns.h        read rows; find the target and the inputs
+ *   dataset/scaling.h, search/search.h      standardise; find the nearest rows
+ *   dataset/index.h                        all of it in one file, mapped read-only
+ *   kernel/kernel.h, kernel/parameters.h    covariance functions; parameters, read and written
+ *   models/local/fit.h, assess/calibrate.h  phase 1 and phase 2
+ *   likelihood/conformal.h                 intervals for errors of any distribution
+ *   models/local/predict.h                   mean and standard deviation, row by row
+ *   stats/metrics.h                   how good they are
  *
  * Conventions, the same in every header:
  *
@@ -29,14 +29,14 @@
  *   with the function that the comment names.
  * Arrays.  Matrices are row-major: 'x' is n rows by d columns.  n counts rows, d inputs and
  *   m neighbours; lengths in bytes end in _bytes.
- * Units.  A table's own units up to data/standard.h and from methods/predict.h on; between
+ * Units.  A table's own units up to dataset/scaling.h and from models/local/predict.h on; between
  *   them standardised ones.  noise and kernelscale are variances, lengthscale is a length, sd
  *   a standard deviation; logarithms are natural.
  * Numbers.  double throughout; what works in float inside says so.
  * Threads.  Distinct objects may be used at once; an object that a call takes as const may be
  *   shared by any number of such calls.  'threads' counts the threads that work, at least 1, and no
  *   result depends on it; those that the library starts sleep while they wait.  Call
- *   gpnn_threads_single_blas() once before anything else.
+ *   gpnn_blas_single_thread() once before anything else.
  * Randomness.  Every random choice derives from a seed that the caller gives.
  * Silence.  The library prints nothing, never exits, reads no environment variable, sets no
  *   signal handler and keeps no state of its own.
@@ -49,75 +49,86 @@
 /* GPNN_VERSION, "major.minor.patch". */
 #include "version.h"
 
-#include "base/binomial.h"
+#include "base/atomic_file.h"
 #include "base/bytes.h"
 #include "base/child.h"
-#include "base/chisquare.h"
 #include "base/exhausted.h"
-#include "base/mem.h"
-#include "base/newfile.h"
-#include "base/noise.h"
-#include "base/normal.h"
+#include "base/magic.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/pages.h"
+#include "base/pipeline.h"
 #include "base/rng.h"
 #include "base/spool.h"
-#include "base/stages.h"
 #include "base/status.h"
-#include "base/student.h"
-#include "base/sum.h"
 #include "base/threads.h"
 
-#include "data/columns.h"
-#include "data/index.h"
-#include "data/limits.h"
-#include "data/moments.h"
-#include "data/near.h"
-#include "data/passes.h"
-#include "data/predictions.h"
-#include "data/records.h"
-#include "data/rows.h"
-#include "data/schema.h"
-#include "data/search.h"
-#include "data/sections.h"
-#include "data/skipped.h"
-#include "data/split.h"
-#include "data/standard.h"
-#include "data/stream.h"
-#include "data/table.h"
-#include "data/training.h"
+#include "linalg/blas_threads.h"
+#include "linalg/cholesky.h"
+#include "linalg/optimize.h"
 
-#include "models/cholesky.h"
-#include "models/function.h"
-#include "models/kernel.h"
-#include "models/localgp.h"
-#include "models/mean.h"
-#include "models/params.h"
-#include "models/process.h"
-#include "models/rotation.h"
-#include "models/vecchia.h"
-#include "models/weights.h"
-#include "models/whiten.h"
+#include "stats/binomial.h"
+#include "stats/chisquare.h"
+#include "stats/curve.h"
+#include "stats/intervals.h"
+#include "stats/metrics.h"
+#include "stats/moments.h"
+#include "stats/noise.h"
+#include "stats/normal.h"
+#include "stats/passes.h"
+#include "stats/scatter.h"
+#include "stats/slope.h"
+#include "stats/student.h"
+#include "stats/sum.h"
 
-#include "methods/advise.h"
-#include "methods/calibrate.h"
-#include "methods/choose.h"
-#include "methods/conformal.h"
-#include "methods/conjugate.h"
-#include "methods/curve.h"
-#include "methods/distance.h"
-#include "methods/fit.h"
-#include "methods/intervals.h"
-#include "methods/known.h"
-#include "methods/leftout.h"
-#include "methods/metrics.h"
-#include "methods/neighbourhood.h"
-#include "methods/optimize.h"
-#include "methods/predict.h"
-#include "methods/regress.h"
-#include "methods/scatter.h"
-#include "methods/simulate.h"
-#include "methods/slope.h"
-#include "methods/synthetic.h"
+#include "table/columns.h"
+#include "table/predictions.h"
+#include "table/records.h"
+#include "table/schema.h"
+#include "table/skipped.h"
+#include "table/split.h"
+#include "table/stream.h"
+#include "table/table.h"
+
+#include "search/search.h"
+
+#include "dataset/index.h"
+#include "dataset/limits.h"
+#include "dataset/reader.h"
+#include "dataset/scaling.h"
+#include "dataset/sections.h"
+#include "dataset/training.h"
+
+#include "kernel/kernel.h"
+#include "kernel/mean.h"
+#include "kernel/parameters.h"
+#include "kernel/rotation.h"
+
+#include "vecchia/regress.h"
+#include "vecchia/vecchia.h"
+#include "vecchia/whiten.h"
+
+#include "likelihood/conformal.h"
+
+#include "simulate/function.h"
+#include "simulate/kriging.h"
+#include "simulate/neighbours.h"
+#include "simulate/process.h"
+#include "simulate/risk.h"
+#include "simulate/synthetic.h"
+
+#include "models/local/choose.h"
+#include "models/local/distance.h"
+#include "models/local/fit.h"
+#include "models/local/heldout.h"
+#include "models/local/known.h"
+#include "models/local/localgp.h"
+#include "models/local/neighbourhood.h"
+#include "models/local/predict.h"
+
+#include "models/conjugate/conjugate.h"
+
+#include "assess/advise.h"
+#include "assess/calibrate.h"
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 
 enum { N_STREAMS = 3, PIECE_BYTES = 64 * 1024 };
 

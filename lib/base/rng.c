@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 static const double two_pi = 6.28318530717958647692;

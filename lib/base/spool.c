@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/newfile.h"
+#include "base/atomic_file.h"
+#include "base/memory.h"
 
 static enum gpnn_status write_failed(const struct gpnn_spool *spool, int errnum,
                                      struct gpnn_error *err)
@@ -20,14 +20,14 @@ static enum gpnn_status write_failed(const struct gpnn_spool *spool, int errnum,
 enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
                                    const char *volatile *watch, struct gpnn_error *err)
 {
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   file.watch = watch;
-  enum gpnn_status status = gpnn_newfile_create(&file, beside, err);
+  enum gpnn_status status = gpnn_atomic_file_create(&file, beside, err);
   if (status != GPNN_OK) return status;
   struct gpnn_spool made = {.beside = gpnn_copy_text(beside, strlen(beside))};
   made.fd = fcntl(file.fd, F_DUPFD_CLOEXEC, 0);
   int errnum = errno;
-  gpnn_newfile_abandon(&file); /* takes the name away, while the descriptor keeps the file */
+  gpnn_atomic_file_abandon(&file); /* takes the name away, while the descriptor keeps the file */
   if (made.beside == NULL)
     status = gpnn_fail_memory(err, "for a file name");
   else if (made.fd < 0)

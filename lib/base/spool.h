@@ -27,8 +27,8 @@ struct gpnn_spool {
   }
 
 /* Makes a spool in the directory of the file 'beside', which need not exist; messages are about
- * that file, as those of base/newfile.h, and 'watch', which may be NULL, is what it is there, for
- * the moment that the file has a name. */
+ * that file, as those of base/atomic_file.h, and 'watch', which may be NULL, is what it is there,
+ * for the moment that the file has a name. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
                                                    const char *volatile *watch,
                                                    struct gpnn_error *err);

@@ -14,10 +14,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/blas.h"
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
 
 /* Processor seconds of this thread. */
 static double spent(void)
@@ -88,7 +89,7 @@ int main(int argc, char **argv)
                     gpnn_alloc((size_t)threads, 1, sizeof *job.owns)};
   double busiest = 0, processor = 0;
   if (job.k == NULL || job.owns == NULL) return 1;
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   fill(m, job.k);
   for (int t = 0; t < threads; t++) {
     job.owns[t].k = gpnn_alloc(m, m, sizeof *job.k);

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
-#include "data/stream.h"
+#include "table/stream.h"
 
 enum { COSINES = 64 };
 

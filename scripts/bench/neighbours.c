@@ -12,9 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/threads.h"
-#include "data/near.h"
+#include "linalg/blas_threads.h"
+#include "simulate/neighbours.h"
 
 static double now(void)
 {
@@ -30,15 +31,15 @@ int main(int argc, char **argv)
     return 2;
   }
   size_t d = strtoul(argv[3], NULL, 10), n_points = strtoul(argv[5], NULL, 10);
-  struct gpnn_near_options options = {.inputs = {GPNN_INPUTS_NORMAL, d, 1},
-                                      .n = strtoull(argv[2], NULL, 10),
-                                      .m = strtoul(argv[4], NULL, 10),
-                                      .by_search = strcmp(argv[1], "search") == 0,
-                                      .seed = 1,
-                                      .threads = atoi(argv[6])};
-  struct gpnn_near *near = NULL;
+  struct gpnn_neighbours_options options = {.inputs = {GPNN_INPUTS_NORMAL, d, 1},
+                                            .n = strtoull(argv[2], NULL, 10),
+                                            .m = strtoul(argv[4], NULL, 10),
+                                            .by_search = strcmp(argv[1], "search") == 0,
+                                            .seed = 1,
+                                            .threads = atoi(argv[6])};
+  struct gpnn_neighbours *near = NULL;
   struct gpnn_error err = {0};
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   double *x = gpnn_alloc(n_points, d, sizeof *x);
   double *offsets = gpnn_alloc(n_points, options.m * d, sizeof *offsets);
   if (x == NULL || offsets == NULL) return 1;
@@ -48,13 +49,13 @@ int main(int argc, char **argv)
     gpnn_inputs_draw(&options.inputs, &rng, x + i * d);
   }
   double start = now();
-  enum gpnn_status status = gpnn_near_new(&near, &options, &err);
+  enum gpnn_status status = gpnn_neighbours_new(&near, &options, &err);
   double ready = now();
-  if (status == GPNN_OK) status = gpnn_near_find(near, 0, n_points, x, offsets, &err);
+  if (status == GPNN_OK) status = gpnn_neighbours_find(near, 0, n_points, x, offsets, &err);
   double end = now();
   if (status != GPNN_OK) fprintf(stderr, "neighbours: %s\n", err.text);
   printf("%.3f %.4g\n", ready - start, 1e6 * (end - ready) / (double)(n_points * options.m));
-  gpnn_near_free(near);
+  gpnn_neighbours_free(near);
   free(offsets);
   free(x);
   return status == GPNN_OK ? 0 : 1;

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/number.h"
-#include "data/table.h"
+#include "table/table.h"
 
 enum { KEPT = 1000000 };
 

@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/threads.h"
-#include "data/index.h"
-#include "data/search.h"
-#include "models/localgp.h"
-#include "models/params.h"
+#include "dataset/index.h"
+#include "kernel/parameters.h"
+#include "linalg/blas_threads.h"
+#include "models/local/localgp.h"
+#include "search/search.h"
 
 /* Processor seconds of this process. */
 static double spent(void)
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
   struct gpnn_index *index = NULL;
   struct gpnn_params params = {0};
   struct gpnn_error err = {0};
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   enum gpnn_status status = time_open(argv[1], &err);
   if (status == GPNN_OK) status = gpnn_index_open(&index, argv[1], false, &err);
   if (status == GPNN_OK) status = gpnn_params_read(&params, argv[2], &err);

@@ -19,10 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/chisquare.h"
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/threads.h"
-#include "data/near.h"
+#include "linalg/blas_threads.h"
+#include "simulate/neighbours.h"
+#include "stats/chisquare.h"
 
 enum { M = 50, RANKS = 3, MEASURES = 2 * RANKS, DRAWN = 1000, MOST_CLOUDS = 100, SETTINGS = 5 };
 
@@ -124,7 +125,7 @@ static void measure(const struct gpnn_inputs *inputs, uint64_t n, const double *
       away += x[j] * x[j];
     }
     bool is_normal = inputs->law == GPNN_INPUTS_NORMAL;
-    double share = is_normal ? gpnn_chisquare_log_below(squares, d, away) : log(squares);
+    double share = is_normal ? gpnn_chisquare_log_cdf(squares, d, away) : log(squares);
     sample->values[r][sample->n] = share + log((double)n);
     sample->values[RANKS + r][sample->n] = along / sqrt(squares * away);
   }
@@ -132,11 +133,11 @@ static void measure(const struct gpnn_inputs *inputs, uint64_t n, const double *
 }
 
 /* Neighbours of 'n_points' points, numbered from 'first', of training set 'draw'. */
-static void add(struct gpnn_near_options options, uint64_t first, size_t n_points,
+static void add(struct gpnn_neighbours_options options, uint64_t first, size_t n_points,
                 struct sample *sample)
 {
   size_t d = options.inputs.d;
-  struct gpnn_near *near = NULL;
+  struct gpnn_neighbours *near = NULL;
   struct gpnn_error err = {0};
   double *x = gpnn_alloc(n_points, d, sizeof *x);
   double *offsets = gpnn_alloc(n_points, M * d, sizeof *offsets);
@@ -146,12 +147,12 @@ static void add(struct gpnn_near_options options, uint64_t first, size_t n_point
     gpnn_rng_init_at(&rng, options.seed, GPNN_RNG_POINT, first + i);
     gpnn_inputs_draw(&options.inputs, &rng, x + i * d);
   }
-  if (gpnn_near_new(&near, &options, &err) != GPNN_OK ||
-      gpnn_near_find(near, first, n_points, x, offsets, &err) != GPNN_OK)
+  if (gpnn_neighbours_new(&near, &options, &err) != GPNN_OK ||
+      gpnn_neighbours_find(near, first, n_points, x, offsets, &err) != GPNN_OK)
     die(err.text);
   for (size_t i = 0; i < n_points; i++)
     measure(&options.inputs, options.n, x + i * d, offsets + i * M * d, sample);
-  gpnn_near_free(near);
+  gpnn_neighbours_free(near);
   free(offsets);
   free(x);
 }
@@ -165,8 +166,8 @@ static void append(struct sample *to, const struct sample *from)
 }
 
 /* One seed's clouds and draws, which are added to those of all. */
-static void take_seed(struct gpnn_near_options options, size_t n_clouds, struct sample *all_found,
-                      struct sample *all_drawn, struct verdict *verdict)
+static void take_seed(struct gpnn_neighbours_options options, size_t n_clouds,
+                      struct sample *all_found, struct sample *all_drawn, struct verdict *verdict)
 {
   struct sample found, drawn;
   sample_init(&found, n_clouds);
@@ -197,7 +198,7 @@ static void take_setting(const struct gpnn_inputs *inputs, uint64_t n, size_t n_
   sample_init(&drawn, n_seeds * DRAWN);
   for (size_t seed = 1; seed <= n_seeds; seed++)
     take_seed(
-        (struct gpnn_near_options){
+        (struct gpnn_neighbours_options){
             .inputs = *inputs, .n = n, .m = M, .seed = seed, .threads = gpnn_threads_available()},
         n_clouds, &found, &drawn, verdict);
   printf("%-6s %3zu %9llu %7zu", inputs->law == GPNN_INPUTS_DISK ? "disk" : "normal", inputs->d,
@@ -233,7 +234,7 @@ int main(int argc, char **argv)
   size_t n_seeds = argc > 1 ? strtoul(argv[1], NULL, 10) : 20,
          n_sizes = argc > 2 ? (size_t)argc - 2 : 3;
   struct verdict verdict = {.least_pooled = 1};
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   verdict.p = gpnn_alloc(n_sizes * SETTINGS * MEASURES, n_seeds, sizeof *verdict.p);
   if (verdict.p == NULL) die("out of memory");
   printf("%-6s %3s %9s %7s %8s %8s %8s %8s %8s %8s  %s\n", "law", "d", "n", "clouds", "r 1", "r 25",

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "data/table.h"
+#include "table/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

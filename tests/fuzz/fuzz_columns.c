@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "data/columns.h"
-#include "data/records.h"
-#include "data/schema.h"
+#include "base/memory.h"
 #include "fuzz.h"
+#include "table/columns.h"
+#include "table/records.h"
+#include "table/schema.h"
 
 enum { LISTS = 8 };
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/stream.h"
 #include "fuzz.h"
+#include "table/stream.h"
 
 int main_eval(int argc, char **argv);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "data/stream.h"
 #include "fuzz.h"
+#include "table/stream.h"
 
 enum { MOST = 1 << 22 };
 

@@ -11,12 +11,13 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "data/index.h"
-#include "data/index_fingerprint.h"
-#include "data/rows.h"
-#include "data/sections.h"
+#include "base/magic.h"
+#include "dataset/index.h"
+#include "dataset/index_fingerprint_private.h"
+#include "dataset/reader.h"
+#include "dataset/sections.h"
 #include "fuzz.h"
-#include "models/localgp.h"
+#include "models/local/localgp.h"
 
 enum { FRONT = 64 + GPNN_SECTIONS_MOST * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 9 };
 
@@ -82,7 +83,7 @@ static size_t compose(struct piece *pieces, size_t n, uint64_t print, unsigned c
     memcpy(file + padded, pieces[i].bytes, pieces[i].length);
     at = padded + pieces[i].length;
   }
-  memcpy(file, GPNN_SECTIONS_MAGIC, GPNN_SECTIONS_MAGIC_BYTES);
+  memcpy(file, GPNN_MAGIC, GPNN_MAGIC_BYTES);
   gpnn_store_u32(file + 8, 1);
   gpnn_store_u32(file + 16, 0x01020304);
   gpnn_store_u32(file + 24, (uint32_t)n);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "models/kernel.h"
+#include "kernel/kernel.h"
 
 enum { POINTS = 12 };
 

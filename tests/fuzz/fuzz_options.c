@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/index.h"
-#include "data/table.h"
+#include "dataset/index.h"
 #include "fuzz.h"
-#include "models/params.h"
+#include "kernel/parameters.h"
+#include "table/table.h"
 
 enum { ARGUMENTS = 40, EXIT_WORK = 1, EXIT_USAGE = 2 };
 
@@ -49,8 +49,8 @@ enum gpnn_status __wrap_gpnn_params_read(struct gpnn_params *params, const char 
                                          struct gpnn_error *err);
 enum gpnn_status __wrap_gpnn_params_read_all(struct gpnn_params **params, size_t *n,
                                              const char *path, struct gpnn_error *err);
-enum gpnn_status __wrap_gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
-                                            struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_atomic_file_create(struct gpnn_atomic_file *file, const char *target,
+                                                struct gpnn_error *err);
 enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
                                         struct gpnn_error *err);
 
@@ -99,8 +99,8 @@ enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **o
   return refuse(path, err);
 }
 
-enum gpnn_status __wrap_gpnn_newfile_create(struct gpnn_newfile *file, const char *target,
-                                            struct gpnn_error *err)
+enum gpnn_status __wrap_gpnn_atomic_file_create(struct gpnn_atomic_file *file, const char *target,
+                                                struct gpnn_error *err)
 {
   (void)file;
   return refuse(target, err);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "models/params.h"
+#include "kernel/parameters.h"
 
 static char *write_all(const struct gpnn_params *params, size_t n, size_t *length)
 {

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/training.h"
+#include "dataset/training.h"
 #include "fuzz.h"
-#include "methods/predict.h"
+#include "models/local/predict.h"
 
 enum { POINTS = 4, ROWS = 30, D = 2 };
 

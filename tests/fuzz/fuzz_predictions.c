@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/predictions.h"
 #include "fuzz.h"
+#include "table/predictions.h"
 
 static void check_target(const struct gpnn_predictions_target *t, size_t n_columns)
 {

@@ -7,8 +7,8 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "data/index.h"
-#include "data/sections.h"
+#include "dataset/index.h"
+#include "dataset/sections.h"
 #include "fuzz.h"
 
 enum { HEADER = 64, FRONT = HEADER + GPNN_SECTIONS_MOST * 32 };

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/columns.h"
-#include "data/records.h"
-#include "data/table.h"
 #include "fuzz.h"
+#include "table/columns.h"
+#include "table/records.h"
+#include "table/table.h"
 
 static void check_record(const struct gpnn_table *table, const struct gpnn_record *record,
                          size_t last_line)

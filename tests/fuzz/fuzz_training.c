@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/training.h"
+#include "dataset/training.h"
 #include "fuzz.h"
-#include "models/localgp.h"
+#include "models/local/localgp.h"
 
 enum { LISTS = 7, K = 7, MOST = 1 << 14 };
 
@@ -84,7 +84,7 @@ static void make_index(struct gpnn_training *training, struct gpnn_table *table,
   const struct gpnn_training_reading reading = {.na = "NA", .skip_bad = true, .threads = 1};
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
-  options.standardise = (enum gpnn_standard_method)(choice % 3);
+  options.standardise = (enum gpnn_scaling_method)(choice % 3);
   how.kind = (choice & 8) ? GPNN_SEARCH_FLAT : GPNN_SEARCH_TREE;
   enum gpnn_status status = gpnn_training_read(training, table, &reading, &err);
   if (status == GPNN_OK) status = gpnn_training_finish(training, &options, "table", &err);

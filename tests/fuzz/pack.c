@@ -2,7 +2,7 @@
  * pack: an index as the harness of indexes takes it (fuzz_index.c): no padding, no checksums.
  * Usage: pack INDEX >INPUT
  */
-#include "data/sections.h"
+#include "dataset/sections.h"
 #include "fuzz.h"
 
 int main(int argc, char **argv)

@@ -9,9 +9,9 @@
 
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
-#include "data/index.h"
+#include "dataset/index.h"
 #include "unit.h"
 
 struct fixture {
@@ -68,8 +68,8 @@ static void fixture_write(struct fixture *f)
   f->contents.calibration_y = f->cy;
   f->contents.seed = 1;
   f->contents.provenance = "";
-  f->contents.standard = (struct gpnn_standard){
-      .method = GPNN_STANDARD_NONE, .n_in = f->d, .n_out = f->d, .y_mean = 3, .y_sd = 2};
+  f->contents.standard = (struct gpnn_scaling){
+      .method = GPNN_SCALING_NONE, .n_in = f->d, .n_out = f->d, .y_mean = 3, .y_sd = 2};
   f->contents.standard.mean = gpnn_alloc(f->d, 1, sizeof(double));
   fixture_schema(f);
   struct gpnn_search *search = NULL;
@@ -101,7 +101,7 @@ static void fixture_free(struct fixture *f)
   gpnn_index_close(f->index);
   unlink(f->path);
   gpnn_schema_release(&f->contents.schema);
-  gpnn_standard_release(&f->contents.standard);
+  gpnn_scaling_release(&f->contents.standard);
   free(f->x);
   free(f->y);
   free(f->cx);

@@ -6,10 +6,10 @@
 
 #include "unit.h"
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
-#include "data/search.h"
-#include "data/search_engine.h"
+#include "search/search.h"
+#include "search/search_private.h"
 
 /* n rows by d columns of normal deviates in a block that the caller frees. */
 static inline double *normal_rows(size_t n, size_t d, uint64_t seed)

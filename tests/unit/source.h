@@ -4,7 +4,7 @@
 #ifndef GPNN_TESTS_SOURCE_H
 #define GPNN_TESTS_SOURCE_H
 
-#include "data/moments.h"
+#include "stats/moments.h"
 #include "unit.h"
 
 /* 'values' is n by width, row-major, borrowed; 'next' is where the next block has to begin. */

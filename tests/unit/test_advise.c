@@ -1,6 +1,6 @@
 /* Advice: what more rows, more neighbours or other parameters would do. */
+#include "assess/advise.h"
 #include "fixture.h"
-#include "methods/advise.h"
 
 enum { D = 3, M = 24, Q = 400 };
 
@@ -31,7 +31,7 @@ static void write_again(struct setting *s)
 {
   gpnn_index_close(s->f.index);
   gpnn_schema_release(&s->f.contents.schema);
-  gpnn_standard_release(&s->f.contents.standard);
+  gpnn_scaling_release(&s->f.contents.standard);
   fixture_write(&s->f);
 }
 

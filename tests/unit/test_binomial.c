@@ -1,6 +1,6 @@
 /* Quantiles of the binomial distribution, against its probabilities by Pascal's rule. */
-#include "base/binomial.h"
-#include "base/normal.h"
+#include "stats/binomial.h"
+#include "stats/normal.h"
 #include "unit.h"
 
 enum { N = 60 };

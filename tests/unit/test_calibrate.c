@@ -1,6 +1,7 @@
+#include "assess/calibrate.h"
 #include "base/threads.h"
 #include "fixture.h"
-#include "methods/calibrate.h"
+#include "linalg/blas_threads.h"
 
 enum { N = 400, D = 2, C = 120 };
 
@@ -563,7 +564,7 @@ static void no_rows_are_refused(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(after_calibration_z2_is_one_and_nll_minimal),
       cmocka_unit_test(calibrating_again_finds_nothing_to_do),

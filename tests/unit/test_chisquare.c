@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "base/chisquare.h"
-#include "base/normal.h"
+#include "stats/chisquare.h"
+#include "stats/normal.h"
 
 struct reference {
   double x;
@@ -60,8 +60,8 @@ static void logarithms_are_those_of_sixty_digits(void **state)
   (void)state;
   for (size_t i = 0; i < N_KNOWN; i++) {
     struct reference r = known[i];
-    double below = gpnn_chisquare_log_below(r.x, r.d, r.lambda);
-    double above = gpnn_chisquare_log_above(r.x, r.d, r.lambda);
+    double below = gpnn_chisquare_log_cdf(r.x, r.d, r.lambda);
+    double above = gpnn_chisquare_log_survival(r.x, r.d, r.lambda);
     double density = gpnn_chisquare_log_density(r.x, r.d, r.lambda);
     assert_near(below, r.log_below, 5e-14 * (1 + fabs(r.log_below)));
     assert_near(above, r.log_above, 5e-14 * (1 + fabs(r.log_above)));
@@ -76,9 +76,9 @@ static void quantiles_are_those_of_sixty_digits(void **state)
     struct reference r = known[i];
     /* A logarithm of thousands is itself rounded to 5e-13. */
     if (r.log_below < -0.5 && r.log_below > -1000)
-      assert_close(gpnn_chisquare_quantile_below(r.log_below, r.d, r.lambda, 0), r.x, 1e-13);
+      assert_close(gpnn_chisquare_quantile_lower(r.log_below, r.d, r.lambda, 0), r.x, 1e-13);
     if (r.log_above < -0.5 && r.log_above > -1000)
-      assert_close(gpnn_chisquare_quantile_above(r.log_above, r.d, r.lambda, 0), r.x, 1e-13);
+      assert_close(gpnn_chisquare_quantile_upper(r.log_above, r.d, r.lambda, 0), r.x, 1e-13);
   }
 }
 
@@ -91,8 +91,9 @@ static void even_degrees_without_centrality_are_poisson_sums(void **state)
       double term = 1, sum = 1;
       for (size_t k = 1; k < d / 2; k++) sum += term *= x / 2 / (double)k;
       double above = log(sum) - x / 2;
-      if (above < -0.01) assert_near(gpnn_chisquare_log_above(x, d, 0), above, 1e-13 * (1 - above));
-      assert_near(exp(gpnn_chisquare_log_below(x, d, 0)), -expm1(above), 1e-14);
+      if (above < -0.01)
+        assert_near(gpnn_chisquare_log_survival(x, d, 0), above, 1e-13 * (1 - above));
+      assert_near(exp(gpnn_chisquare_log_cdf(x, d, 0)), -expm1(above), 1e-14);
     }
 }
 
@@ -103,11 +104,11 @@ static void one_degree_is_a_folded_normal(void **state)
   for (double delta = 0; delta < 7; delta += 0.7)
     for (double r = 0.05; r < 12; r *= 1.4) {
       double x = r * r, lambda = delta * delta;
-      double above = gpnn_normal_below(delta - r) + gpnn_normal_below(-delta - r);
-      double below = gpnn_normal_below(r - delta) - gpnn_normal_below(-r - delta);
+      double above = gpnn_normal_cdf(delta - r) + gpnn_normal_cdf(-delta - r);
+      double below = gpnn_normal_cdf(r - delta) - gpnn_normal_cdf(-r - delta);
       double density = (gpnn_normal_density(r - delta) + gpnn_normal_density(r + delta)) / (2 * r);
-      assert_close(exp(gpnn_chisquare_log_above(x, 1, lambda)), above, 1e-12);
-      assert_near(exp(gpnn_chisquare_log_below(x, 1, lambda)), below, 1e-14);
+      assert_close(exp(gpnn_chisquare_log_survival(x, 1, lambda)), above, 1e-12);
+      assert_near(exp(gpnn_chisquare_log_cdf(x, 1, lambda)), below, 1e-14);
       assert_close(exp(gpnn_chisquare_log_density(x, 1, lambda)), density, 1e-12);
     }
 }
@@ -135,13 +136,13 @@ static void tails_are_complements(void **state)
         double d = (double)degrees[i], mean = d + lambdas[j];
         double x = mean + z * sqrt(2 * d + 4 * lambdas[j]);
         if (x <= 0) continue;
-        double below = gpnn_chisquare_log_below(x, degrees[i], lambdas[j]);
-        double above = gpnn_chisquare_log_above(x, degrees[i], lambdas[j]);
+        double below = gpnn_chisquare_log_cdf(x, degrees[i], lambdas[j]);
+        double above = gpnn_chisquare_log_survival(x, degrees[i], lambdas[j]);
         assert_near(exp(below) + exp(above), 1, 1e-13);
         /* across the mean, where either is computed from the other, both go on smoothly */
         double next = x * (1 + 1e-12);
-        assert_true(gpnn_chisquare_log_below(next, degrees[i], lambdas[j]) >= below - 1e-13);
-        assert_true(gpnn_chisquare_log_above(next, degrees[i], lambdas[j]) <= above + 1e-13);
+        assert_true(gpnn_chisquare_log_cdf(next, degrees[i], lambdas[j]) >= below - 1e-13);
+        assert_true(gpnn_chisquare_log_survival(next, degrees[i], lambdas[j]) <= above + 1e-13);
       }
 }
 
@@ -154,10 +155,10 @@ static void density_is_the_derivative(void **state)
     for (size_t j = 0; j < N_LAMBDAS; j++)
       for (double share = 0.01; share < 1.3; share *= 1.5) {
         double x = share * ((double)degrees[i] + lambdas[j]);
-        double left = gpnn_chisquare_log_below(x * exp(-h), degrees[i], lambdas[j]);
-        double right = gpnn_chisquare_log_below(x * exp(h), degrees[i], lambdas[j]);
+        double left = gpnn_chisquare_log_cdf(x * exp(-h), degrees[i], lambdas[j]);
+        double right = gpnn_chisquare_log_cdf(x * exp(h), degrees[i], lambdas[j]);
         double slope = exp(gpnn_chisquare_log_density(x, degrees[i], lambdas[j]) + log(x) -
-                           gpnn_chisquare_log_below(x, degrees[i], lambdas[j]));
+                           gpnn_chisquare_log_cdf(x, degrees[i], lambdas[j]));
         assert_near((right - left) / (2 * h), slope, 1e-4 * slope + 1e-8);
       }
 }
@@ -171,15 +172,15 @@ static void quantiles_invert_both_tails(void **state)
     for (size_t j = 0; j < N_LAMBDAS; j++)
       for (size_t k = 0; k < sizeof logs / sizeof logs[0]; k++) {
         size_t d = degrees[i];
-        double x = gpnn_chisquare_quantile_below(logs[k], d, lambdas[j], 0);
+        double x = gpnn_chisquare_quantile_lower(logs[k], d, lambdas[j], 0);
         /* what a change of x in its last digits comes to */
         double slope = exp(gpnn_chisquare_log_density(x, d, lambdas[j]) + log(x) - logs[k]);
         double allowed = 1e-13 * (1 - logs[k]) + 5e-16 * slope;
-        assert_near(gpnn_chisquare_log_below(x, d, lambdas[j]), logs[k], allowed);
-        x = gpnn_chisquare_quantile_above(logs[k], d, lambdas[j], 0);
+        assert_near(gpnn_chisquare_log_cdf(x, d, lambdas[j]), logs[k], allowed);
+        x = gpnn_chisquare_quantile_upper(logs[k], d, lambdas[j], 0);
         slope = exp(gpnn_chisquare_log_density(x, d, lambdas[j]) + log(x) - logs[k]);
         allowed = 1e-13 * (1 - logs[k]) + 5e-16 * slope;
-        assert_near(gpnn_chisquare_log_above(x, d, lambdas[j]), logs[k], allowed);
+        assert_near(gpnn_chisquare_log_survival(x, d, lambdas[j]), logs[k], allowed);
       }
 }
 
@@ -189,14 +190,14 @@ static void a_start_changes_no_digit_that_counts(void **state)
   static const double starts[] = {1e-30, 1e-3, 5, 31, 1e3, 1e8};
   for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
     for (double log_p = -45; log_p < -0.7; log_p += 4.3) {
-      assert_close(gpnn_chisquare_quantile_below(log_p, 16, 12, starts[i]),
-                   gpnn_chisquare_quantile_below(log_p, 16, 12, 0), 1e-13);
-      assert_close(gpnn_chisquare_quantile_above(log_p, 16, 12, starts[i]),
-                   gpnn_chisquare_quantile_above(log_p, 16, 12, 0), 1e-13);
-      assert_close(gpnn_chisquare_quantile_below(log_p, 1, 30, starts[i]),
-                   gpnn_chisquare_quantile_below(log_p, 1, 30, 0), 1e-13);
-      assert_close(gpnn_chisquare_quantile_above(log_p, 1, 30, starts[i]),
-                   gpnn_chisquare_quantile_above(log_p, 1, 30, 0), 1e-13);
+      assert_close(gpnn_chisquare_quantile_lower(log_p, 16, 12, starts[i]),
+                   gpnn_chisquare_quantile_lower(log_p, 16, 12, 0), 1e-13);
+      assert_close(gpnn_chisquare_quantile_upper(log_p, 16, 12, starts[i]),
+                   gpnn_chisquare_quantile_upper(log_p, 16, 12, 0), 1e-13);
+      assert_close(gpnn_chisquare_quantile_lower(log_p, 1, 30, starts[i]),
+                   gpnn_chisquare_quantile_lower(log_p, 1, 30, 0), 1e-13);
+      assert_close(gpnn_chisquare_quantile_upper(log_p, 1, 30, starts[i]),
+                   gpnn_chisquare_quantile_upper(log_p, 1, 30, 0), 1e-13);
     }
 }
 
@@ -207,18 +208,18 @@ static void ends_of_the_range_are_zero_and_one(void **state)
     for (size_t j = 0; j < N_LAMBDAS; j++) {
       size_t d = degrees[i];
       double lambda = lambdas[j];
-      assert_true(gpnn_chisquare_log_below(0, d, lambda) == -INFINITY);
-      assert_true(gpnn_chisquare_log_above(0, d, lambda) == 0);
-      assert_true(gpnn_chisquare_log_below(INFINITY, d, lambda) == 0);
-      assert_true(gpnn_chisquare_log_above(INFINITY, d, lambda) == -INFINITY);
+      assert_true(gpnn_chisquare_log_cdf(0, d, lambda) == -INFINITY);
+      assert_true(gpnn_chisquare_log_survival(0, d, lambda) == 0);
+      assert_true(gpnn_chisquare_log_cdf(INFINITY, d, lambda) == 0);
+      assert_true(gpnn_chisquare_log_survival(INFINITY, d, lambda) == -INFINITY);
       assert_true(gpnn_chisquare_log_density(INFINITY, d, lambda) == -INFINITY);
-      assert_true(isfinite(gpnn_chisquare_log_below(1e-290, d, lambda)));
-      assert_true(isfinite(gpnn_chisquare_log_above(1e6, d, lambda)));
+      assert_true(isfinite(gpnn_chisquare_log_cdf(1e-290, d, lambda)));
+      assert_true(isfinite(gpnn_chisquare_log_survival(1e6, d, lambda)));
       /* next to nothing beside one: F is then all but x^(d/2) */
-      double low = gpnn_chisquare_log_below(1e-200, d, lambda);
-      assert_close(gpnn_chisquare_log_below(1e-198, d, lambda) - low, (double)d * log(10), 1e-9);
-      assert_true(fabs(gpnn_chisquare_log_below(2.5, d, 1e-250) -
-                       gpnn_chisquare_log_below(2.5, d, 0)) < 1e-13);
+      double low = gpnn_chisquare_log_cdf(1e-200, d, lambda);
+      assert_close(gpnn_chisquare_log_cdf(1e-198, d, lambda) - low, (double)d * log(10), 1e-9);
+      assert_true(fabs(gpnn_chisquare_log_cdf(2.5, d, 1e-250) - gpnn_chisquare_log_cdf(2.5, d, 0)) <
+                  1e-13);
     }
 }
 

@@ -2,9 +2,10 @@
 
 #include <stdbool.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/threads.h"
-#include "models/cholesky.h"
+#include "linalg/blas_threads.h"
+#include "linalg/cholesky.h"
 
 enum { N = 70 };
 
@@ -255,6 +256,6 @@ int main(void)
       cmocka_unit_test(what_is_not_finite_is_noticed),
       cmocka_unit_test(order_zero_does_nothing),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 #include "base/threads.h"
 #include "fixture.h"
-#include "methods/choose_parts.h"
-#include "models/localgp.h"
+#include "linalg/blas_threads.h"
+#include "models/local/choose_private.h"
+#include "models/local/localgp.h"
 
 /* Everything but the rotation and the objective is open: quick. */
 static struct gpnn_choose_options all_open(int threads)
@@ -82,7 +83,7 @@ static void rewrite(struct fixture *f)
 {
   gpnn_index_close(f->index);
   gpnn_schema_release(&f->contents.schema);
-  gpnn_standard_release(&f->contents.standard);
+  gpnn_scaling_release(&f->contents.standard);
   fixture_write(f);
 }
 
@@ -905,7 +906,7 @@ static void known_noise_of_rows_belongs_to_their_score(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_best_score_is_kept_and_the_next_recorded),
       cmocka_unit_test(fast_tries_every_kernel_twice_by_blocks),

@@ -1,7 +1,7 @@
 /* Roles of columns, schemas matched with later tables, rows as numbers. */
-#include "data/columns.h"
-#include "data/schema.h"
 #include "scratch.h"
+#include "table/columns.h"
+#include "table/schema.h"
 
 static struct gpnn_table *open_text(const char *text, bool has_header)
 {

@@ -1,6 +1,6 @@
 /* Conformal intervals: which residual, how many are needed, and the coverage promised. */
 #include "base/rng.h"
-#include "methods/conformal.h"
+#include "likelihood/conformal.h"
 #include "unit.h"
 
 static void the_width_is_the_ceiling_of_c_plus_one_times_p_th_smallest(void **state)

@@ -1,9 +1,10 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "gls.h"
-#include "methods/conjugate.h"
-#include "methods/regress.h"
-#include "models/localgp.h"
+#include "linalg/blas_threads.h"
+#include "models/conjugate/conjugate.h"
+#include "models/local/localgp.h"
+#include "vecchia/regress.h"
 
 enum { N = 48, D = 2, C = 6, P = D + 1 };
 static const double one_noise[] = {0.2};
@@ -395,7 +396,7 @@ static void what_cannot_be_done_is_refused(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_posterior_is_the_dense_one_and_its_predictions_are_student_t),
       cmocka_unit_test(far_rows_are_independent_observations_of_a_constant),

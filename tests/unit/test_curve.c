@@ -1,6 +1,6 @@
 /* Learning curves: power laws above a floor. */
 #include "base/rng.h"
-#include "methods/curve.h"
+#include "stats/curve.h"
 #include "unit.h"
 
 enum { SIZES = 5 };

@@ -1,6 +1,6 @@
 /* Quantiles of the distances seen in calibration, and rows beyond them. */
 #include "base/rng.h"
-#include "methods/distance.h"
+#include "models/local/distance.h"
 #include "unit.h"
 
 enum { MOST = 2000 };

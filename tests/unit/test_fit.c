@@ -2,7 +2,8 @@
 
 #include "base/rng.h"
 #include "base/threads.h"
-#include "methods/fit.h"
+#include "linalg/blas_threads.h"
+#include "models/local/fit.h"
 
 enum { ROWS = 240, D = 3 };
 
@@ -369,6 +370,6 @@ int main(void)
       cmocka_unit_test(what_cannot_be_estimated_is_refused),
       cmocka_unit_test(rows_all_alike_still_have_a_fit),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,10 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "dense.h"
-#include "methods/fit.h"
-#include "methods/neighbourhood.h"
-#include "models/rotation.h"
+#include "kernel/rotation.h"
+#include "linalg/blas_threads.h"
+#include "models/local/fit.h"
+#include "models/local/neighbourhood.h"
 #include "unit.h"
 
 static const enum gpnn_objective_kind kinds[] = {GPNN_OBJECTIVE_LOO, GPNN_OBJECTIVE_MLL_K,
@@ -1041,6 +1042,6 @@ int main(void)
       cmocka_unit_test(what_cannot_be_estimated_is_refused),
       cmocka_unit_test(targets_that_are_no_numbers_are_refused),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

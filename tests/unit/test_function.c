@@ -1,6 +1,6 @@
 /* Known functions: published values, and what is said of their size. */
 #include "base/rng.h"
-#include "models/function.h"
+#include "simulate/function.h"
 #include "unit.h"
 
 static struct gpnn_rng seeded(uint64_t seed)

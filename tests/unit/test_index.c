@@ -6,10 +6,11 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "data/index.h"
+#include "dataset/index.h"
+#include "linalg/blas_threads.h"
 
 enum { N = 400, D = 4, C = 7 };
 
@@ -80,8 +81,8 @@ static int enter(void **state)
                                            .seed = 42,
                                            .provenance = "target\tprice\nsearch\tauto\n"};
   make_schema(&contents->schema);
-  assert_ok(gpnn_standard_learn(&contents->standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL,
-                                place->x, place->y, &err));
+  assert_ok(gpnn_scaling_learn(&contents->standard, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, place->x,
+                               place->y, &err));
   *state = place;
   return 0;
 }
@@ -90,7 +91,7 @@ static int leave(void **state)
 {
   struct place *place = *state;
   gpnn_schema_release(&place->contents.schema);
-  gpnn_standard_release(&place->contents.standard);
+  gpnn_scaling_release(&place->contents.standard);
   free(place->x);
   free(place->y);
   free(place->calibration_x);
@@ -219,7 +220,7 @@ static void contents_read_back(void **state)
   assert_int_equal(read->schema.n_inputs, 3);
   for (size_t i = 0; i < 3; i++)
     assert_columns_equal(&read->schema.inputs[i], &wrote->schema.inputs[i]);
-  assert_int_equal(read->standard.method, GPNN_STANDARD_WHITEN);
+  assert_int_equal(read->standard.method, GPNN_SCALING_WHITEN);
   assert_int_equal(read->standard.n_in, D);
   assert_int_equal(read->standard.n_out, D);
   assert_near(read->standard.eps, 1e-5, 0);
@@ -600,7 +601,7 @@ static void extend_schema(struct gpnn_schema *schema)
   schema->noise = column("variance", 8);
 }
 
-static void learn(struct gpnn_standard *standard, const struct place *place,
+static void learn(struct gpnn_scaling *standard, const struct place *place,
                   const struct besides *besides)
 {
   enum { W = D + 1 + MORE + REGRESSORS };
@@ -614,16 +615,16 @@ static void learn(struct gpnn_standard *standard, const struct place *place,
   }
   struct source_rows given = {N, W, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_standard_columns columns = {D, NULL, MORE, REGRESSORS, NULL};
+  const struct gpnn_scaling_columns columns = {D, NULL, MORE, REGRESSORS, NULL};
   assert_ok(
-      gpnn_standard_learn_rows(standard, GPNN_STANDARD_SCALE, 0, &columns, &source, NULL, &err));
+      gpnn_scaling_learn_rows(standard, GPNN_SCALING_SCALE, 0, &columns, &source, NULL, &err));
 }
 
 static void extend(struct place *place, struct besides *besides)
 {
   struct gpnn_rng rng;
   struct gpnn_index_contents *contents = &place->contents;
-  struct gpnn_standard *standard = &contents->standard;
+  struct gpnn_scaling *standard = &contents->standard;
   gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
   extend_schema(&contents->schema);
   besides->more = normal_rows(&rng, MORE * N);
@@ -635,7 +636,7 @@ static void extend(struct place *place, struct besides *besides)
   for (size_t i = 0; i < (1 + MORE) * N; i++) besides->noise[i] = fabs(besides->noise[i]);
   for (size_t i = 0; i < (1 + MORE) * C; i++)
     besides->calibration_noise[i] = fabs(besides->calibration_noise[i]);
-  gpnn_standard_release(standard);
+  gpnn_scaling_release(standard);
   learn(standard, place, besides);
   contents->n_more = MORE;
   contents->more = besides->more;
@@ -1172,6 +1173,6 @@ int main(void)
       cmocka_unit_test_setup_teardown(no_sealed_nonsense_does_harm, enter, leave),
       cmocka_unit_test_setup_teardown(levels_are_no_more_than_are_written, enter, leave),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

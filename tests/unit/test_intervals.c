@@ -1,6 +1,6 @@
-#include "methods/intervals.h"
+#include "stats/intervals.h"
 
-#include "base/normal.h"
+#include "stats/normal.h"
 #include "unit.h"
 
 static void three_rows_give_what_the_formulas_give_by_hand(void **state)

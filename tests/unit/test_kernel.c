@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "models/kernel.h"
+#include "kernel/kernel.h"
 
 /* log of z^a K_b(z), by the trapezoidal rule about the largest value of
  * K_b(z) = 1/2 integral of exp(b t - z cosh t). */

@@ -1,6 +1,6 @@
 /* Training rows left out: alone, in clusters, and as far from the rest as other rows are. */
 #include "fixture.h"
-#include "methods/leftout.h"
+#include "models/local/heldout.h"
 
 enum { N = 300, D = 2, C = 90, M = 12 };
 
@@ -47,9 +47,9 @@ static void rows_left_out_alone_are_themselves_and_a_draw_begins_with_a_smaller_
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_leftout few = {0}, many = {0};
-  assert_ok(gpnn_leftout_alone(&few, s.gp, 10, 1, &err));
-  assert_ok(gpnn_leftout_alone(&many, s.gp, N, 1, &err));
+  struct gpnn_heldout few = {0}, many = {0};
+  assert_ok(gpnn_heldout_alone(&few, s.gp, 10, 1, &err));
+  assert_ok(gpnn_heldout_alone(&many, s.gp, N, 1, &err));
   bool seen[N] = {false};
   for (size_t i = 0; i < N; i++) {
     int64_t row = many.self[i];
@@ -59,8 +59,8 @@ static void rows_left_out_alone_are_themselves_and_a_draw_begins_with_a_smaller_
     assert_true(many.y[i] == s.f.y[row]);
   }
   for (size_t i = 0; i < 10; i++) assert_true(few.self[i] == many.self[i]);
-  gpnn_leftout_release(&few);
-  gpnn_leftout_release(&many);
+  gpnn_heldout_release(&few);
+  gpnn_heldout_release(&many);
   tear_down(&s);
 }
 
@@ -84,8 +84,8 @@ static void a_cluster_is_predicted_from_its_nearest_rows_outside(void **state)
   enum { SIZE = 25, CLUSTERS = 6 };
   struct setting s;
   set_up(&s);
-  struct gpnn_leftout leftout = {0};
-  assert_ok(gpnn_leftout_clusters(&leftout, s.gp, CLUSTERS, SIZE, 3, &err));
+  struct gpnn_heldout leftout = {0};
+  assert_ok(gpnn_heldout_clusters(&leftout, s.gp, CLUSTERS, SIZE, 3, &err));
   assert_int_equal(leftout.rows.points.n, SIZE * CLUSTERS);
   assert_int_equal(leftout.rows.together, SIZE);
   for (size_t i = 0; i < SIZE * CLUSTERS; i++) {
@@ -105,7 +105,7 @@ static void a_cluster_is_predicted_from_its_nearest_rows_outside(void **state)
       if (!is_member[row] && !is_found[row])
         assert_true(distance_to(&s, leftout.x + i * D, row) >= last);
   }
-  gpnn_leftout_release(&leftout);
+  gpnn_heldout_release(&leftout);
   tear_down(&s);
 }
 
@@ -114,16 +114,16 @@ static void predictions_of_a_cluster_use_nothing_of_it(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_leftout leftout = {0};
+  struct gpnn_heldout leftout = {0};
   double mean[40], nearest[40];
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_leftout_clusters(&leftout, s.gp, 1, 40, 3, &err));
+  assert_ok(gpnn_heldout_clusters(&leftout, s.gp, 1, 40, 3, &err));
   assert_ok(gpnn_localgp_predict(s.gp, &leftout.rows.points,
                                  &(struct gpnn_prediction){.mean = mean, .nearest = nearest},
                                  &counts, &err));
   for (size_t i = 0; i < 40; i++)
     assert_close(nearest[i], distance_to(&s, leftout.x + i * D, leftout.candidates[i * M]), 1e-12);
-  gpnn_leftout_release(&leftout);
+  gpnn_heldout_release(&leftout);
   tear_down(&s);
 }
 
@@ -132,12 +132,12 @@ static void a_cluster_of_all_rows_is_refused(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_leftout leftout = {0};
-  assert_fails(gpnn_leftout_clusters(&leftout, s.gp, 1, N, 3, &err), GPNN_EDATA, "leaves none");
-  gpnn_leftout_release(&leftout);
-  assert_ok(gpnn_leftout_clusters(&leftout, s.gp, 1, N - 1, 3, &err));
+  struct gpnn_heldout leftout = {0};
+  assert_fails(gpnn_heldout_clusters(&leftout, s.gp, 1, N, 3, &err), GPNN_EDATA, "leaves none");
+  gpnn_heldout_release(&leftout);
+  assert_ok(gpnn_heldout_clusters(&leftout, s.gp, 1, N - 1, 3, &err));
   for (size_t i = 0; i < N - 1; i++) assert_true(leftout.candidates[i] >= 0);
-  gpnn_leftout_release(&leftout);
+  gpnn_heldout_release(&leftout);
   tear_down(&s);
 }
 
@@ -152,9 +152,9 @@ static int compare(const void *a, const void *b)
 static void compare_distances(const struct setting *s, const double *like, size_t n, double *wanted,
                               double *got)
 {
-  struct gpnn_leftout leftout = {0};
+  struct gpnn_heldout leftout = {0};
   assert_ok(
-      gpnn_leftout_like(&leftout, s->gp, &(struct gpnn_points){.n = n, .x = like}, n, 1, &err));
+      gpnn_heldout_like(&leftout, s->gp, &(struct gpnn_points){.n = n, .x = like}, n, 1, &err));
   size_t k = leftout.rows.points.n_candidates;
   for (size_t i = 0; i < n; i++) {
     wanted[i] = INFINITY;
@@ -165,7 +165,7 @@ static void compare_distances(const struct setting *s, const double *like, size_
   }
   qsort(wanted, n, sizeof *wanted, compare);
   qsort(got, n, sizeof *got, compare);
-  gpnn_leftout_release(&leftout);
+  gpnn_heldout_release(&leftout);
 }
 
 static void rows_far_from_the_training_rows_get_stand_ins_as_far(void **state)
@@ -208,7 +208,7 @@ static double nearest_but(const struct setting *s, const double *x, int64_t self
 
 /* Whether no neighbour of stand-in 'i' lies in a ball of radius 'ball' that has it within, 'radius'
  * from the edge, and its centre towards another stand-in. */
-static bool lies_in_a_ball_left_out(const struct setting *s, const struct gpnn_leftout *leftout,
+static bool lies_in_a_ball_left_out(const struct setting *s, const struct gpnn_heldout *leftout,
                                     size_t i, double radius, double ball)
 {
   const double *x = leftout->x + i * D;
@@ -231,7 +231,7 @@ static void make_grid_and_rows_beside_it(struct setting *s, double *like)
   gpnn_localgp_free(s->gp);
   gpnn_index_close(s->f.index);
   gpnn_schema_release(&s->f.contents.schema);
-  gpnn_standard_release(&s->f.contents.standard);
+  gpnn_scaling_release(&s->f.contents.standard);
   for (size_t i = 0; i < N; i++) {
     s->f.x[i * D] = s->lengthscale[0] * ((double)(i % SIDE) + 0.05 * s->f.x[i * D]);
     s->f.x[i * D + 1] = s->lengthscale[1] * ((double)(i / SIDE) + 0.05 * s->f.x[i * D + 1]);
@@ -252,13 +252,13 @@ static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(voi
   (void)state;
   enum { HIGH = 99 * (C - 1) / 100 }; /* of C values, this one is nearly the largest */
   struct setting s;
-  struct gpnn_leftout leftout = {0};
+  struct gpnn_heldout leftout = {0};
   double like[C * D], wanted[C], own[C];
   size_t n_far = 0, n_within = 0;
   set_up(&s);
   make_grid_and_rows_beside_it(&s, like);
   assert_ok(
-      gpnn_leftout_like(&leftout, s.gp, &(struct gpnn_points){.n = C, .x = like}, C, 1, &err));
+      gpnn_heldout_like(&leftout, s.gp, &(struct gpnn_points){.n = C, .x = like}, C, 1, &err));
   for (size_t i = 0; i < C; i++) {
     wanted[i] = nearest_but(&s, like + i * D, -1);
     own[i] = nearest_but(&s, leftout.x + i * D, leftout.self[i]);
@@ -275,7 +275,7 @@ static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(voi
   if (n_within < n_far)
     fail_msg("%zu of %zu stand-ins have neighbours all around: the ball was not shifted",
              n_far - n_within, n_far);
-  gpnn_leftout_release(&leftout);
+  gpnn_heldout_release(&leftout);
   tear_down(&s);
 }
 
@@ -284,12 +284,12 @@ static void rows_farther_than_the_training_rows_are_wide_are_refused(void **stat
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_leftout leftout = {0};
+  struct gpnn_heldout leftout = {0};
   double like[] = {1000, 0, -1000, 0};
   assert_fails(
-      gpnn_leftout_like(&leftout, s.gp, &(struct gpnn_points){.n = 2, .x = like}, 2, 1, &err),
+      gpnn_heldout_like(&leftout, s.gp, &(struct gpnn_points){.n = 2, .x = like}, 2, 1, &err),
       GPNN_EDATA, "no training row can stand for them");
-  gpnn_leftout_release(&leftout);
+  gpnn_heldout_release(&leftout);
   tear_down(&s);
 }
 

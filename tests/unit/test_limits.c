@@ -1,7 +1,7 @@
 #include <float.h>
 
 #include "base/rng.h"
-#include "data/limits.h"
+#include "dataset/limits.h"
 #include "unit.h"
 
 enum { N = 3 * GPNN_SOURCE_BLOCK + 100 };

@@ -1,7 +1,8 @@
 #include "base/threads.h"
 #include "dense.h"
 #include "fixture.h"
-#include "models/localgp.h"
+#include "linalg/blas_threads.h"
+#include "models/local/localgp.h"
 
 static const char *const kernels[] = {"rbf", "exp", "matern32", "matern52"};
 
@@ -122,7 +123,7 @@ static void a_row_left_out_is_predicted_from_the_others(void **state)
   memcpy(f.x + D, f.x, D * sizeof(double)); /* rows 0 and 1 have the same inputs */
   gpnn_index_close(f.index);
   gpnn_schema_release(&f.contents.schema);
-  gpnn_standard_release(&f.contents.standard);
+  gpnn_scaling_release(&f.contents.standard);
   fixture_write(&f);
   struct gpnn_params params = make_params("exp", 1, N);
   int64_t self[N];
@@ -178,7 +179,7 @@ static void duplicates_without_noise_need_jitter_and_stay_finite(void **state)
   for (size_t i = 1; i < 50; i++) memcpy(f.x + 2 * i, f.x + 2 * (i % 5), 2 * sizeof(double));
   gpnn_index_close(f.index);
   gpnn_schema_release(&f.contents.schema);
-  gpnn_standard_release(&f.contents.standard);
+  gpnn_scaling_release(&f.contents.standard);
   fixture_write(&f);
   struct gpnn_params params = make_params("rbf", 1, 50);
   params.noise = 0;
@@ -635,7 +636,7 @@ static void mixed_precision_leaves_singular_rows_to_double(void **state)
   memcpy(f.cx, f.x, 20 * sizeof(double)); /* points where rows are */
   gpnn_index_close(f.index);
   gpnn_schema_release(&f.contents.schema);
-  gpnn_standard_release(&f.contents.standard);
+  gpnn_scaling_release(&f.contents.standard);
   fixture_write(&f);
   for (size_t k = 0; k < 4; k++)
     for (double noise = 1e-3; noise > 1e-14; noise /= 100) {
@@ -756,7 +757,7 @@ static void every_point_that_shares_a_factor_with_jitter_is_counted(void **state
   for (size_t i = 0; i < N; i++) memcpy(f.x + 2 * i, f.cx + 2 * (i % 5), 2 * sizeof(double));
   gpnn_index_close(f.index);
   gpnn_schema_release(&f.contents.schema);
-  gpnn_standard_release(&f.contents.standard);
+  gpnn_scaling_release(&f.contents.standard);
   fixture_write(&f);
   struct gpnn_params params = make_params("rbf", 1, N); /* all rows: all points share */
   params.noise = 0;
@@ -793,7 +794,7 @@ static void coefficients_for_another_mean_are_refused(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_rows_as_neighbours_give_the_dense_gp),
       cmocka_unit_test(neighbours_are_the_nearest_in_the_metric_of_the_kernel),

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "models/mean.h"
+#include "kernel/mean.h"
 
 enum { D = 3, R = 2 };
 static const double x[] = {4, -5, 6}, regressors[] = {0.5, -7};

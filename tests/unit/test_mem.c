@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 
 static void products_that_do_not_fit_are_noticed(void **state)
 {

@@ -1,7 +1,7 @@
-#include "base/normal.h"
 #include "base/rng.h"
-#include "base/student.h"
-#include "methods/metrics.h"
+#include "stats/metrics.h"
+#include "stats/normal.h"
+#include "stats/student.h"
 #include "unit.h"
 
 static const double levels[] = {0.5, 0.95};
@@ -46,7 +46,7 @@ static void crps_is_the_integral_that_defines_it(void **state)
   double integral = 0;
   const double step = 1e-4;
   for (double t = -9; t < 9; t += step) {
-    double below = gpnn_normal_below((t + step / 2 - mean[0]) / sd[0]) - (t + step / 2 >= y[0]);
+    double below = gpnn_normal_cdf((t + step / 2 - mean[0]) / sd[0]) - (t + step / 2 >= y[0]);
     integral += step * below * below;
   }
   assert_near(result_of(1, y, mean, sd).crps, integral, 1e-6);

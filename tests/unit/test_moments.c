@@ -1,7 +1,7 @@
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
-#include "data/moments.h"
 #include "source.h"
+#include "stats/moments.h"
 
 enum { N = 2 * GPNN_SOURCE_BLOCK + 300, W = 5 };
 

@@ -1,26 +1,26 @@
 #include "unit.h"
 
-#include "base/chisquare.h"
-#include "base/mem.h"
-#include "base/normal.h"
-#include "data/near.h"
+#include "base/memory.h"
+#include "simulate/neighbours.h"
+#include "stats/chisquare.h"
+#include "stats/normal.h"
 
-static struct gpnn_near *make(struct gpnn_near_options options)
+static struct gpnn_neighbours *make(struct gpnn_neighbours_options options)
 {
-  struct gpnn_near *near = NULL;
+  struct gpnn_neighbours *near = NULL;
   if (options.threads == 0) options.threads = 2;
-  assert_ok(gpnn_near_new(&near, &options, &err));
+  assert_ok(gpnn_neighbours_new(&near, &options, &err));
   return near;
 }
 
 /* The offsets of 'n_points' points, in a block that the caller frees. */
-static double *find(struct gpnn_near_options options, size_t n_points, const double *x)
+static double *find(struct gpnn_neighbours_options options, size_t n_points, const double *x)
 {
   double *offsets = gpnn_alloc(n_points, options.m * options.inputs.d, sizeof *offsets);
-  struct gpnn_near *near = make(options);
+  struct gpnn_neighbours *near = make(options);
   assert_non_null(offsets);
-  assert_ok(gpnn_near_find(near, 0, n_points, x, offsets, &err));
-  gpnn_near_free(near);
+  assert_ok(gpnn_neighbours_find(near, 0, n_points, x, offsets, &err));
+  gpnn_neighbours_free(near);
   return offsets;
 }
 
@@ -193,7 +193,7 @@ static void sample_brute_force(const struct setting *setting, const double *x,
 static void sample_theory(const struct setting *setting, const double *x, struct sample *sample)
 {
   size_t d = setting->inputs.d, m = setting->m;
-  struct gpnn_near_options options = {
+  struct gpnn_neighbours_options options = {
       .inputs = setting->inputs, .n = setting->n, .m = m, .seed = 11};
   double *points = gpnn_alloc(sample->n, d, sizeof *points);
   assert_non_null(points);
@@ -232,7 +232,7 @@ static void sides_of_a_line_go_by_the_density(void **state)
 {
   (void)state;
   enum { N = 1000, M = 30 };
-  struct gpnn_near_options options = {.inputs = {GPNN_INPUTS_NORMAL, 1, 2}, .n = M, .m = M};
+  struct gpnn_neighbours_options options = {.inputs = {GPNN_INPUTS_NORMAL, 1, 2}, .n = M, .m = M};
   for (double place = -1.6; place < 2; place += 3.2) {
     double x[N], excess = 0, variance = 0;
     for (size_t i = 0; i < N; i++) x[i] = place;
@@ -262,17 +262,17 @@ static void as_many_rows_are_within_r_as_the_law_says(void **state)
 {
   (void)state;
   enum { N = 300, M = 40 };
-  static const uint64_t ns[] = {100, 1000000, 1000000000000, GPNN_NEAR_MOST};
+  static const uint64_t ns[] = {100, 1000000, 1000000000000, GPNN_NEIGHBOURS_MOST};
   static const size_t ds[] = {1, 2, 5, 20, 300};
   for (size_t a = 0; a < sizeof ns / sizeof ns[0]; a++)
     for (size_t b = 0; b < sizeof ds / sizeof ds[0]; b++) {
       struct gpnn_inputs inputs = {GPNN_INPUTS_NORMAL, ds[b], 0.5};
-      struct gpnn_near_options options = {.inputs = inputs, .n = ns[a], .m = M, .seed = b};
+      struct gpnn_neighbours_options options = {.inputs = inputs, .n = ns[a], .m = M, .seed = b};
       double *x = draw_points(inputs, N), *offsets = find(options, N, x), sum = 0;
       for (size_t i = 0; i < N; i++) {
         double r = length_of(ds[b], offsets + (i * M + M - 1) * ds[b]) / 0.5;
         double away = length_of(ds[b], x + i * ds[b]) / 0.5;
-        sum += exp(gpnn_chisquare_log_below(r * r, ds[b], away * away)) * (double)(ns[a] + 1) / M;
+        sum += exp(gpnn_chisquare_log_cdf(r * r, ds[b], away * away)) * (double)(ns[a] + 1) / M;
       }
       assert_mean_one(N, M, sum);
       free(x);
@@ -295,8 +295,8 @@ static void lenses_at_the_edge_of_the_disk_keep_their_digits(void **state)
   static const double gaps[] = {0, 1e-10, 2e-9, 5e-9, 1e-3, 1};
   for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++)
     for (int axis = 0; axis < 2; axis++) {
-      struct gpnn_near_options options = {
-          .inputs = {GPNN_INPUTS_DISK, 2, 3}, .n = GPNN_NEAR_MOST, .m = M, .seed = g};
+      struct gpnn_neighbours_options options = {
+          .inputs = {GPNN_INPUTS_DISK, 2, 3}, .n = GPNN_NEIGHBOURS_MOST, .m = M, .seed = g};
       double *x = gpnn_alloc(N, 2, sizeof *x), sum = 0, inside = 0;
       assert_non_null(x);
       for (size_t i = 0; i < N; i++) x[2 * i + (size_t)axis] = -3 * (1 - gaps[g]);
@@ -332,18 +332,18 @@ static void distances_are_positive_and_rise_to_any_n(void **state)
     uint64_t n;
     size_t m;
   } cases[] = {
-      {{GPNN_INPUTS_NORMAL, 20, 0.5}, GPNN_NEAR_MOST, 400},
-      {{GPNN_INPUTS_NORMAL, 1, 1}, GPNN_NEAR_MOST, 50},
-      {{GPNN_INPUTS_NORMAL, 1500, 1}, GPNN_NEAR_MOST, 10},
+      {{GPNN_INPUTS_NORMAL, 20, 0.5}, GPNN_NEIGHBOURS_MOST, 400},
+      {{GPNN_INPUTS_NORMAL, 1, 1}, GPNN_NEIGHBOURS_MOST, 50},
+      {{GPNN_INPUTS_NORMAL, 1500, 1}, GPNN_NEIGHBOURS_MOST, 10},
       {{GPNN_INPUTS_NORMAL, 6, 1e-9}, 1, 1},
       {{GPNN_INPUTS_NORMAL, 3, 1e9}, 5000, 5000},
       {{GPNN_INPUTS_NORMAL, 1, 1}, 5000, 5000},
-      {{GPNN_INPUTS_DISK, 2, 1}, GPNN_NEAR_MOST, 400},
+      {{GPNN_INPUTS_DISK, 2, 1}, GPNN_NEIGHBOURS_MOST, 400},
       {{GPNN_INPUTS_DISK, 2, 7}, 5000, 5000},
       {{GPNN_INPUTS_DISK, 2, 1}, 1, 1},
   };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-    struct gpnn_near_options options = {
+    struct gpnn_neighbours_options options = {
         .inputs = cases[c].inputs, .n = cases[c].n, .m = cases[c].m, .seed = c};
     size_t d = cases[c].inputs.d;
     double *x = draw_points(cases[c].inputs, N), *offsets = find(options, N, x);
@@ -357,7 +357,7 @@ static void neighbours_in_a_disk_are_in_it(void **state)
 {
   (void)state;
   enum { N = 100, M = 300 };
-  struct gpnn_near_options options = {.inputs = {GPNN_INPUTS_DISK, 2, 4}, .n = M, .m = M};
+  struct gpnn_neighbours_options options = {.inputs = {GPNN_INPUTS_DISK, 2, 4}, .n = M, .m = M};
   double *x = draw_points(options.inputs, N), *offsets = find(options, N, x);
   for (size_t i = 0; i < N * M; i++) {
     double row[2] = {x[i / M * 2] + offsets[2 * i], x[i / M * 2 + 1] + offsets[2 * i + 1]};
@@ -372,7 +372,7 @@ static void points_far_from_every_row_have_neighbours(void **state)
 {
   (void)state;
   enum { M = 50 };
-  struct gpnn_near_options options = {.inputs = {GPNN_INPUTS_DISK, 2, 1}, .n = 100, .m = M};
+  struct gpnn_neighbours_options options = {.inputs = {GPNN_INPUTS_DISK, 2, 1}, .n = 100, .m = M};
   double outside[2] = {1.5, 2}, *offsets = find(options, 1, outside);
   for (size_t k = 0; k < M; k++) {
     double row[2] = {outside[0] + offsets[2 * k], outside[1] + offsets[2 * k + 1]};
@@ -395,7 +395,7 @@ static void offsets_scale_with_the_inputs(void **state)
   enum { N = 30, M = 20, D = 7 };
   for (int law = GPNN_INPUTS_NORMAL; law <= GPNN_INPUTS_DISK; law++) {
     size_t d = law == GPNN_INPUTS_DISK ? 2 : D;
-    struct gpnn_near_options options = {
+    struct gpnn_neighbours_options options = {
         .inputs = {(enum gpnn_inputs_law)law, d, 1}, .n = 1000000, .m = M};
     double *x = draw_points(options.inputs, N), *one = find(options, N, x);
     options.inputs.scale = 3e-7;
@@ -420,19 +420,19 @@ static void threads_and_batches_change_no_byte(void **state)
                                               GPNN_INPUTS_NORMAL, GPNN_INPUTS_CUBE};
   for (int c = 0; c < 4; c++) {
     size_t d = laws[c] == GPNN_INPUTS_DISK ? 2 : 3;
-    struct gpnn_near_options options = {
+    struct gpnn_neighbours_options options = {
         .inputs = {laws[c], d, 1}, .n = 700, .m = M, .by_search = c >= 2, .threads = 1};
     double *x = draw_points(options.inputs, N), *all = find(options, N, x);
     double *parts = gpnn_alloc(N, M * d, sizeof *parts);
     assert_non_null(parts);
     for (options.threads = 1; options.threads <= 3; options.threads++) {
-      struct gpnn_near *near = make(options);
+      struct gpnn_neighbours *near = make(options);
       memset(parts, 0, N * M * d * sizeof *parts);
       for (size_t from = 0; from < N; from += 10)
-        assert_ok(gpnn_near_find(near, from, N - from < 10 ? N - from : 10, x + from * d,
-                                 parts + from * M * d, &err));
+        assert_ok(gpnn_neighbours_find(near, from, N - from < 10 ? N - from : 10, x + from * d,
+                                       parts + from * M * d, &err));
       assert_memory_equal(parts, all, N * M * d * sizeof *parts);
-      gpnn_near_free(near);
+      gpnn_neighbours_free(near);
     }
     free(parts);
     free(all);
@@ -445,7 +445,7 @@ static void seeds_draws_and_points_have_neighbours_of_their_own(void **state)
   (void)state;
   double x[4] = {0.1, 0.2, 0.1, 0.2};
   for (int by_search = 0; by_search < 2; by_search++) {
-    struct gpnn_near_options options = {
+    struct gpnn_neighbours_options options = {
         .inputs = {GPNN_INPUTS_NORMAL, 2, 1}, .n = 100, .m = 1, .by_search = by_search == 1};
     double *first = find(options, 2, x);
     options.draw = 1;
@@ -468,7 +468,7 @@ static void search_finds_the_nearest_rows_of_one_cloud(void **state)
   (void)state;
   enum { ROWS = 400, FEW = 25, D = 2, N = 6 };
   for (int law = GPNN_INPUTS_NORMAL; law <= GPNN_INPUTS_CUBE; law++) {
-    struct gpnn_near_options options = {
+    struct gpnn_neighbours_options options = {
         .inputs = {(enum gpnn_inputs_law)law, D, 2}, .n = ROWS, .m = ROWS, .by_search = true};
     double *x = draw_points(options.inputs, N), *all = find(options, N, x);
     options.m = FEW;
@@ -530,36 +530,37 @@ static void inputs_have_the_moments_of_their_law(void **state)
 static void impossible_requests_are_refused(void **state)
 {
   (void)state;
-  struct gpnn_near *near = NULL;
-  const struct gpnn_near_options good = {
+  struct gpnn_neighbours *near = NULL;
+  const struct gpnn_neighbours_options good = {
       .inputs = {GPNN_INPUTS_NORMAL, 3, 1}, .n = 10, .m = 5, .threads = 1};
-  struct gpnn_near_options bad = good;
+  struct gpnn_neighbours_options bad = good;
   bad.m = 11;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_EINVAL,
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_EINVAL,
                "11 neighbours are more than the 10 training rows");
   bad = good;
   bad.n = 0;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_EINVAL, "not in 1 to 1000000000000000000");
-  bad.n = GPNN_NEAR_MOST + 1;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_EINVAL, "not in 1 to");
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_EINVAL,
+               "not in 1 to 1000000000000000000");
+  bad.n = GPNN_NEIGHBOURS_MOST + 1;
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_EINVAL, "not in 1 to");
   bad = good;
   bad.inputs.law = GPNN_INPUTS_DISK;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_EINVAL, "a disk has 2 inputs, not 3");
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_EINVAL, "a disk has 2 inputs, not 3");
   bad = good;
   bad.inputs.d = 0;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_EINVAL, "at least 1 input");
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_EINVAL, "at least 1 input");
   bad = good;
   bad.inputs.scale = NAN;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_EINVAL, "scale of the inputs");
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_EINVAL, "scale of the inputs");
   bad = good;
   bad.inputs.law = GPNN_INPUTS_CUBE;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_EINVAL, "by search alone");
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_EINVAL, "by search alone");
   bad = good;
-  bad.n = GPNN_NEAR_MOST;
+  bad.n = GPNN_NEIGHBOURS_MOST;
   bad.by_search = true;
-  assert_fails(gpnn_near_new(&near, &bad, &err), GPNN_ENOMEM, "memory");
+  assert_fails(gpnn_neighbours_new(&near, &bad, &err), GPNN_ENOMEM, "memory");
   assert_null(near);
-  gpnn_near_free(near);
+  gpnn_neighbours_free(near);
 }
 
 int main(void)

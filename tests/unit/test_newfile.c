@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "base/newfile.h"
+#include "base/atomic_file.h"
 #include "scratch.h"
 
 /* Somebody who makes 'link' lead to 'to' just before or after another looks where it leads. */
@@ -30,7 +30,7 @@ int stat(const char *path, struct stat *st)
   return result;
 }
 
-static void put(const struct gpnn_newfile *file, const char *text)
+static void put(const struct gpnn_atomic_file *file, const char *text)
 {
   assert_int_equal(write(file->fd, text, strlen(text)), strlen(text));
 }
@@ -46,13 +46,13 @@ static void a_file_appears_at_commit(void **state)
 {
   (void)state;
   const char *path = scratch_path("new");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   put(&file, "text");
   assert_int_not_equal(access(path, F_OK), 0);
   assert_int_equal(access(file.temporary, F_OK), 0);
   assert_memory_equal(file.temporary, scratch_folder, strlen(scratch_folder));
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_holds(path, "text");
   assert_int_equal(file.fd, -1);
   assert_null(file.target);
@@ -64,11 +64,11 @@ static void an_abandoned_file_leaves_the_old_one(void **state)
 {
   (void)state;
   const char *path = scratch_text("old", "old");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   put(&file, "new");
-  gpnn_newfile_abandon(&file);
-  gpnn_newfile_abandon(&file);
+  gpnn_atomic_file_abandon(&file);
+  gpnn_atomic_file_abandon(&file);
   assert_holds(path, "old");
   assert_int_equal(scratch_count(1), 1);
 }
@@ -84,16 +84,16 @@ static void permissions_are_the_old_files_or_the_umasks(void **state)
 {
   (void)state;
   const char *path = scratch_text("mode", "old");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   assert_int_equal(chmod(path, 0640), 0);
-  assert_ok(gpnn_newfile_create(&file, path, &err));
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(mode_of(path), 0640);
   unlink(path);
   mode_t before = umask(027);
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   assert_int_equal(umask(before), 027);
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(mode_of(path), 0640);
   scratch_count(1);
 }
@@ -102,11 +102,11 @@ static void nobody_reads_a_private_file_before_it_is_whole(void **state)
 {
   (void)state;
   const char *path = scratch_text("private", "old");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   assert_int_equal(chmod(path, 0644), 0); /* which will hold when the file is there */
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   assert_int_equal(mode_of(file.temporary), 0600);
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(mode_of(path), 0644);
   scratch_count(1);
 }
@@ -116,14 +116,14 @@ static void owner_and_group_are_the_old_files(void **state)
 {
   (void)state;
   const char *path = scratch_text("owned", "old");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   struct stat st;
   if (chown(path, 12345, 23456) != 0) {
     scratch_count(1);
     skip();
   }
-  assert_ok(gpnn_newfile_create(&file, path, &err));
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_uid, 12345);
   assert_int_equal(st.st_gid, 23456);
@@ -135,7 +135,7 @@ static void a_group_that_cannot_be_kept_loses_its_rights(void **state)
 {
   (void)state;
   const char *path = scratch_text("group", "old");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   if (chown(path, 12345, 23456) != 0) {
     scratch_count(1);
     skip();
@@ -145,8 +145,8 @@ static void a_group_that_cannot_be_kept_loses_its_rights(void **state)
   if (child == 0) {
     bool is_other = setgroups(0, NULL) == 0 && setgid(34567) == 0 && setuid(34567) == 0;
     if (!is_other || access(scratch_folder, W_OK) != 0) _exit(2); /* nor may it look in there */
-    bool is_done = gpnn_newfile_create(&file, path, NULL) == GPNN_OK &&
-                   gpnn_newfile_commit(&file, NULL) == GPNN_OK;
+    bool is_done = gpnn_atomic_file_create(&file, path, NULL) == GPNN_OK &&
+                   gpnn_atomic_file_commit(&file, NULL) == GPNN_OK;
     _exit(is_done ? 0 : 1);
   }
   int how;
@@ -171,20 +171,20 @@ static void an_access_control_list_is_the_old_files(void **state)
   static const char name[] = "system.posix_acl_access";
   const char *path = scratch_text("list", "old");
   unsigned char found[sizeof list + 1];
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   if (setxattr(path, name, list, sizeof list, 0) != 0) {
     scratch_count(1);
     skip(); /* not on this file system */
   }
   assert_int_equal(mode_of(path), 0660);
-  assert_ok(gpnn_newfile_create(&file, path, &err));
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(getxattr(path, name, found, sizeof found), sizeof list);
   assert_memory_equal(found, list, sizeof list);
   assert_int_equal(setxattr(scratch_folder, "system.posix_acl_default", list, sizeof list, 0), 0);
   assert_int_equal(removexattr(path, name) | chmod(path, 0640), 0);
-  assert_ok(gpnn_newfile_create(&file, path, &err));
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(removexattr(scratch_folder, "system.posix_acl_default"), 0);
   assert_int_equal(getxattr(path, name, found, sizeof found), -1);
   assert_int_equal(mode_of(path), 0640);
@@ -194,12 +194,12 @@ static void an_access_control_list_is_the_old_files(void **state)
 static void temporary_names_cannot_be_foreseen(void **state)
 {
   (void)state;
-  struct gpnn_newfile first = GPNN_NEWFILE_INIT, second = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&first, scratch_path("name"), &err));
-  assert_ok(gpnn_newfile_create(&second, scratch_path("name"), &err));
+  struct gpnn_atomic_file first = GPNN_ATOMIC_FILE_INIT, second = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&first, scratch_path("name"), &err));
+  assert_ok(gpnn_atomic_file_create(&second, scratch_path("name"), &err));
   assert_string_not_equal(first.temporary, second.temporary);
-  gpnn_newfile_abandon(&first);
-  gpnn_newfile_abandon(&second);
+  gpnn_atomic_file_abandon(&first);
+  gpnn_atomic_file_abandon(&second);
   assert_int_equal(scratch_count(1), 0);
 }
 
@@ -208,8 +208,8 @@ static void a_symbolic_link_that_leads_nowhere_is_refused(void **state)
   (void)state;
   const char *link = scratch_path("link");
   assert_int_equal(symlink("nowhere", link), 0);
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_fails(gpnn_newfile_create(&file, link, &err), GPNN_EIO,
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_fails(gpnn_atomic_file_create(&file, link, &err), GPNN_EIO,
                "link: is a symbolic link that leads nowhere");
   assert_null(file.target);
   struct stat st;
@@ -223,10 +223,10 @@ static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
   (void)state;
   const char *path = scratch_text("real", "old"), *link = scratch_path("link");
   assert_int_equal(symlink("real", link), 0);
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, link, &err));
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&file, link, &err));
   put(&file, "new");
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   struct stat st;
   assert_true(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
   assert_holds(path, "new");
@@ -241,13 +241,13 @@ static void a_symbolic_link_that_is_changed_meanwhile_mixes_no_files(void **stat
   const char *link = scratch_path("link");
   for (int i = 0; i < 2; i++) {
     assert_int_equal(chmod(open, 0666) | chmod(private, 0600) | symlink("open", link), 0);
-    struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+    struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
     meddler.before = i == 1;
     meddler.to = "private";
     meddler.link = link;
-    assert_ok(gpnn_newfile_create(&file, link, &err));
+    assert_ok(gpnn_atomic_file_create(&file, link, &err));
     assert_null(meddler.link);
-    assert_ok(gpnn_newfile_commit(&file, &err));
+    assert_ok(gpnn_atomic_file_commit(&file, &err));
     assert_int_equal(mode_of(open), 0666);
     assert_int_equal(mode_of(private), 0600);
     assert_int_equal(unlink(link), 0);
@@ -258,10 +258,10 @@ static void a_symbolic_link_that_is_changed_meanwhile_mixes_no_files(void **stat
 static void devices_and_folders_are_refused(void **state)
 {
   (void)state;
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_fails(gpnn_newfile_create(&file, "/dev/null", &err), GPNN_EIO,
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_fails(gpnn_atomic_file_create(&file, "/dev/null", &err), GPNN_EIO,
                "/dev/null: is a device or pipe, not a regular file");
-  assert_fails(gpnn_newfile_create(&file, scratch_folder, &err), GPNN_EIO, "is a directory");
+  assert_fails(gpnn_atomic_file_create(&file, scratch_folder, &err), GPNN_EIO, "is a directory");
   assert_int_equal(file.fd, -1);
   assert_null(file.temporary);
 }
@@ -269,8 +269,8 @@ static void devices_and_folders_are_refused(void **state)
 static void a_folder_that_is_not_there_is_named(void **state)
 {
   (void)state;
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_fails(gpnn_newfile_create(&file, scratch_path("no/file"), &err), GPNN_EIO,
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_fails(gpnn_atomic_file_create(&file, scratch_path("no/file"), &err), GPNN_EIO,
                "no/file: cannot be created: No such file or directory");
   assert_null(file.temporary);
 }
@@ -282,9 +282,9 @@ static void names_of_the_greatest_length_can_be_written(void **state)
   memset(name, 'n', 255);
   name[255] = '\0';
   const char *path = scratch_path(name);
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, path, &err));
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(access(path, F_OK), 0);
   scratch_count(1);
 }
@@ -294,10 +294,10 @@ static void a_name_without_a_folder_is_of_the_current_one(void **state)
   (void)state;
   int here = open(".", O_RDONLY | O_DIRECTORY);
   assert_int_equal(chdir(scratch_folder), 0);
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, "bare", &err));
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&file, "bare", &err));
   assert_null(strchr(file.temporary, '/'));
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_int_equal(fchdir(here), 0);
   close(here);
   assert_int_equal(access(scratch_path("bare"), F_OK), 0);
@@ -309,19 +309,20 @@ static void a_watch_names_the_file_until_it_is_gone(void **state)
   (void)state;
   const char *path = scratch_path("watched");
   const char *volatile watch = NULL;
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   file.watch = &watch;
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   assert_string_equal(watch, file.temporary);
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_null(watch);
   file.watch = &watch;
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   assert_int_equal(access(watch, F_OK), 0);
-  gpnn_newfile_abandon(&file);
+  gpnn_atomic_file_abandon(&file);
   assert_null(watch);
   file.watch = &watch;
-  assert_fails(gpnn_newfile_create(&file, scratch_path("no/file"), &err), GPNN_EIO, "cannot be");
+  assert_fails(gpnn_atomic_file_create(&file, scratch_path("no/file"), &err), GPNN_EIO,
+               "cannot be");
   assert_null(watch);
   assert_int_equal(scratch_count(1), 1);
 }
@@ -330,19 +331,19 @@ static void a_settled_file_has_no_name_yet(void **state)
 {
   (void)state;
   const char *path = scratch_text("settled", "old");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   put(&file, "new");
-  assert_ok(gpnn_newfile_sync(&file, &err));
+  assert_ok(gpnn_atomic_file_sync(&file, &err));
   put(&file, "er");
-  assert_ok(gpnn_newfile_settle(&file, &err));
+  assert_ok(gpnn_atomic_file_settle(&file, &err));
   assert_int_equal(file.fd, -1);
   assert_holds(path, "old");
-  assert_ok(gpnn_newfile_commit(&file, &err));
+  assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_holds(path, "newer");
-  assert_ok(gpnn_newfile_create(&file, path, &err));
-  assert_ok(gpnn_newfile_settle(&file, &err));
-  gpnn_newfile_abandon(&file);
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
+  assert_ok(gpnn_atomic_file_settle(&file, &err));
+  gpnn_atomic_file_abandon(&file);
   assert_holds(path, "newer");
   assert_int_equal(scratch_count(1), 1);
 }
@@ -350,10 +351,10 @@ static void a_settled_file_has_no_name_yet(void **state)
 static void what_cannot_be_told_is_not_replaced(void **state)
 {
   (void)state;
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   char path[1024];
   snprintf(path, sizeof path, "%s/below", scratch_text("file", "old"));
-  assert_fails(gpnn_newfile_create(&file, path, &err), GPNN_EIO, "Not a directory");
+  assert_fails(gpnn_atomic_file_create(&file, path, &err), GPNN_EIO, "Not a directory");
   assert_null(file.target);
   assert_int_equal(scratch_count(1), 1);
 }
@@ -362,10 +363,10 @@ static void a_commit_that_fails_leaves_nothing(void **state)
 {
   (void)state;
   const char *path = scratch_path("becomes-a-folder");
-  struct gpnn_newfile file = GPNN_NEWFILE_INIT;
-  assert_ok(gpnn_newfile_create(&file, path, &err));
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  assert_ok(gpnn_atomic_file_create(&file, path, &err));
   assert_int_equal(mkdir(path, 0700), 0);
-  assert_fails(gpnn_newfile_commit(&file, &err), GPNN_EIO, "cannot be written: Is a directory");
+  assert_fails(gpnn_atomic_file_commit(&file, &err), GPNN_EIO, "cannot be written: Is a directory");
   assert_null(file.temporary);
   assert_int_equal(rmdir(path), 0);
   assert_int_equal(scratch_count(0), 0);

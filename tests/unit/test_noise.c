@@ -1,7 +1,7 @@
 /* Laws of noise: their names, variances, and tails. */
-#include "base/noise.h"
-#include "base/normal.h"
-#include "base/student.h"
+#include "stats/noise.h"
+#include "stats/normal.h"
+#include "stats/student.h"
 #include "unit.h"
 
 enum { N = 100000 };
@@ -27,7 +27,7 @@ static double *draw(const struct gpnn_noise *noise, uint64_t seed)
 static double normal_below(double z, double degrees)
 {
   (void)degrees;
-  return gpnn_normal_below(z);
+  return gpnn_normal_cdf(z);
 }
 
 static double laplace_below(double z, double degrees)
@@ -39,7 +39,7 @@ static double laplace_below(double z, double degrees)
 
 static double student_below(double z, double degrees)
 {
-  return gpnn_student_below(z / gpnn_student_unit_scale(degrees), degrees);
+  return gpnn_student_cdf(z / gpnn_student_unit_scale(degrees), degrees);
 }
 
 /* Kolmogorov and Smirnov's statistic against the law with variance 1, and the shares beyond

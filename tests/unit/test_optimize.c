@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "methods/optimize.h"
+#include "linalg/optimize.h"
 
 /* Rosenbrock's valley: minimum 0 at (1, 1). */
 static enum gpnn_status valley(void *context, size_t n, const double *x, double *f,

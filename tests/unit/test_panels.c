@@ -3,11 +3,12 @@
 
 #include <float.h>
 
-#include "base/blas.h"
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "models/panels.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
+#include "linalg/panels.h"
 
 enum { D = 3 };
 
@@ -192,7 +193,7 @@ static void inverse_times_the_matrix_is_the_identity(void **state)
 
 /* ---- correlations -------------------------------------------------------------------------- */
 
-/* The formulas of models/kernel.h. */
+/* The formulas of kernel/kernel.h. */
 static long double formula(enum gpnn_panel_form form, long double r2)
 {
   long double s = sqrtl(r2 * (form == GPNN_PANEL_MATERN52   ? 5
@@ -354,6 +355,6 @@ int main(void)
       cmocka_unit_test(a_block_has_the_correlations_of_its_points),
       cmocka_unit_test(floats_solve_to_their_precision),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

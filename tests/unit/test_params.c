@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/magic.h"
+#include "base/memory.h"
 #include "base/rng.h"
-#include "data/sections.h"
-#include "models/params.h"
+#include "dataset/sections.h"
+#include "kernel/parameters.h"
 
 struct place {
   char dir[200], path[240];
@@ -558,7 +559,7 @@ static void other_kinds_of_file_are_told_as_such(void **state)
   assert_refused(state, "", GPNN_EDATA, "x.par: no parameters: empty input");
   assert_refused(state, "lat,lon,price\n1,2,3\n", GPNN_EDATA,
                  "x.par:1: unknown name \"lat,lon,price\": is this a table?");
-  put(place, GPNN_SECTIONS_MAGIC "\0\1\2", GPNN_SECTIONS_MAGIC_BYTES + 3);
+  put(place, GPNN_MAGIC "\0\1\2", GPNN_MAGIC_BYTES + 3);
   assert_fails(gpnn_params_read(&params, place->path, &err), GPNN_EMISMATCH,
                "x.par is an index, not parameters");
 }

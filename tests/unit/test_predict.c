@@ -3,8 +3,9 @@
 
 #include "base/threads.h"
 #include "fixture.h"
-#include "methods/conformal.h"
-#include "methods/predict.h"
+#include "likelihood/conformal.h"
+#include "linalg/blas_threads.h"
+#include "models/local/predict.h"
 
 enum { N = 400, D = 2, C = 60, M = 25 };
 
@@ -235,7 +236,7 @@ static void half_widths_are_conformal_then_students_then_gaussian(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(units_and_latent_do_what_they_say),
       cmocka_unit_test(debias_stretches_the_difference_from_the_mean_function),

@@ -1,6 +1,6 @@
 /* Which columns of a table of predictions are what, and its rows. */
-#include "data/predictions.h"
 #include "scratch.h"
+#include "table/predictions.h"
 
 static struct gpnn_table *open_text(const char *text, bool has_header)
 {

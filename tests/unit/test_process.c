@@ -2,7 +2,8 @@
  * made. */
 #include "base/rng.h"
 #include "base/threads.h"
-#include "models/process.h"
+#include "linalg/blas_threads.h"
+#include "simulate/process.h"
 #include "unit.h"
 
 static struct gpnn_process process_of(const char *kernel, double lengthscale, double kernelscale)
@@ -171,7 +172,7 @@ static void features_are_a_function(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exact_draws_have_the_covariance),
       cmocka_unit_test(longer_draws_begin_with_shorter_ones_and_threads_do_not_matter),

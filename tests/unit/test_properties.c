@@ -7,15 +7,16 @@
  * roundings of the diagonal, as the kernel and the distances are by some more; which changes the
  * mean by |w| times |alpha| of that, the variance by |w| twice, w = K^-1 k and alpha = K^-1 y.
  */
-#include "base/blas.h"
+#include "assess/calibrate.h"
 #include "base/threads.h"
 #include "dense.h"
 #include "fixture.h"
-#include "methods/calibrate.h"
-#include "methods/predict.h"
-#include "models/cholesky_panels.h"
-#include "models/kernel_panels.h"
-#include "models/localgp_parts.h"
+#include "kernel/kernel.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
+#include "linalg/cholesky.h"
+#include "models/local/localgp_private.h"
+#include "models/local/predict.h"
 
 #include <float.h>
 
@@ -626,7 +627,7 @@ static void calibration_multiplies_variances_and_moves_no_mean(void **state)
 static void standardised_rows_have_no_unit_and_no_origin(void **state)
 {
   (void)state;
-  static const enum gpnn_standard_method methods[] = {GPNN_STANDARD_SCALE, GPNN_STANDARD_WHITEN};
+  static const enum gpnn_scaling_method methods[] = {GPNN_SCALING_SCALE, GPNN_SCALING_WHITEN};
   for (size_t number = 1; number <= n_trials; number++) {
     struct trial t;
     trial_new(&t, number, 1e-3);
@@ -637,27 +638,27 @@ static void standardised_rows_have_no_unit_and_no_origin(void **state)
     for (size_t k = 0; k < 2 * n * d; k++) x[k] = (t.f.x[k % (n * d)] + origin) * unit;
     for (size_t i = 0; i < 2 * n; i++) y[i] = (t.f.y[i % n] + origin) * y_unit;
     for (size_t k = 0; k < sizeof methods / sizeof *methods && n > d + 1; k++) {
-      struct gpnn_standard a = {0}, b = {0};
-      assert_ok(gpnn_standard_learn(&a, methods[k], 0, n, d, NULL, t.f.x, t.f.y, &err));
-      assert_ok(gpnn_standard_learn(&b, methods[k], 0, 2 * n, d, NULL, x, y, &err));
+      struct gpnn_scaling a = {0}, b = {0};
+      assert_ok(gpnn_scaling_learn(&a, methods[k], 0, n, d, NULL, t.f.x, t.f.y, &err));
+      assert_ok(gpnn_scaling_learn(&b, methods[k], 0, 2 * n, d, NULL, x, y, &err));
       /* Copies may leave too few rows to fill all directions; whether they do is rounding. */
       bool is_full = a.n_out == d && b.n_out == d;
       check_true(&t, is_full || k == 1);
       check_near(&t, b.y_sd / y_unit, a.y_sd, 1e-12 * a.y_sd);
       check_near(&t, b.y_mean / y_unit, a.y_mean + origin, 1e-13 * (1 + fabs(origin)));
       for (size_t i = 0; i < n && k == 0; i++) {
-        gpnn_standard_apply(&a, t.f.x + i * d, was);
-        gpnn_standard_apply(&b, x + i * d, is);
+        gpnn_scaling_apply(&a, t.f.x + i * d, was);
+        gpnn_scaling_apply(&b, x + i * d, is);
         for (size_t j = 0; j < d; j++) check_near(&t, is[j], was[j], 1e-12 * (1 + fabs(was[j])));
       }
       for (size_t i = 0; i < n && k == 1 && is_full;
            i++) { /* the axes of what is white are anyone's */
-        gpnn_standard_apply(&a, t.f.x + i * d, was);
-        gpnn_standard_apply(&b, x + i * d, is);
+        gpnn_scaling_apply(&a, t.f.x + i * d, was);
+        gpnn_scaling_apply(&b, x + i * d, is);
         check_near(&t, cblas_ddot((int)d, is, 1, is, 1), cblas_ddot((int)d, was, 1, was, 1), 1e-9);
       }
-      gpnn_standard_release(&a);
-      gpnn_standard_release(&b);
+      gpnn_scaling_release(&a);
+      gpnn_scaling_release(&b);
     }
     trial_free(&t);
   }
@@ -680,6 +681,6 @@ int main(int argc, char **argv)
       cmocka_unit_test(calibration_multiplies_variances_and_moves_no_mean),
       cmocka_unit_test(standardised_rows_have_no_unit_and_no_origin),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Copies of records, which outlast the table's own. */
-#include "data/records.h"
 #include "scratch.h"
+#include "table/records.h"
 #include "unit.h"
 
 static struct gpnn_table *open_table(const char *text)

@@ -1,8 +1,9 @@
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "gls.h"
-#include "methods/regress.h"
+#include "linalg/blas_threads.h"
 #include "unit.h"
+#include "vecchia/regress.h"
 
 enum { N = 50, D = 2, P = 2 };
 
@@ -269,7 +270,7 @@ static void inputs_that_were_scaled_are_told_in_their_units(void **state)
   set_up(&s, N, GPNN_MEAN_LINEAR);
   s.contents.schema.n_inputs = s.contents.standard.n_in = 3;
   s.contents.schema.inputs = columns;
-  s.contents.standard.method = GPNN_STANDARD_SCALE;
+  s.contents.standard.method = GPNN_SCALING_SCALE;
   s.contents.standard.mean = mean;
   s.contents.standard.weight = weight;
   assert_ok(gpnn_regress_units_init(&units, &s.contents, GPNN_MEAN_LINEAR, &err));
@@ -286,7 +287,7 @@ static void inputs_that_were_scaled_are_told_in_their_units(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(as_many_neighbours_as_rows_give_dense_least_squares),
       cmocka_unit_test(a_mean_of_zero_has_no_coefficients),

@@ -1,10 +1,11 @@
 /* Rotations of the inputs: whitening, decompositions, and predictions under them. */
-#include "models/rotation.h"
+#include "kernel/rotation.h"
 
 #include "base/rng.h"
 #include "base/threads.h"
 #include "fixture.h"
-#include "models/localgp.h"
+#include "linalg/blas_threads.h"
+#include "models/local/localgp.h"
 
 enum { N = 400, D = 3 };
 
@@ -177,7 +178,7 @@ static void predictions_are_those_of_rotated_rows(void **state)
   free(rotated);
   gpnn_index_close(f.index);
   gpnn_schema_release(&f.contents.schema);
-  gpnn_standard_release(&f.contents.standard);
+  gpnn_scaling_release(&f.contents.standard);
   fixture_write(&f);
   params.rotation = NULL;
   params.n_rotation = 0;
@@ -200,6 +201,6 @@ int main(void)
       cmocka_unit_test(directions_that_vanish_get_the_longest_lengthscale),
       cmocka_unit_test(predictions_are_those_of_rotated_rows),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Counts, averages, lattices and quantiles of points, by hand and by brute force. */
 #include "base/rng.h"
-#include "methods/scatter.h"
+#include "stats/scatter.h"
 #include "unit.h"
 
 enum { N = 1000 };

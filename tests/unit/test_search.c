@@ -1,10 +1,11 @@
 #include "queries.h"
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "data/search.h"
-#include "data/search_engine.h"
+#include "linalg/blas_threads.h"
+#include "search/search.h"
+#include "search/search_private.h"
 
 /* A search of 'kind' answers as brute force does, for every query and place. */
 static void check_exact(enum gpnn_search_kind kind, size_t n, size_t d, const double *x,
@@ -802,6 +803,6 @@ int main(void)
       cmocka_unit_test(a_full_disk_is_a_system_failure),
       cmocka_unit_test(bad_arguments_are_refused),
   };
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

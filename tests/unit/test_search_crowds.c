@@ -1,9 +1,9 @@
 /* Searches where rows crowd at few places, and where boxes hardly tell them apart. */
 #include "queries.h"
 
-#include "base/mem.h"
-#include "data/search.h"
-#include "data/search_engine.h"
+#include "base/memory.h"
+#include "search/search.h"
+#include "search/search_private.h"
 
 static const enum gpnn_search_kind engines[] = {GPNN_SEARCH_TREE, GPNN_SEARCH_FLAT, GPNN_SEARCH_IVF,
                                                 GPNN_SEARCH_HNSW};

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 #include "base/rng.h"
-#include "data/search.h"
+#include "search/search.h"
 
 enum { D = 2, K = 5, MOST_ROWS = 400 };
 

@@ -5,7 +5,8 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "data/sections.h"
+#include "base/magic.h"
+#include "dataset/sections.h"
 
 /* A directory for each test, and the file in it that the tests write. */
 struct place {
@@ -173,7 +174,7 @@ static void foreign_files_are_told_apart(void **state)
   assert_refused(place->path, GPNN_EMISMATCH, "is not an index");
   spill(place->path, "\x89GPI\n\x1a", 7);
   assert_refused(place->path, GPNN_EFORMAT, "transfer as text");
-  spill(place->path, GPNN_SECTIONS_MAGIC, 8);
+  spill(place->path, GPNN_MAGIC, 8);
   assert_refused(place->path, GPNN_EFORMAT, "truncated");
 }
 

@@ -1,6 +1,6 @@
-#include "methods/simulate.h"
+#include "simulate/risk.h"
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "dense.h"
 #include "unit.h"
 
@@ -37,19 +37,19 @@ static const struct gpnn_assumed *other_parameters(void)
 /* Test point 'i', and the offsets of its neighbours in draw 0, as the simulation has them. */
 static void find_place(const struct gpnn_simulate_options *o, size_t i, double *x, double *offsets)
 {
-  const struct gpnn_near_options options = {.inputs = o->inputs,
-                                            .n = o->n,
-                                            .m = o->m,
-                                            .by_search = o->by_search,
-                                            .seed = o->seed,
-                                            .threads = 1};
-  struct gpnn_near *near = NULL;
+  const struct gpnn_neighbours_options options = {.inputs = o->inputs,
+                                                  .n = o->n,
+                                                  .m = o->m,
+                                                  .by_search = o->by_search,
+                                                  .seed = o->seed,
+                                                  .threads = 1};
+  struct gpnn_neighbours *near = NULL;
   struct gpnn_rng rng;
   gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_POINT, i);
   gpnn_inputs_draw(&o->inputs, &rng, x);
-  assert_ok(gpnn_near_new(&near, &options, &err));
-  assert_ok(gpnn_near_find(near, i, 1, x, offsets, &err));
-  gpnn_near_free(near);
+  assert_ok(gpnn_neighbours_new(&near, &options, &err));
+  assert_ok(gpnn_neighbours_find(near, i, 1, x, offsets, &err));
+  gpnn_neighbours_free(near);
 }
 
 /* ---- against independent formulas -------------------------------------------------------------

@@ -1,6 +1,6 @@
-#include "data/columns.h"
-#include "data/skipped.h"
 #include "scratch.h"
+#include "table/columns.h"
+#include "table/skipped.h"
 #include "unit.h"
 
 enum { COLUMNS = 3 };

@@ -1,4 +1,4 @@
-#include "methods/slope.h"
+#include "stats/slope.h"
 #include "unit.h"
 
 static void a_power_law_is_found_exactly(void **state)

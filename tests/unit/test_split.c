@@ -1,4 +1,4 @@
-#include "data/split.h"
+#include "table/split.h"
 #include "unit.h"
 
 static void shares_are_exact_and_the_rest_goes_to_the_largest_remainder(void **state)

@@ -2,19 +2,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pipeline.h"
 #include "base/rng.h"
-#include "base/stages.h"
 #include "unit.h"
 
 enum { NEVER = -1 };
 
 /* A run of 'n' batches, of which in each stage one may fail.  Each stage counts for itself. */
 struct trial {
-  int n, fails[GPNN_STAGES_COUNT], done[GPNN_STAGES_COUNT];
-  int places[GPNN_STAGES_SLOTS]; /* the batch in each place */
-  int blocks, pipe[2];           /* reading waits for the pipe instead of for this batch */
+  int n, fails[GPNN_PIPELINE_COUNT], done[GPNN_PIPELINE_COUNT];
+  int places[GPNN_PIPELINE_SLOTS]; /* the batch in each place */
+  int blocks, pipe[2];             /* reading waits for the pipe instead of for this batch */
   bool dawdles;
-  struct gpnn_rng rngs[GPNN_STAGES_COUNT];
+  struct gpnn_rng rngs[GPNN_PIPELINE_COUNT];
 };
 
 /* Does what all stages do: checks that its batch is the next one, and may fail. */
@@ -26,8 +26,8 @@ static enum gpnn_status pass(struct trial *t, int stage, size_t slot, struct gpn
   if (t->dawdles) nanosleep(&pause, NULL);
   if (batch == t->fails[stage]) return gpnn_fail(err, GPNN_EDATA, "%s %d", names[stage], batch);
   /* Passed from stage to stage in the batch's place. */
-  int expected = GPNN_STAGES_COUNT * batch + stage - 1;
-  if (stage != GPNN_STAGES_READ && t->places[slot] != expected)
+  int expected = GPNN_PIPELINE_COUNT * batch + stage - 1;
+  if (stage != GPNN_PIPELINE_READ && t->places[slot] != expected)
     return gpnn_fail(err, GPNN_EINVAL, "place %d has %d", (int)slot, t->places[slot]);
   t->places[slot] = expected + 1;
   t->done[stage]++;
@@ -37,23 +37,23 @@ static enum gpnn_status pass(struct trial *t, int stage, size_t slot, struct gpn
 static enum gpnn_status read_step(void *context, size_t slot, struct gpnn_error *err)
 {
   struct trial *t = context;
-  if (t->blocks == t->done[GPNN_STAGES_READ]) {
+  if (t->blocks == t->done[GPNN_PIPELINE_READ]) {
     char byte;
     ssize_t got = read(t->pipe[0], &byte, 1);
     return gpnn_fail(err, GPNN_EIO, "interrupted by %d byte", (int)got);
   }
-  enum gpnn_status status = pass(t, GPNN_STAGES_READ, slot, err);
-  return status == GPNN_OK && t->done[GPNN_STAGES_READ] == t->n ? GPNN_END : status;
+  enum gpnn_status status = pass(t, GPNN_PIPELINE_READ, slot, err);
+  return status == GPNN_OK && t->done[GPNN_PIPELINE_READ] == t->n ? GPNN_END : status;
 }
 
 static enum gpnn_status work_step(void *context, size_t slot, struct gpnn_error *err)
 {
-  return pass(context, GPNN_STAGES_WORK, slot, err);
+  return pass(context, GPNN_PIPELINE_WORK, slot, err);
 }
 
 static enum gpnn_status write_step(void *context, size_t slot, struct gpnn_error *err)
 {
-  return pass(context, GPNN_STAGES_WRITE, slot, err);
+  return pass(context, GPNN_PIPELINE_WRITE, slot, err);
 }
 
 static void interrupt(void *context)
@@ -64,18 +64,18 @@ static void interrupt(void *context)
 
 static enum gpnn_status run_trial(struct trial *t, bool overlap, struct gpnn_error *err)
 {
-  const struct gpnn_stages stages = {{read_step, work_step, write_step}, interrupt, t};
+  const struct gpnn_pipeline stages = {{read_step, work_step, write_step}, interrupt, t};
   memset(t->done, 0, sizeof t->done);
-  for (int k = 0; k < GPNN_STAGES_COUNT; k++)
+  for (int k = 0; k < GPNN_PIPELINE_COUNT; k++)
     gpnn_rng_init(&t->rngs[k], (uint64_t)k + 1, GPNN_RNG_TEST);
-  return gpnn_stages_run(&stages, overlap, err);
+  return gpnn_pipeline_run(&stages, overlap, err);
 }
 
 /* The first batch that fails, and the stage it fails in; t->n if none does. */
 static int first_failure(const struct trial *t, int *stage)
 {
   int first = t->n;
-  for (int k = 0; k < GPNN_STAGES_COUNT; k++)
+  for (int k = 0; k < GPNN_PIPELINE_COUNT; k++)
     if (t->fails[k] != NEVER && t->fails[k] < first) {
       first = t->fails[k];
       *stage = k;
@@ -90,7 +90,7 @@ static void every_batch_passes_every_stage_in_order(void **state)
     for (int overlap = 0; overlap < 2; overlap++) {
       struct trial t = {.n = n, .fails = {NEVER, NEVER, NEVER}, .blocks = NEVER, .dawdles = n % 2};
       assert_ok(run_trial(&t, overlap, &err));
-      for (int k = 0; k < GPNN_STAGES_COUNT; k++) assert_int_equal(t.done[k], n);
+      for (int k = 0; k < GPNN_PIPELINE_COUNT; k++) assert_int_equal(t.done[k], n);
     }
 }
 
@@ -102,12 +102,12 @@ static void the_first_failure_in_the_order_of_batches_ends_the_run(void **state)
   gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
   for (int i = 0; i < 600; i++) {
     struct trial t = {.n = 1 + (int)gpnn_rng_below(&rng, 12), .blocks = NEVER, .dawdles = i % 2};
-    for (int k = 0; k < GPNN_STAGES_COUNT; k++)
+    for (int k = 0; k < GPNN_PIPELINE_COUNT; k++)
       t.fails[k] = gpnn_rng_below(&rng, 2) == 0 ? NEVER : (int)gpnn_rng_below(&rng, 12);
     int stage = 0, first = first_failure(&t, &stage);
     struct gpnn_error err = {0};
     enum gpnn_status status = run_trial(&t, i % 4 < 3, &err);
-    assert_int_equal(t.done[GPNN_STAGES_WRITE], first);
+    assert_int_equal(t.done[GPNN_PIPELINE_WRITE], first);
     assert_int_equal(status, first < t.n ? GPNN_EDATA : GPNN_OK);
     if (status == GPNN_OK) continue;
     char expected[20];
@@ -123,20 +123,20 @@ static void reading_is_at_most_the_places_ahead_of_writing(void **state)
   for (int i = 0; i < 50; i++) {
     struct trial t = {.n = 1000000, .fails = {NEVER, NEVER, 0}, .blocks = NEVER, .dawdles = i % 2};
     assert_fails(run_trial(&t, true, &err), GPNN_EDATA, "write 0");
-    assert_true(t.done[GPNN_STAGES_READ] <= GPNN_STAGES_SLOTS);
+    assert_true(t.done[GPNN_PIPELINE_READ] <= GPNN_PIPELINE_SLOTS);
   }
 }
 
 static void a_failure_interrupts_reading(void **state)
 {
   (void)state;
-  for (int stage = GPNN_STAGES_WORK; stage < GPNN_STAGES_COUNT; stage++) {
+  for (int stage = GPNN_PIPELINE_WORK; stage < GPNN_PIPELINE_COUNT; stage++) {
     struct trial t = {.n = 9, .fails = {NEVER, NEVER, NEVER}, .blocks = 2};
     assert_int_equal(pipe(t.pipe), 0);
     t.fails[stage] = 1;
-    const char *said = stage == GPNN_STAGES_WORK ? "work 1" : "write 1";
+    const char *said = stage == GPNN_PIPELINE_WORK ? "work 1" : "write 1";
     assert_fails(run_trial(&t, true, &err), GPNN_EDATA, said);
-    assert_int_equal(t.done[GPNN_STAGES_WRITE], 1);
+    assert_int_equal(t.done[GPNN_PIPELINE_WRITE], 1);
     for (int i = 0; i < 2; i++) close(t.pipe[i]);
   }
 }

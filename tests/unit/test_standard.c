@@ -1,7 +1,7 @@
 #include <float.h>
 
 #include "base/rng.h"
-#include "data/standard.h"
+#include "dataset/scaling.h"
 #include "source.h"
 
 enum { N = 500, D = 3 };
@@ -35,25 +35,25 @@ static double covariance_of(size_t n, size_t d, const double *z, size_t j, size_
 static void names_read_back(void **state)
 {
   (void)state;
-  enum gpnn_standard_method method = GPNN_STANDARD_NONE;
-  assert_true(gpnn_standard_by_name("whiten", &method));
-  assert_int_equal(method, GPNN_STANDARD_WHITEN);
-  assert_string_equal(gpnn_standard_name(method), "whiten");
-  assert_true(gpnn_standard_by_name("scale", &method));
-  assert_true(gpnn_standard_by_name("none", &method));
-  assert_false(gpnn_standard_by_name("whitened", &method));
-  assert_int_equal(method, GPNN_STANDARD_NONE);
+  enum gpnn_scaling_method method = GPNN_SCALING_NONE;
+  assert_true(gpnn_scaling_by_name("whiten", &method));
+  assert_int_equal(method, GPNN_SCALING_WHITEN);
+  assert_string_equal(gpnn_scaling_name(method), "whiten");
+  assert_true(gpnn_scaling_by_name("scale", &method));
+  assert_true(gpnn_scaling_by_name("none", &method));
+  assert_false(gpnn_scaling_by_name("whitened", &method));
+  assert_int_equal(method, GPNN_SCALING_NONE);
 }
 
 static void scaled_columns_have_variance_one_over_d(void **state)
 {
   (void)state;
   double x[N * D], y[N], z[N * D];
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   make_rows(x, y);
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 1e-5, N, D, NULL, x, y, &err));
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
-  for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * D, z + i * D);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&standard, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++) {
     double mean = 0;
     for (size_t i = 0; i < N; i++) mean += z[i * D + j] / N;
@@ -62,9 +62,9 @@ static void scaled_columns_have_variance_one_over_d(void **state)
   }
   double squares = covariance_of(N, 1, y, 0, 0);
   assert_close(standard.y_sd, sqrt(squares), 1e-12);
-  gpnn_standard_apply(&standard, x, x); /* in place */
+  gpnn_scaling_apply(&standard, x, x); /* in place */
   assert_memory_equal(x, z, D * sizeof *x);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
   assert_null(standard.mean);
 }
 
@@ -72,15 +72,15 @@ static void whitened_columns_have_covariance_one_over_d(void **state)
 {
   (void)state;
   double x[N * D], y[N], z[N * D];
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   make_rows(x, y);
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, N, D, NULL, x, y, &err));
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
-  for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * D, z + i * D);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&standard, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++)
     for (size_t k = 0; k < D; k++)
       assert_near(covariance_of(N, D, z, j, k), j == k ? 1.0 / D : 0, 1e-6);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
 }
 
 /* Two uncorrelated columns of variance 4 and 1: W is known in closed form. */
@@ -88,14 +88,14 @@ static void whitening_damps_by_eps(void **state)
 {
   (void)state;
   const double x[] = {2, 1, 2, -1, -2, 1, -2, -1}, y[] = {0, 1, 2, 3}, eps = 0.5;
-  struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, eps, 4, 2, NULL, x, y, &err));
+  struct gpnn_scaling standard = {0};
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, eps, 4, 2, NULL, x, y, &err));
   assert_int_equal(standard.n_out, 2);
   double small = 1 / sqrt(1 + eps) / sqrt(2), large = 1 / sqrt(4 + eps) / sqrt(2);
   const double expected[] = {0, small, large, 0};
   for (size_t i = 0; i < 4; i++) assert_near(standard.weight[i], expected[i], 1e-15);
   assert_near(standard.eps, eps, 0);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
 }
 
 static void whitening_drops_dependent_directions(void **state)
@@ -105,13 +105,13 @@ static void whitening_drops_dependent_directions(void **state)
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D + 2] = 0.5 * x[i * D + 1];
   for (size_t i = 0; i < N; i++) x[i * D] -= 1e6;
-  struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL, x, y, &err));
+  struct gpnn_scaling standard = {0};
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_in, D);
   assert_int_equal(standard.n_out, 2);
-  gpnn_standard_apply(&standard, x, z);
+  gpnn_scaling_apply(&standard, x, z);
   assert_true(isfinite(z[0]) && isfinite(z[1]));
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
 }
 
 static void whitening_keeps_columns_of_very_different_units(void **state)
@@ -120,10 +120,10 @@ static void whitening_keeps_columns_of_very_different_units(void **state)
   double x[N * D], y[N];
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D] *= 1e7;
-  struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 1e-5, N, D, NULL, x, y, &err));
+  struct gpnn_scaling standard = {0};
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
 }
 
 static void constant_columns_are_dropped_under_scale(void **state)
@@ -132,25 +132,25 @@ static void constant_columns_are_dropped_under_scale(void **state)
   double x[N * D], y[N], z[2];
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D + 1] = 0.1;
-  struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, N, D, NULL, x, y, &err));
+  struct gpnn_scaling standard = {0};
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, 2);
   assert_true(standard.weight[1] == 0);
-  gpnn_standard_apply(&standard, x, z);
+  gpnn_scaling_apply(&standard, x, z);
   double sd = sqrt(covariance_of(N, D, x, 2, 2));
   assert_close(standard.weight[2], 1 / (sqrt(2) * sd), 1e-9);
   assert_close(z[1], (x[2] - standard.mean[2]) * standard.weight[2], 1e-15);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
 }
 
 static void rounding_noise_is_no_variation(void **state)
 {
   (void)state;
   double x[4] = {1e9, 1e9, nextafter(1e9, 2e9), 1e9}, y[4] = {1, 2, 3, 4};
-  struct gpnn_standard standard = {0};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 1, NULL, x, y, &err),
+  struct gpnn_scaling standard = {0};
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 4, 1, NULL, x, y, &err),
                GPNN_EDATA, "no input varies");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, NULL, x, y, &err),
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, 4, 1, NULL, x, y, &err),
                GPNN_EDATA, "no input varies");
   assert_null(standard.mean);
 }
@@ -160,16 +160,16 @@ static void extreme_magnitudes_survive_scaling(void **state)
   (void)state;
   const double y[] = {1e200, 2e200, 3e200, 4e200};
   const double x[] = {1e150, 1e-150, 2e150, 2e-150, 3e150, 3e-150, 4e150, 4e-150};
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   double z[2];
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 4, 2, NULL, x, y, &err));
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 4, 2, NULL, x, y, &err));
   assert_close(standard.y_sd, sqrt(1.25) * 1e200, 1e-14);
-  gpnn_standard_apply(&standard, x, z);
+  gpnn_scaling_apply(&standard, x, z);
   assert_close(z[0], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
   assert_close(z[1], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
   const double huge[] = {1e200, -1e200, 1e200, -1e200};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, 4, 1, NULL, huge, y, &err),
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, 4, 1, NULL, huge, y, &err),
                GPNN_EDATA, "too large for whitening");
 }
 
@@ -201,15 +201,15 @@ static enum gpnn_status read_pairs(void *context, size_t from, size_t count, dou
 }
 
 /* Learns from 2000 such rows. */
-static void learn_pairs(struct gpnn_standard *standard, enum gpnn_standard_method method,
-                        double wild, bool limits)
+static void learn_pairs(struct gpnn_scaling *standard, enum gpnn_scaling_method method, double wild,
+                        bool limits)
 {
   double *rows = make_pairs(2000, wild);
   struct gpnn_far_columns far = {0};
   const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
-  const struct gpnn_standard_columns columns = {2, NULL, 0, 0, limits ? &far : NULL};
-  assert_ok(gpnn_standard_learn_rows(standard, method, 0, &columns, &source, NULL, &err));
-  assert_int_equal(far.n, limits && wild != 0 && method != GPNN_STANDARD_NONE ? 2 : 0);
+  const struct gpnn_scaling_columns columns = {2, NULL, 0, 0, limits ? &far : NULL};
+  assert_ok(gpnn_scaling_learn_rows(standard, method, 0, &columns, &source, NULL, &err));
+  assert_int_equal(far.n, limits && wild != 0 && method != GPNN_SCALING_NONE ? 2 : 0);
   gpnn_far_columns_release(&far);
   free(rows);
 }
@@ -219,36 +219,36 @@ static void one_wild_cell_in_a_hundred_moves_no_scale(void **state)
   (void)state;
   static const double wild[] = {1e5, -99999, -1e20, 1e300, -1.7e308};
   for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
-    for (int m = GPNN_STANDARD_SCALE; m <= GPNN_STANDARD_WHITEN; m++) {
-      enum gpnn_standard_method method = (enum gpnn_standard_method)m;
-      struct gpnn_standard clean = {0}, spoilt = {0};
+    for (int m = GPNN_SCALING_SCALE; m <= GPNN_SCALING_WHITEN; m++) {
+      enum gpnn_scaling_method method = (enum gpnn_scaling_method)m;
+      struct gpnn_scaling clean = {0}, spoilt = {0};
       learn_pairs(&clean, method, 0, true);
       learn_pairs(&spoilt, method, wild[i], true);
       assert_null(clean.limits.lower);
       assert_int_equal(spoilt.n_out, 2);
       for (size_t j = 0; j < 2; j++) assert_near(spoilt.mean[j], clean.mean[j], 0.02);
-      for (size_t k = 0; k < (m == GPNN_STANDARD_SCALE ? 2 : 4); k++)
+      for (size_t k = 0; k < (m == GPNN_SCALING_SCALE ? 2 : 4); k++)
         assert_near(spoilt.weight[k], clean.weight[k], 0.15 * fabs(clean.weight[0]));
       const double x[] = {wild[i], 0.1};
       double z[2];
-      gpnn_standard_apply(&spoilt, x, z);
+      gpnn_scaling_apply(&spoilt, x, z);
       assert_true(fabs(z[0]) > 3 && fabs(z[0]) + fabs(z[1]) < 50);
-      gpnn_standard_release(&clean);
-      gpnn_standard_release(&spoilt);
+      gpnn_scaling_release(&clean);
+      gpnn_scaling_release(&spoilt);
     }
 }
 
 static void limits_are_kept_from_those_who_do_not_ask_and_from_none(void **state)
 {
   (void)state;
-  struct gpnn_standard plain = {0}, none = {0};
-  learn_pairs(&plain, GPNN_STANDARD_SCALE, 1e5, false);
+  struct gpnn_scaling plain = {0}, none = {0};
+  learn_pairs(&plain, GPNN_SCALING_SCALE, 1e5, false);
   assert_null(plain.limits.lower);
   assert_true(plain.weight[0] < 1e-3);
-  learn_pairs(&none, GPNN_STANDARD_NONE, 1e5, true);
+  learn_pairs(&none, GPNN_SCALING_NONE, 1e5, true);
   assert_null(none.limits.lower);
-  gpnn_standard_release(&plain);
-  gpnn_standard_release(&none);
+  gpnn_scaling_release(&plain);
+  gpnn_scaling_release(&none);
 }
 
 static void values_too_far_apart_are_refused_with_their_column(void **state)
@@ -257,17 +257,16 @@ static void values_too_far_apart_are_refused_with_their_column(void **state)
   const double rows[] = {1, 1, 1, 2, -1.7e308, 2, 3, 1.7e308, 4};
   struct source_rows given = {3, 3, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_standard_columns inputs = {2, NULL, 0, 0, NULL},
-                                     targets = {1, NULL, 1, 0, NULL};
-  struct gpnn_standard standard = {0};
+  const struct gpnn_scaling_columns inputs = {2, NULL, 0, 0, NULL}, targets = {1, NULL, 1, 0, NULL};
+  struct gpnn_scaling standard = {0};
   size_t at = 9;
   assert_fails(
-      gpnn_standard_learn_rows(&standard, GPNN_STANDARD_NONE, 0, &inputs, &source, &at, &err),
+      gpnn_scaling_learn_rows(&standard, GPNN_SCALING_NONE, 0, &inputs, &source, &at, &err),
       GPNN_EDATA, "too far apart");
   assert_int_equal(at, 1);
   given.next = 0;
   assert_fails(
-      gpnn_standard_learn_rows(&standard, GPNN_STANDARD_SCALE, 0, &targets, &source, &at, &err),
+      gpnn_scaling_learn_rows(&standard, GPNN_SCALING_SCALE, 0, &targets, &source, &at, &err),
       GPNN_EDATA, "too far apart");
   assert_int_equal(at, 1);
 }
@@ -277,26 +276,26 @@ static void none_leaves_inputs_and_standardises_the_target(void **state)
   (void)state;
   double x[N * D], y[N], z[D];
   make_rows(x, y);
-  struct gpnn_standard standard = {0};
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_NONE, 0, N, D, NULL, x, y, &err));
+  struct gpnn_scaling standard = {0};
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_NONE, 0, N, D, NULL, x, y, &err));
   assert_int_equal(standard.n_out, D);
   assert_null(standard.weight);
-  gpnn_standard_apply(&standard, x, z);
+  gpnn_scaling_apply(&standard, x, z);
   assert_memory_equal(z, x, sizeof z);
   assert_true(standard.y_sd > 2 && standard.y_sd < 4);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
 }
 
 static void hopeless_tables_are_refused(void **state)
 {
   (void)state;
   const double x[] = {1, 2, 3}, same[] = {4, 4, 4};
-  struct gpnn_standard standard = {0};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 1, 1, NULL, x, x, &err),
+  struct gpnn_scaling standard = {0};
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 1, 1, NULL, x, x, &err),
                GPNN_EDATA, "at least 2");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, NULL, x, same, &err),
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 3, 1, NULL, x, same, &err),
                GPNN_EDATA, "the target does not vary");
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 3, 1, NULL, same, x, &err),
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 3, 1, NULL, same, x, &err),
                GPNN_EDATA, "no input varies");
 }
 
@@ -311,7 +310,7 @@ static void points_keep_their_shape_when_scaled(void **state)
                                                   {3, false}, {4, false}, {4, false}};
   static double x[N * W], y[N], z[N * KEPT];
   struct gpnn_rng rng;
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   gpnn_rng_init(&rng, 8, GPNN_RNG_TEST);
   for (size_t i = 0; i < N; i++) {
     double *row = x + i * W;
@@ -323,9 +322,9 @@ static void points_keep_their_shape_when_scaled(void **state)
     row[7] = row[8] = 0.5;
     y[i] = row[0];
   }
-  assert_ok(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, N, W, features, x, y, &err));
+  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, N, W, features, x, y, &err));
   assert_int_equal(standard.n_out, KEPT);
-  for (size_t i = 0; i < N; i++) gpnn_standard_apply(&standard, x + i * W, z + i * KEPT);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&standard, x + i * W, z + i * KEPT);
   /* Three groups remain: the number, the place, the circle. */
   assert_close(covariance_of(N, KEPT, z, 0, 0), 1.0 / 3, 1e-9);
   assert_close(covariance_of(N, KEPT, z, 4, 4), 1.0 / 3, 1e-9);
@@ -338,8 +337,8 @@ static void points_keep_their_shape_when_scaled(void **state)
   double mean = 0;
   for (size_t i = 0; i < N; i++) mean += z[i * KEPT + 1] / N;
   assert_near(mean, 0, 1e-9);
-  gpnn_standard_release(&standard);
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_WHITEN, 0, N, W, features, x, y, &err),
+  gpnn_scaling_release(&standard);
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, N, W, features, x, y, &err),
                GPNN_EINVAL, "whitening mixes inputs");
 }
 
@@ -348,14 +347,14 @@ static void a_point_that_stays_put_is_dropped_whole(void **state)
   (void)state;
   static const struct gpnn_feature features[] = {{0, true}, {0, true}, {0, true}};
   static const double x[] = {1, 2, 3, 1, 2, 3}, y[] = {1, 2};
-  struct gpnn_standard standard = {0};
-  assert_fails(gpnn_standard_learn(&standard, GPNN_STANDARD_SCALE, 0, 2, 3, features, x, y, &err),
+  struct gpnn_scaling standard = {0};
+  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 2, 3, features, x, y, &err),
                GPNN_EDATA, "no input varies");
 }
 
 /* Learns from rows of one input (the row's number), the target (the same) and 'n_others' columns
  * of 'others', n by n_others. */
-static enum gpnn_status learn_others(struct gpnn_standard *standard, size_t n, size_t n_more,
+static enum gpnn_status learn_others(struct gpnn_scaling *standard, size_t n, size_t n_more,
                                      size_t n_regressors, const double *others, size_t *at,
                                      struct gpnn_error *error)
 {
@@ -367,9 +366,9 @@ static enum gpnn_status learn_others(struct gpnn_standard *standard, size_t n, s
   }
   struct source_rows given = {n, width, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_standard_columns columns = {1, NULL, n_more, n_regressors, NULL};
+  const struct gpnn_scaling_columns columns = {1, NULL, n_more, n_regressors, NULL};
   enum gpnn_status status =
-      gpnn_standard_learn_rows(standard, GPNN_STANDARD_SCALE, 0, &columns, &source, at, error);
+      gpnn_scaling_learn_rows(standard, GPNN_SCALING_SCALE, 0, &columns, &source, at, error);
   free(rows);
   return status;
 }
@@ -379,7 +378,7 @@ static void further_targets_have_their_own_mean_and_sd(void **state)
   (void)state;
   static const double three[] = {1, 1e9, 4, 2, 1e9 + 1, 4, 3, 1e9, 4, 6, 1e9 + 1, 4};
   static const double two[] = {1, 1e9, 2, 1e9 + 1, 3, 1e9, 6, 1e9 + 1};
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   size_t at = 9;
   assert_fails(learn_others(&standard, 4, 3, 0, three, &at, &err), GPNN_EDATA, "does not vary");
   assert_int_equal(at, 4);
@@ -391,21 +390,21 @@ static void further_targets_have_their_own_mean_and_sd(void **state)
   assert_close(standard.more[0].sd, sqrt(3.5), 1e-15);
   assert_near(standard.more[1].mean, 1e9 + 0.5, 0);
   assert_close(standard.more[1].sd, 0.5, 1e-12);
-  assert_close(gpnn_standard_noise(&standard, 8), 8 / 1.25, 1e-15);
-  gpnn_standard_release(&standard);
+  assert_close(gpnn_scaling_noise(&standard, 8), 8 / 1.25, 1e-15);
+  gpnn_scaling_release(&standard);
 }
 
 static void regressors_have_mean_zero_and_variance_one(void **state)
 {
   (void)state;
   double x[N * D], y[N], raw[D];
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   size_t at = 0;
   make_rows(x, y);
   memcpy(raw, x + 7 * D, sizeof raw);
   assert_ok(learn_others(&standard, N, 0, D, x, &at, &err));
   assert_int_equal(standard.n_regressors, D);
-  for (size_t i = 0; i < N; i++) gpnn_standard_apply_regressors(&standard, x + i * D);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply_regressors(&standard, x + i * D);
   for (size_t j = 0; j < D; j++) {
     double mean = 0;
     for (size_t i = 0; i < N; i++) mean += x[i * D + j] / N;
@@ -414,14 +413,14 @@ static void regressors_have_mean_zero_and_variance_one(void **state)
     assert_near(x[7 * D + j] * standard.regressors[j].sd + standard.regressors[j].mean, raw[j],
                 1e-9);
   }
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
 }
 
 /* The third regressor is a combination of the first two and 'extra' of something else. */
 static enum gpnn_status learn_nearly_collinear(double extra, size_t *at, struct gpnn_error *error)
 {
   double x[N * D], y[N], values[N * D];
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) {
     values[i * D] = x[i * D];
@@ -429,7 +428,7 @@ static enum gpnn_status learn_nearly_collinear(double extra, size_t *at, struct 
     values[i * D + 2] = 3 * x[i * D] - 2 * x[i * D + 1] + 5 + extra * x[i * D + 2];
   }
   enum gpnn_status status = learn_others(&standard, N, 0, D, values, at, error);
-  gpnn_standard_release(&standard);
+  gpnn_scaling_release(&standard);
   return status;
 }
 
@@ -446,7 +445,7 @@ static void collinear_regressors_are_told_apart_from_near_ones(void **state)
   assert_ok(learn_nearly_collinear(0.1, &at, &err));
   for (size_t i = 0; i < N; i++) values[i * 2] = (double)i;
   for (size_t i = 0; i < N; i++) values[i * 2 + 1] = 7;
-  struct gpnn_standard standard = {0};
+  struct gpnn_scaling standard = {0};
   assert_fails(learn_others(&standard, N, 0, 2, values, &at, &err), GPNN_EDATA, "does not vary");
   assert_int_equal(at, 3);
 }
@@ -454,10 +453,10 @@ static void collinear_regressors_are_told_apart_from_near_ones(void **state)
 static void a_noise_variance_is_a_number_in_any_unit(void **state)
 {
   (void)state;
-  const struct gpnn_standard small = {.y_sd = 1e-3}, two = {.y_sd = 2};
-  assert_true(gpnn_standard_noise(&small, 1e308) == DBL_MAX);
-  assert_true(gpnn_standard_noise(&small, 0) == 0);
-  assert_true(gpnn_standard_noise(&two, 8) == 2);
+  const struct gpnn_scaling small = {.y_sd = 1e-3}, two = {.y_sd = 2};
+  assert_true(gpnn_scaling_noise(&small, 1e308) == DBL_MAX);
+  assert_true(gpnn_scaling_noise(&small, 0) == 0);
+  assert_true(gpnn_scaling_noise(&two, 8) == 2);
 }
 
 int main(void)

@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
-#include "data/stream.h"
 #include "scratch.h"
+#include "table/stream.h"
 
 /* Reads all of 'path' in pieces of at most 'room' bytes. */
 static enum gpnn_status slurp(const char *path, size_t room, char **bytes, size_t *length,

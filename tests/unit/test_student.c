@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "base/normal.h"
-#include "base/student.h"
+#include "stats/normal.h"
+#include "stats/student.h"
 
 /* From 40-digit evaluations of the incomplete beta function. */
 static void below_is_accurate_in_the_tail_and_the_middle(void **state)
@@ -15,8 +15,8 @@ static void below_is_accurate_in_the_tail_and_the_middle(void **state)
       {-6, 200, 4.5575601744051926754e-9}, {-1, 200, 0.15925942395487333324},
   };
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    assert_close(gpnn_student_below(known[i].t, known[i].df), known[i].below, 1e-13);
-    assert_close(gpnn_student_below(-known[i].t, known[i].df), 1 - known[i].below, 1e-15);
+    assert_close(gpnn_student_cdf(known[i].t, known[i].df), known[i].below, 1e-13);
+    assert_close(gpnn_student_cdf(-known[i].t, known[i].df), 1 - known[i].below, 1e-15);
   }
 }
 
@@ -26,13 +26,13 @@ static void few_degrees_of_freedom_have_elementary_functions(void **state)
   (void)state;
   for (double t = -1e6; t < 1e6; t = t < -0.01 ? t / 3 : t < 0.01 ? t + 0.005 : 3 * t) {
     double root = sqrt(2 + t * t);
-    assert_close(gpnn_student_below(t, 1), atan2(1, -t) / M_PI, 1e-14);
+    assert_close(gpnn_student_cdf(t, 1), atan2(1, -t) / M_PI, 1e-14);
     assert_close(gpnn_student_density(t, 1), 1 / (M_PI * (1 + t * t)), 1e-13);
-    assert_close(gpnn_student_below(t, 2), t < 0 ? 1 / (root * (root - t)) : (1 + t / root) / 2,
+    assert_close(gpnn_student_cdf(t, 2), t < 0 ? 1 / (root * (root - t)) : (1 + t / root) / 2,
                  1e-13);
     assert_close(gpnn_student_density(t, 2), 1 / (root * root * root), 1e-13);
     double s = t / sqrt(4 + t * t);
-    assert_near(gpnn_student_below(t, 4), 0.5 + 0.75 * (s - s * s * s / 3), 1e-15);
+    assert_near(gpnn_student_cdf(t, 4), 0.5 + 0.75 * (s - s * s * s / 3), 1e-15);
   }
 }
 
@@ -57,7 +57,7 @@ static void quantile_inverts_below_from_one_degree_to_very_many(void **state)
       double t = gpnn_student_quantile(ps[j], dfs[i]);
       /* relative to the change of F by a change of t of 1e-12 of itself, and its own error */
       double allowed = 1e-12 * (1 - t * gpnn_student_density(t, dfs[i]) / ps[j]);
-      assert_close(gpnn_student_below(t, dfs[i]), ps[j], allowed);
+      assert_close(gpnn_student_cdf(t, dfs[i]), ps[j], allowed);
     }
 }
 
@@ -66,8 +66,8 @@ static void below_has_no_step_where_the_method_changes(void **state)
 {
   (void)state;
   for (double t = -30; t < 0; t += 0.5) {
-    double before = gpnn_student_below(t, 10000 * (1 - 1e-15));
-    assert_close(gpnn_student_below(t, 10000), before, 1e-12);
+    double before = gpnn_student_cdf(t, 10000 * (1 - 1e-15));
+    assert_close(gpnn_student_cdf(t, 10000), before, 1e-12);
   }
 }
 
@@ -75,12 +75,12 @@ static void many_degrees_of_freedom_come_to_the_normal(void **state)
 {
   (void)state;
   for (double z = -5; z < 5; z += 0.37) {
-    assert_close(gpnn_student_below(z, 1e14), gpnn_normal_below(z), 1e-11);
+    assert_close(gpnn_student_cdf(z, 1e14), gpnn_normal_cdf(z), 1e-11);
     assert_close(gpnn_student_density(z, 1e14), gpnn_normal_density(z), 1e-11);
     assert_close(gpnn_student_crps(z, 1e14), gpnn_student_crps(z, INFINITY), 1e-11);
-    assert_true(gpnn_student_below(z, INFINITY) == gpnn_normal_below(z));
+    assert_true(gpnn_student_cdf(z, INFINITY) == gpnn_normal_cdf(z));
   }
-  assert_close(gpnn_student_loss(1.5, 2, INFINITY), gpnn_normal_loss(1.5, 2), 0);
+  assert_close(gpnn_student_nll(1.5, 2, INFINITY), gpnn_normal_nll(1.5, 2), 0);
   assert_close(gpnn_student_unit_scale(INFINITY), 1, 0);
 }
 
@@ -90,9 +90,9 @@ static void density_is_the_derivative_of_below(void **state)
   (void)state;
   for (double t = -4; t < 4; t += 0.3) {
     const double h = 1e-4;
-    double slope = (gpnn_student_below(t + h, 6.5) - gpnn_student_below(t - h, 6.5)) / (2 * h);
+    double slope = (gpnn_student_cdf(t + h, 6.5) - gpnn_student_cdf(t - h, 6.5)) / (2 * h);
     assert_close(gpnn_student_density(t, 6.5), slope, 1e-7);
-    assert_close(gpnn_student_loss(3 * t, 3, 6.5), -log(gpnn_student_density(t, 6.5) / 3), 1e-13);
+    assert_close(gpnn_student_nll(3 * t, 3, 6.5), -log(gpnn_student_density(t, 6.5) / 3), 1e-13);
   }
   double variance = 0;
   for (double t = -400; t < 400; t += 0.01) variance += 0.01 * t * t * gpnn_student_density(t, 6.5);
@@ -110,8 +110,8 @@ static void crps_is_the_integral_that_defines_it(void **state)
     for (size_t j = 0; j < sizeof ts / sizeof ts[0]; j++) {
       double integral = 0, step = 1e-4, u_t = asinh(ts[j]);
       for (double u = step / 2; u < 25; u += step) { /* both ways from the jump at t */
-        double right = gpnn_student_below(-sinh(u_t + u), dfs[i]);
-        double left = gpnn_student_below(sinh(u_t - u), dfs[i]);
+        double right = gpnn_student_cdf(-sinh(u_t + u), dfs[i]);
+        double left = gpnn_student_cdf(sinh(u_t - u), dfs[i]);
         integral += step * (right * right * cosh(u_t + u) + left * left * cosh(u_t - u));
       }
       assert_close(gpnn_student_crps(ts[j], dfs[i]), integral, 1e-7);
@@ -123,14 +123,14 @@ static void extremes_are_neither_nan_nor_out_of_range(void **state)
   (void)state;
   static const double dfs[] = {1, 2.5, 100, 1e5, INFINITY};
   for (size_t i = 0; i < sizeof dfs / sizeof dfs[0]; i++) {
-    assert_true(gpnn_student_below(-INFINITY, dfs[i]) == 0);
-    assert_true(gpnn_student_below(INFINITY, dfs[i]) == 1);
-    assert_true(gpnn_student_below(1e200, dfs[i]) == 1);
-    assert_true(gpnn_student_below(0, dfs[i]) == 0.5);
+    assert_true(gpnn_student_cdf(-INFINITY, dfs[i]) == 0);
+    assert_true(gpnn_student_cdf(INFINITY, dfs[i]) == 1);
+    assert_true(gpnn_student_cdf(1e200, dfs[i]) == 1);
+    assert_true(gpnn_student_cdf(0, dfs[i]) == 0.5);
     assert_true(gpnn_student_density(1e200, dfs[i]) == 0);
     assert_true(i == 0 || isfinite(gpnn_student_crps(1e200, dfs[i])));
   }
-  assert_close(gpnn_student_below(-1e200, 1), 1e-200 / M_PI, 1e-13);
+  assert_close(gpnn_student_cdf(-1e200, 1), 1e-200 / M_PI, 1e-13);
   assert_close(gpnn_student_quantile(1e-250, 1), -1e250 / M_PI, 1e-13);
 }
 

@@ -2,8 +2,9 @@
  * written. */
 #include "base/rng.h"
 #include "base/threads.h"
-#include "methods/synthetic.h"
+#include "linalg/blas_threads.h"
 #include "scratch.h"
+#include "simulate/synthetic.h"
 #include "unit.h"
 
 static struct gpnn_synthetic_options options_of(enum gpnn_synthetic_kind kind)
@@ -332,7 +333,7 @@ static void values_that_are_not_finite_are_told(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_row_depends_on_seed_and_number_alone),
       cmocka_unit_test(a_function_is_that_of_the_inputs),

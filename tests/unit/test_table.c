@@ -1,8 +1,9 @@
 /* Records of CSV and TSV tables, good and malformed, in any chunks. */
+#include "base/magic.h"
 #include "base/rng.h"
-#include "data/sections.h"
-#include "data/table.h"
+#include "dataset/sections.h"
 #include "scratch.h"
+#include "table/table.h"
 
 static const struct gpnn_table_options with_header = GPNN_TABLE_OPTIONS_INIT;
 static const struct gpnn_table_options no_header = {0, false};
@@ -229,7 +230,7 @@ static void other_files_of_ours_are_no_tables(void **state)
 {
   (void)state;
   struct gpnn_table *table;
-  const char *path = scratch_write("x.gpi", GPNN_SECTIONS_MAGIC, GPNN_SECTIONS_MAGIC_BYTES);
+  const char *path = scratch_write("x.gpi", GPNN_MAGIC, GPNN_MAGIC_BYTES);
   assert_fails(gpnn_table_open(&table, path, &with_header, &err), GPNN_EMISMATCH,
                "x.gpi: is an index, not a table");
   assert_opening_fails("# gpnn parameters 1\nkernel\trbf\n", GPNN_EMISMATCH,

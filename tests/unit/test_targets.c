@@ -1,9 +1,10 @@
 /* Several targets of one index: predicted together, and fitted to one metric. */
 #include "base/threads.h"
 #include "fixture.h"
-#include "methods/choose.h"
-#include "models/localgp.h"
-#include "models/localgp_parts.h"
+#include "linalg/blas_threads.h"
+#include "models/local/choose.h"
+#include "models/local/localgp.h"
+#include "models/local/localgp_private.h"
 
 enum { N = 150, D = 3, TARGETS = 4, POINTS = 25 };
 
@@ -45,7 +46,7 @@ static void add_targets(struct several *s, struct gpnn_rng *rng, bool with_noise
   schema->noise.position = schema->n_columns++;
 }
 
-static void add_moments(struct gpnn_standard *standard)
+static void add_moments(struct gpnn_scaling *standard)
 {
   standard->y_sd = sds[0];
   standard->n_more = TARGETS - 1;
@@ -430,7 +431,7 @@ static void a_choice_for_all_names_each_target(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(together_targets_are_predicted_as_alone),
       cmocka_unit_test(known_noise_in_another_proportion_parts_targets),

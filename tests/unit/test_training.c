@@ -1,7 +1,7 @@
 #include <unistd.h>
 
-#include "data/rows.h"
-#include "data/training.h"
+#include "dataset/reader.h"
+#include "dataset/training.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -32,7 +32,7 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   size_t seen[ROWS] = {0}, out_of_order = 0;
   snprintf(path, sizeof path, "%s", scratch_path("rows.tsv"));
   write_table(path);
-  options.standardise = GPNN_STANDARD_NONE;
+  options.standardise = GPNN_SCALING_NONE;
   options.default_calibration = false;
   options.calibration_rows = 100;
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
@@ -109,7 +109,7 @@ static char *other_columns(void)
 static void check_row(const struct gpnn_index_contents *c, double y, double b,
                       const double *regressors, double noise, double noise_of_b)
 {
-  const struct gpnn_standard *s = &c->standard;
+  const struct gpnn_scaling *s = &c->standard;
   double i = (y * s->y_sd + s->y_mean - 7) / 3, sign = fmod(round(i), 2) == 0 ? -1 : 1;
   assert_near(b * s->more[0].sd + s->more[0].mean, i * i, 1e-6);
   assert_near(regressors[0] * s->regressors[0].sd + s->regressors[0].mean, 1000 - i, 1e-9);
@@ -175,7 +175,7 @@ static void inputs_become_features(void **state)
     n += sprintf(text + n, "%s\t%d\t%d\n", i > ROWS / 2 ? "late" : "early", i % 24, i);
   train(&training, text, &roles);
   const struct gpnn_index_contents *c = &training.contents;
-  const struct gpnn_standard *s = &c->standard;
+  const struct gpnn_scaling *s = &c->standard;
   assert_int_equal(c->d, 4);
   for (size_t k = 0; k < c->n + c->n_calibration; k++) {
     bool held_out = k >= c->n;

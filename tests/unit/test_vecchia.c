@@ -1,10 +1,11 @@
-#include "base/mem.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "dense.h"
-#include "models/vecchia.h"
-#include "models/whiten.h"
+#include "linalg/blas_threads.h"
 #include "unit.h"
+#include "vecchia/vecchia.h"
+#include "vecchia/whiten.h"
 
 enum { N = 9001, D = 2, M = 7 }; /* more than two blocks of the search, the last one short */
 
@@ -270,7 +271,7 @@ static void equal_rows_without_noise_stay_finite(void **state)
 
 int main(void)
 {
-  gpnn_threads_single_blas();
+  gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_order_has_every_row_once),
       cmocka_unit_test(the_principal_order_goes_along_the_longest_direction),

@@ -1,0 +1,104 @@
+#include "cmd/common/cli_signals.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/exhausted.h"
+#include "cmd/common/cli.h"
+
+/* What a signal handler needs must be global: the variables that hold the paths of files
+ * under way. */
+static const char *volatile *guarded[MAX_GUARDED];
+static volatile sig_atomic_t n_guarded;
+static const char *volatile running; /* name of the tool */
+static volatile pid_t helper;        /* another program under way, or 0 */
+
+static void leave_nothing(void)
+{
+  if (helper > 0) kill(helper, SIGKILL);
+  for (int i = 0; i < n_guarded; i++) {
+    const char *path = *guarded[i];
+    if (path != NULL) unlink(path);
+  }
+}
+
+static void end_by_signal(int signal_number)
+{
+  leave_nothing();
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+/* Ends the tool where nothing can be trusted any more: says 'why', and no more than that. */
+static void end_with_word(const char *why)
+{
+  static atomic_flag is_told = ATOMIC_FLAG_INIT;
+  const char *name = running == NULL ? "gpnn" : running; /* before main() it is not known */
+  while (atomic_flag_test_and_set(&is_told)) pause();    /* another thread is telling */
+  leave_nothing();
+  if (write(STDERR_FILENO, name, strcspn(name, " ")) > 0)
+    (void)!write(STDERR_FILENO, why, strlen(why));
+  _exit(EXIT_WORK);
+}
+
+/* A page of a mapped file is not there: the file was cut short while in use, or its disk failed. */
+static void end_by_lost_page(int signal_number)
+{
+  (void)signal_number;
+  end_with_word(": an index was cut short while it was in use, or cannot be read\n");
+}
+
+static void end_by_exhaustion(void)
+{
+  end_with_word(": not enough memory\n");
+}
+
+/* Before the objects of other libraries are made, which takes memory. */
+__attribute__((constructor(101))) static void watch_exhaustion(void)
+{
+  gpnn_exhausted_watch(end_by_exhaustion);
+}
+
+static void handle(int signal_number, void (*handler)(int))
+{
+  struct sigaction action = {.sa_handler = handler};
+  sigemptyset(&action.sa_mask);
+  sigaction(signal_number, &action, NULL);
+}
+
+void cli_watch_signals(const char *name)
+{
+  /* SIGXCPU: the limit of "ulimit -t".  SIGABRT: a library has given up. */
+  static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGALRM,
+                                SIGUSR1, SIGUSR2, SIGXCPU, SIGPIPE, SIGABRT};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    struct sigaction action;
+    /* A signal ignored by whoever started us (nohup) stays ignored; but without a reader we
+     * always end, quietly. */
+    if (signals[i] != SIGPIPE && sigaction(signals[i], NULL, &action) == 0 &&
+        action.sa_handler == SIG_IGN)
+      continue;
+    handle(signals[i], end_by_signal);
+  }
+  running = name;
+  handle(SIGBUS, end_by_lost_page);
+  /* Libraries may exit: the OpenMP runtime that FAISS needs does so without memory. */
+  (void)atexit(leave_nothing);
+  signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
+}
+
+void cli_guard(const char *volatile *path)
+{
+  assert(n_guarded < MAX_GUARDED);
+  guarded[n_guarded] = path;
+  n_guarded++;
+}
+
+volatile pid_t *cli_helper(void)
+{
+  return &helper;
+}

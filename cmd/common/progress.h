@@ -1,0 +1,23 @@
+/*
+ * progress: the one line on standard error that says how far a long run is.
+ *
+ * Shown when standard error is a terminal and the work has lasted over a second (or always,
+ * or never, as asked); redrawn at most four times a second; erased before any message.
+ */
+#ifndef GPNN_CMD_COMMON_PROGRESS_H
+#define GPNN_CMD_COMMON_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Overrides the automatic choice; called once, when the options are known. */
+void progress_mode(bool always, bool never);
+
+/* Tells that 'done' things ('what', plural) are done, of 'total' or of an unknown number
+ * (0). */
+void progress_update(const char *what, size_t done, size_t total);
+
+/* Removes the line, if there is one. */
+void progress_erase(void);
+
+#endif

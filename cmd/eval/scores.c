@@ -1,0 +1,117 @@
+#include "cmd/eval/scores.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static void release_cells(struct scores_cell *cells, size_t n)
+{
+  for (size_t t = 0; t < n && cells != NULL; t++) {
+    gpnn_metrics_release(&cells[t].metrics);
+    free(cells[t].given);
+  }
+  free(cells);
+}
+
+static struct scores_cell *new_cells(const struct scores *s)
+{
+  size_t n = s->predictions->n_targets;
+  struct scores_cell *cells = gpnn_alloc(n, 1, sizeof *cells);
+  bool enough = cells != NULL;
+  for (size_t t = 0; t < n && enough; t++) {
+    gpnn_metrics_levels(&cells[t].metrics, s->levels.n, s->levels.p);
+    cells[t].given = gpnn_alloc(s->predictions->targets[t].n_intervals, 1, sizeof *cells[t].given);
+    enough = cells[t].given != NULL;
+  }
+  if (enough) return cells;
+  release_cells(cells, n);
+  return NULL;
+}
+
+enum gpnn_status scores_init(struct scores *scores, const struct gpnn_predictions *predictions,
+                             const struct cli_probabilities *levels, struct gpnn_error *err)
+{
+  scores->predictions = predictions;
+  scores->levels = *levels;
+  scores->all.cells = new_cells(scores);
+  return scores->all.cells != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the scores");
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+static int compare_names(const struct scores_group *group, const struct gpnn_field *name)
+{
+  size_t n = group->name_length < name->length ? group->name_length : name->length;
+  int order = n == 0 ? 0 : memcmp(group->name, name->text, n);
+  return order != 0 ? order
+                    : (group->name_length > name->length) - (group->name_length < name->length);
+}
+
+/* Makes an empty group at place 'at'; NULL: no memory. */
+static struct scores_group *insert_group(struct scores *s, size_t at, const struct gpnn_field *name)
+{
+  if (!gpnn_grow(&s->groups, &s->groups_capacity, s->n_groups + 1, sizeof *s->groups)) return NULL;
+  char *copy = gpnn_copy_text(name->text, name->length);
+  struct scores_cell *cells = new_cells(s);
+  if (copy == NULL || cells == NULL) {
+    free(copy);
+    release_cells(cells, s->predictions->n_targets);
+    return NULL;
+  }
+  memmove(s->groups + at + 1, s->groups + at, (s->n_groups - at) * sizeof *s->groups);
+  s->n_groups++;
+  s->groups[at] = (struct scores_group){copy, name->length, cells};
+  return &s->groups[at];
+}
+
+/* Finds the group called 'name', making it if it is new. */
+static struct scores_group *find_group(struct scores *s, const struct gpnn_field *name)
+{
+  size_t low = 0, high = s->n_groups;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = compare_names(&s->groups[middle], name);
+    if (order == 0) return &s->groups[middle];
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return insert_group(s, low, name);
+}
+
+/* ---- counting ----------------------------------------------------------------------------- */
+
+static enum gpnn_status add_to_cell(struct scores_cell *cell, size_t n_intervals,
+                                    const struct gpnn_predictions_row *p, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_metrics_add(&cell->metrics, p->truth, p->mean, p->sd, p->df, err);
+  for (size_t i = 0; i < n_intervals && status == GPNN_OK; i++)
+    if (!isnan(p->lower[i]) && !isnan(p->upper[i]))
+      status = gpnn_intervals_add(&cell->given[i], p->truth, p->lower[i], p->upper[i], err);
+  return status;
+}
+
+enum gpnn_status scores_add(struct scores *scores, size_t t, const struct gpnn_field *name,
+                            const struct gpnn_predictions_row *prediction, struct gpnn_error *err)
+{
+  size_t n = scores->predictions->targets[t].n_intervals;
+  enum gpnn_status status = add_to_cell(&scores->all.cells[t], n, prediction, err);
+  if (status != GPNN_OK || name == NULL) return status;
+  struct scores_group *group = find_group(scores, name);
+  if (group == NULL) return gpnn_fail_memory(err, "for the groups");
+  return add_to_cell(&group->cells[t], n, prediction, err);
+}
+
+void scores_release(struct scores *scores)
+{
+  size_t n_targets = scores->predictions == NULL ? 0 : scores->predictions->n_targets;
+  for (size_t i = 0; i < scores->n_groups; i++) {
+    free(scores->groups[i].name);
+    release_cells(scores->groups[i].cells, n_targets);
+  }
+  free(scores->groups);
+  release_cells(scores->all.cells, n_targets);
+}

@@ -1,0 +1,395 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cmd/eval/scores.h"
+#include "stats/sum.h"
+#include "table/stream.h"
+
+/* Per level: coverage, width, score, and the last two in standardised units. */
+enum {
+  MAX_VALUES = 5 * (GPNN_METRICS_LEVELS + GPNN_PREDICTIONS_INTERVALS) + GPNN_METRICS_PIT_BINS + 20
+};
+
+/* Values with their names, ready to be written: one row of a table. */
+struct row {
+  size_t n;
+  struct value {
+    char name[64];
+    double value;
+  } values[MAX_VALUES];
+};
+
+struct writer {
+  struct scores *scores;
+  const struct scores_form *form;
+  struct gpnn_output *output;
+  struct row row;
+  double *shares; /* SCORES_PIT: form->bins */
+  bool has_header;
+};
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static void put(struct row *row, const char *name, double value)
+{
+  struct value *v = &row->values[row->n++];
+  snprintf(v->name, sizeof v->name, "%s", name);
+  v->value = value;
+}
+
+/* The same for one of a numbered family: "coverage95", "pit3", "width95_standard". */
+static void put_numbered(struct row *row, const char *family, double number, const char *tail,
+                         double value)
+{
+  struct value *v = &row->values[row->n++];
+  snprintf(v->name, sizeof v->name, "%s%.10g%s", family, number, tail);
+  v->value = value;
+}
+
+static void put_part(struct row *row, const char *whole, const char *part, double value)
+{
+  struct value *v = &row->values[row->n++];
+  snprintf(v->name, sizeof v->name, "%s_%s", whole, part);
+  v->value = value;
+}
+
+/* The intervals of the table: "interval90_coverage", or "interval_coverage". */
+static void put_given(const struct writer *w, size_t t, const struct scores_cell *cell,
+                      struct row *row)
+{
+  const struct gpnn_predictions_target *target = &w->scores->predictions->targets[t];
+  for (size_t i = 0; i < target->n_intervals; i++) {
+    double level = target->intervals[i].level;
+    char name[40] = "interval";
+    if (isnan(level))
+      level = w->form->interval_level;
+    else
+      snprintf(name, sizeof name, "interval%.10g", 100 * level);
+    struct gpnn_intervals_result r = gpnn_intervals_result(&cell->given[i], level);
+    put_part(row, name, "coverage", r.coverage);
+    put_part(row, name, "width", r.width);
+    if (!isnan(level)) put_part(row, name, "score", r.score);
+  }
+}
+
+/* The metrics with a unit, in units of the training standard deviation. */
+static void put_standard(const struct writer *w, const struct gpnn_metrics_result *m,
+                         struct row *row)
+{
+  const struct cli_probabilities *levels = &w->scores->levels;
+  put(row, "rmse_standard", m->rmse);
+  put(row, "mse_standard", m->mse);
+  put(row, "mae_standard", m->mae);
+  if (!m->has_sd) return;
+  put(row, "nll_standard", m->nll);
+  put(row, "crps_standard", m->crps);
+  for (size_t i = 0; i < levels->n; i++)
+    put_numbered(row, "width", 100 * levels->p[i], "_standard", m->width[i]);
+  for (size_t i = 0; i < levels->n; i++)
+    put_numbered(row, "score", 100 * levels->p[i], "_standard", m->score[i]);
+}
+
+static void put_probabilistic(const struct writer *w, const struct gpnn_metrics_result *m,
+                              struct row *row)
+{
+  const struct cli_probabilities *levels = &w->scores->levels;
+  put(row, "nll", m->nll);
+  put(row, "cal", m->cal);
+  put(row, "crps", m->crps);
+  for (size_t i = 0; i < levels->n; i++)
+    put_numbered(row, "coverage", 100 * levels->p[i], "", m->coverage[i]);
+  for (size_t i = 0; i < levels->n; i++)
+    put_numbered(row, "width", 100 * levels->p[i], "", m->width[i]);
+  for (size_t i = 0; i < levels->n; i++)
+    put_numbered(row, "score", 100 * levels->p[i], "", m->score[i]);
+  put(row, "pit_distance", m->pit_distance);
+  for (size_t i = 0; i < GPNN_METRICS_PIT_BINS; i++)
+    put_numbered(row, "pit", (double)(i + 1), "", m->pit[i]);
+}
+
+/* All metrics of target 't' in a group, in the order in which they are written. */
+static enum gpnn_status list_metrics(struct writer *w, struct scores_group *group, size_t t,
+                                     struct row *row, struct gpnn_error *err)
+{
+  struct gpnn_metrics_result m;
+  enum gpnn_status status = gpnn_metrics_result(&group->cells[t].metrics, &m, err);
+  if (status != GPNN_OK) return status;
+  put(row, "n", (double)m.n);
+  put(row, "rmse", m.rmse);
+  put(row, "mse", m.mse);
+  put(row, "mae", m.mae);
+  put(row, "r2", m.r2);
+  if (m.has_sd) put_probabilistic(w, &m, row);
+  put_given(w, t, &group->cells[t], row);
+  if (w->form->y_sd > 0) {
+    m = gpnn_metrics_in_units(&m, w->form->y_sd);
+    put_standard(w, &m, row);
+  }
+  return GPNN_OK;
+}
+
+static void list_level(const struct gpnn_metrics *metrics, size_t i, struct row *row)
+{
+  double level = metrics->levels[i];
+  struct gpnn_intervals_result r = gpnn_intervals_result(&metrics->intervals[i], level);
+  put(row, "nominal", level);
+  put(row, "observed", r.coverage);
+  put(row, "se", gpnn_intervals_coverage_se(level, r.n));
+  put(row, "width", r.width);
+}
+
+static void list_bin(struct writer *w, const struct gpnn_metrics *metrics, size_t i,
+                     struct row *row)
+{
+  size_t bins = w->form->bins;
+  if (i == 0) gpnn_metrics_pit_shares(metrics, bins, w->shares);
+  put(row, "from", (double)i / (double)bins);
+  put(row, "to", (double)(i + 1) / (double)bins);
+  put(row, "share", w->shares[i]);
+}
+
+static size_t count_rows(const struct writer *w)
+{
+  return w->form->table == SCORES_METRICS ? 1
+         : w->form->table == SCORES_PIT   ? w->form->bins
+                                          : w->scores->levels.n;
+}
+
+/* Row 'i' of what is written about target 't' in a group, into w->row; the rows of a cell are
+ * asked for in order. */
+static enum gpnn_status list_row(struct writer *w, struct scores_group *group, size_t t, size_t i,
+                                 struct gpnn_error *err)
+{
+  w->row.n = 0;
+  const struct gpnn_metrics *metrics = &group->cells[t].metrics;
+  if (w->form->table == SCORES_METRICS) return list_metrics(w, group, t, &w->row, err);
+  if (w->form->table == SCORES_PIT)
+    list_bin(w, metrics, i, &w->row);
+  else
+    list_level(metrics, i, &w->row);
+  return GPNN_OK;
+}
+
+/* The mean of each metric over the targets that have rows, into w->row. */
+static enum gpnn_status list_mean(struct writer *w, struct gpnn_error *err)
+{
+  struct gpnn_sum sums[MAX_VALUES] = {{0}};
+  enum gpnn_status status = GPNN_OK;
+  size_t n = 0;
+  for (size_t t = 0; t < w->scores->predictions->n_targets && status == GPNN_OK; t++) {
+    if (w->scores->all.cells[t].metrics.n == 0) continue;
+    status = list_row(w, &w->scores->all, t, 0, err);
+    for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++)
+      gpnn_sum_add(&sums[i], w->row.values[i].value);
+    n++;
+  }
+  for (size_t i = 0; i < w->row.n; i++) w->row.values[i].value = gpnn_sum_mean(&sums[i], n);
+  return status;
+}
+
+/* Whether a mean over targets says something: of metrics of several targets and all rows. */
+static bool has_mean(const struct writer *w)
+{
+  return w->scores->predictions->n_targets > 1 && w->form->table == SCORES_METRICS &&
+         w->form->by == NULL;
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static enum gpnn_status write_value(struct writer *w, char delimiter, double value,
+                                    struct gpnn_error *err)
+{
+  return gpnn_table_write_number(w->output, delimiter, value, w->form->na, err);
+}
+
+static enum gpnn_status write_lines(struct writer *w, struct gpnn_error *err)
+{
+  enum gpnn_status status = list_row(w, &w->scores->all, 0, 0, err);
+  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++) {
+    status = gpnn_output_printf(w->output, err, "%s\t", w->row.values[i].name);
+    if (status == GPNN_OK) status = write_value(w, '\t', w->row.values[i].value, err);
+    if (status == GPNN_OK) status = gpnn_output_text(w->output, "\n", err);
+  }
+  return status;
+}
+
+/* A field that says which target or group a row is about, and a delimiter. */
+static enum gpnn_status write_key(struct writer *w, const char *text, size_t length,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      gpnn_table_write_field(w->output, w->form->delimiter, text, length, err);
+  return status == GPNN_OK ? gpnn_output_write(w->output, &w->form->delimiter, 1, err) : status;
+}
+
+/* Writes w->row, or its header, behind the keys; a NULL key is not there. */
+static enum gpnn_status write_record(struct writer *w, const char *target, const char *group,
+                                     size_t group_length, bool header, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (target != NULL) status = write_key(w, target, strlen(target), err);
+  if (status == GPNN_OK && group != NULL) status = write_key(w, group, group_length, err);
+  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++) {
+    if (i > 0) status = gpnn_output_write(w->output, &w->form->delimiter, 1, err);
+    if (status != GPNN_OK) break;
+    status = header ? gpnn_output_text(w->output, w->row.values[i].name, err)
+                    : write_value(w, w->form->delimiter, w->row.values[i].value, err);
+  }
+  return status == GPNN_OK ? gpnn_output_text(w->output, "\n", err) : status;
+}
+
+static enum gpnn_status write_cell(struct writer *w, size_t t, struct scores_group *group,
+                                   struct gpnn_error *err)
+{
+  const char *target = w->scores->predictions->targets[t].name, *by = w->form->by;
+  enum gpnn_status status = GPNN_OK;
+  if (group->cells[t].metrics.n == 0) return GPNN_OK;
+  for (size_t i = 0; i < count_rows(w) && status == GPNN_OK; i++) {
+    status = list_row(w, group, t, i, err);
+    if (status == GPNN_OK && !w->has_header)
+      status = write_record(w, target == NULL ? NULL : "target", by, by == NULL ? 0 : strlen(by),
+                            true, err);
+    w->has_header = true;
+    if (status == GPNN_OK)
+      status = write_record(w, target, group->name, group->name_length, false, err);
+  }
+  return status;
+}
+
+static enum gpnn_status write_table(struct writer *w, struct gpnn_error *err)
+{
+  struct scores *s = w->scores;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < s->predictions->n_targets && status == GPNN_OK; t++) {
+    if (w->form->by == NULL) status = write_cell(w, t, &s->all, err);
+    for (size_t i = 0; i < s->n_groups && status == GPNN_OK; i++)
+      status = write_cell(w, t, &s->groups[i], err);
+  }
+  if (status != GPNN_OK || !has_mean(w)) return status;
+  status = list_mean(w, err);
+  return status == GPNN_OK ? write_record(w, "mean", NULL, 0, false, err) : status;
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+/* JSON is UTF-8: what is malformed becomes U+FFFD. */
+static enum gpnn_status json_text(struct writer *w, const char *text, size_t length,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_text(w->output, "\"", err);
+  for (size_t i = 0, used; i < length && status == GPNN_OK; i += used) {
+    unsigned char c = (unsigned char)text[i];
+    used = gpnn_utf8_length(text + i, length - i);
+    if (used == 0)
+      status = gpnn_output_text(w->output, "\\ufffd", err);
+    else if (c < 0x20)
+      status = gpnn_output_printf(w->output, err, "\\u%04x", c);
+    else if (c == '"' || c == '\\')
+      status = gpnn_output_printf(w->output, err, "\\%c", c);
+    else
+      status = gpnn_output_write(w->output, text + i, used, err);
+    if (used == 0) used = 1;
+  }
+  return status == GPNN_OK ? gpnn_output_text(w->output, "\"", err) : status;
+}
+
+/* The members of w->row; what has no value is null. */
+static enum gpnn_status json_row(struct writer *w, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++) {
+    const struct value *v = &w->row.values[i];
+    status = gpnn_output_printf(w->output, err, "%s\"%s\": ", i > 0 ? ", " : "", v->name);
+    if (status != GPNN_OK) break;
+    status = isfinite(v->value) ? gpnn_output_number(w->output, v->value, err)
+                                : gpnn_output_text(w->output, "null", err);
+  }
+  return status;
+}
+
+/* What is told of a cell: its metrics as members, or one member with the rows of the table. */
+static enum gpnn_status json_cell(struct writer *w, size_t t, struct scores_group *group,
+                                  struct gpnn_error *err)
+{
+  if (w->form->table == SCORES_METRICS) {
+    enum gpnn_status listed = list_row(w, group, t, 0, err);
+    return listed == GPNN_OK ? json_row(w, err) : listed;
+  }
+  const char *name = w->form->table == SCORES_PIT ? "pit" : "reliability";
+  enum gpnn_status status = gpnn_output_printf(w->output, err, "\"%s\": [", name);
+  for (size_t i = 0; i < count_rows(w) && status == GPNN_OK; i++) {
+    status = gpnn_output_text(w->output, i == 0 ? "{" : ", {", err);
+    if (status == GPNN_OK) status = list_row(w, group, t, i, err);
+    if (status == GPNN_OK) status = json_row(w, err);
+    if (status == GPNN_OK) status = gpnn_output_text(w->output, "}", err);
+  }
+  return status == GPNN_OK ? gpnn_output_text(w->output, "]", err) : status;
+}
+
+/* A cell of all rows, and behind it its groups. */
+static enum gpnn_status json_target(struct writer *w, size_t t, struct gpnn_error *err)
+{
+  enum gpnn_status status = json_cell(w, t, &w->scores->all, err);
+  bool first = true;
+  for (size_t i = 0; i < w->scores->n_groups && status == GPNN_OK; i++) {
+    struct scores_group *group = &w->scores->groups[i];
+    if (group->cells[t].metrics.n == 0) continue;
+    status = gpnn_output_text(w->output, first ? ", \"groups\": [{\"by\": " : ", {\"by\": ", err);
+    if (status == GPNN_OK) status = json_text(w, group->name, group->name_length, err);
+    if (status == GPNN_OK) status = gpnn_output_text(w->output, ", ", err);
+    if (status == GPNN_OK) status = json_cell(w, t, group, err);
+    if (status == GPNN_OK) status = gpnn_output_text(w->output, "}", err);
+    first = false;
+  }
+  return status == GPNN_OK && !first ? gpnn_output_text(w->output, "]", err) : status;
+}
+
+/* Several targets: an array of objects, and the means over them. */
+static enum gpnn_status json_targets(struct writer *w, struct gpnn_error *err)
+{
+  const struct gpnn_predictions *p = w->scores->predictions;
+  enum gpnn_status status = gpnn_output_text(w->output, "\"targets\": [", err);
+  bool first = true;
+  for (size_t t = 0; t < p->n_targets && status == GPNN_OK; t++) {
+    if (w->scores->all.cells[t].metrics.n == 0) continue;
+    status = gpnn_output_text(w->output, first ? "{\"target\": " : ", {\"target\": ", err);
+    if (status == GPNN_OK)
+      status = json_text(w, p->targets[t].name, strlen(p->targets[t].name), err);
+    if (status == GPNN_OK) status = gpnn_output_text(w->output, ", ", err);
+    if (status == GPNN_OK) status = json_target(w, t, err);
+    if (status == GPNN_OK) status = gpnn_output_text(w->output, "}", err);
+    first = false;
+  }
+  if (status == GPNN_OK) status = gpnn_output_text(w->output, "]", err);
+  if (status != GPNN_OK || !has_mean(w)) return status;
+  status = gpnn_output_text(w->output, ", \"mean\": {", err);
+  if (status == GPNN_OK) status = list_mean(w, err);
+  if (status == GPNN_OK) status = json_row(w, err);
+  return status == GPNN_OK ? gpnn_output_text(w->output, "}", err) : status;
+}
+
+static enum gpnn_status write_json(struct writer *w, struct gpnn_error *err)
+{
+  bool named = w->scores->predictions->targets[0].name != NULL;
+  enum gpnn_status status = gpnn_output_text(w->output, "{", err);
+  if (status == GPNN_OK) status = named ? json_targets(w, err) : json_target(w, 0, err);
+  return status == GPNN_OK ? gpnn_output_text(w->output, "}\n", err) : status;
+}
+
+enum gpnn_status scores_write(struct scores *scores, const struct scores_form *form,
+                              struct gpnn_output *output, struct gpnn_error *err)
+{
+  bool lines = form->table == SCORES_METRICS && form->by == NULL &&
+               scores->predictions->targets[0].name == NULL;
+  struct writer w = {.scores = scores, .form = form, .output = output};
+  w.shares = gpnn_alloc(form->bins, 1, sizeof *w.shares);
+  if (w.shares == NULL) return gpnn_fail_memory(err, "for the bins");
+  enum gpnn_status status = form->json ? write_json(&w, err)
+                            : lines    ? write_lines(&w, err)
+                                       : write_table(&w, err);
+  free(w.shares);
+  return status;
+}

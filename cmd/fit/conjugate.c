@@ -1,0 +1,115 @@
+#include "cmd/fit/conjugate.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "cmd/common/progress.h"
+#include "models/conjugate/conjugate.h"
+#include "vecchia/regress.h"
+
+bool conjugate_is_asked(const struct cli *cli, const struct conjugate_arguments *a, bool *ok)
+{
+  bool is_conjugate = strcmp(a->method, "conjugate") == 0;
+  *ok = false;
+  if (!is_conjugate && strcmp(a->method, "local") != 0)
+    cli_usage_error(cli, "option --method: local or conjugate");
+  else if (strcmp(a->score, "rmspe") != 0 && strcmp(a->score, "crps") != 0)
+    cli_usage_error(cli, "option --score: rmspe or crps");
+  else
+    *ok = true;
+  return is_conjugate;
+}
+
+struct telling {
+  const struct cli *cli;
+  size_t n, n_all; /* points tried, and in all */
+};
+
+/* One line for each point tried, with --verbose. */
+static void tell(void *context, const struct gpnn_conjugate_point *point)
+{
+  struct telling *telling = context;
+  progress_update("points tried", ++telling->n, telling->n_all);
+  cli_note(telling->cli, "tried effective range %8.4g, noise ratio %6.4g: RMSPE %.4f, CRPS %.4f",
+           point->range, point->noise, point->rmspe, point->crps);
+}
+
+/* What was given, else the method's own defaults. */
+static enum gpnn_status set_options(const struct conjugate_arguments *a,
+                                    const struct gpnn_choose_options *choose,
+                                    const struct gpnn_index_contents *contents,
+                                    struct gpnn_conjugate_options *options, struct gpnn_error *err)
+{
+  const struct gpnn_fit_options *fit = &choose->fit;
+  gpnn_conjugate_defaults(options);
+  if (!choose->kernel) {
+    options->kernel = fit->kernel;
+    options->smoothness = fit->smoothness;
+  }
+  if (!choose->neighbours) options->neighbours = fit->neighbours;
+  options->mean = fit->mean;
+  options->n_folds = a->n_folds;
+  options->score = strcmp(a->score, "crps") == 0 ? GPNN_CONJUGATE_CRPS : GPNN_CONJUGATE_RMSPE;
+  options->seed = fit->seed;
+  options->threads = fit->threads;
+  if (fit->start == NULL || fit->start->n_lengthscales == 1) return GPNN_OK;
+  if (fit->start->n_lengthscales != contents->n_groups)
+    return gpnn_fail(err, GPNN_EMISMATCH, "the start has %zu lengthscales, the index has %zu",
+                     fit->start->n_lengthscales, contents->n_groups);
+  options->ratio = fit->start->lengthscale;
+  return GPNN_OK;
+}
+
+static enum gpnn_status annotate(const struct gpnn_conjugate_report *report, size_t n_folds,
+                                 const struct gpnn_index *index,
+                                 const struct gpnn_index_contents *contents,
+                                 struct gpnn_params *params, struct gpnn_error *err)
+{
+  const struct gpnn_conjugate_point *best = &report->best;
+  params->has_index = true;
+  params->index = gpnn_index_fingerprint(index);
+  enum gpnn_status status = gpnn_params_comment(
+      params, err, "fit: conjugate, %zu folds of %zu of %zu rows, %zu points tried", n_folds,
+      report->n_scored, contents->n, report->n_points);
+  if (status == GPNN_OK)
+    status = gpnn_params_comment(
+        params, err, "chosen: effective range %.4g, noise ratio %.4g, RMSPE %.4f, CRPS %.4f",
+        best->range, best->noise, best->rmspe, best->crps);
+  if (status == GPNN_OK) status = gpnn_regress_describe(params, contents, err);
+  return status;
+}
+
+/* Among several targets of the index the parameters say which they are of. */
+static enum gpnn_status name_target(const struct gpnn_index *index,
+                                    const struct gpnn_index_contents *contents,
+                                    struct gpnn_params *params, struct gpnn_error *err)
+{
+  const char *name = contents->schema.target.name;
+  if (gpnn_index_n_targets(index) == 1) return GPNN_OK;
+  params->target = gpnn_copy_text(name, strlen(name));
+  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
+}
+
+enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arguments *a,
+                               const struct gpnn_choose_options *choose,
+                               const struct gpnn_index *index, size_t target,
+                               struct gpnn_params *params, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = gpnn_index_target(index, target);
+  struct gpnn_conjugate_options options;
+  struct gpnn_conjugate_report report;
+  enum gpnn_status status = set_options(a, choose, contents, &options, err);
+  if (status != GPNN_OK) return status;
+  struct telling telling = {cli, 0, options.n_ranges * options.n_noises};
+  status = gpnn_conjugate(contents, &options, tell, &telling, params, &report, err);
+  if (status == GPNN_OK) status = name_target(index, contents, params, err);
+  if (status == GPNN_OK) status = annotate(&report, options.n_folds, index, contents, params, err);
+  if (status != GPNN_OK) return status;
+  cli_note(cli, "chosen: effective range %.4g, noise ratio %.4g", report.best.range,
+           report.best.noise);
+  if (report.at_least_range || report.at_most_range)
+    cli_note(cli, "the range chosen is at the edge of those tried");
+  if (report.at_least_noise || report.at_most_noise)
+    cli_note(cli, "the noise ratio chosen is at the edge of those tried");
+  return GPNN_OK;
+}

@@ -1,0 +1,103 @@
+#include "cmd/fit/report.h"
+
+#include <stdio.h>
+
+#include "cmd/common/open.h"
+#include "cmd/common/progress.h"
+#include "vecchia/regress.h"
+
+/* A candidate in words: "exp ARD by loo of 32". */
+static const char *describe(const struct gpnn_candidate *candidate, char text[96])
+{
+  char kernel[GPNN_KERNEL_BYTES], of[32] = "";
+  gpnn_kernel_write(candidate->kernel, candidate->smoothness, kernel);
+  if (candidate->k > 0) snprintf(of, sizeof of, " of %zu", candidate->k);
+  static const char *const rotations[] = {"", " whitened", " rotated"};
+  snprintf(text, 96, "%s %s%s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
+           rotations[candidate->rotate], gpnn_objective_name(candidate->objective), of);
+  return text;
+}
+
+void fit_report_try(void *context, const struct gpnn_candidate *candidate)
+{
+  struct fit_report_tries *telling = context;
+  char text[96];
+  progress_update("models tried", ++telling->n, 0);
+  cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f (%.4f), RMSE %.4f",
+           describe(candidate, text), candidate->neighbours, candidate->nll,
+           candidate->standard_error, candidate->rmse);
+}
+
+/* Says how the parameters were found, as a comment. */
+static enum gpnn_status comment_fit(struct gpnn_params *params, size_t n,
+                                    const struct gpnn_fit_report *fit, struct gpnn_error *err)
+{
+  if (fit->objective == GPNN_OBJECTIVE_BLOCK)
+    return gpnn_params_comment(
+        params, err,
+        "fit: block objective %.6g a row, %zu blocks of %zu of %zu rows, %zu evaluations",
+        fit->value, fit->n_blocks, fit->block_size, n, fit->optimize.n_evaluations);
+  return gpnn_params_comment(
+      params, err, "fit: %s objective %.6g a row, %zu of %zu rows, k %zu, %zu evaluations",
+      gpnn_objective_name(fit->objective), fit->value, fit->n_rows, n, fit->k,
+      fit->optimize.n_evaluations);
+}
+
+enum gpnn_status fit_report_annotate(struct gpnn_params *params, const struct gpnn_index *index,
+                                     size_t target, const struct gpnn_choose_report *report,
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
+  char text[96];
+  params->has_index = true;
+  params->index = gpnn_index_fingerprint(index);
+  enum gpnn_status status = comment_fit(params, gpnn_index_contents(index)->n, &report->fit, err);
+  if (status == GPNN_OK && next->kernel != NULL)
+    status = gpnn_params_comment(
+        params, err, "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
+        describe(chosen, text), chosen->nll, chosen->neighbours, report->n_rows);
+  if (status == GPNN_OK && next->kernel != NULL)
+    status = gpnn_params_comment(params, err, "runner-up: %s, NLL %.4f with %zu neighbours",
+                                 describe(next, text), next->nll, next->neighbours);
+  if (status == GPNN_OK && report->fewest.kernel != NULL)
+    status = gpnn_params_comment(params, err, "neighbours: %zu, NLL %.4f",
+                                 report->fewest.neighbours, report->fewest.nll);
+  /* With a standard error, coefficients are of interest in themselves. */
+  if (status == GPNN_OK && params->covariance != NULL)
+    status = gpnn_regress_describe(params, gpnn_index_target(index, target), err);
+  return status;
+}
+
+/* Warns of what makes neighbourhoods lie about the noise. */
+static void warn_of_duplicates(const struct cli *cli, double thin,
+                               const struct gpnn_fit_report *fit)
+{
+  if (fit->objective == GPNN_OBJECTIVE_BLOCK || fit->objective == GPNN_OBJECTIVE_VECCHIA) return;
+  if (!(fit->spacing < GPNN_FIT_DUPLICATES) || thin >= 0) return;
+  cli_warn(cli,
+           "most rows have near duplicates (the nearest row is at %.2g of the distance of the "
+           "farthest neighbour): if new rows will have none, fit with --thin",
+           fit->spacing);
+}
+
+/* Warns of noise held so low that it does not tell rows apart. */
+static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_params *params)
+{
+  if (!gpnn_fit_loses_noise(params)) return;
+  cli_warn(cli,
+           "a noise of %.3g is lost in rounding beside a kernel scale of %.3g: rows that are alike "
+           "are told apart by 1e-10 of it or more instead",
+           params->noise, params->kernelscale);
+}
+
+void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_params *params,
+                      double thin, const struct gpnn_fit_report *fit)
+{
+  cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,
+           fit->optimize.start, fit->optimize.n_evaluations, fit->optimize.outcome);
+  warn_of_duplicates(cli, thin, fit);
+  report_jitter(cli, fit->objective == GPNN_OBJECTIVE_BLOCK ? "blocks" : "neighbourhoods",
+                &fit->jitter);
+  report_jitter(cli, "rows that the mean was estimated from", &fit->mean_jitter);
+  for (size_t t = 0; t < n && fit->jitter.n == 0; t++) warn_of_lost_noise(cli, &params[t]);
+}

@@ -1,0 +1,37 @@
+/*
+ * fit_report: what gpnn-fit says of what it tries and of what it found.
+ */
+#ifndef GPNN_CMD_FIT_REPORT_H
+#define GPNN_CMD_FIT_REPORT_H
+
+#include <stddef.h>
+
+#include "cmd/common/cli.h"
+#include "dataset/index.h"
+#include "kernel/parameters.h"
+#include "models/local/choose.h"
+
+/* The context of fit_report_try(); 'cli' is borrowed. */
+struct fit_report_tries {
+  const struct cli *cli;
+  size_t n; /* things tried */
+};
+
+/* One line for each thing tried, with --verbose: a gpnn_choose_listener. */
+void fit_report_try(void *context, const struct gpnn_candidate *candidate);
+
+/*
+ * Adds to the parameters of target 'target' what a reader may want to know, as comments, and which
+ * index they are of.  Errors: GPNN_ENOMEM, with some of that added.
+ */
+GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_params *params,
+                                                     const struct gpnn_index *index, size_t target,
+                                                     const struct gpnn_choose_report *report,
+                                                     struct gpnn_error *err);
+
+/* How the search for params[n], of 'n' targets, went, with --verbose, and warnings of what makes
+ * them doubtful.  'thin' is as in struct gpnn_fit_options. */
+void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_params *params,
+                      double thin, const struct gpnn_fit_report *fit);
+
+#endif

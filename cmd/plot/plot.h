@@ -1,0 +1,124 @@
+/*
+ * plot: what the kinds of picture that gpnn-plot draws have in common.
+ *
+ * A kind reads the table, which is open, and writes the part of the script that is its own.
+ */
+#ifndef GPNN_CMD_PLOT_PLOT_H
+#define GPNN_CMD_PLOT_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/common/cli.h"
+#include "cmd/plot/script.h"
+#include "table/predictions.h"
+#include "table/table.h"
+
+struct plot_options {
+  const char *x, *y, *mean, *sd, *df, *by, *se; /* columns; NULL: not given */
+  const char *title, *xlabel, *ylabel, *unit, *format;
+  struct cli_list marks;
+  double theory; /* NaN: not given */
+  size_t bins;
+  double width, height; /* cm; 0: not given */
+  bool script;
+};
+
+struct plot {
+  const struct cli *cli;
+  const struct plot_options *o;
+  struct gpnn_table *table;
+  struct script body;
+  double width, height; /* cm; the kind may change what the user has not asked for */
+};
+
+/* One of each kind. */
+enum gpnn_status plot_calibration(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_pit(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_predicted(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_residuals(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_curve(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_landscape(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_band(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_map(struct plot *plot, struct gpnn_error *err);
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* Reads one number of a record; NaN where it is missing. */
+GPNN_MUST_CHECK enum gpnn_status plot_number(const struct plot *plot,
+                                             const struct gpnn_record *record, size_t column,
+                                             double *value, struct gpnn_error *err);
+
+/* Whether the table has a column of exactly this name; which one. */
+bool plot_has_column(const struct plot *plot, const char *name, size_t *column);
+
+/* Finds the one target whose predictions are drawn; 'truth' as in gpnn-eval. */
+GPNN_MUST_CHECK enum gpnn_status plot_find(const struct plot *plot, const char *truth,
+                                           bool needs_sd, struct gpnn_predictions *found,
+                                           struct gpnn_error *err);
+
+/*
+ * Reads all predictions, giving each that has a truth and a mean to 'take'.  The others are counted
+ * and told.  GPNN_EDATA: there is none, or one is bad.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
+                 enum gpnn_status (*take)(void *into, const struct gpnn_predictions_row *row,
+                                          struct gpnn_error *err),
+                 void *into, struct gpnn_error *err);
+
+/* Warns of 'n' rows without 'what'. */
+void plot_left_out(const struct plot *plot, size_t n, const char *what);
+
+/* Numbers, growing; a zeroed object is empty, free() of 'values' releases it. */
+struct plot_numbers {
+  double *values; /* owned */
+  size_t n, capacity;
+};
+
+GPNN_MUST_CHECK enum gpnn_status plot_push(struct plot_numbers *numbers, double value,
+                                           struct gpnn_error *err);
+
+/* The least and largest of them; NaN does not count. */
+struct plot_range {
+  double low, high;
+};
+
+struct plot_range plot_range_none(void);
+void plot_range_add(struct plot_range *range, double value);
+
+/* Some room at both ends, 'share' of the range, and where it is empty so much that it is not. */
+struct plot_range plot_range_widen(struct plot_range range, double share);
+
+/* ---- parts of scripts --------------------------------------------------------------------- */
+
+/* Colours that colour-blind readers tell apart (Okabe and Ito), and, where lines have an order,
+ * shades from light to dark. */
+#define PLOT_BLUE "#0072B2"
+#define PLOT_RED "#D55E00"
+#define PLOT_GREEN "#009E73"
+#define PLOT_BLACK "#202020"
+#define PLOT_GREY "#808080"
+
+/* Sets the label of an axis: the user's, or 'text' and 'more', with the 'unit' (NULL: none). */
+void plot_x_label(struct plot *plot, const char *text, const char *more, const char *unit);
+void plot_y_label(struct plot *plot, const char *text, const char *more, const char *unit);
+
+/* Leaves room for the title and, where there is a caption, for the line with it, which goes above
+ * the left end of the picture. */
+GPNN_PRINTF(2, 3) void plot_caption(struct plot *plot, const char *format, ...);
+void plot_no_caption(struct plot *plot);
+
+/* Room above the panels of a picture of several, in cm. */
+double plot_top_room(const struct plot *plot);
+
+/* Writes the title, if there is one, as a label of the next panel, across all of them. */
+void plot_title(struct plot *plot);
+
+/* Defines the palette: 'viridis' or 'cividis' (van der Walt and Smith; Nunez, Anderton and Renslow
+ * 2018), or blues from light to dark; even to the eye, whatever colours it sees. */
+enum plot_palette { PLOT_VIRIDIS, PLOT_CIVIDIS, PLOT_BLUES };
+
+void plot_palette(struct plot *plot, enum plot_palette palette);
+
+#endif

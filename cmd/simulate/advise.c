@@ -1,0 +1,375 @@
+/* gpnn-simulate advise: what more rows, neighbours or better parameters would do for an index. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "assess/advise.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/open.h"
+#include "cmd/common/progress.h"
+#include "cmd/simulate/simulate.h"
+
+enum tables { TABLE_NONE, TABLE_CURVE, TABLE_NEIGHBOURS, TABLE_PARAMETERS, TABLE_ALL };
+
+/* Names of enum gpnn_advise_about. */
+static const char *const about_names[] = {"rows", "neighbours", "parameters", "nothing"};
+
+struct arguments {
+  const char *params, *units, *table;
+  size_t neighbours, test_rows;
+  enum tables form;
+};
+
+struct run {
+  const struct cli *cli;
+  const struct arguments *a;
+  struct gpnn_output *output;
+  const char *target; /* masked; NULL: the only one */
+  double unit;        /* what standardised values are multiplied by */
+  bool has_header;
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static bool resolve(const struct cli *cli, struct arguments *a)
+{
+  static const char *const tables[] = {"", "curve", "neighbours", "parameters", "all"};
+  if (strcmp(a->units, "original") != 0 && strcmp(a->units, "standard") != 0) {
+    cli_usage_error(cli, "option --units: original or standard");
+    return false;
+  }
+  for (enum tables t = TABLE_CURVE; t <= TABLE_ALL && a->table != NULL; t++)
+    if (strcmp(a->table, tables[t]) == 0) a->form = t;
+  if (a->table != NULL && a->form == TABLE_NONE) {
+    cli_usage_error(cli, "option --table: curve, neighbours, parameters or all");
+    return false;
+  }
+  return true;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+/* What a measure is shifted and multiplied by to be in the units asked for. */
+struct measure {
+  double shift, factor;
+};
+
+static struct measure measure_rmse(const struct run *r)
+{
+  return (struct measure){0, r->unit};
+}
+
+static struct measure measure_nll(const struct run *r)
+{
+  return (struct measure){log(r->unit), 1};
+}
+
+/* A gain in the NLL, or in a share of the RMSE, has no unit. */
+static struct measure measure_gain(void)
+{
+  return (struct measure){0, 1};
+}
+
+static enum gpnn_status put_number(struct run *r, double value, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_text(r->output, "\t", err);
+  return status == GPNN_OK ? gpnn_table_write_number(r->output, '\t', value, "NA", err) : status;
+}
+
+/* Writes a tab and the value, and the same for the ends of its interval. */
+static enum gpnn_status put_estimate(struct run *r, const struct gpnn_advise_value *estimate,
+                                     struct measure measure, struct gpnn_error *err)
+{
+  const double values[] = {estimate->value, estimate->low, estimate->high};
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < 3 && status == GPNN_OK; i++)
+    status = put_number(r, measure.shift + measure.factor * values[i], err);
+  return status;
+}
+
+/* ---- lines of names and values -------------------------------------------------------------- */
+
+static enum gpnn_status line_text(struct run *r, const char *name, const char *text,
+                                  struct gpnn_error *err)
+{
+  return gpnn_output_printf(r->output, err, "%s\t%s\n", name, text);
+}
+
+static enum gpnn_status line_number(struct run *r, const char *name, double value,
+                                    struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_text(r->output, name, err);
+  if (status == GPNN_OK) status = put_number(r, value, err);
+  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+}
+
+static enum gpnn_status line_estimate(struct run *r, const char *name,
+                                      const struct gpnn_advise_value *estimate,
+                                      struct measure measure, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_text(r->output, name, err);
+  if (status == GPNN_OK) status = put_estimate(r, estimate, measure, err);
+  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+}
+
+/* RMSE and NLL of a line, under names that end alike. */
+static enum gpnn_status lines_of(struct run *r, const struct gpnn_advise_line *line,
+                                 const char *tail, struct gpnn_error *err)
+{
+  char name[32];
+  snprintf(name, sizeof name, "rmse%s", tail);
+  enum gpnn_status status = line_estimate(r, name, &line->rmse, measure_rmse(r), err);
+  snprintf(name, sizeof name, "nll%s", tail);
+  return status == GPNN_OK ? line_estimate(r, name, &line->nll, measure_nll(r), err) : status;
+}
+
+static enum gpnn_status lines_of_rows(struct run *r, const struct gpnn_advice *advice,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_advise_line *lines = advice->lines;
+  enum gpnn_status status = lines_of(r, &lines[advice->now], "", err);
+  if (status == GPNN_OK) status = lines_of(r, &lines[advice->doubled], "-2n", err);
+  if (status == GPNN_OK) status = lines_of(r, &lines[advice->tenfold], "-10n", err);
+  if (status == GPNN_OK)
+    status = line_estimate(r, "rmse-floor", &advice->floor, measure_rmse(r), err);
+  if (status == GPNN_OK) status = line_number(r, "curve-exponent", advice->curve.exponent, err);
+  if (status == GPNN_OK) status = line_number(r, "rmse-limit", advice->limit_rmse * r->unit, err);
+  if (status == GPNN_OK)
+    status = line_number(r, "nll-limit", advice->limit_nll + log(r->unit), err);
+  return status;
+}
+
+static enum gpnn_status lines_of_gains(struct run *r, const struct gpnn_advice *advice,
+                                       struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < GPNN_ADVISE_NOTHING && status == GPNN_OK; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "rmse-gain-%s", about_names[i]);
+    status = line_estimate(r, name, &advice->helps[i].rmse_gain, measure_gain(), err);
+    snprintf(name, sizeof name, "nll-gain-%s", about_names[i]);
+    if (status == GPNN_OK)
+      status = line_estimate(r, name, &advice->helps[i].nll_gain, measure_gain(), err);
+  }
+  return status;
+}
+
+/* ---- the verdict ---------------------------------------------------------------------------- */
+
+/* Room for a text each, and more: numbers in it have at most three digits and an exponent. */
+enum { GAINS_BYTES = 128, HELP_BYTES = 256, VERDICT_BYTES = 1024 };
+
+/* Digits to show of a percentage: two, but 100 rather than 1e+02. */
+static int percent_digits(double percent)
+{
+  return fabs(percent) < 99.5 ? 2 : 3;
+}
+
+/* "RMSE -12 % (-15 to -9), NLL -0.13 (-0.16 to -0.10)": changes, where gains are kept. */
+static void write_gains(const struct gpnn_advise_help *help, char *text, size_t n_bytes)
+{
+  const struct gpnn_advise_value *rmse = &help->rmse_gain, *nll = &help->nll_gain;
+  const double percent[] = {-100 * rmse->value, -100 * rmse->high, -100 * rmse->low};
+  snprintf(text, n_bytes, "RMSE %+.*g %% (%+.*g to %+.*g), NLL %+.2g (%+.2g to %+.2g)",
+           percent_digits(percent[0]), percent[0], percent_digits(percent[1]), percent[1],
+           percent_digits(percent[2]), percent[2], -nll->value, -nll->high, -nll->low);
+}
+
+/* "with twice as many, RMSE ..."; of parameters which. */
+static void write_help(const struct gpnn_advice *advice, enum gpnn_advise_about about, char *text,
+                       size_t n_bytes)
+{
+  const struct gpnn_advise_help *help = &advice->helps[about];
+  char gains[GAINS_BYTES];
+  write_gains(help, gains, sizeof gains);
+  snprintf(text, n_bytes, "with %s, %s",
+           about == GPNN_ADVISE_PARAMETERS ? advice->lines[help->line].change : "twice as many",
+           gains);
+}
+
+/* What helps most, then what else helps.  Where nothing does, errors of the target's standard
+ * deviation, 1 in standardised units, tell that parameters may be beyond what a small change of
+ * them mends. */
+static void write_verdict(const struct gpnn_advice *advice, char *text, size_t n_bytes)
+{
+  static const char *const what[] = {"more rows", "more neighbours", "better parameters"};
+  char help[HELP_BYTES];
+  if (advice->most == GPNN_ADVISE_NOTHING) {
+    snprintf(text, n_bytes,
+             "nothing tried helps: neither twice the rows, nor twice the neighbours, nor other "
+             "parameters lower the NLL by 0.01 beyond the error of measurement%s",
+             advice->lines[advice->now].rmse.high < 1
+                 ? ""
+                 : "; but predictions are hardly better than the mean of the target: either the "
+                   "inputs tell nothing of it, or the parameters are far off, and gpnn-fit may "
+                   "find others");
+    return;
+  }
+  write_help(advice, advice->most, help, sizeof help);
+  int n = snprintf(text, n_bytes, "%s help most: %s", what[advice->most], help);
+  for (enum gpnn_advise_about about = GPNN_ADVISE_ROWS; about < GPNN_ADVISE_NOTHING; about++) {
+    if (about == advice->most || !advice->helps[about].helps || n < 0) continue;
+    write_help(advice, about, help, sizeof help);
+    n += snprintf(text + n, n_bytes - (size_t)n, "; %s help too: %s", what[about], help);
+  }
+}
+
+static enum gpnn_status write_lines(struct run *r, const struct gpnn_advice *advice,
+                                    struct gpnn_error *err)
+{
+  char verdict[VERDICT_BYTES];
+  write_verdict(advice, verdict, sizeof verdict);
+  const struct gpnn_advise_line *best = &advice->lines[advice->helps[GPNN_ADVISE_PARAMETERS].line];
+  enum gpnn_status status = GPNN_OK;
+  if (r->target != NULL) status = line_text(r, "target", r->target, err);
+  if (status == GPNN_OK) status = line_number(r, "rows", advice->lines[advice->now].rows, err);
+  if (status == GPNN_OK) status = line_number(r, "neighbours", (double)advice->neighbours, err);
+  if (status == GPNN_OK) status = line_number(r, "test-rows", (double)advice->n_test, err);
+  if (status == GPNN_OK) status = lines_of_rows(r, advice, err);
+  if (status == GPNN_OK) status = lines_of_gains(r, advice, err);
+  if (status == GPNN_OK) status = line_text(r, "best-parameters", best->change, err);
+  if (status == GPNN_OK) status = line_text(r, "advice", about_names[advice->most], err);
+  return status == GPNN_OK ? line_text(r, "verdict", verdict, err) : status;
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
+{
+  static const char *const measures[] = {"rmse", "nll", "rmse_gain", "nll_gain"};
+  if (r->has_header) return GPNN_OK;
+  r->has_header = true;
+  enum gpnn_status status = gpnn_output_printf(r->output, err, "%sabout\tchange\trows\tneighbours",
+                                               r->target == NULL ? "" : "target\t");
+  for (size_t i = 0; i < 4 && status == GPNN_OK; i++)
+    status = gpnn_output_printf(r->output, err, "\t%s\t%s_low\t%s_high", measures[i], measures[i],
+                                measures[i]);
+  return status == GPNN_OK ? gpnn_output_text(r->output, "\tmeasured\n", err) : status;
+}
+
+static enum gpnn_status write_row(struct run *r, const struct gpnn_advise_line *line,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (r->target != NULL) status = gpnn_output_printf(r->output, err, "%s\t", r->target);
+  if (status == GPNN_OK)
+    status = gpnn_output_printf(r->output, err, "%s\t%s", about_names[line->about], line->change);
+  if (status == GPNN_OK) status = put_number(r, line->rows, err);
+  if (status == GPNN_OK) status = put_number(r, (double)line->neighbours, err);
+  if (status == GPNN_OK) status = put_estimate(r, &line->rmse, measure_rmse(r), err);
+  if (status == GPNN_OK) status = put_estimate(r, &line->nll, measure_nll(r), err);
+  if (status == GPNN_OK) status = put_estimate(r, &line->rmse_gain, measure_gain(), err);
+  if (status == GPNN_OK) status = put_estimate(r, &line->nll_gain, measure_gain(), err);
+  if (status != GPNN_OK) return status;
+  return gpnn_output_printf(r->output, err, "\t%s\n", line->measured ? "yes" : "no");
+}
+
+static enum gpnn_status write_table(struct run *r, const struct gpnn_advice *advice,
+                                    struct gpnn_error *err)
+{
+  enum gpnn_status status = write_header(r, err);
+  for (size_t i = 0; i < advice->n_lines && status == GPNN_OK; i++) {
+    const struct gpnn_advise_line *line = &advice->lines[i];
+    if (r->a->form == TABLE_ALL || r->a->form == TABLE_CURVE + (enum tables)line->about)
+      status = write_row(r, line, err);
+  }
+  return status;
+}
+
+/* ---- the tool ----------------------------------------------------------------------------- */
+
+static void show_progress(size_t n_done, size_t n_all)
+{
+  progress_update("of all predictions done", n_done, n_all);
+}
+
+/* Errors that are measured on rows left out are too small where a copy of the row is left in. */
+static void report_copies(const struct cli *cli, const struct gpnn_advice *advice)
+{
+  static const double tolerable = 0.01;
+  double share = (double)advice->n_in_place / (double)advice->n_test;
+  if (share > tolerable)
+    cli_warn(cli,
+             "%.*g %% of the test rows have the inputs of another training row: if rows are copies "
+             "of others, errors are larger than told here, and the advice is void",
+             percent_digits(100 * share), 100 * share);
+}
+
+/* Advises on one target. */
+static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index,
+                                   const struct gpnn_params *params, struct gpnn_error *err)
+{
+  const struct arguments *a = r->a;
+  const struct gpnn_advise_options options = {
+      .test_rows = a->test_rows, .seed = r->cli->seed, .progress = show_progress};
+  char shown[GPNN_MASK_BYTES], text[CLI_ABOUT_BYTES];
+  struct cli about = *r->cli;
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_advice advice;
+  enum gpnn_status status = open_localgp(r->cli, index, params, a->params, a->neighbours, &gp, err);
+  if (status == GPNN_OK) status = gpnn_advise(index, gp, &options, &advice, err);
+  if (status == GPNN_OK) {
+    bool is_original = strcmp(a->units, "original") == 0;
+    r->unit = is_original ? gpnn_localgp_data(gp)->standard.y_sd : 1;
+    const char *name = gpnn_localgp_data(gp)->schema.target.name;
+    if (gpnn_index_n_targets(index) > 1) {
+      r->target = gpnn_mask(shown, name, strlen(name));
+      about.about = cli_target(text, name);
+    }
+    report_counts(&about, &advice.counts);
+    report_copies(&about, &advice);
+    status = a->form == TABLE_NONE ? write_lines(r, &advice, err) : write_table(r, &advice, err);
+  }
+  gpnn_localgp_free(gp);
+  return status;
+}
+
+static enum gpnn_status run(struct run *r, struct gpnn_error *err)
+{
+  struct gpnn_index *index = NULL;
+  struct gpnn_params *params = NULL;
+  size_t n = 0;
+  enum gpnn_status status =
+      open_all(r->cli, cli_operand(r->cli, 0), r->a->params, false, &index, &params, &n, err);
+  if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = run_target(r, index, &params[t], err);
+  status = cli_close_output(r->output, status, err);
+  gpnn_params_release_all(params, n);
+  gpnn_index_close(index);
+  return status;
+}
+
+int simulate_advise(int argc, char **argv)
+{
+  struct arguments a = {.units = "original", .test_rows = 2000};
+  const struct cli_option options[] = {
+      {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters (standard input)", 0, 0},
+      {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
+       1e6},
+      {"test", 0, CLI_COUNT, &a.test_rows, "N", "training rows to measure errors on (2000)", 20,
+       1e6},
+      {"table", 0, CLI_TEXT, &a.table, "NAME", "a table: curve, neighbours, parameters or all", 0,
+       0},
+      {"units", 0, CLI_TEXT, &a.units, "UNITS", "original or standard (original)", 0, 0},
+  };
+  const struct cli_tool tool = {
+      "gpnn-simulate advise",
+      "[OPTION...] -p PARAMS INDEX",
+      "Measure on training rows what more rows, more neighbours or other parameters\n"
+      "would do for predictions from an index, and say which helps most.",
+      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+      1,
+      1};
+  struct cli cli;
+  struct gpnn_error err = {0};
+  int status;
+  if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
+    return status;
+  if (!open_default_params(&cli, &a.params) || !resolve(&cli, &a) ||
+      !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
+      !cli_spares(&cli, cli.output, a.params))
+    return 2;
+  struct run r = {.cli = &cli, .a = &a};
+  return cli_end(&cli, run(&r, &err), &err);
+}

@@ -1,0 +1,375 @@
+#include "assess/advise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assess/advise_private.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "simulate/risk.h"
+#include "stats/normal.h"
+#include "stats/sum.h"
+
+/* The first subsample is this part of the rows, each next one twice as large. */
+enum { FIRST_PART = 1 << GPNN_ADVISE_SIZES };
+
+/* Subsamples of one size, at most. */
+enum { SUBSAMPLES = 4 };
+
+struct work {
+  const struct gpnn_index *index;
+  struct gpnn_localgp *gp;
+  const struct gpnn_index_contents *data; /* of gp */
+  const struct gpnn_params *params;       /* of gp */
+  const struct gpnn_advise_options *options;
+  size_t m;                           /* neighbours */
+  uint64_t *order;                    /* owned; n: rows in random order, test rows first */
+  double *x, *regressors, *y, *noise; /* owned; of the test rows */
+  int64_t *self;                      /* owned; q */
+  double *mean, *latent;              /* owned; GPNN_ADVISE_NUMBERS by q */
+  double *nearest;                    /* owned; q: distances to the nearest other row */
+  struct gpnn_advise_sets sets;       /* its arrays are owned */
+  struct gpnn_advice *advice;
+};
+
+/* ---- test rows ------------------------------------------------------------------------------ */
+
+static void work_release(struct work *w)
+{
+  free(w->order);
+  free(w->x);
+  free(w->regressors);
+  free(w->y);
+  free(w->noise);
+  free(w->self);
+  free(w->mean);
+  free(w->latent);
+  free(w->nearest);
+  free(w->sets.square);
+  free(w->sets.loss);
+}
+
+static bool work_alloc(struct work *w)
+{
+  size_t q = w->sets.q;
+  w->order = gpnn_alloc(w->data->n, 1, sizeof *w->order);
+  w->x = gpnn_alloc(q, w->data->d, sizeof *w->x);
+  w->regressors = gpnn_alloc(q, w->data->n_regressors, sizeof *w->regressors);
+  w->y = gpnn_alloc(q, 1, sizeof *w->y);
+  w->noise = gpnn_alloc(q, 1, sizeof *w->noise);
+  w->self = gpnn_alloc(q, 1, sizeof *w->self);
+  w->mean = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->mean);
+  w->latent = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->latent);
+  w->nearest = gpnn_alloc(q, 1, sizeof *w->nearest);
+  w->sets.square = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.square);
+  w->sets.loss = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.loss);
+  return w->order && w->x && w->regressors && w->y && w->noise && w->self && w->mean && w->latent &&
+         w->nearest && w->sets.square && w->sets.loss;
+}
+
+/* Puts all rows in random order, and takes the first as test rows. */
+static enum gpnn_status draw(struct work *w, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *data = w->data;
+  size_t q = w->sets.q, d = data->d, p = data->n_regressors;
+  if (!work_alloc(w)) return gpnn_fail_memory(err, "for test rows");
+  struct gpnn_rng rng;
+  gpnn_rng_init_at(&rng, w->options->seed, GPNN_RNG_ADVISE, 0);
+  for (size_t i = 0; i < data->n; i++) { /* Fisher-Yates, from inside out */
+    size_t at = (size_t)gpnn_rng_below(&rng, i + 1);
+    w->order[i] = w->order[at];
+    w->order[at] = i;
+  }
+  for (size_t i = 0; i < q; i++) {
+    size_t row = (size_t)w->order[i];
+    memcpy(w->x + i * d, data->x + row * d, d * sizeof *w->x);
+    if (p > 0) memcpy(w->regressors + i * p, data->regressors + row * p, p * sizeof *w->regressors);
+    w->y[i] = data->y[row];
+    w->noise[i] = data->noise == NULL ? 0 : data->noise[row];
+  }
+  return GPNN_OK;
+}
+
+/* ---- predictions ---------------------------------------------------------------------------- */
+
+/* Adds to a set, with a weight, how far off means and latent variances of the test rows are. */
+static enum gpnn_status add_to_set(struct work *w, size_t set, double weight, double noise,
+                                   const double *mean, const double *latent, struct gpnn_error *err)
+{
+  size_t q = w->sets.q, n_half[] = {(q + 1) / 2, q / 2};
+  double *square = w->sets.square + set * q, *loss = w->sets.loss + set * q, factor[2];
+  struct gpnn_sum ratios[2] = {{0}};
+  for (size_t i = 0; i < q; i++) {
+    double off = w->y[i] - mean[i];
+    square[i] += weight * off * off;
+    gpnn_sum_add(&ratios[i % 2], off * off / (latent[i] + noise + w->noise[i]));
+  }
+  for (size_t half = 0; half < 2; half++) factor[half] = gpnn_sum_mean(&ratios[half], n_half[half]);
+  for (size_t i = 0; i < q; i++) {
+    double variance = factor[1 - i % 2] * (latent[i] + noise + w->noise[i]);
+    loss[i] += weight * gpnn_normal_nll(w->y[i] - mean[i], sqrt(variance));
+    if (!isfinite(loss[i]))
+      return gpnn_fail(err, GPNN_ENUMERIC,
+                       "test rows are predicted without uncertainty, or all without error");
+  }
+  return GPNN_OK;
+}
+
+/* Predicts the test rows from 'gp' with each number of neighbours, and adds what comes of it, with
+ * a weight, to the next sets. */
+static enum gpnn_status measure(struct work *w, const struct gpnn_localgp *gp, size_t n_numbers,
+                                const size_t *numbers, double weight, struct gpnn_error *err)
+{
+  size_t q = w->sets.q;
+  const struct gpnn_points points = {.n = q,
+                                     .x = w->x,
+                                     .regressors =
+                                         w->data->n_regressors == 0 ? NULL : w->regressors,
+                                     .self = w->self};
+  const struct gpnn_prediction prediction = {
+      .mean = w->mean, .latent = w->latent, .nearest = w->nearest};
+  enum gpnn_status status = gpnn_localgp_predict_each(gp, &points, n_numbers, numbers, &prediction,
+                                                      &w->advice->counts, err);
+  for (size_t k = 0; k < n_numbers && status == GPNN_OK; k++)
+    status = add_to_set(w, w->sets.n + k, weight, gpnn_localgp_params(gp)->noise, w->mean + k * q,
+                        w->latent + k * q, err);
+  if (status == GPNN_OK && w->options->progress != NULL)
+    w->options->progress(w->sets.n, GPNN_ADVISE_SETS);
+  return status;
+}
+
+/* Adds a line, with the set it was measured by. */
+static struct gpnn_advise_line *add_line(struct work *w, enum gpnn_advise_about about, double rows,
+                                         size_t neighbours, size_t set)
+{
+  struct gpnn_advice *advice = w->advice;
+  struct gpnn_advise_line *line = &advice->lines[advice->n_lines];
+  *line = (struct gpnn_advise_line){
+      .about = about, .rows = rows, .neighbours = neighbours, .measured = true, .change = "none"};
+  w->sets.line_set[advice->n_lines++] = set;
+  return line;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* Predicts from the 'n' rows from number 'begin' of the random order on. */
+static enum gpnn_status measure_subsample(struct work *w, size_t begin, size_t n, double weight,
+                                          struct gpnn_error *err)
+{
+  struct gpnn_index *sample = NULL;
+  struct gpnn_localgp *gp = NULL;
+  enum gpnn_status status = gpnn_index_take(w->index, n, w->order + begin, &sample, err);
+  if (status == GPNN_OK)
+    status = gpnn_localgp_new(&gp, sample, w->params, w->m, gpnn_localgp_threads(w->gp), err);
+  for (size_t i = 0; i < w->sets.q; i++)
+    w->self[i] = i >= begin && i - begin < n ? (int64_t)(i - begin) : -1;
+  if (status == GPNN_OK) {
+    gpnn_localgp_set_precision(gp, GPNN_PRECISION_MIXED);
+    status = measure(w, gp, 1, &w->m, weight, err);
+  }
+  gpnn_localgp_free(gp);
+  gpnn_index_close(sample);
+  return status;
+}
+
+/* Several subsamples of each size, without common rows, so that the luck of one does not bend the
+ * curve. */
+static enum gpnn_status measure_rows(struct work *w, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t part = FIRST_PART; part > 1 && status == GPNN_OK; part /= 2) {
+    size_t n = w->data->n / part, times = part < SUBSAMPLES ? part : SUBSAMPLES;
+    if (n <= w->m) continue;
+    for (size_t i = 0; i < times && status == GPNN_OK; i++)
+      status = measure_subsample(w, i * n, n, 1 / (double)times, err);
+    struct gpnn_advise_line *line = add_line(w, GPNN_ADVISE_ROWS, (double)n, w->m, w->sets.n++);
+    snprintf(line->change, sizeof line->change, "rows / %zu", part);
+  }
+  return status;
+}
+
+/* ---- neighbours ----------------------------------------------------------------------------- */
+
+/* A quarter of the neighbours, half of them, all, twice as many: those that are different. */
+static size_t choose_numbers(size_t m, size_t numbers[GPNN_ADVISE_NUMBERS])
+{
+  const size_t wanted[GPNN_ADVISE_NUMBERS] = {m / 4, m / 2, m, 2 * m};
+  size_t n = 0;
+  for (size_t k = 0; k < GPNN_ADVISE_NUMBERS; k++)
+    if (wanted[k] > (k == 0 ? 0 : wanted[k - 1])) numbers[n++] = wanted[k];
+  return n;
+}
+
+/* Adds the end of the curve, now that it is measured, and where it goes. */
+static void add_further_rows(struct work *w)
+{
+  static const double times[] = {2, 10};
+  double n = (double)w->data->n;
+  struct gpnn_advice *advice = w->advice;
+  advice->now = advice->n_lines;
+  add_line(w, GPNN_ADVISE_ROWS, n, w->m, w->sets.now);
+  advice->doubled = advice->n_lines;
+  advice->tenfold = advice->n_lines + 1;
+  for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    struct gpnn_advise_line *line = add_line(w, GPNN_ADVISE_ROWS, times[i] * n, w->m, 0);
+    line->measured = false;
+    snprintf(line->change, sizeof line->change, "rows x %g", times[i]);
+  }
+}
+
+/* Predicts from all rows, with these and other numbers of neighbours. */
+static enum gpnn_status measure_neighbours(struct work *w, struct gpnn_error *err)
+{
+  size_t numbers[GPNN_ADVISE_NUMBERS], n_numbers = choose_numbers(w->m, numbers);
+  size_t first = w->sets.n;
+  for (size_t i = 0; i < w->sets.q; i++) w->self[i] = (int64_t)w->order[i];
+  gpnn_localgp_set_neighbours(w->gp, 2 * w->m);
+  enum gpnn_status status = measure(w, w->gp, n_numbers, numbers, 1, err);
+  gpnn_localgp_set_neighbours(w->gp, w->m);
+  if (status != GPNN_OK) return status;
+  for (size_t i = 0; i < w->sets.q; i++) w->advice->n_in_place += w->nearest[i] == 0;
+  while (numbers[w->sets.now] != w->m) w->sets.now++;
+  w->sets.now += first;
+  w->sets.n += n_numbers;
+  add_further_rows(w);
+  for (size_t k = 0; k < n_numbers; k++) {
+    struct gpnn_advise_line *line =
+        add_line(w, GPNN_ADVISE_NEIGHBOURS, (double)w->data->n, numbers[k], first + k);
+    if (numbers[k] != w->m)
+      snprintf(line->change, sizeof line->change, "neighbours %zu", numbers[k]);
+  }
+  w->advice->helps[GPNN_ADVISE_NEIGHBOURS].line = w->advice->n_lines - 1;
+  return GPNN_OK;
+}
+
+/* ---- parameters ----------------------------------------------------------------------------- */
+
+/* Makes room again for a set that came to nothing. */
+static void clear_set(struct work *w, size_t set)
+{
+  size_t q = w->sets.q;
+  memset(w->sets.square + set * q, 0, q * sizeof *w->sets.square);
+  memset(w->sets.loss + set * q, 0, q * sizeof *w->sets.loss);
+}
+
+/* Predicts from all rows under other parameters.  Those that cannot predict are passed over. */
+static enum gpnn_status measure_variant(struct work *w, const struct gpnn_params *params,
+                                        const char *change, double times, struct gpnn_error *err)
+{
+  gpnn_localgp_set_params(w->gp, params);
+  enum gpnn_status status = measure(w, w->gp, 1, &w->m, 1, err);
+  gpnn_localgp_set_params(w->gp, w->params);
+  if (status == GPNN_ENUMERIC) {
+    clear_set(w, w->sets.n);
+    return GPNN_OK;
+  }
+  if (status != GPNN_OK) return status;
+  struct gpnn_advise_line *line =
+      add_line(w, GPNN_ADVISE_PARAMETERS, (double)w->data->n, w->m, w->sets.n++);
+  if (times == 1)
+    snprintf(line->change, sizeof line->change, "%s", change);
+  else
+    snprintf(line->change, sizeof line->change, "%s %c %g", change, times > 1 ? 'x' : '/',
+             times > 1 ? times : 1 / times);
+  return GPNN_OK;
+}
+
+static enum gpnn_status measure_lengthscales(struct work *w, struct gpnn_error *err)
+{
+  static const double times[] = {0.25, 0.5, 2, 4};
+  struct gpnn_params params = *w->params; /* but for the lengthscales all is borrowed */
+  size_t n = params.n_lengthscales;
+  enum gpnn_status status = GPNN_OK;
+  params.lengthscale = gpnn_alloc(n, 1, sizeof *params.lengthscale);
+  if (params.lengthscale == NULL) return gpnn_fail_memory(err, "for changed parameters");
+  for (size_t i = 0; i < sizeof times / sizeof times[0] && status == GPNN_OK; i++) {
+    for (size_t j = 0; j < n; j++) params.lengthscale[j] = times[i] * w->params->lengthscale[j];
+    status = measure_variant(w, &params, "lengthscale", times[i], err);
+  }
+  free(params.lengthscale);
+  return status;
+}
+
+static enum gpnn_status measure_noises(struct work *w, struct gpnn_error *err)
+{
+  static const double times[] = {0.1, 1 / 3.0, 3, 10};
+  struct gpnn_params params = *w->params;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < sizeof times / sizeof times[0] && status == GPNN_OK; i++) {
+    if (w->params->noise == 0) continue;
+    params.noise = times[i] * w->params->noise;
+    status = measure_variant(w, &params, "noise", times[i], err);
+  }
+  return status;
+}
+
+static enum gpnn_status measure_kernels(struct work *w, struct gpnn_error *err)
+{
+  static const char *const names[] = {"exp", "matern32", "matern52", "rbf"};
+  struct gpnn_params params = *w->params;
+  enum gpnn_status status = GPNN_OK;
+  params.smoothness = 0;
+  for (size_t i = 0; i < sizeof names / sizeof names[0] && status == GPNN_OK; i++) {
+    char change[GPNN_KERNEL_BYTES + sizeof "kernel "];
+    params.kernel = gpnn_kernel_by_name(names[i]);
+    snprintf(change, sizeof change, "kernel %s", names[i]);
+    if (params.kernel != w->params->kernel) status = measure_variant(w, &params, change, 1, err);
+  }
+  return status;
+}
+
+static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *err)
+{
+  add_line(w, GPNN_ADVISE_PARAMETERS, (double)w->data->n, w->m, w->sets.now);
+  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_MIXED);
+  enum gpnn_status status = measure_lengthscales(w, err);
+  if (status == GPNN_OK) status = measure_noises(w, err);
+  if (status == GPNN_OK) status = measure_kernels(w, err);
+  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_DOUBLE);
+  return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* Specification section 7, for parameters that are those of the process. */
+static void set_limits(struct gpnn_advice *advice, const struct gpnn_params *params)
+{
+  struct gpnn_simulate_limits limits =
+      gpnn_simulate_limits(params->noise, params->noise, advice->neighbours);
+  advice->limit_rmse = sqrt(limits.mse);
+  advice->limit_nll = params->noise == 0 ? -INFINITY : limits.nll;
+}
+
+enum gpnn_status gpnn_advise(const struct gpnn_index *index, struct gpnn_localgp *gp,
+                             const struct gpnn_advise_options *options, struct gpnn_advice *advice,
+                             struct gpnn_error *err)
+{
+  enum { FEWEST_SIZES = 3 }; /* all rows, half and a quarter of them: a curve has three numbers */
+  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
+  size_t m = gpnn_localgp_neighbours(gp);
+  if (data->n >> (FEWEST_SIZES - 1) <= m)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "%zu training rows are too few to measure what more of them would do with %zu "
+                     "neighbours: that takes %zu, or fewer neighbours",
+                     data->n, m, (m + 1) << (FEWEST_SIZES - 1));
+  struct gpnn_advice result = {.neighbours = m};
+  struct work w = {.index = index,
+                   .gp = gp,
+                   .data = data,
+                   .params = gpnn_localgp_params(gp),
+                   .options = options,
+                   .m = m,
+                   .advice = &result};
+  result.n_test = w.sets.q = options->test_rows < data->n ? options->test_rows : data->n;
+  enum gpnn_status status = draw(&w, err);
+  if (status == GPNN_OK) status = measure_rows(&w, err);
+  if (status == GPNN_OK) status = measure_neighbours(&w, err);
+  if (status == GPNN_OK) status = measure_parameters(&w, err);
+  if (status == GPNN_OK) status = gpnn_advise_estimate(&w.sets, options->seed, &result, err);
+  set_limits(&result, w.params);
+  if (status == GPNN_OK) *advice = result;
+  work_release(&w);
+  return status;
+}

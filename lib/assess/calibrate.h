@@ -1,0 +1,100 @@
+/*
+ * calibrate: makes the predictive variances right on average (A Algorithm 2 and Lemma 5; T eq. 22;
+ * specification section 5).
+ *
+ * By the factor, as published:
+ *   alpha = (1/c) sum_i z_i^2,  z_i = (y_i - mean_i) / sd_i
+ * over c rows that were not used to make the predictions; kernel scale and noise variance are
+ * multiplied by it, and so is the covariance of the mean's coefficients.  Then the mean of z^2 on
+ * these rows is 1, their NLL is minimal over all factors, and no predictive mean anywhere moves.
+ * Where rows have known noise variances, which no factor multiplies, the factor is the root
+ * of (mean of z^2) = 1 instead, and means move slightly.
+ *
+ * By the noise: the noise variance alone is the root, the kernel scale is kept.
+ */
+#ifndef GPNN_ASSESS_CALIBRATE_H
+#define GPNN_ASSESS_CALIBRATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "models/local/known.h"
+#include "models/local/localgp.h"
+
+/* How many rows: begin with 1000 and double until the standard error is under 2 % of alpha. */
+enum { GPNN_CALIBRATE_AUTO = 0 };
+
+/* Which rows to calibrate on. */
+enum gpnn_calibrate_on {
+  GPNN_CALIBRATE_GIVEN = 0,    /* rows of the caller's */
+  GPNN_CALIBRATE_LEFT_OUT = 1, /* random training rows, left out one at a time */
+  GPNN_CALIBRATE_CLUSTERS = 2, /* clusters of training rows, left out together */
+  GPNN_CALIBRATE_LIKE = 3,     /* training rows as far from those left as given rows are */
+};
+
+enum gpnn_calibrate_by { GPNN_CALIBRATE_FACTOR = 0, GPNN_CALIBRATE_NOISE = 1 };
+
+struct gpnn_calibrate_options {
+  enum gpnn_calibrate_on on;
+  enum gpnn_calibrate_by by;
+  size_t wanted; /* rows, never more than there are; or GPNN_CALIBRATE_AUTO */
+  uint64_t seed;
+  struct gpnn_known_rows given; /* GIVEN: in random order, as the first are taken */
+  size_t cluster_rows;          /* CLUSTERS: rows of each, > 0; 'wanted' is rounded up to them */
+  struct gpnn_points like;      /* LIKE: the rows to be predicted; at least one */
+};
+
+/* A zeroed object is empty and may be released. */
+struct gpnn_calibration {
+  double alpha;          /* the factor found, or the mean of z^2 that calls for another noise */
+  double standard_error; /* of the mean of z^2 that was found first: sqrt(sum (z^2 - mean)^2 /
+                            (c (c - 1))), or the same of the means of rows that are not
+                            independent, and never less than normal errors have, sqrt(2/c) of the
+                            mean; infinite for one row */
+  double kernelscale;    /* what the parameters should be */
+  double noise;
+  bool by_factor;      /* false: by the noise */
+  size_t n_rows;       /* c */
+  double *z, *nearest; /* owned; n_rows each: (y - mean) / sd once calibrated, and the distance
+                          to the nearest neighbour in lengthscales */
+  struct gpnn_localgp_counts counts;
+};
+
+/*
+ * Finds how to change 'params', which must be those of 'gp': they are changed while this runs, and
+ * as they were when it returns.  'calibration' must be zeroed.  Where no noise variance makes the
+ * mean of z^2 one, the factor is found instead ('by_factor').
+ * GPNN_EDATA: no rows; see also models/local/heldout.h.  GPNN_ENUMERIC: every row is predicted
+ * without error, or one without uncertainty, or the rows' known noise alone is more than their
+ * errors, or what was found, or a distance, is outside the range of numbers that parameters can
+ * have.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp,
+                                                struct gpnn_params *params,
+                                                const struct gpnn_calibrate_options *options,
+                                                struct gpnn_calibration *calibration,
+                                                struct gpnn_error *err);
+
+/*
+ * Whether training rows, of which there are 'n', confirm the parameters whatever the truth.  Rows
+ * that parameters were estimated from are predicted too well, left out or not: of p numbers from N
+ * rows the mean of their z^2 is too small by about 2 p / N of it, and over all training rows by
+ * 2 p / n.  This is so where that is above 2 % and more than a tenth of the rows took part; not
+ * where the parameters do not tell (fit_rows).
+ */
+bool gpnn_calibrate_is_circular(const struct gpnn_params *params, size_t n);
+
+/* Gives the parameters the kernel scale and noise found, records the factor, cumulatively, and the
+ * quantiles of distance, if there were rows enough to tell (100); forgets conformal widths. */
+void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params);
+
+/* The same where rows took part in the fit, and the factor is too small if anything: one that is
+ * not above 1 is not applied.  Returns whether it was. */
+bool gpnn_calibrate_apply_bound(const struct gpnn_calibration *calibration,
+                                struct gpnn_params *params);
+
+void gpnn_calibration_release(struct gpnn_calibration *calibration);
+
+#endif

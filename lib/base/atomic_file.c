@@ -1,0 +1,333 @@
+#define _DEFAULT_SOURCE /* getentropy() */
+#include "base/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+
+static void tell_watch(const struct gpnn_atomic_file *file)
+{
+  if (file->watch != NULL) *file->watch = file->temporary;
+}
+
+static void empty(struct gpnn_atomic_file *file)
+{
+  if (file->watch != NULL) *file->watch = NULL; /* before its name goes: a signal may come */
+  if (file->directory >= 0) close(file->directory);
+  free(file->target);
+  free(file->temporary);
+  *file = (struct gpnn_atomic_file)GPNN_ATOMIC_FILE_INIT;
+}
+
+/* Length of the directory part of 'path', its last slash included; 0 if it has none. */
+static size_t directory_length(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+/* The directory of 'path', owned by the caller; NULL: no memory. */
+static char *directory_of(const char *path)
+{
+  size_t length = directory_length(path);
+  return length == 0 ? gpnn_copy_text(".", 1) : gpnn_copy_text(path, length);
+}
+
+/* "dir/name" -> "dir/.name.XXXXXX" */
+static char *temporary_name(const char *target)
+{
+  static const char suffix[] = ".XXXXXX";
+  size_t length = strlen(target), dir = directory_length(target);
+  char *name = malloc(length + 1 + sizeof suffix);
+  if (name == NULL) return NULL;
+  /* A name of 255 bytes leaves no room for more, so the temporary one keeps less of it. */
+  int keep = length - dir > 200 ? 200 : (int)(length - dir);
+  snprintf(name, length + 1 + sizeof suffix, "%.*s.%.*s%s", (int)dir, target, keep, target + dir,
+           suffix);
+  return name;
+}
+
+/* mkstemp() for any mode: replaces the last letters of 'name' until no file has it. */
+static int create_unique(char *name, mode_t mode)
+{
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+  enum { LENGTH = 6, TRIES = 100 };
+  char *end = name + strlen(name) - LENGTH;
+  for (int tries = 0; tries < TRIES; tries++) {
+    unsigned char chosen[LENGTH];
+    if (getentropy(chosen, sizeof chosen) != 0) return -1;
+    for (int i = 0; i < LENGTH; i++) end[i] = letters[chosen[i] % 32];
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0 || (errno != EEXIST && errno != EINTR)) return fd;
+  }
+  return -1;
+}
+
+static enum gpnn_status create_failed(const char *target, int errnum, struct gpnn_error *err)
+{
+  return gpnn_fail_errno(err, errnum, "%s: cannot be created", target);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What the symbolic link 'link' says, beside which it is meant; NULL: it cannot be told. */
+static char *next_link(const char *link)
+{
+  enum { ROOM = 4096 };
+  size_t dir = directory_length(link);
+  char *next = malloc(dir + ROOM);
+  if (next == NULL) return NULL;
+  ssize_t length = readlink(link, next + dir, ROOM);
+  if (length <= 0 || length == ROOM) {
+    free(next);
+    return NULL;
+  }
+  next[dir + (size_t)length] = '\0';
+  if (next[dir] == '/')
+    memmove(next, next + dir, (size_t)length + 1);
+  else
+    memcpy(next, link, dir);
+  return next;
+}
+
+/* The number of our descriptor that the link 'link' stands for, or -1. */
+static int descriptor_of(const char *link)
+{
+  struct stat named, held;
+  uint64_t number;
+  const char *digits = link + directory_length(link);
+  bool is_ours = gpnn_number_read_u64(digits, strlen(digits), &number) && number <= INT_MAX &&
+                 stat(link, &named) == 0 && fstat((int)number, &held) == 0 &&
+                 is_same(&named, &held);
+  return is_ours ? (int)number : -1;
+}
+
+bool gpnn_atomic_file_is_open(const char *path, int *fd)
+{
+  enum { MOST_LINKS = 40 };
+  struct stat links, st;
+  if (stat("/proc/self/fd", &links) != 0) return false;
+  char *at = gpnn_copy_text(path, strlen(path));
+  bool is_open = false;
+  for (int i = 0; i < MOST_LINKS && at != NULL; i++) {
+    if (lstat(at, &st) != 0 || !S_ISLNK(st.st_mode)) break;
+    is_open = st.st_dev == links.st_dev;
+    if (is_open) {
+      *fd = descriptor_of(at);
+      break;
+    }
+    char *next = next_link(at);
+    free(at);
+    at = next;
+  }
+  free(at);
+  return is_open;
+}
+
+/* Where a symbolic link leads, and in 'st' what is there.  The system may refuse to follow it, in
+ * directories that all may write to, but not to tell its text: so it must have followed it to the
+ * very file that the text names, or others change the link under us.  NULL and errno: it leads to
+ * nothing, or may not be followed. */
+static char *follow(const char *link, struct stat *st)
+{
+  enum { TRIES = 10 }; /* for the file, which may be replaced between two looks at it */
+  for (int tries = 0; tries < TRIES; tries++) {
+    struct stat named;
+    char *place = realpath(link, NULL);
+    if (place == NULL) return NULL;
+    int failed = stat(link, st) == 0 && lstat(place, &named) == 0 ? 0 : errno;
+    if (failed == 0 && is_same(st, &named)) return place;
+    free(place);
+    errno = failed == 0 ? ELOOP : failed;
+    if (failed != 0 && failed != ENOENT) return NULL;
+  }
+  return NULL;
+}
+
+/* Where the file is to be, and in 'st' what is there already, if something is. */
+static enum gpnn_status locate(struct gpnn_atomic_file *file, const char *target, struct stat *st,
+                               struct gpnn_error *err)
+{
+  int fd;
+  if (gpnn_atomic_file_is_open(target, &fd))
+    return gpnn_fail(err, GPNN_EIO, "%s: is an open stream, not a name for a file", target);
+  file->replaces = lstat(target, st) == 0;
+  /* Where we cannot know, there may be something that must not be replaced. */
+  if (!file->replaces && errno != ENOENT) return create_failed(target, errno, err);
+  bool is_link = file->replaces && S_ISLNK(st->st_mode);
+  file->target = is_link ? follow(target, st) : gpnn_copy_text(target, strlen(target));
+  if (file->target == NULL && is_link && errno == ENOENT)
+    return gpnn_fail(err, GPNN_EIO, "%s: is a symbolic link that leads nowhere", target);
+  if (file->target == NULL) return create_failed(target, errno, err);
+  if (file->replaces && !S_ISREG(st->st_mode))
+    return gpnn_fail(err, GPNN_EIO, "%s: is %s, not a regular file", target,
+                     S_ISDIR(st->st_mode) ? "a directory" : "a device or pipe");
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_atomic_file_create(struct gpnn_atomic_file *file, const char *target,
+                                         struct gpnn_error *err)
+{
+  const mode_t ours = S_IRUSR | S_IWUSR, all = 0666; /* less the umask */
+  struct stat st = {0};
+  enum gpnn_status status = locate(file, target, &st, err);
+  if (status == GPNN_OK) {
+    file->mode = st.st_mode & 0777;
+    file->owner = st.st_uid;
+    file->group = st.st_gid;
+    file->temporary = temporary_name(file->target);
+    if (file->temporary == NULL) status = create_failed(target, errno, err);
+  }
+  if (status == GPNN_OK) {
+    tell_watch(file); /* the name is completed in its place, and then the file is made */
+    file->fd = create_unique(file->temporary, file->replaces ? ours : all);
+    if (file->fd < 0) status = create_failed(target, errno, err);
+  }
+  if (status != GPNN_OK) empty(file);
+  return status;
+}
+
+/* Gives the new file the old one's access control list, or takes away what it has of its
+ * directory's; false where the system refuses. */
+static bool take_over_list(const struct gpnn_atomic_file *file)
+{
+#ifdef __linux__
+  static const char name[] = "system.posix_acl_access";
+  char list[4096];
+  ssize_t n = lgetxattr(file->target, name, list, sizeof list);
+  bool is_known = n >= 0 || errno == ENODATA || errno == ENOTSUP;
+  if (n > 0) return fsetxattr(file->fd, name, list, (size_t)n, 0) == 0;
+  return (fremovexattr(file->fd, name) == 0 || errno == ENODATA || errno == ENOTSUP) && is_known;
+#else
+  (void)file;
+  return true;
+#endif
+}
+
+/* Gives the new file what the old one had; false where the system refuses.  With a list, the bits
+ * of the group bound what the list gives to anybody. */
+static bool take_over(const struct gpnn_atomic_file *file)
+{
+  mode_t mode = file->mode, others = mode & S_IRWXO;
+  bool is_kept = (fchown(file->fd, file->owner, file->group) == 0 ||
+                  fchown(file->fd, (uid_t)-1, file->group) == 0) &&
+                 take_over_list(file);
+  if (!is_kept) mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
+  return fchmod(file->fd, mode) == 0;
+}
+
+/* Flushes a file or directory to disk; returns 0 or an error number.  Systems that cannot say
+ * EINVAL or EROFS, and then there is nothing more to do. */
+static int sync_descriptor(int fd)
+{
+  int failed;
+  do failed = fsync(fd) == 0 ? 0 : errno;
+  while (failed == EINTR);
+  return failed == EINVAL || failed == EROFS ? 0 : failed;
+}
+
+static enum gpnn_status write_failed(const struct gpnn_atomic_file *file, int errnum,
+                                     struct gpnn_error *err)
+{
+  return gpnn_fail_errno(err, errnum, "%s: cannot be written", file->target);
+}
+
+enum gpnn_status gpnn_atomic_file_sync(const struct gpnn_atomic_file *file, struct gpnn_error *err)
+{
+  int failed = sync_descriptor(file->fd);
+  return failed == 0 ? GPNN_OK : write_failed(file, failed, err);
+}
+
+/* Opens the directory of 'path'; '*fd' is -1 where we may write to it but not read it.  Returns 0
+ * or an error number. */
+static int open_directory(const char *path, int *fd)
+{
+  char *dir = directory_of(path);
+  if (dir == NULL) return ENOMEM;
+  do *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (*fd < 0 && errno == EINTR);
+  int failed = *fd >= 0 || errno == EACCES ? 0 : errno;
+  free(dir);
+  return failed;
+}
+
+enum gpnn_status gpnn_atomic_file_settle(struct gpnn_atomic_file *file, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (file->replaces && !take_over(file)) status = write_failed(file, errno, err);
+  if (status == GPNN_OK) status = gpnn_atomic_file_sync(file, err);
+  close(file->fd); /* what it has is on disk: no failure of this matters */
+  file->fd = -1;
+  if (status != GPNN_OK) return status;
+  int failed = open_directory(file->target, &file->directory);
+  file->is_settled = failed == 0;
+  return failed == 0 ? GPNN_OK : write_failed(file, failed, err);
+}
+
+enum gpnn_status gpnn_atomic_file_commit(struct gpnn_atomic_file *file, struct gpnn_error *err)
+{
+  enum gpnn_status status = file->is_settled ? GPNN_OK : gpnn_atomic_file_settle(file, err);
+  if (status == GPNN_OK && rename(file->temporary, file->target) != 0)
+    status = write_failed(file, errno, err);
+  if (status != GPNN_OK) {
+    gpnn_atomic_file_abandon(file);
+    return status;
+  }
+  /* The rename is durable once the directory is on disk. */
+  int failed = file->directory < 0 ? 0 : sync_descriptor(file->directory);
+  if (failed != 0) status = gpnn_fail_errno(err, failed, "%s: its directory", file->target);
+  empty(file);
+  return status;
+}
+
+void gpnn_atomic_file_abandon(struct gpnn_atomic_file *file)
+{
+  if (file->temporary == NULL) return;
+  if (file->fd >= 0) close(file->fd);
+  unlink(file->temporary);
+  empty(file);
+}
+
+/* Finds the name of a file, symbolic links followed, and the directory that has it. */
+static bool find_place(const char *path, char **name, struct stat *directory)
+{
+  struct stat st;
+  bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+  char *place = is_link ? realpath(path, NULL) : gpnn_copy_text(path, strlen(path));
+  char *dir = place == NULL ? NULL : directory_of(place);
+  bool found = dir != NULL && stat(dir, directory) == 0;
+  if (found) {
+    const char *last = place + directory_length(place);
+    *name = gpnn_copy_text(last, strlen(last));
+  }
+  free(dir);
+  free(place);
+  return found && *name != NULL;
+}
+
+bool gpnn_atomic_file_same(const char *a, const char *b)
+{
+  struct stat a_directory, b_directory;
+  char *a_name = NULL, *b_name = NULL;
+  bool same = find_place(a, &a_name, &a_directory) && find_place(b, &b_name, &b_directory) &&
+              is_same(&a_directory, &b_directory) && strcmp(a_name, b_name) == 0;
+  free(a_name);
+  free(b_name);
+  return same;
+}

@@ -1,0 +1,309 @@
+/*
+ * Open indexes: their targets, groups of inputs and searches.
+ */
+#include "dataset/index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/magic.h"
+#include "base/memory.h"
+#include "dataset/index_private.h"
+#include "dataset/sections.h"
+
+bool gpnn_index_keeps(const struct gpnn_index_contents *contents, size_t feature)
+{
+  const struct gpnn_scaling *standard = &contents->standard;
+  return standard->method != GPNN_SCALING_SCALE || standard->weight[feature] != 0;
+}
+
+/* The groups of the features that remain, numbered anew; every direction of whitening is one. */
+static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_index_contents *contents = &index->contents;
+  const struct gpnn_scaling *standard = &contents->standard;
+  bool is_mixed = standard->method == GPNN_SCALING_WHITEN;
+  size_t n_in = standard->n_in, kept = 0, last = SIZE_MAX;
+  struct gpnn_feature *features = gpnn_alloc(n_in, 1, sizeof *features);
+  index->group = gpnn_alloc(contents->d, 1, sizeof *index->group);
+  if (features == NULL || index->group == NULL) {
+    free(features);
+    return gpnn_fail_memory(err, "for opening an index");
+  }
+  if (gpnn_schema_groups(&contents->schema, features) && is_mixed) {
+    free(features);
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
+                     gpnn_sections_path(index->sections));
+  }
+  for (size_t j = 0; j < n_in && kept < contents->d; j++) {
+    if (!gpnn_index_keeps(contents, j)) continue;
+    contents->n_groups += is_mixed || features[j].group != last;
+    last = features[j].group;
+    index->group[kept++] = (uint32_t)contents->n_groups - 1;
+  }
+  contents->group = index->group;
+  free(features);
+  return GPNN_OK;
+}
+
+/* Views of the further targets: all that is not the target's is shared. */
+enum gpnn_status gpnn_index_set_views(struct gpnn_index *index, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *first = &index->contents;
+  size_t n = first->n, c = first->n_calibration;
+  index->views = gpnn_alloc(first->n_more, 1, sizeof *index->views);
+  if (index->views == NULL) return gpnn_fail_memory(err, "for opening an index");
+  for (size_t t = 0; t < first->n_more; t++) {
+    struct gpnn_index_contents *view = &index->views[t];
+    *view = *first;
+    view->y = first->more + t * n;
+    view->calibration_y = first->calibration_more + t * c;
+    if (first->noise != NULL) {
+      view->noise = first->noise + (t + 1) * n;
+      view->calibration_noise = first->calibration_noise + (t + 1) * c;
+    }
+    view->schema.target = first->schema.more[t];
+    view->standard.y_mean = first->standard.more[t].mean;
+    view->standard.y_sd = first->standard.more[t].sd;
+    view->n_more = view->schema.n_more = view->standard.n_more = 0;
+    view->more = view->calibration_more = NULL;
+    view->schema.more = NULL;
+    view->standard.more = NULL;
+  }
+  return GPNN_OK;
+}
+
+/* Reads the first bytes of a regular file; a pipe would lose them. */
+static size_t read_start(const char *path, void *bytes, size_t room)
+{
+  struct stat st;
+  FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
+  if (file == NULL) return 0;
+  size_t got = fread(bytes, 1, room, file);
+  fclose(file);
+  return got;
+}
+
+bool gpnn_index_recognise(const char *path)
+{
+  char bytes[GPNN_MAGIC_BYTES];
+  return read_start(path, bytes, sizeof bytes) == sizeof bytes &&
+         memcmp(bytes, GPNN_MAGIC, sizeof bytes) == 0;
+}
+
+const char *gpnn_index_look(const char *path)
+{
+  static const char params[] = "# gpnn parameters";
+  unsigned char bytes[512];
+  if (gpnn_index_recognise(path)) return "an index";
+  size_t got = read_start(path, bytes, sizeof bytes);
+  if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) return "a table";
+  if (got >= strlen(params) && memcmp(bytes, params, strlen(params)) == 0)
+    return "a parameters file";
+  /* Text: no control bytes but blanks and line ends. */
+  for (size_t i = 0; i < got; i++)
+    if (bytes[i] < 0x20 && memchr("\t\r\n", bytes[i], 3) == NULL) return NULL;
+  return got > 0 ? "a table" : NULL;
+}
+
+enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_index *opened = calloc(1, sizeof *opened);
+  pthread_mutex_t *loading = malloc(sizeof *loading);
+  if (opened == NULL || loading == NULL) {
+    free(opened);
+    free(loading);
+    return gpnn_fail_memory(err, "for opening an index");
+  }
+  pthread_mutex_init(loading, NULL);
+  opened->loading = loading;
+  enum gpnn_status status = gpnn_sections_open(&opened->sections, path, err);
+  const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
+  if (look != NULL)
+    status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
+                       strcmp(look, "a table") == 0 ? ": make one with gpnn-index" : "");
+  if (status == GPNN_OK) status = gpnn_index_read(opened, err);
+  if (status == GPNN_OK) status = set_groups(opened, err);
+  if (status == GPNN_OK) status = gpnn_index_set_views(opened, err);
+  if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, err);
+  opened->is_verified = verify;
+  if (status == GPNN_OK)
+    *index = opened;
+  else
+    gpnn_index_close(opened);
+  return status;
+}
+
+const struct gpnn_index_contents *gpnn_index_contents(const struct gpnn_index *index)
+{
+  return &index->contents;
+}
+
+size_t gpnn_index_n_targets(const struct gpnn_index *index)
+{
+  return 1 + index->contents.n_more;
+}
+
+const struct gpnn_index_contents *gpnn_index_target(const struct gpnn_index *index, size_t t)
+{
+  return t == 0 ? &index->contents : &index->views[t - 1];
+}
+
+bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, size_t *t)
+{
+  for (size_t i = 0; i < gpnn_index_n_targets(index); i++) {
+    if (strcmp(gpnn_index_target(index, i)->schema.target.name, name) != 0) continue;
+    *t = i;
+    return true;
+  }
+  return false;
+}
+
+const char *gpnn_index_group_name(const struct gpnn_index_contents *contents, size_t group,
+                                  char name[GPNN_MASK_BYTES])
+{
+  if (contents->standard.method == GPNN_SCALING_WHITEN) {
+    snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
+    return name;
+  }
+  size_t feature = 0, kept = 0;
+  while (!gpnn_index_keeps(contents, feature) || contents->group[kept++] != group) feature++;
+  return gpnn_schema_group_name(&contents->schema, NULL, feature, name);
+}
+
+uint64_t gpnn_index_fingerprint(const struct gpnn_index *index)
+{
+  return gpnn_sections_fingerprint(index->sections);
+}
+
+const struct gpnn_search_report *gpnn_index_search_report(const struct gpnn_index *index)
+{
+  return &index->report;
+}
+
+struct gpnn_search_metric gpnn_index_search_metric(const struct gpnn_index *index)
+{
+  return (struct gpnn_search_metric){index->lengthscale, index->rotation};
+}
+
+/* The section that holds a search of this kind, or NULL if none is needed. */
+static const char *stored_tag(enum gpnn_search_kind kind)
+{
+  if (kind == GPNN_SEARCH_TREE) return "TREE";
+  return kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW ? "FAIS" : NULL;
+}
+
+/* Bytes whose checksum takes no time. */
+static const uint64_t quick = 64 << 20;
+
+/* Finds the stored search.  Its checksum is compared first where that costs no more than loading
+ * it: a graph is read whole, large lists and trees are only mapped. */
+static enum gpnn_status open_stored(const struct gpnn_index *index,
+                                    const struct gpnn_section **section,
+                                    struct gpnn_search_stored *stored, struct gpnn_error *err)
+{
+  enum gpnn_search_kind kind = index->report.kind;
+  enum gpnn_status status = gpnn_index_find_section(index, stored_tag(kind), section, err);
+  if (status != GPNN_OK) return status;
+  bool is_mapped = kind != GPNN_SEARCH_HNSW && (*section)->length > quick;
+  if (!index->is_verified && !is_mapped)
+    status = gpnn_sections_check(index->sections, *section, err);
+  if (status != GPNN_OK) return status;
+  stored->bytes = gpnn_sections_bytes(index->sections, *section);
+  stored->length = (size_t)(*section)->length;
+  return kind == GPNN_SEARCH_TREE
+             ? GPNN_OK
+             : gpnn_sections_stream(index->sections, *section, &stored->file, err);
+}
+
+/* Finds which rows are at one place, where any are. */
+static enum gpnn_status open_places(const struct gpnn_index *index,
+                                    struct gpnn_search_stored *stored, struct gpnn_error *err)
+{
+  const struct gpnn_section *section = gpnn_sections_find(index->sections, "SAME");
+  if (section == NULL) return GPNN_OK;
+  stored->places = (const uint32_t *)(const void *)gpnn_sections_bytes(index->sections, section);
+  stored->places_length = (size_t)section->length;
+  return index->is_verified || section->length > quick
+             ? GPNN_OK
+             : gpnn_sections_check(index->sections, section, err);
+}
+
+static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_search **search,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = &index->contents;
+  const struct gpnn_section *section = NULL;
+  const char *path = gpnn_sections_path(index->sections);
+  struct gpnn_search *loaded = NULL;
+  struct gpnn_search_stored stored = {0};
+  enum gpnn_status status = GPNN_OK;
+  if (stored_tag(index->report.kind) != NULL) status = open_stored(index, &section, &stored, err);
+  if (status == GPNN_OK) status = open_places(index, &stored, err);
+  if (status != GPNN_OK) goto out;
+  struct gpnn_error reason = {0};
+  status = gpnn_search_load(&loaded, stored, contents->n, contents->d, contents->x, &index->report,
+                            gpnn_index_search_metric(index), &reason);
+  if (status != GPNN_OK) status = gpnn_fail(err, status, "%s: %s", path, reason.text);
+  /* What FAISS mapped or read must be the section, no more and no less. */
+  if (status == GPNN_OK && stored.file != NULL &&
+      (uint64_t)ftello(stored.file) != section->offset + section->length)
+    status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section FAIS is not of its length", path);
+out:
+  if (stored.file != NULL) fclose(stored.file);
+  if (status == GPNN_OK)
+    *search = loaded;
+  else
+    gpnn_search_free(loaded);
+  return status;
+}
+
+enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_search **search,
+                                   struct gpnn_error *err)
+{
+  if (index->rows != NULL) return gpnn_index_search_sample(index, search, err);
+  pthread_mutex_lock(index->loading);
+  enum gpnn_status status = load_search(index, search, err);
+  pthread_mutex_unlock(index->loading);
+  return status;
+}
+
+bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,
+                        uint64_t *length)
+{
+  if (i >= gpnn_sections_count(index->sections)) return false;
+  const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
+  memcpy(tag, section->tag, 5);
+  *offset = section->offset;
+  *length = section->length;
+  return true;
+}
+
+const char *gpnn_index_path(const struct gpnn_index *index)
+{
+  return gpnn_sections_path(index->sections);
+}
+
+void gpnn_index_close(struct gpnn_index *index)
+{
+  if (index == NULL) return;
+  free(index->views);
+  if (index->rows != NULL) {
+    free(index->rows);
+    free(index);
+    return;
+  }
+  gpnn_schema_release(&index->contents.schema);
+  gpnn_scaling_release(&index->contents.standard);
+  free(index->lengthscale);
+  free(index->rotation);
+  free(index->group);
+  free(index->provenance);
+  gpnn_sections_close(index->sections);
+  pthread_mutex_destroy(index->loading);
+  free(index->loading);
+  free(index);
+}

@@ -1,0 +1,490 @@
+/*
+ * Reading the sections of gpnn-index(5), without trusting them.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "dataset/index_fingerprint_private.h"
+#include "dataset/index_private.h"
+#include "dataset/sections.h"
+
+/* ---- reading sections ---- */
+
+/* Bytes yet to be read; once something is missing or not allowed, everything is 0. */
+struct cursor {
+  const unsigned char *at;
+  size_t left;
+  bool failed;  /* too short, or a value that cannot be */
+  bool starved; /* out of memory */
+};
+
+static const unsigned char *take(struct cursor *cursor, size_t length)
+{
+  if (cursor->failed || length > cursor->left) {
+    cursor->failed = true;
+    return NULL;
+  }
+  const unsigned char *from = cursor->at;
+  cursor->at += length;
+  cursor->left -= length;
+  return from;
+}
+
+static void require(struct cursor *cursor, bool condition)
+{
+  if (!condition) cursor->failed = true;
+}
+
+static uint32_t take_u32(struct cursor *cursor)
+{
+  const unsigned char *from = take(cursor, 4);
+  return from == NULL ? 0 : gpnn_load_u32(from);
+}
+
+static uint64_t take_u64(struct cursor *cursor)
+{
+  const unsigned char *from = take(cursor, 8);
+  return from == NULL ? 0 : gpnn_load_u64(from);
+}
+
+static size_t take_size(struct cursor *cursor)
+{
+  uint64_t value = take_u64(cursor);
+  require(cursor, value <= SIZE_MAX);
+  return (size_t)value;
+}
+
+static bool take_bool(struct cursor *cursor)
+{
+  uint32_t value = take_u32(cursor);
+  require(cursor, value <= 1);
+  return value == 1;
+}
+
+static double take_f64(struct cursor *cursor)
+{
+  const unsigned char *from = take(cursor, 8);
+  double value = from == NULL ? 0 : gpnn_load_f64(from);
+  require(cursor, isfinite(value));
+  return value;
+}
+
+/* A zeroed block of n items for what follows, of which each takes at least 'least' bytes of
+ * the section: nothing is allocated that the bytes there do not vouch for. */
+static void *take_room(struct cursor *cursor, size_t n, size_t least, size_t item_bytes)
+{
+  require(cursor, n <= cursor->left / least);
+  if (cursor->failed) return NULL;
+  void *block = gpnn_alloc(n, 1, item_bytes);
+  if (block == NULL) cursor->failed = cursor->starved = true;
+  return block;
+}
+
+/* n by m numbers in a block of their own. */
+static double *take_f64s(struct cursor *cursor, size_t n, size_t m)
+{
+  size_t count = 0;
+  require(cursor, gpnn_multiply(n, m, &count));
+  double *values = take_room(cursor, count, 8, sizeof *values);
+  if (values == NULL) return NULL;
+  for (size_t i = 0; i < count; i++) values[i] = take_f64(cursor);
+  return values;
+}
+
+static char *take_text(struct cursor *cursor, size_t *length)
+{
+  *length = take_u32(cursor);
+  const unsigned char *from = take(cursor, *length);
+  if (from == NULL) return NULL;
+  char *copy = gpnn_copy_text((const char *)from, *length);
+  if (copy == NULL) cursor->failed = cursor->starved = true;
+  return copy;
+}
+
+/* ---- taking sections back ---- */
+
+static void take_info(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_index_contents *contents = &index->contents;
+  contents->n = take_size(cursor);
+  contents->d = take_size(cursor);
+  contents->n_calibration = take_size(cursor);
+  contents->n_skipped = take_size(cursor);
+  contents->seed = take_u64(cursor);
+  require(cursor, contents->n > 0 && contents->d > 0);
+}
+
+static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
+{
+  enum { LEAST_LEVEL = 4 };
+  size_t name_length;
+  column->position = take_size(cursor);
+  bool is_category = take_bool(cursor);
+  column->kind = is_category ? GPNN_COLUMN_CATEGORY : GPNN_COLUMN_NUMBER;
+  size_t n_levels = take_u32(cursor);
+  column->name = take_text(cursor, &name_length);
+  require(cursor, column->position < n_columns);
+  require(cursor, n_levels <= (is_category ? GPNN_LEVELS_MAX : 0));
+  require(cursor, column->name != NULL && strlen(column->name) == name_length);
+  column->levels = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
+  column->level_lengths = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
+  if (cursor->failed) return;
+  column->n_levels = n_levels;
+  for (size_t i = 0; i < n_levels; i++)
+    column->levels[i] = take_text(cursor, &column->level_lengths[i]);
+}
+
+enum { LEAST_COLUMN = 20 };
+
+static void take_columns(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->contents.schema;
+  schema->n_columns = take_size(cursor);
+  schema->has_header = take_bool(cursor);
+  size_t n_inputs = take_u32(cursor);
+  take_column(cursor, schema->n_columns, &schema->target);
+  require(cursor, n_inputs > 0 && schema->target.kind == GPNN_COLUMN_NUMBER);
+  schema->inputs = take_room(cursor, n_inputs, LEAST_COLUMN, sizeof *schema->inputs);
+  if (schema->inputs == NULL) return;
+  schema->n_inputs = n_inputs;
+  for (size_t i = 0; i < n_inputs; i++) take_column(cursor, schema->n_columns, &schema->inputs[i]);
+}
+
+/* The kind of an input, which so far is a category or a number. */
+static void take_kind(struct cursor *cursor, struct gpnn_column *column)
+{
+  uint32_t kind = take_u32(cursor);
+  column->partner = take_u32(cursor);
+  column->period = take_f64(cursor);
+  require(cursor, kind <= GPNN_COLUMN_LONGITUDE);
+  require(cursor, (kind == GPNN_COLUMN_CATEGORY) == (column->kind == GPNN_COLUMN_CATEGORY));
+  require(cursor, kind == GPNN_COLUMN_PERIODIC ? column->period > 0 : column->period == 0);
+  if (!cursor->failed) column->kind = (enum gpnn_column_kind)kind;
+}
+
+/* Latitudes and longitudes come in pairs. */
+static void require_pairs(struct cursor *cursor, const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
+    enum gpnn_column_kind kind = schema->inputs[i].kind, other = GPNN_COLUMN_LATITUDE;
+    size_t partner = schema->inputs[i].partner;
+    bool is_paired = kind == GPNN_COLUMN_LATITUDE || kind == GPNN_COLUMN_LONGITUDE;
+    if (kind == GPNN_COLUMN_LATITUDE) other = GPNN_COLUMN_LONGITUDE;
+    require(cursor, is_paired ? partner < schema->n_inputs : partner == 0);
+    if (!is_paired || cursor->failed) continue;
+    require(cursor, schema->inputs[partner].kind == other && schema->inputs[partner].partner == i);
+  }
+}
+
+/* 'n' columns that are numbers; '*n_taken' tells how many there are to be released. */
+static void take_numbers(struct cursor *cursor, size_t n_columns, size_t n,
+                         struct gpnn_column **columns, size_t *n_taken)
+{
+  *columns = take_room(cursor, n, LEAST_COLUMN, sizeof **columns);
+  if (*columns == NULL) return;
+  *n_taken = n;
+  for (size_t i = 0; i < n; i++) {
+    take_column(cursor, n_columns, &(*columns)[i]);
+    require(cursor, (*columns)[i].kind == GPNN_COLUMN_NUMBER);
+  }
+}
+
+static void take_roles(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->contents.schema;
+  size_t n_more = take_u32(cursor), n_regressors = take_u32(cursor);
+  schema->has_noise = take_bool(cursor);
+  require(cursor, take_u32(cursor) == 0);
+  for (size_t i = 0; i < schema->n_inputs; i++) take_kind(cursor, &schema->inputs[i]);
+  require_pairs(cursor, schema);
+  take_numbers(cursor, schema->n_columns, n_more, &schema->more, &schema->n_more);
+  take_numbers(cursor, schema->n_columns, n_regressors, &schema->regressors, &schema->n_regressors);
+  if (schema->has_noise) take_column(cursor, schema->n_columns, &schema->noise);
+  require(cursor, schema->noise.kind == GPNN_COLUMN_NUMBER);
+}
+
+static struct gpnn_moments *take_moments(struct cursor *cursor, size_t n)
+{
+  struct gpnn_moments *moments = take_room(cursor, n, 16, sizeof *moments);
+  for (size_t i = 0; i < n && moments != NULL; i++) {
+    moments[i].mean = take_f64(cursor);
+    moments[i].sd = take_f64(cursor);
+    require(cursor, moments[i].sd > 0);
+  }
+  return moments;
+}
+
+/* Means and sds of further targets and of regressors. */
+static void take_all_moments(struct cursor *cursor, struct gpnn_index *index)
+{
+  const struct gpnn_schema *schema = &index->contents.schema;
+  struct gpnn_scaling *standard = &index->contents.standard;
+  standard->n_more = schema->n_more;
+  standard->n_regressors = schema->n_regressors;
+  standard->more = take_moments(cursor, schema->n_more);
+  standard->regressors = take_moments(cursor, schema->n_regressors);
+}
+
+static void take_standard(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_scaling *standard = &index->contents.standard;
+  uint32_t method = take_u32(cursor), reserved = take_u32(cursor);
+  require(cursor, method <= GPNN_SCALING_WHITEN && reserved == 0);
+  if (cursor->failed) return;
+  standard->method = (enum gpnn_scaling_method)method;
+  standard->n_in = take_size(cursor);
+  standard->n_out = take_size(cursor);
+  standard->eps = take_f64(cursor);
+  standard->y_mean = take_f64(cursor);
+  standard->y_sd = take_f64(cursor);
+  require(cursor, standard->y_sd > 0 && standard->eps >= 0);
+  require(cursor, standard->n_in >= 1 && standard->n_out <= standard->n_in);
+  standard->mean = take_f64s(cursor, standard->n_in, 1);
+  size_t kept = standard->n_in;
+  if (method == GPNN_SCALING_WHITEN) {
+    standard->weight = take_f64s(cursor, standard->n_out, standard->n_in);
+    kept = standard->n_out;
+  } else if (method == GPNN_SCALING_SCALE) {
+    standard->weight = take_f64s(cursor, standard->n_in, 1);
+    kept = 0;
+    for (size_t j = 0; standard->weight != NULL && j < standard->n_in; j++)
+      kept += standard->weight[j] != 0;
+  }
+  require(cursor, kept == standard->n_out && kept == index->contents.d);
+}
+
+static void take_limits(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_limits *limits = &index->contents.standard.limits;
+  size_t n = index->contents.standard.n_in;
+  limits->lower = take_f64s(cursor, 2, n);
+  if (limits->lower == NULL) return;
+  limits->n = n;
+  limits->upper = limits->lower + n;
+  for (size_t j = 0; j < n; j++) require(cursor, limits->lower[j] <= limits->upper[j]);
+}
+
+static void take_search(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_search_report *report = &index->report;
+  uint32_t kind = take_u32(cursor);
+  bool has_lengthscale = take_bool(cursor);
+  require(cursor, kind >= GPNN_SEARCH_FLAT && kind <= GPNN_SEARCH_TREE);
+  if (cursor->failed) return;
+  report->kind = (enum gpnn_search_kind)kind;
+  report->n_lists = take_size(cursor);
+  report->effort = take_size(cursor);
+  report->asked = take_f64(cursor);
+  report->recall = take_f64(cursor);
+  require(cursor, report->asked > 0 && report->asked <= 1);
+  report->n_queries = take_size(cursor);
+  report->neighbours = take_size(cursor);
+  report->visited = take_f64(cursor);
+  if (has_lengthscale) index->lengthscale = take_f64s(cursor, index->contents.d, 1);
+  for (size_t j = 0; index->lengthscale != NULL && j < index->contents.d; j++)
+    require(cursor, index->lengthscale[j] > 0);
+  take(cursor, take_u32(cursor)); /* the version of FAISS is for people */
+}
+
+static void take_rotation(struct cursor *cursor, struct gpnn_index *index)
+{
+  index->rotation = take_f64s(cursor, index->contents.d, index->contents.d);
+}
+
+static void take_provenance(struct cursor *cursor, struct gpnn_index *index)
+{
+  size_t length = cursor->left;
+  const unsigned char *from = take(cursor, length);
+  index->provenance = from == NULL ? NULL : gpnn_copy_text((const char *)from, length);
+  if (index->provenance == NULL) cursor->failed = cursor->starved = true;
+  index->contents.provenance = index->provenance;
+}
+
+/* ---- all sections ---- */
+
+enum gpnn_status gpnn_index_find_section(const struct gpnn_index *index, const char *tag,
+                                         const struct gpnn_section **section,
+                                         struct gpnn_error *err)
+{
+  *section = gpnn_sections_find(index->sections, tag);
+  if (*section != NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s is missing",
+                   gpnn_sections_path(index->sections), tag);
+}
+
+/* Checks a small section and takes it back with 'reader', which must use all of it. */
+static enum gpnn_status take_section(struct gpnn_index *index, const char *tag,
+                                     void (*reader)(struct cursor *, struct gpnn_index *),
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_section *section;
+  enum gpnn_status status = gpnn_index_find_section(index, tag, &section, err);
+  if (status == GPNN_OK) status = gpnn_sections_check(index->sections, section, err);
+  if (status != GPNN_OK) return status;
+  struct cursor cursor = {.at = gpnn_sections_bytes(index->sections, section),
+                          .left = (size_t)section->length};
+  reader(&cursor, index);
+  if (cursor.starved) return gpnn_fail_memory(err, "for opening an index");
+  if (cursor.failed || cursor.left > 0)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s makes no sense",
+                     gpnn_sections_path(index->sections), tag);
+  return GPNN_OK;
+}
+
+/* Points '*rows' at a section of n by d reals where it is mapped. */
+static enum gpnn_status take_rows(const struct gpnn_index *index, const char *tag, size_t n,
+                                  size_t d, const double **rows, struct gpnn_error *err)
+{
+  const struct gpnn_section *section;
+  enum gpnn_status status = gpnn_index_find_section(index, tag, &section, err);
+  if (status != GPNN_OK) return status;
+  size_t count, bytes;
+  if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof **rows, &bytes) ||
+      bytes != section->length)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s is not of %zu by %zu numbers",
+                     gpnn_sections_path(index->sections), tag, n, d);
+  /* Sections are 64-byte aligned. */
+  *rows = (const double *)(const void *)gpnn_sections_bytes(index->sections, section);
+  return GPNN_OK;
+}
+
+static enum gpnn_status check_tags(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  static const char known[] =
+      "INFO COLS ROLE STDZ LIMS MOMS SRCH OPTS ROWS YVAL CALX CALY YMOR CALM REGR "
+      "CALR NOIS CALN FAIS ROTN TREE SAME";
+  for (size_t i = 0; i < gpnn_sections_count(index->sections); i++) {
+    const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
+    if (section->critical && strstr(known, section->tag) == NULL)
+      return gpnn_fail(err, GPNN_EVERSION, "%s: needs a newer program: section %s is not known",
+                       gpnn_sections_path(index->sections), section->tag);
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *err)
+{
+  bool extended = gpnn_sections_find(index->sections, "ROLE") != NULL;
+  enum gpnn_status status = take_section(index, "INFO", take_info, err);
+  if (status == GPNN_OK) status = take_section(index, "COLS", take_columns, err);
+  if (status == GPNN_OK && extended) status = take_section(index, "ROLE", take_roles, err);
+  if (status == GPNN_OK) status = take_section(index, "STDZ", take_standard, err);
+  if (status == GPNN_OK && gpnn_sections_find(index->sections, "LIMS") != NULL)
+    status = take_section(index, "LIMS", take_limits, err);
+  if (status == GPNN_OK && extended) status = take_section(index, "MOMS", take_all_moments, err);
+  if (status == GPNN_OK) status = take_section(index, "SRCH", take_search, err);
+  if (status == GPNN_OK && gpnn_sections_find(index->sections, "ROTN") != NULL)
+    status = take_section(index, "ROTN", take_rotation, err);
+  if (status == GPNN_OK && gpnn_sections_find(index->sections, "OPTS") != NULL)
+    status = take_section(index, "OPTS", take_provenance, err);
+  if (status == GPNN_OK &&
+      gpnn_schema_features(&index->contents.schema) != index->contents.standard.n_in)
+    status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
+                       gpnn_sections_path(index->sections));
+  return status;
+}
+
+/* Columns that are neither inputs nor the first target. */
+static enum gpnn_status take_others(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_index_contents *contents = &index->contents;
+  size_t n = contents->n, c = contents->n_calibration;
+  size_t n_more = contents->n_more = contents->schema.n_more;
+  size_t r = contents->n_regressors = contents->schema.n_regressors;
+  enum gpnn_status status = GPNN_OK;
+  if (n_more > 0) {
+    status = take_rows(index, "YMOR", n_more, n, &contents->more, err);
+    if (status == GPNN_OK)
+      status = take_rows(index, "CALM", n_more, c, &contents->calibration_more, err);
+  }
+  if (r > 0 && status == GPNN_OK) {
+    status = take_rows(index, "REGR", n, r, &contents->regressors, err);
+    if (status == GPNN_OK)
+      status = take_rows(index, "CALR", c, r, &contents->calibration_regressors, err);
+  }
+  if (contents->schema.has_noise && status == GPNN_OK) {
+    status = take_rows(index, "NOIS", n_more + 1, n, &contents->noise, err);
+    if (status == GPNN_OK)
+      status = take_rows(index, "CALN", n_more + 1, c, &contents->calibration_noise, err);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_index_contents *contents = &index->contents;
+  enum gpnn_status status = check_tags(index, err);
+  if (status == GPNN_OK) status = take_heads(index, err);
+  if (status != GPNN_OK) return status;
+  size_t n = contents->n, d = contents->d, c = contents->n_calibration;
+  contents->pages = gpnn_sections_pages(index->sections);
+  status = take_rows(index, "ROWS", n, d, &contents->x, err);
+  if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &contents->y, err);
+  if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &contents->calibration_x, err);
+  if (status == GPNN_OK) status = take_rows(index, "CALY", c, 1, &contents->calibration_y, err);
+  if (status == GPNN_OK) status = take_others(index, err);
+  return status;
+}
+
+/* ---- verification ---- */
+
+/* What must hold for every number of a section of rows: it is finite, and a variance is not
+ * negative. */
+static bool are_good(size_t n, const double *values, bool are_variances)
+{
+  for (size_t j = 0; j < n; j++)
+    if (!isfinite(values[j]) || (are_variances && values[j] < 0)) return false;
+  return true;
+}
+
+/* Adds a section to the fingerprint, and looks at its numbers if it is one of rows; what has been
+ * looked at is let go. */
+static enum gpnn_status verify_section(const struct gpnn_index *index, const char *tag,
+                                       bool has_rows, struct gpnn_fingerprint *fingerprint,
+                                       struct gpnn_error *err)
+{
+  const struct gpnn_section *section = gpnn_sections_find(index->sections, tag);
+  if (section == NULL) return GPNN_OK;
+  bool are_variances = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0, good = true;
+  const unsigned char *bytes = gpnn_sections_bytes(index->sections, section);
+  size_t length = (size_t)section->length;
+  gpnn_fingerprint_begin(fingerprint, tag, length);
+  for (size_t at = 0; at < length && good; at += GPNN_PAGES_STRIDE) {
+    size_t block = length - at < GPNN_PAGES_STRIDE ? length - at : GPNN_PAGES_STRIDE;
+    gpnn_fingerprint_add(fingerprint, tag, bytes + at, block);
+    if (has_rows)
+      good = are_good(block / sizeof(double), (const double *)(const void *)(bytes + at),
+                      are_variances);
+    gpnn_pages_release(index->contents.pages, bytes + at, block);
+  }
+  if (!good)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",
+                     gpnn_sections_path(index->sections), tag,
+                     are_variances ? "variance" : "number");
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "LIMS", "MOMS",
+                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
+                                       "REGR", "CALR", "NOIS", "CALN"};
+  enum { FIRST_ROWS = 6 };
+  struct gpnn_fingerprint fingerprint = {0};
+  const struct gpnn_sections *sections = index->sections;
+  for (size_t i = 0; i < gpnn_sections_count(sections); i++) {
+    enum gpnn_status status = gpnn_sections_check(sections, gpnn_sections_get(sections, i), err);
+    if (status != GPNN_OK) return status;
+  }
+  for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++) {
+    enum gpnn_status status = verify_section(index, hashed[i], i >= FIRST_ROWS, &fingerprint, err);
+    if (status != GPNN_OK) return status;
+  }
+  if (gpnn_fingerprint_value(&fingerprint) != gpnn_sections_fingerprint(sections))
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
+                     gpnn_sections_path(sections));
+  return GPNN_OK;
+}

@@ -1,0 +1,428 @@
+/*
+ * Writing the sections of gpnn-index(5).
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "dataset/index.h"
+#include "dataset/index_fingerprint_private.h"
+#include "dataset/sections.h"
+
+/* ---- composing sections ---- */
+
+/* A growing block of bytes; after a failed allocation it stays failed, asked once at the end. */
+struct blob {
+  unsigned char *bytes;
+  size_t length, capacity;
+  bool failed;
+};
+
+static void put(struct blob *blob, const void *bytes, size_t length)
+{
+  if (blob->failed || length > SIZE_MAX - blob->length ||
+      !gpnn_grow(&blob->bytes, &blob->capacity, blob->length + length, 1)) {
+    blob->failed = true;
+    return;
+  }
+  if (length > 0) memcpy(blob->bytes + blob->length, bytes, length);
+  blob->length += length;
+}
+
+static void put_u32(struct blob *blob, uint32_t value)
+{
+  unsigned char bytes[4];
+  gpnn_store_u32(bytes, value);
+  put(blob, bytes, sizeof bytes);
+}
+
+static void put_u64(struct blob *blob, uint64_t value)
+{
+  unsigned char bytes[8];
+  gpnn_store_u64(bytes, value);
+  put(blob, bytes, sizeof bytes);
+}
+
+static void put_f64(struct blob *blob, double value)
+{
+  unsigned char bytes[8];
+  gpnn_store_f64(bytes, value);
+  put(blob, bytes, sizeof bytes);
+}
+
+static void put_f64s(struct blob *blob, size_t n, const double *values)
+{
+  for (size_t i = 0; i < n; i++) put_f64(blob, values[i]);
+}
+
+static void put_text(struct blob *blob, const char *text, size_t length)
+{
+  if (length > UINT32_MAX) blob->failed = true;
+  put_u32(blob, (uint32_t)length);
+  put(blob, text, length);
+}
+
+static void compose_info(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  put_u64(blob, contents->n);
+  put_u64(blob, contents->d);
+  put_u64(blob, contents->n_calibration);
+  put_u64(blob, contents->n_skipped);
+  put_u64(blob, contents->seed);
+}
+
+static void compose_column(struct blob *blob, const struct gpnn_column *column)
+{
+  put_u64(blob, column->position);
+  put_u32(blob, column->kind == GPNN_COLUMN_CATEGORY);
+  put_u32(blob, (uint32_t)column->n_levels);
+  put_text(blob, column->name, strlen(column->name));
+  for (size_t i = 0; i < column->n_levels; i++)
+    put_text(blob, column->levels[i], column->level_lengths[i]);
+}
+
+static void compose_columns(struct blob *blob, const struct gpnn_schema *schema)
+{
+  put_u64(blob, schema->n_columns);
+  put_u32(blob, schema->has_header);
+  put_u32(blob, (uint32_t)schema->n_inputs);
+  compose_column(blob, &schema->target);
+  for (size_t i = 0; i < schema->n_inputs; i++) compose_column(blob, &schema->inputs[i]);
+}
+
+/* Whether there is anything that a table of numbers and categories with one target has not. */
+static bool has_roles(const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY) return true;
+  return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
+}
+
+static void compose_roles(struct blob *blob, const struct gpnn_schema *schema)
+{
+  put_u32(blob, (uint32_t)schema->n_more);
+  put_u32(blob, (uint32_t)schema->n_regressors);
+  put_u32(blob, schema->has_noise);
+  put_u32(blob, 0);
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    put_u32(blob, column->kind);
+    put_u32(blob, (uint32_t)column->partner);
+    put_f64(blob, column->period);
+  }
+  for (size_t t = 0; t < schema->n_more; t++) compose_column(blob, &schema->more[t]);
+  for (size_t j = 0; j < schema->n_regressors; j++) compose_column(blob, &schema->regressors[j]);
+  if (schema->has_noise) compose_column(blob, &schema->noise);
+}
+
+static void compose_moments(struct blob *blob, const struct gpnn_scaling *standard)
+{
+  for (size_t t = 0; t < standard->n_more; t++) {
+    put_f64(blob, standard->more[t].mean);
+    put_f64(blob, standard->more[t].sd);
+  }
+  for (size_t j = 0; j < standard->n_regressors; j++) {
+    put_f64(blob, standard->regressors[j].mean);
+    put_f64(blob, standard->regressors[j].sd);
+  }
+}
+
+static size_t n_weights(const struct gpnn_scaling *standard)
+{
+  switch (standard->method) {
+  case GPNN_SCALING_SCALE:
+    return standard->n_in;
+  case GPNN_SCALING_WHITEN:
+    return standard->n_in * standard->n_out;
+  case GPNN_SCALING_NONE:
+    break;
+  }
+  return 0;
+}
+
+static void compose_standard(struct blob *blob, const struct gpnn_scaling *standard)
+{
+  put_u32(blob, standard->method);
+  put_u32(blob, 0);
+  put_u64(blob, standard->n_in);
+  put_u64(blob, standard->n_out);
+  put_f64(blob, standard->eps);
+  put_f64(blob, standard->y_mean);
+  put_f64(blob, standard->y_sd);
+  put_f64s(blob, standard->n_in, standard->mean);
+  put_f64s(blob, n_weights(standard), standard->weight);
+}
+
+static void compose_limits(struct blob *blob, const struct gpnn_limits *limits)
+{
+  put_f64s(blob, limits->n, limits->lower);
+  put_f64s(blob, limits->n, limits->upper);
+}
+
+static void compose_search(struct blob *blob, size_t d, const struct gpnn_search *search)
+{
+  const struct gpnn_search_report *report = gpnn_search_describe(search);
+  const double *lengthscale = gpnn_search_metric(search).lengthscale;
+  const char *version = gpnn_search_engine_version();
+  put_u32(blob, report->kind);
+  put_u32(blob, lengthscale != NULL);
+  put_u64(blob, report->n_lists);
+  put_u64(blob, report->effort);
+  put_f64(blob, report->asked);
+  put_f64(blob, report->recall);
+  put_u64(blob, report->n_queries);
+  put_u64(blob, report->neighbours);
+  put_f64(blob, report->visited);
+  if (lengthscale != NULL) put_f64s(blob, d, lengthscale);
+  put_text(blob, version, strlen(version));
+}
+
+/* ---- writing ---- */
+
+struct writing {
+  struct gpnn_sections_writer *writer;
+  struct gpnn_fingerprint fingerprint;
+  struct gpnn_pages pages; /* of the contents */
+};
+
+enum { HASHED = 1, CRITICAL = 2 };
+
+static enum gpnn_status write_section(struct writing *writing, const char *tag, int flags,
+                                      const void *bytes, size_t length, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, (flags & CRITICAL) != 0, err);
+  if (status == GPNN_OK) status = gpnn_sections_write(writing->writer, bytes, length, err);
+  if (status == GPNN_OK) status = gpnn_sections_end(writing->writer, err);
+  if (flags & HASHED) {
+    gpnn_fingerprint_begin(&writing->fingerprint, tag, length);
+    gpnn_fingerprint_add(&writing->fingerprint, tag, bytes, length);
+  }
+  return status;
+}
+
+static enum gpnn_status write_blob(struct writing *writing, const char *tag, int flags,
+                                   struct blob *blob, struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      blob->failed ? gpnn_fail_memory(err, "for writing an index")
+                   : write_section(writing, tag, flags, blob->bytes, blob->length, err);
+  free(blob->bytes);
+  *blob = (struct blob){0};
+  return status;
+}
+
+/* A block after the other, each while the cache has it; pages behind us are let go. */
+static enum gpnn_status write_rows(struct writing *writing, const char *tag, size_t n, size_t d,
+                                   const double *rows, struct gpnn_error *err)
+{
+  enum { BLOCK = 1 << 18 };
+  size_t count, length;
+  if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof *rows, &length))
+    return gpnn_fail_memory(err, "for writing an index");
+  const unsigned char *bytes = (const unsigned char *)rows;
+  enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, true, err);
+  gpnn_fingerprint_begin(&writing->fingerprint, tag, length);
+  for (size_t at = 0, released = 0; at < length && status == GPNN_OK; at += BLOCK) {
+    size_t block = length - at < BLOCK ? length - at : BLOCK;
+    status = gpnn_sections_write(writing->writer, bytes + at, block, err);
+    gpnn_fingerprint_add(&writing->fingerprint, tag, bytes + at, block);
+    if (at - released < GPNN_PAGES_STRIDE) continue;
+    gpnn_pages_release(writing->pages, bytes + released, at - released);
+    released = at;
+  }
+  return status == GPNN_OK ? gpnn_sections_end(writing->writer, err) : status;
+}
+
+/* The engine writes itself, straight into the file, whose name it does not know. */
+static enum gpnn_status write_engine(struct writing *writing, const char *path,
+                                     const struct gpnn_search *search, struct gpnn_error *err)
+{
+  struct gpnn_error reason = {0};
+  bool is_tree = gpnn_search_describe(search)->kind == GPNN_SEARCH_TREE;
+  enum gpnn_status status =
+      gpnn_sections_begin(writing->writer, is_tree ? "TREE" : "FAIS", is_tree, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_search_save(search, gpnn_sections_file(writing->writer), &reason);
+  if (status != GPNN_OK) return gpnn_fail(err, status, "%s: %s", path, reason.text);
+  return gpnn_sections_end(writing->writer, err);
+}
+
+static enum gpnn_status write_search(struct writing *writing, size_t d,
+                                     const struct gpnn_search *search, struct gpnn_error *err)
+{
+  const double *rotation = gpnn_search_metric(search).rotation;
+  struct blob blob = {0};
+  compose_search(&blob, d, search);
+  enum gpnn_status status = write_blob(writing, "SRCH", CRITICAL, &blob, err);
+  if (status == GPNN_OK && rotation != NULL) {
+    put_f64s(&blob, d * d, rotation);
+    status = write_blob(writing, "ROTN", CRITICAL, &blob, err);
+  }
+  size_t length;
+  const uint32_t *places = gpnn_search_places(search, &length);
+  if (status != GPNN_OK || places == NULL) return status;
+  return write_section(writing, "SAME", CRITICAL, places, length, err);
+}
+
+/* What describes the rows. */
+static enum gpnn_status write_heads(struct writing *writing,
+                                    const struct gpnn_index_contents *contents,
+                                    struct gpnn_error *err)
+{
+  bool extended = has_roles(&contents->schema);
+  struct blob blob = {0};
+  compose_info(&blob, contents);
+  enum gpnn_status status = write_blob(writing, "INFO", HASHED | CRITICAL, &blob, err);
+  if (status != GPNN_OK) return status;
+  compose_columns(&blob, &contents->schema);
+  status = write_blob(writing, "COLS", HASHED | CRITICAL, &blob, err);
+  if (status != GPNN_OK) return status;
+  if (extended) {
+    compose_roles(&blob, &contents->schema);
+    status = write_blob(writing, "ROLE", HASHED | CRITICAL, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
+  compose_standard(&blob, &contents->standard);
+  status = write_blob(writing, "STDZ", HASHED | CRITICAL, &blob, err);
+  if (status != GPNN_OK) return status;
+  if (contents->standard.limits.n > 0) {
+    compose_limits(&blob, &contents->standard.limits);
+    status = write_blob(writing, "LIMS", HASHED | CRITICAL, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
+  if (extended) {
+    compose_moments(&blob, &contents->standard);
+    status = write_blob(writing, "MOMS", HASHED | CRITICAL, &blob, err);
+  }
+  return status;
+}
+
+/* Columns that are neither inputs nor the first target, where there are any. */
+static enum gpnn_status write_others(struct writing *writing,
+                                     const struct gpnn_index_contents *contents,
+                                     struct gpnn_error *err)
+{
+  size_t n = contents->n, c = contents->n_calibration;
+  size_t n_more = contents->n_more, r = contents->n_regressors;
+  enum gpnn_status status = GPNN_OK;
+  if (n_more > 0) {
+    status = write_rows(writing, "YMOR", n_more, n, contents->more, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALM", n_more, c, contents->calibration_more, err);
+  }
+  if (r > 0 && status == GPNN_OK) {
+    status = write_rows(writing, "REGR", n, r, contents->regressors, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALR", c, r, contents->calibration_regressors, err);
+  }
+  if (contents->schema.has_noise && status == GPNN_OK) {
+    status = write_rows(writing, "NOIS", n_more + 1, n, contents->noise, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALN", n_more + 1, c, contents->calibration_noise, err);
+  }
+  return status;
+}
+
+/* All but the search. */
+static enum gpnn_status write_contents(struct writing *writing,
+                                       const struct gpnn_index_contents *contents,
+                                       struct gpnn_error *err)
+{
+  size_t n = contents->n, d = contents->d, c = contents->n_calibration;
+  const char *provenance = contents->provenance == NULL ? "" : contents->provenance;
+  enum gpnn_status status = write_heads(writing, contents, err);
+  if (status == GPNN_OK)
+    status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
+  if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, contents->x, err);
+  if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
+  if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
+  if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
+  return status == GPNN_OK ? write_others(writing, contents, err) : status;
+}
+
+/* Writes the search, unless all is over, and has a whole file or none. */
+static enum gpnn_status end(struct writing *writing, enum gpnn_status status, const char *path,
+                            size_t d, const struct gpnn_search *search, struct gpnn_error *err)
+{
+  if (status == GPNN_OK) status = write_search(writing, d, search, err);
+  if (status == GPNN_OK) status = write_engine(writing, path, search, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_sections_commit(writing->writer, gpnn_fingerprint_value(&writing->fingerprint), err);
+  else
+    gpnn_sections_abandon(writing->writer);
+  return status;
+}
+
+enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_contents *contents,
+                                  const struct gpnn_search *search, const char *volatile *watch,
+                                  struct gpnn_error *err)
+{
+  struct writing writing = {.pages = contents->pages};
+  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
+  if (status != GPNN_OK) return status;
+  status = write_contents(&writing, contents, err);
+  return end(&writing, status, path, contents->d, search, err);
+}
+
+/* ---- writing while a search is built ---- */
+
+/* What the thread that writes the contents gets, and what becomes of it. */
+struct early {
+  struct writing *writing;
+  const struct gpnn_index_contents *contents;
+  enum gpnn_status status;
+  struct gpnn_error error;
+};
+
+/* The disk is told at once: it has time while the search is built. */
+static void *write_early(void *context)
+{
+  struct early *early = context;
+  early->status = write_contents(early->writing, early->contents, &early->error);
+  if (early->status == GPNN_OK)
+    early->status = gpnn_sections_sync(early->writing->writer, &early->error);
+  return NULL;
+}
+
+static enum gpnn_status write_and_build(struct writing *writing,
+                                        const struct gpnn_index_contents *contents,
+                                        const struct gpnn_search_options *options,
+                                        struct gpnn_search **search, struct gpnn_error *err)
+{
+  struct early early = {writing, contents, GPNN_OK, {0}};
+  pthread_t thread;
+  bool is_apart = options->threads > 1 && gpnn_threads_start(&thread, write_early, &early);
+  enum gpnn_status status =
+      gpnn_search_build(search, contents->n, contents->d, contents->x, options, err);
+  if (is_apart)
+    pthread_join(thread, NULL);
+  else if (status == GPNN_OK)
+    early.status = write_contents(writing, contents, &early.error);
+  if (status != GPNN_OK || early.status == GPNN_OK) return status;
+  if (err != NULL) *err = early.error;
+  return early.status;
+}
+
+enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_index_contents *contents,
+                                 const struct gpnn_search_options *options,
+                                 const char *volatile *watch, struct gpnn_search **search,
+                                 struct gpnn_error *err)
+{
+  struct writing writing = {.pages = contents->pages};
+  struct gpnn_search_options over_pages = *options;
+  struct gpnn_search *built = NULL;
+  over_pages.pages = contents->pages;
+  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
+  if (status != GPNN_OK) return status;
+  status = write_and_build(&writing, contents, &over_pages, &built, err);
+  status = end(&writing, status, path, contents->d, built, err);
+  if (status == GPNN_OK)
+    *search = built;
+  else
+    gpnn_search_free(built);
+  return status;
+}

@@ -1,0 +1,366 @@
+#include "dataset/limits.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+
+enum {
+  SAMPLE = 1024,   /* rows that centre and spread come from */
+  LEAST = 12,      /* of its cells that differ from the centre, for a column to be judged */
+  NEAR = 3,        /* spreads */
+  OCTAVES = 48,    /* factors of 2 from there outwards; the last has no end */
+  GAP = 4,         /* octaves */
+  MOST_SHARE = 50, /* one in so many cells may be far */
+};
+
+/* Of the distances of two codes on one side: 88 and 99, but not 1000 and 2000. */
+static const double most_apart = 1.25;
+
+/* ---- centre and spread ---- */
+
+/* Halves of numbers, so that no difference overflows. */
+struct column {
+  double centre; /* half the median */
+  double
+      near; /* half the distance up to which cells are near; infinite: the column is not judged */
+  double edge; /* half the distance beyond which they are far; infinite: none is */
+};
+
+static int compare(const void *a, const void *b)
+{
+  double left = *(const double *)a, right = *(const double *)b;
+  return (left > right) - (left < right);
+}
+
+/* From 'n' values of a column, which are changed. */
+static struct column judge(size_t n, double *values)
+{
+  struct column column = {0, INFINITY, INFINITY};
+  size_t differ = 0;
+  qsort(values, n, sizeof *values, compare);
+  double centre = values[(n - 1) / 2];
+  for (size_t i = 0; i < n; i++)
+    if (values[i] != centre) values[differ++] = fabs(values[i] / 2 - centre / 2);
+  if (differ < LEAST) return column;
+  qsort(values, differ, sizeof *values, compare);
+  double spread = values[(differ - 1) / 2];
+  column.centre = centre / 2;
+  /* A spread that is rounding says nothing. */
+  if (spread > fmax(4 * DBL_EPSILON * fabs(centre), DBL_MIN)) column.near = NEAR * spread;
+  return column;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+  uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+  return (left > right) - (left < right);
+}
+
+/* The sample's cells, column after column; '*n' of each. */
+static enum gpnn_status draw(const struct gpnn_row_source *rows, size_t n_in, size_t *n,
+                             double *cells, struct gpnn_error *err)
+{
+  uint64_t drawn[SAMPLE];
+  struct gpnn_rng rng;
+  *n = rows->n < SAMPLE ? rows->n : SAMPLE;
+  double *row = gpnn_alloc(rows->width, 1, sizeof *row);
+  if (row == NULL) return gpnn_fail_memory(err, "for a row");
+  gpnn_rng_init(&rng, 1, GPNN_RNG_LIMITS);
+  enum gpnn_status status = gpnn_rng_sample(&rng, rows->n, *n, drawn, err);
+  if (status == GPNN_OK) qsort(drawn, *n, sizeof *drawn, compare_rows);
+  for (size_t i = 0; i < *n && status == GPNN_OK; i++) {
+    status = rows->read(rows->context, (size_t)drawn[i], 1, row, err);
+    for (size_t j = 0; j < n_in; j++) cells[j * *n + i] = row[j];
+  }
+  free(row);
+  return status;
+}
+
+static bool is_alone(const struct gpnn_feature *features, size_t n_in, size_t j)
+{
+  if (features == NULL) return true;
+  if (features[j].has_unit) return false;
+  return (j == 0 || features[j - 1].group != features[j].group) &&
+         (j + 1 == n_in || features[j + 1].group != features[j].group);
+}
+
+static enum gpnn_status judge_all(const struct gpnn_row_source *rows, size_t n_in,
+                                  const struct gpnn_feature *features, struct column *columns,
+                                  struct gpnn_error *err)
+{
+  size_t n;
+  double *cells = gpnn_alloc(n_in, rows->n < SAMPLE ? rows->n : SAMPLE, sizeof *cells);
+  if (cells == NULL) return gpnn_fail_memory(err, "for a sample of rows");
+  enum gpnn_status status = draw(rows, n_in, &n, cells, err);
+  for (size_t j = 0; j < n_in && status == GPNN_OK; j++) {
+    columns[j] = (struct column){0, INFINITY, INFINITY};
+    if (is_alone(features, n_in, j)) columns[j] = judge(n, cells + j * n);
+  }
+  free(cells);
+  return status;
+}
+
+/* ---- gaps ---- */
+
+struct octaves {
+  size_t n_in, width;
+  const struct column *columns;
+  double *n; /* n_in by OCTAVES: cells that are not near */
+};
+
+static double distance(const struct column *column, double value)
+{
+  return fabs(value / 2 - column->centre);
+}
+
+static void count_octaves(const void *state, size_t count, const double *rows, double *found)
+{
+  const struct octaves *o = state;
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < o->n_in; j++) {
+      double from = distance(&o->columns[j], rows[i * o->width + j]);
+      if (from <= o->columns[j].near) continue;
+      int octave = ilogb(from / o->columns[j].near);
+      found[j * OCTAVES + (size_t)(octave < OCTAVES ? octave : OCTAVES - 1)]++;
+    }
+}
+
+static void take_octaves(void *state, const double *found)
+{
+  const struct octaves *o = state;
+  for (size_t i = 0; i < o->n_in * OCTAVES; i++) o->n[i] += found[i];
+}
+
+/* Finds where a gap begins with cells behind it, and returns how many these are. */
+static size_t find_gap(const double *n, struct column *column)
+{
+  int begin = 0, k = 0; /* 'begin' is the octave behind the last cell that is not far */
+  double far = 0;
+  for (; k < OCTAVES && k < begin + GAP; k++)
+    if (n[k] > 0) begin = k + 1;
+  for (; k < OCTAVES; k++) far += n[k];
+  if (far > 0) column->edge = ldexp(column->near, begin);
+  return (size_t)far;
+}
+
+/* Finds the columns that have far cells. */
+static enum gpnn_status find_far(const struct gpnn_row_source *rows, size_t n_in,
+                                 struct column *columns, struct gpnn_far_columns *far,
+                                 struct gpnn_error *err)
+{
+  struct octaves octaves = {n_in, rows->width, columns, gpnn_alloc(n_in, OCTAVES, sizeof(double))};
+  far->of = gpnn_alloc(n_in, 1, sizeof *far->of);
+  const struct gpnn_pass pass = {count_octaves, take_octaves, &octaves, n_in * OCTAVES};
+  enum gpnn_status status = octaves.n == NULL || far->of == NULL
+                                ? gpnn_fail_memory(err, "for the limits of the inputs")
+                                : gpnn_pass_run(rows, &pass, err);
+  for (size_t j = 0; j < n_in && status == GPNN_OK; j++) {
+    size_t n = find_gap(octaves.n + j * OCTAVES, &columns[j]);
+    if (n > 0) far->of[far->n++] = (struct gpnn_far){.column = j, .n = n};
+  }
+  free(octaves.n);
+  return status;
+}
+
+/* ---- what is far ---- */
+
+/* Cells below the rest, of the rest, and above it. */
+enum { BELOW, REST, ABOVE, REGIONS };
+
+/* A least or greatest value and how many cells have it; numbers of a pass. */
+struct end {
+  double value, n;
+};
+
+struct ends {
+  struct end least, greatest;
+};
+
+struct sides {
+  size_t width;
+  const struct column *columns;
+  const struct gpnn_far_columns *far;
+  struct ends *ends; /* far->n by REGIONS */
+};
+
+enum { END_NUMBERS = sizeof(struct ends) / sizeof(double) };
+
+/* Takes 'more' to '*end' if it goes farther in the direction of 'sign', or as far. */
+static void merge(struct end *end, struct end more, double sign)
+{
+  if (more.n == 0) return;
+  if (end->n > 0 && more.value == end->value)
+    end->n += more.n;
+  else if (end->n == 0 || (more.value > end->value) == (sign > 0))
+    *end = more;
+}
+
+static void merge_ends(struct ends *ends, const struct ends *more)
+{
+  merge(&ends->least, more->least, -1);
+  merge(&ends->greatest, more->greatest, 1);
+}
+
+static void find_ends(const void *state, size_t count, const double *rows, double *found)
+{
+  const struct sides *s = state;
+  struct ends *ends = (struct ends *)(void *)found;
+  for (size_t i = 0; i < count; i++)
+    for (size_t f = 0; f < s->far->n; f++) {
+      size_t j = s->far->of[f].column;
+      double value = rows[i * s->width + j];
+      const struct column *column = &s->columns[j];
+      int region = distance(column, value) <= column->edge ? REST
+                   : value / 2 < column->centre            ? BELOW
+                                                           : ABOVE;
+      const struct end cell = {value, 1};
+      merge_ends(&ends[f * REGIONS + (size_t)region], &(struct ends){cell, cell});
+    }
+}
+
+static void take_ends(void *state, const double *found)
+{
+  const struct sides *s = state;
+  const struct ends *ends = (const struct ends *)(const void *)found;
+  for (size_t i = 0; i < s->far->n * REGIONS; i++) merge_ends(&s->ends[i], &ends[i]);
+}
+
+/* Cells of a region that have its least or its greatest value. */
+static size_t n_at_ends(const struct ends *ends)
+{
+  bool is_one = ends->least.value == ends->greatest.value;
+  return (size_t)(ends->least.n + (is_one ? 0 : ends->greatest.n));
+}
+
+/* Whether these lie close together for how far they are: as one limit, they lose little. */
+static bool are_close(const struct column *column, const struct ends *ends)
+{
+  double least = distance(column, ends->least.value);
+  double greatest = distance(column, ends->greatest.value);
+  return ends->least.value == ends->greatest.value ||
+         fmax(least, greatest) / most_apart <= fmin(least, greatest);
+}
+
+/* Whether all 'n' far cells are codes, one or two on either side. */
+static bool are_codes(size_t n, const struct column *column, const struct ends *ends)
+{
+  const struct ends *below = &ends[BELOW], *above = &ends[ABOVE];
+  return n == n_at_ends(below) + n_at_ends(above) && are_close(column, below) &&
+         are_close(column, above);
+}
+
+static void take_commoner(struct gpnn_far *far, struct end end)
+{
+  if ((size_t)end.n <= far->n_equal) return;
+  far->value = end.value;
+  far->n_equal = (size_t)end.n;
+}
+
+/* Tells of the far cells; returns whether they are so few, or so much alike, that they do not
+ * belong to the column. */
+static bool describe(size_t n, const struct column *column, const struct ends *ends,
+                     struct gpnn_far *far)
+{
+  size_t few = n < MOST_SHARE ? 1 : n / MOST_SHARE;
+  far->low = ends[REST].least.value;
+  far->high = ends[REST].greatest.value;
+  take_commoner(far, ends[BELOW].least);
+  take_commoner(far, ends[BELOW].greatest);
+  take_commoner(far, ends[ABOVE].least);
+  take_commoner(far, ends[ABOVE].greatest);
+  return far->n <= few || are_codes(far->n, column, ends);
+}
+
+/* Keeps the columns whose far cells do not belong to them. */
+static enum gpnn_status describe_all(const struct gpnn_row_source *rows,
+                                     const struct column *columns, struct gpnn_far_columns *far,
+                                     struct gpnn_error *err)
+{
+  size_t n_kept = 0;
+  struct sides sides = {rows->width, columns, far, gpnn_alloc(far->n, REGIONS, sizeof *sides.ends)};
+  if (sides.ends == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
+  const struct gpnn_pass pass = {find_ends, take_ends, &sides, far->n * REGIONS * END_NUMBERS};
+  enum gpnn_status status = gpnn_pass_run(rows, &pass, err);
+  for (size_t f = 0; f < far->n && status == GPNN_OK; f++)
+    if (describe(rows->n, &columns[far->of[f].column], sides.ends + f * REGIONS, &far->of[f]))
+      far->of[n_kept++] = far->of[f];
+  far->n = n_kept;
+  free(sides.ends);
+  return status;
+}
+
+/* ---- limits ---- */
+
+static enum gpnn_status set_limits(struct gpnn_limits *limits, size_t n_in,
+                                   const struct column *columns, const struct gpnn_far_columns *far,
+                                   struct gpnn_error *err)
+{
+  limits->lower = gpnn_alloc(n_in, 2, sizeof *limits->lower);
+  if (limits->lower == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
+  limits->n = n_in;
+  limits->upper = limits->lower + n_in;
+  for (size_t j = 0; j < n_in; j++) {
+    limits->lower[j] = -DBL_MAX;
+    limits->upper[j] = DBL_MAX;
+  }
+  for (size_t f = 0; f < far->n; f++) {
+    const struct column *column = &columns[far->of[f].column];
+    limits->lower[far->of[f].column] = fmax(2 * (column->centre - 2 * column->edge), -DBL_MAX);
+    limits->upper[far->of[f].column] = fmin(2 * (column->centre + 2 * column->edge), DBL_MAX);
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_limits_learn(struct gpnn_limits *limits, struct gpnn_far_columns *far,
+                                   const struct gpnn_row_source *rows, size_t n_in,
+                                   const struct gpnn_feature *features, struct gpnn_error *err)
+{
+  struct gpnn_far_columns found = {0};
+  struct column *columns = gpnn_alloc(n_in, 1, sizeof *columns);
+  enum gpnn_status status = columns == NULL ? gpnn_fail_memory(err, "for the limits of the inputs")
+                                            : judge_all(rows, n_in, features, columns, err);
+  if (status == GPNN_OK) status = find_far(rows, n_in, columns, &found, err);
+  if (status == GPNN_OK && found.n > 0) status = describe_all(rows, columns, &found, err);
+  if (status == GPNN_OK && found.n > 0) status = set_limits(limits, n_in, columns, &found, err);
+  free(columns);
+  if (status == GPNN_OK)
+    *far = found;
+  else
+    gpnn_far_columns_release(&found);
+  return status;
+}
+
+bool gpnn_limits_has(const struct gpnn_limits *limits, size_t j)
+{
+  return limits->lower != NULL && (limits->lower[j] > -DBL_MAX || limits->upper[j] < DBL_MAX);
+}
+
+double gpnn_limits_apply(const struct gpnn_limits *limits, size_t j, double value)
+{
+  if (limits->lower == NULL) return value;
+  return fmin(fmax(value, limits->lower[j]), limits->upper[j]);
+}
+
+double gpnn_limits_fill(const struct gpnn_limits *limits, size_t j, double value)
+{
+  if (limits->lower == NULL) return value;
+  if (value >= limits->lower[j] && value <= limits->upper[j]) return value;
+  return limits->lower[j] / 2 + limits->upper[j] / 2;
+}
+
+void gpnn_limits_release(struct gpnn_limits *limits)
+{
+  free(limits->lower);
+  *limits = (struct gpnn_limits){0};
+}
+
+void gpnn_far_columns_release(struct gpnn_far_columns *far)
+{
+  free(far->of);
+  *far = (struct gpnn_far_columns){0};
+}

@@ -1,0 +1,183 @@
+#include "dataset/reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "table/columns.h"
+
+/* ---- one row at a time ------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader,
+                                  const struct gpnn_index_contents *contents,
+                                  const struct gpnn_table *table, const char *na,
+                                  bool reads_regressors, struct gpnn_error *err)
+{
+  struct gpnn_reader opened = {.contents = contents, .table = table, .na = na};
+  opened.reads_regressors = reads_regressors && contents->n_regressors > 0;
+  enum gpnn_status status = gpnn_schema_match(&contents->schema, table, &opened.map, err);
+  if (status == GPNN_OK && opened.reads_regressors)
+    status = gpnn_schema_need_regressors(&contents->schema, &opened.map, table, err);
+  if (status == GPNN_OK) {
+    opened.features = gpnn_alloc(contents->standard.n_in, 1, sizeof *opened.features);
+    if (opened.features == NULL) status = gpnn_fail_memory(err, "for a row");
+  }
+  if (status == GPNN_OK)
+    *reader = opened;
+  else
+    gpnn_reader_release(&opened);
+  return status;
+}
+
+static enum gpnn_status read_regressors(const struct gpnn_reader *reader,
+                                        const struct gpnn_record *record, double *regressors,
+                                        struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < reader->contents->n_regressors && status == GPNN_OK; j++)
+    status = gpnn_columns_number(reader->table, record, reader->map.regressors[j], reader->na,
+                                 &regressors[j], err);
+  if (status == GPNN_OK) gpnn_scaling_apply_regressors(&reader->contents->standard, regressors);
+  return status;
+}
+
+enum gpnn_status gpnn_reader_read(const struct gpnn_reader *reader,
+                                  const struct gpnn_record *record, double *x, double *regressors,
+                                  double *noise, size_t *n_unseen, struct gpnn_error *err)
+{
+  const struct gpnn_index_contents *contents = reader->contents;
+  double variance = 0;
+  enum gpnn_status status =
+      gpnn_schema_noise(&reader->map, reader->table, record, reader->na, &variance, err);
+  if (status == GPNN_OK && reader->reads_regressors)
+    status = read_regressors(reader, record, regressors, err);
+  if (status == GPNN_OK)
+    status = gpnn_schema_encode(&contents->schema, &reader->map, reader->table, record, reader->na,
+                                reader->features, n_unseen, err);
+  if (status != GPNN_OK) return status;
+  gpnn_scaling_apply(&contents->standard, reader->features, x);
+  *noise = variance;
+  return GPNN_OK;
+}
+
+size_t gpnn_reader_target_column(const struct gpnn_reader *reader, size_t t)
+{
+  return t == 0 ? reader->map.target : reader->map.more[t - 1];
+}
+
+enum gpnn_status gpnn_reader_target(const struct gpnn_reader *reader,
+                                    const struct gpnn_record *record, size_t t, double *y,
+                                    struct gpnn_error *err)
+{
+  size_t column = gpnn_reader_target_column(reader, t);
+  if (column != SIZE_MAX && !gpnn_field_is_missing(&record->fields[column], reader->na))
+    return gpnn_columns_number(reader->table, record, column, reader->na, y, err);
+  *y = nan("");
+  return GPNN_OK;
+}
+
+void gpnn_reader_release(struct gpnn_reader *reader)
+{
+  gpnn_columns_map_release(&reader->map);
+  free(reader->features);
+  *reader = (struct gpnn_reader){0};
+}
+
+/* ---- a whole table ----------------------------------------------------------------------- */
+
+/* Makes room for one more row. */
+static enum gpnn_status make_room(struct gpnn_rows *rows, const struct gpnn_reader *reader,
+                                  bool inputs_only, struct gpnn_error *err)
+{
+  size_t n = rows->n + 1, d = reader->contents->d;
+  bool enough = gpnn_grow(&rows->x, &rows->x_capacity, n * d, sizeof *rows->x);
+  if (enough && !inputs_only) enough = gpnn_grow(&rows->y, &rows->y_capacity, n, sizeof *rows->y);
+  if (enough && reader->reads_regressors)
+    enough = gpnn_grow(&rows->regressors, &rows->regressors_capacity, n * rows->n_regressors,
+                       sizeof *rows->regressors);
+  if (enough && !inputs_only && reader->map.has_noise)
+    enough = gpnn_grow(&rows->noise, &rows->noise_capacity, n, sizeof *rows->noise);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the rows");
+}
+
+static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reader *reader,
+                                 struct gpnn_table *table, bool inputs_only,
+                                 struct gpnn_record *record, struct gpnn_error *err)
+{
+  const struct gpnn_scaling *standard = &reader->contents->standard;
+  size_t n_unseen = 0, n = rows->n;
+  enum gpnn_status status = gpnn_table_next(table, record, err);
+  if (status == GPNN_OK) status = make_room(rows, reader, inputs_only, err);
+  if (status != GPNN_OK) return status;
+  double y = 0, variance = 0;
+  double *regressors = reader->reads_regressors ? rows->regressors + n * rows->n_regressors : NULL;
+  if (!inputs_only)
+    status = gpnn_columns_number(table, record, reader->map.target, reader->na, &y, err);
+  if (status == GPNN_OK)
+    status = gpnn_reader_read(reader, record, rows->x + n * reader->contents->d, regressors,
+                              &variance, &n_unseen, err);
+  if (status != GPNN_OK) return status;
+  if (rows->noise != NULL) rows->noise[n] = gpnn_scaling_noise(standard, variance);
+  if (!inputs_only) rows->y[n] = (y - standard->y_mean) / standard->y_sd;
+  rows->n++;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_index_contents *contents,
+                                struct gpnn_table *table, const char *na, bool inputs_only,
+                                bool reads_regressors, bool skip_bad, struct gpnn_error *err)
+{
+  struct gpnn_reader reader = {0};
+  enum gpnn_status status = gpnn_reader_open(&reader, contents, table, na, reads_regressors, err);
+  if (status == GPNN_OK && !inputs_only && !reader.map.has_target)
+    status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
+                       gpnn_table_name(table), contents->schema.target.name);
+  rows->n_regressors = reader.reads_regressors ? contents->n_regressors : 0;
+  struct gpnn_error why = {0};
+  struct gpnn_record record;
+  while (status == GPNN_OK) {
+    status = read_row(rows, &reader, table, inputs_only, &record, &why);
+    if (status == GPNN_EDATA && skip_bad) {
+      gpnn_skipped_add(&rows->skipped, &record, &why);
+      status = GPNN_OK;
+    } else if (status != GPNN_OK && err != NULL) {
+      *err = why;
+    }
+  }
+  gpnn_reader_release(&reader);
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
+/* Swaps rows 'i' and 'k' of 'width' values. */
+static void swap(double *values, size_t width, size_t i, size_t k)
+{
+  for (size_t j = 0; j < width && values != NULL; j++) {
+    double t = values[i * width + j];
+    values[i * width + j] = values[k * width + j];
+    values[k * width + j] = t;
+  }
+}
+
+void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_GIVEN_ROWS);
+  for (size_t i = rows->n; i > 1; i--) {
+    size_t k = (size_t)gpnn_rng_below(&rng, i);
+    swap(rows->y, 1, i - 1, k);
+    swap(rows->x, d, i - 1, k);
+    swap(rows->regressors, rows->n_regressors, i - 1, k);
+    swap(rows->noise, 1, i - 1, k);
+  }
+}
+
+void gpnn_rows_release(struct gpnn_rows *rows)
+{
+  free(rows->x);
+  free(rows->y);
+  free(rows->regressors);
+  free(rows->noise);
+  memset(rows, 0, sizeof *rows);
+}

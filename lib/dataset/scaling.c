@@ -1,0 +1,422 @@
+#include "dataset/scaling.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/blas.h"
+
+static const char *const names[] = {
+    [GPNN_SCALING_NONE] = "none",
+    [GPNN_SCALING_SCALE] = "scale",
+    [GPNN_SCALING_WHITEN] = "whiten",
+};
+
+bool gpnn_scaling_by_name(const char *name, enum gpnn_scaling_method *method)
+{
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(name, names[i]) != 0) continue;
+    *method = (enum gpnn_scaling_method)i;
+    return true;
+  }
+  return false;
+}
+
+const char *gpnn_scaling_name(enum gpnn_scaling_method method)
+{
+  return names[method];
+}
+
+static uint32_t group_of(const struct gpnn_feature *features, size_t j)
+{
+  return features == NULL ? (uint32_t)j : features[j].group;
+}
+
+/* The first feature after 'j' that is not of its group. */
+static size_t group_end(const struct gpnn_feature *features, size_t n_in, size_t j)
+{
+  size_t end = j + 1;
+  while (end < n_in && group_of(features, end) == group_of(features, j)) end++;
+  return end;
+}
+
+/* Root of the sum of squares, over- and underflow avoided. */
+static double length_of(size_t n, const double *values)
+{
+  double length = 0;
+  for (size_t i = 0; i < n; i++) length = hypot(length, values[i]);
+  return length;
+}
+
+/* weight_j = 1 / (sqrt(kept groups) sd of the group), 0 for one that does not vary. */
+static enum gpnn_status learn_scale(struct gpnn_scaling *standard,
+                                    const struct gpnn_feature *features,
+                                    const struct gpnn_moments *inputs, struct gpnn_error *err)
+{
+  size_t n_in = standard->n_in, n_groups = 0;
+  double *weight = standard->weight = gpnn_alloc(n_in, 1, sizeof *weight);
+  if (weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  for (size_t j = 0; j < n_in; j++) weight[j] = inputs[j].sd;
+  for (size_t j = 0, end; j < n_in; j = end) {
+    end = group_end(features, n_in, j);
+    double sd = length_of(end - j, weight + j);
+    for (size_t k = j; k < end; k++) weight[k] = sd;
+    if (sd > 0) standard->n_out += end - j;
+    n_groups += sd > 0;
+  }
+  double root = sqrt((double)n_groups);
+  for (size_t j = 0; j < n_in; j++) {
+    if (weight[j] == 0) continue;
+    weight[j] = features != NULL && features[j].has_unit ? 1 : 1 / root / weight[j];
+  }
+  return GPNN_OK;
+}
+
+/* An eigenvector's sign is arbitrary: the entry of largest magnitude shall be positive. */
+static double sign_of(size_t d, const double *vector)
+{
+  size_t largest = 0;
+  for (size_t j = 1; j < d; j++)
+    if (fabs(vector[j]) > fabs(vector[largest])) largest = j;
+  return vector[largest] < 0 ? -1 : 1;
+}
+
+/*
+ * A direction varies unless its variance is rounding beside what it would be were the columns
+ * uncorrelated.  Comparing with the largest eigenvalue instead would drop columns for being
+ * measured in large units: in one of the published data sets, a column whose standard deviation
+ * is 1e-7 of another's.
+ */
+static bool direction_varies(size_t d, double lambda, const double *u, const double *variance)
+{
+  double uncorrelated = 0;
+  for (size_t j = 0; j < d; j++) uncorrelated += u[j] * u[j] * variance[j];
+  return lambda > 1e-12 * uncorrelated;
+}
+
+/* Rows of W = diag(1/sqrt(lambda + eps)) U' / sqrt(d) for the directions that vary, in
+ * ascending order of lambda; 'vectors' holds U column-major. */
+static enum gpnn_status fill_weights(struct gpnn_scaling *standard, const double *lambda,
+                                     const double *vectors, const double *variance,
+                                     struct gpnn_error *err)
+{
+  size_t d = standard->n_in;
+  standard->weight = gpnn_alloc(d, d, sizeof *standard->weight);
+  if (standard->weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  for (size_t i = 0; i < d; i++) {
+    const double *u = vectors + i * d;
+    if (!direction_varies(d, lambda[i], u, variance)) continue;
+    double *row = standard->weight + standard->n_out++ * d;
+    double factor = sign_of(d, u) / sqrt(lambda[i] + standard->eps) / sqrt((double)d);
+    for (size_t j = 0; j < d; j++) row[j] = factor * u[j];
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status learn_whiten(struct gpnn_scaling *standard,
+                                     const struct gpnn_row_source *rows,
+                                     const struct gpnn_moments *inputs, size_t *at,
+                                     struct gpnn_error *err)
+{
+  size_t d = standard->n_in;
+  double *cov = gpnn_alloc(d, d, sizeof *cov), *lambda = gpnn_alloc(d, 1, sizeof *lambda);
+  double *variance = gpnn_alloc(d, 1, sizeof *variance);
+  bool varies = false;
+  enum gpnn_status status = GPNN_OK;
+  if (cov == NULL || lambda == NULL || variance == NULL) {
+    status = gpnn_fail_memory(err, "for the covariance of the inputs");
+    goto out;
+  }
+  for (size_t j = 0; j < d; j++) {
+    variance[j] = inputs[j].sd * inputs[j].sd;
+    varies = varies || inputs[j].sd > 0;
+    if (isfinite(variance[j])) continue;
+    *at = j;
+    status = gpnn_fail(err, GPNN_EDATA, "its values are too large for whitening");
+    goto out;
+  }
+  if (!varies) goto out; /* the caller says so */
+  status = gpnn_moments_covariance(rows, 0, d, inputs, false, cov, err);
+  for (size_t i = 0; i < d * d && status == GPNN_OK; i++)
+    if (!isfinite(cov[i]))
+      status =
+          gpnn_fail(err, GPNN_ENUMERIC, "the covariance of the inputs is too large for whitening");
+  if (status != GPNN_OK) goto out;
+  lapack_int info =
+      LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)d, cov, (lapack_int)d, lambda);
+  status = info == LAPACK_WORK_MEMORY_ERROR
+               ? gpnn_fail_memory(err, "for the covariance of the inputs")
+           : info != 0 ? gpnn_fail(err, GPNN_ENUMERIC,
+                                   "the eigenvalues of the inputs' covariance did not converge")
+                       : fill_weights(standard, lambda, cov, variance, err);
+out:
+  free(cov);
+  free(lambda);
+  free(variance);
+  return status;
+}
+
+static bool has_groups(const struct gpnn_feature *features, size_t n_in)
+{
+  for (size_t j = 0; j < n_in; j++)
+    if (group_end(features, n_in, j) > j + 1) return true;
+  return false;
+}
+
+static enum gpnn_status learn_inputs(struct gpnn_scaling *standard,
+                                     const struct gpnn_feature *features,
+                                     const struct gpnn_row_source *rows,
+                                     const struct gpnn_moments *inputs, size_t *at,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (standard->method == GPNN_SCALING_NONE) {
+    standard->n_out = standard->n_in;
+    return GPNN_OK;
+  }
+  for (size_t j = 0; j < standard->n_in; j++) standard->mean[j] = inputs[j].mean;
+  if (standard->method == GPNN_SCALING_SCALE)
+    status = learn_scale(standard, features, inputs, err);
+  else if (has_groups(features, standard->n_in))
+    status = gpnn_fail(err, GPNN_EINVAL, "whitening mixes inputs, points among them too");
+  else
+    status = learn_whiten(standard, rows, inputs, at, err);
+  if (status == GPNN_OK && standard->n_out == 0)
+    status = gpnn_fail(err, GPNN_EDATA, "no input varies");
+  return status;
+}
+
+/* ---- further targets and regressors ---- */
+
+/* Factors correlations (lower triangle, column-major) in place, as far as each column has a
+ * variance of its own; '*at' is the first without. */
+static bool is_independent(size_t d, double *r, size_t *at)
+{
+  static const double least = 1e-12;
+  for (size_t j = 0; j < d; j++) {
+    *at = j;
+    if (r[j * d + j] < least) return false;
+    double root = sqrt(r[j * d + j]);
+    for (size_t i = j; i < d; i++) r[j * d + i] /= root;
+    for (size_t k = j + 1; k < d; k++)
+      for (size_t i = k; i < d; i++) r[k * d + i] -= r[j * d + i] * r[j * d + k];
+  }
+  return true;
+}
+
+/* Regressors are the columns from 'first' on; '*at' is the one at fault. */
+static enum gpnn_status check_independent(const struct gpnn_scaling *standard,
+                                          const struct gpnn_row_source *rows, size_t first,
+                                          size_t *at, struct gpnn_error *err)
+{
+  size_t d = standard->n_regressors, wrong = 0;
+  if (d == 0) return GPNN_OK;
+  double *r = gpnn_alloc(d, d, sizeof *r);
+  enum gpnn_status status =
+      r == NULL ? gpnn_fail_memory(err, "for the correlations of the regressors")
+                : gpnn_moments_covariance(rows, first, d, standard->regressors, true, r, err);
+  if (status == GPNN_OK && !is_independent(d, r, &wrong)) {
+    *at = first + wrong;
+    status = gpnn_fail(err, GPNN_EDATA,
+                       "is a linear combination of a constant and the regressors before it");
+  }
+  free(r);
+  return status;
+}
+
+/* Keeps a copy of the moments of 'n' columns, each of which has to vary. */
+static enum gpnn_status keep_moments(size_t first, size_t n, const struct gpnn_moments *moments,
+                                     struct gpnn_moments **kept, size_t *at, struct gpnn_error *err)
+{
+  *kept = gpnn_alloc(n, 1, sizeof **kept);
+  if (*kept == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  for (size_t j = 0; j < n; j++) {
+    (*kept)[j] = moments[first + j];
+    if (moments[first + j].sd > 0) continue;
+    *at = first + j;
+    return gpnn_fail(err, GPNN_EDATA, "does not vary");
+  }
+  return GPNN_OK;
+}
+
+/* ---- learning ---- */
+
+static enum gpnn_status learn(struct gpnn_scaling *learnt,
+                              const struct gpnn_scaling_columns *columns,
+                              const struct gpnn_row_source *rows,
+                              const struct gpnn_moments *moments, size_t *at,
+                              struct gpnn_error *err)
+{
+  size_t n_in = columns->n_in, more = n_in + 1, regressors = more + columns->n_more;
+  learnt->mean = gpnn_alloc(n_in, 1, sizeof *learnt->mean);
+  if (learnt->mean == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  learnt->y_mean = moments[n_in].mean;
+  learnt->y_sd = moments[n_in].sd;
+  learnt->n_more = columns->n_more;
+  learnt->n_regressors = columns->n_regressors;
+  if (learnt->y_sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
+  for (size_t j = 0; j < regressors + columns->n_regressors; j++)
+    if (isinf(moments[j].sd)) {
+      *at = j;
+      return gpnn_fail(err, GPNN_EDATA, "its values are too far apart for a difference");
+    }
+  enum gpnn_status status = learn_inputs(learnt, columns->features, rows, moments, at, err);
+  if (status == GPNN_OK)
+    status = keep_moments(more, columns->n_more, moments, &learnt->more, at, err);
+  if (status == GPNN_OK)
+    status = keep_moments(regressors, columns->n_regressors, moments, &learnt->regressors, at, err);
+  if (status == GPNN_OK) status = check_independent(learnt, rows, regressors, at, err);
+  return status;
+}
+
+/* Rows whose inputs are within limits, as their moments are to be learnt. */
+struct limited {
+  const struct gpnn_row_source *rows;
+  const struct gpnn_limits *limits;
+};
+
+static enum gpnn_status read_limited(void *context, size_t from, size_t count, double *rows,
+                                     struct gpnn_error *err)
+{
+  const struct limited *limited = context;
+  size_t width = limited->rows->width;
+  enum gpnn_status status = limited->rows->read(limited->rows->context, from, count, rows, err);
+  for (size_t i = 0; i < count && status == GPNN_OK; i++)
+    for (size_t j = 0; j < limited->limits->n; j++)
+      rows[i * width + j] = gpnn_limits_fill(limited->limits, j, rows[i * width + j]);
+  return status;
+}
+
+/* Learns all that is asked for from 'rows', after limits if they shall be. */
+static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
+                                      const struct gpnn_scaling_columns *columns,
+                                      const struct gpnn_row_source *rows, size_t *at,
+                                      struct gpnn_error *err)
+{
+  size_t n_columns = columns->n_in + 1 + columns->n_more + columns->n_regressors;
+  struct limited limited = {rows, &learnt->limits};
+  const struct gpnn_row_source within = {rows->n, rows->width, read_limited, &limited,
+                                         rows->threads};
+  enum gpnn_status status = GPNN_OK;
+  if (columns->far != NULL && learnt->method != GPNN_SCALING_NONE)
+    status = gpnn_limits_learn(&learnt->limits, columns->far, rows, columns->n_in,
+                               columns->features, err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
+  status = moments == NULL ? gpnn_fail_memory(err, "for the standardisation")
+                           : gpnn_moments_learn(&within, n_columns, moments, err);
+  if (status == GPNN_OK) status = learn(learnt, columns, &within, moments, at, err);
+  free(moments);
+  return status;
+}
+
+enum gpnn_status gpnn_scaling_learn_rows(struct gpnn_scaling *standard,
+                                         enum gpnn_scaling_method method, double eps,
+                                         const struct gpnn_scaling_columns *columns,
+                                         const struct gpnn_row_source *rows, size_t *at,
+                                         struct gpnn_error *err)
+{
+  size_t n = rows->n, n_in = columns->n_in, wrong = SIZE_MAX;
+  if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
+  if (n_in == 0 || n_in > INT_MAX)
+    return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
+  struct gpnn_scaling learnt = {.method = method, .n_in = n_in};
+  learnt.eps = method == GPNN_SCALING_WHITEN ? eps : 0;
+  enum gpnn_status status = learn_in_turn(&learnt, columns, rows, &wrong, err);
+  if (status == GPNN_OK)
+    *standard = learnt;
+  else
+    gpnn_scaling_release(&learnt);
+  if (at != NULL) *at = wrong;
+  return status;
+}
+
+/* Inputs and targets that are in memory. */
+struct arrays {
+  size_t d;
+  const double *x, *y;
+};
+
+static enum gpnn_status read_arrays(void *context, size_t from, size_t count, double *rows,
+                                    struct gpnn_error *err)
+{
+  const struct arrays *arrays = context;
+  size_t d = arrays->d;
+  (void)err;
+  for (size_t i = 0; i < count; i++) {
+    memcpy(rows + i * (d + 1), arrays->x + (from + i) * d, d * sizeof *rows);
+    rows[i * (d + 1) + d] = arrays->y[from + i];
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_scaling_learn(struct gpnn_scaling *standard, enum gpnn_scaling_method method,
+                                    double eps, size_t n, size_t n_in,
+                                    const struct gpnn_feature *features, const double *x,
+                                    const double *y, struct gpnn_error *err)
+{
+  struct arrays arrays = {n_in, x, y};
+  const struct gpnn_scaling_columns columns = {.n_in = n_in, .features = features};
+  const struct gpnn_row_source rows = {n, n_in + 1, read_arrays, &arrays, 1};
+  return gpnn_scaling_learn_rows(standard, method, eps, &columns, &rows, NULL, err);
+}
+
+/* ---- applying ---- */
+
+static void standardise(size_t n, const struct gpnn_moments *learnt, double *values)
+{
+  for (size_t j = 0; j < n; j++) values[j] = (values[j] - learnt[j].mean) / learnt[j].sd;
+}
+
+void gpnn_scaling_apply_regressors(const struct gpnn_scaling *standard, double *values)
+{
+  standardise(standard->n_regressors, standard->regressors, values);
+}
+
+double gpnn_scaling_variance(double variance, double sd)
+{
+  return fmin(variance / sd / sd, DBL_MAX);
+}
+
+double gpnn_scaling_noise(const struct gpnn_scaling *standard, double variance)
+{
+  return gpnn_scaling_variance(variance, standard->y_sd);
+}
+
+void gpnn_scaling_apply(const struct gpnn_scaling *standard, const double *x, double *z)
+{
+  size_t n_in = standard->n_in, kept = 0;
+  const double *mean = standard->mean, *weight = standard->weight;
+  switch (standard->method) {
+  case GPNN_SCALING_NONE:
+    memmove(z, x, n_in * sizeof *z);
+    break;
+  case GPNN_SCALING_SCALE:
+    for (size_t j = 0; j < n_in; j++)
+      if (weight[j] != 0)
+        z[kept++] = (gpnn_limits_apply(&standard->limits, j, x[j]) - mean[j]) * weight[j];
+    break;
+  case GPNN_SCALING_WHITEN:
+    /* Column by column: sums that do not wait for one another. */
+    for (size_t i = 0; i < standard->n_out; i++) z[i] = 0;
+    for (size_t j = 0; j < n_in; j++) {
+      double deviation = gpnn_limits_apply(&standard->limits, j, x[j]) - mean[j];
+      for (size_t i = 0; i < standard->n_out; i++) z[i] += weight[i * n_in + j] * deviation;
+    }
+    break;
+  }
+}
+
+void gpnn_scaling_release(struct gpnn_scaling *standard)
+{
+  gpnn_limits_release(&standard->limits);
+  free(standard->mean);
+  free(standard->weight);
+  free(standard->more);
+  free(standard->regressors);
+  *standard = (struct gpnn_scaling){0};
+}

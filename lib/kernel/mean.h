@@ -1,0 +1,41 @@
+/*
+ * mean: the mean function of the process, coefficients times known terms t(x) (the response
+ * NNGP of T eq. 6; specification section 4).
+ *
+ *   zero        no terms
+ *   constant    1
+ *   linear      1 and the d standardised inputs
+ *   regressors  1 and the regressors of the index
+ */
+#ifndef GPNN_KERNEL_MEAN_H
+#define GPNN_KERNEL_MEAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum gpnn_mean {
+  GPNN_MEAN_ZERO = 0,
+  GPNN_MEAN_CONSTANT = 1,
+  GPNN_MEAN_LINEAR = 2,
+  GPNN_MEAN_REGRESSORS = 3,
+};
+
+/* "zero" -> GPNN_MEAN_ZERO and so on; false if 'name' is none of them. */
+bool gpnn_mean_by_name(const char *name, enum gpnn_mean *mean);
+const char *gpnn_mean_name(enum gpnn_mean mean);
+
+/* Number of terms, given d inputs and n_regressors regressors. */
+size_t gpnn_mean_width(enum gpnn_mean mean, size_t d, size_t n_regressors);
+
+/*
+ * Writes the terms of one row to 'terms' (gpnn_mean_width() of them), from its standardised
+ * inputs 'x' (d) and 'regressors' (n_regressors, or NULL where there are none).
+ */
+void gpnn_mean_terms(enum gpnn_mean mean, size_t d, const double *x, size_t n_regressors,
+                     const double *regressors, double *terms);
+
+/* Coefficients times terms of one row. */
+double gpnn_mean_value(enum gpnn_mean mean, const double *coefficients, size_t d, const double *x,
+                       size_t n_regressors, const double *regressors);
+
+#endif

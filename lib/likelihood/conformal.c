@@ -1,0 +1,77 @@
+#include "likelihood/conformal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Products such as 20 * 0.95 may come out a rounding error above the whole number they are. */
+static const double rounding = 1e-9;
+
+static int compare(const void *a, const void *b)
+{
+  const double *left = a, *right = b;
+  return (*left > *right) - (*left < *right);
+}
+
+/* Which of 'n' residuals, from 1 for the smallest; n + 1: a larger one than all. */
+static size_t rank_of(double level, size_t n)
+{
+  double rank = ceil(((double)n + 1) * level - rounding);
+  return rank < 1 ? 1 : (size_t)rank;
+}
+
+size_t gpnn_conformal_rows(double level)
+{
+  double rows = ceil(level / (1 - level) - rounding);
+  return rows < 1 ? 1 : (size_t)rows;
+}
+
+static enum gpnn_status check_levels(size_t n, size_t n_levels, const double *levels,
+                                     struct gpnn_error *err)
+{
+  for (size_t i = 0; i < n_levels; i++)
+    if (rank_of(levels[i], n) > n)
+      return gpnn_fail(err, GPNN_EDATA,
+                       "a conformal interval of %g needs %zu calibration rows at least, there are "
+                       "%zu",
+                       levels[i], gpnn_conformal_rows(levels[i]), n);
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_conformal_record(struct gpnn_params *params, size_t n, const double *z,
+                                       size_t n_levels, const double *levels,
+                                       struct gpnn_error *err)
+{
+  enum gpnn_status status = check_levels(n, n_levels, levels, err);
+  if (status != GPNN_OK) return status;
+  double *sizes = gpnn_alloc(n, 1, sizeof *sizes);
+  double *rising = malloc(n_levels * sizeof *rising);
+  double *widths = malloc(n_levels * sizeof *widths);
+  if (sizes == NULL || rising == NULL || widths == NULL) {
+    free(sizes);
+    free(rising);
+    free(widths);
+    return gpnn_fail_memory(err, "for conformal intervals");
+  }
+  for (size_t i = 0; i < n; i++) sizes[i] = fabs(z[i]);
+  qsort(sizes, n, sizeof *sizes, compare);
+  memcpy(rising, levels, n_levels * sizeof *rising);
+  qsort(rising, n_levels, sizeof *rising, compare);
+  for (size_t i = 0; i < n_levels; i++) widths[i] = sizes[rank_of(rising[i], n) - 1];
+  free(sizes);
+  free(params->conformal_level);
+  free(params->conformal_width);
+  params->n_conformal = n_levels;
+  params->conformal_level = rising;
+  params->conformal_width = widths;
+  return GPNN_OK;
+}
+
+double gpnn_conformal_width(const struct gpnn_params *params, double level)
+{
+  for (size_t i = 0; i < params->n_conformal; i++)
+    if (params->conformal_level[i] == level) return params->conformal_width[i];
+  return NAN;
+}

@@ -1,0 +1,160 @@
+#include "linalg/optimize.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* ---- lbfgs ---------------------------------------------------------------------------- */
+
+/*
+ * NLopt's L-BFGS (Luksan's) keeps to bounds; liblbfgs, as fast where none is met, cannot, and
+ * the likelihood of irrelevant or noiseless columns falls for ever along a logarithm.
+ * NLopt returns its last point rather than its best one when the line search fails, which
+ * near an optimum is rounding; so the best point is kept here.
+ */
+
+/* The search as its objective sees it. */
+struct run {
+  gpnn_objective *objective;
+  void *context;
+  nlopt_opt search;
+  struct gpnn_optimize_report report;
+  double *best;            /* n: the best point so far, report.end its value */
+  enum gpnn_status status; /* of a failure that ended the search */
+  struct gpnn_error *err;
+};
+
+/* Worse than any real value, yet finite: the line search does arithmetic with it. */
+static const double infinitely_bad = 1e30;
+
+/* Ends the search with the failure in 'own'. */
+static void give_up(struct run *run, const struct gpnn_error *own)
+{
+  run->status = own->status;
+  if (run->err != NULL) *run->err = *own;
+  nlopt_force_stop(run->search);
+}
+
+static double evaluate(unsigned n, const double *x, double *gradient, void *data)
+{
+  struct run *run = data;
+  struct gpnn_error own = {0};
+  double f = infinitely_bad;
+  enum gpnn_status status = run->objective(run->context, n, x, &f, gradient, &own);
+  bool first = run->report.n_evaluations++ == 0;
+  if (status == GPNN_OK && !(f < infinitely_bad))
+    status = gpnn_fail(&own, GPNN_ENUMERIC, "the objective is not finite");
+  own.status = status;
+  if (status != GPNN_OK) {
+    /* A search that starts at a bad point has no slope to follow. */
+    if (first || status != GPNN_ENUMERIC) give_up(run, &own);
+    for (unsigned i = 0; gradient != NULL && i < n; i++) gradient[i] = 0;
+    return infinitely_bad;
+  }
+  if (first) run->report.start = f;
+  if (first || f < run->report.end) {
+    run->report.end = f;
+    memcpy(run->best, x, n * sizeof *x);
+  }
+  return f;
+}
+
+static const char *outcome(nlopt_result result)
+{
+  switch (result) {
+  case NLOPT_FTOL_REACHED:
+    return "the objective no longer falls";
+  case NLOPT_XTOL_REACHED:
+    return "the point no longer moves";
+  case NLOPT_MAXEVAL_REACHED:
+    return "the evaluations are used up";
+  case NLOPT_ROUNDOFF_LIMITED:
+  case NLOPT_FAILURE:
+    return "no further descent was found";
+  default:
+    return "converged";
+  }
+}
+
+/* The value no longer changes in any digit that prediction would notice. */
+static const double value_tolerance = 1e-8;
+
+enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, size_t n,
+                                     size_t most, const double *lower, const double *upper,
+                                     double *x, struct gpnn_optimize_report *report,
+                                     struct gpnn_error *err)
+{
+  struct run run = {.objective = objective, .context = context, .err = err};
+  double value;
+  double *point = gpnn_alloc(n, 2, sizeof *point);
+  run.search = nlopt_create(NLOPT_LD_LBFGS, (unsigned)n);
+  if (point == NULL || run.search == NULL ||
+      nlopt_set_min_objective(run.search, evaluate, &run) < 0 ||
+      nlopt_set_lower_bounds(run.search, lower) < 0 ||
+      nlopt_set_upper_bounds(run.search, upper) < 0 ||
+      nlopt_set_ftol_rel(run.search, value_tolerance) < 0 ||
+      nlopt_set_maxeval(run.search, (int)most) < 0) {
+    run.status = gpnn_fail_memory(err, "for the optimiser");
+    goto out;
+  }
+  run.best = point + n;
+  memcpy(point, x, n * sizeof *x);
+  nlopt_result result = nlopt_optimize(run.search, point, &value);
+  if (run.status != GPNN_OK) goto out;
+  if (run.report.n_evaluations == 0) {
+    run.status = gpnn_fail(err, GPNN_EEXTERNAL, "the optimiser did not start: %s",
+                           nlopt_result_to_string(result));
+    goto out;
+  }
+  run.report.outcome = outcome(result);
+  *report = run.report;
+  memcpy(x, run.best, n * sizeof *x);
+out:
+  nlopt_destroy(run.search);
+  free(point);
+  return run.status;
+}
+
+/* ---- adam ----------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, size_t n,
+                                    const struct gpnn_adam *adam, double *x,
+                                    struct gpnn_optimize_report *report, struct gpnn_error *err)
+{
+  const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  struct gpnn_optimize_report own = {.outcome = "all steps are done"};
+  double *gradient = gpnn_alloc(n, 4, sizeof *gradient);
+  if (gradient == NULL) return gpnn_fail_memory(err, "for the optimiser");
+  double *mean = gradient + n, *square = mean + n, *u = square + n;
+  double unseen1 = 1, unseen2 = 1, rate; /* beta^t */
+  enum gpnn_status status = GPNN_OK;
+  memcpy(u, x, n * sizeof *x);
+  for (size_t t = 0; t < adam->n_steps && status == GPNN_OK; t++) {
+    status = objective(context, n, u, &own.end, gradient, err);
+    if (status != GPNN_OK) break;
+    if (t == 0) own.start = own.end;
+    rate = adam->falling ? adam->rate * (1 - (double)t / (double)adam->n_steps) : adam->rate;
+    unseen1 *= beta1;
+    unseen2 *= beta2;
+    for (size_t i = 0; i < n; i++) {
+      mean[i] = beta1 * mean[i] + (1 - beta1) * gradient[i];
+      square[i] = beta2 * square[i] + (1 - beta2) * gradient[i] * gradient[i];
+      u[i] -= rate * (mean[i] / (1 - unseen1)) / (sqrt(square[i] / (1 - unseen2)) + epsilon);
+      if (adam->lower != NULL) u[i] = fmin(fmax(u[i], adam->lower[i]), adam->upper[i]);
+    }
+    own.n_evaluations++;
+  }
+  if (status == GPNN_OK) status = objective(context, n, u, &own.end, NULL, err);
+  if (status == GPNN_OK) {
+    own.n_evaluations++;
+    if (adam->n_steps == 0) own.start = own.end;
+    memcpy(x, u, n * sizeof *x);
+    *report = own;
+  }
+  free(gradient);
+  return status;
+}

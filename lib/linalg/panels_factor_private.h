@@ -1,0 +1,167 @@
+/*
+ * panels_factor: the factorisation of a trapezoid in panels (linalg/panels.h), as a template.
+ *
+ * Included by linalg/panels_set_private.h once for each type of number, with
+ *   REAL, ROOT   the type and its square root
+ *   NAME(x)      the name x of this type's own
+ *   LARGEST      its largest number
+ *   LANES        numbers in a vector, and rows in a panel
+ *
+ * The columns are taken in blocks of BLOCK from the left.  A tile, BLOCK columns of up to TALL
+ * panels, is loaded once, less what the columns to its left say, solved with the block on the
+ * diagonal, and stored.  Both factors of the product stand in memory as they are read, one panel
+ * after another, so that nothing is packed.  Orders above SHALLOW are taken in slabs of DEPTH
+ * columns, each subtracted from all that is right of it before the next, so that a tile's rows of
+ * the slab stay in the cache.
+ *
+ * Lanes above the diagonal and columns past the last of a block are computed with the others and
+ * never looked at: no number of a row depends on another row's.
+ */
+
+typedef REAL NAME(vec) __attribute__((vector_size(LANES * sizeof(REAL)), may_alias));
+
+/* What is factored: 'panel' numbers from one panel to the next, 'n' columns. */
+struct NAME(matrix) {
+  REAL *a;
+  size_t n, panel, n_panels;
+};
+
+INLINE void NAME(load)(size_t tall, const REAL *a, size_t panel, NAME(vec) tile[][BLOCK])
+{
+  EACH (t, 0, tall)
+    EACH (w, 0, BLOCK) tile[t][w] = *(const NAME(vec) *)(a + t * panel + w * LANES);
+}
+
+INLINE void NAME(store)(size_t tall, size_t width, REAL *a, size_t panel, NAME(vec) tile[][BLOCK])
+{
+  EACH (t, 0, tall)
+    EACH (w, 0, BLOCK)
+      if (w < width) *(NAME(vec) *)(a + t * panel + w * LANES) = tile[t][w];
+}
+
+/* Subtracts from a tile the product of its rows 'a' and of the rows 'b' in columns [begin, end). */
+INLINE void NAME(subtract)(size_t tall, size_t begin, size_t end, const REAL *a, size_t panel,
+                           const REAL *b, NAME(vec) tile[][BLOCK])
+{
+  for (size_t k = begin; k < end; k++) {
+    NAME(vec) left[TALL];
+    EACH (t, 0, tall) left[t] = *(const NAME(vec) *)(a + t * panel + k * LANES);
+    EACH (w, 0, BLOCK) {
+      REAL right = b[k * LANES + w];
+      EACH (t, 0, tall) tile[t][w] -= left[t] * right;
+    }
+  }
+}
+
+/* Factors the block of 'width' columns whose first number on the diagonal is '*corner', lane 'lane'
+ * of 'tile'; writes the inverses of the diagonal.  False: a pivot is not positive and finite. */
+INLINE bool NAME(factor_block)(size_t width, REAL *corner, size_t lane, REAL *inverse,
+                               NAME(vec) tile[][BLOCK])
+{
+  EACH (j, 0, BLOCK) {
+    if (j >= width) continue;
+    NAME(vec) *column = (NAME(vec) *)(corner - lane + j * LANES);
+    *column = tile[0][j];
+    REAL pivot = corner[j * LANES + j];
+    if (!(pivot > 0 && pivot <= LARGEST)) return false;
+    inverse[j] = 1 / ROOT(pivot);
+    *column = tile[0][j] *= inverse[j];
+    EACH (k, j + 1, BLOCK) tile[0][k] -= tile[0][j] * corner[j * LANES + k];
+  }
+  return true;
+}
+
+/* Solves a tile with a factored block, in place. */
+INLINE void NAME(divide)(size_t tall, size_t width, const REAL *corner, const REAL *inverse,
+                         NAME(vec) tile[][BLOCK])
+{
+  EACH (j, 0, BLOCK) {
+    if (j >= width) continue;
+    EACH (t, 0, tall) tile[t][j] *= inverse[j];
+    EACH (k, j + 1, BLOCK) {
+      REAL right = corner[j * LANES + k];
+      EACH (t, 0, tall) tile[t][k] -= tile[t][j] * right;
+    }
+  }
+}
+
+/* A block of columns: 'width' from 'c' on, of which those from 'begin' on are still to be
+ * subtracted; 'rows' are the panel that has its diagonal, less the lanes before it. */
+struct NAME(block) {
+  size_t begin, c, width;
+  const REAL *rows, *inverse;
+};
+
+/* Finishes the block's columns of the 'tall' panels from 'a' on. */
+INLINE void NAME(solve_tile)(size_t tall, const struct NAME(block) * block, REAL *a, size_t panel)
+{
+  NAME(vec) tile[TALL][BLOCK];
+  size_t at = block->c * LANES;
+  NAME(load)(tall, a + at, panel, tile);
+  NAME(subtract)(tall, block->begin, block->c, a, panel, block->rows, tile);
+  NAME(divide)(tall, block->width, block->rows + at, block->inverse, tile);
+  NAME(store)(tall, block->width, a + at, panel, tile);
+}
+
+/* The same for 'n' panels. */
+static void NAME(solve_panels)(const struct NAME(block) * block, REAL *a, size_t panel, size_t n)
+{
+  for (; n >= TALL; n -= TALL, a += TALL * panel) NAME(solve_tile)(TALL, block, a, panel);
+  for (; n >= 2; n -= 2, a += 2 * panel) NAME(solve_tile)(2, block, a, panel);
+  if (n > 0) NAME(solve_tile)(1, block, a, panel);
+}
+
+/* Factors columns [begin, end), from which those before 'begin' are subtracted already. */
+static bool NAME(factor_slab)(const struct NAME(matrix) * m, size_t begin, size_t end)
+{
+  for (size_t c = begin; c < end; c += BLOCK) {
+    REAL inverse[BLOCK] = {0}, *own = m->a + c / LANES * m->panel;
+    size_t lane = c % LANES, at = c * LANES, width = end - c < BLOCK ? end - c : BLOCK;
+    NAME(vec) tile[1][BLOCK];
+    NAME(load)(1, own + at, m->panel, tile);
+    NAME(subtract)(1, begin, c, own, m->panel, own + lane, tile);
+    if (!NAME(factor_block)(width, own + lane + at, lane, inverse, tile)) return false;
+    const struct NAME(block) block = {begin, c, width, own + lane, inverse};
+    NAME(solve_panels)(&block, own + m->panel, m->panel, m->n_panels - c / LANES - 1);
+  }
+  return true;
+}
+
+/* Subtracts the slab [begin, end) from columns [end, last) of the 'tall' panels from 'a' on. */
+INLINE void NAME(subtract_slab)(size_t tall, const struct NAME(matrix) * m, size_t begin,
+                                size_t end, size_t last, REAL *a)
+{
+  for (size_t c = end; c < last; c += BLOCK) {
+    NAME(vec) tile[TALL][BLOCK];
+    const REAL *rows = m->a + c / LANES * m->panel + c % LANES;
+    NAME(load)(tall, a + c * LANES, m->panel, tile);
+    NAME(subtract)(tall, begin, end, a, m->panel, rows, tile);
+    NAME(store)(tall, BLOCK, a + c * LANES, m->panel, tile);
+  }
+}
+
+/* Subtracts the slab [begin, end) from what is right of it. */
+static void NAME(subtract_right)(const struct NAME(matrix) * m, size_t begin, size_t end)
+{
+  for (size_t p = end / LANES, tall; p < m->n_panels; p += tall) {
+    tall = m->n_panels - p < TALL ? 1 : TALL;
+    size_t last = (p + tall) * LANES < m->n ? (p + tall) * LANES : m->n;
+    REAL *a = m->a + p * m->panel;
+    if (tall == 1)
+      NAME(subtract_slab)(1, m, begin, end, last, a);
+    else
+      NAME(subtract_slab)(TALL, m, begin, end, last, a);
+  }
+}
+
+static bool NAME(factor)(size_t n, size_t n_rows, REAL *a)
+{
+  struct NAME(matrix) m = {a, n, gpnn_panel_size(n, LANES), (n_rows + LANES - 1) / LANES};
+  size_t depth = n <= SHALLOW ? n : DEPTH;
+  for (size_t begin = 0, end; begin < n; begin = end) {
+    end = n - begin <= depth ? n : begin + depth;
+    if (!NAME(factor_slab)(&m, begin, end)) return false;
+    if (end < n) NAME(subtract_right)(&m, begin, end);
+  }
+  return true;
+}

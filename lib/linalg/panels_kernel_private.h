@@ -1,0 +1,173 @@
+/*
+ * panels_kernel: correlations of points, into panels (linalg/panels.h), as a template.
+ * Included by linalg/panels_set_private.h, of double numbers.
+ *
+ * A tile is a panel's rows by COLUMNS columns: its squared distances, by explicit differences, and
+ * what the kernel makes of them stay in registers.
+ */
+
+enum { COLUMNS = 8 };
+
+typedef uint64_t bits __attribute__((vector_size(LANES * sizeof(uint64_t)), may_alias));
+
+/* The lesser of x and limit; x where it is a NaN. */
+INLINE vec_double at_most(vec_double x, double limit)
+{
+#if AVX == 512
+  return (vec_double)_mm512_min_pd(_mm512_set1_pd(limit), (__m512d)x);
+#elif AVX == 256
+  return (vec_double)_mm256_min_pd(_mm256_set1_pd(limit), (__m256d)x);
+#else
+  EACH (i, 0, LANES) x[i] = x[i] > limit ? limit : x[i];
+  return x;
+#endif
+}
+
+/*
+ * Square root of 0 to 1e6, or of a NaN.  AVX-512 has no fast one: its estimate of 14 bits is
+ * brought to 28 by Newton's iteration for the root and for half its inverse together, and to the
+ * last bit by the residual.  (Below 1e-300 the estimate is held, and what comes out is merely as
+ * small.)
+ */
+INLINE vec_double root(vec_double x)
+{
+#if AVX == 512
+  __m512d held = _mm512_max_pd(_mm512_set1_pd(1e-300), (__m512d)x);
+  vec_double inverse = (vec_double)_mm512_rsqrt14_pd(held);
+  vec_double s = x * inverse, half = 0.5 * inverse, error = 0.5 - s * half;
+  s += s * error;
+  half += half * error;
+  return s + half * (x - s * s);
+#elif AVX == 256
+  return (vec_double)_mm256_sqrt_pd((__m256d)x);
+#else
+  EACH (i, 0, LANES) x[i] = sqrt(x[i]);
+  return x;
+#endif
+}
+
+/* x 2^n, rounded once; 'shifted' is n + 1.5 2^52, n from -1500 to 0. */
+INLINE vec_double scaled(vec_double x, vec_double shifted)
+{
+#if AVX == 512
+  return (vec_double)_mm512_scalef_pd((__m512d)x, (__m512d)(shifted - 0x1.8p52));
+#else
+  /* In two steps of half the exponent, for 2^n may be no normal number. */
+  bits twice = (bits)shifted - 0x4338000000000000u + 2046, half = twice >> 1;
+  return x * (vec_double)(half << 52) * (vec_double)((twice - half) << 52);
+#endif
+}
+
+/*
+ * exp(x) for x from -1000 to 0, or a NaN: 2^n exp(r), |r| <= log(2) / 2, and exp(r) by the
+ * polynomial 1 + r + r^2 q(r), q interpolating at Chebyshev's points with an error of 1.3e-17 of
+ * the whole.  exp(0) is 1.
+ */
+INLINE vec_double exponential(vec_double x)
+{
+  vec_double shifted = x * 0x1.71547652b82fep+0 + 0x1.8p52, n = shifted - 0x1.8p52;
+  vec_double r = x - n * 0x1.62e42fefa3800p-1 - n * 0x1.ef35793c76730p-45;
+  vec_double q = 0x1.af38d53857513p-26 * r + 0x1.2891a8c1d838dp-22;
+  q = q * r + 0x1.71de0d9c145d0p-19;
+  q = q * r + 0x1.a019b8ef67c6cp-16;
+  q = q * r + 0x1.a01a01a7c8d47p-13;
+  q = q * r + 0x1.6c16c17893833p-10;
+  q = q * r + 0x1.11111111109adp-7;
+  q = q * r + 0x1.5555555553d4fp-5;
+  q = q * r + 0x1.5555555555556p-3;
+  q = q * r + 0x1.0000000000001p-1;
+  return scaled(1 + (r + r * r * q), shifted);
+}
+
+/* What the formulas of kernel/kernel.h make of r^2.  Roots and exponents are held where exp has
+ * long been zero: a polynomial times exp must not become infinity times zero. */
+INLINE vec_double correlation(enum gpnn_panel_form form, vec_double r2)
+{
+  if (form == GPNN_PANEL_DISTANCE) return r2;
+  if (form == GPNN_PANEL_RBF) return exponential(-at_most(0.5 * r2, 1000));
+  double factor = form == GPNN_PANEL_MATERN52 ? 5 : form == GPNN_PANEL_MATERN32 ? 3 : 1;
+  vec_double s = root(at_most(factor * r2, 1e6)), e = exponential(-s);
+  if (form == GPNN_PANEL_MATERN32) return (1 + s) * e;
+  if (form == GPNN_PANEL_MATERN52) return (1 + s + s * s * (1.0 / 3)) * e;
+  return e;
+}
+
+INLINE void fill_tile(enum gpnn_panel_form form, size_t d, size_t stride, const double *rows,
+                      const double *columns, double *a)
+{
+  vec_double r2[COLUMNS] = {0};
+  for (size_t c = 0; c < d; c++, rows += stride, columns += stride) {
+    vec_double x = *(const vec_double *)rows;
+    EACH (w, 0, COLUMNS) {
+      vec_double difference = x - columns[w];
+      r2[w] += difference * difference;
+    }
+  }
+  EACH (w, 0, COLUMNS) *(vec_double *)(a + w * LANES) = correlation(form, r2[w]);
+}
+
+INLINE void fill_form(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t d, size_t stride,
+                      const double *columns, double *a)
+{
+  size_t panel = gpnn_panel_size(n, LANES);
+  for (size_t i = 0; i < n_rows; i += LANES, a += panel)
+    for (size_t j = 0; j < n && j < i + LANES; j += COLUMNS)
+      fill_tile(form, d, stride, columns + i, columns + j, a + j * LANES);
+}
+
+static void fill(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t d, size_t stride,
+                 const double *columns, double *a)
+{
+  switch (form) {
+  case GPNN_PANEL_DISTANCE:
+    fill_form(GPNN_PANEL_DISTANCE, n, n_rows, d, stride, columns, a);
+    break;
+  case GPNN_PANEL_EXP:
+    fill_form(GPNN_PANEL_EXP, n, n_rows, d, stride, columns, a);
+    break;
+  case GPNN_PANEL_MATERN32:
+    fill_form(GPNN_PANEL_MATERN32, n, n_rows, d, stride, columns, a);
+    break;
+  case GPNN_PANEL_MATERN52:
+    fill_form(GPNN_PANEL_MATERN52, n, n_rows, d, stride, columns, a);
+    break;
+  case GPNN_PANEL_RBF:
+    fill_form(GPNN_PANEL_RBF, n, n_rows, d, stride, columns, a);
+    break;
+  }
+}
+
+/* Replaces 'n' values, no more than a vector of them. */
+INLINE void correlate_some(enum gpnn_panel_form form, size_t n, double *r2)
+{
+  vec_double some = {0};
+  memcpy(&some, r2, n * sizeof *r2);
+  some = correlation(form, some);
+  memcpy(r2, &some, n * sizeof *r2);
+}
+
+INLINE void correlate_form(enum gpnn_panel_form form, size_t n, double *r2)
+{
+  for (; n >= LANES; n -= LANES, r2 += LANES) correlate_some(form, LANES, r2);
+  if (n > 0) correlate_some(form, n, r2);
+}
+
+static void correlate(enum gpnn_panel_form form, size_t n, double *r2)
+{
+  switch (form) {
+  case GPNN_PANEL_DISTANCE:
+    break;
+  case GPNN_PANEL_EXP:
+    correlate_form(GPNN_PANEL_EXP, n, r2);
+    break;
+  case GPNN_PANEL_MATERN32:
+    correlate_form(GPNN_PANEL_MATERN32, n, r2);
+    break;
+  case GPNN_PANEL_MATERN52:
+    correlate_form(GPNN_PANEL_MATERN52, n, r2);
+    break;
+  case GPNN_PANEL_RBF:
+    correlate_form(GPNN_PANEL_RBF, n, r2);
+    break;
+  }
+}

@@ -1,0 +1,75 @@
+/*
+ * panels_set: all loops over panels for one set of instructions, from templates.
+ *
+ * Included by lib/models/panels_SET.c, which defines
+ *   SET              the set's name
+ *   DOUBLES          doubles in a vector
+ *   AVX              bits of a vector whose AVX or AVX-512 intrinsics are used, 0 for none; what
+ *                    the compiler's flags allow besides does not count
+ *   BLOCK            columns in a block: 2 to DOUBLES, and dividing it
+ *   TALL             panels in a tile: TALL * BLOCK vectors, and a few more, are in registers
+ *   SHALLOW, DEPTH   orders up to SHALLOW are factored in one go, others DEPTH columns at a time:
+ *                    as the cache likes it; multiples of 16
+ * and is compiled with the set's flags.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "linalg/panels.h"
+
+/* A loop from 'begin' to before 'end', constants, that the compiler must unroll: only then do the
+ * vectors of a tile stay in registers. */
+#if defined(__clang__)
+#define EACH(i, begin, end) \
+  _Pragma("clang loop unroll(full)") for (size_t i = (begin); i < (end); i++)
+#else
+#define EACH(i, begin, end) _Pragma("GCC unroll 16") for (size_t i = (begin); i < (end); i++)
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+#define REAL double
+#define ROOT sqrt
+#define LARGEST DBL_MAX
+#define NAME(x) x##_double
+#define LANES DOUBLES
+#include "linalg/panels_factor_private.h"
+#include "linalg/panels_invert_private.h"
+#include "linalg/panels_kernel_private.h"
+#undef REAL
+#undef ROOT
+#undef LARGEST
+#undef NAME
+#undef LANES
+
+#define REAL float
+#define ROOT sqrtf
+#define LARGEST FLT_MAX
+#define NAME(x) x##_float
+#define LANES (2 * DOUBLES)
+#include "linalg/panels_factor_private.h"
+#include "linalg/panels_mixed_private.h"
+
+#define PASTE(a, b) a##b
+#define SET_OF(name) PASTE(gpnn_panels_, name)
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+
+const struct gpnn_panel_set SET_OF(SET) = {.name = TEXT(SET),
+                                           .lanes = DOUBLES,
+                                           .factor = factor_double,
+                                           .factor_float = factor_float,
+                                           .pack = pack,
+                                           .unpack = unpack,
+                                           .invert = invert,
+                                           .fill = fill,
+                                           .correlate = correlate,
+                                           .narrow = narrow,
+                                           .forward = forward,
+                                           .backward = backward,
+                                           .subtract_product = subtract_product};

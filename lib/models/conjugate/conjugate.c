@@ -1,0 +1,508 @@
+#include "models/conjugate/conjugate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "stats/metrics.h"
+#include "vecchia/regress.h"
+#include "vecchia/vecchia.h"
+#include "vecchia/whiten.h"
+
+/* The correlation that an effective range is the distance of. */
+static const double little_correlation = 0.05;
+
+/* Large enough for no covariance to need jitter. */
+static const double default_noises[] = {0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1};
+
+void gpnn_conjugate_defaults(struct gpnn_conjugate_options *options)
+{
+  *options = (struct gpnn_conjugate_options){
+      .kernel = gpnn_kernel_by_name("exp"),
+      .mean = GPNN_MEAN_CONSTANT,
+      .neighbours = 15,
+      .n_folds = 5,
+      .n_ranges = 7,
+      .least_range = 0.01,
+      .most_range = 0.6,
+      .n_noises = sizeof default_noises / sizeof *default_noises,
+      .noises = default_noises,
+      .prior_shape = 2,
+      .prior_scale = 1,
+      .most_rows = 20000,
+      .search = GPNN_SEARCH_AUTO,
+      .recall = 0.99,
+      .seed = 1,
+      .threads = 1,
+  };
+}
+
+static enum gpnn_status check(const struct gpnn_index_contents *contents,
+                              const struct gpnn_conjugate_options *o, struct gpnn_error *err)
+{
+  if (contents->noise != NULL)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "known noise of the rows has no place under a conjugate prior");
+  if (o->kernel == NULL || o->neighbours == 0 || o->n_folds < 2 || o->n_ranges == 0 ||
+      o->n_noises == 0)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "a kernel, neighbours, ranges, ratios and two folds are needed");
+  if (!(o->least_range > 0 && o->most_range >= o->least_range && isfinite(o->most_range)))
+    return gpnn_fail(err, GPNN_EINVAL, "ranges of %g to %g of the extent cannot be tried",
+                     o->least_range, o->most_range);
+  for (size_t i = 0; i < o->n_noises; i++)
+    if (!(o->noises[i] > 0 && isfinite(o->noises[i])))
+      return gpnn_fail(err, GPNN_EINVAL, "a ratio of noise of %g cannot be tried", o->noises[i]);
+  if (!(o->prior_shape > 0 && o->prior_scale > 0))
+    return gpnn_fail(err, GPNN_EINVAL, "the prior's shape and scale must be positive");
+  if (contents->n < o->n_folds || o->most_rows < o->n_folds)
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few for %zu folds", contents->n,
+                     o->n_folds);
+  return GPNN_OK;
+}
+
+/* a* of the posterior: coefficients under a flat prior take a row each from the scale. */
+static double posterior_shape(const struct gpnn_conjugate_options *o,
+                              const struct gpnn_regress_sums *sums)
+{
+  return o->prior_shape + ((double)sums->n_rows - (double)sums->n_terms) / 2;
+}
+
+/* E[s2] = b* / (a* - 1). */
+static double expected_scale(const struct gpnn_conjugate_options *o,
+                             const struct gpnn_regress_sums *sums, double left)
+{
+  return (o->prior_scale + left / 2) / (posterior_shape(o, sums) - 1);
+}
+
+/* ---- folds -------------------------------------------------------------------------------- */
+
+/* A cross-validation under way. */
+struct validation {
+  const struct gpnn_conjugate_options *options;
+  struct gpnn_regress_rows rows; /* row i is of fold i mod K: they are in random order */
+  struct gpnn_regress_units units;
+  size_t m;
+  int64_t *neighbours; /* K by n by m: for each fold left out, those of each row; only
+                          rows of other folds */
+  double *ratio;       /* d: of the lengthscales */
+  double extent;
+  struct gpnn_params params; /* being tried; borrows 'lengthscale' */
+  double *lengthscale;       /* d */
+  double *residuals;         /* n by n_terms + 1 */
+  double *variances;         /* n */
+  double *coefficients, *covariance;
+  struct gpnn_team *team; /* loops are as many as folds at points of the grid */
+};
+
+static void validation_release(struct validation *v)
+{
+  gpnn_regress_rows_release(&v->rows);
+  gpnn_regress_units_release(&v->units);
+  free(v->neighbours);
+  free(v->ratio);
+  free(v->lengthscale);
+  free(v->residuals);
+  free(v->variances);
+  free(v->coefficients);
+  free(v->covariance);
+  gpnn_team_free(v->team);
+}
+
+static bool validation_alloc(struct validation *v)
+{
+  size_t n = v->rows.n, d = v->rows.d, p = v->rows.n_terms, lists;
+  if (!gpnn_multiply(n, v->options->n_folds, &lists)) return false;
+  v->neighbours = gpnn_alloc(lists, v->m, sizeof *v->neighbours);
+  v->ratio = gpnn_alloc(d, 1, sizeof *v->ratio);
+  v->lengthscale = gpnn_alloc(d, 1, sizeof *v->lengthscale);
+  v->residuals = gpnn_alloc(n, p + 1, sizeof *v->residuals);
+  v->variances = gpnn_alloc(n, 1, sizeof *v->variances);
+  v->coefficients = gpnn_alloc(p, 1, sizeof *v->coefficients);
+  v->covariance = gpnn_alloc(p, p, sizeof *v->covariance);
+  return v->neighbours != NULL && v->ratio != NULL && v->lengthscale != NULL &&
+         v->residuals != NULL && v->variances != NULL && v->coefficients != NULL &&
+         v->covariance != NULL;
+}
+
+/* The diagonal of the box around the rows, inputs divided by their ratio. */
+static double extent_of(const struct validation *v)
+{
+  size_t n = v->rows.n, d = v->rows.d;
+  double squares = 0;
+  for (size_t j = 0; j < d; j++) {
+    double low = v->rows.x[j], high = low;
+    for (size_t i = 1; i < n; i++) {
+      low = fmin(low, v->rows.x[i * d + j]);
+      high = fmax(high, v->rows.x[i * d + j]);
+    }
+    squares += pow((high - low) / v->ratio[j], 2);
+  }
+  return sqrt(squares);
+}
+
+/* Of a fold left out: the other rows and the rows left out, by number and by inputs. */
+struct parts {
+  size_t n[2];
+  int64_t *number[2];
+  double *x[2];
+};
+
+enum { KEPT = 0, LEFT_OUT = 1 };
+
+static void parts_release(struct parts *parts)
+{
+  for (int part = KEPT; part <= LEFT_OUT; part++) {
+    free(parts->number[part]);
+    free(parts->x[part]);
+  }
+}
+
+static bool parts_init(struct parts *parts, const struct validation *v, size_t fold)
+{
+  size_t n = v->rows.n, d = v->rows.d;
+  for (int part = KEPT; part <= LEFT_OUT; part++) {
+    parts->number[part] = gpnn_alloc(n, 1, sizeof *parts->number[part]);
+    parts->x[part] = gpnn_alloc(n, d, sizeof *parts->x[part]);
+    if (parts->number[part] == NULL || parts->x[part] == NULL) return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    int part = i % v->options->n_folds == fold ? LEFT_OUT : KEPT;
+    size_t to = parts->n[part]++;
+    parts->number[part][to] = (int64_t)i;
+    memcpy(parts->x[part] + to * d, v->rows.x + i * d, d * sizeof *v->rows.x);
+  }
+  return true;
+}
+
+/* Stores lists of neighbours among the rows kept, found for the rows of 'part'. */
+static void store_lists(const struct validation *v, const struct parts *parts, int part,
+                        const int64_t *found, int64_t *neighbours)
+{
+  for (size_t i = 0; i < parts->n[part]; i++) {
+    int64_t *list = neighbours + (size_t)parts->number[part][i] * v->m;
+    for (size_t a = 0; a < v->m; a++) {
+      int64_t row = found[i * v->m + a];
+      list[a] = row < 0 ? -1 : parts->number[KEPT][row];
+    }
+  }
+}
+
+/* Rows kept have earlier ones as neighbours, rows left out any that are kept. */
+static enum gpnn_status find_fold_neighbours(const struct validation *v, const struct parts *parts,
+                                             int64_t *found, double *distances, int64_t *neighbours,
+                                             struct gpnn_error *err)
+{
+  const struct gpnn_conjugate_options *o = v->options;
+  const struct gpnn_vecchia_options vecchia = {v->m,      v->ratio, o->search,
+                                               o->recall, o->seed,  o->threads};
+  const struct gpnn_search_options options = {.kind = o->search,
+                                              .recall = o->recall,
+                                              .neighbours = v->m,
+                                              .lengthscale = v->ratio,
+                                              .seed = o->seed,
+                                              .threads = o->threads};
+  size_t kept = parts->n[KEPT], d = v->rows.d;
+  int64_t *order = gpnn_alloc(kept, 1, sizeof *order);
+  struct gpnn_search *search = NULL;
+  if (order == NULL) return gpnn_fail_memory(err, "for cross-validation");
+  for (size_t i = 0; i < kept; i++) order[i] = (int64_t)i;
+  enum gpnn_status status =
+      gpnn_vecchia_neighbours(kept, d, parts->x[KEPT], order, 0, NULL, &vecchia, found, err);
+  if (status == GPNN_OK) {
+    store_lists(v, parts, KEPT, found, neighbours);
+    status = gpnn_search_build(&search, kept, d, parts->x[KEPT], &options, err);
+  }
+  if (status == GPNN_OK)
+    status = gpnn_search_query(search, parts->n[LEFT_OUT], parts->x[LEFT_OUT], v->m, found,
+                               distances, o->threads, err);
+  if (status == GPNN_OK) store_lists(v, parts, LEFT_OUT, found, neighbours);
+  gpnn_search_free(search);
+  free(order);
+  return status;
+}
+
+static enum gpnn_status find_neighbours(struct validation *v, struct gpnn_error *err)
+{
+  size_t n = v->rows.n;
+  int64_t *found = gpnn_alloc(n, v->m, sizeof *found);
+  double *distances = gpnn_alloc(n, v->m, sizeof *distances);
+  enum gpnn_status status = GPNN_OK;
+  if (found == NULL || distances == NULL) status = gpnn_fail_memory(err, "for cross-validation");
+  for (size_t fold = 0; fold < v->options->n_folds && status == GPNN_OK; fold++) {
+    struct parts parts = {0};
+    if (!parts_init(&parts, v, fold))
+      status = gpnn_fail_memory(err, "for cross-validation");
+    else
+      status =
+          find_fold_neighbours(v, &parts, found, distances, v->neighbours + fold * n * v->m, err);
+    parts_release(&parts);
+  }
+  free(found);
+  free(distances);
+  return status;
+}
+
+static enum gpnn_status validation_init(struct validation *v,
+                                        const struct gpnn_index_contents *contents,
+                                        struct gpnn_error *err)
+{
+  const struct gpnn_conjugate_options *o = v->options;
+  size_t n = contents->n < o->most_rows ? contents->n : o->most_rows;
+  enum gpnn_status status =
+      gpnn_regress_draw(&v->rows, contents, o->mean, n, o->seed, GPNN_RNG_FOLDS, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&v->units, contents, o->mean, err);
+  if (status != GPNN_OK) return status;
+  v->m = o->neighbours < n ? o->neighbours : n;
+  if (!validation_alloc(v)) return gpnn_fail_memory(err, "for cross-validation");
+  for (size_t j = 0; j < v->rows.d; j++)
+    v->ratio[j] = o->ratio == NULL ? 1 : o->ratio[contents->group[j]];
+  v->extent = extent_of(v);
+  if (!(v->extent > 0)) return gpnn_fail(err, GPNN_EDATA, "all rows are in one place");
+  return find_neighbours(v, err);
+}
+
+/* ---- scores ------------------------------------------------------------------------------- */
+
+/* Adds the errors of a fold's rows under the posterior of the others. */
+static enum gpnn_status score_rows(const struct validation *v, size_t fold, double scale,
+                                   struct gpnn_metrics *metrics, struct gpnn_error *err)
+{
+  size_t p = v->rows.n_terms, w = p + 1;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = fold; i < v->rows.n && status == GPNN_OK; i += v->options->n_folds) {
+    /* What the neighbours leave of the terms is q = t* - T_N'w, of the target y* - w'y_N. */
+    const double *q = v->residuals + i * w;
+    double error = q[p], variance = v->variances[i];
+    for (size_t t = 0; t < p; t++) {
+      error -= q[t] * v->coefficients[t];
+      for (size_t s = 0; s < p; s++) variance += q[t] * v->covariance[t * p + s] * q[s];
+    }
+    status = gpnn_metrics_add(metrics, error, 0, sqrt(scale * variance), INFINITY, err);
+  }
+  return status;
+}
+
+static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpnn_metrics *metrics,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_conjugate_options *o = v->options;
+  size_t n = v->rows.n, w = v->rows.n_terms + 1;
+  struct gpnn_whiten_rows view = gpnn_regress_view(&v->rows, v->m, v->neighbours + fold * n * v->m);
+  struct gpnn_regress_sums sums = {0};
+  double left = 0;
+  enum gpnn_status status = gpnn_regress_sums_init(&sums, v->rows.n_terms, err);
+  if (status == GPNN_OK)
+    status = gpnn_whiten(&view, &v->params, v->lengthscale, 0, n, v->team, o->threads, v->residuals,
+                         v->variances, &sums.jitter, err);
+  if (status == GPNN_OK) {
+    for (size_t i = 0; i < n; i++)
+      if (i % o->n_folds != fold) gpnn_regress_add(&sums, v->residuals + i * w, v->variances[i]);
+    status = gpnn_regress_solve(&sums, v->units.names, v->coefficients, v->covariance, &left, err);
+  }
+  if (status == GPNN_OK) status = score_rows(v, fold, expected_scale(o, &sums, left), metrics, err);
+  gpnn_regress_sums_release(&sums);
+  return status;
+}
+
+/* Scores one point of the grid; what is not positive definite stays NaN. */
+static enum gpnn_status score_point(struct validation *v, struct gpnn_conjugate_point *point,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result result;
+  enum gpnn_status status = GPNN_OK;
+  point->rmspe = point->crps = NAN;
+  v->params.noise = point->noise;
+  for (size_t j = 0; j < v->rows.d; j++) v->lengthscale[j] = point->lengthscale * v->ratio[j];
+  for (size_t fold = 0; fold < v->options->n_folds && status == GPNN_OK; fold++)
+    status = score_fold(v, fold, &metrics, err);
+  if (status == GPNN_OK) status = gpnn_metrics_result(&metrics, &result, err);
+  if (status == GPNN_OK) {
+    point->rmspe = result.rmse;
+    point->crps = result.crps;
+  }
+  gpnn_metrics_release(&metrics);
+  return status == GPNN_ENUMERIC ? GPNN_OK : status;
+}
+
+/* ---- the grid ----------------------------------------------------------------------------- */
+
+/* The distance at which the correlation has fallen to 'little_correlation', by bisection. */
+static double effective_range(const struct gpnn_kernel *kernel, double smoothness)
+{
+  double low = 0, high = 1e3;
+  for (int step = 0; step < 100; step++) {
+    double middle = (low + high) / 2, c = middle * middle;
+    kernel->correlation(smoothness, 1, &c);
+    if (c > little_correlation)
+      low = middle;
+    else
+      high = middle;
+  }
+  return high;
+}
+
+static double score_of(const struct gpnn_conjugate_options *o,
+                       const struct gpnn_conjugate_point *point)
+{
+  return o->score == GPNN_CONJUGATE_CRPS ? point->crps : point->rmspe;
+}
+
+static double range_at(const struct gpnn_conjugate_options *o, double extent, size_t i)
+{
+  double share = o->n_ranges == 1 ? 0 : (double)i / (double)(o->n_ranges - 1);
+  return extent * o->least_range * pow(o->most_range / o->least_range, share);
+}
+
+static enum gpnn_status search_grid(struct validation *v, gpnn_conjugate_listener *listener,
+                                    void *context, struct gpnn_conjugate_report *report,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_conjugate_options *o = v->options;
+  double unit = effective_range(o->kernel, o->smoothness);
+  double least = INFINITY;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t k = 0; k < o->n_ranges * o->n_noises && status == GPNN_OK; k++) {
+    size_t i = k / o->n_noises, a = k % o->n_noises;
+    struct gpnn_conjugate_point point = {.range = range_at(o, v->extent, i), .noise = o->noises[a]};
+    point.lengthscale = point.range / unit;
+    status = score_point(v, &point, err);
+    if (status == GPNN_OK && listener != NULL) listener(context, &point);
+    report->n_points++;
+    if (status != GPNN_OK || !(score_of(o, &point) < least)) continue;
+    least = score_of(o, &point);
+    report->best = point;
+    report->at_least_range = i == 0;
+    report->at_most_range = i + 1 == o->n_ranges;
+    report->at_least_noise = a == 0;
+    report->at_most_noise = a + 1 == o->n_noises;
+  }
+  if (status == GPNN_OK && isinf(least))
+    return gpnn_fail(err, GPNN_ENUMERIC, "no range and ratio of noise gives finite predictions");
+  return status;
+}
+
+static enum gpnn_status choose(const struct gpnn_index_contents *contents,
+                               const struct gpnn_conjugate_options *options,
+                               gpnn_conjugate_listener *listener, void *context,
+                               struct gpnn_conjugate_report *report, struct gpnn_error *err)
+{
+  struct validation v = {
+      .options = options,
+      .params = {.kernel = options->kernel, .smoothness = options->smoothness, .kernelscale = 1}};
+  *report = (struct gpnn_conjugate_report){0};
+  enum gpnn_status status = validation_init(&v, contents, err);
+  report->n_scored = v.rows.n;
+  if (status == GPNN_OK) status = gpnn_team_new(&v.team, options->threads, err);
+  if (status == GPNN_OK) status = search_grid(&v, listener, context, report, err);
+  validation_release(&v);
+  return status;
+}
+
+/* ---- the posterior ------------------------------------------------------------------------ */
+
+/* Sums over all rows, in random order, under kernel scale 1. */
+static enum gpnn_status sum_all(const struct gpnn_index_contents *contents,
+                                const struct gpnn_conjugate_options *o,
+                                const struct gpnn_params *params, struct gpnn_regress_sums *sums,
+                                struct gpnn_error *err)
+{
+  size_t n = contents->n, d = contents->d, m = params->neighbours < n ? params->neighbours : n;
+  struct gpnn_regress_rows rows = {0};
+  double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale);
+  int64_t *order = gpnn_alloc(n, 1, sizeof *order);
+  int64_t *neighbours = gpnn_alloc(n, m, sizeof *neighbours);
+  struct gpnn_vecchia_options options = {m, lengthscale, o->search, o->recall, o->seed, o->threads};
+  enum gpnn_status status = GPNN_OK;
+  if (lengthscale == NULL || order == NULL || neighbours == NULL) {
+    status = gpnn_fail_memory(err, "for a posterior");
+    goto out;
+  }
+  gpnn_params_expand(params, d, contents->group, lengthscale);
+  for (size_t i = 0; i < n; i++) order[i] = (int64_t)i; /* drawn in random order */
+  status = gpnn_regress_draw(&rows, contents, params->mean, n, o->seed, GPNN_RNG_FOLDS, err);
+  if (status == GPNN_OK)
+    status = gpnn_vecchia_neighbours(n, d, rows.x, order, 0, NULL, &options, neighbours, err);
+  if (status == GPNN_OK) status = gpnn_regress_sums_init(sums, rows.n_terms, err);
+  struct gpnn_whiten_rows view = gpnn_regress_view(&rows, m, neighbours);
+  if (status == GPNN_OK)
+    status = gpnn_regress_add_all(sums, &view, params, lengthscale, o->threads, err);
+out:
+  gpnn_regress_rows_release(&rows);
+  free(lengthscale);
+  free(order);
+  free(neighbours);
+  return status;
+}
+
+enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *contents,
+                                          const struct gpnn_conjugate_options *options,
+                                          struct gpnn_params *params, struct gpnn_error *err)
+{
+  struct gpnn_params unscaled = *params; /* borrows the lengthscales */
+  struct gpnn_regress_sums sums = {0};
+  struct gpnn_regress_units units = {0};
+  double left;
+  enum gpnn_status status = GPNN_OK;
+  unscaled.kernelscale = 1;
+  if (contents->noise != NULL)
+    status =
+        gpnn_fail(err, GPNN_EINVAL, "known noise of the rows has no place under a conjugate prior");
+  if (status == GPNN_OK) status = sum_all(contents, options, &unscaled, &sums, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
+  if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
+  if (status == GPNN_OK) {
+    double scale = expected_scale(options, &sums, left);
+    size_t p = params->n_coefficients;
+    params->kernelscale = scale;
+    params->noise *= scale;
+    params->degrees = 2 * posterior_shape(options, &sums);
+    params->fit_rows = sums.n_rows;
+    for (size_t i = 0; i < p * p; i++) params->covariance[i] *= scale;
+  }
+  gpnn_regress_units_release(&units);
+  gpnn_regress_sums_release(&sums);
+  return status;
+}
+
+/* Kernel, lengthscales, mean, neighbours and the ratio of the point chosen. */
+static enum gpnn_status set_params(const struct gpnn_index_contents *contents,
+                                   const struct gpnn_conjugate_options *o,
+                                   const struct gpnn_conjugate_point *best,
+                                   struct gpnn_params *params, struct gpnn_error *err)
+{
+  size_t n_lengthscales = o->ratio == NULL ? 1 : contents->n_groups;
+  double *lengthscale = gpnn_alloc(n_lengthscales, 1, sizeof *lengthscale);
+  if (lengthscale == NULL) return gpnn_fail_memory(err, "for parameters");
+  for (size_t g = 0; g < n_lengthscales; g++)
+    lengthscale[g] = best->lengthscale * (o->ratio == NULL ? 1 : o->ratio[g]);
+  *params = (struct gpnn_params){.kernel = o->kernel,
+                                 .smoothness = o->smoothness,
+                                 .n_lengthscales = n_lengthscales,
+                                 .lengthscale = lengthscale,
+                                 .noise = best->noise,
+                                 .mean = o->mean,
+                                 .neighbours = o->neighbours};
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents *contents,
+                                const struct gpnn_conjugate_options *options,
+                                gpnn_conjugate_listener *listener, void *context,
+                                struct gpnn_params *params, struct gpnn_conjugate_report *report,
+                                struct gpnn_error *err)
+{
+  struct gpnn_params made = {0};
+  enum gpnn_status status = check(contents, options, err);
+  if (status == GPNN_OK) status = choose(contents, options, listener, context, report, err);
+  if (status == GPNN_OK) status = set_params(contents, options, &report->best, &made, err);
+  if (status == GPNN_OK) status = gpnn_conjugate_posterior(contents, options, &made, err);
+  if (status == GPNN_OK)
+    *params = made;
+  else
+    gpnn_params_release(&made);
+  return status;
+}

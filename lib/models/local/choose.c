@@ -1,0 +1,522 @@
+#include "models/local/choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel/rotation.h"
+#include "models/local/choose_private.h"
+
+/* ---- candidates --------------------------------------------------------------------------- */
+
+/* Fits a trial.  Among several targets of the index the parameters say which they are of. */
+static enum gpnn_status fit_trial(const struct gpnn_choice *c,
+                                  const struct gpnn_fit_options *options,
+                                  struct gpnn_choose_trial *trial, struct gpnn_error *err)
+{
+  trial->params = gpnn_alloc(c->n_targets, 1, sizeof *trial->params);
+  if (trial->params == NULL) return gpnn_fail_memory(err, "for the parameters");
+  trial->n_targets = c->n_targets;
+  enum gpnn_status status =
+      gpnn_fit_all(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
+  if (status != GPNN_OK || gpnn_index_n_targets(c->index) == 1) return status;
+  for (size_t t = 0; t < c->n_targets; t++) {
+    const char *name = c->targets[t]->schema.target.name;
+    trial->params[t].target = gpnn_copy_text(name, strlen(name));
+    if (trial->params[t].target == NULL) return gpnn_fail_memory(err, "for the parameters");
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_rotate rotate_of(const struct gpnn_fit_options *options)
+{
+  if (options->learn_rotation) return GPNN_ROTATE_LEARN;
+  return options->rotation == NULL ? GPNN_ROTATE_NONE : GPNN_ROTATE_WHITEN;
+}
+
+/* Fits and scores one candidate, and keeps it; one that is not positive definite is passed over. */
+static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_fit_options *options,
+                                      struct gpnn_error *err)
+{
+  struct gpnn_choose_trial trial = {0};
+  size_t first = gpnn_choice_first_counts(c);
+  trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, c->n, sizeof *trial.loss);
+  if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
+  enum gpnn_status status = fit_trial(c, options, &trial, err);
+  trial.candidate = (struct gpnn_candidate){.kernel = options->kernel,
+                                            .smoothness = options->smoothness,
+                                            .ard = options->ard,
+                                            .rotate = rotate_of(options),
+                                            .objective = trial.fit.objective,
+                                            .k = trial.fit.k};
+  if (status == GPNN_OK) status = gpnn_choice_score(c, &trial, first, err);
+  if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
+  gpnn_choose_trial_release(&trial);
+  return status == GPNN_ENUMERIC ? GPNN_OK : status;
+}
+
+/* Kernels from the middle of roughness outwards. */
+static const char *const by_roughness[] = {"matern32", "exp", "matern52", "rbf"};
+enum { N_KERNELS = sizeof by_roughness / sizeof by_roughness[0] };
+
+/*
+ * Every kernel, or the one that is given.  Scores have one peak along roughness, so that without
+ * 'all' a smoother kernel is tried only while the smoothest tried so far is the best.
+ */
+static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_options options,
+                                    bool all, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (!c->options->kernel) return try_candidate(c, &options, err);
+  for (size_t k = 0; k < N_KERNELS && status == GPNN_OK; k++) {
+    const struct gpnn_kernel *smoother = k == 2   ? gpnn_kernel_by_name(by_roughness[0])
+                                         : k == 3 ? gpnn_kernel_by_name(by_roughness[2])
+                                                  : NULL;
+    const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+    if (!all && smoother != NULL && (best == NULL || best->candidate.kernel != smoother)) break;
+    options.kernel = gpnn_kernel_by_name(by_roughness[k]);
+    status = try_candidate(c, &options, err);
+  }
+  return status;
+}
+
+/* The kernel of the best so far, with the other number of lengthscales. */
+static enum gpnn_status try_isotropic(struct gpnn_choice *c, struct gpnn_fit_options options,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  if (best == NULL) return GPNN_OK;
+  options.kernel = best->candidate.kernel;
+  options.smoothness = best->candidate.smoothness;
+  options.ard = false;
+  return try_candidate(c, &options, err);
+}
+
+/* Options that go on from a trial, by the last objective alone. */
+static struct gpnn_fit_options from_trial(const struct gpnn_choose_trial *trial,
+                                          struct gpnn_fit_options options)
+{
+  options.kernel = trial->candidate.kernel;
+  options.smoothness = trial->candidate.smoothness;
+  options.ard = trial->candidate.ard;
+  options.rotation = trial->params->rotation;
+  options.start = trial->params;
+  options.n_starts = trial->n_targets;
+  if (options.second != GPNN_OBJECTIVE_NONE) options.first = options.second;
+  options.second = GPNN_OBJECTIVE_NONE;
+  return options;
+}
+
+/* The kernel 'by' places rougher than 'kernel' (less than 0: smoother), or NULL. */
+static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int by)
+{
+  static const char *const falling[] = {"rbf", "matern52", "matern32", "exp"};
+  enum { N = sizeof falling / sizeof falling[0] };
+  for (int k = 0; k < N; k++)
+    if (kernel == gpnn_kernel_by_name(falling[k]) && k + by >= 0 && k + by < N)
+      return gpnn_kernel_by_name(falling[k + by]);
+  return NULL;
+}
+
+/* The kernel 'by' places rougher, from the best so far, in half the steps. */
+static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_options options, int by,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  const struct gpnn_kernel *kernel = rougher(best->candidate.kernel, by);
+  if (!c->options->kernel || kernel == NULL) return GPNN_OK;
+  options = from_trial(best, options);
+  options.kernel = kernel;
+  options.steps = (options.steps + 1) / 2;
+  return try_candidate(c, &options, err);
+}
+
+/* The best so far with whitened inputs, and then with directions learnt. */
+static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_options options,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  size_t all_steps = options.steps;
+  if (best == NULL) return GPNN_OK;
+  options.kernel = best->candidate.kernel;
+  options.smoothness = best->candidate.smoothness;
+  options.rotation = c->whitening;
+  options.steps = (all_steps + 1) / 2;
+  enum gpnn_status status = try_candidate(c, &options, err);
+  best = gpnn_choice_best(c);
+  if (status != GPNN_OK || !best->candidate.ard) return status;
+  options = from_trial(best, options);
+  options.steps = all_steps;
+  options.learn_rotation = true;
+  status = try_candidate(c, &options, err);
+  /* Directions learnt make rows nearer to their neighbours, where a rougher kernel may do better.
+   */
+  return status == GPNN_OK ? try_rougher(c, options, 1, err) : status;
+}
+
+/* Computes the whitening if it will be needed; whether rotations are to be tried. */
+static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *options = c->options;
+  const struct gpnn_index_contents *contents = c->contents;
+  size_t d = contents->d;
+  *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
+           d <= GPNN_CHOOSE_ROTATION && contents->n / GPNN_CHOOSE_ROTATION_ROWS >= d * d &&
+           contents->n_groups == d && options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard &&
+           options->objective;
+  if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
+  c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
+  if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
+  return gpnn_rotation_whiten(contents->n, d, contents->x, options->fit.seed, c->whitening, err);
+}
+
+/* The best two again, from where they are, at more expense. */
+static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_options options,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
+  if (best == NULL) return GPNN_OK;
+  /* Trials move as others are kept; what they own stays where it is. */
+  struct gpnn_choose_trial from[] = {*best, second == NULL ? *best : *second};
+  size_t n = second == NULL ? 1 : 2;
+  enum gpnn_status status = GPNN_OK;
+  options.first = options.second != GPNN_OBJECTIVE_NONE ? options.second : options.first;
+  options.second = GPNN_OBJECTIVE_NONE;
+  options.rows = gpnn_choice_rows_left(c, 4 * options.rows);
+  options.steps *= 3;
+  options.k *= 2;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    options.kernel = from[i].candidate.kernel;
+    options.smoothness = from[i].candidate.smoothness;
+    options.ard = from[i].candidate.ard;
+    options.start = from[i].params;
+    options.n_starts = c->n_targets;
+    options.rotation = from[i].params->rotation;
+    options.learn_rotation = from[i].candidate.rotate == GPNN_ROTATE_LEARN;
+    status = try_candidate(c, &options, err);
+  }
+  return status;
+}
+
+/* Several k for the objective, each from the best so far. */
+static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options options,
+                              struct gpnn_error *err)
+{
+  static const size_t grid[] = {32, 64, 128, 256};
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < sizeof grid / sizeof *grid && status == GPNN_OK; i++) {
+    const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+    struct gpnn_fit_options own = options;
+    own.k = grid[i];
+    if (i > 0 && (best == NULL || grid[i - 1] >= c->contents->n)) break;
+    if (i > 0) {
+      own = from_trial(best, own);
+      own.steps = (options.steps + 1) / 2;
+    }
+    status = i == 0 ? try_kernels(c, own, false, err) : try_candidate(c, &own, err);
+  }
+  return status;
+}
+
+/* By blocks alone: every kernel with many lengthscales and with one. */
+static enum gpnn_status try_fast(struct gpnn_choice *c, struct gpnn_fit_options fit, bool both,
+                                 struct gpnn_error *err)
+{
+  enum gpnn_status status = try_kernels(c, fit, true, err);
+  if (status != GPNN_OK || !both) return status;
+  fit.ard = false;
+  return try_kernels(c, fit, true, err);
+}
+
+/*
+ * Kernels in half the steps, since what is learnt in the end starts from the best of them; then
+ * one lengthscale, which takes fewer still; then rotations.
+ */
+static enum gpnn_status try_normal(struct gpnn_choice *c, struct gpnn_fit_options fit, bool both,
+                                   bool rotations, struct gpnn_error *err)
+{
+  struct gpnn_fit_options own = fit;
+  if (rotations) own.steps = (fit.steps + 1) / 2;
+  enum gpnn_status status =
+      c->options->k ? try_k(c, own, err) : try_kernels(c, own, c->options->like != NULL, err);
+  own.steps = (fit.steps + 3) / 4;
+  if (status == GPNN_OK && both) status = try_isotropic(c, own, err);
+  if (status == GPNN_OK && rotations) status = try_rotations(c, fit, err);
+  if (status == GPNN_OK && c->options->effort == GPNN_EFFORT_THOROUGH)
+    status = try_harder(c, fit, err);
+  return status;
+}
+
+/* The options that every candidate begins with. */
+static struct gpnn_fit_options common(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  struct gpnn_fit_options fit = options->fit;
+  if (!options->rotation && options->rotate == GPNN_ROTATE_WHITEN) fit.rotation = c->whitening;
+  if (!options->rotation) fit.learn_rotation = options->rotate == GPNN_ROTATE_LEARN;
+  if (options->objective)
+    fit.first = options->effort == GPNN_EFFORT_FAST ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
+  return fit;
+}
+
+/* Every candidate that the options leave open. */
+static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *options = c->options;
+  struct gpnn_fit_options fit = common(c);
+  /* With one lengthscale in all, one for each is one for all. */
+  size_t n_groups = c->contents->n_groups;
+  bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD &&
+              c->contents->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
+  fit.rows = gpnn_choice_rows_left(c, fit.rows);
+  fit.ard = both || (!options->ard && fit.ard);
+  enum gpnn_status status = options->effort == GPNN_EFFORT_FAST
+                                ? try_fast(c, fit, both, err)
+                                : try_normal(c, fit, both, rotations, err);
+  if (status == GPNN_OK && c->n_trials == 0)
+    return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
+  return status;
+}
+
+/* Where nothing is left open: the one fit, without a score, from all rows. */
+static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  struct gpnn_fit_options fit = common(c);
+  struct gpnn_choose_trial trial = {0};
+  enum gpnn_status status = fit_trial(c, &fit, &trial, err);
+  trial.candidate = (struct gpnn_candidate){.kernel = fit.kernel,
+                                            .smoothness = fit.smoothness,
+                                            .ard = fit.ard,
+                                            .rotate = rotate_of(&fit),
+                                            .objective = trial.fit.objective,
+                                            .k = trial.fit.k,
+                                            .neighbours = fit.neighbours,
+                                            .nll = NAN,
+                                            .standard_error = NAN,
+                                            .rmse = NAN};
+  if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
+  gpnn_choose_trial_release(&trial);
+  return status;
+}
+
+/* Options that go on with a trial as it is, in some of the steps. */
+static struct gpnn_fit_options go_on(const struct gpnn_choice *c,
+                                     const struct gpnn_choose_trial *trial, size_t steps)
+{
+  const struct gpnn_candidate *candidate = &trial->candidate;
+  struct gpnn_fit_options fit = from_trial(trial, common(c));
+  fit.first = candidate->objective;
+  fit.learn_rotation = candidate->rotate == GPNN_ROTATE_LEARN;
+  fit.k = candidate->k + (fit.first == GPNN_OBJECTIVE_MLL_K); /* which counts the row itself */
+  fit.steps = steps;
+  fit.neighbours = trial->params->neighbours;
+  return fit;
+}
+
+/*
+ * Where rows kept for the score would have made a difference to the fit, the chosen one goes on
+ * from where it is with all rows.
+ */
+static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *given = c->options;
+  struct gpnn_choose_trial *best = gpnn_choice_best(c), trial = {0};
+  struct gpnn_fit_options fit = go_on(c, best, (given->fit.steps + 1) / 2);
+  if (best->candidate.objective == GPNN_OBJECTIVE_BLOCK ||
+      gpnn_choice_rows_left(c, fit.rows) == fit.rows)
+    return GPNN_OK;
+  if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->contents->n;
+  enum gpnn_status status = fit_trial(c, &fit, &trial, err);
+  if (status == GPNN_OK) {
+    struct gpnn_params *params = best->params;
+    best->params = trial.params;
+    best->fit = trial.fit;
+    trial.params = params;
+  }
+  gpnn_choose_trial_release(&trial);
+  return status == GPNN_ENUMERIC ? GPNN_OK : status;
+}
+
+/* Tries every candidate. */
+static enum gpnn_status tell_apart(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
+{
+  gpnn_choice_set_counts(c);
+  enum gpnn_status status = gpnn_choice_draw_rows(c, err);
+  return status == GPNN_OK ? try_all(c, rotations, err) : status;
+}
+
+/* Settles which of the best two it is, and its number of neighbours. */
+static enum gpnn_status settle(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_choice_compare_best(c, err);
+  if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(c);
+  return status;
+}
+
+/* ---- fields ------------------------------------------------------------------------------- */
+
+/* The rows of a choice: all of an index, or a sample of them. */
+struct field {
+  const struct gpnn_index *index;
+  struct gpnn_index *sample;                  /* owned, or NULL: all rows */
+  const struct gpnn_index_contents **targets; /* owned: the view of each */
+};
+
+static void field_release(struct field *field)
+{
+  gpnn_index_close(field->sample);
+  free(field->targets);
+}
+
+/* The view in 'to' of the target that has the view 'target' in 'from'. */
+static const struct gpnn_index_contents *view_of(const struct gpnn_index *to,
+                                                 const struct gpnn_index *from,
+                                                 const struct gpnn_index_contents *target)
+{
+  size_t t = 0;
+  while (t + 1 < gpnn_index_n_targets(from) && gpnn_index_target(from, t) != target) t++;
+  return gpnn_index_target(to, t);
+}
+
+/* At most 'most' rows of 'index' (0: any number). */
+static enum gpnn_status field_init(struct field *field, const struct gpnn_index *index,
+                                   const struct gpnn_choice *c, size_t most, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  field->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_index_contents *));
+  if (field->targets == NULL) return gpnn_fail_memory(err, "for a choice");
+  if (most > 0 && c->contents->n > most)
+    status = gpnn_index_sample(index, most, c->options->fit.seed, &field->sample, err);
+  if (status != GPNN_OK) return status;
+  field->index = field->sample == NULL ? index : field->sample;
+  for (size_t t = 0; t < c->n_targets; t++)
+    field->targets[t] =
+        field->sample == NULL ? c->targets[t] : view_of(field->sample, c->index, c->targets[t]);
+  return GPNN_OK;
+}
+
+static void enter(struct gpnn_choice *c, const struct field *field)
+{
+  c->index = field->index;
+  c->targets = field->targets;
+  c->contents = field->targets[0];
+}
+
+/* Exchanges what was tried on which rows. */
+static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
+{
+  struct gpnn_choice kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+/*
+ * The best goes on in a wider field, where rows are nearer to one another, and gets its score and
+ * its number of neighbours there; as does a smoother kernel, which nearer rows may speak for.  If
+ * it cannot be fitted there it stays as it is.
+ */
+static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
+                              struct gpnn_error *err)
+{
+  struct gpnn_choice wider = {.n_targets = c->n_targets,
+                              .options = c->options,
+                              .listener = c->listener,
+                              .context = c->context,
+                              .report = c->report};
+  struct gpnn_fit_options fit = go_on(c, gpnn_choice_best(c), (c->options->fit.steps + 3) / 4);
+  fit.refresh = fit.steps;
+  enter(&wider, field);
+  gpnn_choice_set_counts(&wider);
+  enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
+  if (status == GPNN_OK) status = try_candidate(&wider, &fit, err);
+  fit.steps = fit.refresh = c->options->fit.steps;
+  bool went_on = wider.n_trials > 0;
+  if (status == GPNN_OK && went_on) status = try_rougher(&wider, fit, -1, err);
+  if (status == GPNN_OK) status = settle(went_on ? &wider : c, err);
+  if (status == GPNN_OK && went_on) swap(c, &wider);
+  gpnn_choice_release(&wider);
+  return status;
+}
+
+/* Whether anything but a rotation is left open. */
+static bool is_open(const struct gpnn_choose_options *options)
+{
+  return options->kernel || options->ard || options->neighbours || options->k;
+}
+
+/* Rows in the wide field: one estimation from blocks takes a few, however many there are. */
+static size_t wide_rows(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  bool by_blocks = common(c).first == GPNN_OBJECTIVE_BLOCK;
+  return by_blocks && !is_open(options) && !options->rotation ? 0 : options->last_field;
+}
+
+static enum gpnn_status choose_in(struct gpnn_choice *c, const struct field *narrow,
+                                  const struct field *wide, struct gpnn_error *err)
+{
+  bool rotations;
+  enter(c, narrow);
+  enum gpnn_status status = prepare_rotation(c, &rotations, err);
+  if (status != GPNN_OK) return status;
+  if (!is_open(c->options) && !rotations) {
+    enter(c, wide);
+    return fit_only(c, err);
+  }
+  status = tell_apart(c, rotations, err);
+  if (status != GPNN_OK) return status;
+  if (narrow->sample != NULL && gpnn_choice_best(c)->candidate.objective != GPNN_OBJECTIVE_BLOCK)
+    return widen(c, wide, err);
+  status = settle(c, err);
+  return status == GPNN_OK ? refit(c, err) : status;
+}
+
+enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
+                                 const struct gpnn_index_contents *const targets[],
+                                 const struct gpnn_choose_options *options,
+                                 gpnn_choose_listener *listener, void *context,
+                                 struct gpnn_params *params, struct gpnn_choose_report *report,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_choose_report own = {0};
+  struct gpnn_choice c = {.index = index,
+                          .n_targets = n,
+                          .targets = targets,
+                          .contents = targets[0],
+                          .options = options,
+                          .listener = listener,
+                          .context = context,
+                          .report = &own};
+  struct field wide = {0}, narrow = {0};
+  enum gpnn_status status = field_init(&wide, index, &c, wide_rows(&c), err);
+  if (status == GPNN_OK) enter(&c, &wide);
+  if (status == GPNN_OK) status = field_init(&narrow, wide.index, &c, options->field, err);
+  if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
+  if (status == GPNN_OK) {
+    struct gpnn_choose_trial *best = gpnn_choice_best(&c), *second = gpnn_choice_second(&c);
+    own.n_rows = c.n;
+    own.chosen = best->candidate;
+    if (second != NULL) own.runner_up = second->candidate;
+    own.fit = best->fit;
+    *report = own;
+    memcpy(params, best->params, n * sizeof *params);
+    free(best->params);
+    best->params = NULL;
+    best->n_targets = 0;
+  }
+  gpnn_choice_release(&c);
+  field_release(&narrow);
+  field_release(&wide);
+  return status;
+}
+
+enum gpnn_status gpnn_choose(const struct gpnn_index *index,
+                             const struct gpnn_index_contents *contents,
+                             const struct gpnn_choose_options *options,
+                             gpnn_choose_listener *listener, void *context,
+                             struct gpnn_params *params, struct gpnn_choose_report *report,
+                             struct gpnn_error *err)
+{
+  return gpnn_choose_all(index, 1, &contents, options, listener, context, params, report, err);
+}

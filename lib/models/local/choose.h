@@ -1,0 +1,130 @@
+/*
+ * choose: which kernel, one lengthscale or many, how many neighbours.
+ *
+ * Candidates are fitted (models/local/fit.h) and scored on training rows whose density no fit saw:
+ * the mean negative log density of a row predicted from its neighbours, itself left out, after the
+ * variances have been multiplied by the best factor for the other rows (assess/calibrate.h), since
+ * that is what a user will get.  The best candidate is kept: of all whose score is not worse than
+ * the lowest by more than a standard error of the difference, the one whose means have the smallest
+ * error.  Then the fewest neighbours are taken whose score is not worse than that of the best
+ * number by more than one standard error of the difference, nor by more than 0.01.  Where rows kept
+ * for the score would have mattered to the fit, it then goes on with all rows.
+ *
+ * Of many rows a random sample serves, so that the time taken does not grow with them: candidates
+ * are told apart in a smaller one, then the best goes on in a larger one, where a smoother kernel
+ * is tried beside it, and gets its score and number of neighbours there.
+ *
+ * Rows to predict that lie in gaps, or beyond, are not like the training rows: where such rows are
+ * given, candidates are scored on training rows made like them.
+ *
+ * How much is tried:
+ *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
+ *   normal    kernels under ARD by leave-one-out, smoother ones while they are better; the best of
+ *             them with one lengthscale, with whitened inputs, and with a rotation that is learnt
+ *             from the best of those (kernel/rotation.h);
+ *   thorough  then the best two again, from where they are, with four times the rows, three times
+ *             the steps and twice the neighbours.
+ */
+#ifndef GPNN_MODELS_LOCAL_CHOOSE_H
+#define GPNN_MODELS_LOCAL_CHOOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "dataset/index.h"
+#include "kernel/parameters.h"
+#include "models/local/fit.h"
+
+/* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
+ * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation.  Nor are they where rows are fewer
+ * than GPNN_CHOOSE_ARD_ROWS for each lengthscale, GPNN_CHOOSE_ROTATION_ROWS for each number of a
+ * rotation: they would fit what is chance. */
+enum {
+  GPNN_CHOOSE_ROWS = 4096,
+  GPNN_CHOOSE_LAST_ROWS = 1024,
+  GPNN_CHOOSE_NEIGHBOURS = 400,
+  GPNN_CHOOSE_ARD = 64,
+  GPNN_CHOOSE_ARD_ROWS = 10,
+  GPNN_CHOOSE_ROTATION = 32,
+  GPNN_CHOOSE_ROTATION_ROWS = 20,
+  GPNN_CHOOSE_FIELD = 1 << 17,
+  GPNN_CHOOSE_LAST_FIELD = 1 << 19
+};
+
+enum gpnn_effort { GPNN_EFFORT_FAST = 0, GPNN_EFFORT_NORMAL = 1, GPNN_EFFORT_THOROUGH = 2 };
+
+/* What the kernel sees of the inputs. */
+enum gpnn_rotate {
+  GPNN_ROTATE_NONE = 0,   /* the inputs themselves */
+  GPNN_ROTATE_WHITEN = 1, /* their principal components, scaled to equal variances */
+  GPNN_ROTATE_LEARN = 2,  /* directions found by the objective of neighbourhoods */
+};
+
+struct gpnn_choose_options {
+  struct gpnn_fit_options fit;     /* what is not chosen is used as it is here; of rotations
+                                      'rotate' decides */
+  enum gpnn_rotate rotate;         /* where it is not chosen */
+  bool kernel, ard, neighbours, k; /* which of them to choose */
+  bool rotation;
+  bool objective;    /* whether the objective goes by the effort */
+  size_t field;      /* rows of the sample in which candidates are told apart; 0: all */
+  size_t last_field; /* rows of the one in which the best goes on, or in which all is done where
+                        nothing is to be chosen; 0: all */
+  enum gpnn_effort effort;
+  const struct gpnn_points *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
+                                     are scored on rows made like these (models/local/heldout.h) */
+};
+
+/* One thing tried. */
+struct gpnn_candidate {
+  const struct gpnn_kernel *kernel; /* NULL: none */
+  double smoothness;
+  bool ard;
+  enum gpnn_rotate rotate;
+  enum gpnn_objective_kind objective;
+  size_t k; /* neighbours in the objective; 0 under blocks */
+  size_t neighbours;
+  double nll;            /* mean over the validation rows, standardised units; NaN: failed */
+  double standard_error; /* of nll */
+  double rmse;           /* of the means, standardised units */
+};
+
+/* Is told of each candidate once it is scored. */
+typedef void gpnn_choose_listener(void *context, const struct gpnn_candidate *candidate);
+
+struct gpnn_choose_report {
+  struct gpnn_candidate chosen, runner_up; /* each with its best number of neighbours */
+  struct gpnn_candidate fewest; /* the chosen one with the neighbours chosen; kernel NULL: not
+                                   chosen */
+  size_t n_rows;                /* rows the candidates were scored on */
+  struct gpnn_fit_report fit;   /* of the chosen one */
+};
+
+/*
+ * Chooses and fits for the target of 'contents', which is of 'index'; 'params' must be zeroed and
+ * is released by the caller.  A third of few rows is kept for
+ * the score, under 96 rows with others that the fit uses too; with nothing left open all rows are
+ * for the fit.  'listener' may be NULL.  Outcomes as
+ * gpnn_fit(); a candidate whose covariances are not positive definite is passed over.  Cost: a fit
+ * a candidate, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, of the best two,
+ * GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; under another metric than the index's, a
+ * search over all rows is built for each.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_choose(const struct gpnn_index *index, const struct gpnn_index_contents *contents,
+            const struct gpnn_choose_options *options, gpnn_choose_listener *listener,
+            void *context, struct gpnn_params *params, struct gpnn_choose_report *report,
+            struct gpnn_error *err);
+
+/*
+ * The same for 'n' > 0 targets of 'index', each in its view, that are to have one metric
+ * (gpnn_fit_all()): one choice for all of them, by the mean of their scores.  'params' has n
+ * entries, zeroed.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choose_all(
+    const struct gpnn_index *index, size_t n, const struct gpnn_index_contents *const targets[],
+    const struct gpnn_choose_options *options, gpnn_choose_listener *listener, void *context,
+    struct gpnn_params *params, struct gpnn_choose_report *report, struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * Scores of candidates: on training rows whose density no fit saw.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "models/local/choose_private.h"
+#include "models/local/heldout.h"
+#include "models/local/localgp.h"
+#include "stats/normal.h"
+
+static const size_t neighbour_counts[GPNN_CHOOSE_COUNTS] = {16, 32, 64, 128, 256, 400};
+
+void gpnn_choose_trial_release(struct gpnn_choose_trial *trial)
+{
+  gpnn_params_release_all(trial->params, trial->n_targets);
+  free(trial->loss);
+  *trial = (struct gpnn_choose_trial){0};
+}
+
+/* ---- validation rows ---------------------------------------------------------------------- */
+
+void gpnn_choice_release(struct gpnn_choice *c)
+{
+  for (size_t i = 0; i < c->n_trials; i++) gpnn_choose_trial_release(&c->trials[i]);
+  free(c->trials);
+  free(c->x);
+  free(c->y);
+  free(c->noise);
+  free(c->regressors);
+  free(c->self);
+  free(c->mean);
+  free(c->latent);
+  free(c->before);
+  free(c->whitening);
+}
+
+static bool choice_alloc(struct gpnn_choice *c, size_t n)
+{
+  c->n = n;
+  c->x = gpnn_alloc(n, c->contents->d, sizeof *c->x);
+  c->y = gpnn_alloc(n, 1, sizeof *c->y);
+  c->noise = gpnn_alloc(n, 1, sizeof *c->noise);
+  c->regressors = gpnn_alloc(n, c->contents->n_regressors, sizeof *c->regressors);
+  c->self = gpnn_alloc(n, 1, sizeof *c->self);
+  c->mean = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->mean);
+  c->latent = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->latent);
+  c->before = gpnn_alloc(n, 1, sizeof *c->before);
+  return c->x && c->y && c->noise && c->regressors && c->self && c->mean && c->latent && c->before;
+}
+
+static void copy_row(struct gpnn_choice *c, size_t i, uint64_t row)
+{
+  const struct gpnn_index_contents *contents = c->contents;
+  size_t d = contents->d, p = contents->n_regressors;
+  memcpy(c->x + i * d, contents->x + row * d, d * sizeof *c->x);
+  if (p > 0)
+    memcpy(c->regressors + i * p, contents->regressors + row * p, p * sizeof *c->regressors);
+  c->self[i] = (int64_t)row;
+}
+
+/* Rows for fits by neighbourhoods: as many as asked for, but none that is kept from them. */
+size_t gpnn_choice_rows_left(const struct gpnn_choice *c, size_t wanted)
+{
+  size_t left = c->contents->n - c->n_kept;
+  return wanted < left ? wanted : left;
+}
+
+/* Rows that a fit of 'options' takes from the front of the random order. */
+static size_t rows_of_fit(const struct gpnn_choose_options *options)
+{
+  const struct gpnn_fit_options *fit = &options->fit;
+  size_t blocks = 0, pool = fit->rows;
+  if (!gpnn_multiply(fit->n_blocks, fit->block_size, &blocks)) return SIZE_MAX;
+  if (options->effort == GPNN_EFFORT_THOROUGH && !gpnn_multiply(pool, 4, &pool)) return SIZE_MAX;
+  return blocks > pool ? blocks : pool;
+}
+
+/*
+ * A fit takes the first rows of a random order of all rows, so rows from its end are new to it; of
+ * few rows, a third is kept from fits by neighbourhoods (rows_left).  Where blocks take more than
+ * is left, or so few are kept that chance would choose, rows of a fit serve too: left out of their
+ * own prediction, they still say which candidate predicts better.
+ */
+enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  enum { FEWEST = 32 };
+  const struct gpnn_index_contents *contents = c->contents;
+  size_t n = (contents->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (contents->n + 2) / 3 : GPNN_CHOOSE_ROWS;
+  if (c->options->like != NULL && n > c->options->like->n) n = c->options->like->n;
+  if (c->options->like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
+  size_t fitted = rows_of_fit(c->options);
+  c->n_kept = n;
+  if (fitted > contents->n - n) fitted = contents->n - n;
+  if (n < FEWEST && c->options->like == NULL) n = contents->n < FEWEST ? contents->n : FEWEST;
+  size_t n_drawn = fitted + c->n_kept < n ? n : fitted + c->n_kept;
+  uint64_t *drawn = gpnn_alloc(n_drawn, 1, sizeof *drawn);
+  enum gpnn_status status = GPNN_OK;
+  if (drawn == NULL || !choice_alloc(c, n)) status = gpnn_fail_memory(err, "for a choice");
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, c->options->fit.seed, GPNN_RNG_ESTIMATE);
+  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, n_drawn, drawn, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) copy_row(c, i, drawn[n_drawn - n + i]);
+  free(drawn);
+  return status;
+}
+
+/* The numbers of neighbours to try: all that are less than there are rows, and one more. */
+void gpnn_choice_set_counts(struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  if (!options->neighbours) {
+    c->counts[c->n_counts++] = options->fit.neighbours;
+    return;
+  }
+  while (c->n_counts < GPNN_CHOOSE_COUNTS) {
+    c->counts[c->n_counts] = neighbour_counts[c->n_counts];
+    if (c->counts[c->n_counts++] >= c->contents->n) break;
+  }
+}
+
+/* ---- scores ------------------------------------------------------------------------------- */
+
+/*
+ * Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
+ * latent variances, divided by the number of targets; false: one is not finite.  The factor for a
+ * row is that of all others: a row would excuse its own error.
+ */
+static bool add_losses(const struct gpnn_choice *c, double noise, const double *mean,
+                       const double *latent, double *loss)
+{
+  double sum = 0, others = (double)c->n - 1;
+  for (size_t i = 0; i < c->n; i++) {
+    c->before[i] = sum;
+    sum += pow(c->y[i] - mean[i], 2) / (latent[i] + noise + c->noise[i]);
+  }
+  double behind = 0;
+  for (size_t i = c->n; i-- > 0;) {
+    double error = c->y[i] - mean[i], variance = latent[i] + noise + c->noise[i];
+    double alpha = c->n == 1 ? 1 : (c->before[i] + behind) / others;
+    behind += error * error / variance;
+    loss[i] += gpnn_normal_nll(error, sqrt(alpha * variance)) / (double)c->n_targets;
+    if (!isfinite(loss[i])) return false;
+  }
+  return true;
+}
+
+/* Mean of a[i] - b[i] (b may be NULL: zero) and its standard error. */
+static double mean_difference(size_t n, const double *a, const double *b, double *standard_error)
+{
+  double mean = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) mean += (a[i] - (b == NULL ? 0 : b[i])) / (double)n;
+  for (size_t i = 0; i < n; i++) squares += pow(a[i] - (b == NULL ? 0 : b[i]) - mean, 2);
+  *standard_error = n > 1 ? sqrt(squares / (double)(n - 1) / (double)n) : 0;
+  return mean;
+}
+
+static double mean_square(const struct gpnn_choice *c, const double *mean)
+{
+  double sum = 0;
+  for (size_t i = 0; i < c->n; i++) sum += (c->y[i] - mean[i]) * (c->y[i] - mean[i]);
+  return sum / (double)c->n;
+}
+
+/* What the targets' predictions with each number of neighbours come to. */
+struct tally {
+  double square[GPNN_CHOOSE_COUNTS]; /* mean over targets and rows of the squared error */
+  bool failed[GPNN_CHOOSE_COUNTS];   /* a loss is not finite */
+};
+
+/* Takes the validation rows' values of a target. */
+static void take_target(struct gpnn_choice *c, const struct gpnn_index_contents *target)
+{
+  for (size_t i = 0; i < c->n; i++) c->y[i] = target->y[c->self[i]];
+  for (size_t i = 0; i < c->n && target->noise != NULL; i++)
+    c->noise[i] = target->noise[c->self[i]];
+}
+
+/* Puts rows that stand for those of options->like in the place of the validation rows; which ones
+ * depends on the metric of 'gp'. */
+static enum gpnn_status take_like(struct gpnn_choice *c, const struct gpnn_localgp *gp,
+                                  struct gpnn_heldout *leftout, struct gpnn_points *points,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      gpnn_heldout_like(leftout, gp, c->options->like, c->n, c->options->fit.seed, err);
+  if (status != GPNN_OK) return status;
+  *points = leftout->rows.points;
+  memcpy(c->y, leftout->rows.y, c->n * sizeof *c->y);
+  if (leftout->rows.noise != NULL) memcpy(c->noise, leftout->rows.noise, c->n * sizeof *c->noise);
+  return GPNN_OK;
+}
+
+/* Predicts the target of 'gp', with the noise variance 'noise', and adds to the tally and to
+ * 'loss'. */
+static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_localgp *gp,
+                                   double noise, size_t n_counts, struct tally *tally, double *loss,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_heldout leftout = {0};
+  struct gpnn_points points = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
+  struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
+  enum gpnn_status status = GPNN_OK;
+  take_target(c, gpnn_localgp_data(gp));
+  if (c->options->like != NULL) status = take_like(c, gp, &leftout, &points, err);
+  if (status == GPNN_OK)
+    status = gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
+  gpnn_heldout_release(&leftout);
+  for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
+    size_t at = k * c->n;
+    if (!add_losses(c, noise, c->mean + at, c->latent + at, loss + at)) tally->failed[k] = true;
+    tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
+  }
+  return status;
+}
+
+static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                size_t n_counts, struct tally *tally, struct gpnn_error *err)
+{
+  size_t n = c->n_targets;
+  struct gpnn_localgp **gps = gpnn_alloc(n, 1, sizeof(struct gpnn_localgp *));
+  if (gps == NULL) return gpnn_fail_memory(err, "for a choice");
+  enum gpnn_status status = gpnn_localgp_new_all(
+      gps, n, c->index, trial->params, c->counts[n_counts - 1], c->options->fit.threads, err);
+  for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = add_target(c, gps[t], trial->params[t].noise, n_counts, tally, trial->loss, err);
+  for (size_t t = 0; t < n; t++) gpnn_localgp_free(gps[t]);
+  free(gps);
+  return status;
+}
+
+/* Scores a trial with the first 'n_counts' numbers of neighbours and tells the listener. */
+enum gpnn_status gpnn_choice_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                   size_t n_counts, struct gpnn_error *err)
+{
+  struct gpnn_candidate *candidate = &trial->candidate;
+  struct tally tally = {{0}, {0}};
+  candidate->nll = candidate->standard_error = NAN;
+  candidate->neighbours = c->counts[0];
+  enum gpnn_status status = predict(c, trial, n_counts, &tally, err);
+  for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
+    double standard_error;
+    trial->nll[k] = NAN;
+    if (tally.failed[k]) continue;
+    trial->nll[k] = mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error);
+    if (k > 0 && !(isnan(candidate->nll) || trial->nll[k] < candidate->nll)) continue;
+    trial->best = k;
+    candidate->neighbours = c->counts[k];
+    candidate->nll = trial->nll[k];
+    candidate->standard_error = standard_error;
+    candidate->rmse = sqrt(tally.square[k]);
+  }
+  if (status == GPNN_OK && isnan(candidate->nll))
+    status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
+  if (c->listener != NULL) c->listener(c->context, candidate);
+  return status;
+}
+
+/* ---- the best ------------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                  struct gpnn_error *err)
+{
+  if (!gpnn_grow(&c->trials, &c->capacity, c->n_trials + 1, sizeof *c->trials))
+    return gpnn_fail_memory(err, "for a choice");
+  c->trials[c->n_trials++] = *trial;
+  *trial = (struct gpnn_choose_trial){0};
+  return GPNN_OK;
+}
+
+/* Whether chance explains that the NLL of 'a' is higher than that of 'lowest'. */
+static bool is_as_good(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
+                       const struct gpnn_choose_trial *lowest)
+{
+  double standard_error;
+  (void)mean_difference(c->n, a->loss + a->best * c->n, lowest->loss + lowest->best * c->n,
+                        &standard_error);
+  return a->candidate.nll - lowest->candidate.nll <= standard_error;
+}
+
+/* The best of all trials but 'without' (NULL: of all). */
+static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c,
+                                              const struct gpnn_choose_trial *without)
+{
+  struct gpnn_choose_trial *lowest = NULL, *best;
+  for (size_t i = 0; i < c->n_trials; i++) {
+    struct gpnn_choose_trial *t = &c->trials[i];
+    if (t != without && (lowest == NULL || t->candidate.nll < lowest->candidate.nll)) lowest = t;
+  }
+  best = lowest;
+  for (size_t i = 0; i < c->n_trials; i++) {
+    struct gpnn_choose_trial *t = &c->trials[i];
+    if (t != without && t->candidate.rmse < best->candidate.rmse && is_as_good(c, t, lowest))
+      best = t;
+  }
+  return best;
+}
+
+struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c)
+{
+  return best_without(c, NULL);
+}
+
+struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c)
+{
+  return c->n_trials < 2 ? NULL : best_without(c, gpnn_choice_best(c));
+}
+
+/* ---- the best two at more neighbours -------------------------------------------------------- */
+
+/* Numbers of neighbours that candidates are told apart by: few suffice among others like it, but
+ * not for a row in a gap. */
+size_t gpnn_choice_first_counts(const struct gpnn_choice *c)
+{
+  return c->options->like != NULL || c->n_counts < GPNN_CHOOSE_FIRST_COUNTS
+             ? c->n_counts
+             : GPNN_CHOOSE_FIRST_COUNTS;
+}
+
+/* Scores a trial on the last rows with all numbers of neighbours.  What the further ones gain there
+ * is added to its score on all rows, which is more certain. */
+static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
+  double least = INFINITY;
+  enum gpnn_status status = gpnn_choice_score(c, trial, c->n_counts, err);
+  if (status != GPNN_OK) return status;
+  for (size_t k = 0; k < GPNN_CHOOSE_FIRST_COUNTS; k++) least = fmin(least, trial->nll[k]);
+  candidate->nll = first.nll + (candidate->nll - least);
+  candidate->standard_error = first.standard_error;
+  candidate->rmse = first.rmse;
+  return GPNN_OK;
+}
+
+/* Forgets all trials but the best two. */
+static void keep_two(struct gpnn_choice *c)
+{
+  struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
+  size_t n = 0;
+  for (size_t i = 0; i < c->n_trials; i++) {
+    struct gpnn_choose_trial *trial = &c->trials[i];
+    if (trial == best || trial == second)
+      c->trials[n++] = *trial;
+    else
+      gpnn_choose_trial_release(trial);
+  }
+  c->n_trials = n;
+}
+
+/* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
+enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (c->n_counts == gpnn_choice_first_counts(c)) return GPNN_OK;
+  keep_two(c);
+  if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
+  for (size_t i = 0; i < c->n_trials && status == GPNN_OK; i++)
+    status = score_all(c, &c->trials[i], err);
+  return status;
+}
+
+/* The fewest neighbours that are as good as the best number of them. */
+void gpnn_choice_choose_neighbours(struct gpnn_choice *c)
+{
+  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
+  struct gpnn_candidate *fewest = &c->report->fewest;
+  const double most = 0.01; /* what a user may lose for speed, however uncertain the scores */
+  size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
+  for (; i < best; i++) {
+    double standard_error, *loss = trial->loss;
+    if (isnan(trial->nll[i])) continue;
+    double worse = mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
+    if (worse <= fmin(standard_error, most)) break;
+  }
+  *fewest = trial->candidate;
+  fewest->neighbours = c->counts[i];
+  fewest->nll += trial->nll[i] - trial->nll[best];
+  for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
+}

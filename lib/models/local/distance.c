@@ -1,0 +1,32 @@
+#include "models/local/distance.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double levels[GPNN_N_DISTANCES] = {0.5, 0.9, 0.99, 0.999};
+
+static int compare(const void *a, const void *b)
+{
+  const double *left = a, *right = b;
+  return (*left > *right) - (*left < *right);
+}
+
+void gpnn_distance_record(struct gpnn_params *params, size_t n, double *distances)
+{
+  enum { LEAST_ROWS = 100 };
+  params->has_distance = n >= LEAST_ROWS;
+  if (!params->has_distance) return;
+  qsort(distances, n, sizeof *distances, compare);
+  for (size_t i = 0; i < GPNN_N_DISTANCES; i++) {
+    double rank = ceil(levels[i] * (double)n);
+    params->distance[i] = distances[(size_t)rank - 1];
+  }
+}
+
+size_t gpnn_distance_count_far(const struct gpnn_params *params, size_t n, const double *distances)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < n && params->has_distance; i++)
+    count += distances[i] > params->distance[GPNN_N_DISTANCES - 1];
+  return count;
+}

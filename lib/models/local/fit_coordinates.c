@@ -1,0 +1,194 @@
+#include "models/local/fit_coordinates_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+double *gpnn_fit_parameter(struct gpnn_params *params, size_t i)
+{
+  size_t k = params->n_lengthscales;
+  if (i < k) return &params->lengthscale[i];
+  if (i == k) return &params->kernelscale;
+  return i == k + 1 ? &params->noise : params->coefficients;
+}
+
+static bool is_logarithmic(const struct gpnn_params *params, size_t i)
+{
+  return i < params->n_lengthscales + 2;
+}
+
+/*
+ * Wide enough not to bind on data that say anything: variances about the target's, which is 1.
+ * The least noise is the kernel's, or the published 1e-6; it keeps K well conditioned.
+ */
+static void bounds(const struct gpnn_params *params, size_t i, double scale, double *lower,
+                   double *upper)
+{
+  size_t k = params->n_lengthscales;
+  if (!is_logarithmic(params, i)) {
+    *lower = -3;
+    *upper = 3;
+    return;
+  }
+  double least_noise = gpnn_kernel_least_noise(params->kernel, params->smoothness);
+  *lower = log(i < k ? 1e-4 * scale : i == k ? 1e-6 : least_noise);
+  *upper = log(i < k ? 1e4 * scale : i == k ? 1e4 : 1e2);
+}
+
+/* The centre of the prior, about which nothing is known of the constant. */
+static double usual(const struct gpnn_params *params, size_t i, double scale)
+{
+  const double usual_noise = 0.1; /* of the target's variance */
+  size_t k = params->n_lengthscales;
+  if (!is_logarithmic(params, i)) return INFINITY;
+  return log(i < k ? scale : i == k ? 1 : usual_noise);
+}
+
+static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_params *params,
+                    size_t i, bool with_constant)
+{
+  size_t k = params->n_lengthscales;
+  if (i < k) return options->fixed_lengthscale == 0;
+  if (i == k) return options->fixed_kernelscale == 0;
+  return i == k + 1 ? options->fixed_noise == 0 : with_constant;
+}
+
+/* Whether parameter 'i' of target 't' is another target's. */
+static bool is_shared(const struct gpnn_params *params, size_t t, size_t i)
+{
+  return t > 0 && i < params->n_lengthscales;
+}
+
+/* Whether it follows from others. */
+static bool is_bound(const struct gpnn_fit_coordinates *c, size_t t, size_t i)
+{
+  const struct gpnn_params *params = &c->targets->params[t];
+  return is_shared(params, t, i) || (c->same_ratio && t > 0 && i == params->n_lengthscales + 1);
+}
+
+static bool allocate(struct gpnn_fit_coordinates *c)
+{
+  size_t n = c->targets->n;
+  c->parameter = gpnn_alloc(n, c->width, sizeof *c->parameter);
+  c->target = gpnn_alloc(n, c->width, sizeof *c->target);
+  c->gradient = gpnn_alloc(n, c->width, sizeof *c->gradient);
+  c->u = gpnn_alloc(4 * n, c->width, sizeof *c->u);
+  if (!c->parameter || !c->target || !c->gradient || !c->u) return false;
+  c->lower = c->u + n * c->width;
+  c->upper = c->lower + n * c->width;
+  c->usual = c->upper + n * c->width;
+  return true;
+}
+
+enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordinates,
+                                           const struct gpnn_fit_options *options,
+                                           const struct gpnn_fit_targets *targets, double scale,
+                                           bool with_constant, struct gpnn_error *err)
+{
+  struct gpnn_fit_coordinates own = {.targets = targets,
+                                     .width = targets->params[0].n_lengthscales + 3,
+                                     .same_ratio =
+                                         options->same_ratio && options->fixed_noise == 0};
+  if (!allocate(&own)) {
+    gpnn_fit_coordinates_release(&own);
+    return gpnn_fail_memory(err, "for the parameters");
+  }
+  for (size_t at = 0; at < targets->n * own.width; at++) {
+    size_t t = at / own.width, i = at % own.width;
+    struct gpnn_params *params = &targets->params[t];
+    if (is_bound(&own, t, i) || !is_free(options, params, i, with_constant)) continue;
+    double value = *gpnn_fit_parameter(params, i);
+    bounds(params, i, scale, &own.lower[own.n], &own.upper[own.n]);
+    own.usual[own.n] = usual(params, i, scale);
+    if (is_logarithmic(params, i)) value = log(value);
+    own.u[own.n] = fmin(fmax(value, own.lower[own.n]), own.upper[own.n]);
+    own.target[own.n] = t;
+    own.parameter[own.n++] = i;
+  }
+  *coordinates = own;
+  return GPNN_OK;
+}
+
+void gpnn_fit_coordinates_put(const struct gpnn_fit_coordinates *coordinates, size_t i,
+                              double value)
+{
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  size_t p = coordinates->parameter[i], own = coordinates->target[i];
+  for (size_t t = own; t < targets->n; t++)
+    if (t == own || is_shared(&targets->params[t], t, p))
+      *gpnn_fit_parameter(&targets->params[t], p) = value;
+}
+
+void gpnn_fit_coordinates_settle(const struct gpnn_fit_coordinates *coordinates)
+{
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  struct gpnn_params *params = targets->params;
+  double ratio = params[0].noise / params[0].kernelscale;
+  for (size_t t = 1; coordinates->same_ratio && t < targets->n; t++)
+    params[t].noise = ratio * params[t].kernelscale;
+}
+
+void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, const double *u)
+{
+  for (size_t i = 0; i < coordinates->n; i++) {
+    bool logarithmic = is_logarithmic(coordinates->targets->params, coordinates->parameter[i]);
+    gpnn_fit_coordinates_put(coordinates, i, logarithmic ? exp(u[i]) : u[i]);
+  }
+  gpnn_fit_coordinates_settle(coordinates);
+}
+
+/*
+ * Where the noise of further targets is (noise / kernelscale of the first) kernelscale of theirs,
+ * its derivative is also one by each of these three logarithms.
+ */
+static double by_ratio(const struct gpnn_fit_coordinates *c, size_t i)
+{
+  size_t k = c->width - 3, p = c->parameter[i], own = c->target[i];
+  double sum = 0;
+  if (!c->same_ratio || (p != k && p != k + 1)) return 0;
+  if (own > 0) return c->gradient[own * c->width + k + 1];
+  for (size_t t = 1; t < c->targets->n; t++) sum += c->gradient[t * c->width + k + 1];
+  return p == k ? -sum : sum;
+}
+
+void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinates, double *gradient)
+{
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  for (size_t i = 0; i < coordinates->n; i++) {
+    size_t p = coordinates->parameter[i], own = coordinates->target[i];
+    gradient[i] = by_ratio(coordinates, i);
+    for (size_t t = own; t < targets->n; t++)
+      if (t == own || is_shared(&targets->params[t], t, p))
+        gradient[i] += coordinates->gradient[t * coordinates->width + p];
+    gradient[i] /= (double)targets->n;
+  }
+}
+
+double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,
+                                  const double *u, double *gradient)
+{
+  const double sd = 1.0986122886681098; /* log 3 */
+  const struct gpnn_fit_targets *targets = coordinates->targets;
+  size_t n_lengthscales = targets->params->n_lengthscales;
+  double sum = 0;
+  for (size_t i = 0; i < coordinates->n; i++) {
+    if (isinf(coordinates->usual[i])) continue;
+    bool is_of_all = is_shared(targets->params, targets->n, coordinates->parameter[i]);
+    double share = 1 / (is_of_all ? n_rows : n_rows * (double)targets->n);
+    if (coordinates->parameter[i] < n_lengthscales) share /= (double)n_lengthscales;
+    double off = (u[i] - coordinates->usual[i]) / sd;
+    sum += share * off * off / 2;
+    if (gradient != NULL) gradient[i] += share * off / sd;
+  }
+  return sum;
+}
+
+void gpnn_fit_coordinates_release(struct gpnn_fit_coordinates *coordinates)
+{
+  free(coordinates->parameter);
+  free(coordinates->target);
+  free(coordinates->gradient);
+  free(coordinates->u);
+  *coordinates = (struct gpnn_fit_coordinates){0};
+}

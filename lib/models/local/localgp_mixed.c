@@ -1,0 +1,140 @@
+/*
+ * The local solve in mixed precision.
+ *
+ * A factor of floats, L L' = K + E, gives x = L^-T L^-1 k near to K^-1 k.  With the residual
+ * r = k - K x in doubles, w = L^-1 r, u = L^-1 b, D = L^-1 E L^-T,
+ *   b'K^-1 k = b'x + r'K^-1 b        = b'x + w'u         to within |w| |D| |u|,
+ *   k'K^-1 k = k'x + r'x + r'K^-1 r  = k'x + r'x + w'w   to within |w|^2 |D|:
+ * the factor's error comes in squared and cubed, for |w| is about |D| |L^-1 k|.  |D| is taken to be
+ * what the steps show of it, or what the smallest pivot makes possible.  As long as the error is
+ * too large, x is refined by L^-T w, which makes w smaller by another factor D.
+ */
+#include <math.h>
+
+#include "models/local/localgp_private.h"
+
+/* The largest error that was seen is 20 times what the formulas above say. */
+static const double caution = 64;
+
+/* What is promised in the mean, and of the share of the variance that is left. */
+static const double mean_tolerance = 1e-8, variance_tolerance = 1e-7;
+
+/* Roundings of doubles as a share of those of floats: what the double solve errs by itself. */
+static const double finer = 0x1p-29;
+
+struct mixed_solve {
+  const struct gpnn_panel_set *set;
+  const struct gpnn_localgp_mixed *mixed;
+  size_t n, n_rows;
+  const double *k;
+};
+
+/* Row 'i' of the matrix, and of the factor; numbers are set->lanes and twice as many apart. */
+static const double *given(const struct mixed_solve *s, size_t i)
+{
+  return s->k + gpnn_panel_at(s->n, s->set->lanes, i, 0);
+}
+
+static const float *solved(const struct mixed_solve *s, size_t i)
+{
+  return s->mixed->k + gpnn_panel_at(s->n, 2 * s->set->lanes, i, 0);
+}
+
+static double norm(size_t n, size_t stride, const float *x)
+{
+  double sum = 0;
+  for (size_t a = 0; a < n; a++) sum += (double)x[a * stride] * (double)x[a * stride];
+  return sqrt(sum);
+}
+
+/* What a few roundings to floats may come to in a direction that the smallest pivot is of. */
+static double least_error(const struct mixed_solve *s)
+{
+  size_t lanes = 2 * s->set->lanes;
+  double least = INFINITY;
+  for (size_t a = 0; a < s->n; a++) least = fmin(least, (double)solved(s, a)[a * lanes]);
+  return 0x1p-23 * given(s, 0)[0] / (least * least);
+}
+
+/* The largest |u| of the right-hand sides. */
+static double largest(const struct mixed_solve *s)
+{
+  double most = 0;
+  for (size_t i = s->n + 1; i < s->n_rows; i++)
+    most = fmax(most, norm(s->n, 2 * s->set->lanes, solved(s, i)));
+  return most;
+}
+
+/* Sets x to L^-T L^-1 k. */
+static void start(const struct mixed_solve *s)
+{
+  size_t lanes = 2 * s->set->lanes, whole = (s->n + lanes - 1) / lanes * lanes;
+  const float *v = solved(s, s->n);
+  for (size_t a = 0; a < whole; a++) s->mixed->step[a] = a < s->n ? v[a * lanes] : 0;
+  s->set->backward(s->n, s->mixed->k, s->mixed->step);
+  for (size_t a = 0; a < whole; a++) s->mixed->x[a] = (double)s->mixed->step[a];
+}
+
+/* Sets the step to w, and returns its norm. */
+static double find_rest(const struct mixed_solve *s)
+{
+  const struct gpnn_localgp_mixed *mixed = s->mixed;
+  const double *k = given(s, s->n);
+  for (size_t a = 0; a < s->n; a++) mixed->rest[a] = k[a * s->set->lanes];
+  s->set->subtract_product(s->n, s->k, mixed->x, mixed->rest);
+  for (size_t a = 0; a < s->n; a++) mixed->step[a] = (float)mixed->rest[a];
+  s->set->forward(s->n, mixed->k, mixed->step);
+  return norm(s->n, 1, mixed->step);
+}
+
+static void refine(const struct mixed_solve *s)
+{
+  s->set->backward(s->n, s->mixed->k, s->mixed->step);
+  for (size_t a = 0; a < s->n; a++) s->mixed->x[a] += (double)s->mixed->step[a];
+}
+
+/* Writes b'K^-1 k of every right-hand side. */
+static void explain(const struct mixed_solve *s, double *explained)
+{
+  const double *x = s->mixed->x, *rest = s->mixed->rest, *k = given(s, s->n);
+  const float *w = s->mixed->step;
+  size_t n = s->n, lanes = s->set->lanes;
+  double sum = 0;
+  for (size_t a = 0; a < n; a++)
+    sum += (k[a * lanes] + rest[a]) * x[a] + (double)w[a] * (double)w[a];
+  explained[0] = sum;
+  for (size_t i = n + 1; i < s->n_rows; i++) {
+    const double *b = given(s, i);
+    const float *u = solved(s, i);
+    sum = 0;
+    for (size_t a = 0; a < n; a++)
+      sum += b[a * lanes] * x[a] + (double)w[a] * (double)u[2 * a * lanes];
+    explained[i - n] = sum;
+  }
+}
+
+bool gpnn_localgp_solve_mixed(const struct gpnn_panel_set *set,
+                              const struct gpnn_localgp_mixed *mixed, size_t n, size_t n_rows,
+                              const double *k, double *explained)
+{
+  enum { PASSES = 3 };
+  const struct mixed_solve s = {set, mixed, n, n_rows, k};
+  set->narrow(n, n_rows, k, mixed->k);
+  if (!set->factor_float(n, n_rows, mixed->k)) return false;
+  double v = norm(n, 2 * set->lanes, solved(&s, n)), u = largest(&s), d = least_error(&s),
+         before = v;
+  start(&s);
+  for (int pass = 0; pass < PASSES; pass++) {
+    double w = find_rest(&s);
+    if (w > 0) d = fmax(d, w / before);
+    explain(&s, explained);
+    double mean_error = caution * d * u * (w + finer * v);
+    double variance_error = caution * d * (w * w + finer * v * v);
+    if (mean_error <= mean_tolerance && variance_error <= variance_tolerance * (1 - explained[0]))
+      return true;
+    if (!(d < 0.01)) break; /* refining will not pay */
+    refine(&s);
+    before = w;
+  }
+  return false;
+}

@@ -1,0 +1,156 @@
+/*
+ * Points that lie together and so have many neighbours in common: their order, and which of them to
+ * predict from the union of their neighbours, by one factorisation.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "models/local/localgp_private.h"
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+/* Points being put in order: 'z' has d coordinates of each. */
+struct ordering {
+  size_t d;
+  const double *z;
+  size_t *order;
+};
+
+/* The coordinate in which points [begin, end) of the order are spread widest. */
+static size_t widest(const struct ordering *o, size_t begin, size_t end)
+{
+  size_t best = 0;
+  double most = -1;
+  for (size_t j = 0; j < o->d; j++) {
+    double low = o->z[o->order[begin] * o->d + j], high = low;
+    for (size_t i = begin + 1; i < end; i++) {
+      double here = o->z[o->order[i] * o->d + j];
+      low = here < low ? here : low;
+      high = here > high ? here : high;
+    }
+    if (!(high - low > most)) continue;
+    most = high - low;
+    best = j;
+  }
+  return best;
+}
+
+/* Whether point 'a' comes before 'b' along coordinate 'j'; ties by number. */
+static bool is_before(const struct ordering *o, size_t j, size_t a, size_t b)
+{
+  double x = o->z[a * o->d + j], y = o->z[b * o->d + j];
+  return x < y || (x == y && a < b);
+}
+
+/* Moves those of [begin, end) that come first along coordinate 'j' before place 'middle'. */
+static void part(struct ordering *o, size_t j, size_t begin, size_t end, size_t middle)
+{
+  while (end - begin > 1) {
+    size_t *order = o->order, pivot = order[begin + (end - begin) / 2], i = begin, k = end - 1;
+    for (;; i++, k--) {
+      while (is_before(o, j, order[i], pivot)) i++;
+      while (is_before(o, j, pivot, order[k])) k--;
+      if (i >= k) break;
+      size_t swapped = order[i];
+      order[i] = order[k];
+      order[k] = swapped;
+    }
+    /* No two are alike, so that those before place i come before all others; where the scans met,
+     * they met at the pivot, which is in its place. */
+    if (middle == i) return;
+    if (middle < i)
+      end = i;
+    else
+      begin = i == k ? i + 1 : i;
+  }
+}
+
+/* By halves along the widest coordinate, down to single points. */
+static void order_points(struct ordering *o, size_t begin, size_t end)
+{
+  while (end - begin > 1) {
+    size_t middle = begin + (end - begin) / 2;
+    part(o, widest(o, begin, end), begin, end, middle);
+    order_points(o, begin, middle);
+    begin = middle;
+  }
+}
+
+enum gpnn_status gpnn_localgp_order(const struct gpnn_localgp *gp, const struct gpnn_points *points,
+                                    size_t *order, struct gpnn_error *err)
+{
+  size_t n = points->n, d = gp->data->d;
+  double *z = gpnn_alloc(n, d, sizeof *z);
+  if (z == NULL) return gpnn_fail_memory(err, "for the order of points");
+  for (size_t i = 0; i < n; i++) {
+    const double *x = gpnn_localgp_turn(gp, points->x + i * d, z + i * d);
+    for (size_t j = 0; j < d; j++) z[i * d + j] = x[j] * gp->metric->inverse[j];
+    order[i] = i;
+  }
+  struct ordering o = {d, z, order};
+  order_points(&o, 0, n);
+  free(z);
+  return GPNN_OK;
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+/* The slot of 'row': its own, or the empty one that is to be. */
+static size_t slot_of(const struct gpnn_localgp_union *u, int64_t row)
+{
+  size_t at = (size_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & u->mask;
+  while (u->slot[at] != 0 && u->row[u->slot[at] - 1] != row) at = (at + 1) & u->mask;
+  return at;
+}
+
+/* How many there are of up to k candidates, and in '*fresh' how many of them are not in the union
+ * yet. */
+static size_t count(const struct gpnn_localgp_union *u, size_t k, const int64_t *candidates,
+                    size_t *fresh)
+{
+  size_t m = 0;
+  *fresh = 0;
+  for (; m < k && candidates[m] >= 0; m++) *fresh += u->slot[slot_of(u, candidates[m])] == 0;
+  return m;
+}
+
+/* Adds 'm' candidates to the union, for which there is room. */
+static void add(struct gpnn_localgp_union *u, size_t m, const int64_t *candidates)
+{
+  for (size_t c = 0; c < m; c++) {
+    size_t at = slot_of(u, candidates[c]);
+    if (u->slot[at] != 0) continue;
+    u->row[u->n] = candidates[c];
+    u->slot[at] = (uint32_t)++u->n;
+  }
+}
+
+/* Operations to predict n points from m neighbours: a factorisation; solves, and the covariances,
+ * whose exponentials take as long as some solves. */
+static double cost(size_t n, size_t m)
+{
+  const double covariances = 20;
+  double rows = (double)m;
+  return rows * rows * (rows / 3 + (double)n + covariances);
+}
+
+void gpnn_localgp_gather_group(const struct gpnn_localgp_task *task,
+                               struct gpnn_localgp_scratch *scratch, size_t n, const size_t *point,
+                               const double *x, size_t k, const int64_t *candidates,
+                               struct gpnn_localgp_group *group)
+{
+  struct gpnn_localgp_union *u = &scratch->joint;
+  size_t taken = 0, most = n < task->share ? n : task->share;
+  memset(u->slot, 0, (u->mask + 1) * sizeof *u->slot);
+  u->n = 0;
+  for (; taken < most; taken++, candidates += k) {
+    size_t fresh, own = count(u, k, candidates, &fresh), both = u->n + fresh;
+    if (taken > 0 &&
+        (both > task->room || cost(taken + 1, both) > cost(taken, u->n) + cost(1, own)))
+      break;
+    add(u, own, candidates);
+    u->nearest[taken] = own == 0 ? 0 : u->slot[slot_of(u, candidates[0])] - 1;
+  }
+  *group = (struct gpnn_localgp_group){taken, point, x, u->n, u->row, u->nearest};
+}

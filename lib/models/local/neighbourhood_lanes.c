@@ -1,0 +1,460 @@
+#include "models/local/neighbourhood_lanes_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "kernel/kernel.h"
+#include "kernel/mean.h"
+#include "linalg/cholesky.h"
+#include "linalg/simd.h"
+
+typedef gpnn_lanes_vector vector;
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Columns of z that a product takes at a time, rows and columns of the factor likewise. */
+enum { COLUMNS = 4, ROWS = 4, PAIR = 2 };
+
+static const double log_two_pi = 1.83787706640934548356;
+
+bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_index_contents *data,
+                     const struct gpnn_params *params, const double *inverse, const double *map,
+                     size_t k, bool with_map)
+{
+  size_t d = data->d, pairs = k * (k - (k > 0)) / 2, width = params->n_lengthscales + 3;
+  size_t padded = (d + COLUMNS - 1) / COLUMNS * COLUMNS;
+  *lanes = (struct gpnn_lanes){.data = data,
+                               .params = params,
+                               .inverse = inverse,
+                               .map = map,
+                               .k = k,
+                               .padded = padded,
+                               .with_map = with_map};
+  lanes->difference = gpnn_alloc(d, 1, sizeof(vector));
+  lanes->z = gpnn_alloc(2 * k, padded, sizeof(vector));
+  lanes->r2 = gpnn_alloc(pairs, 3, sizeof(vector));
+  lanes->cross2 = gpnn_alloc(k, 6, sizeof(vector));
+  lanes->factor = gpnn_alloc(pairs + 3 * k, 1, sizeof(vector));
+  lanes->gradient = gpnn_alloc(width, 1, sizeof(vector));
+  lanes->by_map = gpnn_alloc(d, with_map ? d : 1, sizeof(vector));
+  if (!lanes->difference || !lanes->z || !lanes->r2 || !lanes->cross2 || !lanes->factor ||
+      !lanes->gradient || !lanes->by_map)
+    return false;
+  lanes->t = lanes->z + k * padded;
+  lanes->slope = lanes->r2 + pairs;
+  lanes->pair = lanes->slope + pairs;
+  lanes->cross = lanes->cross2 + k;
+  lanes->cross_slope = lanes->cross + k;
+  lanes->diagonal = lanes->cross_slope + k;
+  lanes->inverse_diagonal = lanes->diagonal + k;
+  lanes->sum = lanes->inverse_diagonal + k;
+  return true;
+}
+
+void gpnn_lanes_release(struct gpnn_lanes *lanes)
+{
+  free(lanes->difference);
+  free(lanes->z);
+  free(lanes->r2);
+  free(lanes->cross2);
+  free(lanes->factor);
+  free(lanes->gradient);
+  free(lanes->by_map);
+}
+
+/* Where row 'i' of the factor begins: its entries left of the diagonal and that on it.  The rows
+ * k and k + 1 are the right-hand sides, of k entries. */
+INLINE vector *factor_row(const struct gpnn_lanes *lanes, size_t i)
+{
+  return lanes->factor + i * (i + 1) / 2 - (i > lanes->k ? 1 : 0);
+}
+
+/* Where row 'i' of the pairs begins. */
+static size_t pair_row(size_t i)
+{
+  return i * (i - (i > 0)) / 2;
+}
+
+/* ---- covariances ---------------------------------------------------------------------- */
+
+static double residual(const struct gpnn_lanes *lanes, size_t row)
+{
+  const struct gpnn_index_contents *data = lanes->data;
+  const struct gpnn_params *params = lanes->params;
+  size_t p = data->n_regressors;
+  return data->y[row] - gpnn_mean_value(params->mean, params->coefficients, data->d,
+                                        data->x + row * data->d, p,
+                                        p == 0 ? NULL : data->regressors + row * p);
+}
+
+static double noise_of(const struct gpnn_lanes *lanes, size_t row)
+{
+  return lanes->params->noise + (lanes->data->noise == NULL ? 0 : lanes->data->noise[row]);
+}
+
+/* lanes->z of place 'a' from lanes->difference. */
+GPNN_SIMD static void map_difference(const struct gpnn_lanes *lanes, size_t a)
+{
+  const vector *difference = lanes->difference;
+  vector *z = lanes->z + a * lanes->padded;
+  size_t d = lanes->data->d;
+  for (size_t j = 0; j < d; j++) {
+    if (lanes->map == NULL) {
+      z[j] = difference[j] * lanes->inverse[j];
+      continue;
+    }
+    const double *map = lanes->map + j * d;
+    vector sum = difference[0] * map[0];
+    for (size_t i = 1; i < d; i++) sum += difference[i] * map[i];
+    z[j] = sum;
+  }
+}
+
+/* Takes what is known of the neighbours but for their inputs. */
+static void place_targets(struct gpnn_lanes *lanes, const int64_t *neighbour)
+{
+  size_t k = lanes->k;
+  vector *targets = factor_row(lanes, k + 1);
+  for (size_t l = 0; l < GPNN_LANES; l++)
+    for (size_t a = 0; a < k; a++) {
+      targets[a][l] = residual(lanes, (size_t)neighbour[l * k + a]);
+      lanes->diagonal[a][l] = noise_of(lanes, (size_t)neighbour[l * k + a]);
+    }
+}
+
+/* Puts the neighbours in their places. */
+static void place(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour)
+{
+  size_t d = lanes->data->d, k = lanes->k;
+  for (size_t a = 0; a < k; a++) {
+    for (size_t l = 0; l < GPNN_LANES; l++) {
+      size_t at = (size_t)neighbour[l * k + a];
+      const double *x = lanes->data->x + at * d, *origin = lanes->data->x + (size_t)row[l] * d;
+      for (size_t j = 0; j < d; j++) lanes->difference[j][l] = x[j] - origin[j];
+    }
+    map_difference(lanes, a);
+  }
+}
+
+/* Squared distances of all pairs, and of all places from the row in their centre. */
+GPNN_SIMD static void square_distances(struct gpnn_lanes *lanes)
+{
+  size_t padded = lanes->padded;
+  vector *r2 = lanes->r2;
+  for (size_t a = 0; a < lanes->k; a++) {
+    const vector *z = lanes->z + a * padded;
+    for (size_t b = 0; b < a; b++) {
+      const vector *other = lanes->z + b * padded;
+      vector sum = {0};
+      for (size_t j = 0; j < padded; j++) sum += (z[j] - other[j]) * (z[j] - other[j]);
+      *r2++ = sum;
+    }
+    vector sum = {0};
+    for (size_t j = 0; j < padded; j++) sum += z[j] * z[j];
+    lanes->cross2[a] = sum;
+  }
+}
+
+/* The same from those of the inputs, one lengthscale apart. */
+static void take_squares(struct gpnn_lanes *lanes, const double *squares)
+{
+  size_t k = lanes->k, n_pairs = pair_row(k);
+  double factor = lanes->inverse[0] * lanes->inverse[0];
+  for (size_t l = 0; l < GPNN_LANES; l++, squares += n_pairs + k) {
+    for (size_t i = 0; i < n_pairs; i++) lanes->r2[i][l] = squares[i] * factor;
+    for (size_t a = 0; a < k; a++) lanes->cross2[a][l] = squares[n_pairs + a] * factor;
+  }
+}
+
+/* Correlations and their slopes. */
+static void correlate(struct gpnn_lanes *lanes)
+{
+  const struct gpnn_params *params = lanes->params;
+  size_t k = lanes->k;
+  params->kernel->with_slope(params->smoothness, pair_row(k) * GPNN_LANES, (double *)lanes->r2,
+                             (double *)lanes->pair, (double *)lanes->slope);
+  params->kernel->with_slope(params->smoothness, k * GPNN_LANES, (double *)lanes->cross2,
+                             (double *)lanes->cross, (double *)lanes->cross_slope);
+}
+
+/* Covariances to the factor's place, and to that of the first right-hand side. */
+GPNN_SIMD static void fill_covariance(struct gpnn_lanes *lanes)
+{
+  const vector *pair = lanes->pair;
+  double scale = lanes->params->kernelscale;
+  vector *to = lanes->factor, *cross = factor_row(lanes, lanes->k);
+  for (size_t a = 0; a < lanes->k; a++) {
+    for (size_t b = 0; b < a; b++) *to++ = *pair++ * scale;
+    *to++ = lanes->diagonal[a] + scale;
+    cross[a] = lanes->cross[a] * scale;
+  }
+}
+
+/* ---- factorisation -------------------------------------------------------------------- */
+
+INLINE void root(vector *v)
+{
+  for (size_t l = 0; l < GPNN_LANES; l++) (*v)[l] = sqrt((*v)[l]);
+}
+
+/* Entry j, and the one after it if 'n_columns' is 2, of 'n' rows from 'i' on, whose entries before
+ * it are known, as are the rows j. */
+INLINE void eliminate(struct gpnn_lanes *lanes, size_t i, size_t n, size_t j, size_t n_columns)
+{
+  const vector *known[PAIR] = {factor_row(lanes, j), factor_row(lanes, j + n_columns - 1)};
+  vector *own[ROWS], sum[ROWS][PAIR];
+#pragma GCC unroll 4
+  for (size_t r = 0; r < n; r++) {
+    own[r] = factor_row(lanes, i + r);
+#pragma GCC unroll 2
+    for (size_t c = 0; c < n_columns; c++) sum[r][c] = own[r][j + c];
+  }
+  for (size_t p = 0; p < j; p++)
+#pragma GCC unroll 4
+    for (size_t r = 0; r < n; r++)
+#pragma GCC unroll 2
+      for (size_t c = 0; c < n_columns; c++) sum[r][c] -= own[r][p] * known[c][p];
+#pragma GCC unroll 4
+  for (size_t r = 0; r < n; r++) {
+    own[r][j] = sum[r][0] * lanes->inverse_diagonal[j];
+    if (n_columns == PAIR)
+      own[r][j + 1] =
+          (sum[r][1] - own[r][j] * known[1][j]) * lanes->inverse_diagonal[j + n_columns - 1];
+  }
+}
+
+/* Up to entry 'end' of 'n' rows from 'i' on. */
+INLINE void eliminate_all(struct gpnn_lanes *lanes, size_t i, size_t n, size_t end)
+{
+  size_t j = 0;
+  for (; j + PAIR <= end; j += PAIR) eliminate(lanes, i, n, j, PAIR);
+  if (j < end) eliminate(lanes, i, n, j, 1);
+}
+
+INLINE void finish_row(struct gpnn_lanes *lanes, size_t i, size_t from)
+{
+  vector *own = factor_row(lanes, i), rest;
+  for (size_t j = from; j < i; j++) eliminate(lanes, i, 1, j, 1);
+  rest = own[i];
+  for (size_t p = 0; p < i; p++) rest -= own[p] * own[p];
+  root(&rest);
+  own[i] = rest;
+  lanes->inverse_diagonal[i] = 1 / rest;
+}
+
+/* A = L L', row by row, and L^-1 times the right-hand sides, which are rows without an end.  Where
+ * A is not positive definite, the diagonal has a NaN, or a zero and an infinite inverse. */
+GPNN_SIMD static void factor(struct gpnn_lanes *lanes)
+{
+  size_t k = lanes->k, i = 0;
+  for (; i + ROWS <= k; i += ROWS) {
+    eliminate_all(lanes, i, ROWS, i);
+    for (size_t r = 0; r < ROWS; r++) finish_row(lanes, i + r, i);
+  }
+  for (; i < k; i++) finish_row(lanes, i, 0);
+  eliminate_all(lanes, k, 2, k);
+}
+
+/* What the right-hand sides come to. */
+struct moments {
+  vector explained, mean;
+};
+
+GPNN_SIMD static void multiply(const struct gpnn_lanes *lanes, struct moments *moments)
+{
+  const vector *w = factor_row(lanes, lanes->k), *alpha = factor_row(lanes, lanes->k + 1);
+  moments->explained = moments->mean = (vector){0};
+  for (size_t a = 0; a < lanes->k; a++) {
+    moments->explained += w[a] * w[a];
+    moments->mean += w[a] * alpha[a];
+  }
+}
+
+/* L'^-1 times both right-hand sides. */
+GPNN_SIMD static void solve_backward(struct gpnn_lanes *lanes)
+{
+  size_t k = lanes->k;
+  vector *w = factor_row(lanes, k), *alpha = factor_row(lanes, k + 1);
+  for (size_t i = k; i-- > 0;) {
+    const vector *own = factor_row(lanes, i);
+    vector solved_w = w[i] * lanes->inverse_diagonal[i];
+    vector solved_alpha = alpha[i] * lanes->inverse_diagonal[i];
+    w[i] = solved_w;
+    alpha[i] = solved_alpha;
+    for (size_t p = 0; p < i; p++) {
+      w[p] -= own[p] * solved_w;
+      alpha[p] -= own[p] * solved_alpha;
+    }
+  }
+}
+
+/* ---- derivatives ---------------------------------------------------------------------- */
+
+/* Derivatives of the log density by the mean and by the variance, of all lanes. */
+struct slopes {
+  vector by_mean, by_variance, explained;
+};
+
+/* Weights of the squared differences: of pairs to lanes->pair, with their sums to lanes->sum, and
+ * of places with the centre to lanes->cross; and the derivatives that need no distances. */
+GPNN_SIMD static void weigh(struct gpnn_lanes *lanes, const struct slopes *by)
+{
+  size_t k = lanes->k, n = lanes->params->n_lengthscales;
+  const vector *w = factor_row(lanes, k), *alpha = factor_row(lanes, k + 1), *slope = lanes->slope;
+  vector *weight = lanes->pair, wa = {0}, ww = {0}, kept = {0}, sum_w = {0};
+  double scale = lanes->params->kernelscale, noise = lanes->params->noise;
+  for (size_t a = 0; a < k; a++) {
+    vector own = (by->by_variance * w[a] - 0.5 * by->by_mean * alpha[a]) * scale;
+    vector other = by->by_mean * w[a] * (-0.5 * scale), total = {0};
+    for (size_t b = 0; b < a; b++) {
+      vector here = *slope++ * (own * w[b] + other * alpha[b]);
+      *weight++ = here;
+      total += here;
+      lanes->sum[b] += here;
+    }
+    lanes->sum[a] = total;
+    lanes->cross[a] =
+        lanes->cross_slope[a] * scale * (by->by_mean * alpha[a] - 2 * by->by_variance * w[a]);
+    wa += w[a] * alpha[a];
+    ww += w[a] * w[a];
+    kept += lanes->diagonal[a] * (by->by_mean * w[a] * alpha[a] - by->by_variance * w[a] * w[a]);
+    sum_w += w[a];
+  }
+  lanes->gradient[n] = by->by_variance * (scale - by->explained) + kept;
+  lanes->gradient[n + 1] = noise * (by->by_variance - by->by_mean * wa + by->by_variance * ww);
+  lanes->gradient[n + 2] = by->by_mean * (1 - sum_w);
+}
+
+/* Columns j ... of T = (2 (D - W) + diag(c)) Z, with the weights of pairs as a symmetric matrix W,
+ * its row sums D, and the weights c of the centre: Z'T is what the squared differences come to. */
+INLINE void weigh_columns(struct gpnn_lanes *lanes, size_t j)
+{
+  size_t k = lanes->k, padded = lanes->padded;
+  for (size_t a = 0; a < k; a++) {
+    const vector *z = lanes->z + j, *weight = lanes->pair + pair_row(a);
+    vector sum[COLUMNS], own = lanes->sum[a] + 0.5 * lanes->cross[a];
+#pragma GCC unroll 4
+    for (size_t c = 0; c < COLUMNS; c++) sum[c] = own * z[a * padded + c];
+    for (size_t b = 0; b < a; b++)
+#pragma GCC unroll 4
+      for (size_t c = 0; c < COLUMNS; c++) sum[c] -= weight[b] * z[b * padded + c];
+    weight += a;
+    for (size_t b = a + 1; b < k; weight += b++)
+#pragma GCC unroll 4
+      for (size_t c = 0; c < COLUMNS; c++) sum[c] -= weight[a] * z[b * padded + c];
+#pragma GCC unroll 4
+    for (size_t c = 0; c < COLUMNS; c++) lanes->t[a * padded + j + c] = 2 * sum[c];
+  }
+}
+
+/* Where the derivative by the map's element (j, i) is; without a map, i is j. */
+INLINE vector *map_element(const struct gpnn_lanes *lanes, size_t j, size_t i)
+{
+  return lanes->by_map + (lanes->with_map ? j * lanes->data->d + i : j);
+}
+
+/* Z'T, or its diagonal alone. */
+GPNN_SIMD static void square_weighted(struct gpnn_lanes *lanes)
+{
+  size_t d = lanes->data->d, padded = lanes->padded;
+  for (size_t j = 0; j < padded; j += COLUMNS) weigh_columns(lanes, j);
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = lanes->with_map ? 0 : j; i <= j; i++) {
+      vector sum = {0};
+      for (size_t a = 0; a < lanes->k; a++)
+        sum += lanes->z[a * padded + j] * lanes->t[a * padded + i];
+      *map_element(lanes, j, i) = *map_element(lanes, i, j) = sum;
+    }
+}
+
+/* With one lengthscale for all inputs, and no map, the distances say all. */
+GPNN_SIMD static void sum_weighted(struct gpnn_lanes *lanes)
+{
+  size_t n_pairs = pair_row(lanes->k);
+  vector pairs = {0}, cross = {0};
+  for (size_t i = 0; i < n_pairs; i++) pairs += lanes->pair[i] * lanes->r2[i];
+  for (size_t a = 0; a < lanes->k; a++) cross += lanes->cross[a] * lanes->cross2[a];
+  lanes->gradient[0] = 2 * pairs + cross;
+}
+
+/* ---- results -------------------------------------------------------------------------- */
+
+/* Whether the pivots of lane 'l' are what gpnn_cholesky_factor() asks of them. */
+static bool is_definite(const struct gpnn_lanes *lanes, size_t l)
+{
+  double rounding = gpnn_cholesky_rounding(lanes->k);
+  bool definite = true;
+  for (size_t a = 0; a < lanes->k; a++) {
+    double inverse = lanes->inverse_diagonal[a][l];
+    double whole = lanes->params->kernelscale + lanes->diagonal[a][l];
+    definite &= inverse > 0 && inverse * inverse * rounding * whole < 1;
+  }
+  return definite;
+}
+
+/* Losses, squared errors, and the derivatives by mean and variance. */
+static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
+                    const struct moments *moments, double *loss, double *z2, struct slopes *by)
+{
+  by->explained = moments->explained;
+  for (size_t l = 0; l < GPNN_LANES; l++) {
+    double total = lanes->params->kernelscale + noise_of(lanes, (size_t)row[l]);
+    double v = fmax(total - moments->explained[l], 1e-12 * total);
+    double e = residual(lanes, (size_t)row[l]) - moments->mean[l];
+    z2[l] = e * e / v;
+    loss[l] = 0.5 * (log(v) + z2[l] + log_two_pi);
+    by->by_mean[l] = e / v;
+    by->by_variance[l] = 0.5 * (z2[l] - 1) / v;
+    if (!is_definite(lanes, l) || !isfinite(loss[l])) loss[l] = NAN;
+  }
+}
+
+/* The derivatives by the lengthscales. */
+static void sum_lengthscales(struct gpnn_lanes *lanes)
+{
+  size_t d = lanes->data->d, n = lanes->params->n_lengthscales;
+  if (n == 1 && !lanes->with_map) {
+    sum_weighted(lanes);
+    return;
+  }
+  square_weighted(lanes);
+  for (size_t j = 0; j < n; j++) lanes->gradient[j] = (vector){0};
+  for (size_t j = 0; j < d; j++)
+    lanes->gradient[n == 1 ? 0 : lanes->data->group[j]] += *map_element(lanes, j, j);
+}
+
+static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t stride)
+{
+  size_t d = lanes->data->d, n = lanes->params->n_lengthscales;
+  sum_lengthscales(lanes);
+  for (size_t l = 0; l < GPNN_LANES; l++) {
+    double *to = gradients + l * stride;
+    for (size_t j = 0; j < n + 3; j++) to[j] = lanes->gradient[j][l];
+    for (size_t j = 0; lanes->with_map && j < d * d; j++) to[n + 3 + j] = lanes->by_map[j][l];
+  }
+}
+
+void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
+                            const double *squares, double *loss, double *z2, double *gradients,
+                            size_t stride)
+{
+  struct moments moments;
+  struct slopes by;
+  place_targets(lanes, neighbour);
+  if (squares == NULL || lanes->map != NULL || lanes->params->n_lengthscales > 1) {
+    place(lanes, row, neighbour);
+    square_distances(lanes);
+  } else {
+    take_squares(lanes, squares);
+  }
+  correlate(lanes);
+  fill_covariance(lanes);
+  factor(lanes);
+  multiply(lanes, &moments);
+  measure(lanes, row, &moments, loss, z2, &by);
+  if (gradients == NULL) return;
+  solve_backward(lanes);
+  weigh(lanes, &by);
+  write_gradients(lanes, gradients, stride);
+}

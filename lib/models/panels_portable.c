@@ -1,9 +1,0 @@
-/* Loops over panels for any processor with vectors of 16 bytes (SSE2, NEON), or with none. */
-#define SET portable
-#define DOUBLES 2
-#define AVX 0
-#define BLOCK 2
-#define TALL 4
-#define SHALLOW 128
-#define DEPTH 64
-#include "models/panels_set.h"

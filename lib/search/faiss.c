@@ -1,0 +1,376 @@
+/*
+ * FAISS behind search_engine.h; the only file that includes its (C) headers.
+ *
+ * FAISS works in single precision, in the frame of the points: a function of rows and metric
+ * alone, because stored structures are in it (gpnn-index(5)).
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <faiss/c_api/AutoTune_c.h>
+#include <faiss/c_api/IndexIVFFlat_c.h>
+#include <faiss/c_api/IndexIVF_c.h>
+#include <faiss/c_api/Index_c.h>
+#include <faiss/c_api/error_c.h>
+#include <faiss/c_api/index_factory_c.h>
+#include <faiss/c_api/index_io_c.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "search/search_private.h"
+
+/* Absent from the C interface of some versions. */
+extern const char *faiss_get_version(void) __attribute__((weak));
+
+enum {
+  ADD_BLOCK = 1 << 16,    /* rows converted and added at a time */
+  ASSIGN_BLOCK = 1 << 10, /* rows assigned to lists by one call */
+  TRAIN_PER_LIST = 40,    /* training rows a list, just above what FAISS asks for */
+  TRAIN_LEAST = 39,       /* FAISS complains on standard error below this many */
+  GRAPH_LINKS = 32,
+};
+
+/* "Map the inverted lists": what the library tests; FAISS_IO_FLAG_MMAP of the C header is
+ * another number, without effect. */
+enum { READ_MAPPED = 0x646f0000 | 8 };
+
+struct gpnn_faiss {
+  const struct gpnn_points *points;
+  FaissIndex *index;
+  FaissIndexIVF *ivf; /* the same if it has inverted lists, else NULL */
+  size_t effort;
+  struct gpnn_frame frame;
+};
+
+const char *gpnn_search_engine_version(void)
+{
+  return faiss_get_version != NULL ? faiss_get_version() : "unknown";
+}
+
+/* The failure that FAISS just reported while 'doing'. */
+static enum gpnn_status faiss_failed(const char *doing, struct gpnn_error *err)
+{
+  const char *text = faiss_get_last_error();
+  if (text == NULL) text = "unknown error";
+  if (strstr(text, "bad_alloc") != NULL) return gpnn_fail_memory(err, "for a search");
+  return gpnn_fail(err, GPNN_EEXTERNAL, "%s: faiss: %s", doing, text);
+}
+
+/*
+ * FAISS takes the number of its threads from OpenMP, which lets those that wait spin: every thread
+ * of ours that calls it keeps it to itself.  Returns what it is to set back.
+ */
+static int work_alone(void)
+{
+  int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  return before;
+}
+
+/* ---- building ---- */
+
+/* An engine without index; 'points' must fit FAISS's integers. */
+static enum gpnn_status prepare(struct gpnn_faiss **engine, const struct gpnn_points *points,
+                                struct gpnn_error *err)
+{
+  if (points->d > INT_MAX / sizeof(float))
+    return gpnn_fail(err, GPNN_EDATA, "%zu inputs are too many for a search", points->d);
+  struct gpnn_faiss *made = calloc(1, sizeof *made);
+  if (made == NULL) return gpnn_fail_memory(err, "for a search");
+  made->points = points;
+  made->effort = 1;
+  if (!gpnn_frame_init(&made->frame, points)) {
+    gpnn_faiss_free(made);
+    return gpnn_fail_memory(err, "for a search");
+  }
+  *engine = made;
+  return GPNN_OK;
+}
+
+static enum gpnn_status make_index(struct gpnn_faiss *engine, enum gpnn_search_kind kind,
+                                   size_t n_lists, struct gpnn_error *err)
+{
+  char description[64] = "Flat";
+  if (kind == GPNN_SEARCH_IVF) snprintf(description, sizeof description, "IVF%zu,Flat", n_lists);
+  if (kind == GPNN_SEARCH_HNSW) snprintf(description, sizeof description, "HNSW%d", GRAPH_LINKS);
+  if (faiss_index_factory(&engine->index, (int)engine->points->d, description, METRIC_L2) != 0)
+    return faiss_failed("making a search", err);
+  engine->ivf = faiss_IndexIVF_cast(engine->index);
+  return GPNN_OK;
+}
+
+/* Finds the centroids of the lists from a random sample of rows. */
+static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_t seed,
+                              struct gpnn_error *err)
+{
+  size_t n = engine->points->n_places, d = engine->points->d;
+  size_t n_rows = n < n_lists * TRAIN_PER_LIST ? n : n_lists * TRAIN_PER_LIST;
+  /* A set too small for its lists is gone through more than once. */
+  size_t n_train = n_rows < n_lists * TRAIN_LEAST ? n_lists * TRAIN_LEAST : n_rows;
+  uint64_t *rows = gpnn_alloc(n_rows, 1, sizeof *rows);
+  float *sample = gpnn_alloc(n_train, d, sizeof *sample);
+  enum gpnn_status status = GPNN_OK;
+  if (rows == NULL || sample == NULL) {
+    status = gpnn_fail_memory(err, "for training a search");
+    goto out;
+  }
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_SEARCH_TRAIN);
+  status = gpnn_rng_sample(&rng, n, n_rows, rows, err);
+  if (status != GPNN_OK) goto out;
+  for (size_t i = 0; i < n_train; i++)
+    gpnn_frame_apply(&engine->frame,
+                     engine->points->x +
+                         gpnn_points_first(engine->points, (size_t)rows[i % n_rows]) * d,
+                     sample + i * d);
+  if (faiss_Index_train(engine->index, (idx_t)n_train, sample) != 0)
+    status = faiss_failed("training a search", err);
+out:
+  free(rows);
+  free(sample);
+  return status;
+}
+
+/* Rows being added, a block of them, and where they are as FAISS sees them. */
+struct adding {
+  struct gpnn_faiss *engine;
+  FaissIndex *quantizer; /* of inverted lists */
+  size_t first, n;       /* places */
+  float *block;          /* n by d */
+  int64_t *lists;        /* n: the list of each */
+};
+
+static void frame_row(void *context, size_t thread, size_t i)
+{
+  const struct adding *a = context;
+  const struct gpnn_points *points = a->engine->points;
+  size_t d = points->d;
+  (void)thread;
+  gpnn_frame_apply(&a->engine->frame, points->x + gpnn_points_first(points, a->first + i) * d,
+                   a->block + i * d);
+}
+
+/* Finds the lists of ASSIGN_BLOCK rows, or as many as are left, in one call. */
+static enum gpnn_status assign_lists(void *context, size_t thread, size_t piece,
+                                     struct gpnn_error *err)
+{
+  const struct adding *a = context;
+  size_t from = piece * ASSIGN_BLOCK, left = a->n - from;
+  size_t rows = left < ASSIGN_BLOCK ? left : ASSIGN_BLOCK;
+  (void)thread;
+  int before = work_alone();
+  int failed = faiss_Index_assign(a->quantizer, (idx_t)rows, a->block + from * a->engine->points->d,
+                                  a->lists + from, 1);
+  omp_set_num_threads(before);
+  return failed == 0 ? GPNN_OK : faiss_failed("filling a search", err);
+}
+
+/* Adds the rows of a block. */
+static enum gpnn_status add_block(struct adding *a, int threads, struct gpnn_error *err)
+{
+  enum { FRAMED_TOGETHER = 4096 };
+  struct gpnn_faiss *engine = a->engine;
+  gpnn_threads_each(threads, a->n, FRAMED_TOGETHER, frame_row, a);
+  int failed;
+  if (engine->ivf == NULL) {
+    failed = faiss_Index_add(engine->index, (idx_t)a->n, a->block);
+  } else {
+    size_t n_pieces = (a->n + ASSIGN_BLOCK - 1) / ASSIGN_BLOCK;
+    enum gpnn_status status = gpnn_threads_try(threads, n_pieces, 1, assign_lists, a, err);
+    if (status != GPNN_OK) return status;
+    failed = faiss_IndexIVFFlat_add_core(faiss_IndexIVFFlat_cast(engine->index), (idx_t)a->n,
+                                         a->block, NULL, a->lists);
+  }
+  return failed == 0 ? GPNN_OK : faiss_failed("filling a search", err);
+}
+
+/* Adds all rows, a block at a time. */
+static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct gpnn_error *err)
+{
+  const struct gpnn_points *points = engine->points;
+  size_t n = points->n_places, d = points->d, most = n < ADD_BLOCK ? n : ADD_BLOCK;
+  struct adding adding = {.engine = engine,
+                          .block = gpnn_alloc(most, d, sizeof *adding.block),
+                          .lists = gpnn_alloc(most, 1, sizeof *adding.lists)};
+  enum gpnn_status status = GPNN_OK;
+  if (engine->ivf != NULL) adding.quantizer = faiss_IndexIVF_quantizer(engine->ivf);
+  if (adding.block == NULL || adding.lists == NULL)
+    status = gpnn_fail_memory(err, "for filling a search");
+  for (size_t from = 0; from < n && status == GPNN_OK; from += most) {
+    adding.first = from;
+    adding.n = n - from < most ? n - from : most;
+    status = add_block(&adding, threads, err);
+    gpnn_points_let_go(points, from, from + adding.n);
+  }
+  free(adding.block);
+  free(adding.lists);
+  return status;
+}
+
+enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine, const struct gpnn_points *points,
+                                  enum gpnn_search_kind kind, size_t n_lists, uint64_t seed,
+                                  int threads, struct gpnn_error *err)
+{
+  if (kind == GPNN_SEARCH_HNSW && points->n_places > INT_MAX)
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search", points->n_places);
+  struct gpnn_faiss *made = NULL;
+  enum gpnn_status status = prepare(&made, points, err);
+  if (status != GPNN_OK) return status;
+  int before = work_alone();
+  status = make_index(made, kind, n_lists, err);
+  if (status == GPNN_OK && made->ivf != NULL) status = train(made, n_lists, seed, err);
+  if (status == GPNN_OK) status = add_rows(made, threads, err);
+  omp_set_num_threads(before);
+  if (status == GPNN_OK && kind != GPNN_SEARCH_FLAT) status = gpnn_faiss_set_effort(made, 1, err);
+  if (status == GPNN_OK)
+    *engine = made;
+  else
+    gpnn_faiss_free(made);
+  return status;
+}
+
+enum gpnn_status gpnn_faiss_set_effort(struct gpnn_faiss *engine, size_t effort,
+                                       struct gpnn_error *err)
+{
+  FaissParameterSpace *space = NULL;
+  const char *name = engine->ivf != NULL ? "nprobe" : "efSearch";
+  int failed = faiss_ParameterSpace_new(&space);
+  if (failed == 0)
+    failed = faiss_ParameterSpace_set_index_parameter(space, engine->index, name, (double)effort);
+  enum gpnn_status status = failed == 0 ? GPNN_OK : faiss_failed("tuning a search", err);
+  if (space != NULL) faiss_ParameterSpace_free(space);
+  if (status == GPNN_OK) engine->effort = effort;
+  return status;
+}
+
+/* ---- queries ---- */
+
+bool gpnn_faiss_scratch_init(const struct gpnn_faiss *engine, size_t capacity,
+                             struct gpnn_faiss_scratch *scratch)
+{
+  size_t n_lists = engine->ivf == NULL ? 0 : engine->effort;
+  scratch->queries = gpnn_alloc(GPNN_FAISS_BLOCK, engine->points->d, sizeof *scratch->queries);
+  scratch->distances = gpnn_alloc(capacity, 1, sizeof *scratch->distances);
+  scratch->coarse = gpnn_alloc(GPNN_FAISS_BLOCK, n_lists, sizeof *scratch->coarse);
+  scratch->lists = gpnn_alloc(GPNN_FAISS_BLOCK, n_lists, sizeof *scratch->lists);
+  if (scratch->queries != NULL && scratch->distances != NULL && scratch->coarse != NULL &&
+      scratch->lists != NULL)
+    return true;
+  gpnn_faiss_scratch_release(scratch);
+  return false;
+}
+
+void gpnn_faiss_scratch_release(struct gpnn_faiss_scratch *scratch)
+{
+  free(scratch->queries);
+  free(scratch->distances);
+  free(scratch->coarse);
+  free(scratch->lists);
+  *scratch = (struct gpnn_faiss_scratch){0};
+}
+
+/*
+ * Centroids first, lists after: what FAISS's own search does, but for its read-ahead, which
+ * over mapped lists would start dozens of threads for every call.
+ */
+static int search_lists(const struct gpnn_faiss *engine, size_t n_queries, size_t k,
+                        struct gpnn_faiss_scratch *scratch, int64_t *rows, size_t *visited)
+{
+  size_t effort = engine->effort;
+  int failed = faiss_Index_search(faiss_IndexIVF_quantizer(engine->ivf), (idx_t)n_queries,
+                                  scratch->queries, (idx_t)effort, scratch->coarse, scratch->lists);
+  if (failed != 0) return failed;
+  if (visited != NULL)
+    for (size_t i = 0; i < n_queries * effort; i++)
+      if (scratch->lists[i] >= 0)
+        *visited += faiss_IndexIVF_get_list_size(engine->ivf, (size_t)scratch->lists[i]);
+  return faiss_IndexIVF_search_preassigned(engine->ivf, (idx_t)n_queries, scratch->queries,
+                                           (idx_t)k, scratch->lists, scratch->coarse,
+                                           scratch->distances, rows, 0);
+}
+
+enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *engine, size_t n_queries,
+                                       const double *queries, size_t k,
+                                       struct gpnn_faiss_scratch *scratch, int64_t *rows,
+                                       size_t *visited, struct gpnn_error *err)
+{
+  size_t d = engine->points->d;
+  for (size_t i = 0; i < n_queries; i++)
+    scratch->norms[i] = gpnn_frame_apply(&engine->frame, queries + i * d, scratch->queries + i * d);
+  int before = work_alone();
+  int failed = engine->ivf != NULL
+                   ? search_lists(engine, n_queries, k, scratch, rows, visited)
+                   : faiss_Index_search(engine->index, (idx_t)n_queries, scratch->queries, (idx_t)k,
+                                        scratch->distances, rows);
+  omp_set_num_threads(before);
+  return failed == 0 ? GPNN_OK : faiss_failed("searching", err);
+}
+
+/* ---- saving and loading ---- */
+
+enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
+                                 struct gpnn_error *err)
+{
+  errno = 0;
+  int failed = faiss_write_index(engine->index, file), errnum = errno;
+  if (ferror(file))
+    return gpnn_fail_errno(err, errnum == 0 ? EIO : errnum, "the search cannot be written");
+  return failed == 0 ? GPNN_OK : faiss_failed("writing a search", err);
+}
+
+enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, struct gpnn_search_stored stored,
+                                 const struct gpnn_points *points,
+                                 const struct gpnn_search_report *report, struct gpnn_error *err)
+{
+  struct gpnn_faiss *made = NULL;
+  enum gpnn_status status =
+      gpnn_faiss_check(stored.bytes, stored.length, points->n_places, points->d, report, err);
+  if (status == GPNN_OK) status = prepare(&made, points, err);
+  if (status != GPNN_OK) return status;
+  if (faiss_read_index(stored.file, READ_MAPPED, &made->index) != 0) {
+    made->index = NULL;
+    status = faiss_failed("reading a search", err);
+  } else {
+    made->ivf = faiss_IndexIVF_cast(made->index);
+    status = gpnn_faiss_set_effort(made, report->effort, err);
+  }
+  if (status == GPNN_OK)
+    *engine = made;
+  else
+    gpnn_faiss_free(made);
+  return status;
+}
+
+/*
+ * The squared distance |q|^2 + |x|^2 - 2 q'x of sums of d products is off by e <= (d + 8) 2^-24
+ * (|q| + |x|)^2, |x| <= |q| + r.  A row that was left out may seem nearer by as much as one that
+ * was proposed seems farther, so that 2 e of r^2 are in doubt.
+ */
+static double product_blur(const struct gpnn_frame *frame, double norm, double distance)
+{
+  double most = 2 * norm + distance, square = distance * distance;
+  double doubt = 0x1p-23 * (double)(frame->d + 8) * most * most;
+  return doubt < square ? distance - sqrt(square - doubt) : distance;
+}
+
+double gpnn_faiss_blur(const struct gpnn_faiss *engine, size_t n_queries, double norm,
+                       double distance)
+{
+  const struct gpnn_frame *frame = &engine->frame;
+  double framed = distance * frame->scale, blur = gpnn_frame_blur(frame, norm, framed);
+  if (n_queries > GPNN_FAISS_FEW) blur += product_blur(frame, norm, framed);
+  return blur / frame->scale;
+}
+
+void gpnn_faiss_free(struct gpnn_faiss *engine)
+{
+  if (engine == NULL) return;
+  if (engine->index != NULL) faiss_Index_free(engine->index);
+  gpnn_frame_release(&engine->frame);
+  free(engine);
+}

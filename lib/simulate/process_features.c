@@ -1,0 +1,118 @@
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "linalg/simd.h"
+#include "simulate/process.h"
+
+enum { BLOCK = 256 }; /* features at a time: their phases stay on the stack */
+
+static const double two_pi = 6.283185307179586;
+
+struct gpnn_features {
+  size_t n, d;
+  double *frequency; /* in blocks of BLOCK features, each input after input */
+  double *phase, *amplitude;
+};
+
+/*
+ * A Gamma deviate of 'shape' > 0 and scale 1 (G. Marsaglia and W. W. Tsang 2000, A simple method
+ * for generating gamma variables, ACM Trans. Math. Softw. 26); below shape 1 by that of shape + 1.
+ */
+static double gamma_deviate(double shape, struct gpnn_rng *rng)
+{
+  double power = 1;
+  if (shape < 1) {
+    power = exp(-gpnn_rng_exponential(rng) / shape);
+    shape += 1;
+  }
+  double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+  for (;;) {
+    double z = gpnn_rng_normal(rng), v = 1 + c * z;
+    if (v <= 0) continue;
+    v = v * v * v;
+    if (-gpnn_rng_exponential(rng) < z * z / 2 + d * (1 - v + log(v))) return power * d * v;
+  }
+}
+
+/* What the normal frequencies of a feature are divided by: 1 for rbf, and for the others a
+ * deviate that makes them of Student's t.  Frequencies stay finite, however rough the kernel. */
+static double spread(const struct gpnn_process *process, struct gpnn_rng *rng)
+{
+  bool needed = gpnn_kernel_needs_smoothness(process->kernel);
+  double nu = needed ? process->smoothness : process->kernel->smoothness;
+  return isinf(nu) ? 1 : sqrt(fmax(gamma_deviate(nu, rng), 1e-200) / nu);
+}
+
+static void draw_features(struct gpnn_features *features, const struct gpnn_process *process,
+                          uint64_t seed)
+{
+  for (size_t k = 0; k < features->n; k++) {
+    struct gpnn_rng rng;
+    gpnn_rng_init_at(&rng, seed, GPNN_RNG_RESPONSE, k);
+    double *frequency = features->frequency + k / BLOCK * BLOCK * features->d + k % BLOCK;
+    features->phase[k] = two_pi * gpnn_rng_uniform(&rng);
+    features->amplitude[k] =
+        sqrt(2 * gpnn_rng_exponential(&rng) * process->kernelscale / (double)features->n);
+    double divisor = spread(process, &rng) * process->lengthscale;
+    for (size_t j = 0; j < features->d; j++) frequency[j * BLOCK] = gpnn_rng_normal(&rng) / divisor;
+  }
+}
+
+enum gpnn_status gpnn_features_new(struct gpnn_features **features,
+                                   const struct gpnn_process *process, size_t n, size_t d,
+                                   uint64_t seed, struct gpnn_error *err)
+{
+  assert(n >= 1);
+  struct gpnn_features *new = calloc(1, sizeof *new);
+  if (new == NULL) return gpnn_fail_memory(err, "for random features");
+  size_t n_blocks = (n - 1) / BLOCK + 1;
+  *new = (struct gpnn_features){.n = n, .d = d};
+  new->frequency = gpnn_alloc(n_blocks, d, BLOCK * sizeof *new->frequency);
+  new->phase = gpnn_alloc(n_blocks, BLOCK, sizeof *new->phase);
+  new->amplitude = gpnn_alloc(n_blocks, BLOCK, sizeof *new->amplitude);
+  if (new->frequency == NULL || new->phase == NULL || new->amplitude == NULL) {
+    gpnn_features_free(new);
+    return gpnn_fail_memory(err, "for random features");
+  }
+  draw_features(new, process, seed);
+  *features = new;
+  return GPNN_OK;
+}
+
+/* What a block of features adds at one place.  Features that are not there have amplitude 0. */
+GPNN_SIMD static double block_value(size_t d, const double *restrict frequency,
+                                    const double *restrict phase, const double *restrict amplitude,
+                                    const double *restrict x)
+{
+  double angle[BLOCK], sum = 0;
+  for (size_t k = 0; k < BLOCK; k++) angle[k] = phase[k];
+  for (size_t j = 0; j < d; j++)
+#pragma omp simd
+    for (size_t k = 0; k < BLOCK; k++) angle[k] += frequency[j * BLOCK + k] * x[j];
+#pragma omp simd reduction(+ : sum)
+  for (size_t k = 0; k < BLOCK; k++) sum += amplitude[k] * cos(angle[k]);
+  return sum;
+}
+
+void gpnn_features_values(const struct gpnn_features *features, size_t n_rows, const double *x,
+                          double *f)
+{
+  size_t d = features->d;
+  for (size_t i = 0; i < n_rows; i++) f[i] = 0;
+  for (size_t k = 0; k < features->n; k += BLOCK)
+    for (size_t i = 0; i < n_rows; i++)
+      f[i] += block_value(d, features->frequency + k * d, features->phase + k,
+                          features->amplitude + k, x + i * d);
+}
+
+void gpnn_features_free(struct gpnn_features *features)
+{
+  if (features == NULL) return;
+  free(features->frequency);
+  free(features->phase);
+  free(features->amplitude);
+  free(features);
+}

@@ -1,0 +1,161 @@
+#include "stats/metrics.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "stats/student.h"
+
+static void set_half_widths(struct gpnn_metrics *metrics, double df)
+{
+  metrics->df = df;
+  for (size_t i = 0; i < metrics->n_levels; i++)
+    metrics->half_width[i] = gpnn_student_half_width(metrics->levels[i], df);
+}
+
+void gpnn_metrics_levels(struct gpnn_metrics *metrics, size_t n_levels, const double *levels)
+{
+  assert(n_levels <= GPNN_METRICS_LEVELS);
+  metrics->n_levels = n_levels;
+  for (size_t i = 0; i < n_levels; i++) metrics->levels[i] = levels[i];
+  set_half_widths(metrics, INFINITY);
+}
+
+static enum gpnn_status add_intervals(struct gpnn_metrics *metrics, double error, double scale,
+                                      double df, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (df != metrics->df) set_half_widths(metrics, df);
+  for (size_t i = 0; i < metrics->n_levels && status == GPNN_OK; i++) {
+    double half = metrics->half_width[i] * scale;
+    status = gpnn_intervals_add(&metrics->intervals[i], error, -half, half, err);
+  }
+  return status;
+}
+
+static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double error, double sd,
+                                          double df, struct gpnn_error *err)
+{
+  if (!(sd > 0) || isinf(sd))
+    return gpnn_fail(
+        err, GPNN_EDATA,
+        "a standard deviation is not a positive number but %g, which has no likelihood", sd);
+  if (!(df > 2)) return gpnn_fail(err, GPNN_EDATA, "degrees of freedom are not above 2");
+  if (!gpnn_grow(&metrics->pit, &metrics->pit_capacity, metrics->n_with_sd + 1,
+                 sizeof *metrics->pit))
+    return gpnn_fail_memory(err, "for the calibration of predictions");
+  double z = error / sd, scale = sd * gpnn_student_unit_scale(df), t = error / scale;
+  enum gpnn_status status = add_intervals(metrics, error, scale, df, err);
+  if (status != GPNN_OK) return status;
+  gpnn_sum_add(&metrics->nll, gpnn_student_nll(error, scale, df));
+  gpnn_sum_add(&metrics->cal, z * z);
+  /* So far out the prediction has no width. */
+  gpnn_sum_add(&metrics->crps, isinf(t) ? fabs(error) : scale * gpnn_student_crps(t, df));
+  metrics->pit[metrics->n_with_sd++] = gpnn_student_cdf(t, df);
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, double mean,
+                                  double sd, double df, struct gpnn_error *err)
+{
+  double error = truth - mean;
+  if (!isnan(sd)) {
+    enum gpnn_status status = add_probabilistic(metrics, error, sd, df, err);
+    if (status != GPNN_OK) return status;
+  }
+  metrics->n++;
+  gpnn_squares_add(&metrics->errors, error);
+  gpnn_sum_add(&metrics->absolute, fabs(error));
+  double from_mean = truth - metrics->y_mean, n = (double)metrics->n;
+  metrics->y_mean += from_mean / n;
+  gpnn_squares_add(&metrics->y_spread, from_mean * sqrt((n - 1) / n));
+  return GPNN_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Kolmogorov distance of the PIT values from uniform. */
+static double pit_distance(struct gpnn_metrics *metrics)
+{
+  size_t n = metrics->n_with_sd;
+  double distance = 0;
+  qsort(metrics->pit, n, sizeof *metrics->pit, compare);
+  for (size_t i = 0; i < n; i++) {
+    double p = metrics->pit[i];
+    double above = (double)(i + 1) / (double)n - p, below = p - (double)i / (double)n;
+    distance = fmax(distance, fmax(above, below));
+  }
+  return distance;
+}
+
+void gpnn_metrics_pit_shares(const struct gpnn_metrics *metrics, size_t n_bins, double *shares)
+{
+  size_t n = metrics->n_with_sd;
+  for (size_t bin = 0; bin < n_bins; bin++) shares[bin] = 0;
+  for (size_t i = 0; i < n; i++) {
+    size_t bin = (size_t)(metrics->pit[i] * (double)n_bins);
+    shares[bin < n_bins ? bin : n_bins - 1]++;
+  }
+  for (size_t bin = 0; bin < n_bins; bin++) shares[bin] /= (double)n;
+}
+
+static void put_interval(const struct gpnn_metrics *metrics, size_t i,
+                         struct gpnn_metrics_result *result)
+{
+  struct gpnn_intervals_result r =
+      gpnn_intervals_result(&metrics->intervals[i], metrics->levels[i]);
+  result->coverage[i] = r.coverage;
+  result->width[i] = r.width;
+  result->score[i] = r.score;
+}
+
+enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
+                                     struct gpnn_metrics_result *result, struct gpnn_error *err)
+{
+  size_t n = metrics->n, n_sd = metrics->n_with_sd;
+  if (n == 0) return gpnn_fail(err, GPNN_EDATA, "no row with a truth and a prediction");
+  struct gpnn_metrics_result r = {.n = n, .has_sd = n_sd > 0};
+  double spread = gpnn_squares_root_mean(&metrics->y_spread, n);
+  r.mse = gpnn_squares_mean(&metrics->errors, n);
+  r.rmse = gpnn_squares_root_mean(&metrics->errors, n);
+  r.mae = gpnn_sum_mean(&metrics->absolute, n);
+  r.r2 = spread > 0 ? 1 - (r.rmse / spread) * (r.rmse / spread) : NAN;
+  r.nll = gpnn_sum_mean(&metrics->nll, n_sd);
+  r.cal = gpnn_sum_mean(&metrics->cal, n_sd);
+  r.crps = gpnn_sum_mean(&metrics->crps, n_sd);
+  for (size_t i = 0; i < metrics->n_levels && n_sd > 0; i++) put_interval(metrics, i, &r);
+  if (n_sd > 0) {
+    r.pit_distance = pit_distance(metrics);
+    gpnn_metrics_pit_shares(metrics, GPNN_METRICS_PIT_BINS, r.pit);
+  }
+  *result = r;
+  return GPNN_OK;
+}
+
+struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_result *result,
+                                                 double unit)
+{
+  struct gpnn_metrics_result r = *result;
+  r.rmse /= unit;
+  r.mse = r.rmse * r.rmse;
+  r.mae /= unit;
+  r.nll -= log(unit);
+  r.crps /= unit;
+  for (size_t i = 0; i < GPNN_METRICS_LEVELS; i++) {
+    r.width[i] /= unit;
+    r.score[i] /= unit;
+  }
+  return r;
+}
+
+void gpnn_metrics_release(struct gpnn_metrics *metrics)
+{
+  free(metrics->pit);
+  memset(metrics, 0, sizeof *metrics);
+}

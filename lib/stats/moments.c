@@ -1,0 +1,223 @@
+#include "stats/moments.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
+
+/* ---- moments ---- */
+
+/* What is known of each of 'n_columns' columns: one array after another, so that a row is worked
+ * on column after column. */
+struct columns {
+  size_t n_columns, width;
+  double *low, *high;
+  double *unit; /* a power of two: values times it are at most 1 in magnitude */
+  double *centre, *sum, *squares;
+};
+
+static bool columns_init(struct columns *columns, size_t n_columns, size_t width)
+{
+  enum { ARRAYS = 6 };
+  double *values = gpnn_alloc(n_columns, ARRAYS, sizeof *values);
+  if (values == NULL) return false;
+  *columns = (struct columns){.n_columns = n_columns, .width = width, .low = values};
+  columns->high = columns->low + n_columns;
+  columns->unit = columns->high + n_columns;
+  columns->centre = columns->unit + n_columns;
+  columns->sum = columns->centre + n_columns;
+  columns->squares = columns->sum + n_columns;
+  for (size_t j = 0; j < n_columns; j++) {
+    columns->low[j] = INFINITY;
+    columns->high[j] = -INFINITY;
+  }
+  return true;
+}
+
+/* Finds the least of each column of a block, then the greatest of each. */
+static void find_ranges(const void *state, size_t count, const double *rows, double *found)
+{
+  const struct columns *columns = state;
+  double *low = found, *high = found + columns->n_columns;
+  memcpy(low, rows, columns->n_columns * sizeof *low);
+  memcpy(high, rows, columns->n_columns * sizeof *high);
+  for (size_t i = 1; i < count; i++) {
+    const double *row = rows + i * columns->width;
+    for (size_t j = 0; j < columns->n_columns; j++) {
+      low[j] = row[j] < low[j] ? row[j] : low[j];
+      high[j] = row[j] > high[j] ? row[j] : high[j];
+    }
+  }
+}
+
+static void take_ranges(void *state, const double *found)
+{
+  const struct columns *columns = state;
+  const double *low = found, *high = found + columns->n_columns;
+  for (size_t j = 0; j < columns->n_columns; j++) {
+    if (low[j] < columns->low[j]) columns->low[j] = low[j];
+    if (high[j] > columns->high[j]) columns->high[j] = high[j];
+  }
+}
+
+static void add_deviations(const void *state, size_t count, const double *rows, double *sum)
+{
+  const struct columns *columns = state;
+  const double *unit = columns->unit, *centre = columns->centre;
+  for (size_t i = 0; i < count; i++) {
+    const double *row = rows + i * columns->width;
+    for (size_t j = 0; j < columns->n_columns; j++) sum[j] += row[j] * unit[j] - centre[j];
+  }
+}
+
+static void take_deviations(void *state, const double *sum)
+{
+  const struct columns *columns = state;
+  for (size_t j = 0; j < columns->n_columns; j++) columns->sum[j] += sum[j];
+}
+
+/* Sums of deviations, then of their squares. */
+static void add_squares(const void *state, size_t count, const double *rows, double *found)
+{
+  const struct columns *columns = state;
+  const double *unit = columns->unit, *centre = columns->centre;
+  double *sum = found, *squares = found + columns->n_columns;
+  for (size_t i = 0; i < count; i++) {
+    const double *row = rows + i * columns->width;
+    for (size_t j = 0; j < columns->n_columns; j++) {
+      double deviation = row[j] * unit[j] - centre[j];
+      sum[j] += deviation;
+      squares[j] += deviation * deviation;
+    }
+  }
+}
+
+static void take_squares(void *state, const double *found)
+{
+  const struct columns *columns = state;
+  take_deviations(state, found);
+  for (size_t j = 0; j < columns->n_columns; j++)
+    columns->squares[j] += found[columns->n_columns + j];
+}
+
+static bool varies(const struct columns *columns, size_t j)
+{
+  double low = columns->low[j], high = columns->high[j], largest = fmax(fabs(low), fabs(high));
+  return high - low > fmax(4 * DBL_EPSILON * largest, DBL_MIN);
+}
+
+/* Units and middles of the ranges; a column that does not vary keeps a unit of 0. */
+static void set_middles(struct columns *columns)
+{
+  for (size_t j = 0; j < columns->n_columns; j++) {
+    if (!varies(columns, j)) continue;
+    double low = columns->low[j], high = columns->high[j];
+    int exponent;
+    frexp(fmax(fabs(low), fabs(high)), &exponent);
+    columns->unit[j] = ldexp(1, -exponent);
+    columns->centre[j] = ldexp(low, -exponent) / 2 + ldexp(high, -exponent) / 2;
+  }
+}
+
+/* From sums about the middles to sums about the means. */
+static void move_centres(struct columns *columns, size_t n)
+{
+  for (size_t j = 0; j < columns->n_columns; j++) {
+    columns->centre[j] += columns->sum[j] / (double)n;
+    columns->sum[j] = 0;
+  }
+}
+
+static void take_moments(const struct columns *columns, size_t n, struct gpnn_moments *moments)
+{
+  for (size_t j = 0; j < columns->n_columns; j++) {
+    moments[j] = (struct gpnn_moments){columns->low[j], 0};
+    if (columns->unit[j] == 0) continue;
+    double rest = columns->sum[j] / (double)n, squares = columns->squares[j] / (double)n;
+    moments[j].mean = (columns->centre[j] + rest) / columns->unit[j];
+    moments[j].sd = sqrt(fmax(squares - rest * rest, 0)) / columns->unit[j];
+    if (isinf(columns->high[j] - columns->low[j])) moments[j].sd = INFINITY;
+  }
+}
+
+enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t n_columns,
+                                    struct gpnn_moments *moments, struct gpnn_error *err)
+{
+  struct columns columns;
+  if (!columns_init(&columns, n_columns, source->width))
+    return gpnn_fail_memory(err, "for the moments of columns");
+  const struct gpnn_pass ranges = {find_ranges, take_ranges, &columns, 2 * n_columns};
+  const struct gpnn_pass deviations = {add_deviations, take_deviations, &columns, n_columns};
+  const struct gpnn_pass squares = {add_squares, take_squares, &columns, 2 * n_columns};
+  enum gpnn_status status = gpnn_pass_run(source, &ranges, err);
+  if (status == GPNN_OK) {
+    set_middles(&columns);
+    status = gpnn_pass_run(source, &deviations, err);
+  }
+  if (status == GPNN_OK) {
+    move_centres(&columns, source->n);
+    status = gpnn_pass_run(source, &squares, err);
+  }
+  if (status == GPNN_OK) take_moments(&columns, source->n, moments);
+  free(columns.low);
+  return status;
+}
+
+/* ---- covariance ---- */
+
+/* Rows centred at once: a d by CENTRED column-major matrix, our rows being its columns. */
+enum { CENTRED = 256 };
+
+struct products {
+  size_t width, first, d;
+  const struct gpnn_moments *moments;
+  bool scaled;
+  double *cov; /* d by d */
+};
+
+/* Finds the sum of products, d by d; behind it is room for CENTRED by d. */
+static void add_products(const void *state, size_t count, const double *rows, double *found)
+{
+  const struct products *p = state;
+  size_t d = p->d;
+  double *centred = found + d * d;
+  for (size_t from = 0; from < count; from += CENTRED) {
+    size_t n = count - from < CENTRED ? count - from : CENTRED;
+    for (size_t i = 0; i < n; i++) {
+      const double *row = rows + (from + i) * p->width + p->first;
+      for (size_t j = 0; j < d; j++)
+        centred[i * d + j] = (row[j] - p->moments[j].mean) / (p->scaled ? p->moments[j].sd : 1);
+    }
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)d, (blasint)n, 1, centred,
+                (blasint)d, 1, found, (blasint)d);
+  }
+}
+
+static void take_products(void *state, const double *found)
+{
+  const struct products *p = state;
+  for (size_t i = 0; i < p->d * p->d; i++) p->cov[i] += found[i];
+}
+
+enum gpnn_status gpnn_moments_covariance(const struct gpnn_row_source *source, size_t first,
+                                         size_t d, const struct gpnn_moments *moments, bool scaled,
+                                         double *cov, struct gpnn_error *err)
+{
+  struct products products = {source->width, first, d, moments, scaled, cov};
+  struct gpnn_row_source rows = *source;
+  size_t n_found;
+  rows.threads = gpnn_blas_claim(source->threads > 1 ? source->threads : 1);
+  if (rows.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  if (d > SIZE_MAX - CENTRED || !gpnn_multiply(d, d + CENTRED, &n_found))
+    return gpnn_fail_memory(err, "for a covariance");
+  const struct gpnn_pass pass = {add_products, take_products, &products, n_found};
+  enum gpnn_status status = gpnn_pass_run(&rows, &pass, err);
+  for (size_t i = 0; i < d * d; i++) cov[i] /= (double)source->n;
+  return status;
+}

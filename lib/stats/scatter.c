@@ -1,0 +1,125 @@
+#include "stats/scatter.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* ---- cells -------------------------------------------------------------------------------- */
+
+static size_t place(double offset, double step, size_t n)
+{
+  double i = floor(offset / step);
+  return !(i > 0) ? 0 : i >= (double)n ? n - 1 : (size_t)i;
+}
+
+size_t gpnn_scatter_cell(const struct gpnn_scatter_grid *grid, double x, double y)
+{
+  return place(y - grid->y0, grid->dy, grid->ny) * grid->nx +
+         place(x - grid->x0, grid->dx, grid->nx);
+}
+
+void gpnn_scatter_count(const struct gpnn_scatter_grid *grid, size_t n, const double *x,
+                        const double *y, double *counts)
+{
+  for (size_t c = 0; c < grid->nx * grid->ny; c++) counts[c] = 0;
+  for (size_t i = 0; i < n; i++) counts[gpnn_scatter_cell(grid, x[i], y[i])]++;
+}
+
+void gpnn_scatter_average(const struct gpnn_scatter_grid *grid, size_t n, const double *x,
+                          const double *y, const double *values, const double *counts,
+                          double *averages)
+{
+  for (size_t c = 0; c < grid->nx * grid->ny; c++) averages[c] = counts[c] > 0 ? 0 : NAN;
+  for (size_t i = 0; i < n; i++) {
+    size_t c = gpnn_scatter_cell(grid, x[i], y[i]);
+    averages[c] += values[i] / counts[c];
+  }
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* By x, then by y, so that the order is the same wherever it is made. */
+static int compare_pairs(const void *a, const void *b)
+{
+  const double *p = a, *q = b;
+  int order = compare(&p[0], &q[0]);
+  return order != 0 ? order : compare(&p[1], &q[1]);
+}
+
+enum gpnn_status gpnn_scatter_lattice(size_t n, const double *values, size_t most, bool *regular,
+                                      double *step, size_t *places, struct gpnn_error *err)
+{
+  double *sorted = gpnn_alloc(n, 1, sizeof *sorted);
+  if (sorted == NULL) return gpnn_fail_memory(err, "to sort coordinates");
+  memcpy(sorted, values, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, compare);
+  double range = sorted[n - 1] - sorted[0], least = range;
+  /* Gaps that cannot be steps are rounding. */
+  for (size_t i = 1; i < n; i++) {
+    double gap = sorted[i] - sorted[i - 1];
+    if (gap > range / (2 * (double)most) && gap < least) least = gap;
+  }
+  double count = range > 0 ? rint(range / least) : 0, exact = count > 0 ? range / count : 1;
+  bool good = count < (double)most;
+  for (size_t i = 0; i < n && good; i++) {
+    double at = (sorted[i] - sorted[0]) / exact;
+    good = fabs(at - rint(at)) < 1e-3;
+  }
+  free(sorted);
+  *regular = good;
+  if (good) {
+    *step = exact;
+    *places = (size_t)count + 1;
+  }
+  return GPNN_OK;
+}
+
+static double quantile(const double *sorted, size_t n, double p)
+{
+  double at = p * (double)(n - 1);
+  size_t i = (size_t)at;
+  double part = at - (double)i;
+  return i + 1 < n ? sorted[i] + part * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+enum gpnn_status gpnn_scatter_quantiles(size_t n, const double *x, const double *y, size_t n_groups,
+                                        size_t n_p, const double *p, double *rows,
+                                        struct gpnn_error *err)
+{
+  assert(n_groups >= 1 && n_groups <= n);
+  double(*pairs)[2] = gpnn_alloc(n, 2, sizeof(double));
+  double *group = gpnn_alloc(n / n_groups + 1, 1, sizeof *group);
+  enum gpnn_status status = GPNN_OK;
+  if (pairs == NULL || group == NULL) {
+    status = gpnn_fail_memory(err, "to sort points");
+    goto out;
+  }
+  for (size_t i = 0; i < n; i++) {
+    pairs[i][0] = x[i];
+    pairs[i][1] = y[i];
+  }
+  qsort(pairs, n, sizeof *pairs, compare_pairs);
+  for (size_t g = 0, begin = 0; g < n_groups; g++) {
+    size_t length = n / n_groups + (g < n % n_groups);
+    double *row = rows + g * (n_p + 1);
+    for (size_t i = 0; i < length; i++) group[i] = pairs[begin + i][0];
+    row[0] = quantile(group, length, 0.5);
+    for (size_t i = 0; i < length; i++) group[i] = pairs[begin + i][1];
+    qsort(group, length, sizeof *group, compare);
+    for (size_t k = 0; k < n_p; k++) row[k + 1] = quantile(group, length, p[k]);
+    begin += length;
+  }
+out:
+  free(pairs);
+  free(group);
+  return status;
+}

@@ -1,0 +1,310 @@
+#include "table/columns.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/columns_private.h"
+
+static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
+{
+  return gpnn_mask(out, name, strlen(name));
+}
+
+/* ---- columns by name or number ----------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+  const struct gpnn_named *left = a, *right = b;
+  int order = strcmp(left->name, right->name);
+  if (order != 0) return order;
+  return (left->position > right->position) - (left->position < right->position);
+}
+
+enum gpnn_status gpnn_directory_make(struct gpnn_directory *directory,
+                                     const struct gpnn_table *table, struct gpnn_error *err)
+{
+  size_t n = gpnn_table_columns(table);
+  struct gpnn_named *sorted = gpnn_alloc(n, 1, sizeof *sorted);
+  if (sorted == NULL) return gpnn_fail_memory(err, "for the column names");
+  for (size_t j = 0; j < n; j++) sorted[j] = (struct gpnn_named){gpnn_table_column(table, j), j};
+  qsort(sorted, n, sizeof *sorted, compare_names);
+  *directory = (struct gpnn_directory){table, n, sorted};
+  return GPNN_OK;
+}
+
+void gpnn_directory_release(struct gpnn_directory *directory)
+{
+  free(directory->sorted);
+  *directory = (struct gpnn_directory){0};
+}
+
+size_t gpnn_directory_count(const struct gpnn_directory *directory, const char *name,
+                            size_t *column)
+{
+  size_t low = 0, high = directory->n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (strcmp(directory->sorted[middle].name, name) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  size_t n = 0;
+  while (low + n < directory->n && strcmp(directory->sorted[low + n].name, name) == 0) n++;
+  if (n > 0) *column = directory->sorted[low].position;
+  return n;
+}
+
+/*
+ * Letters to insert, delete or replace to turn 'a' into 'b' (Wagner and Fischer 1974),
+ * whatever their case.  A 'b' longer than the row is as far away as can be.
+ */
+static size_t edit_distance(const char *a, const char *b)
+{
+  enum { LONGEST = 63 };
+  size_t n_a = strlen(a), n_b = strlen(b), row[LONGEST + 1];
+  if (n_b > LONGEST) return SIZE_MAX;
+  for (size_t j = 0; j <= n_b; j++) row[j] = j;
+  for (size_t i = 1; i <= n_a; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= n_b; j++) {
+      bool differ = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
+      size_t best = diagonal + differ;
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = best;
+    }
+  }
+  return row[n_b];
+}
+
+/* The name in the table that is most like 'wanted', or NULL if none is much like it. */
+static const char *nearest_name(const struct gpnn_table *table, const char *wanted)
+{
+  size_t best = strlen(wanted) / 3 + 1;
+  const char *nearest = NULL;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) {
+    const char *name = gpnn_table_column(table, j);
+    size_t distance = edit_distance(wanted, name);
+    if (distance < best) {
+      best = distance;
+      nearest = name;
+    }
+  }
+  return nearest;
+}
+
+static enum gpnn_status fail_unknown(const struct gpnn_table *table, const char *wanted,
+                                     struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  mask(shown, wanted);
+  uint64_t number;
+  bool is_number = gpnn_number_read_u64(wanted, strlen(wanted), &number);
+  const char *nearest =
+      is_number || !gpnn_table_has_header(table) ? NULL : nearest_name(table, wanted);
+  if (nearest != NULL) {
+    char shown_near[GPNN_MASK_BYTES];
+    return gpnn_fail(err, GPNN_EINVAL, "%s: no column '%s' (did you mean '%s'?)",
+                     gpnn_table_name(table), shown, mask(shown_near, nearest));
+  }
+  size_t n = gpnn_table_columns(table);
+  return gpnn_fail(err, GPNN_EINVAL, "%s: no column '%s': there %s %zu column%s",
+                   gpnn_table_name(table), shown, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
+}
+
+enum gpnn_status gpnn_columns_fail_ambiguous(const struct gpnn_table *table, const char *name,
+                                             size_t count, enum gpnn_status status,
+                                             struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  return gpnn_fail(err, status, "%s: %zu columns are named '%s'", gpnn_table_name(table), count,
+                   mask(shown, name));
+}
+
+enum gpnn_status gpnn_columns_fail(const struct gpnn_table *table, size_t column, const char *what,
+                                   struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  return gpnn_fail(err, GPNN_EINVAL, "%s: column '%s' %s", gpnn_table_name(table),
+                   mask(shown, gpnn_table_column(table, column)), what);
+}
+
+/* Reads text[0..length) as the 1-based number of one of 'n' columns. */
+static bool read_column_number(const char *text, size_t length, size_t n, size_t *column)
+{
+  uint64_t number;
+  if (!gpnn_number_read_u64(text, length, &number) || number < 1 || number > n) return false;
+  *column = (size_t)number - 1;
+  return true;
+}
+
+enum gpnn_status gpnn_directory_find(const struct gpnn_directory *directory, const char *wanted,
+                                     size_t *first, size_t *last, struct gpnn_error *err)
+{
+  const struct gpnn_table *table = directory->table;
+  size_t begin, end, length = strlen(wanted), n = directory->n;
+  size_t count = gpnn_directory_count(directory, wanted, &begin);
+  if (count > 1) return gpnn_columns_fail_ambiguous(table, wanted, count, GPNN_EINVAL, err);
+  const char *dash = last == NULL ? NULL : strchr(wanted, '-');
+  bool found = count == 1 || read_column_number(wanted, length, n, &begin);
+  if (found)
+    end = begin;
+  else if (dash == NULL || !read_column_number(wanted, (size_t)(dash - wanted), n, &begin) ||
+           !read_column_number(dash + 1, length - (size_t)(dash + 1 - wanted), n, &end) ||
+           begin > end)
+    return fail_unknown(table, wanted, err);
+  *first = begin;
+  if (last != NULL) *last = end;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_columns_find(const struct gpnn_table *table, const char *wanted,
+                                   size_t *column, struct gpnn_error *err)
+{
+  struct gpnn_directory directory = {0};
+  enum gpnn_status status = gpnn_directory_make(&directory, table, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_directory_find(&directory, wanted, column, NULL, err);
+  gpnn_directory_release(&directory);
+  return status;
+}
+
+/* Finds the columns of 'items', the LIST in which NUL has replaced each of the commas, of
+ * which there are 'n_items' - 1; 'columns' has room for all columns of the table. */
+static enum gpnn_status find_items(const struct gpnn_directory *directory, const char *items,
+                                   size_t n_items, size_t *columns, size_t *n_columns, bool *seen,
+                                   struct gpnn_error *err)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < n_items; i++, items += strlen(items) + 1) {
+    size_t first, last;
+    enum gpnn_status status = gpnn_directory_find(directory, items, &first, &last, err);
+    if (status != GPNN_OK) return status;
+    for (size_t j = first; j <= last; j++) {
+      if (seen[j]) return gpnn_columns_fail(directory->table, j, "is asked for twice", err);
+      seen[j] = true;
+      columns[n++] = j;
+    }
+  }
+  *n_columns = n;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_columns_find_list(const struct gpnn_table *table, const char *list,
+                                        size_t **columns, size_t *n_columns, struct gpnn_error *err)
+{
+  struct gpnn_directory directory = {0};
+  enum gpnn_status status = gpnn_directory_make(&directory, table, err);
+  if (status != GPNN_OK) return status;
+  char *items = gpnn_copy_text(list, strlen(list));
+  bool *seen = gpnn_alloc(directory.n, 1, sizeof *seen);
+  size_t *found = gpnn_alloc(directory.n, 1, sizeof *found), n_items = 1;
+  if (items == NULL || seen == NULL || found == NULL) {
+    status = gpnn_fail_memory(err, "for a list of columns");
+    goto out;
+  }
+  for (char *comma = items; (comma = strchr(comma, ',')) != NULL; n_items++) *comma++ = '\0';
+  status = find_items(&directory, items, n_items, found, n_columns, seen, err);
+  if (status == GPNN_OK) {
+    *columns = found;
+    found = NULL;
+  }
+out:
+  free(found);
+  free(seen);
+  free(items);
+  gpnn_directory_release(&directory);
+  return status;
+}
+
+/* ---- fields ---------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+  return c == ' ' || c == '\t';
+}
+
+/* Numbers that begin with neither may be equal only if they begin with the same character. */
+static bool is_vague(char c)
+{
+  return c == '+' || c == '.' || c == '0';
+}
+
+static bool begins_number(char c)
+{
+  return is_vague(c) || c == '-' || (c >= '1' && c <= '9');
+}
+
+/* Told from the first character, as most fields can be. */
+static bool may_equal(char text, char na)
+{
+  return text == na || (begins_number(na) && (is_vague(text) || is_vague(na)));
+}
+
+/* Whether both are the same number, which has many spellings: -999, -999.0, -9.99e2. */
+static bool is_same_number(const char *text, size_t length, const char *na)
+{
+  double value, missing;
+  return begins_number(na[0]) && gpnn_number_read(na, strlen(na), &missing) == GPNN_NUMBER_OK &&
+         gpnn_number_read(text, length, &value) == GPNN_NUMBER_OK && value == missing;
+}
+
+bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na)
+{
+  const char *text = field->text;
+  size_t length = field->length;
+  /* Most fields are numbers, and end here. */
+  if (length > 0 && !is_blank(text[0]) && !is_blank(text[length - 1]) &&
+      (na == NULL || !may_equal(text[0], na[0])))
+    return false;
+  while (length > 0 && is_blank(text[length - 1])) length--;
+  for (; length > 0 && is_blank(*text); text++) length--;
+  if (length == 0 || na == NULL) return length == 0;
+  return (strlen(na) == length && memcmp(text, na, length) == 0) ||
+         is_same_number(text, length, na);
+}
+
+/* The place of a bad field and what is wrong with it; its text too where 'shows_text'. */
+enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
+                                         const struct gpnn_record *record, size_t column,
+                                         const char *what, bool shows_text, struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES], text[GPNN_MASK_BYTES];
+  const struct gpnn_field *field = &record->fields[column];
+  mask(name, gpnn_table_column(table, column));
+  gpnn_mask(text, field->text, field->length);
+  if (err == NULL) return GPNN_EDATA;
+  gpnn_fail(err, GPNN_EDATA, "%s:%zu: column '%s': %s%s%s%s", gpnn_table_name(table), record->line,
+            name, what, shows_text ? ": \"" : "", shows_text ? text : "", shows_text ? "\"" : "");
+  err->what = what;
+  err->column = column;
+  return GPNN_EDATA;
+}
+
+enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
+                                     const struct gpnn_record *record, size_t column,
+                                     const char *na, double *value, struct gpnn_error *err)
+{
+  assert(column < record->n_fields);
+  const struct gpnn_field *field = &record->fields[column];
+  /* Missing first: the text of a missing value may be a number, -999 for instance. */
+  if (gpnn_field_is_missing(field, na))
+    return gpnn_columns_fail_field(table, record, column, "missing value", false, err);
+  switch (gpnn_number_read(field->text, field->length, value)) {
+  case GPNN_NUMBER_OK:
+    return GPNN_OK;
+  case GPNN_NUMBER_NOT_FINITE:
+    return gpnn_columns_fail_field(table, record, column, "not a finite number", true, err);
+  default:
+    return gpnn_columns_fail_field(table, record, column, "not a number", true, err);
+  }
+}

@@ -1,0 +1,300 @@
+#include "table/predictions.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/columns.h"
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* What stands between 'head' and the suffix '_target' (nothing if NULL) in 'name', as a length;
+ * false if 'name' is not so composed. */
+static bool middle(const char *name, const char *head, const char *target, const char **text,
+                   size_t *length)
+{
+  size_t n = strlen(name), n_head = strlen(head);
+  size_t n_tail = target == NULL ? 0 : strlen(target) + 1;
+  if (n < n_head + n_tail || memcmp(name, head, n_head) != 0) return false;
+  const char *tail = name + n - n_tail;
+  if (n_tail > 0 && (tail[0] != '_' || strcmp(tail + 1, target) != 0)) return false;
+  *text = name + n_head;
+  *length = n - n_head - n_tail;
+  return true;
+}
+
+/* Finds the one column from 'first' on that is 'head', 'what' ('what_length' bytes) and the
+ * target's suffix.  GPNN_END: there is none. */
+static enum gpnn_status find_own(const struct gpnn_table *table, size_t first, const char *head,
+                                 const char *what, size_t what_length, const char *target,
+                                 size_t *column, struct gpnn_error *err)
+{
+  bool found = false;
+  for (size_t j = first; j < gpnn_table_columns(table); j++) {
+    const char *name = gpnn_table_column(table, j), *text;
+    size_t length;
+    if (!middle(name, head, target, &text, &length) || length != what_length ||
+        memcmp(text, what, length) != 0)
+      continue;
+    if (found) return gpnn_columns_find(table, name, column, err); /* says what is wrong */
+    found = true;
+    *column = j;
+  }
+  return found ? GPNN_OK : GPNN_END;
+}
+
+/* The level that 'text' names in percent; NaN for the empty text.  False: it is no level. */
+static bool read_level(const char *text, size_t length, double *level)
+{
+  *level = NAN;
+  if (length == 0) return true;
+  if (text[0] < '0' || text[0] > '9') return false;
+  if (gpnn_number_read(text, length, level) != GPNN_NUMBER_OK) return false;
+  *level /= 100;
+  return *level > 0 && *level < 1;
+}
+
+static enum gpnn_status find_intervals(struct gpnn_predictions_target *t,
+                                       const struct gpnn_table *table, struct gpnn_error *err)
+{
+  for (size_t j = t->mean + 1; j < gpnn_table_columns(table); j++) {
+    const char *text;
+    size_t length;
+    struct gpnn_predictions_interval interval = {.lower = j};
+    if (!middle(gpnn_table_column(table, j), "lower", t->name, &text, &length) ||
+        !read_level(text, length, &interval.level))
+      continue;
+    enum gpnn_status status =
+        find_own(table, j + 1, "upper", text, length, t->name, &interval.upper, err);
+    if (status == GPNN_END) continue; /* half an interval is somebody else's column */
+    if (status != GPNN_OK) return status;
+    if (t->n_intervals == GPNN_PREDICTIONS_INTERVALS)
+      return gpnn_fail(err, GPNN_EINVAL, "%s: more than %d intervals", gpnn_table_name(table),
+                       GPNN_PREDICTIONS_INTERVALS);
+    t->intervals[t->n_intervals++] = interval;
+  }
+  return GPNN_OK;
+}
+
+/* The columns that may be there or not: sd (anywhere for a target without a name), df,
+ * intervals. */
+static enum gpnn_status find_optional(struct gpnn_predictions_target *t,
+                                      const struct gpnn_table *table, struct gpnn_error *err)
+{
+  size_t first = t->name == NULL ? 0 : t->mean + 1;
+  enum gpnn_status status = GPNN_OK;
+  if (!t->has_sd) {
+    status = find_own(table, first, "sd", "", 0, t->name, &t->sd, err);
+    t->has_sd = status == GPNN_OK;
+  }
+  if ((status == GPNN_OK || status == GPNN_END) && !t->has_df) {
+    status = find_own(table, t->mean + 1, "df", "", 0, t->name, &t->df, err);
+    t->has_df = status == GPNN_OK;
+  }
+  if (status != GPNN_OK && status != GPNN_END) return status;
+  return find_intervals(t, table, err);
+}
+
+static enum gpnn_status find_asked(const struct gpnn_table *table, const char *wanted,
+                                   size_t *column, bool *found, struct gpnn_error *err)
+{
+  if (wanted == NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_columns_find(table, wanted, column, err);
+  *found = status == GPNN_OK;
+  return status;
+}
+
+static enum gpnn_status find_plain(struct gpnn_predictions_target *t,
+                                   const struct gpnn_table *table,
+                                   const struct gpnn_predictions_wanted *wanted,
+                                   struct gpnn_error *err)
+{
+  bool header = gpnn_table_has_header(table);
+  const char *truth = wanted->truth != NULL ? wanted->truth : header ? NULL : "1";
+  const char *mean = wanted->mean != NULL ? wanted->mean : header ? "mean" : "2";
+  bool has_truth = false, has_mean = false;
+  enum gpnn_status status = find_asked(table, mean, &t->mean, &has_mean, err);
+  if (status == GPNN_OK) status = find_asked(table, truth, &t->truth, &has_truth, err);
+  if (status == GPNN_OK) status = find_asked(table, wanted->sd, &t->sd, &t->has_sd, err);
+  if (status == GPNN_OK) status = find_asked(table, wanted->df, &t->df, &t->has_df, err);
+  if (status != GPNN_OK) return status;
+  if (!has_truth && t->mean == 0)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: no column before 'mean' holds the truth: name it "
+                     "with --truth",
+                     gpnn_table_name(table));
+  if (!has_truth) t->truth = t->mean - 1;
+  if (header) return find_optional(t, table, err);
+  if (!t->has_sd && gpnn_table_columns(table) >= 3) {
+    t->sd = 2;
+    t->has_sd = true;
+  }
+  return GPNN_OK;
+}
+
+/* ---- several targets ---------------------------------------------------------------------- */
+
+/* The target that column 'j' is the mean of, if its truth is there too; else NULL. */
+static const char *target_of_mean(const struct gpnn_table *table, size_t j, size_t *truth)
+{
+  const char *name = gpnn_table_column(table, j);
+  if (strncmp(name, "mean_", 5) != 0 || name[5] == '\0') return NULL;
+  for (size_t k = 0; k < gpnn_table_columns(table); k++)
+    if (strcmp(gpnn_table_column(table, k), name + 5) == 0) {
+      *truth = k;
+      return name + 5;
+    }
+  return NULL;
+}
+
+static bool is_several(const struct gpnn_table *table, const struct gpnn_predictions_wanted *wanted)
+{
+  size_t truth, n = 0;
+  if (wanted->truth != NULL || wanted->mean != NULL || wanted->sd != NULL || wanted->df != NULL ||
+      !gpnn_table_has_header(table))
+    return false;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) {
+    if (strcmp(gpnn_table_column(table, j), "mean") == 0) return false;
+    n += target_of_mean(table, j, &truth) != NULL;
+  }
+  return n > 0;
+}
+
+static bool same_form(const struct gpnn_predictions_target *a,
+                      const struct gpnn_predictions_target *b)
+{
+  bool same = a->has_sd == b->has_sd && a->has_df == b->has_df && a->n_intervals == b->n_intervals;
+  for (size_t i = 0; i < a->n_intervals && same; i++) {
+    double p = a->intervals[i].level, q = b->intervals[i].level;
+    same = p == q || (isnan(p) && isnan(q));
+  }
+  return same;
+}
+
+/* Adds the target called 'name', whose mean is column 'j'. */
+static enum gpnn_status add_named(struct gpnn_predictions *p, const struct gpnn_table *table,
+                                  const char *name, size_t j, size_t truth, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  size_t same;
+  /* Said twice, a name would leave open which column is meant. */
+  enum gpnn_status status = gpnn_columns_find(table, gpnn_table_column(table, j), &same, err);
+  if (status == GPNN_OK) status = gpnn_columns_find(table, name, &same, err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_predictions_target *t = &p->targets[p->n_targets];
+  t->mean = j;
+  t->truth = truth;
+  t->name = gpnn_copy_text(name, strlen(name));
+  if (t->name == NULL) return gpnn_fail_memory(err, "for the names of the targets");
+  p->n_targets++;
+  status = find_optional(t, table, err);
+  if (status == GPNN_OK && !same_form(t, &p->targets[0]))
+    status = gpnn_fail(err, GPNN_EINVAL,
+                       "%s: target '%s' has other columns of predictions than the first",
+                       gpnn_table_name(table), gpnn_mask(shown, name, strlen(name)));
+  return status;
+}
+
+static enum gpnn_status find_named(struct gpnn_predictions *p, const struct gpnn_table *table,
+                                   struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  size_t truth = 0, n = 0;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++)
+    n += target_of_mean(table, j, &truth) != NULL;
+  p->targets = gpnn_alloc(n, 1, sizeof *p->targets);
+  if (p->targets == NULL) return gpnn_fail_memory(err, "for the columns of the targets");
+  for (size_t j = 0; j < gpnn_table_columns(table) && status == GPNN_OK; j++) {
+    const char *name = target_of_mean(table, j, &truth);
+    if (name != NULL) status = add_named(p, table, name, j, truth, err);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *predictions,
+                                       const struct gpnn_table *table,
+                                       const struct gpnn_predictions_wanted *wanted,
+                                       struct gpnn_error *err)
+{
+  struct gpnn_predictions p = {0};
+  enum gpnn_status status;
+  if (is_several(table, wanted)) {
+    status = find_named(&p, table, err);
+  } else {
+    p.targets = gpnn_alloc(1, 1, sizeof *p.targets);
+    if (p.targets == NULL) return gpnn_fail_memory(err, "for the columns of the predictions");
+    p.n_targets = 1;
+    status = find_plain(&p.targets[0], table, wanted, err);
+  }
+  if (status == GPNN_OK)
+    *predictions = p;
+  else
+    gpnn_predictions_release(&p);
+  return status;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* The sign of a field that reads inf or -inf, in any case; 0 if it does not. */
+static int infinite_sign(const struct gpnn_field *field)
+{
+  static const char *const spellings[] = {"inf", "+inf", "-inf", "infinity", "-infinity"};
+  char text[16];
+  if (field->length >= sizeof text) return 0;
+  for (size_t i = 0; i < field->length; i++) {
+    char c = field->text[i];
+    text[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+  }
+  text[field->length] = '\0';
+  for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+    if (strcmp(text, spellings[i]) == 0) return text[0] == '-' ? -1 : 1;
+  return 0;
+}
+
+/* A number that may be infinite, or missing: then 'missing'. */
+static enum gpnn_status read_wide(const struct gpnn_table *table, const struct gpnn_record *record,
+                                  size_t column, const char *na, double missing, double *value,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_field *field = &record->fields[column];
+  int sign = infinite_sign(field);
+  if (sign == 0 && !gpnn_field_is_missing(field, na))
+    return gpnn_columns_number(table, record, column, na, value, err);
+  *value = sign == 0 ? missing : copysign(INFINITY, sign);
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
+                                       const struct gpnn_table *table,
+                                       const struct gpnn_record *record, const char *na,
+                                       struct gpnn_predictions_row *prediction,
+                                       struct gpnn_error *err)
+{
+  struct gpnn_predictions_row p = {.sd = NAN, .df = INFINITY};
+  if (gpnn_field_is_missing(&record->fields[t->truth], na) ||
+      gpnn_field_is_missing(&record->fields[t->mean], na))
+    return GPNN_END;
+  enum gpnn_status status = gpnn_columns_number(table, record, t->truth, na, &p.truth, err);
+  if (status == GPNN_OK) status = gpnn_columns_number(table, record, t->mean, na, &p.mean, err);
+  if (status == GPNN_OK && t->has_sd)
+    status = gpnn_columns_number(table, record, t->sd, na, &p.sd, err);
+  if (status == GPNN_OK && t->has_df)
+    status = read_wide(table, record, t->df, na, INFINITY, &p.df, err);
+  for (size_t i = 0; i < t->n_intervals && status == GPNN_OK; i++) {
+    status = read_wide(table, record, t->intervals[i].lower, na, NAN, &p.lower[i], err);
+    if (status == GPNN_OK)
+      status = read_wide(table, record, t->intervals[i].upper, na, NAN, &p.upper[i], err);
+  }
+  if (status == GPNN_OK) *prediction = p;
+  return status;
+}
+
+void gpnn_predictions_release(struct gpnn_predictions *predictions)
+{
+  for (size_t i = 0; i < predictions->n_targets; i++) free(predictions->targets[i].name);
+  free(predictions->targets);
+  memset(predictions, 0, sizeof *predictions);
+}

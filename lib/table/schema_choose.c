@@ -1,0 +1,347 @@
+/*
+ * Choosing the roles of a training table's columns: gpnn_schema_choose() of schema.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/columns.h"
+#include "table/columns_private.h"
+#include "table/schema.h"
+
+/* Roles of one column, added up: an input may be a regressor too. */
+enum { INPUT = 1, TARGET = 2, REGRESSOR = 4, NOISE = 8 };
+
+struct picked {
+  size_t n;
+  size_t *columns; /* owned */
+};
+
+/* Roles of all columns while they are chosen, and each role's columns in their order. */
+struct choice {
+  const struct gpnn_directory *directory;
+  unsigned *roles; /* owned; of every column of the table */
+  struct picked inputs, targets, regressors, noise;
+};
+
+static enum gpnn_status fail(const struct choice *choice, size_t column, const char *what,
+                             struct gpnn_error *err)
+{
+  return gpnn_columns_fail(choice->directory->table, column, what, err);
+}
+
+static enum gpnn_status find_list(const struct choice *choice, const char *list,
+                                  struct picked *picked, struct gpnn_error *err)
+{
+  return gpnn_columns_find_list(choice->directory->table, list, &picked->columns, &picked->n, err);
+}
+
+/* ---- roles ------------------------------------------------------------------------------- */
+
+static enum gpnn_status pick_one(struct picked *picked, size_t column, struct gpnn_error *err)
+{
+  picked->columns = gpnn_alloc(1, 1, sizeof *picked->columns);
+  if (picked->columns == NULL) return gpnn_fail_memory(err, "for the columns");
+  picked->columns[0] = column;
+  picked->n = 1;
+  return GPNN_OK;
+}
+
+/* One column, whose name may have commas, or else a list; by default the last. */
+static enum gpnn_status choose_targets(struct choice *choice, const char *list,
+                                       struct gpnn_error *err)
+{
+  size_t column = choice->directory->n - 1;
+  bool is_one = list == NULL || gpnn_directory_count(choice->directory, list, &column) == 1;
+  enum gpnn_status status = is_one ? pick_one(&choice->targets, column, err)
+                                   : find_list(choice, list, &choice->targets, err);
+  for (size_t i = 0; i < choice->targets.n && status == GPNN_OK; i++)
+    choice->roles[choice->targets.columns[i]] = TARGET;
+  return status;
+}
+
+static enum gpnn_status choose_regressors(struct choice *choice, const char *list,
+                                          struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      list == NULL ? GPNN_OK : find_list(choice, list, &choice->regressors, err);
+  for (size_t i = 0; i < choice->regressors.n && status == GPNN_OK; i++) {
+    size_t column = choice->regressors.columns[i];
+    if (choice->roles[column] & TARGET)
+      status = fail(choice, column, "is both target and regressor", err);
+    choice->roles[column] |= REGRESSOR;
+  }
+  return status;
+}
+
+static enum gpnn_status choose_noise(struct choice *choice, const char *name,
+                                     struct gpnn_error *err)
+{
+  if (name == NULL) return GPNN_OK;
+  size_t column;
+  enum gpnn_status status = gpnn_directory_find(choice->directory, name, &column, NULL, err);
+  if (status != GPNN_OK) return status;
+  if (choice->roles[column] & TARGET)
+    return fail(choice, column, "is the target, so it cannot be the row noise", err);
+  if (choice->roles[column] & REGRESSOR)
+    return fail(choice, column, "is both regressor and row noise", err);
+  choice->roles[column] = NOISE;
+  return pick_one(&choice->noise, column, err);
+}
+
+/* The inputs asked for, or all columns without another role. */
+static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
+                                      struct gpnn_error *err)
+{
+  struct picked *inputs = &choice->inputs;
+  if (list != NULL) {
+    enum gpnn_status status = find_list(choice, list, inputs, err);
+    if (status != GPNN_OK) return status;
+  } else {
+    inputs->columns = gpnn_alloc(choice->directory->n, 1, sizeof *inputs->columns);
+    if (inputs->columns == NULL) return gpnn_fail_memory(err, "for the columns");
+    for (size_t j = 0; j < choice->directory->n; j++)
+      if (choice->roles[j] == 0) inputs->columns[inputs->n++] = j;
+  }
+  for (size_t i = 0; i < inputs->n; i++) {
+    unsigned *role = &choice->roles[inputs->columns[i]];
+    if (*role & TARGET) return fail(choice, inputs->columns[i], "is both target and input", err);
+    if (*role & NOISE) return fail(choice, inputs->columns[i], "is both row noise and input", err);
+    *role |= INPUT;
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status drop_inputs(struct choice *choice, const char *list, struct gpnn_error *err)
+{
+  struct picked dropped = {0}, *inputs = &choice->inputs;
+  enum gpnn_status status = list == NULL ? GPNN_OK : find_list(choice, list, &dropped, err);
+  for (size_t i = 0; i < dropped.n && status == GPNN_OK; i++) {
+    if (choice->roles[dropped.columns[i]] & TARGET)
+      status = fail(choice, dropped.columns[i], "is the target and cannot be dropped", err);
+    choice->roles[dropped.columns[i]] &= ~(unsigned)INPUT;
+  }
+  free(dropped.columns);
+  if (status != GPNN_OK) return status;
+  size_t kept = 0;
+  for (size_t i = 0; i < inputs->n; i++)
+    if (choice->roles[inputs->columns[i]] & INPUT) inputs->columns[kept++] = inputs->columns[i];
+  inputs->n = kept;
+  if (kept == 0)
+    return gpnn_fail(err, GPNN_EINVAL, "%s: no input is left",
+                     gpnn_table_name(choice->directory->table));
+  return GPNN_OK;
+}
+
+/* Later tables are matched by name, so a name with a role may not occur twice. */
+static enum gpnn_status check_names(const struct choice *choice, struct gpnn_error *err)
+{
+  const struct gpnn_directory *directory = choice->directory;
+  for (size_t k = 0; k + 1 < directory->n; k++) {
+    const struct gpnn_named *here = &directory->sorted[k];
+    if (strcmp(here[0].name, here[1].name) != 0) continue;
+    if (choice->roles[here[0].position] == 0 && choice->roles[here[1].position] == 0) continue;
+    size_t first;
+    size_t count = gpnn_directory_count(directory, here->name, &first);
+    return gpnn_columns_fail_ambiguous(directory->table, here->name, count, GPNN_EINVAL, err);
+  }
+  return GPNN_OK;
+}
+
+/* ---- the schema -------------------------------------------------------------------------- */
+
+static enum gpnn_status fill_column(struct gpnn_column *column, const struct gpnn_table *table,
+                                    size_t position, struct gpnn_error *err)
+{
+  const char *name = gpnn_table_column(table, position);
+  column->position = position;
+  column->name = gpnn_copy_text(name, strlen(name));
+  return column->name == NULL ? gpnn_fail_memory(err, "for the column names") : GPNN_OK;
+}
+
+/* Makes 'n' columns from positions in the table. */
+static enum gpnn_status fill_columns(struct gpnn_column **columns, size_t *n_columns, size_t n,
+                                     const size_t *positions, const struct gpnn_table *table,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  *columns = gpnn_alloc(n, 1, sizeof **columns);
+  if (*columns == NULL) return gpnn_fail_memory(err, "for the columns");
+  *n_columns = n;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++)
+    status = fill_column(&(*columns)[i], table, positions[i], err);
+  return status;
+}
+
+/* Turns the choice into a schema in which all inputs are numbers. */
+static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct choice *choice,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_table *table = choice->directory->table;
+  schema->n_columns = choice->directory->n;
+  schema->has_header = gpnn_table_has_header(table);
+  schema->has_noise = choice->noise.n > 0;
+  enum gpnn_status status = fill_column(&schema->target, table, choice->targets.columns[0], err);
+  if (status == GPNN_OK)
+    status = fill_columns(&schema->more, &schema->n_more, choice->targets.n - 1,
+                          choice->targets.columns + 1, table, err);
+  if (status == GPNN_OK)
+    status = fill_columns(&schema->inputs, &schema->n_inputs, choice->inputs.n,
+                          choice->inputs.columns, table, err);
+  if (status == GPNN_OK)
+    status = fill_columns(&schema->regressors, &schema->n_regressors, choice->regressors.n,
+                          choice->regressors.columns, table, err);
+  if (status == GPNN_OK && schema->has_noise)
+    status = fill_column(&schema->noise, table, choice->noise.columns[0], err);
+  return status;
+}
+
+/* ---- kinds of inputs --------------------------------------------------------------------- */
+
+static enum gpnn_status mark_categories(struct gpnn_schema *schema, const struct choice *choice,
+                                        const char *list, struct gpnn_error *err)
+{
+  if (list == NULL) return GPNN_OK;
+  struct picked picked = {0};
+  enum gpnn_status status = find_list(choice, list, &picked, err);
+  if (status != GPNN_OK) return status;
+  bool *is_category = gpnn_alloc(choice->directory->n, 1, sizeof *is_category);
+  if (is_category == NULL) status = gpnn_fail_memory(err, "for the columns");
+  for (size_t i = 0; i < picked.n && status == GPNN_OK; i++) {
+    size_t column = picked.columns[i];
+    is_category[column] = true;
+    if (!(choice->roles[column] & INPUT))
+      status = fail(choice, column, "is no input, so it cannot be one-hot", err);
+    else if (choice->roles[column] & REGRESSOR)
+      status = fail(choice, column, "is a regressor, so it cannot be one-hot", err);
+  }
+  for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
+    if (is_category[schema->inputs[i].position]) schema->inputs[i].kind = GPNN_COLUMN_CATEGORY;
+  free(is_category);
+  free(picked.columns);
+  return status;
+}
+
+/* Finds the input that is column 'column' of the table, which must be a plain number so far. */
+static enum gpnn_status find_plain_input(const struct gpnn_schema *schema,
+                                         const struct choice *choice, size_t column, size_t *input,
+                                         struct gpnn_error *err)
+{
+  for (*input = 0; *input < schema->n_inputs; ++*input)
+    if (schema->inputs[*input].position == column) break;
+  if (*input == schema->n_inputs)
+    return fail(choice, column, "is no input, so it can be neither periodic nor a coordinate", err);
+  switch (schema->inputs[*input].kind) {
+  case GPNN_COLUMN_NUMBER:
+    return GPNN_OK;
+  case GPNN_COLUMN_CATEGORY:
+    return fail(choice, column, "is a category, so it can be neither periodic nor a coordinate",
+                err);
+  case GPNN_COLUMN_PERIODIC:
+    return fail(choice, column, "has a period already", err);
+  default:
+    return fail(choice, column, "is a latitude or longitude already", err);
+  }
+}
+
+/* "COL=P", which it cuts at the sign. */
+static enum gpnn_status mark_periodic(struct gpnn_schema *schema, const struct choice *choice,
+                                      char *item, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  char *sign = strrchr(item, '=');
+  double period = 0;
+  gpnn_mask(shown, item, strlen(item));
+  if (sign == NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "period '%s': not of the form COL=P, as in hour=24", shown);
+  if (gpnn_number_read(sign + 1, strlen(sign + 1), &period) != GPNN_NUMBER_OK || period <= 0)
+    return gpnn_fail(err, GPNN_EINVAL, "period '%s': a period is a number above 0", shown);
+  *sign = '\0';
+  size_t column, input;
+  enum gpnn_status status = gpnn_directory_find(choice->directory, item, &column, NULL, err);
+  if (status == GPNN_OK) status = find_plain_input(schema, choice, column, &input, err);
+  if (status != GPNN_OK) return status;
+  schema->inputs[input].kind = GPNN_COLUMN_PERIODIC;
+  schema->inputs[input].period = period;
+  return GPNN_OK;
+}
+
+static enum gpnn_status mark_periods(struct gpnn_schema *schema, const struct choice *choice,
+                                     const char *list, struct gpnn_error *err)
+{
+  char *items = gpnn_copy_text(list, strlen(list));
+  if (items == NULL) return gpnn_fail_memory(err, "for the periods");
+  enum gpnn_status status = GPNN_OK;
+  for (char *item = items, *next; item != NULL && status == GPNN_OK; item = next) {
+    next = strchr(item, ',');
+    if (next != NULL) *next++ = '\0';
+    status = mark_periodic(schema, choice, item, err);
+  }
+  free(items);
+  return status;
+}
+
+static enum gpnn_status mark_place(struct gpnn_schema *schema, const struct choice *choice,
+                                   const char *list, struct gpnn_error *err)
+{
+  struct picked picked = {0};
+  size_t input[2];
+  enum gpnn_status status = find_list(choice, list, &picked, err);
+  if (status == GPNN_OK && picked.n != 2)
+    status = gpnn_fail(err, GPNN_EINVAL,
+                       "a place on the globe needs two columns, latitude and longitude, not %zu",
+                       picked.n);
+  for (size_t i = 0; i < 2 && status == GPNN_OK; i++)
+    status = find_plain_input(schema, choice, picked.columns[i], &input[i], err);
+  free(picked.columns);
+  if (status != GPNN_OK) return status;
+  schema->inputs[input[0]].kind = GPNN_COLUMN_LATITUDE;
+  schema->inputs[input[0]].partner = input[1];
+  schema->inputs[input[1]].kind = GPNN_COLUMN_LONGITUDE;
+  schema->inputs[input[1]].partner = input[0];
+  return GPNN_OK;
+}
+
+static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice,
+                               const struct gpnn_roles *roles, struct gpnn_error *err)
+{
+  choice->roles = gpnn_alloc(choice->directory->n, 1, sizeof *choice->roles);
+  if (choice->roles == NULL) return gpnn_fail_memory(err, "for the columns");
+  enum gpnn_status status = choose_targets(choice, roles->target, err);
+  if (status == GPNN_OK) status = choose_regressors(choice, roles->regressors, err);
+  if (status == GPNN_OK) status = choose_noise(choice, roles->row_noise, err);
+  if (status == GPNN_OK) status = choose_inputs(choice, roles->inputs, err);
+  if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
+  if (status == GPNN_OK) status = check_names(choice, err);
+  if (status == GPNN_OK) status = fill_schema(schema, choice, err);
+  if (status == GPNN_OK) status = mark_categories(schema, choice, roles->one_hot, err);
+  for (size_t i = 0; i < roles->n_periods && status == GPNN_OK; i++)
+    status = mark_periods(schema, choice, roles->periods[i], err);
+  for (size_t i = 0; i < roles->n_places && status == GPNN_OK; i++)
+    status = mark_place(schema, choice, roles->places[i], err);
+  return status;
+}
+
+enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpnn_table *table,
+                                    const struct gpnn_roles *roles, struct gpnn_error *err)
+{
+  if (gpnn_table_columns(table) < 2)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: has one column, but a target and an input are needed: "
+                     "is the delimiter right?",
+                     gpnn_table_name(table));
+  struct gpnn_directory directory = {0};
+  enum gpnn_status status = gpnn_directory_make(&directory, table, err);
+  if (status != GPNN_OK) return status;
+  struct choice choice = {.directory = &directory};
+  status = choose(schema, &choice, roles, err);
+  if (status != GPNN_OK) gpnn_schema_release(schema);
+  free(choice.inputs.columns);
+  free(choice.targets.columns);
+  free(choice.regressors.columns);
+  free(choice.noise.columns);
+  free(choice.roles);
+  gpnn_directory_release(&directory);
+  return status;
+}

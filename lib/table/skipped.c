@@ -1,0 +1,90 @@
+#include "table/skipped.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The kind that is 'what' in 'column', made if there is room for it and none yet; NULL: no room. */
+static struct gpnn_skipped_kind *find_kind(struct gpnn_skipped *skipped, size_t column,
+                                           const char *what, size_t line)
+{
+  for (size_t i = 0; i < skipped->n_kinds; i++)
+    if (skipped->kinds[i].column == column && strcmp(skipped->kinds[i].what, what) == 0)
+      return &skipped->kinds[i];
+  if (skipped->n_kinds == GPNN_SKIPPED_KINDS) return NULL;
+  struct gpnn_skipped_kind *kind = &skipped->kinds[skipped->n_kinds++];
+  *kind = (struct gpnn_skipped_kind){.what = what, .column = column, .line = line};
+  return kind;
+}
+
+void gpnn_skipped_add_malformed(struct gpnn_skipped *skipped, size_t n, size_t line)
+{
+  if (n == 0) return;
+  struct gpnn_skipped_kind *kind = find_kind(skipped, SIZE_MAX, "malformed", line);
+  skipped->n += n;
+  if (kind != NULL) kind->n += n;
+}
+
+void gpnn_skipped_add(struct gpnn_skipped *skipped, const struct gpnn_record *record,
+                      const struct gpnn_error *why)
+{
+  if (why->what == NULL) {
+    gpnn_skipped_add_malformed(skipped, 1, record->line);
+    return;
+  }
+  struct gpnn_skipped_kind *kind = find_kind(skipped, why->column, why->what, record->line);
+  skipped->n++;
+  if (kind == NULL) return;
+  const struct gpnn_field *field = &record->fields[why->column];
+  if (kind->n++ == 0) gpnn_mask(kind->text, field->text, field->length);
+}
+
+bool gpnn_skipped_is_much(const struct gpnn_skipped *skipped, size_t n_kept)
+{
+  const size_t kept_each = 4; /* for one that is left out: a fifth of all */
+  return skipped->n > n_kept / kept_each;
+}
+
+static int compare_kinds(const void *a, const void *b)
+{
+  const struct gpnn_skipped_kind *left = a, *right = b;
+  if (left->n != right->n) return left->n < right->n ? 1 : -1;
+  return (left->line > right->line) - (left->line < right->line);
+}
+
+/* Writes one kind to 'text', or as much as there is 'room' for; returns the length. */
+static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct gpnn_table *table,
+                            char *text, size_t room)
+{
+  char name[GPNN_MASK_BYTES] = "";
+  bool has_text = kind->text[0] != '\0', has_column = kind->column != SIZE_MAX;
+  if (has_column) {
+    const char *full = gpnn_table_column(table, kind->column);
+    gpnn_mask(name, full, strlen(full));
+  }
+  int length = snprintf(text, room, "%s%s%s%s in %zu row%s, %s%s%sline %zu%s",
+                        has_column ? "column '" : "", name, has_column ? "': " : "", kind->what,
+                        kind->n, kind->n == 1 ? "" : "s", has_text ? "as \"" : "as in ", kind->text,
+                        has_text ? "\" (" : "", kind->line, has_text ? ")" : "");
+  if (length < 0) return 0;
+  return (size_t)length < room ? (size_t)length : room - 1;
+}
+
+const char *gpnn_skipped_describe(const struct gpnn_skipped *skipped,
+                                  const struct gpnn_table *table, char text[GPNN_SKIPPED_BYTES])
+{
+  enum { SHOWN = 2, REST_BYTES = 64, KIND_BYTES = (GPNN_SKIPPED_BYTES - REST_BYTES) / SHOWN };
+  struct gpnn_skipped sorted = *skipped;
+  qsort(sorted.kinds, sorted.n_kinds, sizeof sorted.kinds[0], compare_kinds);
+  size_t used = 0, n_told = 0;
+  text[0] = '\0';
+  for (size_t i = 0; i < sorted.n_kinds && i < SHOWN; i++) {
+    if (i > 0) used += (size_t)snprintf(text + used, GPNN_SKIPPED_BYTES - used, "; ");
+    used += describe_kind(&sorted.kinds[i], table, text + used, KIND_BYTES);
+    n_told += sorted.kinds[i].n;
+  }
+  if (n_told < sorted.n)
+    snprintf(text + used, GPNN_SKIPPED_BYTES - used, "; %zu for other reasons", sorted.n - n_told);
+  return text;
+}
