@@ -74,21 +74,22 @@ struct witnesses {
  */
 static enum gpnn_status find_witnesses(const struct cli *cli, const struct arguments *a,
                                        const struct gpnn_index *index,
-                                       const struct gpnn_index_contents *contents,
-                                       const struct gpnn_params *params,
+                                       const struct gpnn_dataset *dataset,
+                                       const struct gpnn_parameters *params,
                                        struct witnesses *witnesses, struct gpnn_error *err)
 {
-  bool other = params->has_index && params->index != gpnn_index_fingerprint(index);
-  size_t n = contents->n, fitted = params->fit_rows < n ? params->fit_rows : n;
+  bool other =
+      params->provenance.has_index && params->provenance.index != gpnn_index_fingerprint(index);
+  size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
   *witnesses = (struct witnesses){.on = source(a), .n_fitted = fitted, .n_rows = n};
   if (source(a) == GPNN_CALIBRATE_GIVEN || other || !gpnn_calibrate_is_circular(params, n))
     return GPNN_OK;
-  if (a->leave_one_out && contents->n_calibration > 0) {
+  if (a->leave_one_out && dataset->n_calibration > 0) {
     witnesses->on = GPNN_CALIBRATE_GIVEN;
     cli_warn(cli,
              "the fit used %zu of the %zu training rows, which would confirm it whatever the "
              "truth: calibrated on the %zu rows held out",
-             fitted, n, contents->n_calibration);
+             fitted, n, dataset->n_calibration);
     return GPNN_OK;
   }
   witnesses->circular = true;
@@ -105,33 +106,33 @@ static enum gpnn_status find_witnesses(const struct cli *cli, const struct argum
   return GPNN_OK;
 }
 
-/* Reads the table of the user's own, if there is one, for the target of 'contents'. */
+/* Reads the table of the user's own, if there is one, for the target of 'dataset'. */
 static enum gpnn_status read_table(const struct cli *cli, const struct arguments *a,
-                                   const struct gpnn_index_contents *contents,
-                                   const struct gpnn_params *params, struct gpnn_rows *rows,
+                                   const struct gpnn_dataset *dataset,
+                                   const struct gpnn_parameters *params, struct gpnn_rows *rows,
                                    struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
   bool inputs_only = a->like != NULL;
-  bool reads_regressors = !inputs_only && params->mean == GPNN_MEAN_REGRESSORS;
+  bool reads_regressors = !inputs_only && params->mean.kind == GPNN_MEAN_REGRESSORS;
   if (a->with == NULL && a->like == NULL) return GPNN_OK;
   enum gpnn_status status =
       gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
   if (status == GPNN_OK)
-    status = gpnn_rows_read(rows, contents, table, cli->na, inputs_only, reads_regressors,
+    status = gpnn_rows_read(rows, dataset, table, cli->na, inputs_only, reads_regressors,
                             a->skip_bad != CLI_GIVEN_NOT, err);
   if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);
-  if (status == GPNN_OK && !inputs_only) gpnn_rows_shuffle(rows, contents->d, cli->seed);
+  if (status == GPNN_OK && !inputs_only) gpnn_rows_shuffle(rows, dataset->d, cli->seed);
   return status;
 }
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct arguments *a,
                                   enum gpnn_calibrate_on on, const struct gpnn_rows *table,
-                                  const struct gpnn_localgp *gp, struct gpnn_params *params,
-                                  struct gpnn_calibration *calibration, struct gpnn_error *err)
+                                  const struct gpnn_localgp *gp, struct gpnn_parameters *params,
+                                  struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
   struct gpnn_points points = {.n = table->n, .x = table->x, .regressors = table->regressors};
   struct gpnn_calibrate_options options = {
@@ -152,7 +153,7 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct arguments 
  * do too. */
 static void warn_if_uncertain(const struct cli *cli, const struct arguments *a,
                               enum gpnn_calibrate_on on, bool has_more,
-                              const struct gpnn_calibration *calibration)
+                              const struct gpnn_calibrate_report *calibration)
 {
   enum { FEW_ROWS = 100 };
   static const double large = 0.25;
@@ -182,15 +183,15 @@ static const char *kind_of_rows(const struct arguments *a, enum gpnn_calibrate_o
 }
 
 /* What alpha is of. */
-static const char *what_of(const struct gpnn_calibration *calibration)
+static const char *what_of(const struct gpnn_calibrate_report *calibration)
 {
   return calibration->by_factor ? "factor" : "noise alone, instead of a factor";
 }
 
 static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
                                const struct witnesses *witnesses,
-                               const struct gpnn_calibration *calibration,
-                               struct gpnn_params *params, struct gpnn_error *err)
+                               const struct gpnn_calibrate_report *calibration,
+                               struct gpnn_parameters *params, struct gpnn_error *err)
 {
   bool has_more = !gpnn_calibrate_is_circular(params, witnesses->n_rows);
   cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
@@ -199,21 +200,21 @@ static enum gpnn_status report(const struct cli *cli, const struct arguments *a,
     cli_warn(cli, "no noise variance makes the variances right: kernel scale and noise are both "
                   "multiplied by the factor instead");
   warn_if_uncertain(cli, a, witnesses->on, has_more, calibration);
-  return gpnn_params_comment(params, err,
-                             "calibration: %s %.6g, standard error %.2g, from %zu %s rows",
-                             what_of(calibration), calibration->alpha, calibration->standard_error,
-                             calibration->n_rows, kind_of_rows(a, witnesses->on));
+  return gpnn_parameters_comment(
+      params, err, "calibration: %s %.6g, standard error %.2g, from %zu %s rows",
+      what_of(calibration), calibration->alpha, calibration->standard_error, calibration->n_rows,
+      kind_of_rows(a, witnesses->on));
 }
 
 /* Says that nothing is known, but perhaps that variances were too small. */
 static enum gpnn_status report_bound(const struct cli *cli, const struct arguments *a,
                                      const struct witnesses *witnesses,
-                                     const struct gpnn_calibration *calibration, bool applied,
-                                     struct gpnn_params *params, struct gpnn_error *err)
+                                     const struct gpnn_calibrate_report *calibration, bool applied,
+                                     struct gpnn_parameters *params, struct gpnn_error *err)
 {
   cli_note(cli, "alpha %.6g%s, standard error not known, from %zu rows", calibration->alpha,
            applied ? "" : ", not applied", calibration->n_rows);
-  return gpnn_params_comment(
+  return gpnn_parameters_comment(
       params, err,
       "not calibrated: %s %.6g%s, standard error not known, from %zu %s rows; the fit used %zu of "
       "%zu",
@@ -224,8 +225,8 @@ static enum gpnn_status report_bound(const struct cli *cli, const struct argumen
 /* Changes the parameters as was found. */
 static enum gpnn_status apply(const struct cli *cli, const struct arguments *a,
                               const struct witnesses *witnesses,
-                              const struct gpnn_calibration *calibration,
-                              struct gpnn_params *params, struct gpnn_error *err)
+                              const struct gpnn_calibrate_report *calibration,
+                              struct gpnn_parameters *params, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (a->neighbours > 0) params->neighbours = a->neighbours;
@@ -245,12 +246,12 @@ static enum gpnn_status apply(const struct cli *cli, const struct arguments *a,
 
 /* Calibrates the parameters of one target. */
 static enum gpnn_status run_target(const struct cli *cli, const struct arguments *a,
-                                   const struct gpnn_index *index, struct gpnn_params *params,
+                                   const struct gpnn_index *index, struct gpnn_parameters *params,
                                    struct gpnn_error *err)
 {
   struct gpnn_rows rows = {0};
   struct gpnn_localgp *gp = NULL;
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   struct witnesses witnesses = {0};
   enum gpnn_status status = open_localgp(cli, index, params, a->params, a->neighbours, &gp, err);
   if (status == GPNN_OK)
@@ -259,7 +260,7 @@ static enum gpnn_status run_target(const struct cli *cli, const struct arguments
   if (status == GPNN_OK)
     status = calibrate(cli, a, witnesses.on, &rows, gp, params, &calibration, err);
   if (status == GPNN_OK) status = apply(cli, a, &witnesses, &calibration, params, err);
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   gpnn_localgp_free(gp);
   gpnn_rows_release(&rows);
   return status;
@@ -269,14 +270,14 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
                             struct gpnn_error *err)
 {
   struct gpnn_index *index = NULL;
-  struct gpnn_params *params = NULL;
+  struct gpnn_parameters *params = NULL;
   struct gpnn_output *output = NULL;
   size_t n = 0;
   const char *table = a->with != NULL ? a->with : a->like;
   enum gpnn_status status =
       open_all(cli, cli_operand(cli, 0), a->params, false, &index, &params, &n, err);
   if (status == GPNN_OK && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
-      gpnn_index_contents(index)->n_calibration == 0)
+      gpnn_index_dataset(index)->n_calibration == 0)
     status = gpnn_fail(err, GPNN_EDATA,
                        "%s: holds no calibration rows; hold some out (gpnn-index "
                        "--calibration-rows), or use --with TABLE, or --loo if rows are many",
@@ -291,9 +292,9 @@ static enum gpnn_status run(const struct cli *cli, const struct arguments *a,
     status = run_target(&about, a, index, &params[t], err);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write_all(params, n, output, err);
   status = cli_close_output(output, status, err);
-  gpnn_params_release_all(params, n);
+  gpnn_parameters_release_all(params, n);
   gpnn_index_close(index);
   return status;
 }

@@ -150,7 +150,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (r->a->index != NULL) {
     struct gpnn_index *index = NULL;
     status = gpnn_index_open(&index, r->a->index, false, err);
-    if (status == GPNN_OK) r->form.y_sd = gpnn_index_contents(index)->standard.y_sd;
+    if (status == GPNN_OK) r->form.y_sd = gpnn_index_dataset(index)->scaling.y_sd;
     gpnn_index_close(index);
   }
   if (status == GPNN_OK)

@@ -18,12 +18,11 @@
  * share a metric. */
 static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_arguments *a,
                                     const struct gpnn_index *index, size_t first, size_t n,
-                                    struct gpnn_params *params, struct gpnn_error *err)
+                                    struct gpnn_parameters *params, struct gpnn_error *err)
 {
   struct fit_report_tries telling = {cli, 0};
   struct gpnn_choose_report report = {0};
-  const struct gpnn_index_contents **targets =
-      gpnn_alloc(n, 1, sizeof(const struct gpnn_index_contents *));
+  const struct gpnn_dataset **targets = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
   if (targets == NULL) return gpnn_fail_memory(err, "for the targets");
   for (size_t t = 0; t < n; t++) targets[t] = gpnn_index_target(index, first + t);
   enum gpnn_status status = gpnn_choose_all(index, n, targets, &a->choose, fit_report_try, &telling,
@@ -38,7 +37,7 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
 /* Fits every target of the index: all at once, or one by one. */
 static enum gpnn_status fit_all(const struct cli *cli, const struct fit_arguments *a,
                                 const struct gpnn_index *index, size_t n,
-                                struct gpnn_params *params, struct gpnn_error *err)
+                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
   char text[CLI_ABOUT_BYTES];
   struct cli about = *cli;
@@ -60,7 +59,7 @@ static enum gpnn_status check_targets(const struct gpnn_index *index, size_t n,
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < n && n > 1 && status == GPNN_OK; t++)
-    status = gpnn_params_check_target(gpnn_index_target(index, t)->schema.target.name, err);
+    status = gpnn_parameters_check_target(gpnn_index_target(index, t)->schema.target.name, err);
   return status;
 }
 
@@ -70,14 +69,14 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
 {
   size_t n = gpnn_index_n_targets(index);
   struct gpnn_output *output = NULL;
-  struct gpnn_params *params = gpnn_alloc(n, 1, sizeof *params);
+  struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   if (params == NULL) return gpnn_fail_memory(err, "for parameters");
   enum gpnn_status status = check_targets(index, n, err);
   if (status == GPNN_OK) status = fit_all(cli, a, index, n, params, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_params_write_all(params, n, output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write_all(params, n, output, err);
   status = cli_close_output(output, status, err);
-  gpnn_params_release_all(params, n);
+  gpnn_parameters_release_all(params, n);
   return status;
 }
 
@@ -90,7 +89,7 @@ static enum gpnn_status read_like(const struct cli *cli, const char *path,
   enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
   if (status == GPNN_OK)
     status =
-        gpnn_rows_read(rows, gpnn_index_contents(index), table, cli->na, true, false, true, err);
+        gpnn_rows_read(rows, gpnn_index_dataset(index), table, cli->na, true, false, true, err);
   if (status == GPNN_OK)
     status = skip_check(cli, CLI_GIVEN_WORD, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
@@ -104,12 +103,12 @@ static enum gpnn_status run(const struct cli *cli, struct fit_arguments *a, stru
   struct gpnn_rows like = {0};
   struct gpnn_points points = {0};
   struct gpnn_index *index = NULL;
-  struct gpnn_params start = {0};
+  struct gpnn_parameters start = {0};
   a->choose.fit.threads = gpnn_blas_claim(cli->threads);
   if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK && a->start != NULL) {
-    status = gpnn_params_read(&start, a->start, err);
+    status = gpnn_parameters_read(&start, a->start, err);
     if (status == GPNN_OK) fit_options_start(a, &start);
   }
   if (status == GPNN_OK && a->like != NULL) {
@@ -119,7 +118,7 @@ static enum gpnn_status run(const struct cli *cli, struct fit_arguments *a, stru
   }
   if (status == GPNN_OK) status = fit_and_write(cli, a, index, err);
   gpnn_rows_release(&like);
-  gpnn_params_release(&start);
+  gpnn_parameters_release(&start);
   gpnn_index_close(index);
   return status;
 }

@@ -106,12 +106,12 @@ static void describe_search(const struct cli *cli, const struct gpnn_search *sea
 
 /* Writes finished contents and a search over them. */
 static enum gpnn_status write_index(const struct cli *cli, const char *output,
-                                    const struct gpnn_index_contents *contents,
+                                    const struct gpnn_dataset *dataset,
                                     const struct gpnn_search_options *options,
                                     struct gpnn_error *err)
 {
   struct gpnn_search *search = NULL;
-  enum gpnn_status status = gpnn_index_make(output, contents, options, &unfinished, &search, err);
+  enum gpnn_status status = gpnn_index_make(output, dataset, options, &unfinished, &search, err);
   if (status != GPNN_OK) return status;
   describe_search(cli, search);
   if (gpnn_search_describe(search)->recall < options->recall)
@@ -134,11 +134,11 @@ static void warn_of_outlier(const struct cli *cli, const char *name,
 {
   static const double most = 0.5;
   char target[GPNN_MASK_BYTES];
-  if (training->contents.n <= 2 || training->largest_share <= most) return;
-  target_name(&training->contents.schema, training->outlier_target, target);
+  if (training->dataset.n <= 2 || training->largest_share <= most) return;
+  target_name(&training->dataset.schema, training->outlier_target, target);
   cli_warn(
       cli, "%s: one row, whose target%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
-      name, training->contents.n_more > 0 ? " " : "", training->contents.n_more > 0 ? target : "",
+      name, training->dataset.n_more > 0 ? " " : "", training->dataset.n_more > 0 ? target : "",
       training->outlier, 100 * training->largest_share);
 }
 
@@ -180,7 +180,7 @@ static void warn_of_all_far(const struct cli *cli, const char *name,
   const struct gpnn_far_columns *far = &training->far;
   struct gpnn_feature_cursor at = {0};
   for (size_t f = 0; f < far->n && f < SHOWN; f++)
-    warn_of_far(cli, name, &training->contents.schema, &at, &far->of[f]);
+    warn_of_far(cli, name, &training->dataset.schema, &at, &far->of[f]);
   if (far->n > SHOWN)
     cli_warn(cli, "%s: %zu more columns have cells far outside the rest", name, far->n - SHOWN);
 }
@@ -188,25 +188,24 @@ static void warn_of_all_far(const struct cli *cli, const char *name,
 static void describe_training(const struct cli *cli, const char *name,
                               const struct gpnn_training *training)
 {
-  const struct gpnn_index_contents *contents = &training->contents;
-  const struct gpnn_scaling *standard = &contents->standard;
+  const struct gpnn_dataset *dataset = &training->dataset;
+  const struct gpnn_scaling *scaling = &dataset->scaling;
   char shown[GPNN_MASK_BYTES];
   struct gpnn_feature_cursor at = {0};
   warn_of_outlier(cli, name, training);
   warn_of_all_far(cli, name, training);
-  if (standard->n_out < standard->n_in)
+  if (scaling->n_out < scaling->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
-             standard->n_in - standard->n_out, standard->n_in,
-             standard->method == GPNN_SCALING_WHITEN ? "directions of the inputs" : "inputs");
-  for (size_t j = 0; j < standard->n_in; j++)
-    if (!gpnn_index_keeps(contents, j))
+             scaling->n_in - scaling->n_out, scaling->n_in,
+             scaling->method == GPNN_SCALING_WHITEN ? "directions of the inputs" : "inputs");
+  for (size_t j = 0; j < scaling->n_in; j++)
+    if (!gpnn_dataset_keeps(dataset, j))
       cli_note(cli, "dropped: column '%s'",
-               gpnn_schema_feature_name(&contents->schema, &at, j, shown));
+               gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
   cli_note(cli, "%s: %zu training rows, %zu calibration rows, %zu inputs, target '%s'", name,
-           contents->n, contents->n_calibration, contents->d,
-           target_name(&contents->schema, 0, shown));
-  for (size_t t = 1; t <= contents->n_more; t++)
-    cli_note(cli, "%s: target '%s'", name, target_name(&contents->schema, t, shown));
+           dataset->n, dataset->n_calibration, dataset->d, target_name(&dataset->schema, 0, shown));
+  for (size_t t = 1; t <= dataset->n_more; t++)
+    cli_note(cli, "%s: target '%s'", name, target_name(&dataset->schema, t, shown));
 }
 
 /* Whether the file can be created is told before the work, not after it. */
@@ -267,8 +266,8 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
     describe_training(cli, gpnn_table_name(table), &training);
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
-    training.contents.provenance = provenance;
-    status = write_index(cli, a->output, &training.contents, &a->search, err);
+    training.dataset.provenance = provenance;
+    status = write_index(cli, a->output, &training.dataset, &a->search, err);
   }
   gpnn_training_release(&training);
   gpnn_table_close(table);
@@ -277,14 +276,14 @@ static enum gpnn_status index_table(const struct cli *cli, const struct argument
 
 /* The parameters that --metric names, and the metric of all their targets. */
 struct metric {
-  struct gpnn_params *params;
+  struct gpnn_parameters *params;
   size_t n, neighbours; /* targets; the most neighbours of any */
   double *lengthscale;  /* owned; one target's after another */
 };
 
 static void metric_release(struct metric *metric)
 {
-  gpnn_params_release_all(metric->params, metric->n);
+  gpnn_parameters_release_all(metric->params, metric->n);
   free(metric->lengthscale);
 }
 
@@ -295,26 +294,28 @@ static void complete_search(struct arguments *a, const struct gpnn_index *old,
   const struct gpnn_search_report *stored = gpnn_index_search_report(old);
   if (a->recall == no_number) a->search.recall = gpnn_search_recall_again(stored);
   if (a->neighbours == no_count) a->search.neighbours = metric->neighbours;
-  a->search.seed = gpnn_index_contents(old)->seed;
-  a->search.rotation = metric->params->rotation;
+  a->search.seed = gpnn_index_dataset(old)->seed;
+  a->search.rotation = metric->params->covariance.rotation;
   /* One lengthscale for all inputs orders neighbours as none does. */
-  if (metric->params->n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
+  if (metric->params->covariance.n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
 }
 
 /* Takes the metric, which has to be the same for all targets. */
-static enum gpnn_status take_metric(const struct gpnn_index_contents *contents, const char *path,
+static enum gpnn_status take_metric(const struct gpnn_dataset *dataset, const char *path,
                                     struct metric *metric, struct gpnn_error *err)
 {
-  size_t d = contents->d;
+  size_t d = dataset->d;
   metric->lengthscale = gpnn_alloc(metric->n, d, sizeof *metric->lengthscale);
   if (metric->lengthscale == NULL) return gpnn_fail_memory(err, "for the lengthscales");
-  const struct gpnn_search_metric first = {metric->lengthscale, metric->params->rotation};
+  const struct gpnn_search_metric first = {metric->lengthscale,
+                                           metric->params->covariance.rotation};
   for (size_t t = 0; t < metric->n; t++) {
-    const struct gpnn_params *params = &metric->params[t];
+    const struct gpnn_parameters *params = &metric->params[t];
     double *own = metric->lengthscale + t * d;
-    gpnn_params_expand(params, d, contents->group, own);
+    gpnn_parameters_expand(params, d, dataset->group, own);
     if (params->neighbours > metric->neighbours) metric->neighbours = params->neighbours;
-    if (!gpnn_search_same_metric(d, first, (struct gpnn_search_metric){own, params->rotation}))
+    if (!gpnn_search_same_metric(d, first,
+                                 (struct gpnn_search_metric){own, params->covariance.rotation}))
       return gpnn_fail(err, GPNN_EMISMATCH,
                        "%s: its targets have different metrics, and an index has one search: give "
                        "the parameters of one target",
@@ -331,10 +332,10 @@ static enum gpnn_status change_metric(const struct cli *cli, struct arguments *a
   struct metric metric = {0};
   enum gpnn_status status =
       open_all(cli, cli_operand(cli, 0), a->metric, true, &old, &metric.params, &metric.n, err);
-  if (status == GPNN_OK) status = take_metric(gpnn_index_contents(old), a->metric, &metric, err);
+  if (status == GPNN_OK) status = take_metric(gpnn_index_dataset(old), a->metric, &metric, err);
   if (status == GPNN_OK) {
     complete_search(a, old, &metric);
-    status = write_index(cli, a->output, gpnn_index_contents(old), &a->search, err);
+    status = write_index(cli, a->output, gpnn_index_dataset(old), &a->search, err);
   }
   gpnn_index_close(old);
   metric_release(&metric);

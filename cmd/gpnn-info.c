@@ -39,7 +39,7 @@ static enum gpnn_status put_number(struct run *r, const char *name, double value
 static enum gpnn_status put_rows(struct run *r, const struct gpnn_index *index,
                                  struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
   char fingerprint[17];
   snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, gpnn_index_fingerprint(index));
   enum gpnn_status status = put_text(r, "file", "gpnn index", err);
@@ -73,7 +73,7 @@ static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index
 {
   const struct gpnn_search_report *s = gpnn_index_search_report(index);
   struct gpnn_search_metric metric = gpnn_index_search_metric(index);
-  size_t d = gpnn_index_contents(index)->d;
+  size_t d = gpnn_index_dataset(index)->d;
   enum gpnn_status status = put_text(r, "search", gpnn_search_name(s->kind), err);
   if (status == GPNN_OK && s->n_lists > 0) status = put_count(r, "search-lists", s->n_lists, err);
   if (status == GPNN_OK && s->effort > 0) status = put_count(r, "search-effort", s->effort, err);
@@ -90,11 +90,11 @@ static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index
 }
 
 /* One line an input: name, mean, and what it is multiplied by. */
-static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_contents *c,
+static enum gpnn_status put_feature(struct run *r, const struct gpnn_dataset *c,
                                     struct gpnn_feature_cursor *at, size_t j,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_scaling *s = &c->standard;
+  const struct gpnn_scaling *s = &c->scaling;
   char name[GPNN_MASK_BYTES];
   enum gpnn_status status = gpnn_output_printf(r->output, err, "input\t%s\t",
                                                gpnn_schema_feature_name(&c->schema, at, j, name));
@@ -110,10 +110,10 @@ static enum gpnn_status put_feature(struct run *r, const struct gpnn_index_conte
 }
 
 /* One line an input that has limits: name, least and greatest value that others count as. */
-static enum gpnn_status put_limits(struct run *r, const struct gpnn_index_contents *c,
+static enum gpnn_status put_limits(struct run *r, const struct gpnn_dataset *c,
                                    struct gpnn_error *err)
 {
-  const struct gpnn_limits *limits = &c->standard.limits;
+  const struct gpnn_limits *limits = &c->scaling.limits;
   struct gpnn_feature_cursor at = {0};
   char name[GPNN_MASK_BYTES];
   enum gpnn_status status = GPNN_OK;
@@ -142,19 +142,19 @@ static enum gpnn_status put_moments(struct run *r, const char *what, const char 
   return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
 }
 
-static enum gpnn_status put_target(struct run *r, const struct gpnn_index_contents *c,
+static enum gpnn_status put_target(struct run *r, const struct gpnn_dataset *c,
                                    struct gpnn_error *err)
 {
   char name[GPNN_MASK_BYTES];
   gpnn_mask(name, c->schema.target.name, strlen(c->schema.target.name));
   enum gpnn_status status = put_text(r, "target", name, err);
-  if (status == GPNN_OK) status = put_number(r, "target-mean", c->standard.y_mean, err);
-  if (status == GPNN_OK) status = put_number(r, "target-sd", c->standard.y_sd, err);
+  if (status == GPNN_OK) status = put_number(r, "target-mean", c->scaling.y_mean, err);
+  if (status == GPNN_OK) status = put_number(r, "target-sd", c->scaling.y_sd, err);
   return status;
 }
 
 /* Groups, where some have several inputs. */
-static enum gpnn_status put_groups(struct run *r, const struct gpnn_index_contents *c,
+static enum gpnn_status put_groups(struct run *r, const struct gpnn_dataset *c,
                                    struct gpnn_error *err)
 {
   char name[GPNN_MASK_BYTES];
@@ -163,7 +163,7 @@ static enum gpnn_status put_groups(struct run *r, const struct gpnn_index_conten
   size_t kept = 0, next = 0;
   if (c->n_groups == c->d) return GPNN_OK;
   for (size_t j = 0; next < c->n_groups && status == GPNN_OK; j++) {
-    if (!gpnn_index_keeps(c, j) || c->group[kept++] != next) continue;
+    if (!gpnn_dataset_keeps(c, j) || c->group[kept++] != next) continue;
     status = put_text(r, "group", gpnn_schema_group_name(&c->schema, &at, j, name), err);
     next++;
   }
@@ -171,7 +171,7 @@ static enum gpnn_status put_groups(struct run *r, const struct gpnn_index_conten
 }
 
 /* Groups, the columns behind them, and columns that are neither input nor target. */
-static enum gpnn_status put_roles(struct run *r, const struct gpnn_index_contents *c,
+static enum gpnn_status put_roles(struct run *r, const struct gpnn_dataset *c,
                                   struct gpnn_error *err)
 {
   const struct gpnn_schema *schema = &c->schema;
@@ -185,8 +185,7 @@ static enum gpnn_status put_roles(struct run *r, const struct gpnn_index_content
     if (status == GPNN_OK) status = put_number(r, name, column->period, err);
   }
   for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++)
-    status =
-        put_moments(r, "regressor", schema->regressors[j].name, c->standard.regressors[j], err);
+    status = put_moments(r, "regressor", schema->regressors[j].name, c->scaling.regressors[j], err);
   if (status == GPNN_OK && schema->has_noise)
     status = put_text(r, "row-noise",
                       gpnn_mask(name, schema->noise.name, strlen(schema->noise.name)), err);
@@ -196,14 +195,14 @@ static enum gpnn_status put_roles(struct run *r, const struct gpnn_index_content
 static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *index,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
   struct gpnn_feature_cursor at = {0};
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < gpnn_index_n_targets(index) && status == GPNN_OK; t++)
     status = put_target(r, gpnn_index_target(index, t), err);
   if (status == GPNN_OK)
-    status = put_text(r, "standardise", gpnn_scaling_name(c->standard.method), err);
-  for (size_t j = 0; j < c->standard.n_in && status == GPNN_OK; j++)
+    status = put_text(r, "standardise", gpnn_scaling_name(c->scaling.method), err);
+  for (size_t j = 0; j < c->scaling.n_in && status == GPNN_OK; j++)
     status = put_feature(r, c, &at, j, err);
   if (status == GPNN_OK) status = put_limits(r, c, err);
   return status == GPNN_OK ? put_roles(r, c, err) : status;
@@ -226,7 +225,7 @@ static enum gpnn_status describe_index(struct run *r, bool verify, struct gpnn_e
   struct gpnn_index *index = NULL;
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(r->cli, 0), verify, err);
   if (status != GPNN_OK) return status;
-  const char *provenance = gpnn_index_contents(index)->provenance;
+  const char *provenance = gpnn_index_dataset(index)->provenance;
   char *shown = provenance == NULL ? NULL : gpnn_copy_text(provenance, strlen(provenance));
   if (shown != NULL) gpnn_mask_all(shown, "\t\n");
   if (shown == NULL && provenance != NULL) status = gpnn_fail_memory(err, "for the options");
@@ -247,13 +246,13 @@ static enum gpnn_status describe_index(struct run *r, bool verify, struct gpnn_e
 
 static enum gpnn_status describe_params(struct run *r, struct gpnn_error *err)
 {
-  struct gpnn_params params = {0};
-  enum gpnn_status status = gpnn_params_read(&params, cli_operand(r->cli, 0), err);
+  struct gpnn_parameters params = {0};
+  enum gpnn_status status = gpnn_parameters_read(&params, cli_operand(r->cli, 0), err);
   if (params.target != NULL) gpnn_mask_all(params.target, "");
   if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
-  if (status == GPNN_OK) status = gpnn_params_write(&params, r->output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(&params, r->output, err);
   status = cli_close_output(r->output, status, err);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   return status;
 }
 

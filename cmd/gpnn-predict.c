@@ -40,9 +40,9 @@ struct run {
   const struct arguments *a;
   struct gpnn_index *index;
   size_t n_targets;
-  struct gpnn_params *params;  /* owned; n_targets */
-  struct predicted *predicted; /* owned; n_targets */
-  size_t *targets;             /* owned; n_targets: which of the index's each is */
+  struct gpnn_parameters *params; /* owned; n_targets */
+  struct predicted *predicted;    /* owned; n_targets */
+  size_t *targets;                /* owned; n_targets: which of the index's each is */
   struct gpnn_table *table;
   struct gpnn_reader reader;
   struct sink sink;
@@ -174,9 +174,9 @@ static size_t bytes_of_batch(const struct run *r)
 /* How many rows a batch has, at most; one always. */
 static size_t rows_of_batch(const struct run *r)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(r->index);
   const size_t numbers = 4; /* of each target: in struct predicted_batch */
-  size_t row = contents->d + contents->n_regressors + numbers * r->n_targets + r->carry.n_columns;
+  size_t row = dataset->d + dataset->n_regressors + numbers * r->n_targets + r->carry.n_columns;
   size_t most = bytes_of_batch(r) / sizeof(double) / row;
   if (most == 0) return 1;
   return most < r->a->batch ? most : r->a->batch;
@@ -186,7 +186,7 @@ static size_t rows_of_batch(const struct run *r)
 static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(r->index);
   size_t n = rows_of_batch(r);
   batch->n_rows = batch->n_good = 0;
   carried_clear(&batch->carried);
@@ -194,8 +194,8 @@ static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
   batch->room = n;
   enum gpnn_status status = GPNN_OK;
   batch->is_good = gpnn_alloc(n, 1, sizeof *batch->is_good);
-  batch->x = gpnn_alloc(n, contents->d, sizeof *batch->x);
-  batch->regressors = gpnn_alloc(n, contents->n_regressors, sizeof *batch->regressors);
+  batch->x = gpnn_alloc(n, dataset->d, sizeof *batch->x);
+  batch->regressors = gpnn_alloc(n, dataset->n_regressors, sizeof *batch->regressors);
   batch->noise = gpnn_alloc(n, 1, sizeof *batch->noise);
   batch->predicted = gpnn_alloc(r->n_targets, 1, sizeof *batch->predicted);
   if (batch->is_good == NULL || batch->x == NULL || batch->regressors == NULL ||
@@ -236,7 +236,7 @@ static void read_targets(struct run *r, struct batch *batch, const struct gpnn_r
 static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn_record *record,
                                  struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(r->index);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(r->index);
   enum gpnn_status status = gpnn_table_next(r->table, record, err);
   if (status != GPNN_OK && status != GPNN_EDATA) return status;
   if (status == GPNN_EDATA) record->n_fields = 0;
@@ -246,8 +246,8 @@ static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn
   if (carried != GPNN_OK) return carried;
   read_targets(r, batch, record);
   if (status == GPNN_OK)
-    status = gpnn_reader_read(&r->reader, record, batch->x + batch->n_good * contents->d,
-                              batch->regressors + batch->n_good * contents->n_regressors,
+    status = gpnn_reader_read(&r->reader, record, batch->x + batch->n_good * dataset->d,
+                              batch->regressors + batch->n_good * dataset->n_regressors,
                               &batch->noise[batch->n_good], &r->n_unseen, err);
   return status;
 }
@@ -354,7 +354,7 @@ static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
     gpnn_localgp_set_share(gps[t], r->a->share);
     r->predicted[t] = (struct predicted){
         .plan = &r->a->plan,
-        .contents = gpnn_localgp_data(gps[t]),
+        .dataset = gpnn_localgp_data(gps[t]),
         .params = &r->params[t],
         .gp = gps[t],
         .has_target = gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
@@ -373,9 +373,9 @@ static enum gpnn_status find_targets(struct run *r, bool *reads_regressors, stru
   if (r->predicted == NULL || r->targets == NULL) return gpnn_fail_memory(err, "for the targets");
   *reads_regressors = false;
   for (size_t t = 0; t < r->n_targets; t++) {
-    const struct gpnn_params *params = &r->params[t];
+    const struct gpnn_parameters *params = &r->params[t];
     if (params->target != NULL) gpnn_index_find_target(r->index, params->target, &r->targets[t]);
-    if (params->mean == GPNN_MEAN_REGRESSORS) *reads_regressors = true;
+    if (params->mean.kind == GPNN_MEAN_REGRESSORS) *reads_regressors = true;
   }
   return GPNN_OK;
 }
@@ -391,7 +391,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK) status = find_targets(r, &reads_regressors, err);
   if (status == GPNN_OK) status = gpnn_table_open(&r->table, cli_operand(cli, 1), &cli->table, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_open(&r->reader, gpnn_index_contents(r->index), r->table, cli->na,
+    status = gpnn_reader_open(&r->reader, gpnn_index_dataset(r->index), r->table, cli->na,
                               reads_regressors, err);
   /* An sd of the function, and none at all, are without noise. */
   if (r->a->plan.options.latent || r->a->plan.options.mean_only) r->reader.map.has_noise = false;
@@ -430,7 +430,7 @@ static void release(struct run *r)
   carry_release(&r->carry);
   gpnn_reader_release(&r->reader);
   gpnn_table_close(r->table);
-  gpnn_params_release_all(r->params, r->n_targets);
+  gpnn_parameters_release_all(r->params, r->n_targets);
   gpnn_index_close(r->index);
 }
 

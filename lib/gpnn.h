@@ -92,6 +92,7 @@
 
 #include "search/search.h"
 
+#include "dataset/dataset.h"
 #include "dataset/index.h"
 #include "dataset/limits.h"
 #include "dataset/reader.h"
@@ -99,6 +100,7 @@
 #include "dataset/sections.h"
 #include "dataset/training.h"
 
+#include "kernel/covariance.h"
 #include "kernel/kernel.h"
 #include "kernel/mean.h"
 #include "kernel/parameters.h"

@@ -22,9 +22,9 @@ enum gpnn_status open_check_order(const char *path, const char *other, struct gp
 }
 
 /* Checks that parameters go with the index; '*other_index' becomes true if they name another. */
-static enum gpnn_status check_pair(const struct gpnn_index *index, const struct gpnn_params *params,
-                                   const char *params_path, bool *other_index,
-                                   struct gpnn_error *err)
+static enum gpnn_status check_pair(const struct gpnn_index *index,
+                                   const struct gpnn_parameters *params, const char *params_path,
+                                   bool *other_index, struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
   bool other = false;
@@ -34,8 +34,8 @@ static enum gpnn_status check_pair(const struct gpnn_index *index, const struct 
     status = gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
                        gpnn_mask(shown, params->target, strlen(params->target)));
   if (status == GPNN_OK)
-    status = gpnn_params_check(params, gpnn_index_target(index, t), gpnn_index_fingerprint(index),
-                               &other, err);
+    status = gpnn_parameters_check(params, gpnn_index_target(index, t),
+                                   gpnn_index_fingerprint(index), &other, err);
   *other_index = *other_index || other;
   if (status == GPNN_OK) return status;
   return gpnn_prefix(err, status, "%s", strcmp(params_path, "-") == 0 ? "(stdin)" : params_path);
@@ -48,13 +48,13 @@ static void warn_of_other_index(const struct cli *cli, const char *params_path, 
 }
 
 enum gpnn_status open_all(const struct cli *cli, const char *path, const char *params_path,
-                          bool verify, struct gpnn_index **index, struct gpnn_params **params,
+                          bool verify, struct gpnn_index **index, struct gpnn_parameters **params,
                           size_t *n, struct gpnn_error *err)
 {
   bool other_index = false;
   enum gpnn_status status = open_check_order(path, params_path, err);
   if (status == GPNN_OK) status = gpnn_index_open(index, path, verify, err);
-  if (status == GPNN_OK) status = gpnn_params_read_all(params, n, params_path, err);
+  if (status == GPNN_OK) status = gpnn_parameters_read_all(params, n, params_path, err);
   for (size_t t = 0; t < *n && status == GPNN_OK; t++)
     status = check_pair(*index, &(*params)[t], params_path, &other_index, err);
   if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
@@ -62,19 +62,19 @@ enum gpnn_status open_all(const struct cli *cli, const char *path, const char *p
 }
 
 enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *params_path,
-                           bool verify, struct gpnn_index **index, struct gpnn_params *params,
+                           bool verify, struct gpnn_index **index, struct gpnn_parameters *params,
                            struct gpnn_error *err)
 {
   bool other_index = false;
   enum gpnn_status status = gpnn_index_open(index, path, verify, err);
-  if (status == GPNN_OK) status = gpnn_params_read(params, params_path, err);
+  if (status == GPNN_OK) status = gpnn_parameters_read(params, params_path, err);
   if (status == GPNN_OK) status = check_pair(*index, params, params_path, &other_index, err);
   if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
   return status;
 }
 
 enum gpnn_status open_localgps(const struct cli *cli, const struct gpnn_index *index, size_t n,
-                               const struct gpnn_params *params, const char *params_path,
+                               const struct gpnn_parameters *params, const char *params_path,
                                size_t neighbours, struct gpnn_localgp *gps[],
                                struct gpnn_error *err)
 {
@@ -92,7 +92,7 @@ enum gpnn_status open_localgps(const struct cli *cli, const struct gpnn_index *i
 }
 
 enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,
-                              const struct gpnn_params *params, const char *params_path,
+                              const struct gpnn_parameters *params, const char *params_path,
                               size_t neighbours, struct gpnn_localgp **gp, struct gpnn_error *err)
 {
   return open_localgps(cli, index, 1, params, params_path, neighbours, gp, err);

@@ -28,28 +28,29 @@ GPNN_MUST_CHECK enum gpnn_status open_check_order(const char *path, const char *
  */
 GPNN_MUST_CHECK enum gpnn_status open_all(const struct cli *cli, const char *path,
                                           const char *params_path, bool verify,
-                                          struct gpnn_index **index, struct gpnn_params **params,
-                                          size_t *n, struct gpnn_error *err);
+                                          struct gpnn_index **index,
+                                          struct gpnn_parameters **params, size_t *n,
+                                          struct gpnn_error *err);
 
 /* The same for the parameters of one target; 'params' must be zeroed. */
 GPNN_MUST_CHECK enum gpnn_status open_pair(const struct cli *cli, const char *path,
                                            const char *params_path, bool verify,
-                                           struct gpnn_index **index, struct gpnn_params *params,
-                                           struct gpnn_error *err);
+                                           struct gpnn_index **index,
+                                           struct gpnn_parameters *params, struct gpnn_error *err);
 
 /*
  * Prepares predictions; if the search had to be built again for the parameters' metric, says
  * once which command saves that.
  */
 GPNN_MUST_CHECK enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,
-                                              const struct gpnn_params *params,
+                                              const struct gpnn_parameters *params,
                                               const char *params_path, size_t neighbours,
                                               struct gpnn_localgp **gp, struct gpnn_error *err);
 
 /* The same for 'n' targets, of parameters and objects an array each. */
 GPNN_MUST_CHECK enum gpnn_status open_localgps(const struct cli *cli,
                                                const struct gpnn_index *index, size_t n,
-                                               const struct gpnn_params *params,
+                                               const struct gpnn_parameters *params,
                                                const char *params_path, size_t neighbours,
                                                struct gpnn_localgp *gps[], struct gpnn_error *err);
 

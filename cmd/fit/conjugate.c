@@ -37,7 +37,7 @@ static void tell(void *context, const struct gpnn_conjugate_point *point)
 /* What was given, else the method's own defaults. */
 static enum gpnn_status set_options(const struct conjugate_arguments *a,
                                     const struct gpnn_choose_options *choose,
-                                    const struct gpnn_index_contents *contents,
+                                    const struct gpnn_dataset *dataset,
                                     struct gpnn_conjugate_options *options, struct gpnn_error *err)
 {
   const struct gpnn_fit_options *fit = &choose->fit;
@@ -52,39 +52,38 @@ static enum gpnn_status set_options(const struct conjugate_arguments *a,
   options->score = strcmp(a->score, "crps") == 0 ? GPNN_CONJUGATE_CRPS : GPNN_CONJUGATE_RMSPE;
   options->seed = fit->seed;
   options->threads = fit->threads;
-  if (fit->start == NULL || fit->start->n_lengthscales == 1) return GPNN_OK;
-  if (fit->start->n_lengthscales != contents->n_groups)
+  if (fit->start == NULL || fit->start->covariance.n_lengthscales == 1) return GPNN_OK;
+  if (fit->start->covariance.n_lengthscales != dataset->n_groups)
     return gpnn_fail(err, GPNN_EMISMATCH, "the start has %zu lengthscales, the index has %zu",
-                     fit->start->n_lengthscales, contents->n_groups);
-  options->ratio = fit->start->lengthscale;
+                     fit->start->covariance.n_lengthscales, dataset->n_groups);
+  options->ratio = fit->start->covariance.lengthscale;
   return GPNN_OK;
 }
 
 static enum gpnn_status annotate(const struct gpnn_conjugate_report *report, size_t n_folds,
-                                 const struct gpnn_index *index,
-                                 const struct gpnn_index_contents *contents,
-                                 struct gpnn_params *params, struct gpnn_error *err)
+                                 const struct gpnn_index *index, const struct gpnn_dataset *dataset,
+                                 struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct gpnn_conjugate_point *best = &report->best;
-  params->has_index = true;
-  params->index = gpnn_index_fingerprint(index);
-  enum gpnn_status status = gpnn_params_comment(
+  params->provenance.has_index = true;
+  params->provenance.index = gpnn_index_fingerprint(index);
+  enum gpnn_status status = gpnn_parameters_comment(
       params, err, "fit: conjugate, %zu folds of %zu of %zu rows, %zu points tried", n_folds,
-      report->n_scored, contents->n, report->n_points);
+      report->n_scored, dataset->n, report->n_points);
   if (status == GPNN_OK)
-    status = gpnn_params_comment(
+    status = gpnn_parameters_comment(
         params, err, "chosen: effective range %.4g, noise ratio %.4g, RMSPE %.4f, CRPS %.4f",
         best->range, best->noise, best->rmspe, best->crps);
-  if (status == GPNN_OK) status = gpnn_regress_describe(params, contents, err);
+  if (status == GPNN_OK) status = gpnn_regress_describe(params, dataset, err);
   return status;
 }
 
 /* Among several targets of the index the parameters say which they are of. */
 static enum gpnn_status name_target(const struct gpnn_index *index,
-                                    const struct gpnn_index_contents *contents,
-                                    struct gpnn_params *params, struct gpnn_error *err)
+                                    const struct gpnn_dataset *dataset,
+                                    struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  const char *name = contents->schema.target.name;
+  const char *name = dataset->schema.target.name;
   if (gpnn_index_n_targets(index) == 1) return GPNN_OK;
   params->target = gpnn_copy_text(name, strlen(name));
   return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
@@ -93,17 +92,17 @@ static enum gpnn_status name_target(const struct gpnn_index *index,
 enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arguments *a,
                                const struct gpnn_choose_options *choose,
                                const struct gpnn_index *index, size_t target,
-                               struct gpnn_params *params, struct gpnn_error *err)
+                               struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_target(index, target);
+  const struct gpnn_dataset *dataset = gpnn_index_target(index, target);
   struct gpnn_conjugate_options options;
   struct gpnn_conjugate_report report;
-  enum gpnn_status status = set_options(a, choose, contents, &options, err);
+  enum gpnn_status status = set_options(a, choose, dataset, &options, err);
   if (status != GPNN_OK) return status;
   struct telling telling = {cli, 0, options.n_ranges * options.n_noises};
-  status = gpnn_conjugate(contents, &options, tell, &telling, params, &report, err);
-  if (status == GPNN_OK) status = name_target(index, contents, params, err);
-  if (status == GPNN_OK) status = annotate(&report, options.n_folds, index, contents, params, err);
+  status = gpnn_conjugate(dataset, &options, tell, &telling, params, &report, err);
+  if (status == GPNN_OK) status = name_target(index, dataset, params, err);
+  if (status == GPNN_OK) status = annotate(&report, options.n_folds, index, dataset, params, err);
   if (status != GPNN_OK) return status;
   cli_note(cli, "chosen: effective range %.4g, noise ratio %.4g", report.best.range,
            report.best.noise);

@@ -30,6 +30,6 @@ bool conjugate_is_asked(const struct cli *cli, const struct conjugate_arguments 
 enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arguments *a,
                                const struct gpnn_choose_options *choose,
                                const struct gpnn_index *index, size_t target,
-                               struct gpnn_params *params, struct gpnn_error *err);
+                               struct gpnn_parameters *params, struct gpnn_error *err);
 
 #endif

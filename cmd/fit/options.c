@@ -180,17 +180,17 @@ bool fit_options_resolve(const struct cli *cli, struct fit_arguments *a)
          cli_spares(cli, cli->output, cli_operand(cli, 0)) && cli_spares(cli, cli->output, a->like);
 }
 
-void fit_options_start(struct fit_arguments *a, const struct gpnn_params *start)
+void fit_options_start(struct fit_arguments *a, const struct gpnn_parameters *start)
 {
   struct gpnn_choose_options *choose = &a->choose;
   choose->fit.start = start;
   if (a->kernel == NULL) {
-    choose->fit.kernel = start->kernel;
-    choose->fit.smoothness = start->smoothness;
+    choose->fit.kernel = start->covariance.kernel;
+    choose->fit.smoothness = start->covariance.smoothness;
   }
-  if (a->ard == NULL) choose->fit.ard = start->n_lengthscales > 1;
-  if (a->rotate == NULL && start->rotation != NULL) {
-    choose->fit.rotation = start->rotation;
+  if (a->ard == NULL) choose->fit.ard = start->covariance.n_lengthscales > 1;
+  if (a->rotate == NULL && start->covariance.rotation != NULL) {
+    choose->fit.rotation = start->covariance.rotation;
     choose->rotation = false;
   }
   if (a->neighbours == 0) choose->fit.neighbours = start->neighbours;

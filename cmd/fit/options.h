@@ -43,6 +43,6 @@ bool fit_options_resolve(const struct cli *cli, struct fit_arguments *a);
 
 /* The model that is started from is the one to fit, unless another was asked for.  'start' is
  * borrowed for as long as 'choose' is in use. */
-void fit_options_start(struct fit_arguments *a, const struct gpnn_params *start);
+void fit_options_start(struct fit_arguments *a, const struct gpnn_parameters *start);
 
 #endif

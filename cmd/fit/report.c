@@ -29,41 +29,41 @@ void fit_report_try(void *context, const struct gpnn_candidate *candidate)
 }
 
 /* Says how the parameters were found, as a comment. */
-static enum gpnn_status comment_fit(struct gpnn_params *params, size_t n,
+static enum gpnn_status comment_fit(struct gpnn_parameters *params, size_t n,
                                     const struct gpnn_fit_report *fit, struct gpnn_error *err)
 {
   if (fit->objective == GPNN_OBJECTIVE_BLOCK)
-    return gpnn_params_comment(
+    return gpnn_parameters_comment(
         params, err,
         "fit: block objective %.6g a row, %zu blocks of %zu of %zu rows, %zu evaluations",
         fit->value, fit->n_blocks, fit->block_size, n, fit->optimize.n_evaluations);
-  return gpnn_params_comment(
+  return gpnn_parameters_comment(
       params, err, "fit: %s objective %.6g a row, %zu of %zu rows, k %zu, %zu evaluations",
       gpnn_objective_name(fit->objective), fit->value, fit->n_rows, n, fit->k,
       fit->optimize.n_evaluations);
 }
 
-enum gpnn_status fit_report_annotate(struct gpnn_params *params, const struct gpnn_index *index,
+enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struct gpnn_index *index,
                                      size_t target, const struct gpnn_choose_report *report,
                                      struct gpnn_error *err)
 {
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
   char text[96];
-  params->has_index = true;
-  params->index = gpnn_index_fingerprint(index);
-  enum gpnn_status status = comment_fit(params, gpnn_index_contents(index)->n, &report->fit, err);
+  params->provenance.has_index = true;
+  params->provenance.index = gpnn_index_fingerprint(index);
+  enum gpnn_status status = comment_fit(params, gpnn_index_dataset(index)->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_params_comment(
+    status = gpnn_parameters_comment(
         params, err, "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
         describe(chosen, text), chosen->nll, chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_params_comment(params, err, "runner-up: %s, NLL %.4f with %zu neighbours",
-                                 describe(next, text), next->nll, next->neighbours);
+    status = gpnn_parameters_comment(params, err, "runner-up: %s, NLL %.4f with %zu neighbours",
+                                     describe(next, text), next->nll, next->neighbours);
   if (status == GPNN_OK && report->fewest.kernel != NULL)
-    status = gpnn_params_comment(params, err, "neighbours: %zu, NLL %.4f",
-                                 report->fewest.neighbours, report->fewest.nll);
+    status = gpnn_parameters_comment(params, err, "neighbours: %zu, NLL %.4f",
+                                     report->fewest.neighbours, report->fewest.nll);
   /* With a standard error, coefficients are of interest in themselves. */
-  if (status == GPNN_OK && params->covariance != NULL)
+  if (status == GPNN_OK && params->mean.covariance != NULL)
     status = gpnn_regress_describe(params, gpnn_index_target(index, target), err);
   return status;
 }
@@ -81,16 +81,16 @@ static void warn_of_duplicates(const struct cli *cli, double thin,
 }
 
 /* Warns of noise held so low that it does not tell rows apart. */
-static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_params *params)
+static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_parameters *params)
 {
   if (!gpnn_fit_loses_noise(params)) return;
   cli_warn(cli,
            "a noise of %.3g is lost in rounding beside a kernel scale of %.3g: rows that are alike "
            "are told apart by 1e-10 of it or more instead",
-           params->noise, params->kernelscale);
+           params->covariance.noise, params->covariance.kernelscale);
 }
 
-void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_params *params,
+void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_parameters *params,
                       double thin, const struct gpnn_fit_report *fit)
 {
   cli_note(cli, "objective %.6g from %.6g in %zu evaluations: %s", fit->optimize.end,

@@ -24,14 +24,14 @@ void fit_report_try(void *context, const struct gpnn_candidate *candidate);
  * Adds to the parameters of target 'target' what a reader may want to know, as comments, and which
  * index they are of.  Errors: GPNN_ENOMEM, with some of that added.
  */
-GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_params *params,
+GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
                                                      const struct gpnn_index *index, size_t target,
                                                      const struct gpnn_choose_report *report,
                                                      struct gpnn_error *err);
 
 /* How the search for params[n], of 'n' targets, went, with --verbose, and warnings of what makes
  * them doubtful.  'thin' is as in struct gpnn_fit_options. */
-void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_params *params,
+void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_parameters *params,
                       double thin, const struct gpnn_fit_report *fit);
 
 #endif

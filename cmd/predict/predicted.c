@@ -40,7 +40,7 @@ static enum gpnn_status write_value(struct sink *sink, double value, struct gpnn
 static enum gpnn_status write_name(const struct predicted *p, struct sink *sink, const char *name,
                                    struct gpnn_error *err)
 {
-  const char *target = p->contents->schema.target.name;
+  const char *target = p->dataset->schema.target.name;
   if (!p->is_one_of_several) return sink_text(sink, name, err);
   size_t size = strlen(name) + strlen(target) + 2;
   char *whole = malloc(size);
@@ -75,7 +75,7 @@ enum gpnn_status predicted_write_names(const struct predicted *p, struct sink *s
                                        struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (p->has_target) status = sink_text(sink, p->contents->schema.target.name, err);
+  if (p->has_target) status = sink_text(sink, p->dataset->schema.target.name, err);
   if (status == GPNN_OK) status = write_name(p, sink, "mean", err);
   if (status == GPNN_OK && !p->plan->options.mean_only) status = write_name(p, sink, "sd", err);
   if (status == GPNN_OK && has_degrees(p)) status = write_name(p, sink, "df", err);
@@ -148,8 +148,8 @@ enum gpnn_status predicted_write_row(const struct predicted *p, const struct pre
   double mean = known ? batch->mean[good] : nan(""), sd = known ? batch->sd[good] : nan("");
   enum gpnn_status status = GPNN_OK;
   if (p->has_target)
-    status = write_value(sink, gpnn_predict_target(p->contents, options->units, batch->target[row]),
-                         err);
+    status =
+        write_value(sink, gpnn_predict_target(p->dataset, options->units, batch->target[row]), err);
   if (status == GPNN_OK) status = write_value(sink, mean, err);
   if (status == GPNN_OK && !options->mean_only) status = write_value(sink, sd, err);
   if (status == GPNN_OK && has_degrees(p))
@@ -177,7 +177,7 @@ static void report(const struct predicted *p, const struct cli *cli)
              "in calibration did; their uncertainty may be too small: see --like and --blocked in "
              "gpnn-calibrate(1)",
              share, counts->n_rows);
-  else if (p->params->has_distance)
+  else if (p->params->calibration.has_distance)
     cli_note(cli,
              "%.3g %% of the rows lie farther from the training rows than 99.9 %% of the rows seen "
              "in calibration did",

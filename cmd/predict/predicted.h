@@ -29,8 +29,8 @@ struct predict_plan {
 /* A zeroed object is empty and may be released. */
 struct predicted {
   const struct predict_plan *plan;
-  const struct gpnn_index_contents *contents; /* in the view of the target */
-  const struct gpnn_params *params;
+  const struct gpnn_dataset *dataset; /* in the view of the target */
+  const struct gpnn_parameters *params;
   struct gpnn_localgp *gp; /* owned */
   bool has_target;         /* the table has it: its values are written along */
   bool is_one_of_several;  /* the names of its columns end with its own */

@@ -297,7 +297,7 @@ static void report_copies(const struct cli *cli, const struct gpnn_advice *advic
 
 /* Advises on one target. */
 static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index,
-                                   const struct gpnn_params *params, struct gpnn_error *err)
+                                   const struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct arguments *a = r->a;
   const struct gpnn_advise_options options = {
@@ -310,7 +310,7 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
   if (status == GPNN_OK) status = gpnn_advise(index, gp, &options, &advice, err);
   if (status == GPNN_OK) {
     bool is_original = strcmp(a->units, "original") == 0;
-    r->unit = is_original ? gpnn_localgp_data(gp)->standard.y_sd : 1;
+    r->unit = is_original ? gpnn_localgp_data(gp)->scaling.y_sd : 1;
     const char *name = gpnn_localgp_data(gp)->schema.target.name;
     if (gpnn_index_n_targets(index) > 1) {
       r->target = gpnn_mask(shown, name, strlen(name));
@@ -327,7 +327,7 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
 static enum gpnn_status run(struct run *r, struct gpnn_error *err)
 {
   struct gpnn_index *index = NULL;
-  struct gpnn_params *params = NULL;
+  struct gpnn_parameters *params = NULL;
   size_t n = 0;
   enum gpnn_status status =
       open_all(r->cli, cli_operand(r->cli, 0), r->a->params, false, &index, &params, &n, err);
@@ -335,7 +335,7 @@ static enum gpnn_status run(struct run *r, struct gpnn_error *err)
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status = run_target(r, index, &params[t], err);
   status = cli_close_output(r->output, status, err);
-  gpnn_params_release_all(params, n);
+  gpnn_parameters_release_all(params, n);
   gpnn_index_close(index);
   return status;
 }

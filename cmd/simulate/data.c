@@ -73,7 +73,7 @@ static bool read_truths(const struct cli *cli, const struct arguments *a,
     if (!simulate_set_parameter(cli, "true", text, GPNN_SIMULATE_COEFFICIENT, true, &truth))
       return false;
   }
-  const struct gpnn_covariance *c = &truth.covariance;
+  const struct gpnn_isotropic *c = &truth.covariance;
   o->process = (struct gpnn_process){c->kernel, c->smoothness, c->lengthscale, c->kernelscale};
   o->noise.variance = c->noise;
   return true;

@@ -72,7 +72,7 @@ const char *simulate_parameters(size_t n)
 bool simulate_set_parameter(const struct cli *cli, const char *option, const char *text, size_t n,
                             bool is_truth, struct gpnn_assumed *of)
 {
-  struct gpnn_covariance *c = &of->covariance;
+  struct gpnn_isotropic *c = &of->covariance;
   enum gpnn_simulate_parameter parameter;
   const char *value;
   double number;

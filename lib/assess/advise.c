@@ -21,8 +21,8 @@ enum { SUBSAMPLES = 4 };
 struct work {
   const struct gpnn_index *index;
   struct gpnn_localgp *gp;
-  const struct gpnn_index_contents *data; /* of gp */
-  const struct gpnn_params *params;       /* of gp */
+  const struct gpnn_dataset *data;      /* of gp */
+  const struct gpnn_parameters *params; /* of gp */
   const struct gpnn_advise_options *options;
   size_t m;                           /* neighbours */
   uint64_t *order;                    /* owned; n: rows in random order, test rows first */
@@ -72,7 +72,7 @@ static bool work_alloc(struct work *w)
 /* Puts all rows in random order, and takes the first as test rows. */
 static enum gpnn_status draw(struct work *w, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = w->data;
+  const struct gpnn_dataset *data = w->data;
   size_t q = w->sets.q, d = data->d, p = data->n_regressors;
   if (!work_alloc(w)) return gpnn_fail_memory(err, "for test rows");
   struct gpnn_rng rng;
@@ -133,8 +133,8 @@ static enum gpnn_status measure(struct work *w, const struct gpnn_localgp *gp, s
   enum gpnn_status status = gpnn_localgp_predict_each(gp, &points, n_numbers, numbers, &prediction,
                                                       &w->advice->counts, err);
   for (size_t k = 0; k < n_numbers && status == GPNN_OK; k++)
-    status = add_to_set(w, w->sets.n + k, weight, gpnn_localgp_params(gp)->noise, w->mean + k * q,
-                        w->latent + k * q, err);
+    status = add_to_set(w, w->sets.n + k, weight, gpnn_localgp_params(gp)->covariance.noise,
+                        w->mean + k * q, w->latent + k * q, err);
   if (status == GPNN_OK && w->options->progress != NULL)
     w->options->progress(w->sets.n, GPNN_ADVISE_SETS);
   return status;
@@ -255,7 +255,7 @@ static void clear_set(struct work *w, size_t set)
 }
 
 /* Predicts from all rows under other parameters.  Those that cannot predict are passed over. */
-static enum gpnn_status measure_variant(struct work *w, const struct gpnn_params *params,
+static enum gpnn_status measure_variant(struct work *w, const struct gpnn_parameters *params,
                                         const char *change, double times, struct gpnn_error *err)
 {
   gpnn_localgp_set_params(w->gp, params);
@@ -279,27 +279,28 @@ static enum gpnn_status measure_variant(struct work *w, const struct gpnn_params
 static enum gpnn_status measure_lengthscales(struct work *w, struct gpnn_error *err)
 {
   static const double times[] = {0.25, 0.5, 2, 4};
-  struct gpnn_params params = *w->params; /* but for the lengthscales all is borrowed */
-  size_t n = params.n_lengthscales;
+  struct gpnn_parameters params = *w->params; /* but for the lengthscales all is borrowed */
+  size_t n = params.covariance.n_lengthscales;
   enum gpnn_status status = GPNN_OK;
-  params.lengthscale = gpnn_alloc(n, 1, sizeof *params.lengthscale);
-  if (params.lengthscale == NULL) return gpnn_fail_memory(err, "for changed parameters");
+  params.covariance.lengthscale = gpnn_alloc(n, 1, sizeof *params.covariance.lengthscale);
+  if (params.covariance.lengthscale == NULL) return gpnn_fail_memory(err, "for changed parameters");
   for (size_t i = 0; i < sizeof times / sizeof times[0] && status == GPNN_OK; i++) {
-    for (size_t j = 0; j < n; j++) params.lengthscale[j] = times[i] * w->params->lengthscale[j];
+    for (size_t j = 0; j < n; j++)
+      params.covariance.lengthscale[j] = times[i] * w->params->covariance.lengthscale[j];
     status = measure_variant(w, &params, "lengthscale", times[i], err);
   }
-  free(params.lengthscale);
+  free(params.covariance.lengthscale);
   return status;
 }
 
 static enum gpnn_status measure_noises(struct work *w, struct gpnn_error *err)
 {
   static const double times[] = {0.1, 1 / 3.0, 3, 10};
-  struct gpnn_params params = *w->params;
+  struct gpnn_parameters params = *w->params;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < sizeof times / sizeof times[0] && status == GPNN_OK; i++) {
-    if (w->params->noise == 0) continue;
-    params.noise = times[i] * w->params->noise;
+    if (w->params->covariance.noise == 0) continue;
+    params.covariance.noise = times[i] * w->params->covariance.noise;
     status = measure_variant(w, &params, "noise", times[i], err);
   }
   return status;
@@ -308,14 +309,15 @@ static enum gpnn_status measure_noises(struct work *w, struct gpnn_error *err)
 static enum gpnn_status measure_kernels(struct work *w, struct gpnn_error *err)
 {
   static const char *const names[] = {"exp", "matern32", "matern52", "rbf"};
-  struct gpnn_params params = *w->params;
+  struct gpnn_parameters params = *w->params;
   enum gpnn_status status = GPNN_OK;
-  params.smoothness = 0;
+  params.covariance.smoothness = 0;
   for (size_t i = 0; i < sizeof names / sizeof names[0] && status == GPNN_OK; i++) {
     char change[GPNN_KERNEL_BYTES + sizeof "kernel "];
-    params.kernel = gpnn_kernel_by_name(names[i]);
+    params.covariance.kernel = gpnn_kernel_by_name(names[i]);
     snprintf(change, sizeof change, "kernel %s", names[i]);
-    if (params.kernel != w->params->kernel) status = measure_variant(w, &params, change, 1, err);
+    if (params.covariance.kernel != w->params->covariance.kernel)
+      status = measure_variant(w, &params, change, 1, err);
   }
   return status;
 }
@@ -334,12 +336,12 @@ static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *er
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* Specification section 7, for parameters that are those of the process. */
-static void set_limits(struct gpnn_advice *advice, const struct gpnn_params *params)
+static void set_limits(struct gpnn_advice *advice, const struct gpnn_parameters *params)
 {
   struct gpnn_simulate_limits limits =
-      gpnn_simulate_limits(params->noise, params->noise, advice->neighbours);
+      gpnn_simulate_limits(params->covariance.noise, params->covariance.noise, advice->neighbours);
   advice->limit_rmse = sqrt(limits.mse);
-  advice->limit_nll = params->noise == 0 ? -INFINITY : limits.nll;
+  advice->limit_nll = params->covariance.noise == 0 ? -INFINITY : limits.nll;
 }
 
 enum gpnn_status gpnn_advise(const struct gpnn_index *index, struct gpnn_localgp *gp,
@@ -347,7 +349,7 @@ enum gpnn_status gpnn_advise(const struct gpnn_index *index, struct gpnn_localgp
                              struct gpnn_error *err)
 {
   enum { FEWEST_SIZES = 3 }; /* all rows, half and a quarter of them: a curve has three numbers */
-  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
+  const struct gpnn_dataset *data = gpnn_localgp_data(gp);
   size_t m = gpnn_localgp_neighbours(gp);
   if (data->n >> (FEWEST_SIZES - 1) <= m)
     return gpnn_fail(err, GPNN_EDATA,

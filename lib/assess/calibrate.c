@@ -15,12 +15,12 @@ static const double auto_precision = 0.02;
 /* Parameters that move while their calibration is sought. */
 struct search {
   const struct gpnn_localgp *gp;
-  struct gpnn_params *params;
+  struct gpnn_parameters *params;
   double kernelscale, noise; /* as they were; the second, where it is 0 and sought, a bit above */
   double *covariance;        /* owned; as it was; of no coefficients if these are known */
   bool by_factor;
   const struct gpnn_known_rows *rows;
-  struct gpnn_calibration *result;
+  struct gpnn_calibrate_report *result;
 };
 
 /* ---- the mean of z^2 ------------------------------------------------------------------------ */
@@ -34,7 +34,7 @@ static double mean_square(size_t n, const double *z)
 
 /* alpha and its standard error, from the means of 'together' rows each.  The few largest z^2 make
  * most of it, and few rows have none of them: so it is never less than normal errors have. */
-static enum gpnn_status summarise(struct gpnn_calibration *result, size_t together,
+static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t together,
                                   struct gpnn_error *err)
 {
   size_t n_means = result->n_rows / together;
@@ -57,7 +57,7 @@ static enum gpnn_status summarise(struct gpnn_calibration *result, size_t togeth
 }
 
 /* Distances are recorded, which takes finite ones. */
-static enum gpnn_status check_distances(const struct gpnn_calibration *result,
+static enum gpnn_status check_distances(const struct gpnn_calibrate_report *result,
                                         struct gpnn_error *err)
 {
   for (size_t i = 0; i < result->n_rows; i++)
@@ -70,10 +70,10 @@ static enum gpnn_status check_distances(const struct gpnn_calibration *result,
 
 /* Scores exactly these rows with the parameters as they are. */
 static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_known_rows *rows,
-                              struct gpnn_calibration *result, struct gpnn_error *err)
+                              struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
   size_t n = rows->points.n;
-  gpnn_calibration_release(result);
+  gpnn_calibrate_report_release(result);
   result->z = gpnn_alloc(n, 1, sizeof *result->z);
   result->nearest = gpnn_alloc(n, 1, sizeof *result->nearest);
   if (result->z == NULL || result->nearest == NULL) return gpnn_fail_memory(err, "for calibration");
@@ -87,20 +87,22 @@ static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_k
 /* ---- roots ---------------------------------------------------------------------------------- */
 
 /* Numbers in the covariance of the mean's coefficients. */
-static size_t covariance_size(const struct gpnn_params *params)
+static size_t covariance_size(const struct gpnn_parameters *params)
 {
-  return params->covariance == NULL ? 0 : params->n_coefficients * params->n_coefficients;
+  return params->mean.covariance == NULL
+             ? 0
+             : params->mean.n_coefficients * params->mean.n_coefficients;
 }
 
 /* Multiplies what is sought by 't'; the factor is of all variances that the parameters have. */
 static void multiply(const struct search *search, double t)
 {
-  struct gpnn_params *params = search->params;
-  params->noise = t * search->noise;
+  struct gpnn_parameters *params = search->params;
+  params->covariance.noise = t * search->noise;
   if (!search->by_factor) return;
-  params->kernelscale = t * search->kernelscale;
+  params->covariance.kernelscale = t * search->kernelscale;
   for (size_t i = 0; i < covariance_size(params); i++)
-    params->covariance[i] = t * search->covariance[i];
+    params->mean.covariance[i] = t * search->covariance[i];
 }
 
 /* Multiplies what is sought by 't' and finds log(mean z^2), which falls from positive to negative
@@ -108,7 +110,7 @@ static void multiply(const struct search *search, double t)
 static enum gpnn_status log_alpha(const struct search *search, double t, double *value,
                                   struct gpnn_error *err)
 {
-  struct gpnn_calibration *result = search->result;
+  struct gpnn_calibrate_report *result = search->result;
   multiply(search, t);
   result->counts = (struct gpnn_localgp_counts){0};
   enum gpnn_status status =
@@ -167,46 +169,47 @@ static enum gpnn_status find_root(const struct search *search, bool *found, stru
 }
 
 /* Seeks by noise or by factor where no formula gives the answer; '*found' as above. */
-static enum gpnn_status seek(const struct gpnn_localgp *gp, struct gpnn_params *params,
+static enum gpnn_status seek(const struct gpnn_localgp *gp, struct gpnn_parameters *params,
                              bool by_factor, const struct gpnn_known_rows *rows,
-                             struct gpnn_calibration *result, bool *found, struct gpnn_error *err)
+                             struct gpnn_calibrate_report *result, bool *found,
+                             struct gpnn_error *err)
 {
   /* In units of the kernel scale: where a search for a noise begins that is 0. */
   static const double some_noise = 1e-6;
   struct search search = {.gp = gp,
                           .params = params,
-                          .kernelscale = params->kernelscale,
-                          .noise = params->noise,
+                          .kernelscale = params->covariance.kernelscale,
+                          .noise = params->covariance.noise,
                           .by_factor = by_factor,
                           .rows = rows,
                           .result = result};
-  double noise = params->noise;
+  double noise = params->covariance.noise;
   size_t n_covariance = covariance_size(params);
   search.covariance = gpnn_alloc(n_covariance, 1, sizeof *search.covariance);
   if (search.covariance == NULL) return gpnn_fail_memory(err, "for calibration");
-  for (size_t i = 0; i < n_covariance; i++) search.covariance[i] = params->covariance[i];
-  if (!by_factor && noise == 0) search.noise = some_noise * params->kernelscale;
+  for (size_t i = 0; i < n_covariance; i++) search.covariance[i] = params->mean.covariance[i];
+  if (!by_factor && noise == 0) search.noise = some_noise * params->covariance.kernelscale;
   enum gpnn_status status = find_root(&search, found, err);
-  result->kernelscale = params->kernelscale;
-  result->noise = params->noise;
+  result->kernelscale = params->covariance.kernelscale;
+  result->noise = params->covariance.noise;
   multiply(&search, 1);
-  params->noise = noise;
+  params->covariance.noise = noise;
   free(search.covariance);
   return status;
 }
 
 /* The published factor, without known noise: scores scale as the standard deviations do. */
-static void apply_alpha(const struct gpnn_params *params, struct gpnn_calibration *result)
+static void apply_alpha(const struct gpnn_parameters *params, struct gpnn_calibrate_report *result)
 {
   double root = sqrt(result->alpha);
   for (size_t i = 0; i < result->n_rows; i++) result->z[i] /= root;
-  result->kernelscale = params->kernelscale * result->alpha;
-  result->noise = params->noise * result->alpha;
+  result->kernelscale = params->covariance.kernelscale * result->alpha;
+  result->noise = params->covariance.noise * result->alpha;
 }
 
-static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_params *params,
+static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_parameters *params,
                               enum gpnn_calibrate_by by, const struct gpnn_known_rows *rows,
-                              struct gpnn_calibration *result, struct gpnn_error *err)
+                              struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
   bool has_known_noise = gpnn_localgp_data(gp)->noise != NULL || rows->noise != NULL;
   bool found = false;
@@ -226,21 +229,22 @@ static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_params 
                            "more than their errors"
                          : "no factor makes the variances right, however large: is the target of a "
                            "calibration row wrong?");
-  result->standard_error *= result->kernelscale / params->kernelscale / result->alpha;
-  result->alpha = result->kernelscale / params->kernelscale;
+  result->standard_error *= result->kernelscale / params->covariance.kernelscale / result->alpha;
+  result->alpha = result->kernelscale / params->covariance.kernelscale;
   return status;
 }
 
 /* Whether parameters with this calibration would read back. */
-static enum gpnn_status check_range(const struct gpnn_params *params,
-                                    const struct gpnn_calibration *result, struct gpnn_error *err)
+static enum gpnn_status check_range(const struct gpnn_parameters *params,
+                                    const struct gpnn_calibrate_report *result,
+                                    struct gpnn_error *err)
 {
   double factor = result->by_factor ? result->alpha : 1;
-  double in_all = params->has_calibration ? factor * params->calibration : factor;
-  bool fits =
-      gpnn_params_can_have(result->kernelscale, result->noise) && gpnn_params_can_have(in_all, 0);
+  double in_all = params->calibration.has_factor ? factor * params->calibration.factor : factor;
+  bool fits = gpnn_parameters_can_have(result->kernelscale, result->noise) &&
+              gpnn_parameters_can_have(in_all, 0);
   for (size_t i = 0; i < covariance_size(params); i++)
-    fits = fits && isfinite(factor * params->covariance[i]);
+    fits = fits && isfinite(factor * params->mean.covariance[i]);
   if (fits) return GPNN_OK;
   return gpnn_fail(err, GPNN_ENUMERIC,
                    "a factor of %.3g leaves the variances outside the range of numbers: is the "
@@ -250,13 +254,14 @@ static enum gpnn_status check_range(const struct gpnn_params *params,
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-bool gpnn_calibrate_is_circular(const struct gpnn_params *params, size_t n)
+bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n)
 {
   enum { MOST_SHARE = 10 };        /* one row in so many */
   enum { ROWS_OF_A_NUMBER = 100 }; /* for an error of 2 % */
-  size_t metric = params->n_rotation > 0 ? params->n_rotation : params->n_lengthscales;
-  size_t numbers = metric + params->n_coefficients + 2;
-  return params->fit_rows > n / MOST_SHARE && n / ROWS_OF_A_NUMBER < numbers;
+  size_t metric = params->covariance.n_rotation > 0 ? params->covariance.n_rotation
+                                                    : params->covariance.n_lengthscales;
+  size_t numbers = metric + params->mean.n_coefficients + 2;
+  return params->provenance.fit_rows > n / MOST_SHARE && n / ROWS_OF_A_NUMBER < numbers;
 }
 
 /* Rows to begin with, and whether they were enough; if not, '*n' becomes how many to try next. */
@@ -266,8 +271,8 @@ static size_t first_rows(size_t wanted, size_t available)
   return wanted < available ? wanted : available;
 }
 
-static bool were_enough(const struct gpnn_calibration *calibration, size_t wanted, size_t available,
-                        size_t *n)
+static bool were_enough(const struct gpnn_calibrate_report *calibration, size_t wanted,
+                        size_t available, size_t *n)
 {
   if (wanted != GPNN_CALIBRATE_AUTO || *n == available ||
       calibration->standard_error < auto_precision * calibration->alpha)
@@ -312,14 +317,14 @@ static enum gpnn_status take_rows(const struct gpnn_localgp *gp,
   return status;
 }
 
-enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_params *params,
+enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_parameters *params,
                                 const struct gpnn_calibrate_options *options,
-                                struct gpnn_calibration *calibration, struct gpnn_error *err)
+                                struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
   size_t available = rows_available(gp, options);
   if (available == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
   struct gpnn_heldout leftout = {0};
-  struct gpnn_calibration result = {0};
+  struct gpnn_calibrate_report result = {0};
   size_t n = first_rows(options->wanted, available);
   enum gpnn_status status;
   do {
@@ -331,43 +336,45 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_param
   if (status == GPNN_OK)
     *calibration = result;
   else
-    gpnn_calibration_release(&result);
+    gpnn_calibrate_report_release(&result);
   gpnn_heldout_release(&leftout);
   return status;
 }
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params)
+void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
+                          struct gpnn_parameters *params)
 {
   if (calibration->by_factor) {
     for (size_t i = 0; i < covariance_size(params); i++)
-      params->covariance[i] *= calibration->alpha;
-    params->calibration =
-        params->has_calibration ? params->calibration * calibration->alpha : calibration->alpha;
-    params->has_calibration = true;
+      params->mean.covariance[i] *= calibration->alpha;
+    params->calibration.factor = params->calibration.has_factor
+                                     ? params->calibration.factor * calibration->alpha
+                                     : calibration->alpha;
+    params->calibration.has_factor = true;
   }
-  params->kernelscale = calibration->kernelscale;
-  params->noise = calibration->noise;
-  params->n_conformal = 0;
+  params->covariance.kernelscale = calibration->kernelscale;
+  params->covariance.noise = calibration->noise;
+  params->calibration.n_conformal = 0;
   gpnn_distance_record(params, calibration->n_rows, calibration->nearest);
 }
 
-bool gpnn_calibrate_apply_bound(const struct gpnn_calibration *calibration,
-                                struct gpnn_params *params)
+bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
+                                struct gpnn_parameters *params)
 {
   if (calibration->alpha > 1) {
     gpnn_calibrate_apply(calibration, params);
     return true;
   }
-  params->n_conformal = 0;
+  params->calibration.n_conformal = 0;
   gpnn_distance_record(params, calibration->n_rows, calibration->nearest);
   return false;
 }
 
-void gpnn_calibration_release(struct gpnn_calibration *calibration)
+void gpnn_calibrate_report_release(struct gpnn_calibrate_report *calibration)
 {
   free(calibration->z);
   free(calibration->nearest);
-  *calibration = (struct gpnn_calibration){0};
+  *calibration = (struct gpnn_calibrate_report){0};
 }

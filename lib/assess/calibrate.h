@@ -47,7 +47,7 @@ struct gpnn_calibrate_options {
 };
 
 /* A zeroed object is empty and may be released. */
-struct gpnn_calibration {
+struct gpnn_calibrate_report {
   double alpha;          /* the factor found, or the mean of z^2 that calls for another noise */
   double standard_error; /* of the mean of z^2 that was found first: sqrt(sum (z^2 - mean)^2 /
                             (c (c - 1))), or the same of the means of rows that are not
@@ -72,9 +72,9 @@ struct gpnn_calibration {
  * have.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp,
-                                                struct gpnn_params *params,
+                                                struct gpnn_parameters *params,
                                                 const struct gpnn_calibrate_options *options,
-                                                struct gpnn_calibration *calibration,
+                                                struct gpnn_calibrate_report *calibration,
                                                 struct gpnn_error *err);
 
 /*
@@ -84,17 +84,18 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp,
  * 2 p / n.  This is so where that is above 2 % and more than a tenth of the rows took part; not
  * where the parameters do not tell (fit_rows).
  */
-bool gpnn_calibrate_is_circular(const struct gpnn_params *params, size_t n);
+bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n);
 
 /* Gives the parameters the kernel scale and noise found, records the factor, cumulatively, and the
  * quantiles of distance, if there were rows enough to tell (100); forgets conformal widths. */
-void gpnn_calibrate_apply(const struct gpnn_calibration *calibration, struct gpnn_params *params);
+void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
+                          struct gpnn_parameters *params);
 
 /* The same where rows took part in the fit, and the factor is too small if anything: one that is
  * not above 1 is not applied.  Returns whether it was. */
-bool gpnn_calibrate_apply_bound(const struct gpnn_calibration *calibration,
-                                struct gpnn_params *params);
+bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
+                                struct gpnn_parameters *params);
 
-void gpnn_calibration_release(struct gpnn_calibration *calibration);
+void gpnn_calibrate_report_release(struct gpnn_calibrate_report *calibration);
 
 #endif

@@ -13,37 +13,37 @@
 #include "dataset/index_private.h"
 #include "dataset/sections.h"
 
-bool gpnn_index_keeps(const struct gpnn_index_contents *contents, size_t feature)
+bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature)
 {
-  const struct gpnn_scaling *standard = &contents->standard;
-  return standard->method != GPNN_SCALING_SCALE || standard->weight[feature] != 0;
+  const struct gpnn_scaling *scaling = &dataset->scaling;
+  return scaling->method != GPNN_SCALING_SCALE || scaling->weight[feature] != 0;
 }
 
 /* The groups of the features that remain, numbered anew; every direction of whitening is one. */
 static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
 {
-  struct gpnn_index_contents *contents = &index->contents;
-  const struct gpnn_scaling *standard = &contents->standard;
-  bool is_mixed = standard->method == GPNN_SCALING_WHITEN;
-  size_t n_in = standard->n_in, kept = 0, last = SIZE_MAX;
+  struct gpnn_dataset *dataset = &index->dataset;
+  const struct gpnn_scaling *scaling = &dataset->scaling;
+  bool is_mixed = scaling->method == GPNN_SCALING_WHITEN;
+  size_t n_in = scaling->n_in, kept = 0, last = SIZE_MAX;
   struct gpnn_feature *features = gpnn_alloc(n_in, 1, sizeof *features);
-  index->group = gpnn_alloc(contents->d, 1, sizeof *index->group);
+  index->group = gpnn_alloc(dataset->d, 1, sizeof *index->group);
   if (features == NULL || index->group == NULL) {
     free(features);
     return gpnn_fail_memory(err, "for opening an index");
   }
-  if (gpnn_schema_groups(&contents->schema, features) && is_mixed) {
+  if (gpnn_schema_groups(&dataset->schema, features) && is_mixed) {
     free(features);
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
                      gpnn_sections_path(index->sections));
   }
-  for (size_t j = 0; j < n_in && kept < contents->d; j++) {
-    if (!gpnn_index_keeps(contents, j)) continue;
-    contents->n_groups += is_mixed || features[j].group != last;
+  for (size_t j = 0; j < n_in && kept < dataset->d; j++) {
+    if (!gpnn_dataset_keeps(dataset, j)) continue;
+    dataset->n_groups += is_mixed || features[j].group != last;
     last = features[j].group;
-    index->group[kept++] = (uint32_t)contents->n_groups - 1;
+    index->group[kept++] = (uint32_t)dataset->n_groups - 1;
   }
-  contents->group = index->group;
+  dataset->group = index->group;
   free(features);
   return GPNN_OK;
 }
@@ -51,12 +51,12 @@ static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *
 /* Views of the further targets: all that is not the target's is shared. */
 enum gpnn_status gpnn_index_set_views(struct gpnn_index *index, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *first = &index->contents;
+  const struct gpnn_dataset *first = &index->dataset;
   size_t n = first->n, c = first->n_calibration;
   index->views = gpnn_alloc(first->n_more, 1, sizeof *index->views);
   if (index->views == NULL) return gpnn_fail_memory(err, "for opening an index");
   for (size_t t = 0; t < first->n_more; t++) {
-    struct gpnn_index_contents *view = &index->views[t];
+    struct gpnn_dataset *view = &index->views[t];
     *view = *first;
     view->y = first->more + t * n;
     view->calibration_y = first->calibration_more + t * c;
@@ -65,12 +65,12 @@ enum gpnn_status gpnn_index_set_views(struct gpnn_index *index, struct gpnn_erro
       view->calibration_noise = first->calibration_noise + (t + 1) * c;
     }
     view->schema.target = first->schema.more[t];
-    view->standard.y_mean = first->standard.more[t].mean;
-    view->standard.y_sd = first->standard.more[t].sd;
-    view->n_more = view->schema.n_more = view->standard.n_more = 0;
+    view->scaling.y_mean = first->scaling.more[t].mean;
+    view->scaling.y_sd = first->scaling.more[t].sd;
+    view->n_more = view->schema.n_more = view->scaling.n_more = 0;
     view->more = view->calibration_more = NULL;
     view->schema.more = NULL;
-    view->standard.more = NULL;
+    view->scaling.more = NULL;
   }
   return GPNN_OK;
 }
@@ -137,19 +137,19 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   return status;
 }
 
-const struct gpnn_index_contents *gpnn_index_contents(const struct gpnn_index *index)
+const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index)
 {
-  return &index->contents;
+  return &index->dataset;
 }
 
 size_t gpnn_index_n_targets(const struct gpnn_index *index)
 {
-  return 1 + index->contents.n_more;
+  return 1 + index->dataset.n_more;
 }
 
-const struct gpnn_index_contents *gpnn_index_target(const struct gpnn_index *index, size_t t)
+const struct gpnn_dataset *gpnn_index_target(const struct gpnn_index *index, size_t t)
 {
-  return t == 0 ? &index->contents : &index->views[t - 1];
+  return t == 0 ? &index->dataset : &index->views[t - 1];
 }
 
 bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, size_t *t)
@@ -162,16 +162,16 @@ bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, si
   return false;
 }
 
-const char *gpnn_index_group_name(const struct gpnn_index_contents *contents, size_t group,
-                                  char name[GPNN_MASK_BYTES])
+const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
+                                    char name[GPNN_MASK_BYTES])
 {
-  if (contents->standard.method == GPNN_SCALING_WHITEN) {
+  if (dataset->scaling.method == GPNN_SCALING_WHITEN) {
     snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
     return name;
   }
   size_t feature = 0, kept = 0;
-  while (!gpnn_index_keeps(contents, feature) || contents->group[kept++] != group) feature++;
-  return gpnn_schema_group_name(&contents->schema, NULL, feature, name);
+  while (!gpnn_dataset_keeps(dataset, feature) || dataset->group[kept++] != group) feature++;
+  return gpnn_schema_group_name(&dataset->schema, NULL, feature, name);
 }
 
 uint64_t gpnn_index_fingerprint(const struct gpnn_index *index)
@@ -235,7 +235,7 @@ static enum gpnn_status open_places(const struct gpnn_index *index,
 static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_search **search,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = &index->contents;
+  const struct gpnn_dataset *dataset = &index->dataset;
   const struct gpnn_section *section = NULL;
   const char *path = gpnn_sections_path(index->sections);
   struct gpnn_search *loaded = NULL;
@@ -245,7 +245,7 @@ static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_
   if (status == GPNN_OK) status = open_places(index, &stored, err);
   if (status != GPNN_OK) goto out;
   struct gpnn_error reason = {0};
-  status = gpnn_search_load(&loaded, stored, contents->n, contents->d, contents->x, &index->report,
+  status = gpnn_search_load(&loaded, stored, dataset->n, dataset->d, dataset->x, &index->report,
                             gpnn_index_search_metric(index), &reason);
   if (status != GPNN_OK) status = gpnn_fail(err, status, "%s: %s", path, reason.text);
   /* What FAISS mapped or read must be the section, no more and no less. */
@@ -296,8 +296,8 @@ void gpnn_index_close(struct gpnn_index *index)
     free(index);
     return;
   }
-  gpnn_schema_release(&index->contents.schema);
-  gpnn_scaling_release(&index->contents.standard);
+  gpnn_schema_release(&index->dataset.schema);
+  gpnn_scaling_release(&index->dataset.scaling);
   free(index->lengthscale);
   free(index->rotation);
   free(index->group);

@@ -13,13 +13,13 @@
 
 struct gpnn_index {
   struct gpnn_sections *sections; /* owned, but for a sample */
-  struct gpnn_index_contents contents;
+  struct gpnn_dataset dataset;
   struct gpnn_search_report report;
-  double *lengthscale;               /* owned, but for a sample, or NULL */
-  double *rotation;                  /* likewise */
-  uint32_t *group;                   /* owned, but for a sample; contents.group */
-  struct gpnn_index_contents *views; /* owned, of the further targets; what is in them is not */
-  char *provenance;                  /* owned, but for a sample; contents.provenance */
+  double *lengthscale;        /* owned, but for a sample, or NULL */
+  double *rotation;           /* likewise */
+  uint32_t *group;            /* owned, but for a sample; contents.group */
+  struct gpnn_dataset *views; /* owned, of the further targets; what is in them is not */
+  char *provenance;           /* owned, but for a sample; contents.provenance */
   double *rows; /* owned: of a sample, all that its contents have a number of for each row; the rest
                    belongs to the index that it is of.  NULL: no sample */
   bool is_verified;

@@ -108,13 +108,13 @@ static char *take_text(struct cursor *cursor, size_t *length)
 
 static void take_info(struct cursor *cursor, struct gpnn_index *index)
 {
-  struct gpnn_index_contents *contents = &index->contents;
-  contents->n = take_size(cursor);
-  contents->d = take_size(cursor);
-  contents->n_calibration = take_size(cursor);
-  contents->n_skipped = take_size(cursor);
-  contents->seed = take_u64(cursor);
-  require(cursor, contents->n > 0 && contents->d > 0);
+  struct gpnn_dataset *dataset = &index->dataset;
+  dataset->n = take_size(cursor);
+  dataset->d = take_size(cursor);
+  dataset->n_calibration = take_size(cursor);
+  dataset->n_skipped = take_size(cursor);
+  dataset->seed = take_u64(cursor);
+  require(cursor, dataset->n > 0 && dataset->d > 0);
 }
 
 static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
@@ -141,7 +141,7 @@ enum { LEAST_COLUMN = 20 };
 
 static void take_columns(struct cursor *cursor, struct gpnn_index *index)
 {
-  struct gpnn_schema *schema = &index->contents.schema;
+  struct gpnn_schema *schema = &index->dataset.schema;
   schema->n_columns = take_size(cursor);
   schema->has_header = take_bool(cursor);
   size_t n_inputs = take_u32(cursor);
@@ -194,7 +194,7 @@ static void take_numbers(struct cursor *cursor, size_t n_columns, size_t n,
 
 static void take_roles(struct cursor *cursor, struct gpnn_index *index)
 {
-  struct gpnn_schema *schema = &index->contents.schema;
+  struct gpnn_schema *schema = &index->dataset.schema;
   size_t n_more = take_u32(cursor), n_regressors = take_u32(cursor);
   schema->has_noise = take_bool(cursor);
   require(cursor, take_u32(cursor) == 0);
@@ -220,46 +220,46 @@ static struct gpnn_moments *take_moments(struct cursor *cursor, size_t n)
 /* Means and sds of further targets and of regressors. */
 static void take_all_moments(struct cursor *cursor, struct gpnn_index *index)
 {
-  const struct gpnn_schema *schema = &index->contents.schema;
-  struct gpnn_scaling *standard = &index->contents.standard;
-  standard->n_more = schema->n_more;
-  standard->n_regressors = schema->n_regressors;
-  standard->more = take_moments(cursor, schema->n_more);
-  standard->regressors = take_moments(cursor, schema->n_regressors);
+  const struct gpnn_schema *schema = &index->dataset.schema;
+  struct gpnn_scaling *scaling = &index->dataset.scaling;
+  scaling->n_more = schema->n_more;
+  scaling->n_regressors = schema->n_regressors;
+  scaling->more = take_moments(cursor, schema->n_more);
+  scaling->regressors = take_moments(cursor, schema->n_regressors);
 }
 
 static void take_standard(struct cursor *cursor, struct gpnn_index *index)
 {
-  struct gpnn_scaling *standard = &index->contents.standard;
+  struct gpnn_scaling *scaling = &index->dataset.scaling;
   uint32_t method = take_u32(cursor), reserved = take_u32(cursor);
   require(cursor, method <= GPNN_SCALING_WHITEN && reserved == 0);
   if (cursor->failed) return;
-  standard->method = (enum gpnn_scaling_method)method;
-  standard->n_in = take_size(cursor);
-  standard->n_out = take_size(cursor);
-  standard->eps = take_f64(cursor);
-  standard->y_mean = take_f64(cursor);
-  standard->y_sd = take_f64(cursor);
-  require(cursor, standard->y_sd > 0 && standard->eps >= 0);
-  require(cursor, standard->n_in >= 1 && standard->n_out <= standard->n_in);
-  standard->mean = take_f64s(cursor, standard->n_in, 1);
-  size_t kept = standard->n_in;
+  scaling->method = (enum gpnn_scaling_method)method;
+  scaling->n_in = take_size(cursor);
+  scaling->n_out = take_size(cursor);
+  scaling->eps = take_f64(cursor);
+  scaling->y_mean = take_f64(cursor);
+  scaling->y_sd = take_f64(cursor);
+  require(cursor, scaling->y_sd > 0 && scaling->eps >= 0);
+  require(cursor, scaling->n_in >= 1 && scaling->n_out <= scaling->n_in);
+  scaling->mean = take_f64s(cursor, scaling->n_in, 1);
+  size_t kept = scaling->n_in;
   if (method == GPNN_SCALING_WHITEN) {
-    standard->weight = take_f64s(cursor, standard->n_out, standard->n_in);
-    kept = standard->n_out;
+    scaling->weight = take_f64s(cursor, scaling->n_out, scaling->n_in);
+    kept = scaling->n_out;
   } else if (method == GPNN_SCALING_SCALE) {
-    standard->weight = take_f64s(cursor, standard->n_in, 1);
+    scaling->weight = take_f64s(cursor, scaling->n_in, 1);
     kept = 0;
-    for (size_t j = 0; standard->weight != NULL && j < standard->n_in; j++)
-      kept += standard->weight[j] != 0;
+    for (size_t j = 0; scaling->weight != NULL && j < scaling->n_in; j++)
+      kept += scaling->weight[j] != 0;
   }
-  require(cursor, kept == standard->n_out && kept == index->contents.d);
+  require(cursor, kept == scaling->n_out && kept == index->dataset.d);
 }
 
 static void take_limits(struct cursor *cursor, struct gpnn_index *index)
 {
-  struct gpnn_limits *limits = &index->contents.standard.limits;
-  size_t n = index->contents.standard.n_in;
+  struct gpnn_limits *limits = &index->dataset.scaling.limits;
+  size_t n = index->dataset.scaling.n_in;
   limits->lower = take_f64s(cursor, 2, n);
   if (limits->lower == NULL) return;
   limits->n = n;
@@ -283,15 +283,15 @@ static void take_search(struct cursor *cursor, struct gpnn_index *index)
   report->n_queries = take_size(cursor);
   report->neighbours = take_size(cursor);
   report->visited = take_f64(cursor);
-  if (has_lengthscale) index->lengthscale = take_f64s(cursor, index->contents.d, 1);
-  for (size_t j = 0; index->lengthscale != NULL && j < index->contents.d; j++)
+  if (has_lengthscale) index->lengthscale = take_f64s(cursor, index->dataset.d, 1);
+  for (size_t j = 0; index->lengthscale != NULL && j < index->dataset.d; j++)
     require(cursor, index->lengthscale[j] > 0);
   take(cursor, take_u32(cursor)); /* the version of FAISS is for people */
 }
 
 static void take_rotation(struct cursor *cursor, struct gpnn_index *index)
 {
-  index->rotation = take_f64s(cursor, index->contents.d, index->contents.d);
+  index->rotation = take_f64s(cursor, index->dataset.d, index->dataset.d);
 }
 
 static void take_provenance(struct cursor *cursor, struct gpnn_index *index)
@@ -300,7 +300,7 @@ static void take_provenance(struct cursor *cursor, struct gpnn_index *index)
   const unsigned char *from = take(cursor, length);
   index->provenance = from == NULL ? NULL : gpnn_copy_text((const char *)from, length);
   if (index->provenance == NULL) cursor->failed = cursor->starved = true;
-  index->contents.provenance = index->provenance;
+  index->dataset.provenance = index->provenance;
 }
 
 /* ---- all sections ---- */
@@ -381,7 +381,7 @@ static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *
   if (status == GPNN_OK && gpnn_sections_find(index->sections, "OPTS") != NULL)
     status = take_section(index, "OPTS", take_provenance, err);
   if (status == GPNN_OK &&
-      gpnn_schema_features(&index->contents.schema) != index->contents.standard.n_in)
+      gpnn_schema_features(&index->dataset.schema) != index->dataset.scaling.n_in)
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
                        gpnn_sections_path(index->sections));
   return status;
@@ -390,41 +390,41 @@ static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *
 /* Columns that are neither inputs nor the first target. */
 static enum gpnn_status take_others(struct gpnn_index *index, struct gpnn_error *err)
 {
-  struct gpnn_index_contents *contents = &index->contents;
-  size_t n = contents->n, c = contents->n_calibration;
-  size_t n_more = contents->n_more = contents->schema.n_more;
-  size_t r = contents->n_regressors = contents->schema.n_regressors;
+  struct gpnn_dataset *dataset = &index->dataset;
+  size_t n = dataset->n, c = dataset->n_calibration;
+  size_t n_more = dataset->n_more = dataset->schema.n_more;
+  size_t r = dataset->n_regressors = dataset->schema.n_regressors;
   enum gpnn_status status = GPNN_OK;
   if (n_more > 0) {
-    status = take_rows(index, "YMOR", n_more, n, &contents->more, err);
+    status = take_rows(index, "YMOR", n_more, n, &dataset->more, err);
     if (status == GPNN_OK)
-      status = take_rows(index, "CALM", n_more, c, &contents->calibration_more, err);
+      status = take_rows(index, "CALM", n_more, c, &dataset->calibration_more, err);
   }
   if (r > 0 && status == GPNN_OK) {
-    status = take_rows(index, "REGR", n, r, &contents->regressors, err);
+    status = take_rows(index, "REGR", n, r, &dataset->regressors, err);
     if (status == GPNN_OK)
-      status = take_rows(index, "CALR", c, r, &contents->calibration_regressors, err);
+      status = take_rows(index, "CALR", c, r, &dataset->calibration_regressors, err);
   }
-  if (contents->schema.has_noise && status == GPNN_OK) {
-    status = take_rows(index, "NOIS", n_more + 1, n, &contents->noise, err);
+  if (dataset->schema.has_noise && status == GPNN_OK) {
+    status = take_rows(index, "NOIS", n_more + 1, n, &dataset->noise, err);
     if (status == GPNN_OK)
-      status = take_rows(index, "CALN", n_more + 1, c, &contents->calibration_noise, err);
+      status = take_rows(index, "CALN", n_more + 1, c, &dataset->calibration_noise, err);
   }
   return status;
 }
 
 enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err)
 {
-  struct gpnn_index_contents *contents = &index->contents;
+  struct gpnn_dataset *dataset = &index->dataset;
   enum gpnn_status status = check_tags(index, err);
   if (status == GPNN_OK) status = take_heads(index, err);
   if (status != GPNN_OK) return status;
-  size_t n = contents->n, d = contents->d, c = contents->n_calibration;
-  contents->pages = gpnn_sections_pages(index->sections);
-  status = take_rows(index, "ROWS", n, d, &contents->x, err);
-  if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &contents->y, err);
-  if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &contents->calibration_x, err);
-  if (status == GPNN_OK) status = take_rows(index, "CALY", c, 1, &contents->calibration_y, err);
+  size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
+  dataset->pages = gpnn_sections_pages(index->sections);
+  status = take_rows(index, "ROWS", n, d, &dataset->x, err);
+  if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &dataset->y, err);
+  if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &dataset->calibration_x, err);
+  if (status == GPNN_OK) status = take_rows(index, "CALY", c, 1, &dataset->calibration_y, err);
   if (status == GPNN_OK) status = take_others(index, err);
   return status;
 }
@@ -458,7 +458,7 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
     if (has_rows)
       good = are_good(block / sizeof(double), (const double *)(const void *)(bytes + at),
                       are_variances);
-    gpnn_pages_release(index->contents.pages, bytes + at, block);
+    gpnn_pages_release(index->dataset.pages, bytes + at, block);
   }
   if (!good)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",

@@ -49,7 +49,7 @@ static const double *copy_blocks(double **to, const double *from, size_t n_block
 
 static void copy_contents(struct gpnn_index *sample, size_t n, const uint64_t *row)
 {
-  struct gpnn_index_contents *c = &sample->contents;
+  struct gpnn_dataset *c = &sample->dataset;
   size_t all = c->n;
   double *to = sample->rows;
   c->x = copy_rows(&to, c->x, c->d, n, row);
@@ -63,8 +63,8 @@ static void copy_contents(struct gpnn_index *sample, size_t n, const uint64_t *r
 enum gpnn_status gpnn_index_take(const struct gpnn_index *index, size_t n_rows, const uint64_t *row,
                                  struct gpnn_index **sample, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = &index->contents;
-  size_t width = contents->d + contents->n_regressors + 2 * (1 + contents->n_more);
+  const struct gpnn_dataset *dataset = &index->dataset;
+  size_t width = dataset->d + dataset->n_regressors + 2 * (1 + dataset->n_more);
   struct gpnn_index *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
   *made = *index;
@@ -91,7 +91,7 @@ enum gpnn_status gpnn_index_sample(const struct gpnn_index *index, size_t n_rows
 {
   uint64_t *row = gpnn_alloc(n_rows, 1, sizeof *row);
   if (row == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
-  enum gpnn_status status = draw_rows(index->contents.n, n_rows, seed, row, err);
+  enum gpnn_status status = draw_rows(index->dataset.n, n_rows, seed, row, err);
   if (status == GPNN_OK) status = gpnn_index_take(index, n_rows, row, sample, err);
   free(row);
   return status;
@@ -100,14 +100,14 @@ enum gpnn_status gpnn_index_sample(const struct gpnn_index *index, size_t n_rows
 enum gpnn_status gpnn_index_search_sample(const struct gpnn_index *sample,
                                           struct gpnn_search **search, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = &sample->contents;
+  const struct gpnn_dataset *dataset = &sample->dataset;
   const struct gpnn_search_options options = {.kind = sample->report.kind,
                                               .recall = sample->report.asked,
                                               .neighbours = sample->report.neighbours,
                                               .lengthscale = sample->lengthscale,
                                               .rotation = sample->rotation,
-                                              .seed = contents->seed,
+                                              .seed = dataset->seed,
                                               .threads = 1,
                                               .brief = true};
-  return gpnn_search_build(search, contents->n, contents->d, contents->x, &options, err);
+  return gpnn_search_build(search, dataset->n, dataset->d, dataset->x, &options, err);
 }

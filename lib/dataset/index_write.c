@@ -65,13 +65,13 @@ static void put_text(struct blob *blob, const char *text, size_t length)
   put(blob, text, length);
 }
 
-static void compose_info(struct blob *blob, const struct gpnn_index_contents *contents)
+static void compose_info(struct blob *blob, const struct gpnn_dataset *dataset)
 {
-  put_u64(blob, contents->n);
-  put_u64(blob, contents->d);
-  put_u64(blob, contents->n_calibration);
-  put_u64(blob, contents->n_skipped);
-  put_u64(blob, contents->seed);
+  put_u64(blob, dataset->n);
+  put_u64(blob, dataset->d);
+  put_u64(blob, dataset->n_calibration);
+  put_u64(blob, dataset->n_skipped);
+  put_u64(blob, dataset->seed);
 }
 
 static void compose_column(struct blob *blob, const struct gpnn_column *column)
@@ -118,42 +118,42 @@ static void compose_roles(struct blob *blob, const struct gpnn_schema *schema)
   if (schema->has_noise) compose_column(blob, &schema->noise);
 }
 
-static void compose_moments(struct blob *blob, const struct gpnn_scaling *standard)
+static void compose_moments(struct blob *blob, const struct gpnn_scaling *scaling)
 {
-  for (size_t t = 0; t < standard->n_more; t++) {
-    put_f64(blob, standard->more[t].mean);
-    put_f64(blob, standard->more[t].sd);
+  for (size_t t = 0; t < scaling->n_more; t++) {
+    put_f64(blob, scaling->more[t].mean);
+    put_f64(blob, scaling->more[t].sd);
   }
-  for (size_t j = 0; j < standard->n_regressors; j++) {
-    put_f64(blob, standard->regressors[j].mean);
-    put_f64(blob, standard->regressors[j].sd);
+  for (size_t j = 0; j < scaling->n_regressors; j++) {
+    put_f64(blob, scaling->regressors[j].mean);
+    put_f64(blob, scaling->regressors[j].sd);
   }
 }
 
-static size_t n_weights(const struct gpnn_scaling *standard)
+static size_t n_weights(const struct gpnn_scaling *scaling)
 {
-  switch (standard->method) {
+  switch (scaling->method) {
   case GPNN_SCALING_SCALE:
-    return standard->n_in;
+    return scaling->n_in;
   case GPNN_SCALING_WHITEN:
-    return standard->n_in * standard->n_out;
+    return scaling->n_in * scaling->n_out;
   case GPNN_SCALING_NONE:
     break;
   }
   return 0;
 }
 
-static void compose_standard(struct blob *blob, const struct gpnn_scaling *standard)
+static void compose_standard(struct blob *blob, const struct gpnn_scaling *scaling)
 {
-  put_u32(blob, standard->method);
+  put_u32(blob, scaling->method);
   put_u32(blob, 0);
-  put_u64(blob, standard->n_in);
-  put_u64(blob, standard->n_out);
-  put_f64(blob, standard->eps);
-  put_f64(blob, standard->y_mean);
-  put_f64(blob, standard->y_sd);
-  put_f64s(blob, standard->n_in, standard->mean);
-  put_f64s(blob, n_weights(standard), standard->weight);
+  put_u64(blob, scaling->n_in);
+  put_u64(blob, scaling->n_out);
+  put_f64(blob, scaling->eps);
+  put_f64(blob, scaling->y_mean);
+  put_f64(blob, scaling->y_sd);
+  put_f64s(blob, scaling->n_in, scaling->mean);
+  put_f64s(blob, n_weights(scaling), scaling->weight);
 }
 
 static void compose_limits(struct blob *blob, const struct gpnn_limits *limits)
@@ -268,79 +268,76 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
 }
 
 /* What describes the rows. */
-static enum gpnn_status write_heads(struct writing *writing,
-                                    const struct gpnn_index_contents *contents,
+static enum gpnn_status write_heads(struct writing *writing, const struct gpnn_dataset *dataset,
                                     struct gpnn_error *err)
 {
-  bool extended = has_roles(&contents->schema);
+  bool extended = has_roles(&dataset->schema);
   struct blob blob = {0};
-  compose_info(&blob, contents);
+  compose_info(&blob, dataset);
   enum gpnn_status status = write_blob(writing, "INFO", HASHED | CRITICAL, &blob, err);
   if (status != GPNN_OK) return status;
-  compose_columns(&blob, &contents->schema);
+  compose_columns(&blob, &dataset->schema);
   status = write_blob(writing, "COLS", HASHED | CRITICAL, &blob, err);
   if (status != GPNN_OK) return status;
   if (extended) {
-    compose_roles(&blob, &contents->schema);
+    compose_roles(&blob, &dataset->schema);
     status = write_blob(writing, "ROLE", HASHED | CRITICAL, &blob, err);
     if (status != GPNN_OK) return status;
   }
-  compose_standard(&blob, &contents->standard);
+  compose_standard(&blob, &dataset->scaling);
   status = write_blob(writing, "STDZ", HASHED | CRITICAL, &blob, err);
   if (status != GPNN_OK) return status;
-  if (contents->standard.limits.n > 0) {
-    compose_limits(&blob, &contents->standard.limits);
+  if (dataset->scaling.limits.n > 0) {
+    compose_limits(&blob, &dataset->scaling.limits);
     status = write_blob(writing, "LIMS", HASHED | CRITICAL, &blob, err);
     if (status != GPNN_OK) return status;
   }
   if (extended) {
-    compose_moments(&blob, &contents->standard);
+    compose_moments(&blob, &dataset->scaling);
     status = write_blob(writing, "MOMS", HASHED | CRITICAL, &blob, err);
   }
   return status;
 }
 
 /* Columns that are neither inputs nor the first target, where there are any. */
-static enum gpnn_status write_others(struct writing *writing,
-                                     const struct gpnn_index_contents *contents,
+static enum gpnn_status write_others(struct writing *writing, const struct gpnn_dataset *dataset,
                                      struct gpnn_error *err)
 {
-  size_t n = contents->n, c = contents->n_calibration;
-  size_t n_more = contents->n_more, r = contents->n_regressors;
+  size_t n = dataset->n, c = dataset->n_calibration;
+  size_t n_more = dataset->n_more, r = dataset->n_regressors;
   enum gpnn_status status = GPNN_OK;
   if (n_more > 0) {
-    status = write_rows(writing, "YMOR", n_more, n, contents->more, err);
+    status = write_rows(writing, "YMOR", n_more, n, dataset->more, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALM", n_more, c, contents->calibration_more, err);
+      status = write_rows(writing, "CALM", n_more, c, dataset->calibration_more, err);
   }
   if (r > 0 && status == GPNN_OK) {
-    status = write_rows(writing, "REGR", n, r, contents->regressors, err);
+    status = write_rows(writing, "REGR", n, r, dataset->regressors, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALR", c, r, contents->calibration_regressors, err);
+      status = write_rows(writing, "CALR", c, r, dataset->calibration_regressors, err);
   }
-  if (contents->schema.has_noise && status == GPNN_OK) {
-    status = write_rows(writing, "NOIS", n_more + 1, n, contents->noise, err);
+  if (dataset->schema.has_noise && status == GPNN_OK) {
+    status = write_rows(writing, "NOIS", n_more + 1, n, dataset->noise, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALN", n_more + 1, c, contents->calibration_noise, err);
+      status = write_rows(writing, "CALN", n_more + 1, c, dataset->calibration_noise, err);
   }
   return status;
 }
 
 /* All but the search. */
-static enum gpnn_status write_contents(struct writing *writing,
-                                       const struct gpnn_index_contents *contents,
+static enum gpnn_status write_contents(struct writing *writing, const struct gpnn_dataset *dataset,
                                        struct gpnn_error *err)
 {
-  size_t n = contents->n, d = contents->d, c = contents->n_calibration;
-  const char *provenance = contents->provenance == NULL ? "" : contents->provenance;
-  enum gpnn_status status = write_heads(writing, contents, err);
+  size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
+  const char *provenance = dataset->provenance == NULL ? "" : dataset->provenance;
+  enum gpnn_status status = write_heads(writing, dataset, err);
   if (status == GPNN_OK)
     status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
-  if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, contents->x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, contents->y, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, contents->calibration_x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, contents->calibration_y, err);
-  return status == GPNN_OK ? write_others(writing, contents, err) : status;
+  if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, dataset->x, err);
+  if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, dataset->y, err);
+  if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, dataset->calibration_x, err);
+  if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, dataset->calibration_y, err);
+  return status == GPNN_OK ? write_others(writing, dataset, err) : status;
 }
 
 /* Writes the search, unless all is over, and has a whole file or none. */
@@ -357,15 +354,15 @@ static enum gpnn_status end(struct writing *writing, enum gpnn_status status, co
   return status;
 }
 
-enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *dataset,
                                   const struct gpnn_search *search, const char *volatile *watch,
                                   struct gpnn_error *err)
 {
-  struct writing writing = {.pages = contents->pages};
+  struct writing writing = {.pages = dataset->pages};
   enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
   if (status != GPNN_OK) return status;
-  status = write_contents(&writing, contents, err);
-  return end(&writing, status, path, contents->d, search, err);
+  status = write_contents(&writing, dataset, err);
+  return end(&writing, status, path, dataset->d, search, err);
 }
 
 /* ---- writing while a search is built ---- */
@@ -373,7 +370,7 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_index_cont
 /* What the thread that writes the contents gets, and what becomes of it. */
 struct early {
   struct writing *writing;
-  const struct gpnn_index_contents *contents;
+  const struct gpnn_dataset *dataset;
   enum gpnn_status status;
   struct gpnn_error error;
 };
@@ -382,44 +379,43 @@ struct early {
 static void *write_early(void *context)
 {
   struct early *early = context;
-  early->status = write_contents(early->writing, early->contents, &early->error);
+  early->status = write_contents(early->writing, early->dataset, &early->error);
   if (early->status == GPNN_OK)
     early->status = gpnn_sections_sync(early->writing->writer, &early->error);
   return NULL;
 }
 
-static enum gpnn_status write_and_build(struct writing *writing,
-                                        const struct gpnn_index_contents *contents,
+static enum gpnn_status write_and_build(struct writing *writing, const struct gpnn_dataset *dataset,
                                         const struct gpnn_search_options *options,
                                         struct gpnn_search **search, struct gpnn_error *err)
 {
-  struct early early = {writing, contents, GPNN_OK, {0}};
+  struct early early = {writing, dataset, GPNN_OK, {0}};
   pthread_t thread;
   bool is_apart = options->threads > 1 && gpnn_threads_start(&thread, write_early, &early);
   enum gpnn_status status =
-      gpnn_search_build(search, contents->n, contents->d, contents->x, options, err);
+      gpnn_search_build(search, dataset->n, dataset->d, dataset->x, options, err);
   if (is_apart)
     pthread_join(thread, NULL);
   else if (status == GPNN_OK)
-    early.status = write_contents(writing, contents, &early.error);
+    early.status = write_contents(writing, dataset, &early.error);
   if (status != GPNN_OK || early.status == GPNN_OK) return status;
   if (err != NULL) *err = early.error;
   return early.status;
 }
 
-enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
                                  const struct gpnn_search_options *options,
                                  const char *volatile *watch, struct gpnn_search **search,
                                  struct gpnn_error *err)
 {
-  struct writing writing = {.pages = contents->pages};
+  struct writing writing = {.pages = dataset->pages};
   struct gpnn_search_options over_pages = *options;
   struct gpnn_search *built = NULL;
-  over_pages.pages = contents->pages;
+  over_pages.pages = dataset->pages;
   enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
   if (status != GPNN_OK) return status;
-  status = write_and_build(&writing, contents, &over_pages, &built, err);
-  status = end(&writing, status, path, contents->d, built, err);
+  status = write_and_build(&writing, dataset, &over_pages, &built, err);
+  status = end(&writing, status, path, dataset->d, built, err);
   if (status == GPNN_OK)
     *search = built;
   else

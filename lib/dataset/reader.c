@@ -10,18 +10,17 @@
 
 /* ---- one row at a time ------------------------------------------------------------------- */
 
-enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader,
-                                  const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader, const struct gpnn_dataset *dataset,
                                   const struct gpnn_table *table, const char *na,
                                   bool reads_regressors, struct gpnn_error *err)
 {
-  struct gpnn_reader opened = {.contents = contents, .table = table, .na = na};
-  opened.reads_regressors = reads_regressors && contents->n_regressors > 0;
-  enum gpnn_status status = gpnn_schema_match(&contents->schema, table, &opened.map, err);
+  struct gpnn_reader opened = {.dataset = dataset, .table = table, .na = na};
+  opened.reads_regressors = reads_regressors && dataset->n_regressors > 0;
+  enum gpnn_status status = gpnn_schema_match(&dataset->schema, table, &opened.map, err);
   if (status == GPNN_OK && opened.reads_regressors)
-    status = gpnn_schema_need_regressors(&contents->schema, &opened.map, table, err);
+    status = gpnn_schema_need_regressors(&dataset->schema, &opened.map, table, err);
   if (status == GPNN_OK) {
-    opened.features = gpnn_alloc(contents->standard.n_in, 1, sizeof *opened.features);
+    opened.features = gpnn_alloc(dataset->scaling.n_in, 1, sizeof *opened.features);
     if (opened.features == NULL) status = gpnn_fail_memory(err, "for a row");
   }
   if (status == GPNN_OK)
@@ -36,10 +35,10 @@ static enum gpnn_status read_regressors(const struct gpnn_reader *reader,
                                         struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  for (size_t j = 0; j < reader->contents->n_regressors && status == GPNN_OK; j++)
+  for (size_t j = 0; j < reader->dataset->n_regressors && status == GPNN_OK; j++)
     status = gpnn_columns_number(reader->table, record, reader->map.regressors[j], reader->na,
                                  &regressors[j], err);
-  if (status == GPNN_OK) gpnn_scaling_apply_regressors(&reader->contents->standard, regressors);
+  if (status == GPNN_OK) gpnn_scaling_apply_regressors(&reader->dataset->scaling, regressors);
   return status;
 }
 
@@ -47,17 +46,17 @@ enum gpnn_status gpnn_reader_read(const struct gpnn_reader *reader,
                                   const struct gpnn_record *record, double *x, double *regressors,
                                   double *noise, size_t *n_unseen, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = reader->contents;
+  const struct gpnn_dataset *dataset = reader->dataset;
   double variance = 0;
   enum gpnn_status status =
       gpnn_schema_noise(&reader->map, reader->table, record, reader->na, &variance, err);
   if (status == GPNN_OK && reader->reads_regressors)
     status = read_regressors(reader, record, regressors, err);
   if (status == GPNN_OK)
-    status = gpnn_schema_encode(&contents->schema, &reader->map, reader->table, record, reader->na,
+    status = gpnn_schema_encode(&dataset->schema, &reader->map, reader->table, record, reader->na,
                                 reader->features, n_unseen, err);
   if (status != GPNN_OK) return status;
-  gpnn_scaling_apply(&contents->standard, reader->features, x);
+  gpnn_scaling_apply(&dataset->scaling, reader->features, x);
   *noise = variance;
   return GPNN_OK;
 }
@@ -91,7 +90,7 @@ void gpnn_reader_release(struct gpnn_reader *reader)
 static enum gpnn_status make_room(struct gpnn_rows *rows, const struct gpnn_reader *reader,
                                   bool inputs_only, struct gpnn_error *err)
 {
-  size_t n = rows->n + 1, d = reader->contents->d;
+  size_t n = rows->n + 1, d = reader->dataset->d;
   bool enough = gpnn_grow(&rows->x, &rows->x_capacity, n * d, sizeof *rows->x);
   if (enough && !inputs_only) enough = gpnn_grow(&rows->y, &rows->y_capacity, n, sizeof *rows->y);
   if (enough && reader->reads_regressors)
@@ -106,7 +105,7 @@ static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reade
                                  struct gpnn_table *table, bool inputs_only,
                                  struct gpnn_record *record, struct gpnn_error *err)
 {
-  const struct gpnn_scaling *standard = &reader->contents->standard;
+  const struct gpnn_scaling *scaling = &reader->dataset->scaling;
   size_t n_unseen = 0, n = rows->n;
   enum gpnn_status status = gpnn_table_next(table, record, err);
   if (status == GPNN_OK) status = make_room(rows, reader, inputs_only, err);
@@ -116,25 +115,25 @@ static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reade
   if (!inputs_only)
     status = gpnn_columns_number(table, record, reader->map.target, reader->na, &y, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_read(reader, record, rows->x + n * reader->contents->d, regressors,
+    status = gpnn_reader_read(reader, record, rows->x + n * reader->dataset->d, regressors,
                               &variance, &n_unseen, err);
   if (status != GPNN_OK) return status;
-  if (rows->noise != NULL) rows->noise[n] = gpnn_scaling_noise(standard, variance);
-  if (!inputs_only) rows->y[n] = (y - standard->y_mean) / standard->y_sd;
+  if (rows->noise != NULL) rows->noise[n] = gpnn_scaling_noise(scaling, variance);
+  if (!inputs_only) rows->y[n] = (y - scaling->y_mean) / scaling->y_sd;
   rows->n++;
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_dataset *dataset,
                                 struct gpnn_table *table, const char *na, bool inputs_only,
                                 bool reads_regressors, bool skip_bad, struct gpnn_error *err)
 {
   struct gpnn_reader reader = {0};
-  enum gpnn_status status = gpnn_reader_open(&reader, contents, table, na, reads_regressors, err);
+  enum gpnn_status status = gpnn_reader_open(&reader, dataset, table, na, reads_regressors, err);
   if (status == GPNN_OK && !inputs_only && !reader.map.has_target)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
-                       gpnn_table_name(table), contents->schema.target.name);
-  rows->n_regressors = reader.reads_regressors ? contents->n_regressors : 0;
+                       gpnn_table_name(table), dataset->schema.target.name);
+  rows->n_regressors = reader.reads_regressors ? dataset->n_regressors : 0;
   struct gpnn_error why = {0};
   struct gpnn_record record;
   while (status == GPNN_OK) {

@@ -19,21 +19,21 @@
 
 /* A zeroed object may be released. */
 struct gpnn_reader {
-  const struct gpnn_index_contents *contents; /* borrowed */
-  const struct gpnn_table *table;             /* borrowed */
-  const char *na;                             /* borrowed */
+  const struct gpnn_dataset *dataset; /* borrowed */
+  const struct gpnn_table *table;     /* borrowed */
+  const char *na;                     /* borrowed */
   bool reads_regressors;
   struct gpnn_columns_map map; /* where the columns are; has_noise tells of noise variances */
   double *features;            /* owned; one row as the table has it */
 };
 
 /*
- * Finds the columns of 'contents' in 'table' (gpnn_schema_match()); 'reader' must be zeroed.  Where
+ * Finds the columns of 'dataset' in 'table' (gpnn_schema_match()); 'reader' must be zeroed.  Where
  * the mean of the parameters in use has regressors, 'reads_regressors' makes those necessary
  * (GPNN_EMISMATCH names what is missing) and read; otherwise they are left alone.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader,
-                                                  const struct gpnn_index_contents *contents,
+                                                  const struct gpnn_dataset *dataset,
                                                   const struct gpnn_table *table, const char *na,
                                                   bool reads_regressors, struct gpnn_error *err);
 
@@ -74,13 +74,13 @@ struct gpnn_rows {
 };
 
 /*
- * Reads the rest of 'table' for the target of 'contents', which must be there (GPNN_EMISMATCH)
+ * Reads the rest of 'table' for the target of 'dataset', which must be there (GPNN_EMISMATCH)
  * unless only the inputs are wanted: then 'y' and 'noise' stay NULL.  'reads_regressors' as in
  * gpnn_reader_open().  Bad rows are left out if 'skip_bad', else GPNN_EDATA.  'rows' must be
  * zeroed.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows,
-                                                const struct gpnn_index_contents *contents,
+                                                const struct gpnn_dataset *dataset,
                                                 struct gpnn_table *table, const char *na,
                                                 bool inputs_only, bool reads_regressors,
                                                 bool skip_bad, struct gpnn_error *err);

@@ -53,19 +53,19 @@ static double length_of(size_t n, const double *values)
 }
 
 /* weight_j = 1 / (sqrt(kept groups) sd of the group), 0 for one that does not vary. */
-static enum gpnn_status learn_scale(struct gpnn_scaling *standard,
+static enum gpnn_status learn_scale(struct gpnn_scaling *scaling,
                                     const struct gpnn_feature *features,
                                     const struct gpnn_moments *inputs, struct gpnn_error *err)
 {
-  size_t n_in = standard->n_in, n_groups = 0;
-  double *weight = standard->weight = gpnn_alloc(n_in, 1, sizeof *weight);
+  size_t n_in = scaling->n_in, n_groups = 0;
+  double *weight = scaling->weight = gpnn_alloc(n_in, 1, sizeof *weight);
   if (weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
   for (size_t j = 0; j < n_in; j++) weight[j] = inputs[j].sd;
   for (size_t j = 0, end; j < n_in; j = end) {
     end = group_end(features, n_in, j);
     double sd = length_of(end - j, weight + j);
     for (size_t k = j; k < end; k++) weight[k] = sd;
-    if (sd > 0) standard->n_out += end - j;
+    if (sd > 0) scaling->n_out += end - j;
     n_groups += sd > 0;
   }
   double root = sqrt((double)n_groups);
@@ -100,29 +100,29 @@ static bool direction_varies(size_t d, double lambda, const double *u, const dou
 
 /* Rows of W = diag(1/sqrt(lambda + eps)) U' / sqrt(d) for the directions that vary, in
  * ascending order of lambda; 'vectors' holds U column-major. */
-static enum gpnn_status fill_weights(struct gpnn_scaling *standard, const double *lambda,
+static enum gpnn_status fill_weights(struct gpnn_scaling *scaling, const double *lambda,
                                      const double *vectors, const double *variance,
                                      struct gpnn_error *err)
 {
-  size_t d = standard->n_in;
-  standard->weight = gpnn_alloc(d, d, sizeof *standard->weight);
-  if (standard->weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  size_t d = scaling->n_in;
+  scaling->weight = gpnn_alloc(d, d, sizeof *scaling->weight);
+  if (scaling->weight == NULL) return gpnn_fail_memory(err, "for the standardisation");
   for (size_t i = 0; i < d; i++) {
     const double *u = vectors + i * d;
     if (!direction_varies(d, lambda[i], u, variance)) continue;
-    double *row = standard->weight + standard->n_out++ * d;
-    double factor = sign_of(d, u) / sqrt(lambda[i] + standard->eps) / sqrt((double)d);
+    double *row = scaling->weight + scaling->n_out++ * d;
+    double factor = sign_of(d, u) / sqrt(lambda[i] + scaling->eps) / sqrt((double)d);
     for (size_t j = 0; j < d; j++) row[j] = factor * u[j];
   }
   return GPNN_OK;
 }
 
-static enum gpnn_status learn_whiten(struct gpnn_scaling *standard,
+static enum gpnn_status learn_whiten(struct gpnn_scaling *scaling,
                                      const struct gpnn_row_source *rows,
                                      const struct gpnn_moments *inputs, size_t *at,
                                      struct gpnn_error *err)
 {
-  size_t d = standard->n_in;
+  size_t d = scaling->n_in;
   double *cov = gpnn_alloc(d, d, sizeof *cov), *lambda = gpnn_alloc(d, 1, sizeof *lambda);
   double *variance = gpnn_alloc(d, 1, sizeof *variance);
   bool varies = false;
@@ -152,7 +152,7 @@ static enum gpnn_status learn_whiten(struct gpnn_scaling *standard,
                ? gpnn_fail_memory(err, "for the covariance of the inputs")
            : info != 0 ? gpnn_fail(err, GPNN_ENUMERIC,
                                    "the eigenvalues of the inputs' covariance did not converge")
-                       : fill_weights(standard, lambda, cov, variance, err);
+                       : fill_weights(scaling, lambda, cov, variance, err);
 out:
   free(cov);
   free(lambda);
@@ -167,25 +167,25 @@ static bool has_groups(const struct gpnn_feature *features, size_t n_in)
   return false;
 }
 
-static enum gpnn_status learn_inputs(struct gpnn_scaling *standard,
+static enum gpnn_status learn_inputs(struct gpnn_scaling *scaling,
                                      const struct gpnn_feature *features,
                                      const struct gpnn_row_source *rows,
                                      const struct gpnn_moments *inputs, size_t *at,
                                      struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (standard->method == GPNN_SCALING_NONE) {
-    standard->n_out = standard->n_in;
+  if (scaling->method == GPNN_SCALING_NONE) {
+    scaling->n_out = scaling->n_in;
     return GPNN_OK;
   }
-  for (size_t j = 0; j < standard->n_in; j++) standard->mean[j] = inputs[j].mean;
-  if (standard->method == GPNN_SCALING_SCALE)
-    status = learn_scale(standard, features, inputs, err);
-  else if (has_groups(features, standard->n_in))
+  for (size_t j = 0; j < scaling->n_in; j++) scaling->mean[j] = inputs[j].mean;
+  if (scaling->method == GPNN_SCALING_SCALE)
+    status = learn_scale(scaling, features, inputs, err);
+  else if (has_groups(features, scaling->n_in))
     status = gpnn_fail(err, GPNN_EINVAL, "whitening mixes inputs, points among them too");
   else
-    status = learn_whiten(standard, rows, inputs, at, err);
-  if (status == GPNN_OK && standard->n_out == 0)
+    status = learn_whiten(scaling, rows, inputs, at, err);
+  if (status == GPNN_OK && scaling->n_out == 0)
     status = gpnn_fail(err, GPNN_EDATA, "no input varies");
   return status;
 }
@@ -209,16 +209,16 @@ static bool is_independent(size_t d, double *r, size_t *at)
 }
 
 /* Regressors are the columns from 'first' on; '*at' is the one at fault. */
-static enum gpnn_status check_independent(const struct gpnn_scaling *standard,
+static enum gpnn_status check_independent(const struct gpnn_scaling *scaling,
                                           const struct gpnn_row_source *rows, size_t first,
                                           size_t *at, struct gpnn_error *err)
 {
-  size_t d = standard->n_regressors, wrong = 0;
+  size_t d = scaling->n_regressors, wrong = 0;
   if (d == 0) return GPNN_OK;
   double *r = gpnn_alloc(d, d, sizeof *r);
   enum gpnn_status status =
       r == NULL ? gpnn_fail_memory(err, "for the correlations of the regressors")
-                : gpnn_moments_covariance(rows, first, d, standard->regressors, true, r, err);
+                : gpnn_moments_covariance(rows, first, d, scaling->regressors, true, r, err);
   if (status == GPNN_OK && !is_independent(d, r, &wrong)) {
     *at = first + wrong;
     status = gpnn_fail(err, GPNN_EDATA,
@@ -314,7 +314,7 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
   return status;
 }
 
-enum gpnn_status gpnn_scaling_learn_rows(struct gpnn_scaling *standard,
+enum gpnn_status gpnn_scaling_learn_rows(struct gpnn_scaling *scaling,
                                          enum gpnn_scaling_method method, double eps,
                                          const struct gpnn_scaling_columns *columns,
                                          const struct gpnn_row_source *rows, size_t *at,
@@ -328,7 +328,7 @@ enum gpnn_status gpnn_scaling_learn_rows(struct gpnn_scaling *standard,
   learnt.eps = method == GPNN_SCALING_WHITEN ? eps : 0;
   enum gpnn_status status = learn_in_turn(&learnt, columns, rows, &wrong, err);
   if (status == GPNN_OK)
-    *standard = learnt;
+    *scaling = learnt;
   else
     gpnn_scaling_release(&learnt);
   if (at != NULL) *at = wrong;
@@ -354,7 +354,7 @@ static enum gpnn_status read_arrays(void *context, size_t from, size_t count, do
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_scaling_learn(struct gpnn_scaling *standard, enum gpnn_scaling_method method,
+enum gpnn_status gpnn_scaling_learn(struct gpnn_scaling *scaling, enum gpnn_scaling_method method,
                                     double eps, size_t n, size_t n_in,
                                     const struct gpnn_feature *features, const double *x,
                                     const double *y, struct gpnn_error *err)
@@ -362,7 +362,7 @@ enum gpnn_status gpnn_scaling_learn(struct gpnn_scaling *standard, enum gpnn_sca
   struct arrays arrays = {n_in, x, y};
   const struct gpnn_scaling_columns columns = {.n_in = n_in, .features = features};
   const struct gpnn_row_source rows = {n, n_in + 1, read_arrays, &arrays, 1};
-  return gpnn_scaling_learn_rows(standard, method, eps, &columns, &rows, NULL, err);
+  return gpnn_scaling_learn_rows(scaling, method, eps, &columns, &rows, NULL, err);
 }
 
 /* ---- applying ---- */
@@ -372,9 +372,9 @@ static void standardise(size_t n, const struct gpnn_moments *learnt, double *val
   for (size_t j = 0; j < n; j++) values[j] = (values[j] - learnt[j].mean) / learnt[j].sd;
 }
 
-void gpnn_scaling_apply_regressors(const struct gpnn_scaling *standard, double *values)
+void gpnn_scaling_apply_regressors(const struct gpnn_scaling *scaling, double *values)
 {
-  standardise(standard->n_regressors, standard->regressors, values);
+  standardise(scaling->n_regressors, scaling->regressors, values);
 }
 
 double gpnn_scaling_variance(double variance, double sd)
@@ -382,41 +382,41 @@ double gpnn_scaling_variance(double variance, double sd)
   return fmin(variance / sd / sd, DBL_MAX);
 }
 
-double gpnn_scaling_noise(const struct gpnn_scaling *standard, double variance)
+double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance)
 {
-  return gpnn_scaling_variance(variance, standard->y_sd);
+  return gpnn_scaling_variance(variance, scaling->y_sd);
 }
 
-void gpnn_scaling_apply(const struct gpnn_scaling *standard, const double *x, double *z)
+void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, double *z)
 {
-  size_t n_in = standard->n_in, kept = 0;
-  const double *mean = standard->mean, *weight = standard->weight;
-  switch (standard->method) {
+  size_t n_in = scaling->n_in, kept = 0;
+  const double *mean = scaling->mean, *weight = scaling->weight;
+  switch (scaling->method) {
   case GPNN_SCALING_NONE:
     memmove(z, x, n_in * sizeof *z);
     break;
   case GPNN_SCALING_SCALE:
     for (size_t j = 0; j < n_in; j++)
       if (weight[j] != 0)
-        z[kept++] = (gpnn_limits_apply(&standard->limits, j, x[j]) - mean[j]) * weight[j];
+        z[kept++] = (gpnn_limits_apply(&scaling->limits, j, x[j]) - mean[j]) * weight[j];
     break;
   case GPNN_SCALING_WHITEN:
     /* Column by column: sums that do not wait for one another. */
-    for (size_t i = 0; i < standard->n_out; i++) z[i] = 0;
+    for (size_t i = 0; i < scaling->n_out; i++) z[i] = 0;
     for (size_t j = 0; j < n_in; j++) {
-      double deviation = gpnn_limits_apply(&standard->limits, j, x[j]) - mean[j];
-      for (size_t i = 0; i < standard->n_out; i++) z[i] += weight[i * n_in + j] * deviation;
+      double deviation = gpnn_limits_apply(&scaling->limits, j, x[j]) - mean[j];
+      for (size_t i = 0; i < scaling->n_out; i++) z[i] += weight[i * n_in + j] * deviation;
     }
     break;
   }
 }
 
-void gpnn_scaling_release(struct gpnn_scaling *standard)
+void gpnn_scaling_release(struct gpnn_scaling *scaling)
 {
-  gpnn_limits_release(&standard->limits);
-  free(standard->mean);
-  free(standard->weight);
-  free(standard->more);
-  free(standard->regressors);
-  *standard = (struct gpnn_scaling){0};
+  gpnn_limits_release(&scaling->limits);
+  free(scaling->mean);
+  free(scaling->weight);
+  free(scaling->more);
+  free(scaling->regressors);
+  *scaling = (struct gpnn_scaling){0};
 }

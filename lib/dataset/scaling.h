@@ -73,7 +73,7 @@ struct gpnn_scaling_columns {
 };
 
 /*
- * Learns the standardisation of 'columns' from 'rows'.  'standard' must be zeroed.  GPNN_EDATA:
+ * Learns the standardisation of 'columns' from 'rows'.  'scaling' must be zeroed.  GPNN_EDATA:
  * fewer than 2 rows, a constant target, no input that varies; or '*at', the number of a column, is
  * a further target or regressor that is constant, a regressor that is a combination of a constant
  * and those before it (by a Cholesky factor of their correlations: of its variance less than 1e-12
@@ -83,30 +83,30 @@ struct gpnn_scaling_columns {
  * under scale.  What 'rows' fails with is passed on.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_scaling_learn_rows(struct gpnn_scaling *standard, enum gpnn_scaling_method method, double eps,
+gpnn_scaling_learn_rows(struct gpnn_scaling *scaling, enum gpnn_scaling_method method, double eps,
                         const struct gpnn_scaling_columns *columns,
                         const struct gpnn_row_source *rows, size_t *at, struct gpnn_error *err);
 
 /* The same from inputs and targets in memory: 'x' is n by n_in, row-major, 'y' has n numbers. */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_scaling_learn(struct gpnn_scaling *standard, enum gpnn_scaling_method method, double eps,
+gpnn_scaling_learn(struct gpnn_scaling *scaling, enum gpnn_scaling_method method, double eps,
                    size_t n, size_t n_in, const struct gpnn_feature *features, const double *x,
                    const double *y, struct gpnn_error *err);
 
 /* Standardises one row: 'x' has n_in numbers, 'z' n_out; they may not overlap except that
  * z == x is allowed under none and scale. */
-void gpnn_scaling_apply(const struct gpnn_scaling *standard, const double *x, double *z);
+void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, double *z);
 
 /* Standardises the n_regressors regressors of one row in place. */
-void gpnn_scaling_apply_regressors(const struct gpnn_scaling *standard, double *values);
+void gpnn_scaling_apply_regressors(const struct gpnn_scaling *scaling, double *values);
 
 /* A variance in units of 'sd' squared; one beyond all numbers is the largest of them, and says as
  * little. */
 double gpnn_scaling_variance(double variance, double sd);
 
 /* A noise variance in units of the target squared, standardised so. */
-double gpnn_scaling_noise(const struct gpnn_scaling *standard, double variance);
+double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance);
 
-void gpnn_scaling_release(struct gpnn_scaling *standard);
+void gpnn_scaling_release(struct gpnn_scaling *scaling);
 
 #endif

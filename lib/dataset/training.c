@@ -21,7 +21,7 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
                                      const struct gpnn_roles *roles, const char *beside,
                                      struct gpnn_error *err)
 {
-  struct gpnn_schema *schema = &training->contents.schema;
+  struct gpnn_schema *schema = &training->dataset.schema;
   enum gpnn_status status = gpnn_schema_choose(schema, table, roles, err);
   if (status == GPNN_OK) status = gpnn_schema_match(schema, table, &training->map, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
@@ -37,7 +37,7 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
                                     const struct gpnn_record *record, const char *na,
                                     double *others, struct gpnn_error *err)
 {
-  const struct gpnn_schema *schema = &training->contents.schema;
+  const struct gpnn_schema *schema = &training->dataset.schema;
   const struct gpnn_columns_map *map = &training->map;
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < schema->n_more && status == GPNN_OK; t++)
@@ -101,7 +101,7 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
                                  struct gpnn_error *err)
 {
   struct gpnn_training *training = r->training;
-  struct gpnn_schema *schema = &training->contents.schema;
+  struct gpnn_schema *schema = &training->dataset.schema;
   const char *na = r->how->na;
   double *target = row + schema->n_inputs;
   enum gpnn_status status =
@@ -135,7 +135,7 @@ static enum gpnn_status read_rows(void *context, size_t slot, struct gpnn_error 
   }
   gpnn_skipped_add_malformed(&training->skipped, batch->n_malformed, batch->first_malformed);
   training->n += batch->n;
-  training->contents.n_skipped = training->skipped.n;
+  training->dataset.n_skipped = training->skipped.n;
   if (r->how->progress != NULL) r->how->progress(training->n);
   if (batch->status == GPNN_OK || batch->status == GPNN_END) return GPNN_OK;
   if (err != NULL) *err = batch->error;
@@ -276,10 +276,10 @@ struct parts {
   size_t d, n_more, n_regressors, n_noises;
 };
 
-static struct parts parts_of(const struct gpnn_scaling *standard, bool has_noise)
+static struct parts parts_of(const struct gpnn_scaling *scaling, bool has_noise)
 {
-  return (struct parts){standard->n_out, standard->n_more, standard->n_regressors,
-                        has_noise ? standard->n_more + 1 : 0};
+  return (struct parts){scaling->n_out, scaling->n_more, scaling->n_regressors,
+                        has_noise ? scaling->n_more + 1 : 0};
 }
 
 /* Numbers of a row, and where the parts of 'n' rows begin. */
@@ -304,19 +304,19 @@ static size_t noise_at(const struct parts *p, size_t n)
 }
 
 /* Standardises one row of features and other numbers as number 'i' of 'n' in 'parts'. */
-static void standardise_row(const struct gpnn_scaling *standard, const struct parts *p,
+static void standardise_row(const struct gpnn_scaling *scaling, const struct parts *p,
                             const double *row, size_t n, size_t i, double *parts)
 {
-  const double *y = row + standard->n_in, *regressors = y + 1 + p->n_more;
+  const double *y = row + scaling->n_in, *regressors = y + 1 + p->n_more;
   double *own = parts + regressors_at(p, n) + i * p->n_regressors;
-  gpnn_scaling_apply(standard, row, parts + i * p->d);
-  parts[n * p->d + i] = (y[0] - standard->y_mean) / standard->y_sd;
+  gpnn_scaling_apply(scaling, row, parts + i * p->d);
+  parts[n * p->d + i] = (y[0] - scaling->y_mean) / scaling->y_sd;
   for (size_t t = 0; t < p->n_more; t++)
-    parts[more_at(p, n) + t * n + i] = (y[1 + t] - standard->more[t].mean) / standard->more[t].sd;
+    parts[more_at(p, n) + t * n + i] = (y[1 + t] - scaling->more[t].mean) / scaling->more[t].sd;
   memcpy(own, regressors, p->n_regressors * sizeof *own);
-  gpnn_scaling_apply_regressors(standard, own);
+  gpnn_scaling_apply_regressors(scaling, own);
   for (size_t t = 0; t < p->n_noises; t++) {
-    double sd = t == 0 ? standard->y_sd : standard->more[t - 1].sd;
+    double sd = t == 0 ? scaling->y_sd : scaling->more[t - 1].sd;
     parts[noise_at(p, n) + t * n + i] = gpnn_scaling_variance(regressors[p->n_regressors], sd);
   }
 }
@@ -350,12 +350,12 @@ static void find_farthest(size_t n_targets, size_t count, const double *y, doubl
 /* The row that contributes most to the variance of its standardised target. */
 static void take_outlier(struct gpnn_training *training, const double *farthest)
 {
-  const struct gpnn_scaling *standard = &training->contents.standard;
-  for (size_t t = 0; t <= standard->n_more; t++) {
-    double share = farthest[t] * farthest[t] / (double)training->contents.n;
+  const struct gpnn_scaling *scaling = &training->dataset.scaling;
+  for (size_t t = 0; t <= scaling->n_more; t++) {
+    double share = farthest[t] * farthest[t] / (double)training->dataset.n;
     if (t > 0 && share <= training->largest_share) continue;
-    double mean = t == 0 ? standard->y_mean : standard->more[t - 1].mean;
-    double sd = t == 0 ? standard->y_sd : standard->more[t - 1].sd;
+    double mean = t == 0 ? scaling->y_mean : scaling->more[t - 1].mean;
+    double sd = t == 0 ? scaling->y_sd : scaling->more[t - 1].sd;
     training->largest_share = share;
     training->outlier = mean + sd * farthest[t];
     training->outlier_target = t;
@@ -401,8 +401,8 @@ static enum gpnn_status standardise_block(void *context, size_t thread, size_t b
     return gpnn_fail_memory(err, "for the training rows");
   enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
-    standardise_row(&s->training->contents.standard, s->p, block->rows + i * source->width, count,
-                    i, block->parts);
+    standardise_row(&s->training->dataset.scaling, s->p, block->rows + i * source->width, count, i,
+                    block->parts);
   if (status != GPNN_OK) return status;
   return put_parts(&s->training->rows, s->p, source->n, from, count, block->parts, err);
 }
@@ -455,7 +455,7 @@ static enum gpnn_status hold_out(struct gpnn_training *training, const struct ke
                                 : GPNN_OK;
   for (size_t i = 0; i < c && status == GPNN_OK; i++) {
     expand(kept, (size_t)drawn[i], row);
-    standardise_row(&training->contents.standard, p, row, c, i, training->held);
+    standardise_row(&training->dataset.scaling, p, row, c, i, training->held);
   }
   free(row);
   return status;
@@ -486,7 +486,7 @@ static enum gpnn_status learn(struct gpnn_training *training,
                               const struct gpnn_row_source *source, size_t n_features,
                               struct gpnn_error *err)
 {
-  const struct gpnn_schema *schema = &training->contents.schema;
+  const struct gpnn_schema *schema = &training->dataset.schema;
   struct gpnn_feature *features = gpnn_alloc(n_features, 1, sizeof *features);
   if (features == NULL) return gpnn_fail_memory(err, "for the features");
   gpnn_schema_groups(schema, features);
@@ -495,8 +495,8 @@ static enum gpnn_status learn(struct gpnn_training *training,
                                                options->limits ? &training->far : NULL};
   size_t at;
   enum gpnn_status status =
-      gpnn_scaling_learn_rows(&training->contents.standard, options->standardise,
-                              options->whiten_eps, &columns, source, &at, err);
+      gpnn_scaling_learn_rows(&training->dataset.scaling, options->standardise, options->whiten_eps,
+                              &columns, source, &at, err);
   free(features);
   return name_column(schema, n_features, at, status, err);
 }
@@ -505,29 +505,29 @@ static enum gpnn_status learn(struct gpnn_training *training,
  * row has are NULL. */
 static void take_parts(struct gpnn_training *training, const struct parts *p)
 {
-  struct gpnn_index_contents *contents = &training->contents;
+  struct gpnn_dataset *dataset = &training->dataset;
   const double *rows = training->rows.numbers, *held = training->held;
-  size_t n = contents->n, c = contents->n_calibration;
-  contents->d = p->d;
-  contents->n_more = p->n_more;
-  contents->n_regressors = p->n_regressors;
-  contents->x = rows;
-  contents->y = rows + n * p->d;
-  contents->calibration_x = held;
-  contents->calibration_y = held + c * p->d;
+  size_t n = dataset->n, c = dataset->n_calibration;
+  dataset->d = p->d;
+  dataset->n_more = p->n_more;
+  dataset->n_regressors = p->n_regressors;
+  dataset->x = rows;
+  dataset->y = rows + n * p->d;
+  dataset->calibration_x = held;
+  dataset->calibration_y = held + c * p->d;
   if (p->n_more > 0) {
-    contents->more = rows + more_at(p, n);
-    contents->calibration_more = held + more_at(p, c);
+    dataset->more = rows + more_at(p, n);
+    dataset->calibration_more = held + more_at(p, c);
   }
   if (p->n_regressors > 0) {
-    contents->regressors = rows + regressors_at(p, n);
-    contents->calibration_regressors = held + regressors_at(p, c);
+    dataset->regressors = rows + regressors_at(p, n);
+    dataset->calibration_regressors = held + regressors_at(p, c);
   }
   if (p->n_noises > 0) {
-    contents->noise = rows + noise_at(p, n);
-    contents->calibration_noise = held + noise_at(p, c);
+    dataset->noise = rows + noise_at(p, n);
+    dataset->calibration_noise = held + noise_at(p, c);
   }
-  contents->pages = gpnn_spool_pages(&training->rows);
+  dataset->pages = gpnn_spool_pages(&training->rows);
 }
 
 /* Learns from the rows that were not drawn, and standardises all. */
@@ -535,14 +535,14 @@ static enum gpnn_status prepare(struct gpnn_training *training,
                                 const struct gpnn_training_options *options, struct kept_rows *kept,
                                 const uint64_t *drawn, struct gpnn_error *err)
 {
-  struct gpnn_index_contents *contents = &training->contents;
-  size_t width = kept->n_features + training->width - contents->schema.n_inputs;
-  const struct gpnn_row_source source = {contents->n, width, read_kept, kept, options->threads};
+  struct gpnn_dataset *dataset = &training->dataset;
+  size_t width = kept->n_features + training->width - dataset->schema.n_inputs;
+  const struct gpnn_row_source source = {dataset->n, width, read_kept, kept, options->threads};
   enum gpnn_status status = learn(training, options, &source, kept->n_features, err);
   if (status != GPNN_OK) return status;
-  const struct parts parts = parts_of(&contents->standard, contents->schema.has_noise);
+  const struct parts parts = parts_of(&dataset->scaling, dataset->schema.has_noise);
   size_t total;
-  if (!gpnn_multiply(contents->n, numbers_of(&parts), &total))
+  if (!gpnn_multiply(dataset->n, numbers_of(&parts), &total))
     return gpnn_fail_memory(err, "for the training rows");
   status = standardise(training, &source, &parts, err);
   if (status == GPNN_OK) status = hold_out(training, kept, &parts, drawn, err);
@@ -566,22 +566,22 @@ static enum gpnn_status draw(const struct gpnn_training *training, uint64_t seed
 static enum gpnn_status finish(struct gpnn_training *training,
                                const struct gpnn_training_options *options, struct gpnn_error *err)
 {
-  struct gpnn_index_contents *contents = &training->contents;
+  struct gpnn_dataset *dataset = &training->dataset;
   size_t n = training->n, tenth = n / 10, c = options->calibration_rows;
   if (options->default_calibration) c = tenth < CALIBRATION_ROWS ? tenth : CALIBRATION_ROWS;
   if (n < LEAST_ROWS || c > n - LEAST_ROWS)
     return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few to train on%s", n,
                      c > 0 ? " and to hold out rows for calibration" : "");
-  contents->n = n - c;
-  contents->n_calibration = c;
-  contents->seed = options->seed;
+  dataset->n = n - c;
+  dataset->n_calibration = c;
+  dataset->seed = options->seed;
   uint64_t *drawn = gpnn_alloc(c, 1, sizeof *drawn);
-  struct kept_rows kept = {.schema = &contents->schema,
+  struct kept_rows kept = {.schema = &dataset->schema,
                            .width = training->width,
                            .n_drawn = c,
                            .drawn = gpnn_alloc(c, 1, sizeof *kept.drawn),
-                           .n_features = gpnn_schema_features(&contents->schema),
-                           .all_numbers = are_numbers(&contents->schema)};
+                           .n_features = gpnn_schema_features(&dataset->schema),
+                           .all_numbers = are_numbers(&dataset->schema)};
   enum gpnn_status status = drawn == NULL || kept.drawn == NULL
                                 ? gpnn_fail_memory(err, "for the calibration rows")
                                 : draw(training, options->seed, c, drawn, kept.drawn, err);
@@ -606,8 +606,8 @@ enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
 
 void gpnn_training_release(struct gpnn_training *training)
 {
-  gpnn_schema_release(&training->contents.schema);
-  gpnn_scaling_release(&training->contents.standard);
+  gpnn_schema_release(&training->dataset.schema);
+  gpnn_scaling_release(&training->dataset.scaling);
   gpnn_far_columns_release(&training->far);
   gpnn_columns_map_release(&training->map);
   gpnn_spool_release(&training->read);

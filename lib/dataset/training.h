@@ -3,7 +3,7 @@
  *
  * Calling sequence: gpnn_training_begin() with an open table and the roles of its columns;
  * gpnn_training_read(); gpnn_training_finish(), which draws the calibration rows, learns the
- * standardisation from the others and applies it; then 'contents' is ready for
+ * standardisation from the others and applies it; then 'dataset' is ready for
  * gpnn_index_write().  gpnn_training_release() at the end, whatever happened.
  *
  * Memory: some blocks of rows, whatever their number.  Rows are kept in files without a name
@@ -42,18 +42,18 @@ struct gpnn_training_options {
 /* An object of GPNN_TRAINING_INIT is empty and may be released. */
 struct gpnn_training {
   struct gpnn_columns_map map;
-  size_t n;                            /* rows read so far */
-  size_t n_others;                     /* further targets, regressors, noise variance */
-  size_t width;                        /* numbers of a row as read: inputs, target, others */
-  struct gpnn_spool read, rows;        /* rows as read; and standardised, part after part */
-  double *held;                        /* owned; the calibration rows, part after part */
-  struct gpnn_skipped skipped;         /* rows left out */
-  struct gpnn_index_contents contents; /* schema and n_skipped grow; the rest at the end */
-  double largest_share;        /* of a target's variance, in one row; near 1: an outlier rules */
-  double outlier;              /* that row's target, in table units */
-  size_t outlier_target;       /* and which target it is: 0 is the first */
-  struct gpnn_far_columns far; /* inputs, by feature, that have cells beyond their limits */
-  const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
+  size_t n;                     /* rows read so far */
+  size_t n_others;              /* further targets, regressors, noise variance */
+  size_t width;                 /* numbers of a row as read: inputs, target, others */
+  struct gpnn_spool read, rows; /* rows as read; and standardised, part after part */
+  double *held;                 /* owned; the calibration rows, part after part */
+  struct gpnn_skipped skipped;  /* rows left out */
+  struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest at the end */
+  double largest_share;         /* of a target's variance, in one row; near 1: an outlier rules */
+  double outlier;               /* that row's target, in table units */
+  size_t outlier_target;        /* and which target it is: 0 is the first */
+  struct gpnn_far_columns far;  /* inputs, by feature, that have cells beyond their limits */
+  const char *volatile *watch;  /* borrowed, or NULL; as in base/atomic_file.h, for its files */
 };
 
 #define GPNN_TRAINING_INIT                           \
@@ -87,7 +87,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
                                                     struct gpnn_error *err);
 
 /*
- * Completes 'contents', but for its groups.  GPNN_EDATA: fewer than 2 rows remain for training,
+ * Completes 'dataset', but for its groups.  GPNN_EDATA: fewer than 2 rows remain for training,
  * nothing to standardise by (gpnn_scaling_learn_rows), or a regressor that is constant or a
  * combination of others; sentences begin with 'table_name'.  GPNN_EINVAL: whitening with periodic
  * inputs or places on the globe.  GPNN_EIO: the disk is full.

@@ -20,6 +20,15 @@ enum gpnn_mean {
   GPNN_MEAN_REGRESSORS = 3,
 };
 
+/* A mean, in standardised units of the target; zeroed, it is zero. */
+struct gpnn_mean_function {
+  enum gpnn_mean kind;
+  size_t n_coefficients; /* gpnn_mean_width() of them */
+  double *coefficients;  /* n_coefficients; who owns them, the holder says */
+  double *covariance;    /* of the coefficients, n_coefficients squared; NULL: they are taken as
+                            known */
+};
+
 /* "zero" -> GPNN_MEAN_ZERO and so on; false if 'name' is none of them. */
 bool gpnn_mean_by_name(const char *name, enum gpnn_mean *mean);
 const char *gpnn_mean_name(enum gpnn_mean mean);

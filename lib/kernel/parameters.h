@@ -13,53 +13,51 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dataset/index.h"
-#include "kernel/kernel.h"
+#include "dataset/dataset.h"
+#include "kernel/covariance.h"
 #include "kernel/mean.h"
 #include "table/stream.h"
 
-/* Levels of gpnn_params.distance. */
+/* Levels of gpnn_calibration.distance. */
 enum { GPNN_N_DISTANCES = 4 };
 
-/* A zeroed object is empty and may be released. */
-struct gpnn_params {
-  char *target;                     /* owned; name of the target they are of; NULL: the only one */
-  const struct gpnn_kernel *kernel; /* of the table in kernel.c */
-  double smoothness;                /* nu of the general Matern kernel, > 0; else 0 */
-  size_t n_rotation;                /* 0, or d squared: */
-  double *rotation;                 /* owned; d by d: what the kernel sees of the standardised
-                                       inputs (kernel/rotation.h); NULL: the inputs themselves */
-  size_t n_lengthscales;            /* 1, or under ARD one a group of inputs (dataset/index.h) */
-  double *lengthscale;              /* owned; > 0 */
-  double kernelscale;               /* > 0 */
-  double noise;                     /* >= 0 */
-  enum gpnn_mean mean;              /* of the process: coefficients times its terms */
-  size_t n_coefficients;            /* gpnn_mean_width() of them */
-  double *coefficients;             /* owned; in standardised y */
-  double *covariance;               /* owned; of the coefficients, n_coefficients squared,
-                                       standardised y squared; NULL: they are taken as known */
-  double degrees;                   /* > 2: of freedom of a Student-t predictive distribution of
-                                       the variance predicted; 0: it is Gaussian */
-  size_t neighbours;                /* m >= 1 */
-  size_t fit_rows;                  /* training rows that they were estimated from; 0: not told */
-  bool has_calibration;
-  double calibration; /* > 0: the factor by which kernelscale and noise were multiplied,
-                         already contained in them */
+/* What calibration found; zeroed: nothing. */
+struct gpnn_calibration {
+  bool has_factor;
+  double factor; /* > 0: kernelscale and noise were multiplied by it, and contain it */
   size_t n_conformal;
   double *conformal_level; /* owned; n_conformal of them, in (0, 1), rising */
-  double *conformal_width; /* owned; the half width of an interval of that level, in sd */
+  double *conformal_width; /* owned; half the width of an interval of that level, in sd */
   bool has_distance;
-  double distance[GPNN_N_DISTANCES]; /* from a row seen in calibration to its nearest training
-                                        row, in the kernel's metric: quantiles .5 .9 .99 .999 */
+  double distance[GPNN_N_DISTANCES]; /* from a calibration row to its nearest training row, in the
+                                        kernel's metric: quantiles .5 .9 .99 .999 */
+};
+
+/* Where parameters come from; zeroed: not known. */
+struct gpnn_provenance {
+  size_t fit_rows; /* training rows that they were estimated from; 0: not known */
   bool has_index;
   uint64_t index; /* fingerprint of the index they were made from */
   char *comments; /* owned; "# ..." lines to write below the first, or NULL */
 };
 
+/* A model's parameters: the model itself, its calibration, its provenance.  A zeroed object is
+ * empty and may be released. */
+struct gpnn_parameters {
+  char *target; /* owned; name of the target they are of; NULL: the only one */
+  struct gpnn_covariance covariance;
+  struct gpnn_mean_function mean;
+  double degrees;    /* > 2: of freedom of a Student-t predictive distribution with the variance
+                        predicted; 0: it is Gaussian */
+  size_t neighbours; /* m >= 1 */
+  struct gpnn_calibration calibration;
+  struct gpnn_provenance provenance;
+};
+
 /*
  * Reads parameters from 'path' ("-": standard input): those of one target, or of several one
  * after another, each beginning with a line that names its target.  '*params' gets an array of
- * '*n' >= 1 in the order of the text, for gpnn_params_release_all().
+ * '*n' >= 1 in the order of the text, for gpnn_parameters_release_all().
  *
  * Names may come in any order; kernel, lengthscale, kernelscale and noise are required, of the
  * others neighbours is 400 where it is missing.  Blank lines are passed over; of a target's lines
@@ -70,59 +68,62 @@ struct gpnn_params {
  * empty input.  A table in place of parameters is told as such (GPNN_EDATA), and so is an index
  * file (GPNN_EMISMATCH).
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_params_read_all(struct gpnn_params **params, size_t *n,
-                                                      const char *path, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_all(struct gpnn_parameters **params,
+                                                          size_t *n, const char *path,
+                                                          struct gpnn_error *err);
 
 /* The same where one target is expected; several are GPNN_EMISMATCH.  'params' must be zeroed. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_params_read(struct gpnn_params *params, const char *path,
-                                                  struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters *params,
+                                                      const char *path, struct gpnn_error *err);
 
 /* GPNN_EDATA: a target of this name would not read back: it is empty, has a line end, or a blank at
  * either end. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_params_check_target(const char *name, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_target(const char *name,
+                                                              struct gpnn_error *err);
 
 /*
  * Writes the parameters of 'n' targets so that reading them gives the same values exactly.
  * GPNN_EINVAL, with nothing written: of several one has no target's name, or the same as another.
- * GPNN_EDATA as gpnn_params_check_target(), likewise.
+ * GPNN_EDATA as gpnn_parameters_check_target(), likewise.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_params_write_all(const struct gpnn_params *params, size_t n,
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_all(const struct gpnn_parameters *params,
+                                                           size_t n, struct gpnn_output *output,
+                                                           struct gpnn_error *err);
+
+/* The same for one. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params,
                                                        struct gpnn_output *output,
                                                        struct gpnn_error *err);
 
-/* The same for one. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_params_write(const struct gpnn_params *params,
-                                                   struct gpnn_output *output,
-                                                   struct gpnn_error *err);
-
 /* Adds one comment line (without "# " and line end), of which 508 bytes are kept. */
 GPNN_PRINTF(3, 4)
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_params_comment(struct gpnn_params *params, struct gpnn_error *err, const char *format, ...);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params,
+                                                         struct gpnn_error *err, const char *format,
+                                                         ...);
 
 /*
- * Checks that parameters fit an index of 'contents' and 'fingerprint': another number of
+ * Checks that parameters fit an index of 'dataset' and 'fingerprint': another number of
  * lengthscales or of coefficients, or an index of other columns, is GPNN_EMISMATCH.
  * '*other_index' tells whether they name another index of the same columns, which is worth a
  * warning.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_params_check(const struct gpnn_params *params,
-                                                   const struct gpnn_index_contents *contents,
-                                                   uint64_t fingerprint, bool *other_index,
-                                                   struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
+                                                       const struct gpnn_dataset *dataset,
+                                                       uint64_t fingerprint, bool *other_index,
+                                                       struct gpnn_error *err);
 
 /* Whether parameters may have these: they read back only if the kernel scale is positive, the noise
  * not negative, and their sum finite. */
-bool gpnn_params_can_have(double kernelscale, double noise);
+bool gpnn_parameters_can_have(double kernelscale, double noise);
 
 /* Fills 'lengthscale' with d values: those of the inputs' groups ('group', d of them, as in
- * struct gpnn_index_contents), or the single one d times. */
-void gpnn_params_expand(const struct gpnn_params *params, size_t d, const uint32_t *group,
-                        double *lengthscale);
+ * struct gpnn_dataset), or the single one d times. */
+void gpnn_parameters_expand(const struct gpnn_parameters *params, size_t d, const uint32_t *group,
+                            double *lengthscale);
 
-void gpnn_params_release(struct gpnn_params *params);
+void gpnn_parameters_release(struct gpnn_parameters *params);
 
 /* Releases each of an array of 'n' and frees it; NULL is allowed. */
-void gpnn_params_release_all(struct gpnn_params *params, size_t n);
+void gpnn_parameters_release_all(struct gpnn_parameters *params, size_t n);
 
 #endif

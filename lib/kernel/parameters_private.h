@@ -4,7 +4,7 @@
 #ifndef GPNN_KERNEL_PARAMETERS_PRIVATE_H
 #define GPNN_KERNEL_PARAMETERS_PRIVATE_H
 
-#define GPNN_PARAMS_FIRST_LINE "# gpnn parameters"
-enum { GPNN_PARAMS_VERSION = 1 };
+#define GPNN_PARAMETERS_FIRST_LINE "# gpnn parameters"
+enum { GPNN_PARAMETERS_VERSION = 1 };
 
 #endif

@@ -26,14 +26,14 @@ struct span {
 
 /* The parameters so far, and where in the text the reader is. */
 struct reader {
-  struct gpnn_params *blocks; /* owned; the last is being read */
+  struct gpnn_parameters *blocks; /* owned; the last is being read */
   size_t n_blocks, capacity;
   void *targets;    /* tree of the blocks' targets, to find one given twice */
   const char *name; /* of the stream, for messages */
   size_t line;
   struct gpnn_error *err;
   /* Of the last block: */
-  struct gpnn_params *params;
+  struct gpnn_parameters *params;
   unsigned seen; /* bit i: entry i of the table was read */
   size_t n_comments;
   size_t n_covariance; /* numbers of the lower triangle, where 'covariance' starts */
@@ -106,7 +106,9 @@ static enum gpnn_status read_kernel(struct reader *reader, struct span field)
   const struct gpnn_kernel *kernel;
   size_t used = 0;
   gpnn_mask(text, field.at, field.length);
-  if (gpnn_kernel_parse(text, &reader->params->kernel, &reader->params->smoothness)) return GPNN_OK;
+  if (gpnn_kernel_parse(text, &reader->params->covariance.kernel,
+                        &reader->params->covariance.smoothness))
+    return GPNN_OK;
   for (size_t i = 0; (kernel = gpnn_kernel_at(i)) != NULL; i++)
     used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i == 0 ? "" : ", ",
                              kernel->name, gpnn_kernel_needs_smoothness(kernel) ? ":NU" : "");
@@ -116,11 +118,12 @@ static enum gpnn_status read_kernel(struct reader *reader, struct span field)
 
 static enum gpnn_status read_lengthscales(struct reader *reader, struct span values)
 {
-  struct gpnn_params *params = reader->params;
-  enum gpnn_status status = read_list(reader, "lengthscale", values, POSITIVE, &params->lengthscale,
-                                      &params->n_lengthscales);
-  for (size_t j = 0; j < params->n_lengthscales && status == GPNN_OK; j++)
-    if (isinf(1 / params->lengthscale[j]))
+  struct gpnn_parameters *params = reader->params;
+  enum gpnn_status status =
+      read_list(reader, "lengthscale", values, POSITIVE, &params->covariance.lengthscale,
+                &params->covariance.n_lengthscales);
+  for (size_t j = 0; j < params->covariance.n_lengthscales && status == GPNN_OK; j++)
+    if (isinf(1 / params->covariance.lengthscale[j]))
       status = refuse(reader, "lengthscale: too small to divide by");
   return status;
 }
@@ -128,12 +131,12 @@ static enum gpnn_status read_lengthscales(struct reader *reader, struct span val
 static enum gpnn_status read_rotation(struct reader *reader, struct span values)
 {
   const double most = 1e100; /* so that squares of sums are finite */
-  struct gpnn_params *params = reader->params;
+  struct gpnn_parameters *params = reader->params;
   double largest = 0;
-  enum gpnn_status status =
-      read_list(reader, "rotation", values, ANY, &params->rotation, &params->n_rotation);
-  for (size_t i = 0; i < params->n_rotation; i++)
-    largest = fmax(largest, fabs(params->rotation[i]));
+  enum gpnn_status status = read_list(reader, "rotation", values, ANY, &params->covariance.rotation,
+                                      &params->covariance.n_rotation);
+  for (size_t i = 0; i < params->covariance.n_rotation; i++)
+    largest = fmax(largest, fabs(params->covariance.rotation[i]));
   if (status == GPNN_OK && largest > most) status = refuse(reader, "rotation: too large a number");
   if (status == GPNN_OK && largest == 0) status = refuse(reader, "rotation: all zero");
   return status;
@@ -141,12 +144,12 @@ static enum gpnn_status read_rotation(struct reader *reader, struct span values)
 
 static enum gpnn_status read_kernelscale(struct reader *reader, struct span field)
 {
-  return read_real(reader, "kernelscale", field, POSITIVE, &reader->params->kernelscale);
+  return read_real(reader, "kernelscale", field, POSITIVE, &reader->params->covariance.kernelscale);
 }
 
 static enum gpnn_status read_noise(struct reader *reader, struct span field)
 {
-  return read_real(reader, "noise", field, NON_NEGATIVE, &reader->params->noise);
+  return read_real(reader, "noise", field, NON_NEGATIVE, &reader->params->covariance.noise);
 }
 
 static enum gpnn_status read_count(struct reader *reader, const char *name, struct span field,
@@ -168,13 +171,13 @@ static enum gpnn_status read_neighbours(struct reader *reader, struct span field
 
 static enum gpnn_status read_fit_rows(struct reader *reader, struct span field)
 {
-  return read_count(reader, "fit-rows", field, INT64_MAX, &reader->params->fit_rows);
+  return read_count(reader, "fit-rows", field, INT64_MAX, &reader->params->provenance.fit_rows);
 }
 
 static enum gpnn_status read_calibration(struct reader *reader, struct span field)
 {
-  reader->params->has_calibration = true;
-  return read_real(reader, "calibration", field, POSITIVE, &reader->params->calibration);
+  reader->params->calibration.has_factor = true;
+  return read_real(reader, "calibration", field, POSITIVE, &reader->params->calibration.factor);
 }
 
 static enum gpnn_status read_index(struct reader *reader, struct span field)
@@ -191,8 +194,8 @@ static enum gpnn_status read_index(struct reader *reader, struct span field)
   if (!good)
     return refuse(reader, "index: not a fingerprint of 16 hexadecimal digits: \"%s\"",
                   gpnn_mask(shown, field.at, field.length));
-  reader->params->has_index = true;
-  reader->params->index = value;
+  reader->params->provenance.has_index = true;
+  reader->params->provenance.index = value;
   return GPNN_OK;
 }
 
@@ -200,20 +203,20 @@ static enum gpnn_status read_mean(struct reader *reader, struct span field)
 {
   char text[GPNN_MASK_BYTES];
   gpnn_mask(text, field.at, field.length);
-  if (gpnn_mean_by_name(text, &reader->params->mean)) return GPNN_OK;
+  if (gpnn_mean_by_name(text, &reader->params->mean.kind)) return GPNN_OK;
   return refuse(reader, "mean: \"%s\" is none of zero, constant, linear, regressors", text);
 }
 
 static enum gpnn_status read_coefficients(struct reader *reader, struct span values)
 {
-  struct gpnn_params *params = reader->params;
-  return read_list(reader, "coefficients", values, ANY, &params->coefficients,
-                   &params->n_coefficients);
+  struct gpnn_parameters *params = reader->params;
+  return read_list(reader, "coefficients", values, ANY, &params->mean.coefficients,
+                   &params->mean.n_coefficients);
 }
 
 static enum gpnn_status read_covariance(struct reader *reader, struct span values)
 {
-  return read_list(reader, "covariance", values, ANY, &reader->params->covariance,
+  return read_list(reader, "covariance", values, ANY, &reader->params->mean.covariance,
                    &reader->n_covariance);
 }
 
@@ -228,15 +231,17 @@ static enum gpnn_status read_degrees(struct reader *reader, struct span field)
 /* Deals level, width, level, width ... out to two lists. */
 static enum gpnn_status split_conformal(struct reader *reader, size_t n, const double *pairs)
 {
-  struct gpnn_params *params = reader->params;
-  params->conformal_level = gpnn_alloc(n, 1, sizeof *params->conformal_level);
-  params->conformal_width = gpnn_alloc(n, 1, sizeof *params->conformal_width);
-  if (params->conformal_level == NULL || params->conformal_width == NULL)
+  struct gpnn_parameters *params = reader->params;
+  params->calibration.conformal_level =
+      gpnn_alloc(n, 1, sizeof *params->calibration.conformal_level);
+  params->calibration.conformal_width =
+      gpnn_alloc(n, 1, sizeof *params->calibration.conformal_width);
+  if (params->calibration.conformal_level == NULL || params->calibration.conformal_width == NULL)
     return gpnn_fail_memory(reader->err, "for the parameters");
-  params->n_conformal = n;
+  params->calibration.n_conformal = n;
   for (size_t i = 0; i < n; i++) {
-    params->conformal_level[i] = pairs[2 * i];
-    params->conformal_width[i] = pairs[2 * i + 1];
+    params->calibration.conformal_level[i] = pairs[2 * i];
+    params->calibration.conformal_width[i] = pairs[2 * i + 1];
     if (!(pairs[2 * i] > 0 && pairs[2 * i] < 1))
       return refuse(reader, "conformal: a level that is not between 0 and 1");
     if (i > 0 && pairs[2 * i] <= pairs[2 * i - 2])
@@ -259,17 +264,17 @@ static enum gpnn_status read_conformal(struct reader *reader, struct span values
 
 static enum gpnn_status read_distances(struct reader *reader, struct span values)
 {
-  struct gpnn_params *params = reader->params;
+  struct gpnn_parameters *params = reader->params;
   double *list = NULL;
   size_t n = 0;
   enum gpnn_status status = read_list(reader, "distances", values, NON_NEGATIVE, &list, &n);
   if (status == GPNN_OK && n != GPNN_N_DISTANCES)
     status = refuse(reader, "distances: %zu numbers, not %d", n, GPNN_N_DISTANCES);
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    params->distance[i] = list[i];
+    params->calibration.distance[i] = list[i];
     if (i > 0 && list[i] < list[i - 1]) status = refuse(reader, "distances: they fall");
   }
-  params->has_distance = true;
+  params->calibration.has_distance = true;
   free(list);
   return status;
 }
@@ -320,7 +325,7 @@ static enum gpnn_status begin_block(struct reader *reader)
   if (!gpnn_grow(&reader->blocks, &reader->capacity, reader->n_blocks + 1, sizeof *reader->blocks))
     return gpnn_fail_memory(reader->err, "for the parameters");
   reader->params = &reader->blocks[reader->n_blocks++];
-  *reader->params = (struct gpnn_params){.neighbours = DEFAULT_NEIGHBOURS};
+  *reader->params = (struct gpnn_parameters){.neighbours = DEFAULT_NEIGHBOURS};
   reader->seen = 0;
   reader->n_comments = 0;
   reader->n_covariance = 0;
@@ -355,8 +360,8 @@ static enum gpnn_status check_covariance(struct reader *reader, size_t p, const 
 /* Puts the full matrix in place of its lower triangle. */
 static enum gpnn_status fill_covariance(struct reader *reader)
 {
-  struct gpnn_params *params = reader->params;
-  size_t p = params->n_coefficients, wanted = 0, k = 0;
+  struct gpnn_parameters *params = reader->params;
+  size_t p = params->mean.n_coefficients, wanted = 0, k = 0;
   if (reader->n_covariance == 0) return GPNN_OK;
   if (!gpnn_multiply(p, p + 1, &wanted) || wanted / 2 != reader->n_covariance)
     return refuse_block(reader,
@@ -365,9 +370,10 @@ static enum gpnn_status fill_covariance(struct reader *reader)
   double *full = gpnn_alloc(p, p, sizeof *full);
   if (full == NULL) return gpnn_fail_memory(reader->err, "for the parameters");
   for (size_t i = 0; i < p; i++)
-    for (size_t j = 0; j <= i; j++) full[i * p + j] = full[j * p + i] = params->covariance[k++];
-  free(params->covariance);
-  params->covariance = full;
+    for (size_t j = 0; j <= i; j++)
+      full[i * p + j] = full[j * p + i] = params->mean.covariance[k++];
+  free(params->mean.covariance);
+  params->mean.covariance = full;
   for (size_t i = 0; i < p; i++)
     if (full[i * p + i] < 0) return refuse_block(reader, "covariance: a variance is negative");
   return check_covariance(reader, p, full);
@@ -375,16 +381,16 @@ static enum gpnn_status fill_covariance(struct reader *reader)
 
 static enum gpnn_status check_mean(struct reader *reader)
 {
-  const struct gpnn_params *params = reader->params;
-  size_t p = params->n_coefficients;
-  const char *mean = gpnn_mean_name(params->mean);
-  if (params->mean == GPNN_MEAN_ZERO && p > 0)
+  const struct gpnn_parameters *params = reader->params;
+  size_t p = params->mean.n_coefficients;
+  const char *mean = gpnn_mean_name(params->mean.kind);
+  if (params->mean.kind == GPNN_MEAN_ZERO && p > 0)
     return refuse_block(reader, "coefficients: a mean of zero has none");
-  if (params->mean == GPNN_MEAN_ZERO && reader->n_covariance > 0)
+  if (params->mean.kind == GPNN_MEAN_ZERO && reader->n_covariance > 0)
     return refuse_block(reader, "covariance: there are no coefficients it could be of");
-  if (params->mean != GPNN_MEAN_ZERO && p == 0)
+  if (params->mean.kind != GPNN_MEAN_ZERO && p == 0)
     return refuse_block(reader, "mean: %s without coefficients", mean);
-  if (params->mean == GPNN_MEAN_CONSTANT && p != 1)
+  if (params->mean.kind == GPNN_MEAN_CONSTANT && p != 1)
     return refuse_block(reader, "coefficients: %zu of them, a constant mean has one", p);
   return GPNN_OK;
 }
@@ -395,7 +401,8 @@ static enum gpnn_status end_block(struct reader *reader)
   for (size_t i = 0; i < N_ENTRIES; i++)
     if (entries[i].required && !(reader->seen & 1u << i))
       return refuse_block(reader, "%s is missing", entries[i].name);
-  if (!gpnn_params_can_have(reader->params->kernelscale, reader->params->noise))
+  if (!gpnn_parameters_can_have(reader->params->covariance.kernelscale,
+                                reader->params->covariance.noise))
     return refuse_block(reader, "kernelscale and noise are too large to add");
   enum gpnn_status status = check_mean(reader);
   return status == GPNN_OK ? fill_covariance(reader) : status;
@@ -458,7 +465,7 @@ static enum gpnn_status unknown_name(struct reader *reader, struct span name)
 /* Whether a comment, without its sign, is the line of the format: "gpnn parameters 1". */
 static bool is_first_line(const char *text)
 {
-  static const char name[] = GPNN_PARAMS_FIRST_LINE " ";
+  static const char name[] = GPNN_PARAMETERS_FIRST_LINE " ";
   const char *behind_sign = name + strlen("# ");
   size_t length = strlen(behind_sign);
   return strncmp(text, behind_sign, length) == 0 && isdigit((unsigned char)text[length]) &&
@@ -480,7 +487,7 @@ static enum gpnn_status read_comment(struct reader *reader, struct span line)
   text[line.length] = '\0';
   if (is_first_line(text) || reader->n_comments == MOST_COMMENTS) return GPNN_OK;
   reader->n_comments++;
-  return gpnn_params_comment(reader->params, reader->err, "%s", text);
+  return gpnn_parameters_comment(reader->params, reader->err, "%s", text);
 }
 
 static bool is_name(struct span field, const char *name)
@@ -516,22 +523,23 @@ static bool is_later(struct span version)
   size_t n = 0;
   while (n < version.length && isdigit((unsigned char)version.at[n])) n++;
   if (n == 0) return false;
-  return !gpnn_number_read_u64(version.at, n, &number) || number > GPNN_PARAMS_VERSION;
+  return !gpnn_number_read_u64(version.at, n, &number) || number > GPNN_PARAMETERS_VERSION;
 }
 
 /* A first line that names the format also names its version, 1 if it does not. */
 static enum gpnn_status check_version(struct reader *reader, struct span line)
 {
   char shown[GPNN_MASK_BYTES];
-  size_t length = sizeof GPNN_PARAMS_FIRST_LINE - 1;
-  if (line.length < length || memcmp(line.at, GPNN_PARAMS_FIRST_LINE, length) != 0) return GPNN_OK;
+  size_t length = sizeof GPNN_PARAMETERS_FIRST_LINE - 1;
+  if (line.length < length || memcmp(line.at, GPNN_PARAMETERS_FIRST_LINE, length) != 0)
+    return GPNN_OK;
   struct span rest = {line.at + length, line.length - length};
   if (rest.length > 0 && !blank(*rest.at)) return GPNN_OK;
   struct span version = next_field(&rest);
   if (!is_later(version)) return GPNN_OK;
   return gpnn_fail(reader->err, GPNN_EVERSION,
                    "%s: parameters of format version %s, this program reads up to %d", reader->name,
-                   gpnn_mask(shown, version.at, version.length), GPNN_PARAMS_VERSION);
+                   gpnn_mask(shown, version.at, version.length), GPNN_PARAMETERS_VERSION);
 }
 
 static enum gpnn_status read_lines(struct reader *reader, struct span text)
@@ -581,8 +589,8 @@ static enum gpnn_status read_text(struct reader *reader, struct span text)
   return read_lines(reader, text);
 }
 
-enum gpnn_status gpnn_params_read_all(struct gpnn_params **params, size_t *n, const char *path,
-                                      struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_read_all(struct gpnn_parameters **params, size_t *n,
+                                          const char *path, struct gpnn_error *err)
 {
   struct gpnn_input *input = NULL;
   struct reader reader = {.err = err};
@@ -599,26 +607,26 @@ enum gpnn_status gpnn_params_read_all(struct gpnn_params **params, size_t *n, co
     *params = reader.blocks;
     *n = reader.n_blocks;
   } else {
-    gpnn_params_release_all(reader.blocks, reader.n_blocks);
+    gpnn_parameters_release_all(reader.blocks, reader.n_blocks);
   }
   free(bytes);
   gpnn_input_close(input);
   return status;
 }
 
-enum gpnn_status gpnn_params_read(struct gpnn_params *params, const char *path,
-                                  struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_read(struct gpnn_parameters *params, const char *path,
+                                      struct gpnn_error *err)
 {
-  struct gpnn_params *blocks = NULL;
+  struct gpnn_parameters *blocks = NULL;
   size_t n = 0;
-  enum gpnn_status status = gpnn_params_read_all(&blocks, &n, path, err);
+  enum gpnn_status status = gpnn_parameters_read_all(&blocks, &n, path, err);
   if (status != GPNN_OK) return status;
   if (n == 1) {
     *params = blocks[0];
     free(blocks);
     return GPNN_OK;
   }
-  gpnn_params_release_all(blocks, n);
+  gpnn_parameters_release_all(blocks, n);
   return gpnn_fail(err, GPNN_EMISMATCH, "%s: parameters of %zu targets: expected one",
                    strcmp(path, "-") == 0 ? "(stdin)" : path, n);
 }

@@ -26,76 +26,83 @@ static enum gpnn_status write_real(struct gpnn_output *output, const char *name,
   return write_list(output, name, 1, &value, err);
 }
 
-static enum gpnn_status write_kernel(struct gpnn_output *output, const struct gpnn_params *params,
-                                     struct gpnn_error *err)
+static enum gpnn_status write_kernel(struct gpnn_output *output,
+                                     const struct gpnn_parameters *params, struct gpnn_error *err)
 {
   char kernel[GPNN_KERNEL_BYTES];
-  gpnn_kernel_write(params->kernel, params->smoothness, kernel);
+  gpnn_kernel_write(params->covariance.kernel, params->covariance.smoothness, kernel);
   return gpnn_output_printf(output, err, "kernel\t%s\n", kernel);
 }
 
 /* The lower triangle, row by row, behind one name. */
 static enum gpnn_status write_covariance(struct gpnn_output *output,
-                                         const struct gpnn_params *params, struct gpnn_error *err)
+                                         const struct gpnn_parameters *params,
+                                         struct gpnn_error *err)
 {
-  size_t p = params->n_coefficients;
+  size_t p = params->mean.n_coefficients;
   enum gpnn_status status = gpnn_output_text(output, "covariance", err);
   for (size_t i = 0; i < p; i++)
     for (size_t j = 0; j <= i && status == GPNN_OK; j++)
-      status = write_field(output, params->covariance[i * p + j], err);
+      status = write_field(output, params->mean.covariance[i * p + j], err);
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
-static enum gpnn_status write_mean(struct gpnn_output *output, const struct gpnn_params *params,
+static enum gpnn_status write_mean(struct gpnn_output *output, const struct gpnn_parameters *params,
                                    struct gpnn_error *err)
 {
-  if (params->mean == GPNN_MEAN_ZERO) return GPNN_OK;
+  if (params->mean.kind == GPNN_MEAN_ZERO) return GPNN_OK;
   enum gpnn_status status =
-      gpnn_output_printf(output, err, "mean\t%s\n", gpnn_mean_name(params->mean));
+      gpnn_output_printf(output, err, "mean\t%s\n", gpnn_mean_name(params->mean.kind));
   if (status == GPNN_OK)
-    status = write_list(output, "coefficients", params->n_coefficients, params->coefficients, err);
-  if (status == GPNN_OK && params->covariance != NULL)
+    status = write_list(output, "coefficients", params->mean.n_coefficients,
+                        params->mean.coefficients, err);
+  if (status == GPNN_OK && params->mean.covariance != NULL)
     status = write_covariance(output, params, err);
   return status;
 }
 
 static enum gpnn_status write_conformal(struct gpnn_output *output,
-                                        const struct gpnn_params *params, struct gpnn_error *err)
+                                        const struct gpnn_parameters *params,
+                                        struct gpnn_error *err)
 {
-  if (params->n_conformal == 0) return GPNN_OK;
+  if (params->calibration.n_conformal == 0) return GPNN_OK;
   enum gpnn_status status = gpnn_output_text(output, "conformal", err);
-  for (size_t i = 0; i < params->n_conformal && status == GPNN_OK; i++) {
-    status = write_field(output, params->conformal_level[i], err);
-    if (status == GPNN_OK) status = write_field(output, params->conformal_width[i], err);
+  for (size_t i = 0; i < params->calibration.n_conformal && status == GPNN_OK; i++) {
+    status = write_field(output, params->calibration.conformal_level[i], err);
+    if (status == GPNN_OK)
+      status = write_field(output, params->calibration.conformal_width[i], err);
   }
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
 /* All lines of a block but its comments and its target. */
-static enum gpnn_status write_values(struct gpnn_output *output, const struct gpnn_params *params,
-                                     struct gpnn_error *err)
+static enum gpnn_status write_values(struct gpnn_output *output,
+                                     const struct gpnn_parameters *params, struct gpnn_error *err)
 {
   enum gpnn_status status = write_kernel(output, params, err);
-  if (status == GPNN_OK && params->n_rotation > 0)
-    status = write_list(output, "rotation", params->n_rotation, params->rotation, err);
+  if (status == GPNN_OK && params->covariance.n_rotation > 0)
+    status = write_list(output, "rotation", params->covariance.n_rotation,
+                        params->covariance.rotation, err);
   if (status == GPNN_OK)
-    status = write_list(output, "lengthscale", params->n_lengthscales, params->lengthscale, err);
-  if (status == GPNN_OK) status = write_real(output, "kernelscale", params->kernelscale, err);
-  if (status == GPNN_OK) status = write_real(output, "noise", params->noise, err);
+    status = write_list(output, "lengthscale", params->covariance.n_lengthscales,
+                        params->covariance.lengthscale, err);
+  if (status == GPNN_OK)
+    status = write_real(output, "kernelscale", params->covariance.kernelscale, err);
+  if (status == GPNN_OK) status = write_real(output, "noise", params->covariance.noise, err);
   if (status == GPNN_OK) status = write_mean(output, params, err);
   if (status == GPNN_OK && params->degrees > 0)
     status = write_real(output, "degrees", params->degrees, err);
   if (status == GPNN_OK)
     status = gpnn_output_printf(output, err, "neighbours\t%zu\n", params->neighbours);
-  if (status == GPNN_OK && params->fit_rows > 0)
-    status = gpnn_output_printf(output, err, "fit-rows\t%zu\n", params->fit_rows);
-  if (status == GPNN_OK && params->has_calibration)
-    status = write_real(output, "calibration", params->calibration, err);
+  if (status == GPNN_OK && params->provenance.fit_rows > 0)
+    status = gpnn_output_printf(output, err, "fit-rows\t%zu\n", params->provenance.fit_rows);
+  if (status == GPNN_OK && params->calibration.has_factor)
+    status = write_real(output, "calibration", params->calibration.factor, err);
   if (status == GPNN_OK) status = write_conformal(output, params, err);
-  if (status == GPNN_OK && params->has_distance)
-    status = write_list(output, "distances", GPNN_N_DISTANCES, params->distance, err);
-  if (status == GPNN_OK && params->has_index)
-    status = gpnn_output_printf(output, err, "index\t%016" PRIx64 "\n", params->index);
+  if (status == GPNN_OK && params->calibration.has_distance)
+    status = write_list(output, "distances", GPNN_N_DISTANCES, params->calibration.distance, err);
+  if (status == GPNN_OK && params->provenance.has_index)
+    status = gpnn_output_printf(output, err, "index\t%016" PRIx64 "\n", params->provenance.index);
   return status;
 }
 
@@ -108,7 +115,7 @@ static enum gpnn_status write_target(struct gpnn_output *output, const char *tar
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
-enum gpnn_status gpnn_params_check_target(const char *name, struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_check_target(const char *name, struct gpnn_error *err)
 {
   static const char blanks[] = " \t\r";
   char shown[GPNN_MASK_BYTES];
@@ -123,7 +130,7 @@ enum gpnn_status gpnn_params_check_target(const char *name, struct gpnn_error *e
       gpnn_mask(shown, name, length));
 }
 
-static enum gpnn_status check_targets(const struct gpnn_params *params, size_t n,
+static enum gpnn_status check_targets(const struct gpnn_parameters *params, size_t n,
                                       struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
@@ -132,7 +139,7 @@ static enum gpnn_status check_targets(const struct gpnn_params *params, size_t n
     if (target == NULL && n == 1) return GPNN_OK;
     if (target == NULL)
       return gpnn_fail(err, GPNN_EINVAL, "parameters of several targets need their names");
-    enum gpnn_status status = gpnn_params_check_target(target, err);
+    enum gpnn_status status = gpnn_parameters_check_target(target, err);
     if (status != GPNN_OK) return status;
     for (size_t k = 0; k < i; k++)
       if (strcmp(params[k].target, target) == 0)
@@ -142,26 +149,26 @@ static enum gpnn_status check_targets(const struct gpnn_params *params, size_t n
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_params_write_all(const struct gpnn_params *params, size_t n,
-                                       struct gpnn_output *output, struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_write_all(const struct gpnn_parameters *params, size_t n,
+                                           struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = check_targets(params, n, err);
   if (status == GPNN_OK)
-    status =
-        gpnn_output_printf(output, err, "%s %d\n", GPNN_PARAMS_FIRST_LINE, GPNN_PARAMS_VERSION);
+    status = gpnn_output_printf(output, err, "%s %d\n", GPNN_PARAMETERS_FIRST_LINE,
+                                GPNN_PARAMETERS_VERSION);
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     /* Above the first target comments are of the first block, like those below it. */
     if (i > 0) status = write_target(output, params[i].target, err);
-    if (status == GPNN_OK && params[i].comments != NULL)
-      status = gpnn_output_text(output, params[i].comments, err);
+    if (status == GPNN_OK && params[i].provenance.comments != NULL)
+      status = gpnn_output_text(output, params[i].provenance.comments, err);
     if (status == GPNN_OK && i == 0) status = write_target(output, params[i].target, err);
     if (status == GPNN_OK) status = write_values(output, &params[i], err);
   }
   return status;
 }
 
-enum gpnn_status gpnn_params_write(const struct gpnn_params *params, struct gpnn_output *output,
-                                   struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params,
+                                       struct gpnn_output *output, struct gpnn_error *err)
 {
-  return gpnn_params_write_all(params, 1, output, err);
+  return gpnn_parameters_write_all(params, 1, output, err);
 }

@@ -17,7 +17,7 @@ enum gpnn_status gpnn_rotation_whiten(size_t n, size_t d, const double *x, uint6
   uint64_t *rows = gpnn_alloc(s, 1, sizeof *rows);
   double *sample = gpnn_alloc(s, d, sizeof *sample);
   double *target = gpnn_alloc(s, 1, sizeof *target);
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, GPNN_RNG_ESTIMATE);
   enum gpnn_status status = rows == NULL || sample == NULL || target == NULL
@@ -32,12 +32,12 @@ enum gpnn_status gpnn_rotation_whiten(size_t n, size_t d, const double *x, uint6
   for (size_t j = 0; j < d && status == GPNN_OK; j++) features[j].group = (uint32_t)j;
   if (status == GPNN_OK)
     status =
-        gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, s, d, features, sample, target, err);
+        gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, 0, s, d, features, sample, target, err);
   if (status == GPNN_OK) {
     memset(rotation, 0, d * d * sizeof *rotation);
-    memcpy(rotation, standard.weight, standard.n_out * d * sizeof *rotation);
+    memcpy(rotation, scaling.weight, scaling.n_out * d * sizeof *rotation);
   }
-  gpnn_scaling_release(&standard);
+  gpnn_scaling_release(&scaling);
   free(rows);
   free(sample);
   free(target);

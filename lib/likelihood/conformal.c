@@ -40,7 +40,7 @@ static enum gpnn_status check_levels(size_t n, size_t n_levels, const double *le
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_conformal_record(struct gpnn_params *params, size_t n, const double *z,
+enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *params, size_t n, const double *z,
                                        size_t n_levels, const double *levels,
                                        struct gpnn_error *err)
 {
@@ -61,17 +61,18 @@ enum gpnn_status gpnn_conformal_record(struct gpnn_params *params, size_t n, con
   qsort(rising, n_levels, sizeof *rising, compare);
   for (size_t i = 0; i < n_levels; i++) widths[i] = sizes[rank_of(rising[i], n) - 1];
   free(sizes);
-  free(params->conformal_level);
-  free(params->conformal_width);
-  params->n_conformal = n_levels;
-  params->conformal_level = rising;
-  params->conformal_width = widths;
+  free(params->calibration.conformal_level);
+  free(params->calibration.conformal_width);
+  params->calibration.n_conformal = n_levels;
+  params->calibration.conformal_level = rising;
+  params->calibration.conformal_width = widths;
   return GPNN_OK;
 }
 
-double gpnn_conformal_width(const struct gpnn_params *params, double level)
+double gpnn_conformal_width(const struct gpnn_parameters *params, double level)
 {
-  for (size_t i = 0; i < params->n_conformal; i++)
-    if (params->conformal_level[i] == level) return params->conformal_width[i];
+  for (size_t i = 0; i < params->calibration.n_conformal; i++)
+    if (params->calibration.conformal_level[i] == level)
+      return params->calibration.conformal_width[i];
   return NAN;
 }

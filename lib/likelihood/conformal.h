@@ -26,12 +26,12 @@ size_t gpnn_conformal_rows(double level);
  * different, in any order, with their widths from 'n' standardised residuals of either sign.
  * GPNN_EDATA: too few residuals for a level.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_conformal_record(struct gpnn_params *params, size_t n,
+GPNN_MUST_CHECK enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *params, size_t n,
                                                        const double *z, size_t n_levels,
                                                        const double *levels,
                                                        struct gpnn_error *err);
 
 /* The width recorded for 'level', 0 or above, or NaN if there is none. */
-double gpnn_conformal_width(const struct gpnn_params *params, double level);
+double gpnn_conformal_width(const struct gpnn_parameters *params, double level);
 
 #endif

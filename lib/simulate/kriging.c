@@ -111,14 +111,14 @@ void gpnn_kriging_put(struct gpnn_kriging *s, size_t m, const double *offsets)
     for (size_t i = 0; i < m; i++) s->offsets[j * s->stride + i] = offsets[i * s->d + j];
 }
 
-static bool are_of(const struct correlations *c, const struct gpnn_covariance *covariance)
+static bool are_of(const struct correlations *c, const struct gpnn_isotropic *covariance)
 {
   return c->kernel == covariance->kernel && c->smoothness == covariance->smoothness &&
          c->lengthscale == covariance->lengthscale;
 }
 
 /* The correlations of 'covariance': those kept for either purpose, or made in 'c'. */
-static const double *correlate(struct gpnn_kriging *s, const struct gpnn_covariance *covariance,
+static const double *correlate(struct gpnn_kriging *s, const struct gpnn_isotropic *covariance,
                                struct correlations *c)
 {
   if (are_of(&s->assumed, covariance)) return s->assumed.trapezoid;
@@ -155,7 +155,7 @@ static void fill(void *context, double *k)
 
 /* Factors C + ratio I of 'covariance', whose correlations are made in 'c' where there are none;
  * whatever was solved before is gone. */
-static enum gpnn_status factor(struct gpnn_kriging *s, const struct gpnn_covariance *covariance,
+static enum gpnn_status factor(struct gpnn_kriging *s, const struct gpnn_isotropic *covariance,
                                struct correlations *c, struct gpnn_error *err)
 {
   s->solved.kernel = NULL;
@@ -204,7 +204,7 @@ static void take_solution(struct gpnn_kriging *s)
   }
 }
 
-enum gpnn_status gpnn_kriging_find(struct gpnn_kriging *s, const struct gpnn_covariance *assumed,
+enum gpnn_status gpnn_kriging_find(struct gpnn_kriging *s, const struct gpnn_isotropic *assumed,
                                    const double **w, double *latent, double *jitter,
                                    struct gpnn_error *err)
 {
@@ -225,8 +225,7 @@ enum gpnn_status gpnn_kriging_find(struct gpnn_kriging *s, const struct gpnn_cov
 
 /* ---- the truth ---------------------------------------------------------------------------- */
 
-double gpnn_kriging_error(struct gpnn_kriging *s, const struct gpnn_covariance *truth,
-                          double factor)
+double gpnn_kriging_error(struct gpnn_kriging *s, const struct gpnn_isotropic *truth, double factor)
 {
   double ww = 0, wc = 0, wcw = 0;
   for (size_t i = 0; i < s->m; i++) ww += s->w[i] * s->w[i];
@@ -254,7 +253,7 @@ static void multiply(const struct gpnn_kriging *s, const double *z, double *y)
   }
 }
 
-enum gpnn_status gpnn_kriging_draw(struct gpnn_kriging *s, const struct gpnn_covariance *truth,
+enum gpnn_status gpnn_kriging_draw(struct gpnn_kriging *s, const struct gpnn_isotropic *truth,
                                    struct gpnn_rng *rng, double *y, double *f, double *jitter,
                                    struct gpnn_error *err)
 {

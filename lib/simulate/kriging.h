@@ -22,7 +22,7 @@
 #include "kernel/kernel.h"
 
 /* A process and the noise on its observations. */
-struct gpnn_covariance {
+struct gpnn_isotropic {
   const struct gpnn_kernel *kernel;
   double smoothness;  /* as struct gpnn_kernel says */
   double lengthscale; /* > 0 */
@@ -46,20 +46,20 @@ void gpnn_kriging_put(struct gpnn_kriging *weights, size_t m, const double *offs
  * lengthscale are those of the call before, O(1) where the ratio of noise to kernel scale is too.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_kriging_find(struct gpnn_kriging *weights,
-                                                   const struct gpnn_covariance *assumed,
+                                                   const struct gpnn_isotropic *assumed,
                                                    const double **w, double *latent, double *jitter,
                                                    struct gpnn_error *err);
 
 /* E (factor w'y - f*)^2 for the weights found last, y and f* being of 'truth': y with its noise, f*
  * without.  Cost: O(m^2). */
-double gpnn_kriging_error(struct gpnn_kriging *weights, const struct gpnn_covariance *truth,
+double gpnn_kriging_error(struct gpnn_kriging *weights, const struct gpnn_isotropic *truth,
                           double factor);
 
 /* Draws the m responses 'y', with noise, and the function at the place, without; '*jitter' is what
  * the noise was raised by for that.  Takes 2 (m + 1) numbers of 'rng'.  The weights found last are
  * forgotten. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_kriging_draw(struct gpnn_kriging *weights,
-                                                   const struct gpnn_covariance *truth,
+                                                   const struct gpnn_isotropic *truth,
                                                    struct gpnn_rng *rng, double *y, double *f,
                                                    double *jitter, struct gpnn_error *err);
 

@@ -182,7 +182,7 @@ static enum gpnn_status judge(struct place *place, const struct gpnn_simulate_op
                               const struct target *to, size_t i, struct gpnn_error *err)
 {
   const struct gpnn_assumed *assumed = &o->assumed[a];
-  const struct gpnn_covariance *c = &assumed->covariance;
+  const struct gpnn_isotropic *c = &assumed->covariance;
   const double *w;
   double latent, jitter, share = 1 / (double)o->n_draws, mean = 0;
   double factor = o->debias ? 1 + c->noise / ((double)o->m * c->kernelscale) : 1;

@@ -32,13 +32,13 @@
 /* Where responses come from. */
 struct gpnn_truth {
   const struct gpnn_function *function; /* NULL: zero */
-  struct gpnn_covariance covariance;    /* its kernelscale may be 0: no process */
+  struct gpnn_isotropic covariance;     /* its kernelscale may be 0: no process */
   double coefficient;                   /* of |x|^2 */
 };
 
 /* What predictions take it for: a process about coefficient |x|^2. */
 struct gpnn_assumed {
-  struct gpnn_covariance covariance; /* kernelscale > 0 */
+  struct gpnn_isotropic covariance; /* kernelscale > 0 */
   double coefficient;
 };
 

@@ -38,9 +38,9 @@ struct gpnn_input {
 };
 
 /* What messages call 'path'. */
-static char *name_of(const char *path, const char *standard)
+static char *name_of(const char *path, const char *scaling)
 {
-  const char *name = strcmp(path, "-") == 0 ? standard : path;
+  const char *name = strcmp(path, "-") == 0 ? scaling : path;
   return gpnn_copy_text(name, strlen(name));
 }
 

@@ -27,37 +27,37 @@ void gpnn_regress_rows_release(struct gpnn_regress_rows *rows)
   *rows = (struct gpnn_regress_rows){0};
 }
 
-static void copy_row(struct gpnn_regress_rows *rows, size_t i,
-                     const struct gpnn_index_contents *contents, enum gpnn_mean mean, size_t row)
+static void copy_row(struct gpnn_regress_rows *rows, size_t i, const struct gpnn_dataset *dataset,
+                     enum gpnn_mean mean, size_t row)
 {
-  size_t d = rows->d, p = contents->n_regressors, w = rows->n_terms + 1;
-  const double *x = contents->x + row * d;
+  size_t d = rows->d, p = dataset->n_regressors, w = rows->n_terms + 1;
+  const double *x = dataset->x + row * d;
   memcpy(rows->x + i * d, x, d * sizeof *x);
-  gpnn_mean_terms(mean, d, x, p, p == 0 ? NULL : contents->regressors + row * p,
+  gpnn_mean_terms(mean, d, x, p, p == 0 ? NULL : dataset->regressors + row * p,
                   rows->values + i * w);
-  rows->values[i * w + rows->n_terms] = contents->y[row];
-  if (rows->noise != NULL) rows->noise[i] = contents->noise[row];
+  rows->values[i * w + rows->n_terms] = dataset->y[row];
+  if (rows->noise != NULL) rows->noise[i] = dataset->noise[row];
 }
 
 enum gpnn_status gpnn_regress_draw(struct gpnn_regress_rows *rows,
-                                   const struct gpnn_index_contents *contents, enum gpnn_mean mean,
+                                   const struct gpnn_dataset *dataset, enum gpnn_mean mean,
                                    size_t n, uint64_t seed, enum gpnn_rng_purpose purpose,
                                    struct gpnn_error *err)
 {
-  struct gpnn_regress_rows drawn = {.n = n, .d = contents->d};
-  drawn.n_terms = gpnn_mean_width(mean, contents->d, contents->n_regressors);
+  struct gpnn_regress_rows drawn = {.n = n, .d = dataset->d};
+  drawn.n_terms = gpnn_mean_width(mean, dataset->d, dataset->n_regressors);
   uint64_t *chosen = gpnn_alloc(n, 1, sizeof *chosen);
   drawn.x = gpnn_alloc(n, drawn.d, sizeof *drawn.x);
   drawn.values = gpnn_alloc(n, drawn.n_terms + 1, sizeof *drawn.values);
-  if (contents->noise != NULL) drawn.noise = gpnn_alloc(n, 1, sizeof *drawn.noise);
+  if (dataset->noise != NULL) drawn.noise = gpnn_alloc(n, 1, sizeof *drawn.noise);
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, purpose);
   enum gpnn_status status = chosen == NULL || drawn.x == NULL || drawn.values == NULL ||
-                                    (contents->noise != NULL && drawn.noise == NULL)
+                                    (dataset->noise != NULL && drawn.noise == NULL)
                                 ? gpnn_fail_memory(err, "for the rows to regress on")
-                                : gpnn_rng_sample(&rng, contents->n, n, chosen, err);
+                                : gpnn_rng_sample(&rng, dataset->n, n, chosen, err);
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    copy_row(&drawn, i, contents, mean, (size_t)chosen[i]);
+    copy_row(&drawn, i, dataset, mean, (size_t)chosen[i]);
   free(chosen);
   if (status == GPNN_OK)
     *rows = drawn;
@@ -108,8 +108,9 @@ void gpnn_regress_add(struct gpnn_regress_sums *sums, const double *residuals, d
 
 enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
                                       const struct gpnn_whiten_rows *rows,
-                                      const struct gpnn_params *params, const double *lengthscale,
-                                      int threads, struct gpnn_error *err)
+                                      const struct gpnn_parameters *params,
+                                      const double *lengthscale, int threads,
+                                      struct gpnn_error *err)
 {
   size_t w = rows->n_values;
   double *residuals = gpnn_alloc(CHUNK, w, sizeof *residuals);
@@ -198,7 +199,7 @@ enum gpnn_status gpnn_regress_solve(const struct gpnn_regress_sums *sums, char *
 }
 
 enum gpnn_status gpnn_regress_apply(const struct gpnn_regress_sums *sums, char *const *names,
-                                    struct gpnn_params *params, double *left,
+                                    struct gpnn_parameters *params, double *left,
                                     struct gpnn_error *err)
 {
   size_t p = sums->n_terms;
@@ -213,11 +214,11 @@ enum gpnn_status gpnn_regress_apply(const struct gpnn_regress_sums *sums, char *
     free(covariance);
     return status;
   }
-  free(params->coefficients);
-  free(params->covariance);
-  params->n_coefficients = p;
-  params->coefficients = coefficients;
-  params->covariance = covariance;
+  free(params->mean.coefficients);
+  free(params->mean.covariance);
+  params->mean.n_coefficients = p;
+  params->mean.coefficients = coefficients;
+  params->mean.covariance = covariance;
   return GPNN_OK;
 }
 
@@ -226,8 +227,8 @@ enum gpnn_status gpnn_regress_apply(const struct gpnn_regress_sums *sums, char *
 /* Sums over the rows drawn under the parameters' covariance. */
 static enum gpnn_status sum_rows(const struct gpnn_regress_rows *rows, const uint32_t *group,
                                  const struct gpnn_regress_options *options,
-                                 const struct gpnn_params *params, struct gpnn_regress_sums *sums,
-                                 struct gpnn_error *err)
+                                 const struct gpnn_parameters *params,
+                                 struct gpnn_regress_sums *sums, struct gpnn_error *err)
 {
   size_t m = options->neighbours < rows->n ? options->neighbours : rows->n;
   double *lengthscale = gpnn_alloc(rows->d, 1, sizeof *lengthscale);
@@ -239,7 +240,7 @@ static enum gpnn_status sum_rows(const struct gpnn_regress_rows *rows, const uin
     status = gpnn_fail_memory(err, "for a regression");
     goto out;
   }
-  gpnn_params_expand(params, rows->d, group, lengthscale);
+  gpnn_parameters_expand(params, rows->d, group, lengthscale);
   for (size_t i = 0; i < rows->n; i++) order[i] = (int64_t)i; /* drawn in random order */
   search.neighbours = m;
   search.lengthscale = lengthscale;
@@ -256,26 +257,27 @@ out:
   return status;
 }
 
-enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_regress(const struct gpnn_dataset *dataset,
                               const struct gpnn_regress_options *options,
-                              struct gpnn_params *params, struct gpnn_regress_report *report,
+                              struct gpnn_parameters *params, struct gpnn_regress_report *report,
                               struct gpnn_error *err)
 {
-  size_t n = contents->n < options->most_rows ? contents->n : options->most_rows;
+  size_t n = dataset->n < options->most_rows ? dataset->n : options->most_rows;
   struct gpnn_regress_rows rows = {0};
   struct gpnn_regress_sums sums = {0};
   struct gpnn_regress_units units = {0};
   double left;
   if (n == 0 || options->neighbours == 0)
     return gpnn_fail(err, GPNN_EINVAL, "a regression needs rows and neighbours");
-  if (params->n_lengthscales != 1 && params->n_lengthscales != contents->n_groups)
+  if (params->covariance.n_lengthscales != 1 &&
+      params->covariance.n_lengthscales != dataset->n_groups)
     return gpnn_fail(err, GPNN_EMISMATCH, "%zu lengthscales do not fit %zu inputs",
-                     params->n_lengthscales, contents->n_groups);
+                     params->covariance.n_lengthscales, dataset->n_groups);
   enum gpnn_status status =
-      gpnn_regress_draw(&rows, contents, params->mean, n, options->seed, GPNN_RNG_REGRESS, err);
+      gpnn_regress_draw(&rows, dataset, params->mean.kind, n, options->seed, GPNN_RNG_REGRESS, err);
   if (status == GPNN_OK) status = gpnn_regress_sums_init(&sums, rows.n_terms, err);
-  if (status == GPNN_OK) status = sum_rows(&rows, contents->group, options, params, &sums, err);
-  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
+  if (status == GPNN_OK) status = sum_rows(&rows, dataset->group, options, params, &sums, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, dataset, params->mean.kind, err);
   if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
   if (status == GPNN_OK) *report = (struct gpnn_regress_report){n, sums.jitter};
   gpnn_regress_units_release(&units);
@@ -295,51 +297,51 @@ void gpnn_regress_units_release(struct gpnn_regress_units *units)
 }
 
 /* The name of input 'j', and its moments where it is a column of the table. */
-static void describe_input(const struct gpnn_index_contents *contents, size_t j,
-                           char name[GPNN_MASK_BYTES], struct gpnn_moments *moments)
+static void describe_input(const struct gpnn_dataset *dataset, size_t j, char name[GPNN_MASK_BYTES],
+                           struct gpnn_moments *moments)
 {
-  const struct gpnn_scaling *standard = &contents->standard;
+  const struct gpnn_scaling *scaling = &dataset->scaling;
   size_t feature = 0, kept = 0;
-  if (contents->n_groups != contents->d) {
+  if (dataset->n_groups != dataset->d) {
     snprintf(name, GPNN_MASK_BYTES, "coordinate %zu", j + 1);
     return;
   }
-  gpnn_index_group_name(contents, contents->group[j], name);
-  if (standard->method != GPNN_SCALING_SCALE) return;
-  for (; feature < standard->n_in; feature++)
-    if (standard->weight[feature] != 0 && kept++ == j) break;
-  *moments = (struct gpnn_moments){standard->mean[feature], 1 / standard->weight[feature]};
+  gpnn_dataset_group_name(dataset, dataset->group[j], name);
+  if (scaling->method != GPNN_SCALING_SCALE) return;
+  for (; feature < scaling->n_in; feature++)
+    if (scaling->weight[feature] != 0 && kept++ == j) break;
+  *moments = (struct gpnn_moments){scaling->mean[feature], 1 / scaling->weight[feature]};
 }
 
 /* The name and moments of term 't' of 'mean', of which 'moments' are 0 and 1. */
-static void describe_term(const struct gpnn_index_contents *contents, enum gpnn_mean mean, size_t t,
+static void describe_term(const struct gpnn_dataset *dataset, enum gpnn_mean mean, size_t t,
                           char name[GPNN_MASK_BYTES], struct gpnn_moments *moments)
 {
   if (t == 0) {
     snprintf(name, GPNN_MASK_BYTES, "constant");
   } else if (mean == GPNN_MEAN_REGRESSORS) {
-    const char *column = contents->schema.regressors[t - 1].name;
+    const char *column = dataset->schema.regressors[t - 1].name;
     gpnn_mask(name, column, strlen(column));
-    *moments = contents->standard.regressors[t - 1];
+    *moments = dataset->scaling.regressors[t - 1];
   } else {
-    describe_input(contents, t - 1, name, moments);
+    describe_input(dataset, t - 1, name, moments);
   }
 }
 
 enum gpnn_status gpnn_regress_units_init(struct gpnn_regress_units *units,
-                                         const struct gpnn_index_contents *contents,
-                                         enum gpnn_mean mean, struct gpnn_error *err)
+                                         const struct gpnn_dataset *dataset, enum gpnn_mean mean,
+                                         struct gpnn_error *err)
 {
   struct gpnn_regress_units made = {.n_terms =
-                                        gpnn_mean_width(mean, contents->d, contents->n_regressors),
-                                    .target = {contents->standard.y_mean, contents->standard.y_sd}};
+                                        gpnn_mean_width(mean, dataset->d, dataset->n_regressors),
+                                    .target = {dataset->scaling.y_mean, dataset->scaling.y_sd}};
   made.names = gpnn_alloc(made.n_terms, 1, sizeof *made.names);
   made.terms = gpnn_alloc(made.n_terms, 1, sizeof *made.terms);
   bool enough = made.names != NULL && made.terms != NULL;
   for (size_t t = 0; t < made.n_terms && enough; t++) {
     char name[GPNN_MASK_BYTES];
     made.terms[t] = (struct gpnn_moments){0, 1};
-    describe_term(contents, mean, t, name, &made.terms[t]);
+    describe_term(dataset, mean, t, name, &made.terms[t]);
     made.names[t] = gpnn_copy_text(name, strlen(name));
     enough = made.names[t] != NULL;
   }
@@ -352,21 +354,21 @@ enum gpnn_status gpnn_regress_units_init(struct gpnn_regress_units *units,
 }
 
 /* Value and standard error of sum_t weight_t coefficient_t. */
-static void combine(const struct gpnn_params *params, const double *weight, double *value,
+static void combine(const struct gpnn_parameters *params, const double *weight, double *value,
                     double *standard_error)
 {
-  size_t p = params->n_coefficients;
-  double variance = params->covariance == NULL ? NAN : 0;
+  size_t p = params->mean.n_coefficients;
+  double variance = params->mean.covariance == NULL ? NAN : 0;
   *value = 0;
   for (size_t i = 0; i < p; i++) {
-    *value += weight[i] * params->coefficients[i];
-    for (size_t j = 0; j < p && params->covariance != NULL; j++)
-      variance += weight[i] * params->covariance[i * p + j] * weight[j];
+    *value += weight[i] * params->mean.coefficients[i];
+    for (size_t j = 0; j < p && params->mean.covariance != NULL; j++)
+      variance += weight[i] * params->mean.covariance[i * p + j] * weight[j];
   }
   *standard_error = sqrt(variance);
 }
 
-enum gpnn_status gpnn_regress_in_units(const struct gpnn_params *params,
+enum gpnn_status gpnn_regress_in_units(const struct gpnn_parameters *params,
                                        const struct gpnn_regress_units *units, double *coefficients,
                                        double *standard_errors, struct gpnn_error *err)
 {
@@ -387,29 +389,28 @@ enum gpnn_status gpnn_regress_in_units(const struct gpnn_params *params,
 }
 
 /* One line of gpnn_regress_describe(). */
-static enum gpnn_status comment_one(struct gpnn_params *params, const char *term,
+static enum gpnn_status comment_one(struct gpnn_parameters *params, const char *term,
                                     const char *target, bool is_constant, double coefficient,
                                     double standard_error, struct gpnn_error *err)
 {
   char error[64] = "";
   if (!isnan(standard_error))
     snprintf(error, sizeof error, " (standard error %.2g)", standard_error);
-  return gpnn_params_comment(params, err, "coefficient %s %.6g%s in %s%s%s", term, coefficient,
-                             error, target, is_constant ? "" : " per unit of ",
-                             is_constant ? "" : term);
+  return gpnn_parameters_comment(params, err, "coefficient %s %.6g%s in %s%s%s", term, coefficient,
+                                 error, target, is_constant ? "" : " per unit of ",
+                                 is_constant ? "" : term);
 }
 
-enum gpnn_status gpnn_regress_describe(struct gpnn_params *params,
-                                       const struct gpnn_index_contents *contents,
-                                       struct gpnn_error *err)
+enum gpnn_status gpnn_regress_describe(struct gpnn_parameters *params,
+                                       const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   char target[GPNN_MASK_BYTES];
-  const char *column = contents->schema.target.name;
+  const char *column = dataset->schema.target.name;
   struct gpnn_regress_units units = {0};
-  double *coefficients = gpnn_alloc(params->n_coefficients, 2, sizeof *coefficients);
+  double *coefficients = gpnn_alloc(params->mean.n_coefficients, 2, sizeof *coefficients);
   enum gpnn_status status = coefficients == NULL
                                 ? gpnn_fail_memory(err, "for coefficients")
-                                : gpnn_regress_units_init(&units, contents, params->mean, err);
+                                : gpnn_regress_units_init(&units, dataset, params->mean.kind, err);
   if (status == GPNN_OK) {
     double *standard_errors = coefficients + units.n_terms;
     gpnn_mask(target, column, strlen(column));

@@ -42,7 +42,7 @@ struct gpnn_regress_report {
 
 /*
  * Estimates the coefficients of params->mean under the kernel, the lengthscales, the kernel scale
- * and the noise of 'params' (and the known noise of 'contents'), and puts them and their
+ * and the noise of 'params' (and the known noise of 'dataset'), and puts them and their
  * covariance into 'params' in the place of others.
  * Rows are conditioned on one another in random order.
  * GPNN_EDATA: the terms are collinear; the sentence names the first that is a combination of
@@ -50,9 +50,9 @@ struct gpnn_regress_report {
  * not positive definite.  Cost O(rows (m^3/3 + m^2 (d + p)) + a search); the result does not
  * depend on the number of threads.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_regress(const struct gpnn_index_contents *contents,
+GPNN_MUST_CHECK enum gpnn_status gpnn_regress(const struct gpnn_dataset *dataset,
                                               const struct gpnn_regress_options *options,
-                                              struct gpnn_params *params,
+                                              struct gpnn_parameters *params,
                                               struct gpnn_regress_report *report,
                                               struct gpnn_error *err);
 
@@ -68,11 +68,11 @@ struct gpnn_regress_units {
 };
 
 /*
- * Fills 'units', which must be zeroed, for 'mean' over 'contents'.  Terms that are no column of
+ * Fills 'units', which must be zeroed, for 'mean' over 'dataset'.  Terms that are no column of
  * the table (inputs that were mixed, coordinates of a point) stay as they are standardised.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_units_init(struct gpnn_regress_units *units,
-                                                         const struct gpnn_index_contents *contents,
+                                                         const struct gpnn_dataset *dataset,
                                                          enum gpnn_mean mean,
                                                          struct gpnn_error *err);
 
@@ -84,16 +84,16 @@ void gpnn_regress_units_release(struct gpnn_regress_units *units);
  * the table.  A standard error is NaN where the parameters have no covariance.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_regress_in_units(const struct gpnn_params *params, const struct gpnn_regress_units *units,
+gpnn_regress_in_units(const struct gpnn_parameters *params, const struct gpnn_regress_units *units,
                       double *coefficients, double *standard_errors, struct gpnn_error *err);
 
 /*
  * Adds them to the comments of 'params', a line each, as in
  *   # coefficient PTC 0.1432 (standard error 0.0021) in FCH per unit of PTC
- * 'contents' are those they were estimated from.
+ * 'dataset' are those they were estimated from.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_regress_describe(struct gpnn_params *params,
-                                                       const struct gpnn_index_contents *contents,
+GPNN_MUST_CHECK enum gpnn_status gpnn_regress_describe(struct gpnn_parameters *params,
+                                                       const struct gpnn_dataset *dataset,
                                                        struct gpnn_error *err);
 
 /* ---- parts, for methods that build on them ------------------------------------------------ */
@@ -109,7 +109,7 @@ struct gpnn_regress_rows {
 
 /* Draws 'n' <= contents->n of them, by the random numbers of 'purpose'. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_draw(struct gpnn_regress_rows *rows,
-                                                   const struct gpnn_index_contents *contents,
+                                                   const struct gpnn_dataset *dataset,
                                                    enum gpnn_mean mean, size_t n, uint64_t seed,
                                                    enum gpnn_rng_purpose purpose,
                                                    struct gpnn_error *err);
@@ -138,7 +138,7 @@ void gpnn_regress_add(struct gpnn_regress_sums *sums, const double *residuals, d
 /* Adds all 'rows', whitened under 'params' and 'lengthscale' (d), in their order. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
                                                       const struct gpnn_whiten_rows *rows,
-                                                      const struct gpnn_params *params,
+                                                      const struct gpnn_parameters *params,
                                                       const double *lengthscale, int threads,
                                                       struct gpnn_error *err);
 
@@ -154,8 +154,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_regress_solve(const struct gpnn_regress_su
 
 /* The same, put into 'params' in the place of other coefficients. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_apply(const struct gpnn_regress_sums *sums,
-                                                    char *const *names, struct gpnn_params *params,
-                                                    double *left, struct gpnn_error *err);
+                                                    char *const *names,
+                                                    struct gpnn_parameters *params, double *left,
+                                                    struct gpnn_error *err);
 
 void gpnn_regress_sums_release(struct gpnn_regress_sums *sums);
 

@@ -17,7 +17,7 @@ static const double least_variance = 1e-10;
 /* One row's solve: what a thread needs for it. */
 struct solve {
   const struct gpnn_whiten_rows *rows;
-  const struct gpnn_params *params;
+  const struct gpnn_parameters *params;
   const double *lengthscale;
   size_t m;              /* neighbours of this row */
   const int64_t *listed; /* m of them */
@@ -30,7 +30,7 @@ struct solve {
 };
 
 static bool solve_init(struct solve *s, const struct gpnn_whiten_rows *rows,
-                       const struct gpnn_params *params, const double *lengthscale)
+                       const struct gpnn_parameters *params, const double *lengthscale)
 {
   *s = (struct solve){.rows = rows, .params = params, .lengthscale = lengthscale};
   s->columns = gpnn_alloc(rows->d, rows->m, sizeof *s->columns);
@@ -54,16 +54,16 @@ static void solve_release(struct solve *s)
 /* Writes the covariances of s->point with the neighbours from number 'from' on. */
 static void fill_column(const struct solve *s, size_t from, double *column)
 {
-  const struct gpnn_params *params = s->params;
+  const struct gpnn_parameters *params = s->params;
   size_t n = s->m - from;
   gpnn_kernel_distances(n, s->rows->d, s->rows->m, s->columns + from, s->point, column);
-  params->kernel->correlation(params->smoothness, n, column);
-  for (size_t i = 0; i < n; i++) column[i] *= params->kernelscale;
+  params->covariance.kernel->correlation(params->covariance.smoothness, n, column);
+  for (size_t i = 0; i < n; i++) column[i] *= params->covariance.kernelscale;
 }
 
 static double noise_of(const struct solve *s, size_t row)
 {
-  return s->params->noise + (s->rows->noise == NULL ? 0 : s->rows->noise[row]);
+  return s->params->covariance.noise + (s->rows->noise == NULL ? 0 : s->rows->noise[row]);
 }
 
 /* Writes the lower triangle of K. */
@@ -97,7 +97,7 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
 {
   const struct gpnn_whiten_rows *rows = s->rows;
   size_t d = rows->d, w = rows->n_values;
-  double jitter = 0, scale = s->params->kernelscale;
+  double jitter = 0, scale = s->params->covariance.kernelscale;
   gather(s, row);
   fill_covariance(s, s->k);
   enum gpnn_status status =
@@ -118,7 +118,7 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
 /* What all threads share. */
 struct whitening {
   const struct gpnn_whiten_rows *rows;
-  const struct gpnn_params *params;
+  const struct gpnn_parameters *params;
   const double *lengthscale;
   size_t begin; /* the first row */
   double *residuals, *variances;
@@ -136,10 +136,11 @@ static enum gpnn_status whiten_row(void *context, size_t thread, size_t i, struc
                     err);
 }
 
-enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows, const struct gpnn_params *params,
-                             const double *lengthscale, size_t begin, size_t end,
-                             struct gpnn_team *team, int threads, double *residuals,
-                             double *variances, struct gpnn_jitter *jitter, struct gpnn_error *err)
+enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows,
+                             const struct gpnn_parameters *params, const double *lengthscale,
+                             size_t begin, size_t end, struct gpnn_team *team, int threads,
+                             double *residuals, double *variances, struct gpnn_jitter *jitter,
+                             struct gpnn_error *err)
 {
   struct whitening w = {rows, params, lengthscale, begin, residuals, variances, NULL};
   threads = gpnn_threads_for(threads, end - begin);

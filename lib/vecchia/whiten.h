@@ -41,7 +41,7 @@ struct gpnn_whiten_rows {
  * depend on them.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows,
-                                             const struct gpnn_params *params,
+                                             const struct gpnn_parameters *params,
                                              const double *lengthscale, size_t begin, size_t end,
                                              struct gpnn_team *team, int threads, double *residuals,
                                              double *variances, struct gpnn_jitter *jitter,

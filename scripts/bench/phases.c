@@ -45,7 +45,7 @@ static enum gpnn_status time_open(const char *path, struct gpnn_error *err)
 static enum gpnn_status time_search(const struct gpnn_index *index, size_t m,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
   struct gpnn_search *search;
   enum gpnn_status status = gpnn_index_search(index, &search, err);
   if (status != GPNN_OK) return status;
@@ -66,10 +66,10 @@ static enum gpnn_status time_search(const struct gpnn_index *index, size_t m,
 }
 
 static enum gpnn_status time_predict(const struct gpnn_index *index,
-                                     const struct gpnn_params *params, size_t m,
+                                     const struct gpnn_parameters *params, size_t m,
                                      struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
   struct gpnn_localgp *gp;
   enum gpnn_status status = gpnn_localgp_new(&gp, index, params, m, 1, err);
   if (status != GPNN_OK) return status;
@@ -98,16 +98,16 @@ int main(int argc, char **argv)
   }
   size_t m = strtoul(argv[3], NULL, 10);
   struct gpnn_index *index = NULL;
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_error err = {0};
   gpnn_blas_single_thread();
   enum gpnn_status status = time_open(argv[1], &err);
   if (status == GPNN_OK) status = gpnn_index_open(&index, argv[1], false, &err);
-  if (status == GPNN_OK) status = gpnn_params_read(&params, argv[2], &err);
+  if (status == GPNN_OK) status = gpnn_parameters_read(&params, argv[2], &err);
   if (status == GPNN_OK) status = time_search(index, m, &err);
   if (status == GPNN_OK) status = time_predict(index, &params, m, &err);
   if (status != GPNN_OK) fprintf(stderr, "phases: %s\n", err.text);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   gpnn_index_close(index);
   return status != GPNN_OK;
 }

@@ -100,14 +100,14 @@ static void describe(const struct gpnn_index *index)
 {
   char name[GPNN_MASK_BYTES];
   for (size_t t = 0; t < gpnn_index_n_targets(index); t++) {
-    const struct gpnn_index_contents *contents = gpnn_index_target(index, t);
+    const struct gpnn_dataset *dataset = gpnn_index_target(index, t);
     size_t found;
-    FUZZ_EXPECT(gpnn_index_find_target(index, contents->schema.target.name, &found) && found <= t);
-    FUZZ_EXPECT(contents->n > 0 && contents->d > 0 && contents->n_groups > 0);
-    for (size_t g = 0; g < contents->n_groups; g++) gpnn_index_group_name(contents, g, name);
-    for (size_t j = 0; j < gpnn_schema_features(&contents->schema); j++) {
-      const struct gpnn_limits *limits = &contents->standard.limits;
-      gpnn_schema_feature_name(&contents->schema, NULL, j, name);
+    FUZZ_EXPECT(gpnn_index_find_target(index, dataset->schema.target.name, &found) && found <= t);
+    FUZZ_EXPECT(dataset->n > 0 && dataset->d > 0 && dataset->n_groups > 0);
+    for (size_t g = 0; g < dataset->n_groups; g++) gpnn_dataset_group_name(dataset, g, name);
+    for (size_t j = 0; j < gpnn_schema_features(&dataset->schema); j++) {
+      const struct gpnn_limits *limits = &dataset->scaling.limits;
+      gpnn_schema_feature_name(&dataset->schema, NULL, j, name);
       FUZZ_EXPECT(isfinite(gpnn_limits_apply(limits, j, 1e300)));
       FUZZ_EXPECT(gpnn_limits_has(limits, j) || gpnn_limits_apply(limits, j, -7) == -7);
     }
@@ -136,16 +136,15 @@ static char *write_table(const struct gpnn_schema *schema, size_t *length)
 /* Reads that table for the index. */
 static void read_rows(const struct gpnn_index *index)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_error err = {0};
   struct gpnn_table *table;
   struct gpnn_rows rows = {0};
   size_t length;
-  char *text = write_table(&contents->schema, &length);
+  char *text = write_table(&dataset->schema, &length);
   struct gpnn_table_options options = {',', true};
   if (gpnn_table_open(&table, fuzz_file(1, text, length), &options, &err) == GPNN_OK) {
-    enum gpnn_status status =
-        gpnn_rows_read(&rows, contents, table, "NA", true, false, false, &err);
+    enum gpnn_status status = gpnn_rows_read(&rows, dataset, table, "NA", true, false, false, &err);
     if (status != GPNN_OK) fuzz_expect_failure(status, &err);
     gpnn_table_close(table);
   }
@@ -165,16 +164,15 @@ static double *make_points(size_t n, size_t width, const double *rows, double fa
 }
 
 /* All terms that there are, each with a coefficient of its own. */
-static double *make_coefficients(const struct gpnn_index_contents *contents,
-                                 struct gpnn_params *params)
+static double *make_coefficients(const struct gpnn_dataset *dataset, struct gpnn_parameters *params)
 {
-  size_t p = contents->n_regressors;
-  params->mean = p > 0 ? GPNN_MEAN_REGRESSORS : GPNN_MEAN_LINEAR;
-  params->n_coefficients = gpnn_mean_width(params->mean, contents->d, p);
-  double *coefficients = calloc(params->n_coefficients, sizeof *coefficients);
+  size_t p = dataset->n_regressors;
+  params->mean.kind = p > 0 ? GPNN_MEAN_REGRESSORS : GPNN_MEAN_LINEAR;
+  params->mean.n_coefficients = gpnn_mean_width(params->mean.kind, dataset->d, p);
+  double *coefficients = calloc(params->mean.n_coefficients, sizeof *coefficients);
   FUZZ_EXPECT(coefficients != NULL);
-  for (size_t i = 0; i < params->n_coefficients; i++) coefficients[i] = 0.5 * (double)i - 1;
-  params->coefficients = coefficients;
+  for (size_t i = 0; i < params->mean.n_coefficients; i++) coefficients[i] = 0.5 * (double)i - 1;
+  params->mean.coefficients = coefficients;
   return coefficients;
 }
 
@@ -182,7 +180,7 @@ static void search(const struct gpnn_index *index, const double *points, bool ve
 {
   struct gpnn_error err = {0};
   struct gpnn_search *found = NULL;
-  int64_t n = (int64_t)gpnn_index_contents(index)->n, rows[POINTS * K];
+  int64_t n = (int64_t)gpnn_index_dataset(index)->n, rows[POINTS * K];
   double distances[POINTS * K];
   enum gpnn_status status = gpnn_index_search(index, &found, &err);
   if (status == GPNN_OK)
@@ -202,17 +200,17 @@ static void search(const struct gpnn_index *index, const double *points, bool ve
 
 static void predict(const struct gpnn_index *index, const double *x)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_error err = {0};
   double lengthscale = 1, mean[POINTS], latent[POINTS];
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("rbf"),
-                               .n_lengthscales = 1,
-                               .lengthscale = &lengthscale,
-                               .kernelscale = 1,
-                               .noise = 0.1,
-                               .neighbours = K};
-  double *coefficients = make_coefficients(contents, &params);
-  double *regressors = make_points(contents->n, contents->n_regressors, contents->regressors, 1);
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("rbf"),
+                                   .covariance.n_lengthscales = 1,
+                                   .covariance.lengthscale = &lengthscale,
+                                   .covariance.kernelscale = 1,
+                                   .covariance.noise = 0.1,
+                                   .neighbours = K};
+  double *coefficients = make_coefficients(dataset, &params);
+  double *regressors = make_points(dataset->n, dataset->n_regressors, dataset->regressors, 1);
   const struct gpnn_points points = {.n = POINTS, .x = x, .regressors = regressors};
   const struct gpnn_prediction prediction = {.mean = mean, .latent = latent};
   struct gpnn_localgp_counts counts = {0};
@@ -229,10 +227,10 @@ static void predict(const struct gpnn_index *index, const double *x)
 
 static void use(const struct gpnn_index *index, bool verified)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   describe(index);
   read_rows(index);
-  double *points = make_points(contents->n, contents->d, contents->x, 1e6);
+  double *points = make_points(dataset->n, dataset->d, dataset->x, 1e6);
   search(index, points, verified);
   predict(index, points);
   free(points);

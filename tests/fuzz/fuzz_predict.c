@@ -44,7 +44,7 @@ static void make_index(const char *path)
   FUZZ_EXPECT(gpnn_training_begin(&training, table, &roles, path, &err) == GPNN_OK);
   FUZZ_EXPECT(gpnn_training_read(&training, table, &reading, &err) == GPNN_OK);
   FUZZ_EXPECT(gpnn_training_finish(&training, &options, "table", &err) == GPNN_OK);
-  FUZZ_EXPECT(gpnn_index_make(path, &training.contents, &how, NULL, &search, &err) == GPNN_OK);
+  FUZZ_EXPECT(gpnn_index_make(path, &training.dataset, &how, NULL, &search, &err) == GPNN_OK);
   gpnn_search_free(search);
   gpnn_training_release(&training);
   gpnn_table_close(table);
@@ -66,7 +66,7 @@ static const struct gpnn_index *the_index(void)
   return index;
 }
 
-static void predict(const struct gpnn_index *index, const struct gpnn_params *params)
+static void predict(const struct gpnn_index *index, const struct gpnn_parameters *params)
 {
   static const double x[POINTS * D] = {0, 0, 0.3, -0.2, 5, 5, 1e6, -1e6};
   static const double regressors[POINTS] = {0, 1, -1, 2};
@@ -91,19 +91,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
   const struct gpnn_index *index = the_index();
   struct gpnn_error err = {0};
-  struct gpnn_params *params = NULL;
+  struct gpnn_parameters *params = NULL;
   size_t n = 0;
-  if (gpnn_params_read_all(&params, &n, fuzz_file(0, bytes, length), &err) != GPNN_OK) return 0;
+  if (gpnn_parameters_read_all(&params, &n, fuzz_file(0, bytes, length), &err) != GPNN_OK) return 0;
   for (size_t i = 0; i < n; i++) {
     bool is_other;
-    const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+    const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
     enum gpnn_status status =
-        gpnn_params_check(&params[i], contents, gpnn_index_fingerprint(index), &is_other, &err);
+        gpnn_parameters_check(&params[i], dataset, gpnn_index_fingerprint(index), &is_other, &err);
     if (status == GPNN_OK)
       predict(index, &params[i]);
     else
       fuzz_expect_failure(status, &err);
   }
-  gpnn_params_release_all(params, n);
+  gpnn_parameters_release_all(params, n);
   return 0;
 }

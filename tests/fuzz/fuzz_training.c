@@ -39,16 +39,16 @@ static const char *index_path(void)
 
 static void predict(const struct gpnn_index *index)
 {
-  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_error err = {0};
   double lengthscale = 1, mean, latent;
-  const struct gpnn_params params = {.kernel = gpnn_kernel_by_name("exp"),
-                                     .n_lengthscales = 1,
-                                     .lengthscale = &lengthscale,
-                                     .kernelscale = 1,
-                                     .noise = 0.01,
-                                     .neighbours = K};
-  const struct gpnn_points points = {.n = 1, .x = contents->x, .regressors = contents->regressors};
+  const struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("exp"),
+                                         .covariance.n_lengthscales = 1,
+                                         .covariance.lengthscale = &lengthscale,
+                                         .covariance.kernelscale = 1,
+                                         .covariance.noise = 0.01,
+                                         .neighbours = K};
+  const struct gpnn_points points = {.n = 1, .x = dataset->x, .regressors = dataset->regressors};
   const struct gpnn_prediction prediction = {.mean = &mean, .latent = &latent};
   struct gpnn_localgp_counts counts = {0};
   struct gpnn_localgp *gp = NULL;
@@ -62,17 +62,17 @@ static void predict(const struct gpnn_index *index)
 }
 
 /* What was written is whole, and like what it was made from. */
-static void reopen(const char *path, const struct gpnn_index_contents *made)
+static void reopen(const char *path, const struct gpnn_dataset *made)
 {
   struct gpnn_error err = {0};
   struct gpnn_index *index = NULL;
   enum gpnn_status status = gpnn_index_open(&index, path, true, &err);
   if (status != GPNN_OK) dprintf(2, "%s\n", err.text);
   FUZZ_EXPECT(status == GPNN_OK);
-  const struct gpnn_index_contents *contents = gpnn_index_contents(index);
-  FUZZ_EXPECT(contents->n == made->n && contents->d == made->d);
-  FUZZ_EXPECT(contents->n_regressors == made->n_regressors && contents->n_more == made->n_more);
-  FUZZ_EXPECT(contents->schema.n_inputs == made->schema.n_inputs);
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
+  FUZZ_EXPECT(dataset->n == made->n && dataset->d == made->d);
+  FUZZ_EXPECT(dataset->n_regressors == made->n_regressors && dataset->n_more == made->n_more);
+  FUZZ_EXPECT(dataset->schema.n_inputs == made->schema.n_inputs);
   predict(index);
   gpnn_index_close(index);
 }
@@ -89,9 +89,9 @@ static void make_index(struct gpnn_training *training, struct gpnn_table *table,
   enum gpnn_status status = gpnn_training_read(training, table, &reading, &err);
   if (status == GPNN_OK) status = gpnn_training_finish(training, &options, "table", &err);
   if (status == GPNN_OK)
-    status = gpnn_index_make(index_path(), &training->contents, &how, NULL, &search, &err);
+    status = gpnn_index_make(index_path(), &training->dataset, &how, NULL, &search, &err);
   if (status == GPNN_OK)
-    reopen(index_path(), &training->contents);
+    reopen(index_path(), &training->dataset);
   else
     fuzz_expect_failure(status, &err);
   unlink(index_path());

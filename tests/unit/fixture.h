@@ -17,7 +17,7 @@
 struct fixture {
   size_t n, d, c;
   double *x, *y, *cx, *cy;
-  struct gpnn_index_contents contents;
+  struct gpnn_dataset dataset;
   struct gpnn_index *index;
   char path[240];
 };
@@ -40,7 +40,7 @@ static void fixture_rows(struct gpnn_rng *rng, size_t n, size_t d, double spread
 
 static void fixture_schema(struct fixture *f)
 {
-  struct gpnn_schema *schema = &f->contents.schema;
+  struct gpnn_schema *schema = &f->dataset.schema;
   schema->n_inputs = f->d;
   schema->n_columns = f->d + 1;
   schema->has_header = true;
@@ -59,25 +59,25 @@ static void fixture_schema(struct fixture *f)
 /* Writes f's rows to an index file and opens it. */
 static void fixture_write(struct fixture *f)
 {
-  f->contents.n = f->n;
-  f->contents.d = f->d;
-  f->contents.x = f->x;
-  f->contents.y = f->y;
-  f->contents.n_calibration = f->c;
-  f->contents.calibration_x = f->cx;
-  f->contents.calibration_y = f->cy;
-  f->contents.seed = 1;
-  f->contents.provenance = "";
-  f->contents.standard = (struct gpnn_scaling){
+  f->dataset.n = f->n;
+  f->dataset.d = f->d;
+  f->dataset.x = f->x;
+  f->dataset.y = f->y;
+  f->dataset.n_calibration = f->c;
+  f->dataset.calibration_x = f->cx;
+  f->dataset.calibration_y = f->cy;
+  f->dataset.seed = 1;
+  f->dataset.provenance = "";
+  f->dataset.scaling = (struct gpnn_scaling){
       .method = GPNN_SCALING_NONE, .n_in = f->d, .n_out = f->d, .y_mean = 3, .y_sd = 2};
-  f->contents.standard.mean = gpnn_alloc(f->d, 1, sizeof(double));
+  f->dataset.scaling.mean = gpnn_alloc(f->d, 1, sizeof(double));
   fixture_schema(f);
   struct gpnn_search *search = NULL;
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   options.kind = GPNN_SEARCH_FLAT;
   snprintf(f->path, sizeof f->path, "%s/gpnn-fixture.%ld.gpi", unit_temporary(), (long)getpid());
   assert_ok(gpnn_search_build(&search, f->n, f->d, f->x, &options, &err));
-  assert_ok(gpnn_index_write(f->path, &f->contents, search, NULL, &err));
+  assert_ok(gpnn_index_write(f->path, &f->dataset, search, NULL, &err));
   gpnn_search_free(search);
   assert_ok(gpnn_index_open(&f->index, f->path, true, &err));
 }
@@ -100,8 +100,8 @@ static void fixture_free(struct fixture *f)
 {
   gpnn_index_close(f->index);
   unlink(f->path);
-  gpnn_schema_release(&f->contents.schema);
-  gpnn_scaling_release(&f->contents.standard);
+  gpnn_schema_release(&f->dataset.schema);
+  gpnn_scaling_release(&f->dataset.scaling);
   free(f->x);
   free(f->y);
   free(f->cx);

@@ -10,7 +10,7 @@ static const double good_lengthscale = 1.2;
 struct setting {
   struct fixture f;
   double lengthscale;
-  struct gpnn_params params;
+  struct gpnn_parameters params;
   struct gpnn_advice advice;
 };
 
@@ -18,20 +18,20 @@ static void set_up(struct setting *s, size_t n)
 {
   *s = (struct setting){.lengthscale = good_lengthscale};
   fixture_new(&s->f, n, D, 800, 1);
-  s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern52"),
-                                   .n_lengthscales = 1,
-                                   .lengthscale = &s->lengthscale,
-                                   .kernelscale = 0.15,
-                                   .noise = 0.01,
-                                   .neighbours = M};
+  s->params = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("matern52"),
+                                       .covariance.n_lengthscales = 1,
+                                       .covariance.lengthscale = &s->lengthscale,
+                                       .covariance.kernelscale = 0.15,
+                                       .covariance.noise = 0.01,
+                                       .neighbours = M};
 }
 
 /* Writes the index of other rows. */
 static void write_again(struct setting *s)
 {
   gpnn_index_close(s->f.index);
-  gpnn_schema_release(&s->f.contents.schema);
-  gpnn_scaling_release(&s->f.contents.standard);
+  gpnn_schema_release(&s->f.dataset.schema);
+  gpnn_scaling_release(&s->f.dataset.scaling);
   fixture_write(&s->f);
 }
 
@@ -147,9 +147,10 @@ static void errors_now_are_those_of_rows_left_out(void **state)
                                  &err));
   for (size_t i = 0; i < N; i++) square += pow(mean[i] - s.f.y[i], 2) / N;
   for (size_t i = 0; i < N; i++)
-    factor += pow(mean[i] - s.f.y[i], 2) / (latent[i] + s.params.noise) / N;
+    factor += pow(mean[i] - s.f.y[i], 2) / (latent[i] + s.params.covariance.noise) / N;
   for (size_t i = 0; i < N; i++)
-    loss += 0.5 * (log(2 * 3.14159265358979 * factor * (latent[i] + s.params.noise)) + 1) / N;
+    loss += 0.5 *
+            (log(2 * 3.14159265358979 * factor * (latent[i] + s.params.covariance.noise)) + 1) / N;
   const struct gpnn_advise_line *now = &s.advice.lines[s.advice.now];
   assert_close(now->rmse.value, sqrt(square), 1e-9);
   assert_near(now->nll.value, loss, 0.01); /* its factor is each half's for the other */
@@ -224,8 +225,8 @@ static void nothing_helps_against_noise(void **state)
   gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
   for (size_t i = 0; i < s.f.n; i++) s.f.y[i] = gpnn_rng_normal(&rng);
   write_again(&s);
-  s.params.kernelscale = 1e-6;
-  s.params.noise = 1;
+  s.params.covariance.kernelscale = 1e-6;
+  s.params.covariance.noise = 1;
   assert_ok(advise_on(&s, Q, 1, 1, &err));
   assert_int_equal(s.advice.most, GPNN_ADVISE_NOTHING);
   assert_near(s.advice.lines[s.advice.tenfold].rmse.value, 1, 0.07);
@@ -262,12 +263,12 @@ static void the_edges_of_neighbours_and_noise_are_met(void **state)
   struct setting s;
   set_up(&s, 200);
   s.params.neighbours = 1;
-  s.params.noise = 0;
+  s.params.covariance.noise = 0;
   assert_ok(advise_on(&s, 1000, 1, 1, &err));
   assert_int_equal(s.advice.n_test, 200);
   assert_int_equal(s.advice.n_lines, 7 + 2 + 1 + 7); /* no fewer neighbours, no noise to change */
   assert_true(s.advice.limit_rmse == 0 && isinf(s.advice.limit_nll));
-  s.params.noise = 0.01;
+  s.params.covariance.noise = 0.01;
   s.params.neighbours = 49; /* a quarter of the rows is one more: three sizes */
   assert_ok(advise_on(&s, 1000, 1, 1, &err));
   assert_true(s.advice.lines[0].rows == 50 && s.advice.now == 2);

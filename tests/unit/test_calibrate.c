@@ -7,21 +7,21 @@ enum { N = 400, D = 2, C = 120 };
 
 struct setting {
   struct fixture f;
-  struct gpnn_params params;
+  struct gpnn_parameters params;
   struct gpnn_localgp *gp;
 };
 
 static void set_up(struct setting *s)
 {
   fixture_new(&s->f, N, D, C, 1);
-  s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
-                                   .n_lengthscales = 1,
-                                   .kernelscale = 0.7,
-                                   .noise = 0.3,
-                                   .neighbours = 25};
-  s->params.lengthscale = calloc(1, sizeof(double));
-  assert_non_null(s->params.lengthscale);
-  s->params.lengthscale[0] = 0.8;
+  s->params = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                       .covariance.n_lengthscales = 1,
+                                       .covariance.kernelscale = 0.7,
+                                       .covariance.noise = 0.3,
+                                       .neighbours = 25};
+  s->params.covariance.lengthscale = calloc(1, sizeof(double));
+  assert_non_null(s->params.covariance.lengthscale);
+  s->params.covariance.lengthscale[0] = 0.8;
   s->gp = NULL;
   assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
 }
@@ -29,26 +29,27 @@ static void set_up(struct setting *s)
 static void tear_down(struct setting *s)
 {
   gpnn_localgp_free(s->gp);
-  gpnn_params_release(&s->params);
+  gpnn_parameters_release(&s->params);
   fixture_free(&s->f);
 }
 
 /* Calibrates on the first 'wanted' of the fixture's calibration rows. */
 static enum gpnn_status on_given(struct setting *s, size_t wanted,
-                                 struct gpnn_calibration *calibration, struct gpnn_error *err)
+                                 struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
   const struct gpnn_calibrate_options options = {
-      .wanted = wanted, .given = gpnn_known_held_out(gpnn_index_contents(s->f.index))};
-  gpnn_calibration_release(calibration);
+      .wanted = wanted, .given = gpnn_known_held_out(gpnn_index_dataset(s->f.index))};
+  gpnn_calibrate_report_release(calibration);
   return gpnn_calibrate(s->gp, &s->params, &options, calibration, err);
 }
 
 static enum gpnn_status on_left_out(struct setting *s, size_t wanted, uint64_t seed,
-                                    struct gpnn_calibration *calibration, struct gpnn_error *err)
+                                    struct gpnn_calibrate_report *calibration,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_calibrate_options options = {
       .on = GPNN_CALIBRATE_LEFT_OUT, .wanted = wanted, .seed = seed};
-  gpnn_calibration_release(calibration);
+  gpnn_calibrate_report_release(calibration);
   return gpnn_calibrate(s->gp, &s->params, &options, calibration, err);
 }
 
@@ -62,7 +63,7 @@ static void score(const struct setting *s, double factor, double *z2, double *nl
                                  &counts, &err));
   *z2 = *nll = 0;
   for (size_t i = 0; i < C; i++) {
-    double v = factor * (latent[i] + s->params.noise), e = s->f.cy[i] - means[i];
+    double v = factor * (latent[i] + s->params.covariance.noise), e = s->f.cy[i] - means[i];
     *z2 += e * e / v / C;
     *nll += 0.5 * (log(v) + e * e / v) / C;
   }
@@ -73,7 +74,7 @@ static void after_calibration_z2_is_one_and_nll_minimal(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   assert_ok(on_given(&s, C, &calibration, &err));
   double before[C], after[C], z2, best, worse;
   score(&s, 1, &z2, &worse, before);
@@ -87,9 +88,9 @@ static void after_calibration_z2_is_one_and_nll_minimal(void **state)
     assert_true(best <= worse + 1e-15);
   }
   for (size_t i = 0; i < C; i++) assert_near(after[i], before[i], 1e-12);
-  assert_true(s.params.has_calibration);
-  assert_close(s.params.calibration, calibration.alpha, 1e-15);
-  gpnn_calibration_release(&calibration);
+  assert_true(s.params.calibration.has_factor);
+  assert_close(s.params.calibration.factor, calibration.alpha, 1e-15);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -98,15 +99,15 @@ static void calibrating_again_finds_nothing_to_do(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration first = {0}, second = {0};
+  struct gpnn_calibrate_report first = {0}, second = {0};
   assert_ok(on_given(&s, C, &first, &err));
   gpnn_calibrate_apply(&first, &s.params);
   assert_ok(on_given(&s, C, &second, &err));
   assert_near(second.alpha, 1, 1e-12);
   gpnn_calibrate_apply(&second, &s.params);
-  assert_close(s.params.calibration, first.alpha, 1e-12);
-  gpnn_calibration_release(&first);
-  gpnn_calibration_release(&second);
+  assert_close(s.params.calibration.factor, first.alpha, 1e-12);
+  gpnn_calibrate_report_release(&first);
+  gpnn_calibrate_report_release(&second);
   tear_down(&s);
 }
 
@@ -115,7 +116,7 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   double mean[C], latent[C], squares = 0;
   struct gpnn_localgp_counts counts = {0};
   assert_ok(on_given(&s, C, &calibration, &err));
@@ -123,16 +124,16 @@ static void the_standard_error_is_that_of_a_mean(void **state)
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));
   for (size_t i = 0; i < C; i++) {
-    double z2 = pow(s.f.cy[i] - mean[i], 2) / (latent[i] + s.params.noise);
+    double z2 = pow(s.f.cy[i] - mean[i], 2) / (latent[i] + s.params.covariance.noise);
     squares += pow(z2 - calibration.alpha, 2);
   }
   /* That of the mean, but no less than normal errors have: few rows may lack a tail by chance. */
   double normal = calibration.alpha * sqrt(2.0 / C);
   assert_close(calibration.standard_error, fmax(sqrt(squares / (C - 1) / C), normal), 1e-12);
   s.f.cy[5] += 3;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
   rows.y = s.f.cy;
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   assert_ok(gpnn_calibrate(s.gp, &s.params,
                            &(struct gpnn_calibrate_options){.wanted = C, .given = rows},
                            &calibration, &err));
@@ -144,7 +145,7 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   assert_int_equal(calibration.n_rows, C);
   assert_ok(on_given(&s, 1, &calibration, &err));
   assert_true(isinf(calibration.standard_error)); /* one row says nothing of its spread */
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -153,7 +154,7 @@ static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration drawn = {0};
+  struct gpnn_calibrate_report drawn = {0};
   int64_t self[N];
   double mean[N], latent[N], alpha = 0;
   struct gpnn_localgp_counts counts = {0};
@@ -162,11 +163,11 @@ static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));
   for (size_t i = 0; i < N; i++)
-    alpha += pow(s.f.y[i] - mean[i], 2) / (latent[i] + s.params.noise) / N;
+    alpha += pow(s.f.y[i] - mean[i], 2) / (latent[i] + s.params.covariance.noise) / N;
   assert_ok(on_left_out(&s, 10 * N, 3, &drawn, &err));
   assert_int_equal(drawn.n_rows, N);
   assert_close(drawn.alpha, alpha, 1e-12);
-  gpnn_calibration_release(&drawn);
+  gpnn_calibrate_report_release(&drawn);
   tear_down(&s);
 }
 
@@ -175,10 +176,10 @@ static void auto_takes_all_rows_when_they_are_too_few_for_its_precision(void **s
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   assert_ok(on_given(&s, GPNN_CALIBRATE_AUTO, &calibration, &err));
   assert_int_equal(calibration.n_rows, C);
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -187,22 +188,22 @@ static void auto_doubles_while_the_standard_error_is_over_its_precision(void **s
   (void)state;
   struct setting s;
   fixture_new(&s.f, 2500, D, 0, 1);
-  s.params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
-                                  .n_lengthscales = 1,
-                                  .kernelscale = 0.7,
-                                  .noise = 0.01,
-                                  .neighbours = 10};
-  s.params.lengthscale = calloc(1, sizeof(double));
-  assert_non_null(s.params.lengthscale);
-  s.params.lengthscale[0] = 0.8;
+  s.params = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                      .covariance.n_lengthscales = 1,
+                                      .covariance.kernelscale = 0.7,
+                                      .covariance.noise = 0.01,
+                                      .neighbours = 10};
+  s.params.covariance.lengthscale = calloc(1, sizeof(double));
+  assert_non_null(s.params.covariance.lengthscale);
+  s.params.covariance.lengthscale[0] = 0.8;
   s.gp = NULL;
   assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   assert_ok(on_left_out(&s, GPNN_CALIBRATE_AUTO, 1, &calibration, &err));
   /* Normal errors have a relative standard error of sqrt(2/2500), still more than 2 %. */
   assert_int_equal(calibration.n_rows, 2500);
   assert_true(calibration.standard_error > 0.02 * calibration.alpha);
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -216,7 +217,7 @@ static double mean_square_of(const struct setting *s, const double *known)
                                  &err));
   for (size_t i = 0; i < C; i++)
     sum += pow(s->f.cy[i] - mean[i], 2) /
-           (latent[i] + s->params.noise + (known == NULL ? 0 : known[i])) / C;
+           (latent[i] + s->params.covariance.noise + (known == NULL ? 0 : known[i])) / C;
   return sum;
 }
 
@@ -226,22 +227,23 @@ static void by_noise_keeps_the_kernel_scale_and_makes_z2_one(void **state)
   struct setting s;
   set_up(&s);
   for (int zero = 0; zero < 2; zero++) {
-    s.params.noise = zero ? 0 : 0.3;
-    struct gpnn_calibration calibration = {0};
+    s.params.covariance.noise = zero ? 0 : 0.3;
+    struct gpnn_calibrate_report calibration = {0};
     const struct gpnn_calibrate_options options = {
         .by = GPNN_CALIBRATE_NOISE,
         .wanted = C,
-        .given = gpnn_known_held_out(gpnn_index_contents(s.f.index))};
+        .given = gpnn_known_held_out(gpnn_index_dataset(s.f.index))};
     double before = mean_square_of(&s, NULL);
     assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
-    assert_true(s.params.noise == (zero ? 0 : 0.3)); /* nothing moves until it is applied */
+    assert_true(s.params.covariance.noise ==
+                (zero ? 0 : 0.3)); /* nothing moves until it is applied */
     assert_false(calibration.by_factor);
     assert_close(calibration.alpha, before, 1e-12);
     gpnn_calibrate_apply(&calibration, &s.params);
-    assert_true(s.params.kernelscale == 0.7);
-    assert_false(s.params.has_calibration);
+    assert_true(s.params.covariance.kernelscale == 0.7);
+    assert_false(s.params.calibration.has_factor);
     assert_near(mean_square_of(&s, NULL), 1, 1e-8);
-    gpnn_calibration_release(&calibration);
+    gpnn_calibrate_report_release(&calibration);
   }
   tear_down(&s);
 }
@@ -255,16 +257,16 @@ static void with_known_noise_the_standard_error_is_that_of_the_factor(void **sta
   double known[C], share[2];
   set_up(&s);
   for (size_t i = 0; i < C; i++) known[i] = 0.001;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
   rows.noise = known;
   const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
   for (size_t i = 0; i < 2; i++) {
-    struct gpnn_calibration calibration = {0};
-    s.params.kernelscale *= i == 0 ? 1 : 1e-4;
-    s.params.noise *= i == 0 ? 1 : 1e-4;
+    struct gpnn_calibrate_report calibration = {0};
+    s.params.covariance.kernelscale *= i == 0 ? 1 : 1e-4;
+    s.params.covariance.noise *= i == 0 ? 1 : 1e-4;
     assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
     share[i] = calibration.standard_error / calibration.alpha;
-    gpnn_calibration_release(&calibration);
+    gpnn_calibrate_report_release(&calibration);
   }
   assert_near(share[0], sqrt(2.0 / C), 0.05); /* of normal errors */
   assert_close(share[1], share[0], 0.3);
@@ -276,15 +278,15 @@ static void the_factor_is_that_of_the_covariance_of_coefficients_too(void **stat
 {
   (void)state;
   struct setting s;
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   set_up(&s);
   size_t p = gpnn_mean_width(GPNN_MEAN_LINEAR, D, 0);
-  s.params.mean = GPNN_MEAN_LINEAR;
-  s.params.n_coefficients = p;
-  s.params.coefficients = calloc(p, sizeof(double));
-  s.params.covariance = calloc(p * p, sizeof(double));
-  assert_true(s.params.coefficients != NULL && s.params.covariance != NULL);
-  for (size_t i = 0; i < p; i++) s.params.covariance[i * p + i] = 50;
+  s.params.mean.kind = GPNN_MEAN_LINEAR;
+  s.params.mean.n_coefficients = p;
+  s.params.mean.coefficients = calloc(p, sizeof(double));
+  s.params.mean.covariance = calloc(p * p, sizeof(double));
+  assert_true(s.params.mean.coefficients != NULL && s.params.mean.covariance != NULL);
+  for (size_t i = 0; i < p; i++) s.params.mean.covariance[i * p + i] = 50;
   gpnn_localgp_free(s.gp);
   s.gp = NULL;
   assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
@@ -292,9 +294,9 @@ static void the_factor_is_that_of_the_covariance_of_coefficients_too(void **stat
   assert_true(fabs(calibration.alpha - 1) > 0.2); /* else there is nothing to multiply */
   gpnn_calibrate_apply(&calibration, &s.params);
   for (size_t i = 0; i < p; i++)
-    assert_close(s.params.covariance[i * p + i], 50 * calibration.alpha, 1e-12);
+    assert_close(s.params.mean.covariance[i * p + i], 50 * calibration.alpha, 1e-12);
   assert_near(mean_square_of(&s, NULL), 1, 1e-9);
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -303,21 +305,22 @@ static void where_no_noise_is_small_enough_the_factor_is_found(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  s.params.kernelscale = 1000; /* so uncertain that even without noise z^2 is too small */
-  s.params.lengthscale[0] = 0.1;
+  s.params.covariance.kernelscale =
+      1000; /* so uncertain that even without noise z^2 is too small */
+  s.params.covariance.lengthscale[0] = 0.1;
   gpnn_localgp_free(s.gp);
   assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   const struct gpnn_calibrate_options options = {
       .by = GPNN_CALIBRATE_NOISE,
       .wanted = C,
-      .given = gpnn_known_held_out(gpnn_index_contents(s.f.index))};
+      .given = gpnn_known_held_out(gpnn_index_dataset(s.f.index))};
   double alpha = mean_square_of(&s, NULL);
   assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
   assert_true(calibration.by_factor);
   assert_close(calibration.alpha, alpha, 1e-12);
   assert_close(calibration.noise, 0.3 * alpha, 1e-12);
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -328,16 +331,16 @@ static void known_noise_of_the_rows_is_not_multiplied(void **state)
   set_up(&s);
   double known[C];
   for (size_t i = 0; i < C; i++) known[i] = i % 2 == 0 ? 0.001 : 0.02;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
   rows.noise = known;
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
   assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
   gpnn_calibrate_apply(&calibration, &s.params);
-  assert_close(s.params.noise / 0.3, s.params.kernelscale / 0.7, 1e-12);
-  assert_close(s.params.calibration, s.params.kernelscale / 0.7, 1e-12);
+  assert_close(s.params.covariance.noise / 0.3, s.params.covariance.kernelscale / 0.7, 1e-12);
+  assert_close(s.params.calibration.factor, s.params.covariance.kernelscale / 0.7, 1e-12);
   assert_near(mean_square_of(&s, known), 1, 1e-8);
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   for (size_t i = 0; i < C; i++) known[i] = 1e6;
   assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
                "known noise of the rows is more than their errors");
@@ -348,13 +351,13 @@ static void known_noise_of_the_rows_is_not_multiplied(void **state)
 static void add_uncertain_mean(struct setting *s)
 {
   enum { P = 1 + D };
-  s->params.mean = GPNN_MEAN_LINEAR;
-  s->params.n_coefficients = P;
-  s->params.coefficients = calloc(P, sizeof(double));
-  s->params.covariance = calloc(P * P, sizeof(double));
-  assert_non_null(s->params.coefficients);
-  assert_non_null(s->params.covariance);
-  for (size_t i = 0; i < P; i++) s->params.covariance[i * P + i] = 5;
+  s->params.mean.kind = GPNN_MEAN_LINEAR;
+  s->params.mean.n_coefficients = P;
+  s->params.mean.coefficients = calloc(P, sizeof(double));
+  s->params.mean.covariance = calloc(P * P, sizeof(double));
+  assert_non_null(s->params.mean.coefficients);
+  assert_non_null(s->params.mean.covariance);
+  for (size_t i = 0; i < P; i++) s->params.mean.covariance[i * P + i] = 5;
   gpnn_localgp_free(s->gp);
   assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
 }
@@ -365,21 +368,21 @@ static void known_noise_and_uncertain_coefficients_calibrate_once_for_all(void *
   struct setting s;
   set_up(&s);
   add_uncertain_mean(&s);
-  double known[C], covariance = s.params.covariance[0];
+  double known[C], covariance = s.params.mean.covariance[0];
   for (size_t i = 0; i < C; i++) known[i] = i % 2 == 0 ? 0.001 : 0.02;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
   rows.noise = known;
-  struct gpnn_calibration first = {0}, second = {0};
+  struct gpnn_calibrate_report first = {0}, second = {0};
   const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
   assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &first, &err));
-  assert_true(s.params.covariance[0] == covariance); /* nothing moves until it is applied */
+  assert_true(s.params.mean.covariance[0] == covariance); /* nothing moves until it is applied */
   gpnn_calibrate_apply(&first, &s.params);
-  assert_close(s.params.covariance[0], covariance * first.alpha, 1e-12);
+  assert_close(s.params.mean.covariance[0], covariance * first.alpha, 1e-12);
   assert_near(mean_square_of(&s, known), 1, 1e-8);
   assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &second, &err));
   assert_near(second.alpha, 1, 1e-7);
-  gpnn_calibration_release(&first);
-  gpnn_calibration_release(&second);
+  gpnn_calibrate_report_release(&first);
+  gpnn_calibrate_report_release(&second);
   tear_down(&s);
 }
 
@@ -388,7 +391,7 @@ static void scores_are_those_of_the_calibrated_parameters(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   double mean[C], latent[C];
   struct gpnn_localgp_counts counts = {0};
   assert_ok(on_given(&s, C, &calibration, &err));
@@ -397,8 +400,9 @@ static void scores_are_those_of_the_calibrated_parameters(void **state)
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));
   for (size_t i = 0; i < C; i++)
-    assert_near(calibration.z[i], (s.f.cy[i] - mean[i]) / sqrt(latent[i] + s.params.noise), 1e-10);
-  gpnn_calibration_release(&calibration);
+    assert_near(calibration.z[i],
+                (s.f.cy[i] - mean[i]) / sqrt(latent[i] + s.params.covariance.noise), 1e-10);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -408,7 +412,7 @@ static void of_clusters_the_standard_error_is_that_of_their_means(void **state)
   struct setting s;
   set_up(&s);
   enum { SIZE = 8 };
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   const struct gpnn_calibrate_options options = {
       .on = GPNN_CALIBRATE_CLUSTERS, .wanted = 75, .cluster_rows = SIZE, .seed = 1};
   assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
@@ -420,7 +424,7 @@ static void of_clusters_the_standard_error_is_that_of_their_means(void **state)
     squares += pow(mean - scale, 2);
   }
   assert_close(calibration.standard_error, fmax(sqrt(squares / 90), scale * sqrt(2.0 / 80)), 1e-10);
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -429,7 +433,7 @@ static double nearest_to(const struct setting *s, const double *x)
   double nearest = INFINITY;
   for (size_t k = 0; k < N; k++)
     nearest = fmin(nearest, hypot(x[0] - s->f.x[k * D], x[1] - s->f.x[k * D + 1]));
-  return nearest / s->params.lengthscale[0];
+  return nearest / s->params.covariance.lengthscale[0];
 }
 
 /* The distance of a calibration row that as many as 'rank' do not exceed, itself among them. */
@@ -450,17 +454,17 @@ static void distances_are_recorded_if_rows_are_enough(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   assert_ok(on_given(&s, 99, &calibration, &err));
   gpnn_calibrate_apply(&calibration, &s.params);
-  assert_false(s.params.has_distance);
+  assert_false(s.params.calibration.has_distance);
   assert_ok(on_given(&s, C, &calibration, &err));
   gpnn_calibrate_apply(&calibration, &s.params);
-  assert_true(s.params.has_distance);
+  assert_true(s.params.calibration.has_distance);
   static const size_t rank[GPNN_N_DISTANCES] = {60, 108, 119, 120}; /* of 120; each rounded up */
   for (size_t i = 0; i < GPNN_N_DISTANCES; i++)
-    assert_close(s.params.distance[i], distance_of_rank(&s, rank[i]), 1e-12);
-  gpnn_calibration_release(&calibration);
+    assert_close(s.params.calibration.distance[i], distance_of_rank(&s, rank[i]), 1e-12);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 
@@ -471,11 +475,11 @@ static void variances_that_are_no_numbers_are_refused(void **state)
   struct setting s;
   set_up(&s);
   double known[C] = {0}, first_y = s.f.cy[0];
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_contents(s.f.index));
+  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
   rows.y = s.f.cy;
   rows.points.x = s.f.cx;
   for (int way = 0; way < 4; way++) {
-    struct gpnn_calibration calibration = {0};
+    struct gpnn_calibrate_report calibration = {0};
     struct gpnn_calibrate_options options = {.by = way % 2 == 0 ? GPNN_CALIBRATE_FACTOR
                                                                 : GPNN_CALIBRATE_NOISE,
                                              .wanted = C,
@@ -483,8 +487,8 @@ static void variances_that_are_no_numbers_are_refused(void **state)
     if (way >= 2) options.given.noise = known;
     memcpy(s.f.cx, s.f.x, D * sizeof *s.f.x); /* where the variance is little more than the noise */
     s.f.cy[0] = 5e152;
-    s.params.kernelscale = 1e3;
-    s.params.noise = 1e-3;
+    s.params.covariance.kernelscale = 1e3;
+    s.params.covariance.noise = 1e-3;
     assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
                  way < 2 ? "outside the range of numbers" : "no factor makes");
     s.f.cy[0] = first_y;
@@ -494,11 +498,11 @@ static void variances_that_are_no_numbers_are_refused(void **state)
     assert_null(calibration.z);
   }
   /* A factor that earlier ones have left no room for. */
-  struct gpnn_calibration calibration = {0};
-  s.params.calibration = 1e308;
-  s.params.has_calibration = true;
-  s.params.kernelscale = 1e-4;
-  s.params.noise = 1e-4;
+  struct gpnn_calibrate_report calibration = {0};
+  s.params.calibration.factor = 1e308;
+  s.params.calibration.has_factor = true;
+  s.params.covariance.kernelscale = 1e-4;
+  s.params.covariance.noise = 1e-4;
   assert_fails(on_given(&s, C, &calibration, &err), GPNN_ENUMERIC, "outside the range of numbers");
   tear_down(&s);
 }
@@ -507,24 +511,25 @@ static void rows_of_the_fit_are_no_witnesses_where_they_are_few_for_its_numbers(
 {
   (void)state;
   double two[2] = {1, 1}, nine[9] = {0};
-  struct gpnn_params params = {.n_lengthscales = 1, .lengthscale = two, .fit_rows = 299};
+  struct gpnn_parameters params = {
+      .covariance.n_lengthscales = 1, .covariance.lengthscale = two, .provenance.fit_rows = 299};
   assert_true(gpnn_calibrate_is_circular(&params, 299)); /* three numbers */
   assert_false(gpnn_calibrate_is_circular(&params, 300));
-  params.n_lengthscales = 2;
+  params.covariance.n_lengthscales = 2;
   assert_true(gpnn_calibrate_is_circular(&params, 399));
-  params.n_coefficients = 3;
+  params.mean.n_coefficients = 3;
   assert_true(gpnn_calibrate_is_circular(&params, 699));
   assert_false(gpnn_calibrate_is_circular(&params, 700));
-  params.n_coefficients = 0;
-  params.rotation = nine;
-  params.n_rotation = 9; /* which has the lengthscales in it */
+  params.mean.n_coefficients = 0;
+  params.covariance.rotation = nine;
+  params.covariance.n_rotation = 9; /* which has the lengthscales in it */
   assert_true(gpnn_calibrate_is_circular(&params, 1099));
   assert_false(gpnn_calibrate_is_circular(&params, 1100));
-  params.fit_rows = 51;
+  params.provenance.fit_rows = 51;
   assert_true(gpnn_calibrate_is_circular(&params, 500));
-  params.fit_rows = 50; /* one in ten */
+  params.provenance.fit_rows = 50; /* one in ten */
   assert_false(gpnn_calibrate_is_circular(&params, 500));
-  params.fit_rows = 0; /* not told */
+  params.provenance.fit_rows = 0; /* not told */
   assert_false(gpnn_calibrate_is_circular(&params, 5));
 }
 
@@ -534,17 +539,18 @@ static void rows_of_the_fit_make_no_variance_smaller(void **state)
   struct setting s;
   set_up(&s);
   for (int larger = 0; larger < 2; larger++) {
-    struct gpnn_calibration calibration = {0};
-    s.params.kernelscale = larger ? 0.001 : 7;
-    s.params.noise = larger ? 0.0005 : 3;
-    double before = s.params.kernelscale;
+    struct gpnn_calibrate_report calibration = {0};
+    s.params.covariance.kernelscale = larger ? 0.001 : 7;
+    s.params.covariance.noise = larger ? 0.0005 : 3;
+    double before = s.params.covariance.kernelscale;
     assert_ok(on_left_out(&s, N, 1, &calibration, &err));
     assert_int_equal(calibration.alpha > 1, larger);
     assert_int_equal(gpnn_calibrate_apply_bound(&calibration, &s.params), larger);
-    assert_close(s.params.kernelscale, larger ? before * calibration.alpha : before, 1e-14);
-    assert_int_equal(s.params.has_calibration, larger);
-    assert_true(s.params.has_distance);
-    gpnn_calibration_release(&calibration);
+    assert_close(s.params.covariance.kernelscale, larger ? before * calibration.alpha : before,
+                 1e-14);
+    assert_int_equal(s.params.calibration.has_factor, larger);
+    assert_true(s.params.calibration.has_distance);
+    gpnn_calibrate_report_release(&calibration);
   }
   tear_down(&s);
 }
@@ -554,11 +560,11 @@ static void no_rows_are_refused(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_calibration calibration = {0};
+  struct gpnn_calibrate_report calibration = {0};
   assert_fails(gpnn_calibrate(s.gp, &s.params, &(struct gpnn_calibrate_options){.wanted = 5},
                               &calibration, &err),
                GPNN_EDATA, "no rows");
-  gpnn_calibration_release(&calibration);
+  gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }
 

@@ -47,10 +47,10 @@ static void note(void *context, const struct gpnn_candidate *candidate)
 }
 
 static enum gpnn_status choose(const struct fixture *f, const struct gpnn_choose_options *options,
-                               struct tried *tried, struct gpnn_params *params,
+                               struct tried *tried, struct gpnn_parameters *params,
                                struct gpnn_choose_report *report, struct gpnn_error *err)
 {
-  return gpnn_choose(f->index, gpnn_index_contents(f->index), options, note, tried, params, report,
+  return gpnn_choose(f->index, gpnn_index_dataset(f->index), options, note, tried, params, report,
                      err);
 }
 
@@ -82,8 +82,8 @@ static double best_nll(const struct tried *tried, enum gpnn_rotate rotate)
 static void rewrite(struct fixture *f)
 {
   gpnn_index_close(f->index);
-  gpnn_schema_release(&f->contents.schema);
-  gpnn_scaling_release(&f->contents.standard);
+  gpnn_schema_release(&f->dataset.schema);
+  gpnn_scaling_release(&f->dataset.scaling);
   fixture_write(f);
 }
 
@@ -104,7 +104,7 @@ static void the_best_score_is_kept_and_the_next_recorded(void **state)
   make_one_relevant_input(&f);
   for (int effort = GPNN_EFFORT_FAST; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
     struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
     struct tried tried = {0};
     options.neighbours = false;
@@ -115,14 +115,14 @@ static void the_best_score_is_kept_and_the_next_recorded(void **state)
     bool told = false;
     for (size_t i = 0; i < tried.n; i++) told |= same_candidate(&tried.list[i], &report.chosen);
     assert_true(told);
-    assert_ptr_equal(params.kernel, report.chosen.kernel);
+    assert_ptr_equal(params.covariance.kernel, report.chosen.kernel);
     assert_true(report.chosen.ard); /* one input of three matters */
-    assert_int_equal(params.n_lengthscales, 3);
-    assert_true((params.rotation != NULL) == (report.chosen.rotate != GPNN_ROTATE_NONE));
+    assert_int_equal(params.covariance.n_lengthscales, 3);
+    assert_true((params.covariance.rotation != NULL) == (report.chosen.rotate != GPNN_ROTATE_NONE));
     assert_int_equal(params.neighbours, 20);
     assert_null(report.fewest.kernel);
     assert_int_equal(report.fit.objective, report.chosen.objective);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   fixture_free(&f);
 }
@@ -133,7 +133,7 @@ static void fast_tries_every_kernel_twice_by_blocks(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_FAST);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
   options.neighbours = false;
@@ -147,7 +147,7 @@ static void fast_tries_every_kernel_twice_by_blocks(void **state)
       assert_false(tried.list[k].kernel == tried.list[i].kernel &&
                    tried.list[k].ard == tried.list[i].ard);
   }
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -162,14 +162,14 @@ static void thorough_is_no_worse_than_normal(void **state)
   for (int i = 0; i < 2; i++) {
     struct gpnn_choose_options options =
         by_effort(i == 0 ? GPNN_EFFORT_NORMAL : GPNN_EFFORT_THOROUGH);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     options.neighbours = false;
     options.fit.neighbours = 20;
     assert_ok(choose(&f, &options, &tried[i], &params, &report[i], &err));
     for (size_t k = 0; k < tried[i].n; k++)
       assert_int_equal(tried[i].list[k].objective, GPNN_OBJECTIVE_LOO);
     assert_true(isfinite(best_nll(&tried[i], GPNN_ROTATE_WHITEN)));
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   assert_int_equal(report[0].n_rows, report[1].n_rows);
   assert_true(tried[1].n > tried[0].n);
@@ -185,7 +185,7 @@ static void neighbours_are_the_fewest_that_are_as_good(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = all_open(1);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report, one;
   struct tried tried = {0};
   options.kernel = options.ard = false;
@@ -194,19 +194,19 @@ static void neighbours_are_the_fewest_that_are_as_good(void **state)
   options.neighbours = false;
   options.k = true; /* of no concern to blocks; with nothing open there is no score */
   for (size_t i = 0; i < 6; i++) {
-    struct gpnn_params again = {0};
+    struct gpnn_parameters again = {0};
     options.fit.neighbours = counts[i];
     assert_ok(choose(&f, &options, &tried, &again, &one, &err));
     assert_true(one.chosen.nll >= report.chosen.nll - 1e-9);
     if (counts[i] == report.chosen.neighbours) assert_near(one.chosen.nll, report.chosen.nll, 1e-9);
     if (counts[i] == report.fewest.neighbours) assert_near(one.chosen.nll, report.fewest.nll, 1e-9);
     if (counts[i] < report.fewest.neighbours) assert_true(one.chosen.nll > report.chosen.nll);
-    gpnn_params_release(&again);
+    gpnn_parameters_release(&again);
   }
   assert_true(report.fewest.nll <= report.chosen.nll + 0.01);
   assert_true(report.fewest.neighbours <= report.chosen.neighbours);
   assert_int_equal(params.neighbours, report.fewest.neighbours);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -229,7 +229,7 @@ static void directions_that_matter_are_learnt(void **state)
   struct fixture f;
   make_mixed(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
   options.fit.rows = 500;
@@ -238,8 +238,8 @@ static void directions_that_matter_are_learnt(void **state)
   assert_ok(choose(&f, &options, &tried, &params, &report, &err));
   assert_int_equal(report.chosen.rotate, GPNN_ROTATE_LEARN);
   assert_true(best_nll(&tried, GPNN_ROTATE_LEARN) < best_nll(&tried, GPNN_ROTATE_NONE) - 0.1);
-  assert_int_equal(params.n_rotation, 9);
-  gpnn_params_release(&params);
+  assert_int_equal(params.covariance.n_rotation, 9);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -250,7 +250,7 @@ static void rotations_can_be_asked_for_and_forbidden(void **state)
   make_mixed(&f);
   for (int rotate = GPNN_ROTATE_NONE; rotate <= (int)GPNN_ROTATE_LEARN; rotate++) {
     struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
     struct tried tried = {0};
     options.rotation = false;
@@ -258,8 +258,8 @@ static void rotations_can_be_asked_for_and_forbidden(void **state)
     options.ard = false;
     assert_ok(choose(&f, &options, &tried, &params, &report, &err));
     for (size_t i = 0; i < tried.n; i++) assert_int_equal(tried.list[i].rotate, rotate);
-    assert_int_equal(params.n_rotation, rotate == GPNN_ROTATE_NONE ? 0 : 9);
-    gpnn_params_release(&params);
+    assert_int_equal(params.covariance.n_rotation, rotate == GPNN_ROTATE_NONE ? 0 : 9);
+    gpnn_parameters_release(&params);
   }
   fixture_free(&f);
 }
@@ -270,7 +270,7 @@ static void rotations_that_cannot_be_are_refused(void **state)
   struct fixture f;
   make_mixed(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
   options.rotation = options.ard = options.fit.ard = false;
@@ -281,12 +281,12 @@ static void rotations_that_cannot_be_are_refused(void **state)
   options.fit.mean = GPNN_MEAN_LINEAR;
   assert_fails(choose(&f, &options, &tried, &params, &report, &err), GPNN_EINVAL,
                "cannot be rotated with a linear mean");
-  assert_null(params.lengthscale);
+  assert_null(params.covariance.lengthscale);
   /* Left open, they are passed over. */
   options.ard = options.rotation = true;
   assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-  assert_null(params.rotation);
-  gpnn_params_release(&params);
+  assert_null(params.covariance.rotation);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -298,7 +298,7 @@ static void with_nothing_open_all_rows_are_for_the_one_fit(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = all_open(1);
-  struct gpnn_params chosen = {0}, fitted = {0};
+  struct gpnn_parameters chosen = {0}, fitted = {0};
   struct gpnn_choose_report report;
   struct gpnn_fit_report fit;
   struct tried tried = {0};
@@ -308,15 +308,17 @@ static void with_nothing_open_all_rows_are_for_the_one_fit(void **state)
   options.fit.rows = f.n;
   options.fit.neighbours = 33;
   assert_ok(choose(&f, &options, &tried, &chosen, &report, &err));
-  assert_ok(gpnn_fit(gpnn_index_contents(f.index), &options.fit, &fitted, &fit, &err));
+  assert_ok(gpnn_fit(gpnn_index_dataset(f.index), &options.fit, &fitted, &fit, &err));
   assert_int_equal(tried.n, 0);
   assert_int_equal(report.fit.n_rows, f.n);
   assert_null(report.runner_up.kernel);
-  assert_memory_equal(chosen.lengthscale, fitted.lengthscale, 3 * sizeof(double));
-  assert_true(chosen.noise == fitted.noise && chosen.kernelscale == fitted.kernelscale);
+  assert_memory_equal(chosen.covariance.lengthscale, fitted.covariance.lengthscale,
+                      3 * sizeof(double));
+  assert_true(chosen.covariance.noise == fitted.covariance.noise &&
+              chosen.covariance.kernelscale == fitted.covariance.kernelscale);
   assert_int_equal(chosen.neighbours, 33);
-  gpnn_params_release(&chosen);
-  gpnn_params_release(&fitted);
+  gpnn_parameters_release(&chosen);
+  gpnn_parameters_release(&fitted);
   fixture_free(&f);
 }
 
@@ -326,7 +328,7 @@ static void numbers_of_neighbours_of_the_objective_are_tried(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
   size_t different = 1;
@@ -341,7 +343,7 @@ static void numbers_of_neighbours_of_the_objective_are_tried(void **state)
   }
   assert_true(different >= 3);
   assert_int_equal(report.chosen.k, report.fit.k);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -351,23 +353,24 @@ static void what_is_given_is_not_chosen_and_the_fit_is_the_same(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = all_open(1);
-  struct gpnn_params chosen = {0}, fitted = {0};
+  struct gpnn_parameters chosen = {0}, fitted = {0};
   struct gpnn_choose_report report;
   struct gpnn_fit_report fit;
   options.kernel = options.neighbours = false;
   options.fit.kernel = gpnn_kernel_by_name("rbf");
   options.fit.neighbours = 17;
-  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &chosen,
+  assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &chosen,
                         &report, &err));
   assert_int_equal(chosen.neighbours, 17);
   options.fit.ard = report.chosen.ard;
-  assert_ok(gpnn_fit(gpnn_index_contents(f.index), &options.fit, &fitted, &fit, &err));
-  assert_int_equal(chosen.n_lengthscales, fitted.n_lengthscales);
-  assert_memory_equal(chosen.lengthscale, fitted.lengthscale,
-                      fitted.n_lengthscales * sizeof(double));
-  assert_true(chosen.noise == fitted.noise && chosen.kernelscale == fitted.kernelscale);
-  gpnn_params_release(&chosen);
-  gpnn_params_release(&fitted);
+  assert_ok(gpnn_fit(gpnn_index_dataset(f.index), &options.fit, &fitted, &fit, &err));
+  assert_int_equal(chosen.covariance.n_lengthscales, fitted.covariance.n_lengthscales);
+  assert_memory_equal(chosen.covariance.lengthscale, fitted.covariance.lengthscale,
+                      fitted.covariance.n_lengthscales * sizeof(double));
+  assert_true(chosen.covariance.noise == fitted.covariance.noise &&
+              chosen.covariance.kernelscale == fitted.covariance.kernelscale);
+  gpnn_parameters_release(&chosen);
+  gpnn_parameters_release(&fitted);
   fixture_free(&f);
 }
 
@@ -382,7 +385,7 @@ static void the_scale_of_variances_changes_no_score(void **state)
   for (int k = 0; k < 2; k++) {
     double scale = k == 0 ? 1 : 100;
     struct gpnn_choose_options options = all_open(1);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
     options.kernel = options.ard = options.neighbours = false;
     options.k = true; /* of no concern to blocks; with nothing open there is no score */
@@ -392,10 +395,10 @@ static void the_scale_of_variances_changes_no_score(void **state)
     options.fit.fixed_lengthscale = 1;
     options.fit.fixed_kernelscale = scale;
     options.fit.fixed_noise = 0.05 * scale;
-    assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
                           &report, &err));
     nll[k] = report.chosen.nll;
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   assert_near(nll[1], nll[0], 1e-10);
   fixture_free(&f);
@@ -406,23 +409,23 @@ static void threads_change_no_choice(void **state)
   (void)state;
   struct fixture f;
   make_one_relevant_input(&f);
-  struct gpnn_params params[2] = {{0}, {0}};
+  struct gpnn_parameters params[2] = {{0}, {0}};
   struct gpnn_choose_report report[2];
   for (int t = 0; t < 2; t++) {
     struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
     options.fit.threads = t == 0 ? 1 : 4;
     options.fit.steps = 10;
-    assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params[t],
+    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params[t],
                           &report[t], &err));
   }
-  assert_ptr_equal(params[0].kernel, params[1].kernel);
+  assert_ptr_equal(params[0].covariance.kernel, params[1].covariance.kernel);
   assert_int_equal(params[0].neighbours, params[1].neighbours);
-  assert_int_equal(params[0].n_lengthscales, params[1].n_lengthscales);
-  assert_memory_equal(params[0].lengthscale, params[1].lengthscale,
-                      params[0].n_lengthscales * sizeof(double));
+  assert_int_equal(params[0].covariance.n_lengthscales, params[1].covariance.n_lengthscales);
+  assert_memory_equal(params[0].covariance.lengthscale, params[1].covariance.lengthscale,
+                      params[0].covariance.n_lengthscales * sizeof(double));
   assert_true(report[0].chosen.nll == report[1].chosen.nll);
-  gpnn_params_release(&params[0]);
-  gpnn_params_release(&params[1]);
+  gpnn_parameters_release(&params[0]);
+  gpnn_parameters_release(&params[1]);
   fixture_free(&f);
 }
 
@@ -430,14 +433,14 @@ static void threads_change_no_choice(void **state)
 static double score_like(const struct fixture *f, const struct gpnn_points *like)
 {
   struct gpnn_choose_options options = {.fit = GPNN_FIT_OPTIONS_INIT, .kernel = true, .like = like};
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
   options.fit.n_blocks = 2;
   options.fit.block_size = 100;
   options.fit.threads = 1;
   assert_ok(choose(f, &options, &tried, &params, &report, &err));
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   return report.chosen.nll;
 }
 
@@ -446,8 +449,8 @@ static void rows_like_the_training_rows_score_about_as_these(void **state)
   (void)state;
   struct fixture f;
   make_one_relevant_input(&f);
-  const struct gpnn_index_contents *contents = gpnn_index_contents(f.index);
-  struct gpnn_points like = {.n = contents->n, .x = contents->x};
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(f.index);
+  struct gpnn_points like = {.n = dataset->n, .x = dataset->x};
 
   assert_near(score_like(&f, &like), score_like(&f, NULL), 0.3);
   fixture_free(&f);
@@ -517,7 +520,7 @@ static void few_rows_serve_for_fit_and_score_alike(void **state)
       struct fixture f;
       fixture_new(&f, rows[i], 2, 0, 1);
       struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
-      struct gpnn_params params = {0};
+      struct gpnn_parameters params = {0};
       struct gpnn_choose_report report;
       struct tried tried = {0};
       options.k = true;
@@ -526,7 +529,7 @@ static void few_rows_serve_for_fit_and_score_alike(void **state)
       assert_true(tried.n > 0);
       assert_true(isfinite(report.chosen.nll));
       assert_true(params.neighbours >= 1 && params.neighbours <= 32);
-      gpnn_params_release(&params);
+      gpnn_parameters_release(&params);
       fixture_free(&f);
     }
 }
@@ -540,7 +543,7 @@ static void what_few_rows_cannot_tell_is_not_tried(void **state)
     struct fixture f;
     fixture_new(&f, rows[i], 2, 0, 1);
     struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
     struct tried tried = {0};
     bool ard = false, rotation = false;
@@ -551,7 +554,7 @@ static void what_few_rows_cannot_tell_is_not_tried(void **state)
     }
     assert_int_equal(ard, rows[i] >= 2 * 10);
     assert_int_equal(rotation, rows[i] >= 20 * 2 * 2);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
     fixture_free(&f);
   }
 }
@@ -567,29 +570,29 @@ static void a_handful_of_rows_is_not_believed_to_tell_all(void **state)
       struct fixture f;
       fixture_new(&f, n, d, NEW, 1);
       struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-      struct gpnn_params params = {0};
+      struct gpnn_parameters params = {0};
       struct gpnn_choose_report report;
       struct gpnn_localgp *gp = NULL;
       struct gpnn_localgp_counts counts = {0};
       double mean[NEW], latent[NEW], z2 = 0;
       options.fit.steps = 1500;
-      assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+      assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
                             &report, &err));
       assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
       assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = NEW, .x = f.cx},
                                      &(struct gpnn_prediction){.mean = mean, .latent = latent},
                                      &counts, &err));
       for (size_t i = 0; i < NEW; i++)
-        z2 += pow(f.cy[i] - mean[i], 2) / (latent[i] + params.noise) / NEW;
+        z2 += pow(f.cy[i] - mean[i], 2) / (latent[i] + params.covariance.noise) / NEW;
       assert_in_range(100 * z2, 5, 1000);
       gpnn_localgp_free(gp);
-      gpnn_params_release(&params);
+      gpnn_parameters_release(&params);
       fixture_free(&f);
     }
 }
 
 /* Mean negative log density of each row left out, under the factor of all others. */
-static double score_of_all(const struct fixture *f, const struct gpnn_params *params)
+static double score_of_all(const struct fixture *f, const struct gpnn_parameters *params)
 {
   enum { ROWS = 30 };
   struct gpnn_localgp *gp = NULL;
@@ -603,9 +606,10 @@ static double score_of_all(const struct fixture *f, const struct gpnn_params *pa
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));
   for (size_t i = 0; i < ROWS; i++) {
-    double alpha = 0, e = f->y[i] - mean[i], v = latent[i] + params->noise;
+    double alpha = 0, e = f->y[i] - mean[i], v = latent[i] + params->covariance.noise;
     for (size_t k = 0; k < ROWS; k++)
-      if (k != i) alpha += pow(f->y[k] - mean[k], 2) / (latent[k] + params->noise) / (ROWS - 1);
+      if (k != i)
+        alpha += pow(f->y[k] - mean[k], 2) / (latent[k] + params->covariance.noise) / (ROWS - 1);
     score += (log(2 * M_PI * alpha * v) + e * e / (alpha * v)) / 2 / ROWS;
   }
   gpnn_localgp_free(gp);
@@ -620,7 +624,7 @@ static void a_row_is_scored_under_the_factor_of_the_others(void **state)
   f.y[3] += 2; /* one error that would excuse itself */
   rewrite(&f);
   struct gpnn_choose_options options = all_open(1);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   options.kernel = options.ard = options.neighbours = false;
   options.k = true; /* of no concern to blocks; with nothing open there is no score */
@@ -629,11 +633,11 @@ static void a_row_is_scored_under_the_factor_of_the_others(void **state)
   options.fit.neighbours = 20;
   options.fit.fixed_lengthscale = options.fit.fixed_kernelscale = 1;
   options.fit.fixed_noise = 0.05;
-  assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+  assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
                         &report, &err));
   assert_int_equal(report.n_rows, 30); /* a third of so few would leave it to chance */
   assert_near(report.chosen.nll, score_of_all(&f, &params), 1e-9);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -646,12 +650,12 @@ static void equal_targets_have_a_score(void **state)
   for (size_t i = 0; i < f.n; i++) f.y[i] = 0.25;
   rewrite(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
   assert_ok(choose(&f, &options, &tried, &params, &report, &err));
   assert_true(isfinite(report.chosen.nll));
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -665,12 +669,12 @@ static void targets_predicted_without_error_are_refused(void **state)
   rewrite(&f);
   for (int effort = GPNN_EFFORT_FAST; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
     struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report = {.n_rows = 77};
-    assert_fails(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+    assert_fails(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
                              &report, &err),
                  GPNN_ENUMERIC, "no candidate gives finite predictions");
-    assert_null(params.lengthscale);
+    assert_null(params.covariance.lengthscale);
     assert_int_equal(report.n_rows, 77);
   }
   fixture_free(&f);
@@ -683,40 +687,42 @@ static void samples_serve_for_many_rows(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options all = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_params whole = {0}, same = {0}, sampled = {0};
+  struct gpnn_parameters whole = {0}, same = {0}, sampled = {0};
   struct gpnn_choose_report report, sampled_report;
   struct tried tried = {0}, tried_same = {0}, tried_sampled = {0};
   assert_ok(choose(&f, &all, &tried, &whole, &report, &err));
   struct gpnn_choose_options options = all;
   options.field = options.last_field = f.n;
   assert_ok(choose(&f, &options, &tried_same, &same, &report, &err));
-  assert_true(same.noise == whole.noise && same.kernelscale == whole.kernelscale);
+  assert_true(same.covariance.noise == whole.covariance.noise &&
+              same.covariance.kernelscale == whole.covariance.kernelscale);
   assert_int_equal(tried_same.n, tried.n);
   options.field = 100;
   options.last_field = 200;
   assert_ok(choose(&f, &options, &tried_sampled, &sampled, &sampled_report, &err));
   /* A third of the larger sample, 67 rows, scores the best two. */
   assert_int_equal(sampled_report.n_rows, 67);
-  assert_ptr_equal(sampled_report.chosen.kernel, sampled.kernel);
+  assert_ptr_equal(sampled_report.chosen.kernel, sampled.covariance.kernel);
   bool told = false;
   for (size_t i = 0; i < tried_sampled.n; i++)
     told |= same_candidate(&tried_sampled.list[i], &sampled_report.chosen);
   assert_true(told);
-  assert_true(sampled.lengthscale[0] < sampled.lengthscale[1] || sampled.rotation != NULL);
-  assert_true(sampled.noise != whole.noise);
+  assert_true(sampled.covariance.lengthscale[0] < sampled.covariance.lengthscale[1] ||
+              sampled.covariance.rotation != NULL);
+  assert_true(sampled.covariance.noise != whole.covariance.noise);
   /* With nothing to choose the one fit is that of the larger sample, but blocks need none. */
   options.kernel = options.ard = options.neighbours = options.rotation = options.objective = false;
   options.fit.first = GPNN_OBJECTIVE_BLOCK;
   options.fit.kernel = gpnn_kernel_by_name("exp");
-  gpnn_params_release(&sampled);
-  gpnn_params_release(&same);
+  gpnn_parameters_release(&sampled);
+  gpnn_parameters_release(&same);
   assert_ok(choose(&f, &options, &tried_sampled, &sampled, &sampled_report, &err));
   options.last_field = 0;
   assert_ok(choose(&f, &options, &tried_sampled, &same, &sampled_report, &err));
-  assert_true(same.noise == sampled.noise);
-  gpnn_params_release(&whole);
-  gpnn_params_release(&same);
-  gpnn_params_release(&sampled);
+  assert_true(same.covariance.noise == sampled.covariance.noise);
+  gpnn_parameters_release(&whole);
+  gpnn_parameters_release(&same);
+  gpnn_parameters_release(&sampled);
   fixture_free(&f);
 }
 
@@ -741,14 +747,14 @@ static struct gpnn_choose_options held(double lengthscale, double noise)
 static double score_with(const struct fixture *f, struct gpnn_choose_options options,
                          size_t neighbours)
 {
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   options.neighbours = false;
   options.fit.neighbours = neighbours;
   options.k = true; /* of no concern to blocks; with nothing open there is no score */
-  assert_ok(gpnn_choose(f->index, gpnn_index_contents(f->index), &options, NULL, NULL, &params,
+  assert_ok(gpnn_choose(f->index, gpnn_index_dataset(f->index), &options, NULL, NULL, &params,
                         &report, &err));
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   return report.chosen.nll;
 }
 
@@ -778,16 +784,16 @@ static void fewer_neighbours_that_are_surely_worse_are_not_taken(void **state)
   make_circle(&f, 3);
   for (size_t i = 0; i < sizeof lengthscales / sizeof *lengthscales; i++) {
     const struct gpnn_choose_options options = held(lengthscales[i], 0.5);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
-    assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
                           &report, &err));
     for (size_t m = 16; m < report.chosen.neighbours; m *= 2) {
       double worse = score_with(&f, options, m) - report.chosen.nll;
       n_near += worse > 0.002 && worse < 0.01;
     }
     assert_near(report.fewest.nll, report.chosen.nll, 0.001);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   assert_true(n_near >= 2);
   fixture_free(&f);
@@ -806,10 +812,10 @@ static void fewer_neighbours_lose_no_more_than_a_hundredth(void **state)
   rewrite(&f);
   for (uint64_t seed = 1; seed <= 20; seed++) {
     struct gpnn_choose_options options = held(2, 2);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
     options.fit.seed = seed;
-    assert_ok(gpnn_choose(f.index, gpnn_index_contents(f.index), &options, NULL, NULL, &params,
+    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
                           &report, &err));
     if (!(report.fewest.nll <= report.chosen.nll + 0.01))
       fail_msg("%zu neighbours are worse than %zu by %g, which is more than .01",
@@ -817,7 +823,7 @@ static void fewer_neighbours_lose_no_more_than_a_hundredth(void **state)
                report.fewest.nll - report.chosen.nll);
     n_fewer += report.fewest.neighbours < report.chosen.neighbours;
     assert_near(score_with(&f, options, report.fewest.neighbours), report.fewest.nll, 1e-9);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   assert_true(n_fewer > 0);
   fixture_free(&f);
@@ -828,7 +834,7 @@ static void the_best_two_are_scored_with_hundreds_of_neighbours(void **state)
 {
   (void)state;
   struct fixture f;
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   struct tried tried = {0};
   make_circle(&f, 0);
@@ -844,7 +850,7 @@ static void the_best_two_are_scored_with_hundreds_of_neighbours(void **state)
     options.fit.kernel = two[i]->kernel;
     assert_true(two[i]->nll < score_with(&f, options, 64) - 0.02);
   }
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -856,7 +862,7 @@ static void the_last_fit_is_to_all_rows(void **state)
   make_one_relevant_input(&f);
   for (int effort = GPNN_EFFORT_NORMAL; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
     struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
     struct tried tried = {0};
     options.rotation = options.ard = false;
@@ -864,7 +870,7 @@ static void the_last_fit_is_to_all_rows(void **state)
     options.fit.steps = 10;
     assert_ok(choose(&f, &options, &tried, &params, &report, &err));
     assert_int_equal(report.fit.n_rows, f.n);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   fixture_free(&f);
 }
@@ -872,10 +878,10 @@ static void the_last_fit_is_to_all_rows(void **state)
 /* The known variances of the rows' noise; what gpnn_choose() takes it from is const for others. */
 static void set_noise(const struct fixture *f, const double *noise)
 {
-  const struct gpnn_index_contents *borrowed = gpnn_index_contents(f->index);
-  struct gpnn_index_contents *contents;
-  memcpy(&contents, &borrowed, sizeof contents);
-  contents->noise = noise;
+  const struct gpnn_dataset *borrowed = gpnn_index_dataset(f->index);
+  struct gpnn_dataset *dataset;
+  memcpy(&dataset, &borrowed, sizeof dataset);
+  dataset->noise = noise;
 }
 
 /* Targets that are their rows' known noise, which differs by a factor of 400: where the variances

@@ -63,14 +63,14 @@ static void gls_predict(const struct gls *g, const double *x, const double *poin
   *v = (double)variance;
 }
 
-static struct gpnn_params given_params(double *lengthscale, double noise, size_t neighbours)
+static struct gpnn_parameters given_params(double *lengthscale, double noise, size_t neighbours)
 {
-  return (struct gpnn_params){.kernel = gpnn_kernel_by_name("exp"),
-                              .n_lengthscales = 1,
-                              .lengthscale = lengthscale,
-                              .noise = noise,
-                              .mean = GPNN_MEAN_LINEAR,
-                              .neighbours = neighbours};
+  return (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("exp"),
+                                  .covariance.n_lengthscales = 1,
+                                  .covariance.lengthscale = lengthscale,
+                                  .covariance.noise = noise,
+                                  .mean.kind = GPNN_MEAN_LINEAR,
+                                  .neighbours = neighbours};
 }
 
 static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(void **state)
@@ -81,21 +81,21 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
   struct gpnn_localgp *gp = NULL;
   struct gpnn_conjugate_options options = make_options(N);
   double lengthscale = 0.8, mean[C], latent[C], location, v;
-  struct gpnn_params params = given_params(&lengthscale, 0.15, N);
+  struct gpnn_parameters params = given_params(&lengthscale, 0.15, N);
   fixture_new(&f, N, D, C, 1);
   options.prior_shape = 2.5;
   options.prior_scale = 0.7;
   gls_rows(&g, N, f.x, f.y, lengthscale, 0.15);
   double a = 2.5 + (N - P) / 2.0, b = 0.7 + (double)g.left / 2, s2 = b / (a - 1);
-  assert_ok(gpnn_conjugate_posterior(gpnn_index_contents(f.index), &options, &params, &err));
-  assert_close(params.kernelscale, s2, 1e-11);
-  assert_close(params.noise, 0.15 * s2, 1e-11);
+  assert_ok(gpnn_conjugate_posterior(gpnn_index_dataset(f.index), &options, &params, &err));
+  assert_close(params.covariance.kernelscale, s2, 1e-11);
+  assert_close(params.covariance.noise, 0.15 * s2, 1e-11);
   assert_near(params.degrees, 2 * a, 0);
-  assert_int_equal(params.n_coefficients, P);
+  assert_int_equal(params.mean.n_coefficients, P);
   for (size_t t = 0; t < P; t++)
-    assert_close(params.coefficients[t], (double)g.coefficients[t], 1e-10);
+    assert_close(params.mean.coefficients[t], (double)g.coefficients[t], 1e-10);
   for (size_t t = 0; t < P * P; t++)
-    assert_near(params.covariance[t], (double)g.covariance[t] * s2, 1e-12);
+    assert_near(params.mean.covariance[t], (double)g.covariance[t] * s2, 1e-12);
   struct gpnn_localgp_counts counts = {0};
   assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = C, .x = f.cx},
@@ -104,11 +104,11 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
   for (size_t i = 0; i < C; i++) {
     gls_predict(&g, f.x, f.cx + i * D, lengthscale, 0.15, &location, &v);
     assert_close(mean[i], location, 1e-10);
-    assert_close(latent[i] + params.noise, b * v / (a - 1), 1e-10);
+    assert_close(latent[i] + params.covariance.noise, b * v / (a - 1), 1e-10);
   }
   gpnn_localgp_free(gp);
-  params.lengthscale = NULL;
-  gpnn_params_release(&params);
+  params.covariance.lengthscale = NULL;
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -118,20 +118,19 @@ static void far_rows_are_independent_observations_of_a_constant(void **state)
   (void)state;
   double x[4] = {0, 1000, 2000, 3000}, y[4] = {1, 2, 4, 9}, lengthscale = 0.1;
   uint32_t group[1] = {0};
-  struct gpnn_index_contents contents = {
-      .n = 4, .d = 1, .n_groups = 1, .group = group, .x = x, .y = y};
+  struct gpnn_dataset dataset = {.n = 4, .d = 1, .n_groups = 1, .group = group, .x = x, .y = y};
   struct gpnn_conjugate_options options = make_options(2);
-  struct gpnn_params params = given_params(&lengthscale, 3, 2);
-  params.mean = GPNN_MEAN_CONSTANT;
-  assert_ok(gpnn_conjugate_posterior(&contents, &options, &params, &err));
+  struct gpnn_parameters params = given_params(&lengthscale, 3, 2);
+  params.mean.kind = GPNN_MEAN_CONSTANT;
+  assert_ok(gpnn_conjugate_posterior(&dataset, &options, &params, &err));
   double squares = 9 + 4 + 0 + 25, s2 = (1 + squares / 4 / 2) / (2 + 1.5 - 1);
-  assert_close(params.coefficients[0], 4, 1e-14);
-  assert_close(params.kernelscale, s2, 1e-14);
-  assert_close(params.noise, 3 * s2, 1e-14);
-  assert_close(params.covariance[0], 4 * s2 / 4, 1e-14);
+  assert_close(params.mean.coefficients[0], 4, 1e-14);
+  assert_close(params.covariance.kernelscale, s2, 1e-14);
+  assert_close(params.covariance.noise, 3 * s2, 1e-14);
+  assert_close(params.mean.covariance[0], 4 * s2 / 4, 1e-14);
   assert_near(params.degrees, 7, 0);
-  params.lengthscale = NULL;
-  gpnn_params_release(&params);
+  params.covariance.lengthscale = NULL;
+  gpnn_parameters_release(&params);
 }
 
 /* Without a prior on s2 a straight line through independent observations is that of textbooks:
@@ -149,34 +148,33 @@ static void a_line_through_independent_rows_has_n_less_two_degrees(void **state)
   for (size_t i = 0; i < ROWS; i++) sxy += (x[i] - middle) * (y[i] - average);
   for (size_t i = 0; i < ROWS; i++) rss += pow(y[i] - average - sxy / sxx * (x[i] - middle), 2);
   fixture_new(&f, ROWS, 1, 0, 1);
-  struct gpnn_index_contents contents = *gpnn_index_contents(f.index);
+  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
   struct gpnn_conjugate_options options = make_options(2);
-  struct gpnn_params params = given_params(&tiny, 1, 2);
-  contents.x = x;
-  contents.y = y;
+  struct gpnn_parameters params = given_params(&tiny, 1, 2);
+  dataset.x = x;
+  dataset.y = y;
   options.prior_shape = options.prior_scale = 0;
-  assert_ok(gpnn_conjugate_posterior(&contents, &options, &params, &err));
+  assert_ok(gpnn_conjugate_posterior(&dataset, &options, &params, &err));
   assert_near(params.degrees, ROWS - 2, 0);
-  double *c = params.coefficients, *v = params.covariance;
+  double *c = params.mean.coefficients, *v = params.mean.covariance;
   mean = c[0] + c[1] * at;
-  latent = params.kernelscale + v[0] + 2 * v[2] * at + v[3] * at * at;
+  latent = params.covariance.kernelscale + v[0] + 2 * v[2] * at + v[3] * at * at;
   /* The variance of Student's t is degrees / (degrees - 2) times its scale^2. */
   double scale2 = rss / (ROWS - 2) * (1 + 1.0 / ROWS + pow(at - middle, 2) / sxx);
   assert_close(mean, average + sxy / sxx * (at - middle), 1e-12);
-  assert_close(latent + params.noise, scale2 * (ROWS - 2) / (ROWS - 4), 1e-10);
-  params.lengthscale = NULL;
-  gpnn_params_release(&params);
+  assert_close(latent + params.covariance.noise, scale2 * (ROWS - 2) / (ROWS - 4), 1e-10);
+  params.covariance.lengthscale = NULL;
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
 /* Scores of K folds by the dense formulas, each fold's rows from all others. */
-static void dense_folds(const struct gpnn_index_contents *contents,
-                        const struct gpnn_conjugate_options *o, double lengthscale, double noise,
-                        double *rmspe, double *crps)
+static void dense_folds(const struct gpnn_dataset *dataset, const struct gpnn_conjugate_options *o,
+                        double lengthscale, double noise, double *rmspe, double *crps)
 {
   struct gpnn_regress_rows rows = {0};
   *rmspe = *crps = 0;
-  assert_ok(gpnn_regress_draw(&rows, contents, GPNN_MEAN_LINEAR, N, o->seed, GPNN_RNG_FOLDS, &err));
+  assert_ok(gpnn_regress_draw(&rows, dataset, GPNN_MEAN_LINEAR, N, o->seed, GPNN_RNG_FOLDS, &err));
   for (size_t fold = 0; fold < o->n_folds; fold++) {
     double x[N * D], y[N];
     size_t n = 0;
@@ -206,18 +204,18 @@ static void a_fold_is_predicted_from_the_others_alone(void **state)
   struct fixture f;
   struct gpnn_conjugate_options options = make_options(N);
   struct gpnn_conjugate_report report;
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   double rmspe, crps;
   fixture_new(&f, N, D, 0, 1);
-  const struct gpnn_index_contents *contents = gpnn_index_contents(f.index);
-  assert_ok(gpnn_conjugate(contents, &options, NULL, NULL, &params, &report, &err));
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(f.index);
+  assert_ok(gpnn_conjugate(dataset, &options, NULL, NULL, &params, &report, &err));
   assert_close(report.best.lengthscale * range_of_exp, report.best.range, 1e-12);
-  dense_folds(contents, &options, report.best.lengthscale, 0.2, &rmspe, &crps);
+  dense_folds(dataset, &options, report.best.lengthscale, 0.2, &rmspe, &crps);
   assert_close(report.best.rmspe, rmspe, 1e-9);
   assert_close(report.best.crps, crps, 1e-9);
   assert_int_equal(report.n_scored, N);
   assert_int_equal(report.n_points, 1);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -249,9 +247,9 @@ static void the_grid_is_searched_by_the_score_asked_for(void **state)
   for (int k = 0; k < 2; k++) {
     struct heard heard = {0};
     struct gpnn_conjugate_report report;
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     options.score = k == 0 ? GPNN_CONJUGATE_RMSPE : GPNN_CONJUGATE_CRPS;
-    assert_ok(gpnn_conjugate(gpnn_index_contents(f.index), &options, listen, &heard, &params,
+    assert_ok(gpnn_conjugate(gpnn_index_dataset(f.index), &options, listen, &heard, &params,
                              &report, &err));
     assert_int_equal(heard.n, 16);
     assert_int_equal(report.n_points, 16);
@@ -261,10 +259,10 @@ static void the_grid_is_searched_by_the_score_asked_for(void **state)
       assert_close(heard.points[i].range, heard.points[0].range * pow(2, (double)(i / 4)), 1e-12);
       assert_near(heard.points[i].noise, noises[i % 4], 0);
     }
-    assert_close(params.lengthscale[0], report.best.lengthscale, 1e-15);
-    assert_close(params.noise / params.kernelscale, report.best.noise, 1e-15);
+    assert_close(params.covariance.lengthscale[0], report.best.lengthscale, 1e-15);
+    assert_close(params.covariance.noise / params.covariance.kernelscale, report.best.noise, 1e-15);
     assert_int_equal(params.neighbours, 10);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   fixture_free(&f);
 }
@@ -278,25 +276,25 @@ static void a_best_at_the_edge_of_the_grid_is_told(void **state)
   struct gpnn_conjugate_options options = make_options(10);
   fixture_new(&f, 400, D, 0, 1);
   double *y = gpnn_alloc(400, 1, sizeof *y);
-  struct gpnn_index_contents contents = *gpnn_index_contents(f.index);
+  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
   options.kernel = gpnn_kernel_by_name("matern52");
   options.least_range = 0.5;
   options.n_noises = 3;
   options.noises = noises;
-  contents.y = y;
+  dataset.y = y;
   for (int smooth = 0; smooth < 2; smooth++) {
     struct gpnn_conjugate_report report;
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     for (size_t i = 0; i < 400; i++)
       y[i] = smooth ? sin(f.x[i * D]) * f.x[i * D + 1] : gpnn_rng_normal(&rng);
-    assert_ok(gpnn_conjugate(&contents, &options, NULL, NULL, &params, &report, &err));
+    assert_ok(gpnn_conjugate(&dataset, &options, NULL, NULL, &params, &report, &err));
     assert_int_equal(report.at_least_noise, smooth);
     assert_int_equal(report.at_most_noise, !smooth);
     assert_true(report.at_least_range && report.at_most_range); /* there is but one */
     assert_true(smooth ? report.best.rmspe < 0.2 : report.best.rmspe > 0.9);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   free(y);
   fixture_free(&f);
@@ -308,23 +306,23 @@ static void threads_change_no_bit(void **state)
   struct fixture f;
   struct gpnn_conjugate_options options = make_options(8);
   struct gpnn_conjugate_report reports[2];
-  struct gpnn_params params[2] = {{0}, {0}};
+  struct gpnn_parameters params[2] = {{0}, {0}};
   fixture_new(&f, 6000, D, 0, 1);
   options.n_ranges = 2;
   options.most_rows = 1500;
   for (int k = 0; k < 2; k++) {
     options.threads = 1 + 2 * k;
-    assert_ok(gpnn_conjugate(gpnn_index_contents(f.index), &options, NULL, NULL, &params[k],
+    assert_ok(gpnn_conjugate(gpnn_index_dataset(f.index), &options, NULL, NULL, &params[k],
                              &reports[k], &err));
     assert_int_equal(reports[k].n_scored, 1500);
   }
   assert_near(reports[0].best.crps, reports[1].best.crps, 0);
-  assert_near(params[0].kernelscale, params[1].kernelscale, 0);
-  assert_memory_equal(params[0].coefficients, params[1].coefficients, P * sizeof(double));
-  assert_memory_equal(params[0].covariance, params[1].covariance, P * P * sizeof(double));
+  assert_near(params[0].covariance.kernelscale, params[1].covariance.kernelscale, 0);
+  assert_memory_equal(params[0].mean.coefficients, params[1].mean.coefficients, P * sizeof(double));
+  assert_memory_equal(params[0].mean.covariance, params[1].mean.covariance, P * P * sizeof(double));
   assert_near(params[0].degrees, 6004 - P, 0); /* the posterior is of all rows */
-  gpnn_params_release(&params[0]);
-  gpnn_params_release(&params[1]);
+  gpnn_parameters_release(&params[0]);
+  gpnn_parameters_release(&params[1]);
   fixture_free(&f);
 }
 
@@ -336,22 +334,22 @@ static void a_ratio_of_lengthscales_is_a_scale_of_inputs(void **state)
   struct fixture f;
   struct gpnn_conjugate_options options = make_options(10);
   struct gpnn_conjugate_report equal, scaled;
-  struct gpnn_params params[2] = {{0}, {0}};
+  struct gpnn_parameters params[2] = {{0}, {0}};
   fixture_new(&f, 200, D, 0, 1);
-  struct gpnn_index_contents contents = *gpnn_index_contents(f.index);
+  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
   options.mean = GPNN_MEAN_CONSTANT;
-  assert_ok(gpnn_conjugate(&contents, &options, NULL, NULL, &params[0], &equal, &err));
+  assert_ok(gpnn_conjugate(&dataset, &options, NULL, NULL, &params[0], &equal, &err));
   for (size_t i = 0; i < 200; i++) f.x[i * D] *= 4;
-  contents.x = f.x;
+  dataset.x = f.x;
   options.ratio = ratio;
-  assert_ok(gpnn_conjugate(&contents, &options, NULL, NULL, &params[1], &scaled, &err));
-  assert_int_equal(params[1].n_lengthscales, 2);
-  assert_close(params[1].lengthscale[0], 4 * params[0].lengthscale[0], 1e-12);
-  assert_close(params[1].lengthscale[1], params[0].lengthscale[0], 1e-12);
+  assert_ok(gpnn_conjugate(&dataset, &options, NULL, NULL, &params[1], &scaled, &err));
+  assert_int_equal(params[1].covariance.n_lengthscales, 2);
+  assert_close(params[1].covariance.lengthscale[0], 4 * params[0].covariance.lengthscale[0], 1e-12);
+  assert_close(params[1].covariance.lengthscale[1], params[0].covariance.lengthscale[0], 1e-12);
   assert_close(scaled.best.rmspe, equal.best.rmspe, 1e-10);
-  assert_close(params[1].kernelscale, params[0].kernelscale, 1e-10);
-  gpnn_params_release(&params[0]);
-  gpnn_params_release(&params[1]);
+  assert_close(params[1].covariance.kernelscale, params[0].covariance.kernelscale, 1e-10);
+  gpnn_parameters_release(&params[0]);
+  gpnn_parameters_release(&params[1]);
   fixture_free(&f);
 }
 
@@ -361,12 +359,12 @@ static void what_cannot_be_done_is_refused(void **state)
   static const double zero[] = {0};
   struct fixture f;
   struct gpnn_conjugate_report report;
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   fixture_new(&f, 20, D, 0, 1);
-  struct gpnn_index_contents contents = *gpnn_index_contents(f.index);
+  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
   struct gpnn_conjugate_options good = make_options(10), bad = good;
 #define REFUSED(status, text) \
-  assert_fails(gpnn_conjugate(&contents, &bad, NULL, NULL, &params, &report, &err), status, text)
+  assert_fails(gpnn_conjugate(&dataset, &bad, NULL, NULL, &params, &report, &err), status, text)
   bad.n_folds = 1;
   REFUSED(GPNN_EINVAL, "two folds");
   bad.n_folds = 21;
@@ -381,16 +379,16 @@ static void what_cannot_be_done_is_refused(void **state)
   bad.prior_scale = 0;
   REFUSED(GPNN_EINVAL, "prior");
   bad = good;
-  contents.noise = f.y;
+  dataset.noise = f.y;
   REFUSED(GPNN_EDATA, "known noise");
-  contents.noise = NULL;
+  dataset.noise = NULL;
   for (size_t i = 0; i < 20; i++) f.x[i * D + 1] = 2 * f.x[i * D];
-  contents.x = f.x;
+  dataset.x = f.x;
   REFUSED(GPNN_EDATA, "term 'x2'");
   memset(f.x, 0, 20 * D * sizeof *f.x);
   REFUSED(GPNN_EDATA, "one place");
 #undef REFUSED
-  assert_null(params.lengthscale);
+  assert_null(params.covariance.lengthscale);
   fixture_free(&f);
 }
 

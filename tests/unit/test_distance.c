@@ -27,17 +27,17 @@ static void each_quantile_is_the_smallest_that_its_share_does_not_exceed(void **
   static double distances[MOST];
   gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
   for (size_t n = 100; n <= MOST; n++) {
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     for (size_t i = 0; i < n; i++) distances[i] = (double)(i + 1);
     shuffle(&rng, n, distances);
     gpnn_distance_record(&params, n, distances);
-    assert_true(params.has_distance);
+    assert_true(params.calibration.has_distance);
     for (size_t k = 0; k < GPNN_N_DISTANCES; k++) {
       size_t rank = 1;
       while (1000 * rank < thousandths[k] * n) rank++;
-      if (params.distance[k] != (double)rank)
+      if (params.calibration.distance[k] != (double)rank)
         fail_msg("of %zu distances the quantile .%zu is number %g, not %zu", n, thousandths[k],
-                 params.distance[k], rank);
+                 params.calibration.distance[k], rank);
     }
   }
 }
@@ -46,21 +46,24 @@ static void equal_distances_count_as_often_as_they_occur(void **state)
 {
   (void)state;
   enum { N = 200 };
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   double distances[N];
   for (size_t i = 0; i < N; i++) distances[i] = i < 180 ? 0 : i < 198 ? 2 : 5;
   gpnn_distance_record(&params, N, distances);
-  assert_true(params.distance[0] == 0 && params.distance[1] == 0); /* 180 of 200 are .9 */
-  assert_true(params.distance[2] == 2 && params.distance[3] == 5); /* and 198 are .99 */
+  assert_true(params.calibration.distance[0] == 0 &&
+              params.calibration.distance[1] == 0); /* 180 of 200 are .9 */
+  assert_true(params.calibration.distance[2] == 2 &&
+              params.calibration.distance[3] == 5); /* and 198 are .99 */
 }
 
 static void rows_at_the_largest_quantile_are_not_beyond_it(void **state)
 {
   (void)state;
   const double distances[] = {0, 3.9, 4, 4.1, INFINITY};
-  struct gpnn_params params = {.has_distance = true, .distance = {1, 2, 3, 4}};
+  struct gpnn_parameters params = {.calibration.has_distance = true,
+                                   .calibration.distance = {1, 2, 3, 4}};
   assert_int_equal(gpnn_distance_count_far(&params, 5, distances), 2);
-  params.has_distance = false;
+  params.calibration.has_distance = false;
   assert_int_equal(gpnn_distance_count_far(&params, 5, distances), 0);
 }
 
@@ -68,11 +71,11 @@ static void of_too_few_distances_none_is_kept(void **state)
 {
   (void)state;
   double distances[100] = {0};
-  struct gpnn_params params = {.has_distance = true};
+  struct gpnn_parameters params = {.calibration.has_distance = true};
   gpnn_distance_record(&params, 99, distances);
-  assert_false(params.has_distance);
+  assert_false(params.calibration.has_distance);
   gpnn_distance_record(&params, 100, distances);
-  assert_true(params.has_distance);
+  assert_true(params.calibration.has_distance);
 }
 
 int main(void)

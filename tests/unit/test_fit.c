@@ -13,7 +13,7 @@ static const uint32_t groups[] = {0, 1, 2};
 /* A smooth function of two of three columns, with noise. */
 struct data {
   double x[ROWS * D], y[ROWS];
-  struct gpnn_index_contents contents;
+  struct gpnn_dataset dataset;
 };
 
 static void make_data(struct data *data)
@@ -25,7 +25,7 @@ static void make_data(struct data *data)
     for (size_t j = 0; j < D; j++) x[j] = gpnn_rng_normal(&rng);
     data->y[i] = sin(2 * x[0]) + 0.4 * x[1] + 0.2 * gpnn_rng_normal(&rng);
   }
-  data->contents = (struct gpnn_index_contents){
+  data->dataset = (struct gpnn_dataset){
       .n = ROWS, .d = D, .n_groups = D, .group = groups, .x = data->x, .y = data->y};
 }
 
@@ -40,7 +40,7 @@ static struct gpnn_fit_options options(const char *kernel)
 }
 
 /* 1/2 (y' K^-1 y + log det K + s log 2 pi) of one block by Gaussian elimination. */
-static double dense_loss(const struct gpnn_params *params, size_t s, const double *x,
+static double dense_loss(const struct gpnn_parameters *params, size_t s, const double *x,
                          const double *y)
 {
   double k[20][21], loss = (double)s * log(8 * atan(1));
@@ -48,11 +48,12 @@ static double dense_loss(const struct gpnn_params *params, size_t s, const doubl
     for (size_t q = 0; q < s; q++) {
       double r2 = 0;
       for (size_t j = 0; j < D; j++)
-        r2 += pow((x[i * D + j] - x[q * D + j]) /
-                      params->lengthscale[params->n_lengthscales == 1 ? 0 : j],
-                  2);
-      params->kernel->correlation(params->smoothness, 1, &r2);
-      k[i][q] = params->kernelscale * r2 + (i == q ? params->noise : 0);
+        r2 +=
+            pow((x[i * D + j] - x[q * D + j]) /
+                    params->covariance.lengthscale[params->covariance.n_lengthscales == 1 ? 0 : j],
+                2);
+      params->covariance.kernel->correlation(params->covariance.smoothness, 1, &r2);
+      k[i][q] = params->covariance.kernelscale * r2 + (i == q ? params->covariance.noise : 0);
     }
     k[i][s] = y[i];
   }
@@ -72,14 +73,14 @@ static void objective_is_the_dense_formula_over_blocks(void **state)
   (void)state;
   struct data data;
   double lengthscale[] = {0.7, 1.9, 3.1}, value, expected = 0;
-  struct gpnn_params params = {.smoothness = 1.2,
-                               .n_lengthscales = 3,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 1.3,
-                               .noise = 0.07};
+  struct gpnn_parameters params = {.covariance.smoothness = 1.2,
+                                   .covariance.n_lengthscales = 3,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 1.3,
+                                   .covariance.noise = 0.07};
   make_data(&data);
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
-    params.kernel = gpnn_kernel_at(k);
+    params.covariance.kernel = gpnn_kernel_at(k);
     expected = 0;
     for (size_t b = 0; b < 4; b++)
       expected += dense_loss(&params, 20, data.x + b * 20 * D, data.y + b * 20);
@@ -89,7 +90,7 @@ static void objective_is_the_dense_formula_over_blocks(void **state)
   }
 }
 
-static double value_at(const struct gpnn_params *params, const struct data *data)
+static double value_at(const struct gpnn_parameters *params, const struct data *data)
 {
   double value = 0;
   assert_ok(gpnn_fit_block_objective(params, 4, 60, D, groups, data->x, data->y, NULL, 2, &value,
@@ -98,7 +99,7 @@ static double value_at(const struct gpnn_params *params, const struct data *data
 }
 
 /* Central differences with one step of Richardson's extrapolation: error O(h^4). */
-static double difference(struct gpnn_params *params, double *parameter, const struct data *data)
+static double difference(struct gpnn_parameters *params, double *parameter, const struct data *data)
 {
   double estimate[2], centre = *parameter;
   for (int i = 0; i < 2; i++) {
@@ -116,21 +117,23 @@ static void check_gradient(size_t n_lengthscales)
 {
   struct data data;
   double lengthscale[] = {0.8, 1.7, 2.9};
-  struct gpnn_params params = {.smoothness = 1.2,
-                               .n_lengthscales = n_lengthscales,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 1.4,
-                               .noise = 0.09};
+  struct gpnn_parameters params = {.covariance.smoothness = 1.2,
+                                   .covariance.n_lengthscales = n_lengthscales,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 1.4,
+                                   .covariance.noise = 0.09};
   make_data(&data);
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++) {
     double gradient[5], value;
-    params.kernel = gpnn_kernel_at(k);
+    params.covariance.kernel = gpnn_kernel_at(k);
     assert_ok(gpnn_fit_block_objective(&params, 4, 60, D, groups, data.x, data.y, NULL, 2, &value,
                                        gradient, &err));
     for (size_t j = 0; j < n_lengthscales; j++)
       assert_close(gradient[j], difference(&params, &lengthscale[j], &data), 1e-6);
-    assert_close(gradient[n_lengthscales], difference(&params, &params.kernelscale, &data), 1e-6);
-    assert_close(gradient[n_lengthscales + 1], difference(&params, &params.noise, &data), 1e-6);
+    assert_close(gradient[n_lengthscales],
+                 difference(&params, &params.covariance.kernelscale, &data), 1e-6);
+    assert_close(gradient[n_lengthscales + 1], difference(&params, &params.covariance.noise, &data),
+                 1e-6);
   }
 }
 
@@ -155,19 +158,19 @@ static void lbfgs_is_no_worse_than_adam(void **state)
   for (size_t k = 0; gpnn_kernel_at(k) != NULL; k++)
     for (int ard = 0; ard < 2; ard++) {
       struct gpnn_fit_options opts = options(gpnn_kernel_at(k)->name);
-      struct gpnn_params params[2] = {{0}, {0}};
+      struct gpnn_parameters params[2] = {{0}, {0}};
       struct gpnn_fit_report report[2];
       opts.ard = ard;
       for (int i = 0; i < 2; i++) {
         opts.optimizer = i == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM;
-        assert_ok(gpnn_fit(&data.contents, &opts, &params[i], &report[i], &err));
-        assert_int_equal(params[i].n_lengthscales, ard ? D : 1);
+        assert_ok(gpnn_fit(&data.dataset, &opts, &params[i], &report[i], &err));
+        assert_int_equal(params[i].covariance.n_lengthscales, ard ? D : 1);
       }
       double share = report[0].optimize.end - report[0].value;
       assert_true(share > 0);
       assert_true(report[0].value <= report[1].value + share);
-      gpnn_params_release(&params[0]);
-      gpnn_params_release(&params[1]);
+      gpnn_parameters_release(&params[0]);
+      gpnn_parameters_release(&params[1]);
     }
 }
 
@@ -183,20 +186,19 @@ static void adam_takes_the_steps_of_the_paper(void **state)
     x[2 * i + 1] = cos(2 * (double)i);
     y[i] = sin(3 * x[2 * i]) + 0.5 * x[2 * i + 1] + 0.1 * cos(7 * (double)i);
   }
-  struct gpnn_index_contents contents = {
-      .n = N, .d = 2, .n_groups = 2, .group = groups, .x = x, .y = y};
+  struct gpnn_dataset dataset = {.n = N, .d = 2, .n_groups = 2, .group = groups, .x = x, .y = y};
   struct gpnn_fit_options opts = options("matern32");
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_fit_report report;
   opts.optimizer = GPNN_OPTIMIZER_ADAM;
   opts.ard = false;
-  assert_ok(gpnn_fit(&contents, &opts, &params, &report, &err));
+  assert_ok(gpnn_fit(&dataset, &opts, &params, &report, &err));
   assert_int_equal(report.n_blocks, 1);
   assert_int_equal(report.block_size, N);
-  assert_close(params.lengthscale[0], 0.89460123665037172, 1e-9);
-  assert_close(params.noise, 0.00081294798463402986, 1e-9);
-  assert_close(params.kernelscale, 0.7318497744977488, 1e-9);
-  gpnn_params_release(&params);
+  assert_close(params.covariance.lengthscale[0], 0.89460123665037172, 1e-9);
+  assert_close(params.covariance.noise, 0.00081294798463402986, 1e-9);
+  assert_close(params.covariance.kernelscale, 0.7318497744977488, 1e-9);
+  gpnn_parameters_release(&params);
 }
 
 static void result_does_not_depend_on_threads(void **state)
@@ -204,18 +206,19 @@ static void result_does_not_depend_on_threads(void **state)
   (void)state;
   struct data data;
   make_data(&data);
-  struct gpnn_params params[3] = {{0}, {0}, {0}};
+  struct gpnn_parameters params[3] = {{0}, {0}, {0}};
   struct gpnn_fit_report report[3];
   for (int i = 0; i < 3; i++) {
     struct gpnn_fit_options opts = options("matern52");
     opts.threads = i + 1;
-    assert_ok(gpnn_fit(&data.contents, &opts, &params[i], &report[i], &err));
-    assert_memory_equal(params[i].lengthscale, params[0].lengthscale, D * sizeof(double));
-    assert_true(params[i].noise == params[0].noise);
-    assert_true(params[i].kernelscale == params[0].kernelscale);
+    assert_ok(gpnn_fit(&data.dataset, &opts, &params[i], &report[i], &err));
+    assert_memory_equal(params[i].covariance.lengthscale, params[0].covariance.lengthscale,
+                        D * sizeof(double));
+    assert_true(params[i].covariance.noise == params[0].covariance.noise);
+    assert_true(params[i].covariance.kernelscale == params[0].covariance.kernelscale);
     assert_true(report[i].value == report[0].value);
   }
-  for (int i = 0; i < 3; i++) gpnn_params_release(&params[i]);
+  for (int i = 0; i < 3; i++) gpnn_parameters_release(&params[i]);
 }
 
 static void fixed_parameters_are_held_exactly(void **state)
@@ -226,17 +229,18 @@ static void fixed_parameters_are_held_exactly(void **state)
   for (int mask = 1; mask < 8; mask++)
     for (int adam = 0; adam < 2; adam++) {
       struct gpnn_fit_options opts = options("exp");
-      struct gpnn_params params = {0};
+      struct gpnn_parameters params = {0};
       struct gpnn_fit_report report;
       opts.optimizer = adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS;
       opts.fixed_lengthscale = mask & 1 ? 1.1 : 0;
       opts.fixed_kernelscale = mask & 2 ? 0.7 : 0;
       opts.fixed_noise = mask & 4 ? 0.3 : 0;
-      assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
-      for (size_t j = 0; j < D; j++) assert_true((params.lengthscale[j] == 1.1) == (mask & 1));
-      assert_true((params.kernelscale == 0.7) == (mask >> 1 & 1));
-      assert_true((params.noise == 0.3) == (mask >> 2 & 1));
-      gpnn_params_release(&params);
+      assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+      for (size_t j = 0; j < D; j++)
+        assert_true((params.covariance.lengthscale[j] == 1.1) == (mask & 1));
+      assert_true((params.covariance.kernelscale == 0.7) == (mask >> 1 & 1));
+      assert_true((params.covariance.noise == 0.3) == (mask >> 2 & 1));
+      gpnn_parameters_release(&params);
     }
 }
 
@@ -248,23 +252,23 @@ static void noise_ends_at_the_floor_of_the_kernel(void **state)
   struct data data;
   make_data(&data);
   double y[sizeof data.y / sizeof *data.y];
-  for (size_t i = 0; i < data.contents.n; i++) y[i] = sin(data.x[i * D]);
-  data.contents.y = y;
+  for (size_t i = 0; i < data.dataset.n; i++) y[i] = sin(data.x[i * D]);
+  data.dataset.y = y;
   struct gpnn_fit_options opts = options("exp");
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_fit_report report;
-  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
-  assert_close(params.noise, 3e-3, 1e-6);
-  gpnn_params_release(&params);
+  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+  assert_close(params.covariance.noise, 3e-3, 1e-6);
+  gpnn_parameters_release(&params);
   opts = options("matern52");
-  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
-  assert_true(params.noise >= 0.999e-6 && params.noise < 3e-3);
-  gpnn_params_release(&params);
+  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+  assert_true(params.covariance.noise >= 0.999e-6 && params.covariance.noise < 3e-3);
+  gpnn_parameters_release(&params);
   opts = options("exp");
   opts.fixed_noise = 1e-5;
-  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
-  assert_true(params.noise == 1e-5);
-  gpnn_params_release(&params);
+  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+  assert_true(params.covariance.noise == 1e-5);
+  gpnn_parameters_release(&params);
 }
 
 static void starting_at_the_result_stays_there(void **state)
@@ -273,15 +277,15 @@ static void starting_at_the_result_stays_there(void **state)
   struct data data;
   make_data(&data);
   struct gpnn_fit_options opts = options("rbf");
-  struct gpnn_params first = {0}, second = {0};
+  struct gpnn_parameters first = {0}, second = {0};
   struct gpnn_fit_report report, again;
-  assert_ok(gpnn_fit(&data.contents, &opts, &first, &report, &err));
+  assert_ok(gpnn_fit(&data.dataset, &opts, &first, &report, &err));
   opts.start = &first;
-  assert_ok(gpnn_fit(&data.contents, &opts, &second, &again, &err));
+  assert_ok(gpnn_fit(&data.dataset, &opts, &second, &again, &err));
   assert_near(again.optimize.start, report.optimize.end, 1e-12);
   assert_near(again.value, report.value, 1e-6);
-  gpnn_params_release(&first);
-  gpnn_params_release(&second);
+  gpnn_parameters_release(&first);
+  gpnn_parameters_release(&second);
 }
 
 static void start_with_other_columns_is_refused(void **state)
@@ -289,12 +293,13 @@ static void start_with_other_columns_is_refused(void **state)
   (void)state;
   struct data data;
   double two[] = {1, 2};
-  struct gpnn_params start = {.n_lengthscales = 2, .lengthscale = two}, params = {0};
+  struct gpnn_parameters start = {.covariance.n_lengthscales = 2, .covariance.lengthscale = two},
+                         params = {0};
   struct gpnn_fit_options opts = options("exp");
   struct gpnn_fit_report report;
   make_data(&data);
   opts.start = &start;
-  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_EMISMATCH,
                "2 lengthscales, the index has 3 inputs");
 }
 
@@ -307,13 +312,13 @@ static void few_rows_make_fewer_or_smaller_blocks(void **state)
   make_data(&data);
   for (size_t i = 0; i < 5; i++) {
     struct gpnn_fit_options opts = options("exp");
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     struct gpnn_fit_report report;
-    data.contents.n = rows[i];
-    assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
+    data.dataset.n = rows[i];
+    assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
     assert_int_equal(report.n_blocks, blocks[i]);
     assert_int_equal(report.block_size, sizes[i]);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
 }
 
@@ -321,36 +326,35 @@ static void what_cannot_be_estimated_is_refused(void **state)
 {
   (void)state;
   struct data data;
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_fit_report report;
   struct gpnn_fit_options opts = options("exp");
   make_data(&data);
-  data.contents.n = 1;
-  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_EDATA,
+  data.dataset.n = 1;
+  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_EDATA,
                "at least 2 rows, there are 1");
-  data.contents.n = ROWS;
+  data.dataset.n = ROWS;
   opts.block_size = 1;
-  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_EINVAL,
+  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_EINVAL,
                "a block of at least 2 rows");
   opts.block_size = ROWS;
   data.y[17] = NAN;
-  assert_fails(gpnn_fit(&data.contents, &opts, &params, &report, &err), GPNN_ENUMERIC,
-               "not finite");
-  assert_null(params.lengthscale);
+  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_ENUMERIC, "not finite");
+  assert_null(params.covariance.lengthscale);
 }
 
 static void rows_all_alike_still_have_a_fit(void **state)
 {
   (void)state;
   struct data data;
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_fit_report report;
   struct gpnn_fit_options opts = options("rbf");
   make_data(&data);
   for (size_t i = 0; i < ROWS * D; i++) data.x[i] = 3;
-  assert_ok(gpnn_fit(&data.contents, &opts, &params, &report, &err));
+  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
   assert_true(isfinite(report.value));
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
 }
 
 int main(void)

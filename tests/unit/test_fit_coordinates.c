@@ -6,7 +6,7 @@ enum { T = 3, D = 2, WIDTH = D + 3 };
 
 struct setting {
   double lengthscale[T][D], coefficient[T];
-  struct gpnn_params params[T];
+  struct gpnn_parameters params[T];
   struct gpnn_fit_targets targets;
 };
 
@@ -16,12 +16,12 @@ static void set_up(struct setting *s)
   for (size_t t = 0; t < T; t++) {
     for (size_t j = 0; j < D; j++) s->lengthscale[t][j] = 0.5 + 2 * (double)j;
     s->coefficient[t] = 0.3 * (double)t - 0.2;
-    s->params[t] = (struct gpnn_params){.kernel = gpnn_kernel_by_name("exp"),
-                                        .n_lengthscales = D,
-                                        .lengthscale = s->lengthscale[t],
-                                        .kernelscale = 0.4 + (double)t,
-                                        .noise = 0.1 + 0.2 * (double)t,
-                                        .coefficients = &s->coefficient[t]};
+    s->params[t] = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("exp"),
+                                            .covariance.n_lengthscales = D,
+                                            .covariance.lengthscale = s->lengthscale[t],
+                                            .covariance.kernelscale = 0.4 + (double)t,
+                                            .covariance.noise = 0.1 + 0.2 * (double)t,
+                                            .mean.coefficients = &s->coefficient[t]};
   }
   s->targets.params = s->params;
 }
@@ -33,7 +33,7 @@ static double weight(size_t t, size_t i)
 }
 
 /* A parameter as it is moved. */
-static double moved(struct gpnn_params *params, size_t i)
+static double moved(struct gpnn_parameters *params, size_t i)
 {
   double value = *gpnn_fit_parameter(params, i);
   return i < D + 2 ? log(value) : value;
@@ -100,8 +100,9 @@ static void noises_keep_the_ratio_of_the_first(void **state)
   assert_ok(gpnn_fit_coordinates_init(&c, &options, &s.targets, 1, false, &err));
   gpnn_fit_coordinates_set(&c, c.u);
   for (size_t t = 0; t < T; t++) {
-    assert_close(s.params[t].noise / s.params[t].kernelscale, 0.1 / 0.4, 1e-14);
-    assert_close(s.params[t].kernelscale, 0.4 + (double)t, 1e-14);
+    assert_close(s.params[t].covariance.noise / s.params[t].covariance.kernelscale, 0.1 / 0.4,
+                 1e-14);
+    assert_close(s.params[t].covariance.kernelscale, 0.4 + (double)t, 1e-14);
     assert_near(s.coefficient[t], 0.3 * (double)t - 0.2, 0);
   }
   gpnn_fit_coordinates_release(&c);
@@ -141,7 +142,8 @@ static void the_prior_is_weak_and_has_its_derivatives(void **state)
   assert_ok(gpnn_fit_coordinates_init(&c, &options, &s.targets, scale, true, &err));
   for (size_t t = 0; t < T; t++) {
     for (size_t j = 0; j < D; j++) expected += pow(log(s.lengthscale[t][j] / scale), 2) / D;
-    expected += pow(log(s.params[t].kernelscale), 2) + pow(log(s.params[t].noise / 0.1), 2);
+    expected += pow(log(s.params[t].covariance.kernelscale), 2) +
+                pow(log(s.params[t].covariance.noise / 0.1), 2);
   }
   expected /= 2 * pow(log(3), 2) * rows * T;
   assert_close(gpnn_fit_coordinates_prior(&c, rows, c.u, gradient), expected, 1e-12);

@@ -16,7 +16,7 @@ enum { N_KINDS = 3 };
 
 /* Contents that own what they point to; 'spare' has room for noise variances or a regressor. */
 struct data {
-  struct gpnn_index_contents contents;
+  struct gpnn_dataset dataset;
   double *x, *y, *spare;
   uint32_t *group;
 };
@@ -42,7 +42,7 @@ static struct data data_new(size_t n, size_t d)
   for (size_t i = 0; i < n; i++)
     data.y[i] = smooth(d, data.x + i * d) + 0.2 * gpnn_rng_normal(&rng);
   for (size_t j = 0; j < d; j++) data.group[j] = (uint32_t)j;
-  data.contents = (struct gpnn_index_contents){
+  data.dataset = (struct gpnn_dataset){
       .n = n, .d = d, .n_groups = d, .group = data.group, .x = data.x, .y = data.y};
   return data;
 }
@@ -60,7 +60,7 @@ static void data_free(struct data *data)
 static void draw_from_process(struct data *data, const char *kernel, const double *lengthscale,
                               double kernelscale, double noise)
 {
-  size_t n = data->contents.n, d = data->contents.d;
+  size_t n = data->dataset.n, d = data->dataset.d;
   double *l = calloc(n * n, sizeof *l);
   struct gpnn_rng rng;
   assert_non_null(l);
@@ -100,27 +100,32 @@ static struct gpnn_fit_options options(enum gpnn_objective_kind kind, enum gpnn_
 }
 
 /* One estimation that has to succeed. */
-static struct gpnn_fit_report fit(const struct gpnn_index_contents *contents,
-                                  const struct gpnn_fit_options *opts, struct gpnn_params *params)
+static struct gpnn_fit_report fit(const struct gpnn_dataset *dataset,
+                                  const struct gpnn_fit_options *opts,
+                                  struct gpnn_parameters *params)
 {
   struct gpnn_fit_report report = {0};
-  assert_ok(gpnn_fit(contents, opts, params, &report, &err));
+  assert_ok(gpnn_fit(dataset, opts, params, &report, &err));
   assert_true(isfinite(report.value));
-  for (size_t j = 0; j < params->n_lengthscales; j++)
-    assert_true(isfinite(params->lengthscale[j]) && params->lengthscale[j] > 0);
-  assert_true(isfinite(params->kernelscale) && params->kernelscale > 0);
-  assert_true(isfinite(params->noise) && params->noise > 0);
+  for (size_t j = 0; j < params->covariance.n_lengthscales; j++)
+    assert_true(isfinite(params->covariance.lengthscale[j]) &&
+                params->covariance.lengthscale[j] > 0);
+  assert_true(isfinite(params->covariance.kernelscale) && params->covariance.kernelscale > 0);
+  assert_true(isfinite(params->covariance.noise) && params->covariance.noise > 0);
   return report;
 }
 
-static void assert_same(const struct gpnn_params *a, const struct gpnn_params *b)
+static void assert_same(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
 {
-  assert_int_equal(a->n_lengthscales, b->n_lengthscales);
-  assert_memory_equal(a->lengthscale, b->lengthscale, a->n_lengthscales * sizeof(double));
-  assert_true(a->kernelscale == b->kernelscale && a->noise == b->noise);
-  assert_int_equal(a->n_rotation, b->n_rotation);
-  if (a->n_rotation > 0)
-    assert_memory_equal(a->rotation, b->rotation, a->n_rotation * sizeof(double));
+  assert_int_equal(a->covariance.n_lengthscales, b->covariance.n_lengthscales);
+  assert_memory_equal(a->covariance.lengthscale, b->covariance.lengthscale,
+                      a->covariance.n_lengthscales * sizeof(double));
+  assert_true(a->covariance.kernelscale == b->covariance.kernelscale &&
+              a->covariance.noise == b->covariance.noise);
+  assert_int_equal(a->covariance.n_rotation, b->covariance.n_rotation);
+  if (a->covariance.n_rotation > 0)
+    assert_memory_equal(a->covariance.rotation, b->covariance.rotation,
+                        a->covariance.n_rotation * sizeof(double));
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -142,19 +147,20 @@ static void objectives_have_names(void **state)
 /* ---- the objective at the result ---------------------------------------------------------- */
 
 /* Solves K z = b, K the covariance of the first n rows: kernelscale C + noise + known noise. */
-static double *solve(const struct data *data, const struct gpnn_params *params, const double *b)
+static double *solve(const struct data *data, const struct gpnn_parameters *params, const double *b)
 {
-  const struct gpnn_index_contents *c = &data->contents;
+  const struct gpnn_dataset *c = &data->dataset;
   size_t n = c->n;
   long double *k = calloc(n * n, sizeof *k), *u = calloc(n, sizeof *u), *v = calloc(n, sizeof *v);
   double *z = calloc(n, sizeof *z);
   assert_non_null(z);
   for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j < n; j++)
-      k[i * n + j] = (long double)params->kernelscale *
-                     dense_kernel(params->kernel->name, c->d, c->x + i * c->d, c->x + j * c->d,
-                                  params->n_lengthscales, params->lengthscale);
-    k[i * n + i] += (long double)params->noise + (c->noise == NULL ? 0 : c->noise[i]);
+      k[i * n + j] =
+          (long double)params->covariance.kernelscale *
+          dense_kernel(params->covariance.kernel->name, c->d, c->x + i * c->d, c->x + j * c->d,
+                       params->covariance.n_lengthscales, params->covariance.lengthscale);
+    k[i * n + i] += (long double)params->covariance.noise + (c->noise == NULL ? 0 : c->noise[i]);
     u[i] = b[i];
   }
   dense_solve(n, k, u, v);
@@ -166,13 +172,14 @@ static double *solve(const struct data *data, const struct gpnn_params *params, 
 }
 
 /* Leave-one-out over all other rows from the inverse of K: v_i = 1/Q_ii, e_i = v_i (Q r)_i. */
-static double dense_leave_one_out(const struct data *data, const struct gpnn_params *params)
+static double dense_leave_one_out(const struct data *data, const struct gpnn_parameters *params)
 {
-  size_t n = data->contents.n;
+  size_t n = data->dataset.n;
   double *r = calloc(n, sizeof *r), *unit = calloc(n, sizeof *unit), sum = 0;
   assert_true(r != NULL && unit != NULL);
   for (size_t i = 0; i < n; i++)
-    r[i] = data->y[i] - (params->mean == GPNN_MEAN_CONSTANT ? params->coefficients[0] : 0);
+    r[i] =
+        data->y[i] - (params->mean.kind == GPNN_MEAN_CONSTANT ? params->mean.coefficients[0] : 0);
   double *alpha = solve(data, params, r);
   for (size_t i = 0; i < n; i++) {
     unit[i] = 1;
@@ -198,15 +205,15 @@ static void loo_of_all_others_reports_the_dense_value(void **state)
   for (int way = 0; way < 4; way++) {
     struct gpnn_fit_options opts =
         options(GPNN_OBJECTIVE_LOO, way % 2 == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.k = 100;
     opts.mean = way < 2 ? GPNN_MEAN_ZERO : GPNN_MEAN_CONSTANT;
-    data.contents.noise = way < 2 ? NULL : data.spare;
-    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    data.dataset.noise = way < 2 ? NULL : data.spare;
+    struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
     assert_int_equal(report.k, 23);
     assert_int_equal(report.n_rows, 24);
     assert_near(report.value, dense_leave_one_out(&data, &params), 1e-8);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -221,13 +228,13 @@ static void vecchia_and_mll_of_all_rows_agree(void **state)
   for (int i = 0; i < 2; i++) {
     struct gpnn_fit_options opts =
         options(i == 0 ? GPNN_OBJECTIVE_VECCHIA : GPNN_OBJECTIVE_MLL_K, GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.k = 24;
     opts.fixed_lengthscale = 0.8;
-    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
     value[i] = report.value * (i == 0 ? 24 : 1);
     assert_int_equal(report.k, 23);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   assert_near(value[0], value[1], 1e-5);
   data_free(&data);
@@ -242,12 +249,12 @@ static void adam_and_lbfgs_agree_on_the_objective(void **state)
     for (int adam = 0; adam < 2; adam++) {
       struct gpnn_fit_options opts =
           options(kinds[k], adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
-      struct gpnn_params params = {0};
+      struct gpnn_parameters params = {0};
       opts.steps = 400;
-      struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+      struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
       assert_int_equal(report.objective, kinds[k]);
       value[adam] = report.value / (kinds[k] == GPNN_OBJECTIVE_MLL_K ? (double)opts.k : 1);
-      gpnn_params_release(&params);
+      gpnn_parameters_release(&params);
     }
     assert_near(value[1], value[0], 0.02);
   }
@@ -259,17 +266,17 @@ static void the_second_objective_goes_on_from_the_first(void **state)
 {
   (void)state;
   struct data data = data_new(300, 2);
-  struct gpnn_params one = {0}, two = {0};
+  struct gpnn_parameters one = {0}, two = {0};
   struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_LBFGS);
-  struct gpnn_fit_report alone = fit(&data.contents, &opts, &one);
+  struct gpnn_fit_report alone = fit(&data.dataset, &opts, &one);
   opts.first = GPNN_OBJECTIVE_BLOCK;
   opts.second = GPNN_OBJECTIVE_LOO;
-  struct gpnn_fit_report both = fit(&data.contents, &opts, &two);
+  struct gpnn_fit_report both = fit(&data.dataset, &opts, &two);
   assert_int_equal(both.objective, GPNN_OBJECTIVE_LOO);
   assert_near(both.value, alone.value, 0.01);
   assert_true(both.optimize.start < alone.optimize.start);
-  gpnn_params_release(&one);
-  gpnn_params_release(&two);
+  gpnn_parameters_release(&one);
+  gpnn_parameters_release(&two);
   data_free(&data);
 }
 
@@ -284,16 +291,17 @@ static void fixed_parameters_are_held_exactly(void **state)
       for (int adam = 0; adam < 2; adam++) {
         struct gpnn_fit_options opts =
             options(kinds[k], adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
-        struct gpnn_params params = {0};
+        struct gpnn_parameters params = {0};
         opts.steps = 5;
         opts.fixed_lengthscale = mask & 1 ? 1.1 : 0;
         opts.fixed_kernelscale = mask & 2 ? 0.7 : 0;
         opts.fixed_noise = mask & 4 ? 0.3 : 0;
-        fit(&data.contents, &opts, &params);
-        for (size_t j = 0; j < 2; j++) assert_true((params.lengthscale[j] == 1.1) == (mask & 1));
-        assert_true((params.kernelscale == 0.7) == (mask >> 1 & 1));
-        assert_true((params.noise == 0.3) == (mask >> 2 & 1));
-        gpnn_params_release(&params);
+        fit(&data.dataset, &opts, &params);
+        for (size_t j = 0; j < 2; j++)
+          assert_true((params.covariance.lengthscale[j] == 1.1) == (mask & 1));
+        assert_true((params.covariance.kernelscale == 0.7) == (mask >> 1 & 1));
+        assert_true((params.covariance.noise == 0.3) == (mask >> 2 & 1));
+        gpnn_parameters_release(&params);
       }
   data_free(&data);
 }
@@ -304,23 +312,23 @@ static void estimation_starts_from_the_parameters_given(void **state)
   (void)state;
   struct data data = data_new(100, 2);
   double lengthscale[] = {0.05, 7};
-  struct gpnn_params start = {.kernel = gpnn_kernel_by_name("exp"),
-                              .n_lengthscales = 2,
-                              .lengthscale = lengthscale,
-                              .kernelscale = 5,
-                              .noise = 0.9};
+  struct gpnn_parameters start = {.covariance.kernel = gpnn_kernel_by_name("exp"),
+                                  .covariance.n_lengthscales = 2,
+                                  .covariance.lengthscale = lengthscale,
+                                  .covariance.kernelscale = 5,
+                                  .covariance.noise = 0.9};
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_ADAM);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.steps = 1;
     opts.start = &start;
-    fit(&data.contents, &opts, &params);
+    fit(&data.dataset, &opts, &params);
     for (size_t j = 0; j < 2; j++)
-      assert_near(log(params.lengthscale[j]), log(lengthscale[j]), 0.1001);
-    assert_near(log(params.kernelscale), log(5), 0.1001);
-    assert_near(log(params.noise), log(0.9), 0.1001);
-    assert_true(params.noise != 0.9);
-    gpnn_params_release(&params);
+      assert_near(log(params.covariance.lengthscale[j]), log(lengthscale[j]), 0.1001);
+    assert_near(log(params.covariance.kernelscale), log(5), 0.1001);
+    assert_near(log(params.covariance.noise), log(0.9), 0.1001);
+    assert_true(params.covariance.noise != 0.9);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -330,29 +338,29 @@ static void one_lengthscale_starts_from_the_geometric_mean_of_several(void **sta
   (void)state;
   struct data data = data_new(100, 2);
   double lengthscale[] = {0.5, 8};
-  struct gpnn_params start = {.kernel = gpnn_kernel_by_name("exp"),
-                              .n_lengthscales = 2,
-                              .lengthscale = lengthscale,
-                              .kernelscale = 5,
-                              .noise = 0.9};
-  struct gpnn_params params = {0};
+  struct gpnn_parameters start = {.covariance.kernel = gpnn_kernel_by_name("exp"),
+                                  .covariance.n_lengthscales = 2,
+                                  .covariance.lengthscale = lengthscale,
+                                  .covariance.kernelscale = 5,
+                                  .covariance.noise = 0.9};
+  struct gpnn_parameters params = {0};
   struct gpnn_fit_options opts = options(kinds[0], GPNN_OPTIMIZER_ADAM);
   opts.ard = false;
   opts.steps = 1;
   opts.start = &start;
-  fit(&data.contents, &opts, &params);
-  assert_int_equal(params.n_lengthscales, 1);
-  assert_near(log(params.lengthscale[0]), log(2), 0.1001);
-  gpnn_params_release(&params);
+  fit(&data.dataset, &opts, &params);
+  assert_int_equal(params.covariance.n_lengthscales, 1);
+  assert_near(log(params.covariance.lengthscale[0]), log(2), 0.1001);
+  gpnn_parameters_release(&params);
   data_free(&data);
 }
 
 /* ---- the errors predicted are those made ---------------------------------------------------- */
 
 /* mean(e^2/v) over all rows, each predicted from its k nearest others. */
-static double mean_z2(const struct data *data, const struct gpnn_params *params, size_t k)
+static double mean_z2(const struct data *data, const struct gpnn_parameters *params, size_t k)
 {
-  const struct gpnn_index_contents *c = &data->contents;
+  const struct gpnn_dataset *c = &data->dataset;
   int64_t *row = calloc(c->n, sizeof *row), *neighbour = calloc(c->n * k, sizeof *neighbour);
   double *z2 = calloc(c->n, sizeof *z2), *r2 = calloc(c->n, sizeof *r2), sum = 0;
   assert_true(row && neighbour && z2 && r2);
@@ -361,7 +369,8 @@ static double mean_z2(const struct data *data, const struct gpnn_params *params,
     for (size_t q = 0; q < c->n; q++) {
       r2[q] = q == i ? INFINITY : 0;
       for (size_t j = 0; j < c->d; j++)
-        r2[q] += pow((c->x[i * c->d + j] - c->x[q * c->d + j]) / params->lengthscale[j], 2);
+        r2[q] +=
+            pow((c->x[i * c->d + j] - c->x[q * c->d + j]) / params->covariance.lengthscale[j], 2);
     }
     for (size_t a = 0; a < k; a++) {
       size_t nearest = 0;
@@ -392,12 +401,12 @@ static void errors_after_loo_are_as_large_as_predicted(void **state)
   for (int adam = 0; adam < 2; adam++) {
     struct gpnn_fit_options opts =
         options(GPNN_OBJECTIVE_LOO, adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.rows = 400;
     opts.steps = 400;
-    fit(&data.contents, &opts, &params);
+    fit(&data.dataset, &opts, &params);
     assert_near(mean_z2(&data, &params, 12), 1, adam ? 0.05 : 0.02);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -412,18 +421,18 @@ static void parameters_that_made_the_data_are_found(void **state)
   draw_from_process(&data, "matern32", lengthscale, 1, 0.1);
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.k = 24;
     opts.rows = 600;
-    fit(&data.contents, &opts, &params);
-    assert_close(params.noise, 0.1, 0.3);
-    assert_close(params.lengthscale[1] / params.lengthscale[0], 2 / 0.6, 0.3);
+    fit(&data.dataset, &opts, &params);
+    assert_close(params.covariance.noise, 0.1, 0.3);
+    assert_close(params.covariance.lengthscale[1] / params.covariance.lengthscale[0], 2 / 0.6, 0.3);
     for (size_t j = 0; j < 2 && kinds[k] != GPNN_OBJECTIVE_LOO; j++) {
-      assert_true(params.lengthscale[j] > lengthscale[j] / 2);
-      assert_true(params.lengthscale[j] < lengthscale[j] * 2);
-      assert_true(params.kernelscale > 0.4 && params.kernelscale < 2.5);
+      assert_true(params.covariance.lengthscale[j] > lengthscale[j] / 2);
+      assert_true(params.covariance.lengthscale[j] < lengthscale[j] * 2);
+      assert_true(params.covariance.kernelscale > 0.4 && params.covariance.kernelscale < 2.5);
     }
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -449,22 +458,22 @@ static void near_duplicates_are_noticed_and_thinned(void **state)
   (void)state;
   struct data data = duplicated(600), plain = data_new(600, 2);
   struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_LBFGS);
-  struct gpnn_params params = {0}, thinned = {0}, usual = {0};
+  struct gpnn_parameters params = {0}, thinned = {0}, usual = {0};
   opts.rows = 600;
   opts.k = 10;
-  struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+  struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
   assert_true(report.spacing < GPNN_FIT_DUPLICATES);
-  assert_true(params.noise < 0.01); /* the noise of the data is 0.04 */
+  assert_true(params.covariance.noise < 0.01); /* the noise of the data is 0.04 */
   opts.thin = 0.02;
-  fit(&data.contents, &opts, &thinned);
-  assert_true(thinned.noise > 0.02 && thinned.noise < 0.08);
+  fit(&data.dataset, &opts, &thinned);
+  assert_true(thinned.covariance.noise > 0.02 && thinned.covariance.noise < 0.08);
   opts.thin = -1;
-  report = fit(&plain.contents, &opts, &usual);
+  report = fit(&plain.dataset, &opts, &usual);
   assert_true(report.spacing > 0.15 && report.spacing < 0.6);
-  assert_true(usual.noise > 0.02 && usual.noise < 0.08);
-  gpnn_params_release(&params);
-  gpnn_params_release(&thinned);
-  gpnn_params_release(&usual);
+  assert_true(usual.covariance.noise > 0.02 && usual.covariance.noise < 0.08);
+  gpnn_parameters_release(&params);
+  gpnn_parameters_release(&thinned);
+  gpnn_parameters_release(&usual);
   data_free(&data);
   data_free(&plain);
 }
@@ -475,9 +484,9 @@ static void thinning_that_leaves_no_neighbour_is_refused(void **state)
   struct data data = data_new(100, 2);
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.thin = 1e6;
-    assert_fails(gpnn_fit(&data.contents, &opts, &params, NULL, &err), GPNN_EINVAL,
+    assert_fails(gpnn_fit(&data.dataset, &opts, &params, NULL, &err), GPNN_EINVAL,
                  "leaves none to any row");
   }
   data_free(&data);
@@ -490,17 +499,18 @@ static void thinning_few_rows_that_are_apart_changes_nothing(void **state)
   struct data data = data_new(20, 2);
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0}, thinned = {0};
+    struct gpnn_parameters params = {0}, thinned = {0};
     opts.k = 15;
     opts.steps = 20;
-    fit(&data.contents, &opts, &params);
+    fit(&data.dataset, &opts, &params);
     opts.thin = 1e-9;
-    fit(&data.contents, &opts, &thinned);
-    assert_memory_equal(thinned.lengthscale, params.lengthscale,
-                        params.n_lengthscales * sizeof(double));
-    assert_true(thinned.kernelscale == params.kernelscale && thinned.noise == params.noise);
-    gpnn_params_release(&params);
-    gpnn_params_release(&thinned);
+    fit(&data.dataset, &opts, &thinned);
+    assert_memory_equal(thinned.covariance.lengthscale, params.covariance.lengthscale,
+                        params.covariance.n_lengthscales * sizeof(double));
+    assert_true(thinned.covariance.kernelscale == params.covariance.kernelscale &&
+                thinned.covariance.noise == params.covariance.noise);
+    gpnn_parameters_release(&params);
+    gpnn_parameters_release(&thinned);
   }
   data_free(&data);
 }
@@ -516,11 +526,11 @@ static void thinning_by_nothing_passes_over_exact_copies(void **state)
   }
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.thin = 0;
-    fit(&data.contents, &opts, &params);
-    if (kinds[k] == GPNN_OBJECTIVE_LOO) assert_true(params.noise > 0.015);
-    gpnn_params_release(&params);
+    fit(&data.dataset, &opts, &params);
+    if (kinds[k] == GPNN_OBJECTIVE_LOO) assert_true(params.covariance.noise > 0.015);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -536,33 +546,33 @@ static void the_constant_of_the_mean_is_found(void **state)
   for (size_t i = 0; i < 300; i++) data.y[i] += 2;
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0}, without = {0};
-    struct gpnn_fit_report report = fit(&data.contents, &opts, &without);
+    struct gpnn_parameters params = {0}, without = {0};
+    struct gpnn_fit_report report = fit(&data.dataset, &opts, &without);
     double value = report.value;
     opts.mean = GPNN_MEAN_CONSTANT;
-    report = fit(&data.contents, &opts, &params);
-    assert_int_equal(params.n_coefficients, 1);
-    assert_null(params.covariance);
+    report = fit(&data.dataset, &opts, &params);
+    assert_int_equal(params.mean.n_coefficients, 1);
+    assert_null(params.mean.covariance);
     assert_true(report.value < value + 0.01);
-    if (kinds[k] != GPNN_OBJECTIVE_LOO) assert_near(params.coefficients[0], 2, 1);
-    gpnn_params_release(&params);
-    gpnn_params_release(&without);
+    if (kinds[k] != GPNN_OBJECTIVE_LOO) assert_near(params.mean.coefficients[0], 2, 1);
+    gpnn_parameters_release(&params);
+    gpnn_parameters_release(&without);
   }
   data_free(&data);
 }
 
 /* Terms of the mean have names, for messages: those of two inputs and of a regressor. */
-static void name_terms(struct gpnn_index_contents *contents, struct gpnn_column *columns,
+static void name_terms(struct gpnn_dataset *dataset, struct gpnn_column *columns,
                        struct gpnn_moments *moments)
 {
-  contents->schema.n_inputs = 2;
-  contents->schema.inputs = columns;
-  contents->schema.n_regressors = 1;
-  contents->schema.regressors = columns + 2;
-  contents->standard.n_in = contents->standard.n_out = 2;
-  contents->standard.y_sd = 1;
-  contents->standard.n_regressors = 1;
-  contents->standard.regressors = moments;
+  dataset->schema.n_inputs = 2;
+  dataset->schema.inputs = columns;
+  dataset->schema.n_regressors = 1;
+  dataset->schema.regressors = columns + 2;
+  dataset->scaling.n_in = dataset->scaling.n_out = 2;
+  dataset->scaling.y_sd = 1;
+  dataset->scaling.n_regressors = 1;
+  dataset->scaling.regressors = moments;
 }
 
 static void slopes_of_the_mean_are_found(void **state)
@@ -570,7 +580,7 @@ static void slopes_of_the_mean_are_found(void **state)
   (void)state;
   struct data data = data_new(400, 2);
   struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
-  struct gpnn_params linear = {0}, regressors = {0};
+  struct gpnn_parameters linear = {0}, regressors = {0};
   struct gpnn_rng rng;
   char names[][3] = {"x1", "x2", "t"};
   struct gpnn_column columns[] = {{.name = names[0]}, {.name = names[1]}, {.name = names[2]}};
@@ -578,21 +588,21 @@ static void slopes_of_the_mean_are_found(void **state)
   gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
   for (size_t i = 0; i < 400; i++) data.spare[i] = gpnn_rng_normal(&rng);
   for (size_t i = 0; i < 400; i++) data.y[i] += 3 * data.x[2 * i + 1] - 2 * data.spare[i];
-  data.contents.regressors = data.spare;
-  data.contents.n_regressors = 1;
-  name_terms(&data.contents, columns, &moments);
+  data.dataset.regressors = data.spare;
+  data.dataset.n_regressors = 1;
+  name_terms(&data.dataset, columns, &moments);
   opts.mean = GPNN_MEAN_REGRESSORS;
-  fit(&data.contents, &opts, &regressors);
-  assert_int_equal(regressors.n_coefficients, gpnn_mean_width(GPNN_MEAN_REGRESSORS, 2, 1));
-  assert_near(regressors.coefficients[regressors.n_coefficients - 1], -2, 0.1);
+  fit(&data.dataset, &opts, &regressors);
+  assert_int_equal(regressors.mean.n_coefficients, gpnn_mean_width(GPNN_MEAN_REGRESSORS, 2, 1));
+  assert_near(regressors.mean.coefficients[regressors.mean.n_coefficients - 1], -2, 0.1);
   opts.mean = GPNN_MEAN_LINEAR;
-  fit(&data.contents, &opts, &linear);
-  assert_int_equal(linear.n_coefficients, gpnn_mean_width(GPNN_MEAN_LINEAR, 2, 1));
+  fit(&data.dataset, &opts, &linear);
+  assert_int_equal(linear.mean.n_coefficients, gpnn_mean_width(GPNN_MEAN_LINEAR, 2, 1));
   /* Of x2 the data have 0.4 already. */
-  assert_near(linear.coefficients[2], 3.4, 0.3);
-  assert_non_null(linear.covariance);
-  gpnn_params_release(&linear);
-  gpnn_params_release(&regressors);
+  assert_near(linear.mean.coefficients[2], 3.4, 0.3);
+  assert_non_null(linear.mean.covariance);
+  gpnn_parameters_release(&linear);
+  gpnn_parameters_release(&regressors);
   data_free(&data);
 }
 
@@ -609,17 +619,17 @@ static void known_noise_is_not_counted_again(void **state)
   }
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params known = {0}, unknown = {0};
+    struct gpnn_parameters known = {0}, unknown = {0};
     opts.rows = 600;
     opts.k = 20;
-    data.contents.noise = data.spare;
-    fit(&data.contents, &opts, &known);
-    data.contents.noise = NULL;
-    fit(&data.contents, &opts, &unknown);
-    assert_true(known.noise > 0.015 && known.noise < 0.1);
-    assert_true(unknown.noise > 0.25);
-    gpnn_params_release(&known);
-    gpnn_params_release(&unknown);
+    data.dataset.noise = data.spare;
+    fit(&data.dataset, &opts, &known);
+    data.dataset.noise = NULL;
+    fit(&data.dataset, &opts, &unknown);
+    assert_true(known.covariance.noise > 0.015 && known.covariance.noise < 0.1);
+    assert_true(unknown.covariance.noise > 0.25);
+    gpnn_parameters_release(&known);
+    gpnn_parameters_release(&unknown);
   }
   data_free(&data);
 }
@@ -637,14 +647,14 @@ static void a_point_takes_one_lengthscale(void **state)
   }
   data.group[0] = data.group[1] = 0;
   data.group[2] = 1;
-  data.contents.n_groups = 2;
+  data.dataset.n_groups = 2;
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params params = {0};
-    fit(&data.contents, &opts, &params);
-    assert_int_equal(params.n_lengthscales, 2);
-    assert_true(params.lengthscale[0] * 3 < params.lengthscale[1]);
-    gpnn_params_release(&params);
+    struct gpnn_parameters params = {0};
+    fit(&data.dataset, &opts, &params);
+    assert_int_equal(params.covariance.n_lengthscales, 2);
+    assert_true(params.covariance.lengthscale[0] * 3 < params.covariance.lengthscale[1]);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -659,17 +669,19 @@ static void a_rotation_given_is_the_same_as_rotated_rows(void **state)
   gpnn_rotation_apply(3, rotation, 200, data.x, rotated.x);
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
-    struct gpnn_params a = {0}, b = {0};
-    fit(&rotated.contents, &opts, &b);
+    struct gpnn_parameters a = {0}, b = {0};
+    fit(&rotated.dataset, &opts, &b);
     opts.rotation = rotation;
-    fit(&data.contents, &opts, &a);
-    assert_null(b.rotation);
-    assert_int_equal(a.n_rotation, 9);
-    assert_memory_equal(a.rotation, rotation, sizeof rotation);
-    assert_memory_equal(a.lengthscale, b.lengthscale, 3 * sizeof *a.lengthscale);
-    assert_true(a.noise == b.noise && a.kernelscale == b.kernelscale);
-    gpnn_params_release(&a);
-    gpnn_params_release(&b);
+    fit(&data.dataset, &opts, &a);
+    assert_null(b.covariance.rotation);
+    assert_int_equal(a.covariance.n_rotation, 9);
+    assert_memory_equal(a.covariance.rotation, rotation, sizeof rotation);
+    assert_memory_equal(a.covariance.lengthscale, b.covariance.lengthscale,
+                        3 * sizeof *a.covariance.lengthscale);
+    assert_true(a.covariance.noise == b.covariance.noise &&
+                a.covariance.kernelscale == b.covariance.kernelscale);
+    gpnn_parameters_release(&a);
+    gpnn_parameters_release(&b);
   }
   data_free(&data);
   data_free(&rotated);
@@ -693,32 +705,33 @@ static void the_direction_that_matters_is_learnt(void **state)
   for (int lbfgs = 0; lbfgs < 2; lbfgs++) {
     struct gpnn_fit_options opts =
         options(GPNN_OBJECTIVE_LOO, lbfgs ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
-    struct gpnn_params ard = {0}, learnt = {0};
+    struct gpnn_parameters ard = {0}, learnt = {0};
     opts.rows = 500;
     opts.steps = 300;
-    struct gpnn_fit_report before = fit(&data.contents, &opts, &ard);
+    struct gpnn_fit_report before = fit(&data.dataset, &opts, &ard);
     opts.learn_rotation = true;
-    struct gpnn_fit_report after = fit(&data.contents, &opts, &learnt);
+    struct gpnn_fit_report after = fit(&data.dataset, &opts, &learnt);
     assert_true(after.value < before.value - 0.1);
-    assert_int_equal(learnt.n_rotation, 9);
-    assert_int_equal(learnt.n_lengthscales, 3);
-    assert_true(fabs(learnt.rotation[0] + learnt.rotation[1]) > 0.98 * sqrt(2));
-    assert_true(learnt.lengthscale[0] * 3 < learnt.lengthscale[1]);
-    assert_true(learnt.lengthscale[1] <= learnt.lengthscale[2]);
-    gpnn_params_release(&ard);
-    gpnn_params_release(&learnt);
+    assert_int_equal(learnt.covariance.n_rotation, 9);
+    assert_int_equal(learnt.covariance.n_lengthscales, 3);
+    assert_true(fabs(learnt.covariance.rotation[0] + learnt.covariance.rotation[1]) >
+                0.98 * sqrt(2));
+    assert_true(learnt.covariance.lengthscale[0] * 3 < learnt.covariance.lengthscale[1]);
+    assert_true(learnt.covariance.lengthscale[1] <= learnt.covariance.lengthscale[2]);
+    gpnn_parameters_release(&ard);
+    gpnn_parameters_release(&learnt);
   }
   data_free(&data);
 }
 
 /* The density that a prediction has by the parameters alone, from rows rotated by them. */
-static double value_of(const struct data *data, const struct gpnn_params *params)
+static double value_of(const struct data *data, const struct gpnn_parameters *params)
 {
   struct data rotated = *data;
-  size_t n = data->contents.n, d = data->contents.d;
-  rotated.contents.x = rotated.x = calloc(n * d, sizeof *rotated.x);
+  size_t n = data->dataset.n, d = data->dataset.d;
+  rotated.dataset.x = rotated.x = calloc(n * d, sizeof *rotated.x);
   assert_non_null(rotated.x);
-  gpnn_rotation_apply(d, params->rotation, n, data->x, rotated.x);
+  gpnn_rotation_apply(d, params->covariance.rotation, n, data->x, rotated.x);
   double value = dense_leave_one_out(&rotated, params);
   free(rotated.x);
   return value;
@@ -733,15 +746,15 @@ static void what_is_reported_is_of_the_rotation_returned(void **state)
   struct data data = mixed(24);
   for (int way = 0; way < 8; way++) {
     struct gpnn_fit_options opts = options(first[way % 4], GPNN_OPTIMIZER_USUAL);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     if (way % 4 > 0) opts.second = GPNN_OBJECTIVE_LOO;
     if (way >= 4) opts.rotation = rotation;
     opts.learn_rotation = true;
     opts.k = 100;
     opts.steps = 40;
-    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
     assert_near(report.value, value_of(&data, &params), 1e-7);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -759,31 +772,31 @@ static void coefficients_are_those_under_the_rotation_learnt(void **state)
   for (size_t i = 0; i < 200; i++) data.spare[i] = gpnn_rng_normal(&rng);
   for (size_t i = 0; i < 200; i++) data.y[i] += 2 * data.spare[i];
   columns[2].name = name;
-  name_terms(&data.contents, columns, &moments);
-  data.contents.regressors = data.spare;
-  data.contents.n_regressors = 1;
+  name_terms(&data.dataset, columns, &moments);
+  data.dataset.regressors = data.spare;
+  data.dataset.n_regressors = 1;
   struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
-  struct gpnn_params learnt = {0}, given = {0};
+  struct gpnn_parameters learnt = {0}, given = {0};
   opts.mean = GPNN_MEAN_REGRESSORS;
   opts.learn_rotation = true;
-  fit(&data.contents, &opts, &learnt);
-  gpnn_rotation_apply(3, learnt.rotation, 200, data.x, rotated.x);
+  fit(&data.dataset, &opts, &learnt);
+  gpnn_rotation_apply(3, learnt.covariance.rotation, 200, data.x, rotated.x);
   double *x = rotated.x;
-  rotated.contents = data.contents;
-  rotated.contents.x = x;
+  rotated.dataset = data.dataset;
+  rotated.dataset.x = x;
   opts.learn_rotation = false;
   opts.start = &learnt;
   opts.steps = 1;
-  opts.fixed_kernelscale = learnt.kernelscale;
-  opts.fixed_noise = learnt.noise;
+  opts.fixed_kernelscale = learnt.covariance.kernelscale;
+  opts.fixed_noise = learnt.covariance.noise;
   opts.optimizer = GPNN_OPTIMIZER_ADAM;
-  fit(&rotated.contents, &opts, &given);
-  assert_near(learnt.coefficients[1], 2, 0.1);
+  fit(&rotated.dataset, &opts, &given);
+  assert_near(learnt.mean.coefficients[1], 2, 0.1);
   /* One step of adam moves the lengthscales by a tenth. */
-  assert_near(given.coefficients[1], learnt.coefficients[1], 0.01);
-  assert_near(sqrt(given.covariance[3] / learnt.covariance[3]), 1, 0.2);
-  gpnn_params_release(&learnt);
-  gpnn_params_release(&given);
+  assert_near(given.mean.coefficients[1], learnt.mean.coefficients[1], 0.01);
+  assert_near(sqrt(given.mean.covariance[3] / learnt.mean.covariance[3]), 1, 0.2);
+  gpnn_parameters_release(&learnt);
+  gpnn_parameters_release(&given);
   data_free(&data);
   data_free(&rotated);
 }
@@ -794,19 +807,21 @@ static void learning_goes_on_from_the_rotation_given(void **state)
   (void)state;
   const double s = sqrt(0.5), rotation[] = {s, s, 0, s, -s, 0, 0, 0, 1};
   double lengthscale[] = {0.5, 20, 20};
-  struct gpnn_params start = {
-      .n_lengthscales = 3, .lengthscale = lengthscale, .kernelscale = 1, .noise = 0.01};
+  struct gpnn_parameters start = {.covariance.n_lengthscales = 3,
+                                  .covariance.lengthscale = lengthscale,
+                                  .covariance.kernelscale = 1,
+                                  .covariance.noise = 0.01};
   struct data data = mixed(300);
   struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   opts.learn_rotation = true;
   opts.rotation = rotation;
   opts.start = &start;
   opts.steps = 1;
-  fit(&data.contents, &opts, &params);
-  assert_true(fabs(params.rotation[0] * s + params.rotation[1] * s) > 0.99);
-  assert_near(log(params.lengthscale[0]), log(0.5), 0.15);
-  gpnn_params_release(&params);
+  fit(&data.dataset, &opts, &params);
+  assert_true(fabs(params.covariance.rotation[0] * s + params.covariance.rotation[1] * s) > 0.99);
+  assert_near(log(params.covariance.lengthscale[0]), log(0.5), 0.15);
+  gpnn_parameters_release(&params);
   data_free(&data);
 }
 
@@ -823,15 +838,15 @@ static void neighbours_are_sought_anew_only_where_they_may_be_others(void **stat
       bool by_adam = way % 2 == 0, ard = way >= 2;
       struct gpnn_fit_options opts =
           options(kinds[k], by_adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
-      struct gpnn_params params = {0};
+      struct gpnn_parameters params = {0};
       opts.steps = 40;
       opts.refresh = 10;
       opts.ard = ard;
-      size_t n = fit(&data.contents, &opts, &params).n_searches;
+      size_t n = fit(&data.dataset, &opts, &params).n_searches;
       if (!ard) assert_int_equal(n, 1);
       if (ard && by_adam) assert_int_equal(n, 4);
       if (ard && !by_adam) assert_true(n > 1);
-      gpnn_params_release(&params);
+      gpnn_parameters_release(&params);
     }
   data_free(&data);
 }
@@ -846,17 +861,17 @@ static void threads_change_no_bit(void **state)
     struct gpnn_fit_options opts =
         options(way < N_KINDS ? kinds[way] : GPNN_OBJECTIVE_LOO,
                 way == 0 || way == N_KINDS ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
-    struct gpnn_params params[2] = {{0}, {0}};
+    struct gpnn_parameters params[2] = {{0}, {0}};
     opts.steps = 30;
     opts.refresh = 10;
     opts.learn_rotation = way > N_KINDS;
     for (int i = 0; i < 2; i++) {
       opts.threads = i == 0 ? 1 : 4;
-      fit(&data.contents, &opts, &params[i]);
+      fit(&data.dataset, &opts, &params[i]);
     }
     assert_same(&params[0], &params[1]);
-    gpnn_params_release(&params[0]);
-    gpnn_params_release(&params[1]);
+    gpnn_parameters_release(&params[0]);
+    gpnn_parameters_release(&params[1]);
   }
   data_free(&data);
 }
@@ -872,13 +887,13 @@ static void a_few_rows_are_enough_for_an_answer(void **state)
       for (int way = 0; way < 4; way++) {
         struct gpnn_fit_options opts =
             options(kinds[k], way % 2 == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
-        struct gpnn_params params = {0};
-        data.contents.n = n;
+        struct gpnn_parameters params = {0};
+        data.dataset.n = n;
         opts.thin = way < 2 ? -1 : 0.1;
-        struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+        struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
         assert_int_equal(report.k, n - 1);
         assert_int_equal(report.n_rows, n);
-        gpnn_params_release(&params);
+        gpnn_parameters_release(&params);
       }
   data_free(&data);
 }
@@ -889,15 +904,15 @@ static void one_neighbour_and_one_row_a_step_will_do(void **state)
   struct data data = data_new(50, 2);
   for (size_t k = 0; k < N_KINDS; k++) {
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_ADAM);
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     opts.k = 1;
     opts.batch = 1;
     opts.rows = 3;
     opts.refresh = 1;
-    struct gpnn_fit_report report = fit(&data.contents, &opts, &params);
+    struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
     assert_int_equal(report.k, 1);
     assert_int_equal(report.n_rows, 3);
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   data_free(&data);
 }
@@ -911,10 +926,10 @@ static void a_column_without_variation_does_no_harm(void **state)
     for (int adam = 0; adam < 2; adam++) {
       struct gpnn_fit_options opts =
           options(kinds[k], adam ? GPNN_OPTIMIZER_ADAM : GPNN_OPTIMIZER_LBFGS);
-      struct gpnn_params params = {0};
-      fit(&data.contents, &opts, &params);
-      assert_true(params.noise < 0.2);
-      gpnn_params_release(&params);
+      struct gpnn_parameters params = {0};
+      fit(&data.dataset, &opts, &params);
+      assert_true(params.covariance.noise < 0.2);
+      gpnn_parameters_release(&params);
     }
   data_free(&data);
 }
@@ -930,12 +945,12 @@ static void equal_targets_and_equal_rows_still_have_a_fit(void **state)
     for (int way = 0; way < 4; way++) {
       struct gpnn_fit_options opts =
           options(kinds[k], way % 2 == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM);
-      struct gpnn_params params = {0};
+      struct gpnn_parameters params = {0};
       opts.mean = way < 2 ? GPNN_MEAN_ZERO : GPNN_MEAN_CONSTANT;
-      fit(&targets.contents, &opts, &params);
-      gpnn_params_release(&params);
-      fit(&rows.contents, &opts, &params);
-      gpnn_params_release(&params);
+      fit(&targets.dataset, &opts, &params);
+      gpnn_parameters_release(&params);
+      fit(&rows.dataset, &opts, &params);
+      gpnn_parameters_release(&params);
     }
   data_free(&targets);
   data_free(&rows);
@@ -946,11 +961,11 @@ static void equal_targets_and_equal_rows_still_have_a_fit(void **state)
 static void refuse(const struct data *data, const struct gpnn_fit_options *opts,
                    enum gpnn_status status, const char *text)
 {
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_fit_report report = {.n_rows = 77};
-  assert_fails(gpnn_fit(&data->contents, opts, &params, &report, &err), status, text);
-  assert_null(params.lengthscale);
-  assert_null(params.rotation);
+  assert_fails(gpnn_fit(&data->dataset, opts, &params, &report, &err), status, text);
+  assert_null(params.covariance.lengthscale);
+  assert_null(params.covariance.rotation);
   assert_int_equal(report.n_rows, 77);
 }
 
@@ -985,7 +1000,7 @@ static void what_cannot_be_estimated_is_refused(void **state)
   refuse(&data, &opts, GPNN_EINVAL, "learnt by loo and mll-k, not by block");
   opts.second = GPNN_OBJECTIVE_NONE;
   data.group[1] = 0;
-  data.contents.n_groups = 1;
+  data.dataset.n_groups = 1;
   refuse(&data, &opts, GPNN_EINVAL, "points");
   opts.learn_rotation = false;
   opts.rotation = rotation;

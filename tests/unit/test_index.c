@@ -17,7 +17,7 @@ enum { N = 400, D = 4, C = 7 };
 /* Everything an index is made of, owned, and a directory for it. */
 struct place {
   char directory[200], path[240];
-  struct gpnn_index_contents contents;
+  struct gpnn_dataset dataset;
   double *x, *y, *calibration_x, *calibration_y;
 };
 
@@ -69,19 +69,19 @@ static int enter(void **state)
   place->y = normal_rows(&rng, N);
   place->calibration_x = normal_rows(&rng, C * D);
   place->calibration_y = normal_rows(&rng, C);
-  struct gpnn_index_contents *contents = &place->contents;
-  *contents = (struct gpnn_index_contents){.n = N,
-                                           .d = D,
-                                           .x = place->x,
-                                           .y = place->y,
-                                           .n_calibration = C,
-                                           .calibration_x = place->calibration_x,
-                                           .calibration_y = place->calibration_y,
-                                           .n_skipped = 3,
-                                           .seed = 42,
-                                           .provenance = "target\tprice\nsearch\tauto\n"};
-  make_schema(&contents->schema);
-  assert_ok(gpnn_scaling_learn(&contents->standard, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, place->x,
+  struct gpnn_dataset *dataset = &place->dataset;
+  *dataset = (struct gpnn_dataset){.n = N,
+                                   .d = D,
+                                   .x = place->x,
+                                   .y = place->y,
+                                   .n_calibration = C,
+                                   .calibration_x = place->calibration_x,
+                                   .calibration_y = place->calibration_y,
+                                   .n_skipped = 3,
+                                   .seed = 42,
+                                   .provenance = "target\tprice\nsearch\tauto\n"};
+  make_schema(&dataset->schema);
+  assert_ok(gpnn_scaling_learn(&dataset->scaling, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, place->x,
                                place->y, &err));
   *state = place;
   return 0;
@@ -90,8 +90,8 @@ static int enter(void **state)
 static int leave(void **state)
 {
   struct place *place = *state;
-  gpnn_schema_release(&place->contents.schema);
-  gpnn_scaling_release(&place->contents.standard);
+  gpnn_schema_release(&place->dataset.schema);
+  gpnn_scaling_release(&place->dataset.scaling);
   free(place->x);
   free(place->y);
   free(place->calibration_x);
@@ -120,7 +120,7 @@ static void write_index(const struct place *place, enum gpnn_search_kind kind,
 {
   struct gpnn_search *search = build(place, kind, lengthscale);
   const char *volatile temporary = NULL;
-  assert_ok(gpnn_index_write(place->path, &place->contents, search, &temporary, &err));
+  assert_ok(gpnn_index_write(place->path, &place->dataset, search, &temporary, &err));
   assert_null(temporary);
   gpnn_search_free(search);
 }
@@ -197,12 +197,12 @@ static void assert_columns_equal(const struct gpnn_column *a, const struct gpnn_
 static void contents_read_back(void **state)
 {
   const struct place *place = *state;
-  const struct gpnn_index_contents *wrote = &place->contents;
+  const struct gpnn_dataset *wrote = &place->dataset;
   const double lengthscale[D] = {1, 2, 3, 0.5};
   struct gpnn_index *index = NULL;
   write_index(place, GPNN_SEARCH_FLAT, lengthscale);
   assert_ok(gpnn_index_open(&index, place->path, true, &err));
-  const struct gpnn_index_contents *read = gpnn_index_contents(index);
+  const struct gpnn_dataset *read = gpnn_index_dataset(index);
   assert_int_equal(read->n, N);
   assert_int_equal(read->d, D);
   assert_int_equal(read->n_calibration, C);
@@ -220,14 +220,14 @@ static void contents_read_back(void **state)
   assert_int_equal(read->schema.n_inputs, 3);
   for (size_t i = 0; i < 3; i++)
     assert_columns_equal(&read->schema.inputs[i], &wrote->schema.inputs[i]);
-  assert_int_equal(read->standard.method, GPNN_SCALING_WHITEN);
-  assert_int_equal(read->standard.n_in, D);
-  assert_int_equal(read->standard.n_out, D);
-  assert_near(read->standard.eps, 1e-5, 0);
-  assert_near(read->standard.y_mean, wrote->standard.y_mean, 0);
-  assert_near(read->standard.y_sd, wrote->standard.y_sd, 0);
-  assert_memory_equal(read->standard.mean, wrote->standard.mean, D * sizeof(double));
-  assert_memory_equal(read->standard.weight, wrote->standard.weight, D * D * sizeof(double));
+  assert_int_equal(read->scaling.method, GPNN_SCALING_WHITEN);
+  assert_int_equal(read->scaling.n_in, D);
+  assert_int_equal(read->scaling.n_out, D);
+  assert_near(read->scaling.eps, 1e-5, 0);
+  assert_near(read->scaling.y_mean, wrote->scaling.y_mean, 0);
+  assert_near(read->scaling.y_sd, wrote->scaling.y_sd, 0);
+  assert_memory_equal(read->scaling.mean, wrote->scaling.mean, D * sizeof(double));
+  assert_memory_equal(read->scaling.weight, wrote->scaling.weight, D * D * sizeof(double));
   assert_int_equal(gpnn_index_search_report(index)->kind, GPNN_SEARCH_FLAT);
   assert_memory_equal(gpnn_index_search_metric(index).lengthscale, lengthscale, sizeof lengthscale);
   assert_string_equal(gpnn_index_path(index), place->path);
@@ -316,12 +316,12 @@ static void the_fingerprint_is_of_data_not_of_search(void **state)
 {
   struct place *place = *state;
   uint64_t flat = fingerprint_now(place, GPNN_SEARCH_FLAT);
-  place->contents.provenance = "other\n";
+  place->dataset.provenance = "other\n";
   assert_true(fingerprint_now(place, GPNN_SEARCH_IVF) == flat);
   place->y[5] = nextafter(place->y[5], 9);
   uint64_t other = fingerprint_now(place, GPNN_SEARCH_FLAT);
   assert_true(other != flat);
-  place->contents.schema.inputs[0].name[0] = 'L';
+  place->dataset.schema.inputs[0].name[0] = 'L';
   assert_true(fingerprint_now(place, GPNN_SEARCH_FLAT) != other);
 }
 
@@ -329,13 +329,13 @@ static void no_calibration_rows_is_allowed(void **state)
 {
   struct place *place = *state;
   struct gpnn_index *index = NULL;
-  place->contents.n_calibration = 0;
-  place->contents.calibration_x = place->contents.calibration_y = NULL;
-  place->contents.provenance = NULL;
+  place->dataset.n_calibration = 0;
+  place->dataset.calibration_x = place->dataset.calibration_y = NULL;
+  place->dataset.provenance = NULL;
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, true, &err));
-  assert_int_equal(gpnn_index_contents(index)->n_calibration, 0);
-  assert_string_equal(gpnn_index_contents(index)->provenance, "");
+  assert_int_equal(gpnn_index_dataset(index)->n_calibration, 0);
+  assert_string_equal(gpnn_index_dataset(index)->provenance, "");
   gpnn_index_close(index);
 }
 
@@ -498,7 +498,7 @@ static void unknown_sections_count_only_if_critical(void **state)
   reseal(whole);
   spill(place->path, whole.at, whole.length);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  assert_null(gpnn_index_contents(index)->provenance);
+  assert_null(gpnn_index_dataset(index)->provenance);
   gpnn_index_close(index);
   gpnn_store_u32(entry + 4, 1);
   reseal(whole);
@@ -517,9 +517,9 @@ static void a_failed_write_leaves_nothing(void **state)
 {
   const struct place *place = *state;
   struct gpnn_search *search = build(place, GPNN_SEARCH_FLAT, NULL);
-  assert_fails(gpnn_index_write("/dev/null", &place->contents, search, NULL, &err), GPNN_EIO,
+  assert_fails(gpnn_index_write("/dev/null", &place->dataset, search, NULL, &err), GPNN_EIO,
                "not a regular file");
-  assert_fails(gpnn_index_write("/nowhere/at/all.gpi", &place->contents, search, NULL, &err),
+  assert_fails(gpnn_index_write("/nowhere/at/all.gpi", &place->dataset, search, NULL, &err),
                GPNN_EIO, "cannot be created");
   gpnn_search_free(search);
 }
@@ -536,7 +536,7 @@ static void an_index_made_at_once_is_the_one_written_after_its_search(void **sta
   for (options.threads = 1; options.threads <= 3; options.threads++) {
     struct gpnn_search *search = NULL;
     const char *volatile temporary = NULL;
-    assert_ok(gpnn_index_make(place->path, &place->contents, &options, &temporary, &search, &err));
+    assert_ok(gpnn_index_make(place->path, &place->dataset, &options, &temporary, &search, &err));
     assert_null(temporary);
     assert_int_equal(gpnn_search_describe(search)->kind, GPNN_SEARCH_TREE);
     gpnn_search_free(search);
@@ -556,9 +556,8 @@ static void an_index_whose_search_cannot_be_built_leaves_nothing(void **state)
   for (options.threads = 1; options.threads <= 2; options.threads++) {
     struct gpnn_search *search = NULL;
     const char *volatile temporary = NULL;
-    assert_fails(
-        gpnn_index_make(place->path, &place->contents, &options, &temporary, &search, &err),
-        GPNN_EINVAL, "a recall of 2");
+    assert_fails(gpnn_index_make(place->path, &place->dataset, &options, &temporary, &search, &err),
+                 GPNN_EINVAL, "a recall of 2");
     assert_null(search);
     assert_null(temporary);
   }
@@ -601,7 +600,7 @@ static void extend_schema(struct gpnn_schema *schema)
   schema->noise = column("variance", 8);
 }
 
-static void learn(struct gpnn_scaling *standard, const struct place *place,
+static void learn(struct gpnn_scaling *scaling, const struct place *place,
                   const struct besides *besides)
 {
   enum { W = D + 1 + MORE + REGRESSORS };
@@ -616,17 +615,16 @@ static void learn(struct gpnn_scaling *standard, const struct place *place,
   struct source_rows given = {N, W, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
   const struct gpnn_scaling_columns columns = {D, NULL, MORE, REGRESSORS, NULL};
-  assert_ok(
-      gpnn_scaling_learn_rows(standard, GPNN_SCALING_SCALE, 0, &columns, &source, NULL, &err));
+  assert_ok(gpnn_scaling_learn_rows(scaling, GPNN_SCALING_SCALE, 0, &columns, &source, NULL, &err));
 }
 
 static void extend(struct place *place, struct besides *besides)
 {
   struct gpnn_rng rng;
-  struct gpnn_index_contents *contents = &place->contents;
-  struct gpnn_scaling *standard = &contents->standard;
+  struct gpnn_dataset *dataset = &place->dataset;
+  struct gpnn_scaling *scaling = &dataset->scaling;
   gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
-  extend_schema(&contents->schema);
+  extend_schema(&dataset->schema);
   besides->more = normal_rows(&rng, MORE * N);
   besides->regressors = normal_rows(&rng, N * REGRESSORS);
   besides->noise = normal_rows(&rng, (1 + MORE) * N);
@@ -636,16 +634,16 @@ static void extend(struct place *place, struct besides *besides)
   for (size_t i = 0; i < (1 + MORE) * N; i++) besides->noise[i] = fabs(besides->noise[i]);
   for (size_t i = 0; i < (1 + MORE) * C; i++)
     besides->calibration_noise[i] = fabs(besides->calibration_noise[i]);
-  gpnn_scaling_release(standard);
-  learn(standard, place, besides);
-  contents->n_more = MORE;
-  contents->more = besides->more;
-  contents->calibration_more = besides->calibration_more;
-  contents->n_regressors = REGRESSORS;
-  contents->regressors = besides->regressors;
-  contents->calibration_regressors = besides->calibration_regressors;
-  contents->noise = besides->noise;
-  contents->calibration_noise = besides->calibration_noise;
+  gpnn_scaling_release(scaling);
+  learn(scaling, place, besides);
+  dataset->n_more = MORE;
+  dataset->more = besides->more;
+  dataset->calibration_more = besides->calibration_more;
+  dataset->n_regressors = REGRESSORS;
+  dataset->regressors = besides->regressors;
+  dataset->calibration_regressors = besides->calibration_regressors;
+  dataset->noise = besides->noise;
+  dataset->calibration_noise = besides->calibration_noise;
 }
 
 static void besides_release(struct besides *besides)
@@ -672,7 +670,7 @@ static void extended_contents_read_back(void **state)
   extend(place, &besides);
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, true, &err));
-  const struct gpnn_index_contents *read = gpnn_index_contents(index), *wrote = &place->contents;
+  const struct gpnn_dataset *read = gpnn_index_dataset(index), *wrote = &place->dataset;
   for (size_t i = 0; i < 3; i++) {
     assert_columns_equal(&read->schema.inputs[i], &wrote->schema.inputs[i]);
     assert_int_equal(read->schema.inputs[i].partner, wrote->schema.inputs[i].partner);
@@ -681,7 +679,7 @@ static void extended_contents_read_back(void **state)
   for (size_t j = 0; j < REGRESSORS; j++)
     assert_columns_equal(&read->schema.regressors[j], &wrote->schema.regressors[j]);
   assert_columns_equal(&read->schema.noise, &wrote->schema.noise);
-  assert_memory_equal(read->standard.regressors, wrote->standard.regressors,
+  assert_memory_equal(read->scaling.regressors, wrote->scaling.regressors,
                       REGRESSORS * sizeof(struct gpnn_moments));
   assert_same(read->more, besides.more, MORE * N);
   assert_same(read->calibration_more, besides.calibration_more, MORE * C);
@@ -691,8 +689,8 @@ static void extended_contents_read_back(void **state)
   assert_same(read->calibration_noise, besides.calibration_noise, (1 + MORE) * C);
   assert_int_equal(read->n_groups, 2);
   assert_memory_equal(read->group, ((uint32_t[]){0, 1, 1, 1}), D * sizeof(uint32_t));
-  assert_string_equal(gpnn_index_group_name(read, 0, name), "day");
-  assert_string_equal(gpnn_index_group_name(read, 1, name), "lat,lon");
+  assert_string_equal(gpnn_dataset_group_name(read, 0, name), "day");
+  assert_string_equal(gpnn_dataset_group_name(read, 1, name), "lat,lon");
   gpnn_index_close(index);
   besides_release(&besides);
 }
@@ -701,11 +699,11 @@ static void limits_of_inputs_read_back(void **state)
 {
   struct place *place = *state;
   struct gpnn_index *index = NULL;
-  struct gpnn_limits *limits = &place->contents.standard.limits;
-  size_t n_in = place->contents.standard.n_in;
+  struct gpnn_limits *limits = &place->dataset.scaling.limits;
+  size_t n_in = place->dataset.scaling.n_in;
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, true, &err));
-  assert_null(gpnn_index_contents(index)->standard.limits.lower);
+  assert_null(gpnn_index_dataset(index)->scaling.limits.lower);
   gpnn_index_close(index);
   limits->n = n_in;
   limits->lower = malloc(2 * n_in * sizeof *limits->lower);
@@ -713,7 +711,7 @@ static void limits_of_inputs_read_back(void **state)
   for (size_t j = 0; j < 2 * n_in; j++) limits->lower[j] = (double)j - 2;
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, true, &err));
-  const struct gpnn_limits *read = &gpnn_index_contents(index)->standard.limits;
+  const struct gpnn_limits *read = &gpnn_index_dataset(index)->scaling.limits;
   assert_int_equal(read->n, n_in);
   assert_same(read->lower, limits->lower, n_in);
   assert_same(read->upper, limits->upper, n_in);
@@ -733,22 +731,22 @@ static void every_target_has_a_view_of_its_own(void **state)
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
   assert_int_equal(gpnn_index_n_targets(index), 1 + MORE);
-  assert_ptr_equal(gpnn_index_target(index, 0), gpnn_index_contents(index));
+  assert_ptr_equal(gpnn_index_target(index, 0), gpnn_index_dataset(index));
   size_t found = 9;
   for (size_t t = 0; t <= MORE; t++) {
-    const struct gpnn_index_contents *view = gpnn_index_target(index, t);
+    const struct gpnn_dataset *view = gpnn_index_target(index, t);
     assert_string_equal(view->schema.target.name, names[t]);
     assert_true(gpnn_index_find_target(index, names[t], &found));
     assert_int_equal(found, t);
-    assert_ptr_equal(view->x, gpnn_index_contents(index)->x);
+    assert_ptr_equal(view->x, gpnn_index_dataset(index)->x);
     assert_same(view->noise, besides.noise + t * N, N);
     assert_same(view->calibration_noise, besides.calibration_noise + t * C, C);
     if (t == 0) continue;
     assert_same(view->y, besides.more + (t - 1) * N, N);
     assert_same(view->calibration_y, besides.calibration_more + (t - 1) * C, C);
-    assert_true(view->standard.y_sd == place->contents.standard.more[t - 1].sd);
-    assert_true(view->standard.y_mean == place->contents.standard.more[t - 1].mean);
-    assert_true(view->n_more == 0 && view->schema.n_more == 0 && view->standard.n_more == 0);
+    assert_true(view->scaling.y_sd == place->dataset.scaling.more[t - 1].sd);
+    assert_true(view->scaling.y_mean == place->dataset.scaling.more[t - 1].mean);
+    assert_true(view->n_more == 0 && view->schema.n_more == 0 && view->scaling.n_more == 0);
   }
   assert_false(gpnn_index_find_target(index, "day", &found));
   gpnn_index_close(index);
@@ -756,7 +754,7 @@ static void every_target_has_a_view_of_its_own(void **state)
 }
 
 /* The row of the fixture that has the inputs of row 'i' of a sample. */
-static size_t row_of(const struct place *place, const struct gpnn_index_contents *sample, size_t i)
+static size_t row_of(const struct place *place, const struct gpnn_dataset *sample, size_t i)
 {
   for (size_t row = 0; row < N; row++)
     if (memcmp(place->x + row * D, sample->x + i * D, D * sizeof *sample->x) == 0) return row;
@@ -779,14 +777,14 @@ static void a_sample_has_whole_rows_and_is_else_the_index(void **state)
   assert_int_equal(gpnn_index_n_targets(sample), 1 + MORE);
   size_t before = 0;
   for (size_t i = 0; i < n; i++) {
-    const struct gpnn_index_contents *c = gpnn_index_contents(sample);
+    const struct gpnn_dataset *c = gpnn_index_dataset(sample);
     size_t row = row_of(place, c, i);
     assert_true(i == 0 || row > before);
     before = row;
     assert_int_equal(c->n, n);
     assert_same(c->regressors + i * REGRESSORS, besides.regressors + row * REGRESSORS, REGRESSORS);
     for (size_t t = 0; t <= MORE; t++) {
-      const struct gpnn_index_contents *view = gpnn_index_target(sample, t);
+      const struct gpnn_dataset *view = gpnn_index_target(sample, t);
       assert_true(view->y[i] == (t == 0 ? place->y[row] : besides.more[(t - 1) * N + row]));
       assert_true(view->noise[i] == besides.noise[t * N + row]);
       assert_same(view->y, gpnn_index_target(again, t)->y, n);
@@ -809,7 +807,7 @@ static void rows_are_taken_in_the_order_given(void **state)
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
   assert_ok(gpnn_index_take(index, 4, wanted, &sample, &err));
   for (size_t i = 0; i < 4; i++) {
-    const struct gpnn_index_contents *c = gpnn_index_target(sample, MORE);
+    const struct gpnn_dataset *c = gpnn_index_target(sample, MORE);
     assert_int_equal(c->n, 4);
     assert_int_equal(row_of(place, c, i), wanted[i]);
     assert_true(c->y[i] == besides.more[(MORE - 1) * N + wanted[i]]);
@@ -832,7 +830,7 @@ static void the_search_of_a_sample_is_over_its_rows(void **state)
   assert_ok(gpnn_index_sample(index, N / 2, 5, &sample, &err));
   assert_ok(gpnn_index_search(sample, &search, &err));
   for (size_t i = 0; i < N / 2; i++) {
-    assert_ok(gpnn_search_query(search, 1, gpnn_index_contents(sample)->x + i * D, 1, &row,
+    assert_ok(gpnn_search_query(search, 1, gpnn_index_dataset(sample)->x + i * D, 1, &row,
                                 &distance, 1, &err));
     assert_int_equal(row, i);
     assert_true(distance == 0);
@@ -849,18 +847,18 @@ static void features_that_were_dropped_leave_no_gap_among_groups(void **state)
   struct gpnn_index *index = NULL;
   char name[GPNN_MASK_BYTES];
   extend(place, &besides);
-  place->contents.standard.weight[0] = 0; /* the day */
-  place->contents.standard.n_out = place->contents.d = D - 1;
+  place->dataset.scaling.weight[0] = 0; /* the day */
+  place->dataset.scaling.n_out = place->dataset.d = D - 1;
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   struct gpnn_search *search = NULL;
   assert_ok(gpnn_search_build(&search, N, D - 1, place->x, &options, &err));
-  assert_ok(gpnn_index_write(place->path, &place->contents, search, NULL, &err));
+  assert_ok(gpnn_index_write(place->path, &place->dataset, search, NULL, &err));
   gpnn_search_free(search);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  const struct gpnn_index_contents *read = gpnn_index_contents(index);
+  const struct gpnn_dataset *read = gpnn_index_dataset(index);
   assert_int_equal(read->n_groups, 1);
   assert_memory_equal(read->group, ((uint32_t[]){0, 0, 0}), 3 * sizeof(uint32_t));
-  assert_string_equal(gpnn_index_group_name(read, 0, name), "lat,lon");
+  assert_string_equal(gpnn_dataset_group_name(read, 0, name), "lat,lon");
   gpnn_index_close(index);
   besides_release(&besides);
 }
@@ -872,10 +870,10 @@ static void under_whitening_every_direction_is_a_group(void **state)
   char name[GPNN_MASK_BYTES];
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  const struct gpnn_index_contents *read = gpnn_index_contents(index);
+  const struct gpnn_dataset *read = gpnn_index_dataset(index);
   assert_int_equal(read->n_groups, D);
   for (uint32_t j = 0; j < D; j++) assert_int_equal(read->group[j], j);
-  assert_string_equal(gpnn_index_group_name(read, 3, name), "direction 4");
+  assert_string_equal(gpnn_dataset_group_name(read, 3, name), "direction 4");
   assert_int_equal(gpnn_index_n_targets(index), 1);
   assert_null(read->more);
   assert_null(read->regressors);
@@ -895,14 +893,14 @@ static void all_that_is_there_enters_the_fingerprint(void **state)
                           besides.calibration_more,
                           besides.calibration_regressors,
                           besides.calibration_noise,
-                          &place->contents.standard.regressors[2].mean,
-                          &place->contents.standard.more[1].sd};
+                          &place->dataset.scaling.regressors[2].mean,
+                          &place->dataset.scaling.more[1].sd};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++, last = now) {
     *rows[i] += 1;
     now = fingerprint_now(place, GPNN_SEARCH_FLAT);
     assert_true(now != last && now >> 32 == last >> 32);
   }
-  place->contents.schema.noise.name[0] = 'V';
+  place->dataset.schema.noise.name[0] = 'V';
   now = fingerprint_now(place, GPNN_SEARCH_FLAT);
   assert_true(now >> 32 != last >> 32); /* other columns */
   besides_release(&besides);
@@ -1023,15 +1021,15 @@ static void look_at(const struct gpnn_index *index)
 {
   char name[GPNN_MASK_BYTES];
   for (size_t t = 0; t < gpnn_index_n_targets(index); t++) {
-    const struct gpnn_index_contents *c = gpnn_index_target(index, t);
+    const struct gpnn_dataset *c = gpnn_index_target(index, t);
     double sum = c->y[c->n - 1] + c->x[c->n * c->d - 1];
     if (c->n_calibration > 0) sum += c->calibration_y[c->n_calibration - 1];
     if (c->noise != NULL) sum += c->noise[c->n - 1];
     if (c->n_regressors > 0) sum += c->regressors[c->n * c->n_regressors - 1];
     assert_int_equal(isnan(sum), 0); /* the rows are as they were */
-    for (size_t j = 0; j < c->standard.n_in; j++)
+    for (size_t j = 0; j < c->scaling.n_in; j++)
       assert_non_null(gpnn_schema_feature_name(&c->schema, NULL, j, name));
-    for (size_t g = 0; g < c->n_groups; g++) assert_non_null(gpnn_index_group_name(c, g, name));
+    for (size_t g = 0; g < c->n_groups; g++) assert_non_null(gpnn_dataset_group_name(c, g, name));
     for (size_t j = 0; j < c->d; j++) assert_true(c->group[j] < c->n_groups);
   }
 }
@@ -1042,7 +1040,7 @@ static void search_in(const struct gpnn_index *index)
   enum { K = 3 };
   struct gpnn_error reason = {0};
   struct gpnn_search *search = NULL;
-  const struct gpnn_index_contents *c = gpnn_index_contents(index);
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
   int64_t rows[K];
   double distances[K];
   enum gpnn_status status = gpnn_index_search(index, &search, &reason);
@@ -1122,7 +1120,7 @@ static void no_sealed_nonsense_does_harm(void **state)
 static void levels_are_no_more_than_are_written(void **state)
 {
   const struct place *place = *state;
-  struct gpnn_schema *schema = &((struct place *)*state)->contents.schema;
+  struct gpnn_schema *schema = &((struct place *)*state)->dataset.schema;
   struct gpnn_column *category = &schema->inputs[2];
   size_t n = GPNN_LEVELS_MAX + 1;
   for (size_t i = 0; i < category->n_levels; i++) free(category->levels[i]);

@@ -7,7 +7,7 @@ enum { N = 300, D = 2, C = 90, M = 12 };
 struct setting {
   struct fixture f;
   double lengthscale[D];
-  struct gpnn_params params;
+  struct gpnn_parameters params;
   struct gpnn_localgp *gp;
 };
 
@@ -16,12 +16,12 @@ static void set_up(struct setting *s)
   fixture_new(&s->f, N, D, C, 1);
   s->lengthscale[0] = 0.5;
   s->lengthscale[1] = 2;
-  s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
-                                   .n_lengthscales = D,
-                                   .lengthscale = s->lengthscale,
-                                   .kernelscale = 0.7,
-                                   .noise = 0.3,
-                                   .neighbours = M};
+  s->params = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                       .covariance.n_lengthscales = D,
+                                       .covariance.lengthscale = s->lengthscale,
+                                       .covariance.kernelscale = 0.7,
+                                       .covariance.noise = 0.3,
+                                       .neighbours = M};
   s->gp = NULL;
   assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
 }
@@ -230,8 +230,8 @@ static void make_grid_and_rows_beside_it(struct setting *s, double *like)
   enum { SIDE = 20 };
   gpnn_localgp_free(s->gp);
   gpnn_index_close(s->f.index);
-  gpnn_schema_release(&s->f.contents.schema);
-  gpnn_scaling_release(&s->f.contents.standard);
+  gpnn_schema_release(&s->f.dataset.schema);
+  gpnn_scaling_release(&s->f.dataset.scaling);
   for (size_t i = 0; i < N; i++) {
     s->f.x[i * D] = s->lengthscale[0] * ((double)(i % SIDE) + 0.05 * s->f.x[i * D]);
     s->f.x[i * D + 1] = s->lengthscale[1] * ((double)(i / SIDE) + 0.05 * s->f.x[i * D + 1]);

@@ -6,20 +6,22 @@
 
 static const char *const kernels[] = {"rbf", "exp", "matern32", "matern52"};
 
-static struct gpnn_params make_params(const char *kernel, size_t n_lengthscales, size_t neighbours)
+static struct gpnn_parameters make_params(const char *kernel, size_t n_lengthscales,
+                                          size_t neighbours)
 {
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name(kernel),
-                               .n_lengthscales = n_lengthscales,
-                               .kernelscale = 0.9,
-                               .noise = 0.05,
-                               .neighbours = neighbours};
-  params.lengthscale = calloc(n_lengthscales, sizeof *params.lengthscale);
-  assert_non_null(params.lengthscale);
-  for (size_t j = 0; j < n_lengthscales; j++) params.lengthscale[j] = 0.6 + 0.5 * (double)j;
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name(kernel),
+                                   .covariance.n_lengthscales = n_lengthscales,
+                                   .covariance.kernelscale = 0.9,
+                                   .covariance.noise = 0.05,
+                                   .neighbours = neighbours};
+  params.covariance.lengthscale = calloc(n_lengthscales, sizeof *params.covariance.lengthscale);
+  assert_non_null(params.covariance.lengthscale);
+  for (size_t j = 0; j < n_lengthscales; j++)
+    params.covariance.lengthscale[j] = 0.6 + 0.5 * (double)j;
   return params;
 }
 
-static void predict(const struct fixture *f, const struct gpnn_params *params, size_t n_rows,
+static void predict(const struct fixture *f, const struct gpnn_parameters *params, size_t n_rows,
                     const double *x, const int64_t *self, int threads, double *mean, double *latent,
                     struct gpnn_localgp_counts *counts)
 {
@@ -33,7 +35,7 @@ static void predict(const struct fixture *f, const struct gpnn_params *params, s
 
 /* Predicts the fixture's calibration rows and compares each with the dense formula over the
  * training rows 'chosen' says (NULL: all). */
-static void compare_with_dense(const struct fixture *f, const struct gpnn_params *params)
+static void compare_with_dense(const struct fixture *f, const struct gpnn_parameters *params)
 {
   double mean[16], latent[16];
   struct gpnn_localgp_counts counts = {0};
@@ -41,9 +43,9 @@ static void compare_with_dense(const struct fixture *f, const struct gpnn_params
   predict(f, params, f->c, f->cx, NULL, 2, mean, latent, &counts);
   for (size_t i = 0; i < f->c; i++) {
     double m, v;
-    dense_predict(params->kernel->name, f->n, f->d, f->x, f->y, f->cx + i * f->d,
-                  params->n_lengthscales, params->lengthscale, params->kernelscale, params->noise,
-                  &m, &v);
+    dense_predict(params->covariance.kernel->name, f->n, f->d, f->x, f->y, f->cx + i * f->d,
+                  params->covariance.n_lengthscales, params->covariance.lengthscale,
+                  params->covariance.kernelscale, params->covariance.noise, &m, &v);
     assert_close(mean[i], m, 1e-10);
     assert_close(latent[i], v, 1e-10);
   }
@@ -57,11 +59,11 @@ static void all_rows_as_neighbours_give_the_dense_gp(void **state)
   fixture_new(&f, 60, 3, 12, 1);
   for (size_t k = 0; k < 4; k++) {
     for (size_t n_lengthscales = 1; n_lengthscales <= 3; n_lengthscales += 2) {
-      struct gpnn_params params = make_params(kernels[k], n_lengthscales, 400);
+      struct gpnn_parameters params = make_params(kernels[k], n_lengthscales, 400);
       compare_with_dense(&f, &params);
       params.neighbours = 60;
       compare_with_dense(&f, &params);
-      gpnn_params_release(&params);
+      gpnn_parameters_release(&params);
     }
   }
   fixture_free(&f);
@@ -85,7 +87,7 @@ static void neighbours_are_the_nearest_in_the_metric_of_the_kernel(void **state)
   struct fixture f;
   fixture_new(&f, N, D, 10, 1);
   for (size_t n_lengthscales = 1; n_lengthscales <= D; n_lengthscales += 2) {
-    struct gpnn_params params = make_params("matern32", n_lengthscales, M);
+    struct gpnn_parameters params = make_params("matern32", n_lengthscales, M);
     double mean[10], latent[10], x[M * D], y[M];
     struct gpnn_localgp_counts counts = {0};
     predict(&f, &params, 10, f.cx, NULL, 1, mean, latent, &counts);
@@ -95,7 +97,7 @@ static void neighbours_are_the_nearest_in_the_metric_of_the_kernel(void **state)
         all[r] = (struct near){0, r};
         for (size_t j = 0; j < D; j++)
           all[r].distance += pow((f.x[r * D + j] - f.cx[i * D + j]) /
-                                     params.lengthscale[n_lengthscales > 1 ? j : 0],
+                                     params.covariance.lengthscale[n_lengthscales > 1 ? j : 0],
                                  2);
       }
       qsort(all, N, sizeof all[0], nearer);
@@ -104,12 +106,13 @@ static void neighbours_are_the_nearest_in_the_metric_of_the_kernel(void **state)
         y[r] = f.y[all[r].row];
       }
       double m, v;
-      dense_predict("matern32", M, D, x, y, f.cx + i * D, n_lengthscales, params.lengthscale,
-                    params.kernelscale, params.noise, &m, &v);
+      dense_predict("matern32", M, D, x, y, f.cx + i * D, n_lengthscales,
+                    params.covariance.lengthscale, params.covariance.kernelscale,
+                    params.covariance.noise, &m, &v);
       assert_close(mean[i], m, 1e-10);
       assert_close(latent[i], v, 1e-10);
     }
-    gpnn_params_release(&params);
+    gpnn_parameters_release(&params);
   }
   fixture_free(&f);
 }
@@ -122,10 +125,10 @@ static void a_row_left_out_is_predicted_from_the_others(void **state)
   fixture_new(&f, N, D, 0, 1);
   memcpy(f.x + D, f.x, D * sizeof(double)); /* rows 0 and 1 have the same inputs */
   gpnn_index_close(f.index);
-  gpnn_schema_release(&f.contents.schema);
-  gpnn_scaling_release(&f.contents.standard);
+  gpnn_schema_release(&f.dataset.schema);
+  gpnn_scaling_release(&f.dataset.scaling);
   fixture_write(&f);
-  struct gpnn_params params = make_params("exp", 1, N);
+  struct gpnn_parameters params = make_params("exp", 1, N);
   int64_t self[N];
   double mean[N], latent[N], x[N * D], y[N];
   struct gpnn_localgp_counts counts = {0};
@@ -139,12 +142,12 @@ static void a_row_left_out_is_predicted_from_the_others(void **state)
       y[kept++] = f.y[r];
     }
     double m, v;
-    dense_predict("exp", kept, D, x, y, f.x + i * D, 1, params.lengthscale, params.kernelscale,
-                  params.noise, &m, &v);
+    dense_predict("exp", kept, D, x, y, f.x + i * D, 1, params.covariance.lengthscale,
+                  params.covariance.kernelscale, params.covariance.noise, &m, &v);
     assert_close(mean[i], m, 1e-10);
     assert_close(latent[i], v, 1e-10);
   }
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -154,7 +157,7 @@ static void threads_and_batches_change_no_bit(void **state)
   enum { ROWS = 300 };
   struct fixture f;
   fixture_new(&f, 500, 4, ROWS, 1);
-  struct gpnn_params params = make_params("matern52", 4, 30);
+  struct gpnn_parameters params = make_params("matern52", 4, 30);
   double mean[3][ROWS], latent[3][ROWS];
   struct gpnn_localgp_counts counts = {0};
   predict(&f, &params, ROWS, f.cx, NULL, 1, mean[0], latent[0], &counts);
@@ -167,7 +170,7 @@ static void threads_and_batches_change_no_bit(void **state)
     assert_memory_equal(mean[0], mean[k], sizeof mean[0]);
     assert_memory_equal(latent[0], latent[k], sizeof latent[0]);
   }
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -178,11 +181,11 @@ static void duplicates_without_noise_need_jitter_and_stay_finite(void **state)
   fixture_new(&f, 50, 2, 5, 1);
   for (size_t i = 1; i < 50; i++) memcpy(f.x + 2 * i, f.x + 2 * (i % 5), 2 * sizeof(double));
   gpnn_index_close(f.index);
-  gpnn_schema_release(&f.contents.schema);
-  gpnn_scaling_release(&f.contents.standard);
+  gpnn_schema_release(&f.dataset.schema);
+  gpnn_scaling_release(&f.dataset.scaling);
   fixture_write(&f);
-  struct gpnn_params params = make_params("rbf", 1, 50);
-  params.noise = 0;
+  struct gpnn_parameters params = make_params("rbf", 1, 50);
+  params.covariance.noise = 0;
   double mean[5], latent[5];
   struct gpnn_localgp_counts counts = {0};
   predict(&f, &params, 5, f.cx, NULL, 1, mean, latent, &counts);
@@ -190,9 +193,9 @@ static void duplicates_without_noise_need_jitter_and_stay_finite(void **state)
   assert_true(counts.jitter.most > 0);
   for (size_t i = 0; i < 5; i++) {
     assert_true(isfinite(mean[i]));
-    assert_true(latent[i] >= 0 && latent[i] <= params.kernelscale);
+    assert_true(latent[i] >= 0 && latent[i] <= params.covariance.kernelscale);
   }
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -201,11 +204,11 @@ static void lengthscales_for_other_inputs_are_refused(void **state)
   (void)state;
   struct fixture f;
   fixture_new(&f, 30, 4, 0, 1);
-  struct gpnn_params params = make_params("rbf", 3, 10);
+  struct gpnn_parameters params = make_params("rbf", 3, 10);
   struct gpnn_localgp *gp = NULL;
   assert_fails(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err), GPNN_EMISMATCH, "lengthscale");
   assert_null(gp);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -217,18 +220,18 @@ enum { ROWS = 70, INPUTS = 3, POINTS = 8, REGRESSORS = 2, TERMS = 4 };
 /* An index with regressors and known noise, and points with the same. */
 struct model {
   struct fixture f;
-  struct gpnn_params params;
+  struct gpnn_parameters params;
   double regressors[ROWS * REGRESSORS], point_regressors[POINTS * REGRESSORS], noise[ROWS];
   double coefficients[TERMS], covariance[TERMS * TERMS];
 };
 
 /* What an index file holds, to be changed: the object behind the pointer is no constant. */
-static struct gpnn_index_contents *contents_of(const struct fixture *f)
+static struct gpnn_dataset *contents_of(const struct fixture *f)
 {
-  const struct gpnn_index_contents *borrowed = gpnn_index_contents(f->index);
-  struct gpnn_index_contents *contents;
-  memcpy(&contents, &borrowed, sizeof contents);
-  return contents;
+  const struct gpnn_dataset *borrowed = gpnn_index_dataset(f->index);
+  struct gpnn_dataset *dataset;
+  memcpy(&dataset, &borrowed, sizeof dataset);
+  return dataset;
 }
 
 static void model_new(struct model *s, enum gpnn_mean mean, bool noisy, size_t neighbours)
@@ -240,20 +243,20 @@ static void model_new(struct model *s, enum gpnn_mean mean, bool noisy, size_t n
   for (size_t i = 0; i < POINTS * REGRESSORS; i++) s->point_regressors[i] = gpnn_rng_normal(&rng);
   for (size_t i = 0; i < ROWS; i++) s->noise[i] = i % 3 == 0 ? 0 : gpnn_rng_uniform(&rng);
   for (size_t i = 0; i < TERMS; i++) s->coefficients[i] = gpnn_rng_normal(&rng);
-  struct gpnn_index_contents *contents = contents_of(&s->f);
-  contents->n_regressors = REGRESSORS;
-  contents->regressors = s->regressors;
-  contents->noise = noisy ? s->noise : NULL;
+  struct gpnn_dataset *dataset = contents_of(&s->f);
+  dataset->n_regressors = REGRESSORS;
+  dataset->regressors = s->regressors;
+  dataset->noise = noisy ? s->noise : NULL;
   s->params = make_params("matern32", INPUTS, neighbours);
-  s->params.mean = mean;
-  s->params.n_coefficients = gpnn_mean_width(mean, INPUTS, REGRESSORS);
-  s->params.coefficients = s->coefficients;
+  s->params.mean.kind = mean;
+  s->params.mean.n_coefficients = gpnn_mean_width(mean, INPUTS, REGRESSORS);
+  s->params.mean.coefficients = s->coefficients;
 }
 
 static void model_free(struct model *s)
 {
-  s->params.coefficients = s->params.covariance = NULL; /* not owned here */
-  gpnn_params_release(&s->params);
+  s->params.mean.coefficients = s->params.mean.covariance = NULL; /* not owned here */
+  gpnn_parameters_release(&s->params);
   fixture_free(&s->f);
 }
 
@@ -277,7 +280,7 @@ static void model_predict(const struct model *s, const struct gpnn_points *point
 static double term_of(const struct model *s, size_t t, const double *x, const double *regressors)
 {
   if (t == 0) return 1;
-  return s->params.mean == GPNN_MEAN_LINEAR ? x[t - 1] : regressors[t - 1];
+  return s->params.mean.kind == GPNN_MEAN_LINEAR ? x[t - 1] : regressors[t - 1];
 }
 
 static double row_term(const struct model *s, size_t t, size_t row)
@@ -292,14 +295,14 @@ static double point_term(const struct model *s, size_t t, size_t i)
 
 static long double covariance_of(const struct model *s, const double *a, const double *b)
 {
-  return (long double)s->params.kernelscale *
-         dense_kernel("matern32", INPUTS, a, b, INPUTS, s->params.lengthscale);
+  return (long double)s->params.covariance.kernelscale *
+         dense_kernel("matern32", INPUTS, a, b, INPUTS, s->params.covariance.lengthscale);
 }
 
 /* Covariance of observations 'a' and 'b'. */
 static long double observed(const struct model *s, size_t a, size_t b)
 {
-  long double noise = s->params.noise;
+  long double noise = s->params.covariance.noise;
   if (contents_of(&s->f)->noise != NULL) noise += s->noise[a];
   return covariance_of(s, s->f.x + a * INPUTS, s->f.x + b * INPUTS) + (a == b ? noise : 0);
 }
@@ -309,8 +312,8 @@ static void expect_known_mean(const struct model *s, size_t i, size_t n, const s
                               double *mean, double *latent)
 {
   static long double k[ROWS * ROWS], cross[ROWS], u[ROWS], v[ROWS];
-  long double m = 0, variance = s->params.kernelscale;
-  size_t p = s->params.n_coefficients;
+  long double m = 0, variance = s->params.covariance.kernelscale;
+  size_t p = s->params.mean.n_coefficients;
   for (size_t a = 0; a < n; a++) {
     for (size_t b = 0; b < n; b++) k[a * n + b] = observed(s, rows[a], rows[b]);
     u[a] = cross[a] = covariance_of(s, s->f.x + rows[a] * INPUTS, s->f.cx + i * INPUTS);
@@ -338,8 +341,9 @@ static size_t nearest_rows(const struct model *s, size_t i, const uint32_t *clus
     if (clusters != NULL && clusters[r] == cluster) continue;
     all[n] = (struct near){0, r};
     for (size_t j = 0; j < INPUTS; j++)
-      all[n].distance +=
-          pow((s->f.x[r * INPUTS + j] - s->f.cx[i * INPUTS + j]) / s->params.lengthscale[j], 2);
+      all[n].distance += pow((s->f.x[r * INPUTS + j] - s->f.cx[i * INPUTS + j]) /
+                                 s->params.covariance.lengthscale[j],
+                             2);
     n++;
   }
   qsort(all, n, sizeof all[0], nearer);
@@ -380,7 +384,7 @@ static void means_and_known_noise_are_the_dense_formula(void **state)
 static void solve_bordered(const struct model *s, long double *right)
 {
   static long double matrix[(ROWS + TERMS) * (ROWS + TERMS)], unused[ROWS + TERMS];
-  size_t p = s->params.n_coefficients, n = ROWS + p;
+  size_t p = s->params.mean.n_coefficients, n = ROWS + p;
   memset(matrix, 0, sizeof matrix);
   for (size_t a = 0; a < ROWS; a++) {
     for (size_t b = 0; b < ROWS; b++) matrix[a * n + b] = observed(s, a, b);
@@ -395,7 +399,7 @@ static void solve_bordered(const struct model *s, long double *right)
 static void estimate_coefficients(struct model *s)
 {
   long double right[ROWS + TERMS] = {0};
-  size_t p = s->params.n_coefficients;
+  size_t p = s->params.mean.n_coefficients;
   for (size_t a = 0; a < ROWS; a++) right[a] = s->f.y[a];
   solve_bordered(s, right);
   for (size_t t = 0; t < p; t++) s->coefficients[t] = (double)right[ROWS + t];
@@ -405,7 +409,7 @@ static void estimate_coefficients(struct model *s)
     solve_bordered(s, right);
     for (size_t q = 0; q < p; q++) s->covariance[t * p + q] = -(double)right[ROWS + q];
   }
-  s->params.covariance = s->covariance;
+  s->params.mean.covariance = s->covariance;
 }
 
 static void uncertain_coefficients_give_universal_kriging(void **state)
@@ -418,11 +422,11 @@ static void uncertain_coefficients_give_universal_kriging(void **state)
     struct gpnn_points points = points_of(&s);
     estimate_coefficients(&s);
     model_predict(&s, &points, &(struct gpnn_prediction){.mean = means, .latent = latent});
-    s.params.covariance = NULL;
+    s.params.mean.covariance = NULL;
     model_predict(&s, &points, &(struct gpnn_prediction){.latent = known});
     for (size_t i = 0; i < POINTS; i++) {
-      long double right[ROWS + TERMS], value = 0, variance = s.params.kernelscale;
-      size_t n = ROWS + s.params.n_coefficients;
+      long double right[ROWS + TERMS], value = 0, variance = s.params.covariance.kernelscale;
+      size_t n = ROWS + s.params.mean.n_coefficients;
       for (size_t a = 0; a < n; a++)
         right[a] = a < ROWS ? covariance_of(&s, s.f.x + a * INPUTS, s.f.cx + i * INPUTS)
                             : point_term(&s, a - ROWS, i);
@@ -484,13 +488,13 @@ static void other_parameters_of_the_same_metric_predict_as_if_made_for_them(void
   struct gpnn_localgp_counts counts = {0};
   double mean[Q], latent[Q], mean_1[Q], latent_1[Q];
   fixture_new(&f, N, D, Q, 1);
-  struct gpnn_params params = make_params("matern32", D, M), others = make_params("exp", D, M);
+  struct gpnn_parameters params = make_params("matern32", D, M), others = make_params("exp", D, M);
   const struct gpnn_points points = {.n = Q, .x = f.cx};
   const struct gpnn_prediction to = {.mean = mean, .latent = latent};
-  for (size_t j = 0; j < D; j++) others.lengthscale[j] *= 3;
-  others.noise *= 5;
+  for (size_t j = 0; j < D; j++) others.covariance.lengthscale[j] *= 3;
+  others.covariance.noise *= 5;
   assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
-  const struct gpnn_params *const turns[] = {&others, &params};
+  const struct gpnn_parameters *const turns[] = {&others, &params};
   for (size_t k = 0; k < 2; k++) {
     gpnn_localgp_set_params(gp, turns[k]);
     assert_true(gpnn_localgp_params(gp) == turns[k]);
@@ -500,8 +504,8 @@ static void other_parameters_of_the_same_metric_predict_as_if_made_for_them(void
     for (size_t i = 0; i < Q; i++) assert_near(latent[i], latent_1[i], 1e-12);
   }
   gpnn_localgp_free(gp);
-  gpnn_params_release(&params);
-  gpnn_params_release(&others);
+  gpnn_parameters_release(&params);
+  gpnn_parameters_release(&others);
   fixture_free(&f);
 }
 
@@ -552,7 +556,7 @@ static void without_candidates_the_mean_is_left(void **state)
   model_predict(&s, &points, &(struct gpnn_prediction){means, latent, nearest});
   for (size_t i = 0; i < POINTS; i++) {
     assert_true(means[i] == s.coefficients[0]);
-    assert_true(latent[i] == s.params.kernelscale);
+    assert_true(latent[i] == s.params.covariance.kernelscale);
     assert_true(isinf(nearest[i]));
   }
   model_free(&s);
@@ -585,7 +589,7 @@ static void nearest_is_the_distance_in_lengthscales(void **state)
 /* ---- mixed precision ---------------------------------------------------------------------- */
 
 /* Predicts in both precisions; returns how many of the means differ at all. */
-static size_t compare_precisions(const struct fixture *f, const struct gpnn_params *params)
+static size_t compare_precisions(const struct fixture *f, const struct gpnn_parameters *params)
 {
   enum { MOST = 64 };
   double mean[2][MOST] = {{0}}, latent[2][MOST] = {{0}};
@@ -617,12 +621,12 @@ static void mixed_precision_keeps_its_promise(void **state)
   for (size_t k = 0; k < 4; k++)
     for (size_t m = 1; m < 200; m += 1 + m * 2)
       for (double noise = 1; noise > 1e-12; noise /= 30) {
-        struct gpnn_params params = make_params(kernels[k], 3, m);
-        params.noise = noise;
+        struct gpnn_parameters params = make_params(kernels[k], 3, m);
+        params.covariance.noise = noise;
         size_t n_different = compare_precisions(&f, &params);
         /* It is not that everything was done in double precision. */
         if (noise > 0.01 && m > 10) assert_true(n_different > 20);
-        gpnn_params_release(&params);
+        gpnn_parameters_release(&params);
       }
   fixture_free(&f);
 }
@@ -635,16 +639,16 @@ static void mixed_precision_leaves_singular_rows_to_double(void **state)
   for (size_t i = 1; i < 200; i++) memcpy(f.x + 2 * i, f.x + 2 * (i % 40), 2 * sizeof(double));
   memcpy(f.cx, f.x, 20 * sizeof(double)); /* points where rows are */
   gpnn_index_close(f.index);
-  gpnn_schema_release(&f.contents.schema);
-  gpnn_scaling_release(&f.contents.standard);
+  gpnn_schema_release(&f.dataset.schema);
+  gpnn_scaling_release(&f.dataset.scaling);
   fixture_write(&f);
   for (size_t k = 0; k < 4; k++)
     for (double noise = 1e-3; noise > 1e-14; noise /= 100) {
-      struct gpnn_params params = make_params(kernels[k], 1, 100);
-      params.noise = noise;
+      struct gpnn_parameters params = make_params(kernels[k], 1, 100);
+      params.covariance.noise = noise;
       size_t n_different = compare_precisions(&f, &params);
       if (noise < 1e-8) assert_int_equal(n_different, 0);
-      gpnn_params_release(&params);
+      gpnn_parameters_release(&params);
     }
   fixture_free(&f);
 }
@@ -687,8 +691,8 @@ static void mixed_precision_serves_every_right_hand_side(void **state)
 enum { SHARED_ROWS = 400, SHARED_POINTS = 90, SHARED_D = 2 };
 
 /* Predicts the calibration rows, pairs of which lie close together. */
-static void predict_shared(const struct fixture *f, const struct gpnn_params *params, size_t share,
-                           int threads, double *mean, double *latent, double *nearest)
+static void predict_shared(const struct fixture *f, const struct gpnn_parameters *params,
+                           size_t share, int threads, double *mean, double *latent, double *nearest)
 {
   struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
@@ -709,7 +713,7 @@ static void sharing_conditions_on_no_fewer_neighbours(void **state)
   fixture_new(&f, SHARED_ROWS, SHARED_D, SHARED_POINTS, 1);
   for (size_t share = 2; share <= 64; share *= 2)
     for (size_t m = 1; m <= 61; m += 12) {
-      struct gpnn_params params = make_params("matern32", 1, m);
+      struct gpnn_parameters params = make_params("matern32", 1, m);
       size_t more = 0;
       predict_shared(&f, &params, 1, 1, mean[0], latent[0], nearest[0]);
       predict_shared(&f, &params, share, 1, mean[1], latent[1], nearest[1]);
@@ -719,7 +723,7 @@ static void sharing_conditions_on_no_fewer_neighbours(void **state)
         more += latent[1][i] < latent[0][i] * (1 - 1e-9);
       }
       if (m > 1) assert_true(more > 0);
-      free(params.lengthscale);
+      free(params.covariance.lengthscale);
     }
   fixture_free(&f);
 }
@@ -732,7 +736,7 @@ static void sharing_all_rows_changes_nothing_nor_do_threads(void **state)
   struct fixture f;
   fixture_new(&f, SHARED_ROWS / 4, SHARED_D, SHARED_POINTS, 1);
   for (size_t m = 20; m <= SHARED_ROWS / 4; m += 80) {
-    struct gpnn_params params = make_params("exp", SHARED_D, m);
+    struct gpnn_parameters params = make_params("exp", SHARED_D, m);
     predict_shared(&f, &params, 1, 1, mean[0], latent[0], nearest[0]);
     predict_shared(&f, &params, 16, 1, mean[1], latent[1], nearest[1]);
     predict_shared(&f, &params, 16, 3, mean[2], latent[2], nearest[2]);
@@ -742,7 +746,7 @@ static void sharing_all_rows_changes_nothing_nor_do_threads(void **state)
       assert_close(mean[1][i], mean[0][i], 1e-10);
       assert_close(latent[1][i], latent[0][i], 1e-10);
     }
-    free(params.lengthscale);
+    free(params.covariance.lengthscale);
   }
   fixture_free(&f);
 }
@@ -756,11 +760,11 @@ static void every_point_that_shares_a_factor_with_jitter_is_counted(void **state
   fixture_new(&f, N, 2, FEW, 1);
   for (size_t i = 0; i < N; i++) memcpy(f.x + 2 * i, f.cx + 2 * (i % 5), 2 * sizeof(double));
   gpnn_index_close(f.index);
-  gpnn_schema_release(&f.contents.schema);
-  gpnn_scaling_release(&f.contents.standard);
+  gpnn_schema_release(&f.dataset.schema);
+  gpnn_scaling_release(&f.dataset.scaling);
   fixture_write(&f);
-  struct gpnn_params params = make_params("rbf", 1, N); /* all rows: all points share */
-  params.noise = 0;
+  struct gpnn_parameters params = make_params("rbf", 1, N); /* all rows: all points share */
+  params.covariance.noise = 0;
   for (size_t share = 1; share <= 16; share *= 4) {
     struct gpnn_localgp *gp = NULL;
     struct gpnn_localgp_counts counts = {0};
@@ -775,7 +779,7 @@ static void every_point_that_shares_a_factor_with_jitter_is_counted(void **state
     assert_true(counts.jitter.most > 0);
     gpnn_localgp_free(gp);
   }
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   fixture_free(&f);
 }
 
@@ -785,7 +789,7 @@ static void coefficients_for_another_mean_are_refused(void **state)
   static struct model s;
   struct gpnn_localgp *gp = NULL;
   model_new(&s, GPNN_MEAN_LINEAR, false, 5);
-  s.params.mean = GPNN_MEAN_REGRESSORS;
+  s.params.mean.kind = GPNN_MEAN_REGRESSORS;
   assert_fails(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 1, &err), GPNN_EMISMATCH,
                "4 coefficients, a regressors mean has 3 with this index");
   assert_null(gp);

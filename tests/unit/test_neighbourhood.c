@@ -14,7 +14,7 @@ enum { GOLDEN_N = 8, GOLDEN_D = 2, GOLDEN_K = 3 };
 
 /* Rows of a test: contents that own what they point to. */
 struct rows {
-  struct gpnn_index_contents contents;
+  struct gpnn_dataset dataset;
   double *x, *y, *noise;
   uint32_t *group;
 };
@@ -27,8 +27,8 @@ static struct rows rows_new(size_t n, size_t d)
                    .group = calloc(d, sizeof *r.group)};
   assert_non_null(r.group);
   for (size_t j = 0; j < d; j++) r.group[j] = (uint32_t)j;
-  r.contents = (struct gpnn_index_contents){
-      .n = n, .d = d, .n_groups = d, .group = r.group, .x = r.x, .y = r.y};
+  r.dataset =
+      (struct gpnn_dataset){.n = n, .d = d, .n_groups = d, .group = r.group, .x = r.x, .y = r.y};
   return r;
 }
 
@@ -71,7 +71,7 @@ struct lists {
 
 static struct lists nearest(const struct rows *r, const double *lengthscale, size_t k, bool earlier)
 {
-  size_t n = r->contents.n, d = r->contents.d;
+  size_t n = r->dataset.n, d = r->dataset.d;
   struct lists lists = {.row = calloc(n, sizeof *lists.row),
                         .neighbour = calloc(n * k + 1, sizeof *lists.neighbour)};
   bool *used = calloc(n, sizeof *used);
@@ -98,13 +98,13 @@ static struct lists nearest(const struct rows *r, const double *lengthscale, siz
   return lists;
 }
 
-static enum gpnn_status objective(const struct gpnn_index_contents *contents,
-                                  const struct gpnn_params *params, enum gpnn_density density,
+static enum gpnn_status objective(const struct gpnn_dataset *dataset,
+                                  const struct gpnn_parameters *params, enum gpnn_density density,
                                   const struct gpnn_neighbourhoods *hoods, int threads,
                                   double *value, double *gradient, double *loss, double *z2)
 {
   struct gpnn_neighbourhood_result result = {.gradient = gradient, .loss = loss, .z2 = z2};
-  enum gpnn_status status = gpnn_neighbourhood_objective(contents, params, NULL, density, hoods,
+  enum gpnn_status status = gpnn_neighbourhood_objective(dataset, params, NULL, density, hoods,
                                                          NULL, threads, &result, NULL);
   *value = result.value;
   return status;
@@ -157,16 +157,16 @@ static void test_the_golden_case_has_the_verified_values_and_gradients(void **st
     bool is_joint = cases[c].density == GPNN_DENSITY_JOINT;
     /* MLL-3 is of a row and its two nearest. */
     struct lists lists = nearest(&r, lengthscale, is_joint ? GOLDEN_K - 1 : GOLDEN_K, false);
-    struct gpnn_params params = {.kernel = gpnn_kernel_by_name(cases[c].kernel),
-                                 .n_lengthscales = 2,
-                                 .lengthscale = lengthscale,
-                                 .kernelscale = 1.7,
-                                 .noise = 0.09,
-                                 .mean = GPNN_MEAN_CONSTANT,
-                                 .n_coefficients = 1,
-                                 .coefficients = &constant};
+    struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name(cases[c].kernel),
+                                     .covariance.n_lengthscales = 2,
+                                     .covariance.lengthscale = lengthscale,
+                                     .covariance.kernelscale = 1.7,
+                                     .covariance.noise = 0.09,
+                                     .mean.kind = GPNN_MEAN_CONSTANT,
+                                     .mean.n_coefficients = 1,
+                                     .mean.coefficients = &constant};
     double value, gradient[5], loss[GOLDEN_N];
-    assert_ok(objective(&r.contents, &params, cases[c].density, &lists.hoods, 2, &value, gradient,
+    assert_ok(objective(&r.dataset, &params, cases[c].density, &lists.hoods, 2, &value, gradient,
                         loss, NULL));
     assert_close(-value, cases[c].value, 1e-11);
     for (size_t i = 0; i < 5; i++) assert_true(fabs(-gradient[i] - cases[c].gradient[i]) < 1e-9);
@@ -180,33 +180,33 @@ static void test_the_golden_case_has_the_verified_values_and_gradients(void **st
 /* ---- derivatives ------------------------------------------------------------------------ */
 
 /* Parameter 'i' of the gradient's order, as the number its derivative is by. */
-static void move(struct gpnn_params *params, size_t i, double by)
+static void move(struct gpnn_parameters *params, size_t i, double by)
 {
-  size_t k = params->n_lengthscales;
+  size_t k = params->covariance.n_lengthscales;
   if (i < k)
-    params->lengthscale[i] *= exp(by);
+    params->covariance.lengthscale[i] *= exp(by);
   else if (i == k)
-    params->kernelscale *= exp(by);
+    params->covariance.kernelscale *= exp(by);
   else if (i == k + 1)
-    params->noise *= exp(by);
+    params->covariance.noise *= exp(by);
   else
-    params->coefficients[0] += by;
+    params->mean.coefficients[0] += by;
 }
 
-static void check_gradient(const struct rows *r, struct gpnn_params *params,
+static void check_gradient(const struct rows *r, struct gpnn_parameters *params,
                            enum gpnn_density density, const struct lists *lists)
 {
-  size_t width = params->n_lengthscales + 3;
+  size_t width = params->covariance.n_lengthscales + 3;
   double value, gradient[32];
   const double h = 1e-5;
   assert_ok(
-      objective(&r->contents, params, density, &lists->hoods, 1, &value, gradient, NULL, NULL));
+      objective(&r->dataset, params, density, &lists->hoods, 1, &value, gradient, NULL, NULL));
   for (size_t i = 0; i < width; i++) {
     double up, down;
     move(params, i, h);
-    assert_ok(objective(&r->contents, params, density, &lists->hoods, 1, &up, NULL, NULL, NULL));
+    assert_ok(objective(&r->dataset, params, density, &lists->hoods, 1, &up, NULL, NULL, NULL));
     move(params, i, -2 * h);
-    assert_ok(objective(&r->contents, params, density, &lists->hoods, 1, &down, NULL, NULL, NULL));
+    assert_ok(objective(&r->dataset, params, density, &lists->hoods, 1, &down, NULL, NULL, NULL));
     move(params, i, h);
     assert_true(fabs((up - down) / (2 * h) - gradient[i]) < 1e-6 * (1 + fabs(gradient[i])));
   }
@@ -224,21 +224,21 @@ static void test_gradients_agree_with_central_differences(void **state)
           double lengthscale[20], coefficients[] = {0.3};
           /* A duplicate among the neighbours. */
           memcpy(r.x + columns[c], r.x, columns[c] * sizeof *r.x);
-          if (variant & 2) r.contents.noise = r.noise;
+          if (variant & 2) r.dataset.noise = r.noise;
           if (variant & 4)
             for (size_t j = 0; j < columns[c]; j++) r.group[j] = (uint32_t)(j / 2);
           size_t n_groups = variant & 4 ? (columns[c] + 1) / 2 : columns[c];
           for (size_t j = 0; j < 20; j++) lengthscale[j] = 1.3 + 0.2 * (double)j;
-          struct gpnn_params params = {.kernel = gpnn_kernel_at(kernel),
-                                       .n_lengthscales = s % 2 ? n_groups : 1,
-                                       .lengthscale = lengthscale,
-                                       .kernelscale = 0.8,
-                                       .noise = 0.05,
-                                       .mean = GPNN_MEAN_CONSTANT,
-                                       .n_coefficients = 1,
-                                       .coefficients = coefficients};
+          struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_at(kernel),
+                                           .covariance.n_lengthscales = s % 2 ? n_groups : 1,
+                                           .covariance.lengthscale = lengthscale,
+                                           .covariance.kernelscale = 0.8,
+                                           .covariance.noise = 0.05,
+                                           .mean.kind = GPNN_MEAN_CONSTANT,
+                                           .mean.n_coefficients = 1,
+                                           .mean.coefficients = coefficients};
           double each[20];
-          gpnn_params_expand(&params, columns[c], r.group, each);
+          gpnn_parameters_expand(&params, columns[c], r.group, each);
           struct lists lists = nearest(&r, each, sizes[s], variant & 1);
           check_gradient(&r, &params, GPNN_DENSITY_CONDITIONAL, &lists);
           check_gradient(&r, &params, GPNN_DENSITY_JOINT, &lists);
@@ -256,14 +256,14 @@ static void test_the_derivative_by_the_map_agrees_with_central_differences(void 
   for (size_t j = 0; j < (size_t)D * D; j++) map[j] = (j % (D + 1) == 0) + 0.1 * cos(3 * (double)j);
   struct lists lists = nearest(&r, ones, K, false);
   for (int density = 0; density < 2; density++) {
-    struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern52"),
-                                 .n_lengthscales = D,
-                                 .lengthscale = ones,
-                                 .kernelscale = 0.8,
-                                 .noise = 0.05};
+    struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern52"),
+                                     .covariance.n_lengthscales = D,
+                                     .covariance.lengthscale = ones,
+                                     .covariance.kernelscale = 0.8,
+                                     .covariance.noise = 0.05};
     struct gpnn_neighbourhood_result at = {.gradient = gradient, .by_map = by_map}, up = {0},
                                      down = {0};
-    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, map, (enum gpnn_density)density,
+    assert_ok(gpnn_neighbourhood_objective(&r.dataset, &params, map, (enum gpnn_density)density,
                                            &lists.hoods, NULL, 2, &at, NULL));
     for (size_t p = 0; p < D; p++)
       for (size_t q = 0; q < D; q++) {
@@ -271,7 +271,7 @@ static void test_the_derivative_by_the_map_agrees_with_central_differences(void 
         for (int sign = -1; sign <= 1; sign += 2) { /* (I + E) map, E = sign h at (p, q) */
           memcpy(moved, map, sizeof map);
           for (size_t j = 0; j < D; j++) moved[p * D + j] += sign * h * map[q * D + j];
-          assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, moved,
+          assert_ok(gpnn_neighbourhood_objective(&r.dataset, &params, moved,
                                                  (enum gpnn_density)density, &lists.hoods, NULL, 1,
                                                  sign > 0 ? &up : &down, NULL));
         }
@@ -288,7 +288,7 @@ static void test_the_derivative_by_the_map_agrees_with_central_differences(void 
 enum { N = 25, D = 2 };
 
 /* K of all rows, and its factorless inverse and log determinant, by the book. */
-static double covariance_inverse(const struct rows *r, const struct gpnn_params *params,
+static double covariance_inverse(const struct rows *r, const struct gpnn_parameters *params,
                                  double inverse[N][N])
 {
   double k[N][N], logdet = 0;
@@ -296,9 +296,9 @@ static double covariance_inverse(const struct rows *r, const struct gpnn_params 
     for (size_t b = 0; b < N; b++) {
       double r2 = 0;
       for (size_t j = 0; j < D; j++)
-        r2 += pow((r->x[a * D + j] - r->x[b * D + j]) / params->lengthscale[0], 2);
-      k[a][b] = params->kernelscale * (1 + sqrt(3 * r2)) * exp(-sqrt(3 * r2)) +
-                (a == b ? params->noise : 0);
+        r2 += pow((r->x[a * D + j] - r->x[b * D + j]) / params->covariance.lengthscale[0], 2);
+      k[a][b] = params->covariance.kernelscale * (1 + sqrt(3 * r2)) * exp(-sqrt(3 * r2)) +
+                (a == b ? params->covariance.noise : 0);
       inverse[a][b] = a == b;
     }
   for (size_t p = 0; p < N; p++) { /* Gauss and Jordan; K needs no pivoting */
@@ -321,11 +321,11 @@ static void test_with_all_others_as_neighbours_the_limits_are_exact(void **state
   (void)state;
   struct rows r = random_rows(N, D, 3);
   double lengthscale = 0.9, inverse[N][N], weighted[N], fit = 0, metric[D] = {0.9, 0.9};
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern32"),
-                               .n_lengthscales = 1,
-                               .lengthscale = &lengthscale,
-                               .kernelscale = 1.1,
-                               .noise = 0.07};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                   .covariance.n_lengthscales = 1,
+                                   .covariance.lengthscale = &lengthscale,
+                                   .covariance.kernelscale = 1.1,
+                                   .covariance.noise = 0.07};
   double logdet = covariance_inverse(&r, &params, inverse);
   for (size_t i = 0; i < N; i++) {
     weighted[i] = 0;
@@ -335,17 +335,17 @@ static void test_with_all_others_as_neighbours_the_limits_are_exact(void **state
   double evidence = 0.5 * (fit + logdet + N * log(2 * acos(-1.0)));
   double value, loss[N];
   struct lists all = nearest(&r, metric, N - 1, false), before = nearest(&r, metric, N - 1, true);
-  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &all.hoods, 1, &value, NULL,
+  assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &all.hoods, 1, &value, NULL,
                       loss, NULL));
   for (size_t i = 0; i < N; i++) { /* leave-one-out from one inverse */
     double v = 1 / inverse[i][i], e = weighted[i] * v;
     assert_close(loss[i], 0.5 * (log(v) + e * e / v + log(2 * acos(-1.0))), 1e-9);
   }
-  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &before.hoods, 1, &value,
-                      NULL, NULL, NULL));
+  assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &before.hoods, 1, &value, NULL,
+                      NULL, NULL));
   assert_close(value * N, evidence, 1e-9); /* Vecchia's is the likelihood */
   assert_ok(
-      objective(&r.contents, &params, GPNN_DENSITY_JOINT, &all.hoods, 1, &value, NULL, NULL, NULL));
+      objective(&r.dataset, &params, GPNN_DENSITY_JOINT, &all.hoods, 1, &value, NULL, NULL, NULL));
   assert_close(value, evidence, 1e-9);
   lists_free(&all);
   lists_free(&before);
@@ -359,15 +359,15 @@ static void test_kernel_scale_and_noise_together_only_rescale_the_variance(void 
   (void)state;
   struct rows r = random_rows(40, 3, 8);
   double lengthscale[] = {1, 2, 0.7}, value, gradient[6], z2;
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern52"),
-                               .n_lengthscales = 3,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 0.9,
-                               .noise = 0.1};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern52"),
+                                   .covariance.n_lengthscales = 3,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 0.9,
+                                   .covariance.noise = 0.1};
   struct lists lists = nearest(&r, lengthscale, 10, false);
   for (size_t i = 0; i < 40; i++) {
     struct gpnn_neighbourhoods one = {1, 10, lists.row + i, lists.neighbour + i * 10, NULL};
-    assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &one, 1, &value, gradient,
+    assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &one, 1, &value, gradient,
                         NULL, &z2));
     assert_true(fabs(-(gradient[3] + gradient[4]) - 0.5 * (z2 - 1)) < 1e-10 * (1 + z2));
   }
@@ -380,15 +380,15 @@ static void test_threads_change_no_bit(void **state)
   (void)state;
   struct rows r = random_rows(100, 3, 9);
   double lengthscale[] = {1, 2, 0.7}, one[7], many[7];
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("exp"),
-                               .n_lengthscales = 3,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 0.9,
-                               .noise = 0.1};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("exp"),
+                                   .covariance.n_lengthscales = 3,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 0.9,
+                                   .covariance.noise = 0.1};
   struct lists lists = nearest(&r, lengthscale, 12, false);
-  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 1, &one[0],
+  assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 1, &one[0],
                       one + 1, NULL, NULL));
-  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 4, &many[0],
+  assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 4, &many[0],
                       many + 1, NULL, NULL));
   assert_memory_equal(one, many, sizeof one);
   lists_free(&lists);
@@ -396,25 +396,25 @@ static void test_threads_change_no_bit(void **state)
 }
 
 /* The densities of 'lists' together are those of each row alone, and the gradients their mean. */
-static void compare_with_rows_alone(const struct rows *r, const struct gpnn_params *params,
+static void compare_with_rows_alone(const struct rows *r, const struct gpnn_parameters *params,
                                     const double *map, const struct lists *lists, double tolerance)
 {
   enum { MOST = 64 };
   const struct gpnn_neighbourhoods *hoods = &lists->hoods;
-  size_t d = r->contents.d, k = hoods->k;
+  size_t d = r->dataset.d, k = hoods->k;
   double loss[MOST], z2[MOST], gradient[MOST], by_map[MOST] = {0}, own[MOST], own_map[MOST] = {0};
   double mean[MOST] = {0}, mean_map[MOST] = {0};
   struct gpnn_neighbourhood_result all = {
       .gradient = gradient, .by_map = map == NULL ? NULL : by_map, .loss = loss, .z2 = z2};
-  assert_ok(gpnn_neighbourhood_objective(&r->contents, params, map, GPNN_DENSITY_CONDITIONAL, hoods,
+  assert_ok(gpnn_neighbourhood_objective(&r->dataset, params, map, GPNN_DENSITY_CONDITIONAL, hoods,
                                          NULL, 1, &all, NULL));
   for (size_t i = 0; i < hoods->n; i++) {
     struct gpnn_neighbourhoods one = {1, k, hoods->row + i, hoods->neighbour + i * k, NULL};
     double own_loss, own_z2;
     struct gpnn_neighbourhood_result alone = {
         .gradient = own, .by_map = map == NULL ? NULL : own_map, .loss = &own_loss, .z2 = &own_z2};
-    assert_ok(gpnn_neighbourhood_objective(&r->contents, params, map, GPNN_DENSITY_CONDITIONAL,
-                                           &one, NULL, 1, &alone, NULL));
+    assert_ok(gpnn_neighbourhood_objective(&r->dataset, params, map, GPNN_DENSITY_CONDITIONAL, &one,
+                                           NULL, 1, &alone, NULL));
     assert_true(fabs(own_loss - loss[i]) <= tolerance * (1 + fabs(own_loss)));
     assert_true(fabs(own_z2 - z2[i]) <= tolerance * (1 + own_z2));
     for (size_t j = 0; j < d + 3; j++) mean[j] += own[j] / (double)hoods->n;
@@ -436,13 +436,13 @@ static void test_rows_side_by_side_are_as_rows_alone(void **state)
     for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
       struct rows r = random_rows(21, d, 30 + i);
       double lengthscale[] = {1, 2, 0.7, 1.3, 0.9}, map[25];
-      struct gpnn_params params = {.kernel = gpnn_kernel_by_name(kernels[i % 4]),
-                                   .n_lengthscales = d,
-                                   .lengthscale = lengthscale,
-                                   .kernelscale = 0.9,
-                                   .noise = 0.1};
+      struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name(kernels[i % 4]),
+                                       .covariance.n_lengthscales = d,
+                                       .covariance.lengthscale = lengthscale,
+                                       .covariance.kernelscale = 0.9,
+                                       .covariance.noise = 0.1};
       struct lists lists = nearest(&r, lengthscale, ks[i], false);
-      if (i % 2 == 0) r.contents.noise = r.noise;
+      if (i % 2 == 0) r.dataset.noise = r.noise;
       for (size_t j = 0; j < d * d; j++) map[j] = (j % (d + 1) == 0) + 0.1 * sin((double)j);
       compare_with_rows_alone(&r, &params, NULL, &lists, 1e-10);
       compare_with_rows_alone(&r, &params, map, &lists, 1e-10);
@@ -466,16 +466,16 @@ static void test_known_distances_are_as_those_of_the_inputs(void **state)
   lists.neighbour[20 * K + K - 1] = -1; /* it and those beside it are evaluated from their inputs */
   struct gpnn_neighbourhoods known = lists.hoods;
   known.squares = squares;
-  gpnn_neighbourhood_squares(&r.contents, &known, 2, squares);
+  gpnn_neighbourhood_squares(&r.dataset, &known, 2, squares);
   for (double one = 0.3; one < 10; one *= 3) {
-    struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern32"),
-                                 .n_lengthscales = 1,
-                                 .lengthscale = &one,
-                                 .kernelscale = 0.9,
-                                 .noise = 0.1};
-    assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 1, &value[0],
+    struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                     .covariance.n_lengthscales = 1,
+                                     .covariance.lengthscale = &one,
+                                     .covariance.kernelscale = 0.9,
+                                     .covariance.noise = 0.1};
+    assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &lists.hoods, 1, &value[0],
                         gradient[0], NULL, NULL));
-    assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &known, 2, &value[1],
+    assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &known, 2, &value[1],
                         gradient[1], NULL, NULL));
     assert_close(value[1], value[0], 1e-12);
     for (size_t j = 0; j < 4; j++) assert_near(gradient[1][j], gradient[0][j], 1e-11);
@@ -496,13 +496,13 @@ static void test_without_a_map_memory_grows_no_faster_than_inputs(void **state)
     row[i] = (int64_t)i;
     for (size_t a = 0; a < HOOD; a++) neighbour[i * HOOD + a] = (int64_t)((i + a + 1) % ROWS);
   }
-  const struct gpnn_params params = {.kernel = gpnn_kernel_by_name("rbf"),
-                                     .n_lengthscales = 1,
-                                     .lengthscale = &lengthscale,
-                                     .kernelscale = 1,
-                                     .noise = 0.1};
+  const struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("rbf"),
+                                         .covariance.n_lengthscales = 1,
+                                         .covariance.lengthscale = &lengthscale,
+                                         .covariance.kernelscale = 1,
+                                         .covariance.noise = 0.1};
   const struct gpnn_neighbourhoods hoods = {ROWS, HOOD, row, neighbour, NULL};
-  assert_ok(objective(&r.contents, &params, GPNN_DENSITY_CONDITIONAL, &hoods, 1, &value, gradient,
+  assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &hoods, 1, &value, gradient,
                       NULL, NULL));
   assert_true(isfinite(value));
   rows_free(&r);
@@ -530,11 +530,11 @@ static void test_jitter_of_one_row_leaves_those_beside_it_alone(void **state)
   (void)state;
   struct rows r = random_rows(16, 2, 5);
   double lengthscale[] = {1, 2};
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("rbf"),
-                               .n_lengthscales = 2,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 0.9,
-                               .noise = -1e-6};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("rbf"),
+                                   .covariance.n_lengthscales = 2,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 0.9,
+                                   .covariance.noise = -1e-6};
   struct lists lists = nearest(&r, lengthscale, 3, false);
   memcpy(r.x + 2, r.x, 2 * sizeof *r.x);
   lists.neighbour[8 * 3] = 0;
@@ -545,7 +545,7 @@ static void test_jitter_of_one_row_leaves_those_beside_it_alone(void **state)
   compare_with_rows_alone(&r, &params, NULL, &lists, 1e-8);
   for (int density = 0; density < 2; density++) {
     struct gpnn_neighbourhood_result result = {.jitter = {7, 7}};
-    assert_ok(gpnn_neighbourhood_objective(&r.contents, &params, NULL, (enum gpnn_density)density,
+    assert_ok(gpnn_neighbourhood_objective(&r.dataset, &params, NULL, (enum gpnn_density)density,
                                            &lists.hoods, NULL, 2, &result, NULL));
     assert_int_equal(result.jitter.n, count_with_twins(&lists.hoods));
     assert_true(result.jitter.n > 0 && result.jitter.most > 1e-6 && result.jitter.most < 1e-4);

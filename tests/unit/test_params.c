@@ -39,71 +39,71 @@ static void put(const struct place *place, const char *bytes, size_t length)
 }
 
 static enum gpnn_status read_text(const struct place *place, const char *text,
-                                  struct gpnn_params *params, struct gpnn_error *err)
+                                  struct gpnn_parameters *params, struct gpnn_error *err)
 {
   put(place, text, strlen(text));
-  return gpnn_params_read(params, place->path, err);
+  return gpnn_parameters_read(params, place->path, err);
 }
 
 /* The text is refused, with 'wanted' in the sentence and nothing in the parameters. */
 static void assert_refused(void **state, const char *text, enum gpnn_status status,
                            const char *wanted)
 {
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   assert_fails(read_text(*state, text, &params, &err), status, wanted);
-  assert_null(params.kernel);
-  assert_null(params.lengthscale);
+  assert_null(params.covariance.kernel);
+  assert_null(params.covariance.lengthscale);
 }
 
 #define BASE "kernel\texp\nlengthscale\t0.5\nkernelscale\t0.9\nnoise\t0.1\n"
 
 static void least_file_has_defaults(void **state)
 {
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   assert_ok(read_text(*state, BASE, &params, &err));
-  assert_ptr_equal(params.kernel, gpnn_kernel_by_name("exp"));
-  assert_int_equal(params.n_lengthscales, 1);
-  assert_true(params.lengthscale[0] == 0.5);
-  assert_true(params.kernelscale == 0.9 && params.noise == 0.1);
+  assert_ptr_equal(params.covariance.kernel, gpnn_kernel_by_name("exp"));
+  assert_int_equal(params.covariance.n_lengthscales, 1);
+  assert_true(params.covariance.lengthscale[0] == 0.5);
+  assert_true(params.covariance.kernelscale == 0.9 && params.covariance.noise == 0.1);
   assert_int_equal(params.neighbours, 400);
-  assert_false(params.has_calibration);
-  assert_false(params.has_index);
-  gpnn_params_release(&params);
+  assert_false(params.calibration.has_factor);
+  assert_false(params.provenance.has_index);
+  gpnn_parameters_release(&params);
 }
 
 static void hand_made_file_is_read(void **state)
 {
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   assert_ok(read_text(*state,
                       "\xef\xbb\xbf# gpnn parameters 1\r\n\r\n  # a note\r\nnoise   0\r\n"
                       "neighbours 32\r\nlengthscale 1 2\t 3e-1 \r\nindex 9F0C2A7BE1D4407A\r\n"
                       "  kernelscale\t+2.5\r\ncalibration 1.072\r\nkernel matern12",
                       &params, &err));
-  assert_ptr_equal(params.kernel, gpnn_kernel_by_name("exp"));
-  assert_int_equal(params.n_lengthscales, 3);
-  assert_true(params.lengthscale[2] == 0.3);
-  assert_true(params.noise == 0 && params.kernelscale == 2.5);
+  assert_ptr_equal(params.covariance.kernel, gpnn_kernel_by_name("exp"));
+  assert_int_equal(params.covariance.n_lengthscales, 3);
+  assert_true(params.covariance.lengthscale[2] == 0.3);
+  assert_true(params.covariance.noise == 0 && params.covariance.kernelscale == 2.5);
   assert_int_equal(params.neighbours, 32);
-  assert_true(params.has_calibration && params.calibration == 1.072);
-  assert_true(params.has_index && params.index == 0x9f0c2a7be1d4407au);
-  assert_string_equal(params.comments, "# a note\n");
-  gpnn_params_release(&params);
+  assert_true(params.calibration.has_factor && params.calibration.factor == 1.072);
+  assert_true(params.provenance.has_index && params.provenance.index == 0x9f0c2a7be1d4407au);
+  assert_string_equal(params.provenance.comments, "# a note\n");
+  gpnn_parameters_release(&params);
 }
 
 /* Whatever its length, no comment comes to be the line of the format. */
 static void comments_are_cut_before_they_are_looked_at(void **state)
 {
   enum { ZEROS = 484 };
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   char text[1000];
   snprintf(text, sizeof text, "#gpnn parameters %0*dx\n# a \t \r\n" BASE, ZEROS, 1);
   assert_ok(read_text(*state, text, &params, &err));
-  assert_string_equal(params.comments, "# a\n");
-  gpnn_params_release(&params);
+  assert_string_equal(params.provenance.comments, "# a\n");
+  gpnn_parameters_release(&params);
   assert_ok(
       read_text(*state, "# a\rb\n#gpnn parameters\r2\n# gpnn\rparameters 2\n" BASE, &params, &err));
-  assert_string_equal(params.comments, "# a b\n");
-  gpnn_params_release(&params);
+  assert_string_equal(params.provenance.comments, "# a b\n");
+  gpnn_parameters_release(&params);
 }
 
 static void a_nul_byte_is_refused_on_any_line(void **state)
@@ -112,9 +112,9 @@ static void a_nul_byte_is_refused_on_any_line(void **state)
   static const size_t lengths[] = {6, 11, 13, 5};
   struct place *place = *state;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-    struct gpnn_params params = {0};
+    struct gpnn_parameters params = {0};
     put(place, lines[i], lengths[i]);
-    assert_fails(gpnn_params_read(&params, place->path, &err), GPNN_EDATA,
+    assert_fails(gpnn_parameters_read(&params, place->path, &err), GPNN_EDATA,
                  "x.par:1: holds a NUL byte");
   }
 }
@@ -123,56 +123,57 @@ static void written_parameters_read_back_exactly(void **state)
 {
   struct place *place = *state;
   double lengthscale[] = {0.1, 1.0 / 3, 1e-300};
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern52"),
-                               .n_lengthscales = 3,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 2.0 / 3,
-                               .noise = 4.9e-324,
-                               .neighbours = 17,
-                               .fit_rows = 8000,
-                               .has_calibration = true,
-                               .calibration = 1.1,
-                               .has_index = true,
-                               .index = 0x1234};
-  struct gpnn_params back = {0};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern52"),
+                                   .covariance.n_lengthscales = 3,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 2.0 / 3,
+                                   .covariance.noise = 4.9e-324,
+                                   .neighbours = 17,
+                                   .provenance.fit_rows = 8000,
+                                   .calibration.has_factor = true,
+                                   .calibration.factor = 1.1,
+                                   .provenance.has_index = true,
+                                   .provenance.index = 0x1234};
+  struct gpnn_parameters back = {0};
   struct gpnn_output *output = NULL;
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_params_write(&params, output, &err));
+  assert_ok(gpnn_parameters_write(&params, output, &err));
   assert_ok(gpnn_output_close(output, &err));
-  assert_ok(gpnn_params_read(&back, place->path, &err));
-  assert_ptr_equal(back.kernel, params.kernel);
-  assert_int_equal(back.n_lengthscales, 3);
-  assert_memory_equal(back.lengthscale, lengthscale, sizeof lengthscale);
-  assert_true(back.kernelscale == params.kernelscale && back.noise == params.noise);
+  assert_ok(gpnn_parameters_read(&back, place->path, &err));
+  assert_ptr_equal(back.covariance.kernel, params.covariance.kernel);
+  assert_int_equal(back.covariance.n_lengthscales, 3);
+  assert_memory_equal(back.covariance.lengthscale, lengthscale, sizeof lengthscale);
+  assert_true(back.covariance.kernelscale == params.covariance.kernelscale &&
+              back.covariance.noise == params.covariance.noise);
   assert_int_equal(back.neighbours, 17);
-  assert_int_equal(back.fit_rows, 8000);
-  assert_true(back.has_calibration && back.calibration == 1.1);
-  assert_true(back.has_index && back.index == 0x1234);
-  gpnn_params_release(&back);
+  assert_int_equal(back.provenance.fit_rows, 8000);
+  assert_true(back.calibration.has_factor && back.calibration.factor == 1.1);
+  assert_true(back.provenance.has_index && back.provenance.index == 0x1234);
+  gpnn_parameters_release(&back);
 }
 
 static void written_text_is_the_documented_one(void **state)
 {
   struct place *place = *state;
   char text[400] = "";
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   struct gpnn_output *output = NULL;
   assert_ok(read_text(place, BASE "index\t0000000000001234\n", &params, &err));
-  assert_ok(gpnn_params_comment(&params, &err, "rows %d", 3000));
-  assert_ok(gpnn_params_comment(&params, &err, "from a\nb"));
+  assert_ok(gpnn_parameters_comment(&params, &err, "rows %d", 3000));
+  assert_ok(gpnn_parameters_comment(&params, &err, "from a\nb"));
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_params_write(&params, output, &err));
+  assert_ok(gpnn_parameters_write(&params, output, &err));
   assert_ok(gpnn_output_close(output, &err));
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   FILE *file = fopen(place->path, "rb");
   assert_non_null(file);
   text[fread(text, 1, sizeof text - 1, file)] = '\0';
   fclose(file);
   assert_string_equal(text, "# gpnn parameters 1\n# rows 3000\n# from a b\n" BASE
                             "neighbours\t400\nindex\t0000000000001234\n");
-  assert_ok(gpnn_params_read(&params, place->path, &err));
-  assert_string_equal(params.comments, "# rows 3000\n# from a b\n");
-  gpnn_params_release(&params);
+  assert_ok(gpnn_parameters_read(&params, place->path, &err));
+  assert_string_equal(params.provenance.comments, "# rows 3000\n# from a b\n");
+  gpnn_parameters_release(&params);
 }
 
 /* ---- every field, there and back ------------------------------------------------------------ */
@@ -203,57 +204,59 @@ static size_t any_count(struct gpnn_rng *rng, size_t most)
   return 1 + (size_t)((double)most * gpnn_rng_uniform(rng));
 }
 
-static void any_mean(struct gpnn_rng *rng, struct gpnn_params *params)
+static void any_mean(struct gpnn_rng *rng, struct gpnn_parameters *params)
 {
-  params->mean = (enum gpnn_mean)(any_count(rng, 4) - 1);
-  if (params->mean == GPNN_MEAN_ZERO) return;
-  size_t p = params->mean == GPNN_MEAN_CONSTANT ? 1 : any_count(rng, 6);
-  params->n_coefficients = p;
-  params->coefficients = any_list(rng, p, -1);
+  params->mean.kind = (enum gpnn_mean)(any_count(rng, 4) - 1);
+  if (params->mean.kind == GPNN_MEAN_ZERO) return;
+  size_t p = params->mean.kind == GPNN_MEAN_CONSTANT ? 1 : any_count(rng, 6);
+  params->mean.n_coefficients = p;
+  params->mean.coefficients = any_list(rng, p, -1);
   if (toss(rng)) return;
-  params->covariance = any_list(rng, p * p, 0);
+  params->mean.covariance = any_list(rng, p * p, 0);
   for (size_t i = 0; i < p; i++)
     for (size_t j = 0; j < i; j++) {
-      double *v = params->covariance, most = sqrt(v[i * p + i]) * sqrt(v[j * p + j]) / 6;
+      double *v = params->mean.covariance, most = sqrt(v[i * p + i]) * sqrt(v[j * p + j]) / 6;
       v[i * p + j] = v[j * p + i] = most * (2 * gpnn_rng_uniform(rng) - 1);
     }
 }
 
-static void any_calibration(struct gpnn_rng *rng, struct gpnn_params *params)
+static void any_calibration(struct gpnn_rng *rng, struct gpnn_parameters *params)
 {
-  params->has_calibration = toss(rng);
-  if (params->has_calibration) params->calibration = any_real(rng, 0);
+  params->calibration.has_factor = toss(rng);
+  if (params->calibration.has_factor) params->calibration.factor = any_real(rng, 0);
   if (toss(rng)) {
     size_t n = any_count(rng, 5);
-    params->n_conformal = n;
-    params->conformal_level = gpnn_alloc(n, 1, sizeof(double));
-    params->conformal_width = any_list(rng, n, 0);
+    params->calibration.n_conformal = n;
+    params->calibration.conformal_level = gpnn_alloc(n, 1, sizeof(double));
+    params->calibration.conformal_width = any_list(rng, n, 0);
     for (size_t i = 0; i < n; i++)
-      params->conformal_level[i] = ((double)i + gpnn_rng_uniform(rng)) / (double)n;
+      params->calibration.conformal_level[i] = ((double)i + gpnn_rng_uniform(rng)) / (double)n;
   }
-  params->has_distance = toss(rng);
-  for (size_t i = 0; params->has_distance && i < GPNN_N_DISTANCES; i++)
-    params->distance[i] = any_real(rng, 0) + (i == 0 ? 0 : params->distance[i - 1]);
+  params->calibration.has_distance = toss(rng);
+  for (size_t i = 0; params->calibration.has_distance && i < GPNN_N_DISTANCES; i++)
+    params->calibration.distance[i] =
+        any_real(rng, 0) + (i == 0 ? 0 : params->calibration.distance[i - 1]);
 }
 
-static struct gpnn_params any_params(struct gpnn_rng *rng, const char *target)
+static struct gpnn_parameters any_params(struct gpnn_rng *rng, const char *target)
 {
-  struct gpnn_params params = {.kernel = gpnn_kernel_at(any_count(rng, 5) - 1)};
-  if (gpnn_kernel_needs_smoothness(params.kernel)) params.smoothness = 100 * gpnn_rng_uniform(rng);
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_at(any_count(rng, 5) - 1)};
+  if (gpnn_kernel_needs_smoothness(params.covariance.kernel))
+    params.covariance.smoothness = 100 * gpnn_rng_uniform(rng);
   if (target != NULL) params.target = gpnn_copy_text(target, strlen(target));
-  params.n_lengthscales = any_count(rng, 4);
-  params.lengthscale = any_list(rng, params.n_lengthscales, 0);
-  params.kernelscale = any_real(rng, 0);
-  params.noise = toss(rng) ? 0 : any_real(rng, 0);
+  params.covariance.n_lengthscales = any_count(rng, 4);
+  params.covariance.lengthscale = any_list(rng, params.covariance.n_lengthscales, 0);
+  params.covariance.kernelscale = any_real(rng, 0);
+  params.covariance.noise = toss(rng) ? 0 : any_real(rng, 0);
   any_mean(rng, &params);
   if (toss(rng)) params.degrees = any_real(rng, 2);
   params.neighbours = any_count(rng, 1000);
-  params.fit_rows = any_count(rng, 3) - 1;
+  params.provenance.fit_rows = any_count(rng, 3) - 1;
   any_calibration(rng, &params);
-  params.has_index = toss(rng);
-  if (params.has_index) params.index = gpnn_rng_next(rng);
+  params.provenance.has_index = toss(rng);
+  if (params.provenance.has_index) params.provenance.index = gpnn_rng_next(rng);
   for (size_t i = any_count(rng, 3); i > 1; i--)
-    assert_ok(gpnn_params_comment(&params, &err, "comment %zu", i));
+    assert_ok(gpnn_parameters_comment(&params, &err, "comment %zu", i));
   return params;
 }
 
@@ -269,36 +272,43 @@ static void assert_same_text(const char *a, const char *b)
   if (a != NULL) assert_string_equal(a, b);
 }
 
-static void assert_same(const struct gpnn_params *a, const struct gpnn_params *b)
+static void assert_same(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
 {
-  size_t p = a->n_coefficients;
+  size_t p = a->mean.n_coefficients;
   assert_same_text(a->target, b->target);
-  assert_ptr_equal(a->kernel, b->kernel);
-  assert_true(a->smoothness == b->smoothness);
-  assert_int_equal(a->n_lengthscales, b->n_lengthscales);
-  assert_same_list(a->n_lengthscales, a->lengthscale, b->lengthscale);
-  assert_true(a->kernelscale == b->kernelscale && a->noise == b->noise);
-  assert_true(a->mean == b->mean && a->degrees == b->degrees);
-  assert_int_equal(p, b->n_coefficients);
-  assert_same_list(p, a->coefficients, b->coefficients);
-  assert_same_list(p * p, a->covariance, b->covariance);
+  assert_ptr_equal(a->covariance.kernel, b->covariance.kernel);
+  assert_true(a->covariance.smoothness == b->covariance.smoothness);
+  assert_int_equal(a->covariance.n_lengthscales, b->covariance.n_lengthscales);
+  assert_same_list(a->covariance.n_lengthscales, a->covariance.lengthscale,
+                   b->covariance.lengthscale);
+  assert_true(a->covariance.kernelscale == b->covariance.kernelscale &&
+              a->covariance.noise == b->covariance.noise);
+  assert_true(a->mean.kind == b->mean.kind && a->degrees == b->degrees);
+  assert_int_equal(p, b->mean.n_coefficients);
+  assert_same_list(p, a->mean.coefficients, b->mean.coefficients);
+  assert_same_list(p * p, a->mean.covariance, b->mean.covariance);
   assert_int_equal(a->neighbours, b->neighbours);
-  assert_int_equal(a->fit_rows, b->fit_rows);
-  assert_true(a->has_calibration == b->has_calibration && a->calibration == b->calibration);
-  assert_int_equal(a->n_conformal, b->n_conformal);
-  assert_same_list(a->n_conformal, a->conformal_level, b->conformal_level);
-  assert_same_list(a->n_conformal, a->conformal_width, b->conformal_width);
-  assert_true(a->has_distance == b->has_distance);
-  assert_memory_equal(a->distance, b->distance, sizeof a->distance);
-  assert_true(a->has_index == b->has_index && a->index == b->index);
-  assert_same_text(a->comments, b->comments);
+  assert_int_equal(a->provenance.fit_rows, b->provenance.fit_rows);
+  assert_true(a->calibration.has_factor == b->calibration.has_factor &&
+              a->calibration.factor == b->calibration.factor);
+  assert_int_equal(a->calibration.n_conformal, b->calibration.n_conformal);
+  assert_same_list(a->calibration.n_conformal, a->calibration.conformal_level,
+                   b->calibration.conformal_level);
+  assert_same_list(a->calibration.n_conformal, a->calibration.conformal_width,
+                   b->calibration.conformal_width);
+  assert_true(a->calibration.has_distance == b->calibration.has_distance);
+  assert_memory_equal(a->calibration.distance, b->calibration.distance,
+                      sizeof a->calibration.distance);
+  assert_true(a->provenance.has_index == b->provenance.has_index &&
+              a->provenance.index == b->provenance.index);
+  assert_same_text(a->provenance.comments, b->provenance.comments);
 }
 
-static void write_all(const struct place *place, const struct gpnn_params *params, size_t n)
+static void write_all(const struct place *place, const struct gpnn_parameters *params, size_t n)
 {
   struct gpnn_output *output = NULL;
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_params_write_all(params, n, output, &err));
+  assert_ok(gpnn_parameters_write_all(params, n, output, &err));
   assert_ok(gpnn_output_close(output, &err));
 }
 
@@ -308,16 +318,16 @@ static void any_parameters_read_back_the_same(void **state)
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
   for (int round = 0; round < 300; round++) {
-    struct gpnn_params params[4], *back = NULL;
+    struct gpnn_parameters params[4], *back = NULL;
     size_t n = any_count(&rng, 4), n_back = 0;
     for (size_t i = 0; i < n; i++)
       params[i] = any_params(&rng, n == 1 && round % 2 == 0 ? NULL : targets[i]);
     write_all(*state, params, n);
-    assert_ok(gpnn_params_read_all(&back, &n_back, ((struct place *)*state)->path, &err));
+    assert_ok(gpnn_parameters_read_all(&back, &n_back, ((struct place *)*state)->path, &err));
     assert_int_equal(n_back, n);
     for (size_t i = 0; i < n; i++) assert_same(&params[i], &back[i]);
-    for (size_t i = 0; i < n; i++) gpnn_params_release(&params[i]);
-    gpnn_params_release_all(back, n_back);
+    for (size_t i = 0; i < n; i++) gpnn_parameters_release(&params[i]);
+    gpnn_parameters_release_all(back, n_back);
   }
 }
 
@@ -331,26 +341,27 @@ static void all_optional_lines_are_the_documented_ones(void **state)
                              "index\t0000000000000007\ntarget\tz\n# of z\nkernel\trbf\n"
                              "lengthscale\t1\nkernelscale\t1\nnoise\t0\nneighbours\t400\n";
   struct place *place = *state;
-  struct gpnn_params *params = NULL;
+  struct gpnn_parameters *params = NULL;
   char back[sizeof text + 1] = "";
   size_t n = 0;
   put(place, text, strlen(text));
-  assert_ok(gpnn_params_read_all(&params, &n, place->path, &err));
+  assert_ok(gpnn_parameters_read_all(&params, &n, place->path, &err));
   assert_int_equal(n, 2);
   assert_string_equal(params[0].target, "y 1");
-  assert_true(params[0].smoothness == 1.2 && params[0].degrees == 4.5);
-  assert_true(params[0].covariance[1] == -1 && params[0].covariance[2] == -1);
-  assert_true(params[0].covariance[0] == 4 && params[0].covariance[3] == 9);
-  assert_true(params[0].conformal_level[1] == 0.95 && params[0].conformal_width[1] == 2.1);
-  assert_true(params[0].has_distance && params[0].distance[3] == 3);
-  assert_string_equal(params[1].comments, "# of z\n");
+  assert_true(params[0].covariance.smoothness == 1.2 && params[0].degrees == 4.5);
+  assert_true(params[0].mean.covariance[1] == -1 && params[0].mean.covariance[2] == -1);
+  assert_true(params[0].mean.covariance[0] == 4 && params[0].mean.covariance[3] == 9);
+  assert_true(params[0].calibration.conformal_level[1] == 0.95 &&
+              params[0].calibration.conformal_width[1] == 2.1);
+  assert_true(params[0].calibration.has_distance && params[0].calibration.distance[3] == 3);
+  assert_string_equal(params[1].provenance.comments, "# of z\n");
   write_all(place, params, n);
   FILE *file = fopen(place->path, "rb");
   assert_non_null(file);
   back[fread(back, 1, sizeof back - 1, file)] = '\0';
   fclose(file);
   assert_string_equal(back, text);
-  gpnn_params_release_all(params, n);
+  gpnn_parameters_release_all(params, n);
 }
 
 static void several_targets_are_refused_where_one_is_expected(void **state)
@@ -363,7 +374,7 @@ static void each_target_keeps_a_hundred_comments(void **state)
 {
   static char text[4000];
   struct place *place = *state;
-  struct gpnn_params *params = NULL;
+  struct gpnn_parameters *params = NULL;
   size_t n = 0, length = 0;
   for (size_t block = 0; block < 2; block++) {
     length += (size_t)snprintf(text + length, sizeof text - length, "target t%zu\n" BASE, block);
@@ -371,11 +382,11 @@ static void each_target_keeps_a_hundred_comments(void **state)
       length += (size_t)snprintf(text + length, sizeof text - length, "# c\n");
   }
   put(place, text, length);
-  assert_ok(gpnn_params_read_all(&params, &n, place->path, &err));
+  assert_ok(gpnn_parameters_read_all(&params, &n, place->path, &err));
   assert_int_equal(n, 2);
-  assert_int_equal(strlen(params[0].comments), 60 * strlen("# c\n"));
-  assert_int_equal(strlen(params[1].comments), 100 * strlen("# c\n"));
-  gpnn_params_release_all(params, n);
+  assert_int_equal(strlen(params[0].provenance.comments), 60 * strlen("# c\n"));
+  assert_int_equal(strlen(params[1].provenance.comments), 100 * strlen("# c\n"));
+  gpnn_parameters_release_all(params, n);
 }
 
 static void blocks_that_are_not_whole_are_refused(void **state)
@@ -398,24 +409,24 @@ static void names_that_would_not_read_back_are_not_written(void **state)
 {
   static const char *const names[] = {"", " a", "a ", "a\r", "\ta", "a\nb"};
   struct place *place = *state;
-  struct gpnn_params params[2] = {{0}, {0}};
+  struct gpnn_parameters params[2] = {{0}, {0}};
   struct gpnn_output *output = NULL;
   assert_ok(read_text(place, BASE, &params[0], &err));
   assert_ok(read_text(place, BASE, &params[1], &err));
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_fails(gpnn_params_write_all(params, 2, output, &err), GPNN_EINVAL, "need their names");
+  assert_fails(gpnn_parameters_write_all(params, 2, output, &err), GPNN_EINVAL, "need their names");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     params[0].target = gpnn_copy_text(names[i], strlen(names[i]));
-    assert_fails(gpnn_params_write(params, output, &err), GPNN_EDATA, "cannot hold");
+    assert_fails(gpnn_parameters_write(params, output, &err), GPNN_EDATA, "cannot hold");
     free(params[0].target);
   }
   params[0].target = gpnn_copy_text("y", 1);
   params[1].target = gpnn_copy_text("y", 1);
-  assert_fails(gpnn_params_write_all(params, 2, output, &err), GPNN_EINVAL,
+  assert_fails(gpnn_parameters_write_all(params, 2, output, &err), GPNN_EINVAL,
                "target \"y\": has parameters twice");
   gpnn_output_abandon(output);
-  gpnn_params_release(&params[0]);
-  gpnn_params_release(&params[1]);
+  gpnn_parameters_release(&params[0]);
+  gpnn_parameters_release(&params[1]);
 }
 
 static void values_that_do_not_go_together_are_refused(void **state)
@@ -469,36 +480,36 @@ static void a_rotation_reads_back_and_has_to_fit(void **state)
   struct place *place = *state;
   double lengthscale[] = {1, 2, 3};
   double rotation[] = {1.0 / 3, -1e-300, 0, 2e17, -0.0, 5, 1e-5, 0.1, -7};
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("exp"),
-                               .n_rotation = 9,
-                               .rotation = rotation,
-                               .n_lengthscales = 3,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 1,
-                               .noise = 0.1,
-                               .neighbours = 5};
-  struct gpnn_params back = {0};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("exp"),
+                                   .covariance.n_rotation = 9,
+                                   .covariance.rotation = rotation,
+                                   .covariance.n_lengthscales = 3,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 1,
+                                   .covariance.noise = 0.1,
+                                   .neighbours = 5};
+  struct gpnn_parameters back = {0};
   struct gpnn_output *output = NULL;
   bool other;
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_params_write(&params, output, &err));
+  assert_ok(gpnn_parameters_write(&params, output, &err));
   assert_ok(gpnn_output_close(output, &err));
-  assert_ok(gpnn_params_read(&back, place->path, &err));
-  assert_int_equal(back.n_rotation, 9);
-  for (size_t i = 0; i < 9; i++) assert_true(back.rotation[i] == rotation[i]);
+  assert_ok(gpnn_parameters_read(&back, place->path, &err));
+  assert_int_equal(back.covariance.n_rotation, 9);
+  for (size_t i = 0; i < 9; i++) assert_true(back.covariance.rotation[i] == rotation[i]);
   const uint32_t group[] = {0, 1, 2}, point[] = {0, 0, 1};
-  struct gpnn_index_contents contents = {.d = 3, .n_groups = 3, .group = group};
-  assert_ok(gpnn_params_check(&back, &contents, 0, &other, &err));
-  back.n_rotation = 4;
-  assert_fails(gpnn_params_check(&back, &contents, 0, &other, &err), GPNN_EMISMATCH,
+  struct gpnn_dataset dataset = {.d = 3, .n_groups = 3, .group = group};
+  assert_ok(gpnn_parameters_check(&back, &dataset, 0, &other, &err));
+  back.covariance.n_rotation = 4;
+  assert_fails(gpnn_parameters_check(&back, &dataset, 0, &other, &err), GPNN_EMISMATCH,
                "rotation has 4 numbers, which does not fit the 3 inputs");
-  back.n_rotation = 9;
-  back.n_lengthscales = 1;
-  contents.n_groups = 2;
-  contents.group = point;
-  assert_fails(gpnn_params_check(&back, &contents, 0, &other, &err), GPNN_EMISMATCH,
+  back.covariance.n_rotation = 9;
+  back.covariance.n_lengthscales = 1;
+  dataset.n_groups = 2;
+  dataset.group = point;
+  assert_fails(gpnn_parameters_check(&back, &dataset, 0, &other, &err), GPNN_EMISMATCH,
                "rotation has 9 numbers, which does not fit the 3 inputs");
-  gpnn_params_release(&back);
+  gpnn_parameters_release(&back);
   assert_refused(state, BASE "rotation 1 x\n", GPNN_EDATA, "x.par:5: rotation: not a number");
   assert_refused(state, BASE "rotation 1 nan\n", GPNN_EDATA, "x.par:5: rotation: not a number");
   assert_refused(state, BASE "rotation inf\n", GPNN_EDATA, "x.par:5: rotation: not a number");
@@ -513,12 +524,12 @@ static void later_version_is_refused(void **state)
   assert_refused(state, "# gpnn parameters 2.0\n" BASE, GPNN_EVERSION, "version 2.0");
   assert_refused(state, "# gpnn parameters 99999999999999999999999\n" BASE, GPNN_EVERSION,
                  "version 99999999999999999999999, this");
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   /* Only as the first line, and only as a number of its own. */
   assert_ok(read_text(*state, "# mine\n# gpnn parameters 2\n" BASE, &params, &err));
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
   assert_ok(read_text(*state, "# gpnn parameters\n" BASE, &params, &err));
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
 }
 
 static void unknown_repeated_and_missing_names_are_refused(void **state)
@@ -555,12 +566,12 @@ static void values_out_of_range_are_refused(void **state)
 static void other_kinds_of_file_are_told_as_such(void **state)
 {
   struct place *place = *state;
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   assert_refused(state, "", GPNN_EDATA, "x.par: no parameters: empty input");
   assert_refused(state, "lat,lon,price\n1,2,3\n", GPNN_EDATA,
                  "x.par:1: unknown name \"lat,lon,price\": is this a table?");
   put(place, GPNN_MAGIC "\0\1\2", GPNN_MAGIC_BYTES + 3);
-  assert_fails(gpnn_params_read(&params, place->path, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_parameters_read(&params, place->path, &err), GPNN_EMISMATCH,
                "x.par is an index, not parameters");
 }
 
@@ -573,38 +584,40 @@ static void check_compares_columns_and_index(void **state)
 {
   (void)state;
   double lengthscale[] = {1, 2};
-  struct gpnn_params params = {.n_lengthscales = 2, .lengthscale = lengthscale};
-  struct gpnn_index_contents two = {.d = 3, .n_groups = 2}, three = {.d = 3, .n_groups = 3};
+  struct gpnn_parameters params = {.covariance.n_lengthscales = 2,
+                                   .covariance.lengthscale = lengthscale};
+  struct gpnn_dataset two = {.d = 3, .n_groups = 2}, three = {.d = 3, .n_groups = 3};
   bool other = true;
-  assert_ok(gpnn_params_check(&params, &two, 5, &other, &err));
+  assert_ok(gpnn_parameters_check(&params, &two, 5, &other, &err));
   assert_false(other);
-  params.has_index = true;
-  params.index = 6;
-  assert_ok(gpnn_params_check(&params, &two, 5, &other, &err));
+  params.provenance.has_index = true;
+  params.provenance.index = 6;
+  assert_ok(gpnn_parameters_check(&params, &two, 5, &other, &err));
   assert_true(other);
-  assert_fails(gpnn_params_check(&params, &three, 6, &other, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_parameters_check(&params, &three, 6, &other, &err), GPNN_EMISMATCH,
                "2 lengthscales, the index has 3 inputs");
-  params.n_lengthscales = 1;
-  assert_ok(gpnn_params_check(&params, &three, 6, &other, &err));
+  params.covariance.n_lengthscales = 1;
+  assert_ok(gpnn_parameters_check(&params, &three, 6, &other, &err));
   assert_false(other);
-  assert_fails(gpnn_params_check(&params, &three, 6 + ((uint64_t)1 << 32), &other, &err),
+  assert_fails(gpnn_parameters_check(&params, &three, 6 + ((uint64_t)1 << 32), &other, &err),
                GPNN_EMISMATCH, "an index of other columns");
 }
 
 static void check_compares_coefficients_with_the_terms_of_the_index(void **state)
 {
   (void)state;
-  struct gpnn_index_contents contents = {.d = 4, .n_groups = 4, .n_regressors = 2};
-  struct gpnn_params params = {.n_lengthscales = 1};
+  struct gpnn_dataset dataset = {.d = 4, .n_groups = 4, .n_regressors = 2};
+  struct gpnn_parameters params = {.covariance.n_lengthscales = 1};
   static const size_t right[] = {0, 1, 5, 3};
   bool other;
   for (int mean = GPNN_MEAN_ZERO; mean <= GPNN_MEAN_REGRESSORS; mean++)
-    for (params.n_coefficients = 0; params.n_coefficients < 7; params.n_coefficients++) {
-      params.mean = (enum gpnn_mean)mean;
-      if (params.n_coefficients == right[mean])
-        assert_ok(gpnn_params_check(&params, &contents, 1, &other, &err));
+    for (params.mean.n_coefficients = 0; params.mean.n_coefficients < 7;
+         params.mean.n_coefficients++) {
+      params.mean.kind = (enum gpnn_mean)mean;
+      if (params.mean.n_coefficients == right[mean])
+        assert_ok(gpnn_parameters_check(&params, &dataset, 1, &other, &err));
       else
-        assert_fails(gpnn_params_check(&params, &contents, 1, &other, &err), GPNN_EMISMATCH,
+        assert_fails(gpnn_parameters_check(&params, &dataset, 1, &other, &err), GPNN_EMISMATCH,
                      "coefficients, a ");
     }
 }
@@ -613,11 +626,12 @@ static void expand_repeats_a_single_lengthscale(void **state)
 {
   (void)state;
   double lengthscale[] = {4, 5}, out[2];
-  struct gpnn_params params = {.n_lengthscales = 2, .lengthscale = lengthscale};
-  gpnn_params_expand(&params, 2, (const uint32_t[]){0, 1}, out);
+  struct gpnn_parameters params = {.covariance.n_lengthscales = 2,
+                                   .covariance.lengthscale = lengthscale};
+  gpnn_parameters_expand(&params, 2, (const uint32_t[]){0, 1}, out);
   assert_true(out[0] == 4 && out[1] == 5);
-  params.n_lengthscales = 1;
-  gpnn_params_expand(&params, 2, (const uint32_t[]){0, 1}, out);
+  params.covariance.n_lengthscales = 1;
+  gpnn_parameters_expand(&params, 2, (const uint32_t[]){0, 1}, out);
   assert_true(out[0] == 4 && out[1] == 4);
 }
 
@@ -625,8 +639,9 @@ static void expand_gives_inputs_of_a_group_its_lengthscale(void **state)
 {
   (void)state;
   double lengthscale[] = {4, 5, 6}, out[5];
-  struct gpnn_params params = {.n_lengthscales = 3, .lengthscale = lengthscale};
-  gpnn_params_expand(&params, 5, (const uint32_t[]){1, 1, 0, 2, 1}, out);
+  struct gpnn_parameters params = {.covariance.n_lengthscales = 3,
+                                   .covariance.lengthscale = lengthscale};
+  gpnn_parameters_expand(&params, 5, (const uint32_t[]){1, 1, 0, 2, 1}, out);
   assert_memory_equal(out, ((double[]){5, 5, 4, 6, 5}), sizeof out);
 }
 

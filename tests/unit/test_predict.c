@@ -13,7 +13,7 @@ struct setting {
   struct fixture f;
   double lengthscale, coefficients[1 + D];
   double covariance[(2 + D) * (1 + D)]; /* and a row more, which is not to be read */
-  struct gpnn_params params;
+  struct gpnn_parameters params;
   struct gpnn_localgp *gp;
 };
 
@@ -21,12 +21,12 @@ static void set_up(struct setting *s)
 {
   fixture_new(&s->f, N, D, C, 1);
   s->lengthscale = 0.8;
-  s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
-                                   .n_lengthscales = 1,
-                                   .lengthscale = &s->lengthscale,
-                                   .kernelscale = 0.7,
-                                   .noise = 0.3,
-                                   .neighbours = M};
+  s->params = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                       .covariance.n_lengthscales = 1,
+                                       .covariance.lengthscale = &s->lengthscale,
+                                       .covariance.kernelscale = 0.7,
+                                       .covariance.noise = 0.3,
+                                       .neighbours = M};
   s->gp = NULL;
   assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
 }
@@ -40,10 +40,10 @@ static void set_up_linear(struct setting *s)
     for (size_t k = 0; k < 1 + D; k++) s->covariance[i * (1 + D) + k] = i == k ? 0.2 : 0.05;
     s->covariance[(1 + D) * (1 + D) + i] = NAN;
   }
-  s->params.mean = GPNN_MEAN_LINEAR;
-  s->params.n_coefficients = 1 + D;
-  s->params.coefficients = s->coefficients;
-  s->params.covariance = s->covariance;
+  s->params.mean.kind = GPNN_MEAN_LINEAR;
+  s->params.mean.n_coefficients = 1 + D;
+  s->params.mean.coefficients = s->coefficients;
+  s->params.mean.covariance = s->covariance;
 }
 
 static void tear_down(struct setting *s)
@@ -76,20 +76,20 @@ static void units_and_latent_do_what_they_say(void **state)
 {
   (void)state;
   struct setting s;
-  static struct out standard, original, latent;
+  static struct out scaling, original, latent;
   set_up(&s);
-  predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD}, NULL, &standard);
+  predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD}, NULL, &scaling);
   predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_ORIGINAL}, NULL, &original);
   predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD, .latent = true}, NULL,
           &latent);
   for (size_t i = 0; i < C; i++) {
-    double variance = standard.sd[i] * standard.sd[i];
-    assert_close(original.mean[i], 3 + 2 * standard.mean[i], 1e-13); /* the fixture's mean, sd */
-    assert_close(original.sd[i], 2 * standard.sd[i], 1e-13);
+    double variance = scaling.sd[i] * scaling.sd[i];
+    assert_close(original.mean[i], 3 + 2 * scaling.mean[i], 1e-13); /* the fixture's mean, sd */
+    assert_close(original.sd[i], 2 * scaling.sd[i], 1e-13);
     assert_close(latent.sd[i] * latent.sd[i] + 0.3, variance, 1e-12);
     assert_true(variance >= 0.3 && variance <= 1);
   }
-  assert_close(gpnn_predict_target(gpnn_index_contents(s.f.index), GPNN_UNITS_STANDARD, 7), 2,
+  assert_close(gpnn_predict_target(gpnn_index_dataset(s.f.index), GPNN_UNITS_STANDARD, 7), 2,
                1e-15);
   tear_down(&s);
 }
@@ -104,7 +104,8 @@ static void debias_stretches_the_difference_from_the_mean_function(void **state)
     predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD}, NULL, &plain);
     predict(&s, (struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD, .debias = true}, NULL,
             &debiased);
-    double gamma = (s.params.noise + M * s.params.kernelscale) / (M * s.params.kernelscale);
+    double gamma = (s.params.covariance.noise + M * s.params.covariance.kernelscale) /
+                   (M * s.params.covariance.kernelscale);
     for (size_t i = 0; i < C; i++) {
       double *x = s.f.cx + i * D, trend = linear ? 0.5 + 0.2 * x[0] - 0.1 * x[1] : 0;
       assert_near(debiased.mean[i] - trend, gamma * (plain.mean[i] - trend), 1e-12);
@@ -124,13 +125,13 @@ static void predictions_beyond_all_numbers_are_refused(void **state)
   const struct gpnn_predict_rows rows = {
       .n = C, .x = s.f.cx, .mean = out.mean, .sd = out.sd, .nearest = out.nearest};
   out.counts = (struct gpnn_predict_counts){0};
-  s.params.kernelscale = 1e-300;
-  s.params.noise = 1e300;
+  s.params.covariance.kernelscale = 1e-300;
+  s.params.covariance.noise = 1e300;
   assert_fails(gpnn_predict(s.gp, &options, &rows, &out.counts, &err), GPNN_ENUMERIC,
                "too large beside the kernel scale");
   double noise[C] = {0};
   noise[C - 1] = INFINITY; /* taken for the largest number, to which another comes */
-  s.params.noise = DBL_MAX;
+  s.params.covariance.noise = DBL_MAX;
   const struct gpnn_predict_rows noisy = {
       .n = C, .x = s.f.cx, .noise = noise, .mean = out.mean, .sd = out.sd, .nearest = out.nearest};
   options.debias = false;
@@ -197,8 +198,8 @@ static void rows_farther_than_those_of_calibration_are_counted(void **state)
   set_up(&s);
   predict(&s, (struct gpnn_predict_options){0}, NULL, &out);
   assert_int_equal(out.counts.n_far, 0); /* no distances are known */
-  s.params.has_distance = true;
-  s.params.distance[GPNN_N_DISTANCES - 1] = 0.2;
+  s.params.calibration.has_distance = true;
+  s.params.calibration.distance[GPNN_N_DISTANCES - 1] = 0.2;
   predict(&s, (struct gpnn_predict_options){0}, NULL, &out);
   size_t n_far = 0;
   for (size_t i = 0; i < C; i++) n_far += out.nearest[i] > 0.2;
@@ -214,7 +215,7 @@ static void half_widths_are_conformal_then_students_then_gaussian(void **state)
 {
   (void)state;
   const struct gpnn_predict_options observed = {0}, latent = {.latent = true};
-  struct gpnn_params params = {0};
+  struct gpnn_parameters params = {0};
   enum gpnn_interval_source source;
   double z[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, level = 0.9;
   assert_close(gpnn_predict_half_width(&params, &observed, 0.95, &source), 1.9599639845400545,
@@ -231,7 +232,7 @@ static void half_widths_are_conformal_then_students_then_gaussian(void **state)
   assert_int_equal(source, GPNN_INTERVAL_STUDENT);
   gpnn_predict_half_width(&params, &latent, 0.9, &source);
   assert_int_equal(source, GPNN_INTERVAL_STUDENT);
-  gpnn_params_release(&params);
+  gpnn_parameters_release(&params);
 }
 
 int main(void)

@@ -30,7 +30,7 @@ struct trial {
   struct gpnn_rng rng;
   struct fixture f; /* its calibration rows are the points to predict */
   char kernel[GPNN_KERNEL_BYTES];
-  struct gpnn_params params;
+  struct gpnn_parameters params;
   double lengthscale[MOST_INPUTS];
 };
 
@@ -74,21 +74,22 @@ static void draw_kernel(struct trial *t)
     snprintf(t->kernel, sizeof t->kernel, "%s", names[which]);
   else
     snprintf(t->kernel, sizeof t->kernel, "matern:%.3g", nu);
-  assert_true(gpnn_kernel_parse(t->kernel, &t->params.kernel, &t->params.smoothness));
+  assert_true(
+      gpnn_kernel_parse(t->kernel, &t->params.covariance.kernel, &t->params.covariance.smoothness));
 }
 
 /* Parameters of any scale, with noise that is no less than 'least' of the kernel scale. */
 static void draw_params(struct trial *t, double least)
 {
-  struct gpnn_params *params = &t->params;
+  struct gpnn_parameters *params = &t->params;
   size_t d = t->f.d;
-  *params = (struct gpnn_params){.lengthscale = t->lengthscale};
+  *params = (struct gpnn_parameters){.covariance.lengthscale = t->lengthscale};
   draw_kernel(t);
-  params->n_lengthscales = gpnn_rng_below(&t->rng, 2) == 0 ? 1 : d;
-  for (size_t j = 0; j < params->n_lengthscales; j++)
-    params->lengthscale[j] = any_power(&t->rng, -0.7, 1) * sqrt((double)d);
-  params->kernelscale = any_power(&t->rng, -4, 4);
-  params->noise = params->kernelscale * any_power(&t->rng, log10(least), 1);
+  params->covariance.n_lengthscales = gpnn_rng_below(&t->rng, 2) == 0 ? 1 : d;
+  for (size_t j = 0; j < params->covariance.n_lengthscales; j++)
+    params->covariance.lengthscale[j] = any_power(&t->rng, -0.7, 1) * sqrt((double)d);
+  params->covariance.kernelscale = any_power(&t->rng, -4, 4);
+  params->covariance.noise = params->covariance.kernelscale * any_power(&t->rng, log10(least), 1);
   params->neighbours = any_count(&t->rng, 1, t->f.n + 3);
 }
 
@@ -140,7 +141,7 @@ static void trial_copy(struct trial *copy, const struct trial *t)
 {
   const struct fixture *f = &t->f;
   *copy = *t;
-  copy->params.lengthscale = copy->lengthscale;
+  copy->params.covariance.lengthscale = copy->lengthscale;
   fixture_room(&copy->f, f->n, f->d);
   memcpy(copy->f.x, f->x, f->n * f->d * sizeof *f->x);
   memcpy(copy->f.y, f->y, f->n * sizeof *f->y);
@@ -170,7 +171,7 @@ struct direct {
 
 static double lengthscale_of(const struct trial *t, size_t j)
 {
-  return t->lengthscale[t->params.n_lengthscales > 1 ? j : 0];
+  return t->lengthscale[t->params.covariance.n_lengthscales > 1 ? j : 0];
 }
 
 static long double distance2(const struct trial *t, size_t row, const double *point)
@@ -205,7 +206,8 @@ static double roundings(const struct trial *t, size_t m)
 {
   double largest = 0, least = INFINITY;
   for (size_t k = 0; k < t->f.n * t->f.d; k++) largest = fmax(largest, fabs(t->f.x[k]));
-  for (size_t j = 0; j < t->params.n_lengthscales; j++) least = fmin(least, t->lengthscale[j]);
+  for (size_t j = 0; j < t->params.covariance.n_lengthscales; j++)
+    least = fmin(least, t->lengthscale[j]);
   double kernel = strncmp(t->kernel, "matern:", 7) == 0 ? 500 : 10;
   return (double)m + kernel + 4 * (double)t->f.d * largest / least;
 }
@@ -214,29 +216,32 @@ static double roundings(const struct trial *t, size_t m)
 static struct direct solve_directly(const struct trial *t, size_t m, const size_t *rows,
                                     const double *point, double jitter)
 {
-  const struct gpnn_params *p = &t->params;
+  const struct gpnn_parameters *p = &t->params;
   size_t d = t->f.d;
   long double k[MOST_ROWS * MOST_ROWS], c[MOST_ROWS], w[MOST_ROWS], alpha[MOST_ROWS];
   for (size_t a = 0; a < m; a++) {
     const double *x = t->f.x + rows[a] * d;
     for (size_t b = 0; b <= a; b++)
       k[a * m + b] = k[b * m + a] =
-          p->kernelscale *
-          dense_kernel(t->kernel, d, x, t->f.x + rows[b] * d, p->n_lengthscales, p->lengthscale);
-    k[a * m + a] += (long double)p->noise + jitter;
-    w[a] = c[a] =
-        p->kernelscale * dense_kernel(t->kernel, d, x, point, p->n_lengthscales, p->lengthscale);
+          p->covariance.kernelscale * dense_kernel(t->kernel, d, x, t->f.x + rows[b] * d,
+                                                   p->covariance.n_lengthscales,
+                                                   p->covariance.lengthscale);
+    k[a * m + a] += (long double)p->covariance.noise + jitter;
+    w[a] = c[a] = p->covariance.kernelscale * dense_kernel(t->kernel, d, x, point,
+                                                           p->covariance.n_lengthscales,
+                                                           p->covariance.lengthscale);
     alpha[a] = t->f.y[rows[a]];
   }
   dense_solve(m, k, w, alpha);
-  long double mean = 0, latent = p->kernelscale, size_w = 1, size_alpha = 0;
+  long double mean = 0, latent = p->covariance.kernelscale, size_w = 1, size_alpha = 0;
   for (size_t a = 0; a < m; a++) {
     mean += c[a] * alpha[a];
     latent -= c[a] * w[a];
     size_w += fabsl(w[a]);
     size_alpha += fabsl(alpha[a]);
   }
-  double one = 2 * DBL_EPSILON * roundings(t, m) * (p->kernelscale + p->noise);
+  double one =
+      2 * DBL_EPSILON * roundings(t, m) * (p->covariance.kernelscale + p->covariance.noise);
   return (struct direct){(double)mean, (double)latent, one * (double)(size_w * size_alpha),
                          one * (double)(size_w * size_w)};
 }
@@ -289,7 +294,7 @@ static void never(void *context, double *a)
 static void solve_by_set(const struct trial *t, const struct gpnn_panel_set *set,
                          const double *point, double *mean, double *latent)
 {
-  const struct gpnn_params *p = &t->params;
+  const struct gpnn_parameters *p = &t->params;
   size_t n = t->f.n, d = t->f.d, stride = (n + 2 + 7) / 8 * 8, lanes = set->lanes;
   double *columns = gpnn_alloc(d, stride, sizeof *columns), jitter;
   double *a = gpnn_alloc(gpnn_panel_room(n, n + 2, lanes), 1, sizeof *a);
@@ -297,18 +302,19 @@ static void solve_by_set(const struct trial *t, const struct gpnn_panel_set *set
   for (size_t j = 0; j < d; j++)
     for (size_t i = 0; i <= n; i++)
       columns[j * stride + i] = (i < n ? t->f.x[i * d + j] : point[j]) / lengthscale_of(t, j);
-  gpnn_kernel_fill_panels(p->kernel, p->smoothness, set, n, n + 1, d, stride, columns, a);
+  gpnn_kernel_fill_panels(p->covariance.kernel, p->covariance.smoothness, set, n, n + 1, d, stride,
+                          columns, a);
   for (size_t i = 0; i < n; i++) {
-    a[gpnn_panel_at(n, lanes, i, i)] += p->noise / p->kernelscale;
+    a[gpnn_panel_at(n, lanes, i, i)] += p->covariance.noise / p->covariance.kernelscale;
     a[gpnn_panel_at(n, lanes, n + 1, i)] = t->f.y[i];
   }
   assert_ok(gpnn_cholesky_factor_panels(set, n, n + 2, a, 1, never, NULL, &jitter, &err));
   *mean = 0;
-  *latent = p->kernelscale;
+  *latent = p->covariance.kernelscale;
   for (size_t i = 0; i < n; i++) {
     double v = a[gpnn_panel_at(n, lanes, n, i)];
     *mean += v * a[gpnn_panel_at(n, lanes, n + 1, i)];
-    *latent -= p->kernelscale * v * v;
+    *latent -= p->covariance.kernelscale * v * v;
   }
   free(columns);
   free(a);
@@ -347,7 +353,7 @@ static void without_noise_twins_take_jitter_that_is_told(void **state)
     struct trial twins;
     trial_copy(&twins, &t);
     memcpy(twins.f.x + (t.f.n - 1) * t.f.d, twins.f.x, t.f.d * sizeof *t.f.x);
-    twins.params.noise = 0;
+    twins.params.covariance.noise = 0;
     twins.params.neighbours = t.f.n;
     fixture_write(&twins.f);
     for (size_t i = 0; i < t.f.n; i++) rows[i] = i;
@@ -433,7 +439,7 @@ static void the_order_of_columns_does_not_matter(void **state)
     shuffle(&t.rng, t.f.d, order);
     permute_columns(t.f.n, t.f.d, order, t.f.x, other.f.x);
     permute_columns(POINTS, t.f.d, order, t.f.cx, other.f.cx);
-    if (t.params.n_lengthscales > 1)
+    if (t.params.covariance.n_lengthscales > 1)
       permute_columns(1, t.f.d, order, t.lengthscale, other.lengthscale);
     fixture_write(&other.f);
     compare(&t, &other, 1, 2);
@@ -454,10 +460,10 @@ static void units_of_inputs_and_target_do_not_matter(void **state)
     double y_unit = ldexp(1, (int)any_count(&t.rng, 0, 200) - 100);
     for (size_t k = 0; k < t.f.n * t.f.d; k++) other.f.x[k] *= unit;
     for (size_t k = 0; k < POINTS * t.f.d; k++) other.f.cx[k] *= unit;
-    for (size_t j = 0; j < t.params.n_lengthscales; j++) other.lengthscale[j] *= unit;
+    for (size_t j = 0; j < t.params.covariance.n_lengthscales; j++) other.lengthscale[j] *= unit;
     for (size_t i = 0; i < t.f.n; i++) other.f.y[i] *= y_unit;
-    other.params.kernelscale *= y_unit * y_unit;
-    other.params.noise *= y_unit * y_unit;
+    other.params.covariance.kernelscale *= y_unit * y_unit;
+    other.params.covariance.noise *= y_unit * y_unit;
     fixture_write(&other.f);
     compare(&t, &other, y_unit, 0);
     trial_free(&other);
@@ -532,7 +538,7 @@ static void a_neighbour_more_never_raises_the_variance(void **state)
         gp, &(struct gpnn_points){.n = POINTS, .x = t.f.cx}, n, numbers,
         &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts, &err));
     for (size_t i = 0; i < POINTS; i++) {
-      double before = t.params.kernelscale;
+      double before = t.params.covariance.kernelscale;
       struct direct direct = solve_directly(&t, n, rows, t.f.cx + i * t.f.d, 0);
       for (size_t k = 0; k < n; k++) {
         double now = latent[k * POINTS + i];
@@ -560,12 +566,12 @@ static void an_observation_varies_no_less_than_its_noise(void **state)
     const struct gpnn_predict_rows rows = {
         .n = POINTS, .x = t.f.cx, .mean = mean, .sd = sd, .nearest = nearest};
     assert_ok(gpnn_predict(gp, &options, &rows, &counts, &err));
-    double unit = t.f.contents.standard.y_sd, noise = t.params.noise;
+    double unit = t.f.dataset.scaling.y_sd, noise = t.params.covariance.noise;
     for (size_t i = 0; i < POINTS; i++) {
       double variance = sd[i] * sd[i] / (unit * unit);
       check_true(&t, isfinite(mean[i]) && nearest[i] >= 0);
       check_true(&t, variance >= noise * (1 - 4 * DBL_EPSILON));
-      check_true(&t, variance <= (noise + t.params.kernelscale) * (1 + 4 * DBL_EPSILON));
+      check_true(&t, variance <= (noise + t.params.covariance.kernelscale) * (1 + 4 * DBL_EPSILON));
     }
     gpnn_localgp_free(gp);
     trial_free(&t);
@@ -583,7 +589,7 @@ static double direct_mean_square(const struct trial *t, double factor, bool *is_
     *is_sure &= find_nearest(t, point, m, rows);
     struct direct direct = solve_directly(t, m, rows, point, 0);
     double error = t->f.cy[i] - direct.mean;
-    sum += error * error / (factor * (fmax(direct.latent, 0) + t->params.noise));
+    sum += error * error / (factor * (fmax(direct.latent, 0) + t->params.covariance.noise));
   }
   return sum / POINTS;
 }
@@ -598,26 +604,27 @@ static void calibration_multiplies_variances_and_moves_no_mean(void **state)
     double mean[2][POINTS], latent[2][POINTS];
     bool is_sure;
     struct gpnn_localgp_counts counts = {0};
-    struct gpnn_calibration found = {0};
+    struct gpnn_calibrate_report found = {0};
     struct gpnn_localgp *gp = NULL;
     trial_new(&t, number, 1e-3);
     predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean[0], latent[0], &counts);
-    double wanted = direct_mean_square(&t, 1, &is_sure), scale = t.params.kernelscale;
+    double wanted = direct_mean_square(&t, 1, &is_sure), scale = t.params.covariance.kernelscale;
     assert_ok(gpnn_localgp_new(&gp, t.f.index, &t.params, 0, 1, &err));
     const struct gpnn_calibrate_options options = {
-        .wanted = POINTS, .given = gpnn_known_held_out(gpnn_index_contents(t.f.index))};
+        .wanted = POINTS, .given = gpnn_known_held_out(gpnn_index_dataset(t.f.index))};
     assert_ok(gpnn_calibrate(gp, &t.params, &options, &found, &err));
     gpnn_localgp_free(gp);
     gpnn_calibrate_apply(&found, &t.params);
     if (is_sure) check_near(&t, found.alpha, wanted, 1e-7 * wanted);
     if (is_sure) check_near(&t, direct_mean_square(&t, 1, &is_sure), 1, 1e-7);
-    check_near(&t, t.params.kernelscale, found.alpha * scale, 1e-15 * found.alpha * scale);
+    check_near(&t, t.params.covariance.kernelscale, found.alpha * scale,
+               1e-15 * found.alpha * scale);
     predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean[1], latent[1], &counts);
     for (size_t i = 0; i < POINTS; i++) {
       check_near(&t, mean[1][i], mean[0][i], 1e-11 * (1 + fabs(mean[0][i])));
       check_near(&t, latent[1][i], found.alpha * latent[0][i], 1e-11 * found.alpha * scale);
     }
-    gpnn_calibration_release(&found);
+    gpnn_calibrate_report_release(&found);
     trial_free(&t);
   }
 }

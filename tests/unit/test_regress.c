@@ -14,8 +14,8 @@ struct setting {
   double lengthscale[D];
   struct gpnn_column columns[D + P];
   struct gpnn_moments moments[P];
-  struct gpnn_index_contents contents;
-  struct gpnn_params params;
+  struct gpnn_dataset dataset;
+  struct gpnn_parameters params;
 };
 
 static void set_up(struct setting *s, size_t n, enum gpnn_mean mean)
@@ -34,38 +34,38 @@ static void set_up(struct setting *s, size_t n, enum gpnn_mean mean)
     s->y[i] = 0.4 + 0.5 * s->regressors[i * P] - 2 * s->regressors[i * P + 1] +
               0.5 * sin(3 * s->x[i * D]) + 0.3 * gpnn_rng_normal(&rng);
   }
-  s->contents = (struct gpnn_index_contents){.n = n,
-                                             .d = D,
-                                             .n_groups = D,
-                                             .group = s->group,
-                                             .x = s->x,
-                                             .y = s->y,
-                                             .n_regressors = P,
-                                             .regressors = s->regressors,
-                                             .noise = s->noise,
-                                             .schema = {.n_inputs = D,
-                                                        .inputs = s->columns,
-                                                        .target.name = "F\tCH",
-                                                        .n_regressors = P,
-                                                        .regressors = s->columns + D},
-                                             .standard = {.n_in = D,
-                                                          .n_out = D,
-                                                          .y_mean = 100,
-                                                          .y_sd = 7,
-                                                          .n_regressors = P,
-                                                          .regressors = s->moments}};
+  s->dataset = (struct gpnn_dataset){.n = n,
+                                     .d = D,
+                                     .n_groups = D,
+                                     .group = s->group,
+                                     .x = s->x,
+                                     .y = s->y,
+                                     .n_regressors = P,
+                                     .regressors = s->regressors,
+                                     .noise = s->noise,
+                                     .schema = {.n_inputs = D,
+                                                .inputs = s->columns,
+                                                .target.name = "F\tCH",
+                                                .n_regressors = P,
+                                                .regressors = s->columns + D},
+                                     .scaling = {.n_in = D,
+                                                 .n_out = D,
+                                                 .y_mean = 100,
+                                                 .y_sd = 7,
+                                                 .n_regressors = P,
+                                                 .regressors = s->moments}};
   s->columns[0].name = "east";
   s->columns[1].name = "north";
   s->columns[D].name = "slope";
   s->columns[D + 1].name = "as\tpect";
   s->moments[0] = (struct gpnn_moments){5, 0.25};
   s->moments[1] = (struct gpnn_moments){-40, 12};
-  s->params = (struct gpnn_params){.kernel = gpnn_kernel_by_name("matern32"),
-                                   .n_lengthscales = D,
-                                   .lengthscale = s->lengthscale,
-                                   .kernelscale = 0.3,
-                                   .noise = 0.09,
-                                   .mean = mean};
+  s->params = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                       .covariance.n_lengthscales = D,
+                                       .covariance.lengthscale = s->lengthscale,
+                                       .covariance.kernelscale = 0.3,
+                                       .covariance.noise = 0.09,
+                                       .mean.kind = mean};
 }
 
 static void tear_down(struct setting *s)
@@ -74,8 +74,8 @@ static void tear_down(struct setting *s)
   free(s->y);
   free(s->regressors);
   free(s->noise);
-  s->params.lengthscale = NULL;
-  gpnn_params_release(&s->params);
+  s->params.covariance.lengthscale = NULL;
+  gpnn_parameters_release(&s->params);
 }
 
 static struct gpnn_regress_options with_neighbours(size_t neighbours)
@@ -105,13 +105,13 @@ static void as_many_neighbours_as_rows_give_dense_least_squares(void **state)
             (i == j ? 0.09L + (long double)s.noise[i] : 0);
     }
     gls_fit(&g);
-    assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
+    assert_ok(gpnn_regress(&s.dataset, &options, &s.params, &report, &err));
     assert_int_equal(report.n_rows, N);
-    assert_int_equal(s.params.n_coefficients, g.p);
+    assert_int_equal(s.params.mean.n_coefficients, g.p);
     for (size_t t = 0; t < g.p; t++)
-      assert_close(s.params.coefficients[t], (double)g.coefficients[t], 1e-10);
+      assert_close(s.params.mean.coefficients[t], (double)g.coefficients[t], 1e-10);
     for (size_t t = 0; t < g.p * g.p; t++)
-      assert_near(s.params.covariance[t], (double)g.covariance[t], 1e-12);
+      assert_near(s.params.mean.covariance[t], (double)g.covariance[t], 1e-12);
     tear_down(&s);
   }
 }
@@ -123,8 +123,8 @@ static void a_mean_of_zero_has_no_coefficients(void **state)
   struct gpnn_regress_options options = with_neighbours(5);
   struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_ZERO);
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
-  assert_int_equal(s.params.n_coefficients, 0);
+  assert_ok(gpnn_regress(&s.dataset, &options, &s.params, &report, &err));
+  assert_int_equal(s.params.mean.n_coefficients, 0);
   tear_down(&s);
 }
 
@@ -137,12 +137,12 @@ static void a_few_neighbours_of_some_rows_find_the_coefficients(void **state)
   struct gpnn_regress_report report;
   set_up(&s, 3000, GPNN_MEAN_REGRESSORS);
   options.most_rows = 1000;
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
+  assert_ok(gpnn_regress(&s.dataset, &options, &s.params, &report, &err));
   assert_int_equal(report.n_rows, 1000);
   for (size_t t = 0; t < 3; t++) {
-    double sd = sqrt(s.params.covariance[t * 3 + t]);
+    double sd = sqrt(s.params.mean.covariance[t * 3 + t]);
     assert_true(sd < (t == 0 ? 0.3 : 0.03));
-    assert_near(s.params.coefficients[t], truth[t], 4 * sd);
+    assert_near(s.params.mean.coefficients[t], truth[t], 4 * sd);
   }
   tear_down(&s);
 }
@@ -155,13 +155,13 @@ static void threads_change_no_bit(void **state)
   double coefficients[3], covariance[9];
   struct gpnn_regress_report report;
   set_up(&s, 5000, GPNN_MEAN_LINEAR);
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
-  memcpy(coefficients, s.params.coefficients, sizeof coefficients);
-  memcpy(covariance, s.params.covariance, sizeof covariance);
+  assert_ok(gpnn_regress(&s.dataset, &options, &s.params, &report, &err));
+  memcpy(coefficients, s.params.mean.coefficients, sizeof coefficients);
+  memcpy(covariance, s.params.mean.covariance, sizeof covariance);
   options.threads = 3;
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
-  assert_memory_equal(coefficients, s.params.coefficients, sizeof coefficients);
-  assert_memory_equal(covariance, s.params.covariance, sizeof covariance);
+  assert_ok(gpnn_regress(&s.dataset, &options, &s.params, &report, &err));
+  assert_memory_equal(coefficients, s.params.mean.coefficients, sizeof coefficients);
+  assert_memory_equal(covariance, s.params.mean.covariance, sizeof covariance);
   tear_down(&s);
 }
 
@@ -173,12 +173,11 @@ static void collinear_terms_are_named(void **state)
   struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_REGRESSORS);
   for (size_t i = 0; i < N; i++) s.regressors[i * P + 1] = 3 - 2 * s.regressors[i * P];
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EDATA,
+  assert_fails(gpnn_regress(&s.dataset, &options, &s.params, &report, &err), GPNN_EDATA,
                "'as?pect'");
   for (size_t i = 0; i < N; i++) s.regressors[i * P] = 0;
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EDATA,
-               "'slope'");
-  assert_null(s.params.coefficients);
+  assert_fails(gpnn_regress(&s.dataset, &options, &s.params, &report, &err), GPNN_EDATA, "'slope'");
+  assert_null(s.params.mean.coefficients);
   tear_down(&s);
 }
 
@@ -189,11 +188,11 @@ static void nothing_to_regress_on_is_refused(void **state)
   struct gpnn_regress_options options = with_neighbours(0);
   struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_CONSTANT);
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EINVAL,
+  assert_fails(gpnn_regress(&s.dataset, &options, &s.params, &report, &err), GPNN_EINVAL,
                "neighbours");
   options.neighbours = 3;
-  s.contents.n_groups = 3;
-  assert_fails(gpnn_regress(&s.contents, &options, &s.params, &report, &err), GPNN_EMISMATCH,
+  s.dataset.n_groups = 3;
+  assert_fails(gpnn_regress(&s.dataset, &options, &s.params, &report, &err), GPNN_EMISMATCH,
                "lengthscales");
   tear_down(&s);
 }
@@ -215,15 +214,15 @@ static void coefficients_in_table_units_are_those_of_the_table(void **state)
     for (size_t j = 0; j < P; j++)
       table.regressors[i * P + j] = s.moments[j].mean + s.moments[j].sd * s.regressors[i * P + j];
   }
-  table.params.kernelscale *= 49;
-  table.params.noise *= 49;
-  assert_ok(gpnn_regress(&s.contents, &options, &s.params, &report, &err));
-  assert_ok(gpnn_regress(&table.contents, &options, &table.params, &report, &err));
-  assert_ok(gpnn_regress_units_init(&units, &s.contents, GPNN_MEAN_REGRESSORS, &err));
+  table.params.covariance.kernelscale *= 49;
+  table.params.covariance.noise *= 49;
+  assert_ok(gpnn_regress(&s.dataset, &options, &s.params, &report, &err));
+  assert_ok(gpnn_regress(&table.dataset, &options, &table.params, &report, &err));
+  assert_ok(gpnn_regress_units_init(&units, &s.dataset, GPNN_MEAN_REGRESSORS, &err));
   assert_ok(gpnn_regress_in_units(&s.params, &units, coefficients, standard_errors, &err));
   for (size_t t = 0; t < 3; t++) {
-    assert_close(coefficients[t], table.params.coefficients[t], 1e-9);
-    assert_close(standard_errors[t], sqrt(table.params.covariance[t * 3 + t]), 1e-9);
+    assert_close(coefficients[t], table.params.mean.coefficients[t], 1e-9);
+    assert_close(standard_errors[t], sqrt(table.params.mean.covariance[t * 3 + t]), 1e-9);
   }
   gpnn_regress_units_release(&units);
   tear_down(&s);
@@ -236,27 +235,28 @@ static void comments_say_coefficients_with_units(void **state)
   struct setting s;
   double coefficients[] = {1, 0.5, 0.25}, covariance[9] = {0.04};
   set_up(&s, N, GPNN_MEAN_REGRESSORS);
-  struct gpnn_params params = {.mean = GPNN_MEAN_REGRESSORS,
-                               .n_coefficients = 3,
-                               .coefficients = coefficients,
-                               .covariance = covariance};
+  struct gpnn_parameters params = {.mean.kind = GPNN_MEAN_REGRESSORS,
+                                   .mean.n_coefficients = 3,
+                                   .mean.coefficients = coefficients,
+                                   .mean.covariance = covariance};
   s.moments[1].mean = 0;
   covariance[4] = 0.01;
-  assert_ok(gpnn_regress_describe(&params, &s.contents, &err));
-  assert_string_equal(params.comments,
+  assert_ok(gpnn_regress_describe(&params, &s.dataset, &err));
+  assert_string_equal(params.provenance.comments,
                       "# coefficient constant 37 (standard error 14) in F?CH\n"
                       "# coefficient slope 14 (standard error 2.8) in F?CH per unit of slope\n"
                       "# coefficient as?pect 0.145833 (standard error 0) in F?CH per unit of "
                       "as?pect\n");
-  free(params.comments);
-  params.comments = NULL;
-  params.covariance = NULL;
-  params.mean = GPNN_MEAN_LINEAR;
-  assert_ok(gpnn_regress_describe(&params, &s.contents, &err));
-  assert_string_equal(params.comments, "# coefficient constant 107 in F?CH\n"
-                                       "# coefficient east 3.5 in F?CH per unit of east\n"
-                                       "# coefficient north 1.75 in F?CH per unit of north\n");
-  free(params.comments);
+  free(params.provenance.comments);
+  params.provenance.comments = NULL;
+  params.mean.covariance = NULL;
+  params.mean.kind = GPNN_MEAN_LINEAR;
+  assert_ok(gpnn_regress_describe(&params, &s.dataset, &err));
+  assert_string_equal(params.provenance.comments,
+                      "# coefficient constant 107 in F?CH\n"
+                      "# coefficient east 3.5 in F?CH per unit of east\n"
+                      "# coefficient north 1.75 in F?CH per unit of north\n");
+  free(params.provenance.comments);
   tear_down(&s);
 }
 
@@ -268,12 +268,12 @@ static void inputs_that_were_scaled_are_told_in_their_units(void **state)
   struct gpnn_column columns[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
   struct gpnn_regress_units units = {0};
   set_up(&s, N, GPNN_MEAN_LINEAR);
-  s.contents.schema.n_inputs = s.contents.standard.n_in = 3;
-  s.contents.schema.inputs = columns;
-  s.contents.standard.method = GPNN_SCALING_SCALE;
-  s.contents.standard.mean = mean;
-  s.contents.standard.weight = weight;
-  assert_ok(gpnn_regress_units_init(&units, &s.contents, GPNN_MEAN_LINEAR, &err));
+  s.dataset.schema.n_inputs = s.dataset.scaling.n_in = 3;
+  s.dataset.schema.inputs = columns;
+  s.dataset.scaling.method = GPNN_SCALING_SCALE;
+  s.dataset.scaling.mean = mean;
+  s.dataset.scaling.weight = weight;
+  assert_ok(gpnn_regress_units_init(&units, &s.dataset, GPNN_MEAN_LINEAR, &err));
   assert_int_equal(units.n_terms, 3);
   assert_string_equal(units.names[1], "a");
   assert_string_equal(units.names[2], "c");

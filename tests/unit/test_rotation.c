@@ -138,7 +138,7 @@ static void directions_that_vanish_get_the_longest_lengthscale(void **state)
 
 /* ---- predictions ---------------------------------------------------------------------------- */
 
-static void predict(const struct fixture *f, const struct gpnn_params *params, const double *x,
+static void predict(const struct fixture *f, const struct gpnn_parameters *params, const double *x,
                     double *mean, double *latent)
 {
   struct gpnn_localgp *gp = NULL;
@@ -157,17 +157,17 @@ static void predictions_are_those_of_rotated_rows(void **state)
   const double rotation[] = {0.6, 0.8, 0, -1.6, 1.2, 0, 0.5, 0, 0.3};
   double lengthscale[] = {0.6, 1.1, 2}, rotation_copy[D * D];
   double mean[2][NEW], latent[2][NEW], new_rows[NEW * D];
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern52"),
-                               .n_lengthscales = D,
-                               .lengthscale = lengthscale,
-                               .kernelscale = 0.9,
-                               .noise = 0.05,
-                               .neighbours = 25};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern52"),
+                                   .covariance.n_lengthscales = D,
+                                   .covariance.lengthscale = lengthscale,
+                                   .covariance.kernelscale = 0.9,
+                                   .covariance.noise = 0.05,
+                                   .neighbours = 25};
   struct fixture f;
   fixture_new(&f, ROWS, D, NEW, 1);
   memcpy(rotation_copy, rotation, sizeof rotation);
-  params.rotation = rotation_copy;
-  params.n_rotation = D * D;
+  params.covariance.rotation = rotation_copy;
+  params.covariance.n_rotation = D * D;
   predict(&f, &params, f.cx, mean[0], latent[0]);
   /* The same rows, rotated beforehand. */
   double *rotated = gpnn_alloc(ROWS, D, sizeof *rotated);
@@ -177,11 +177,11 @@ static void predictions_are_those_of_rotated_rows(void **state)
   memcpy(f.x, rotated, ROWS * D * sizeof *rotated);
   free(rotated);
   gpnn_index_close(f.index);
-  gpnn_schema_release(&f.contents.schema);
-  gpnn_scaling_release(&f.contents.standard);
+  gpnn_schema_release(&f.dataset.schema);
+  gpnn_scaling_release(&f.dataset.scaling);
   fixture_write(&f);
-  params.rotation = NULL;
-  params.n_rotation = 0;
+  params.covariance.rotation = NULL;
+  params.covariance.n_rotation = 0;
   predict(&f, &params, new_rows, mean[1], latent[1]);
   for (size_t i = 0; i < NEW; i++) {
     assert_close(mean[0][i], mean[1][i], 1e-10);

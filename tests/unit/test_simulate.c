@@ -4,10 +4,10 @@
 #include "dense.h"
 #include "unit.h"
 
-static struct gpnn_covariance covariance(const char *kernel, double lengthscale, double kernelscale,
-                                         double noise)
+static struct gpnn_isotropic covariance(const char *kernel, double lengthscale, double kernelscale,
+                                        double noise)
 {
-  return (struct gpnn_covariance){gpnn_kernel_by_name(kernel), 0, lengthscale, kernelscale, noise};
+  return (struct gpnn_isotropic){gpnn_kernel_by_name(kernel), 0, lengthscale, kernelscale, noise};
 }
 
 /* A small simulation by search of what the caller changes. */
@@ -94,7 +94,7 @@ static struct one one_neighbour(const struct gpnn_simulate_options *o,
   one.there = pow(x[0] + offset[0], 2) + pow(x[1] + offset[1], 2);
   one.r = hypot(offset[0], offset[1]);
   one.c = exp(-one.r / o->truth.covariance.lengthscale);
-  const struct gpnn_covariance *a = &assumed->covariance;
+  const struct gpnn_isotropic *a = &assumed->covariance;
   one.weight = a->kernelscale * exp(-one.r / a->lengthscale) / (a->kernelscale + a->noise);
   return one;
 }
@@ -104,7 +104,7 @@ static void the_risk_from_one_neighbour_is_its_formula(void **state)
   (void)state;
   const struct gpnn_assumed assumed = {covariance("exp", 0.6, 1.5, 0.2), 0.5};
   struct gpnn_simulate_options o = small(2, &assumed, 1);
-  const struct gpnn_covariance *t = &o.truth.covariance;
+  const struct gpnn_isotropic *t = &o.truth.covariance;
   o.m = 1;
   o.truth.coefficient = 2;
   for (int debias = 0; debias < 2; debias++) {
@@ -134,7 +134,7 @@ static void derivatives_are_those_of_the_formula_for_one_neighbour(void **state)
     assert_true(gpnn_simulate_stencil(&at, (enum gpnn_simulate_parameter)p, step,
                                       assumed + p * GPNN_STENCIL));
   struct gpnn_simulate_options o = small(2, assumed, sizeof assumed / sizeof assumed[0]);
-  const struct gpnn_covariance *t = &o.truth.covariance;
+  const struct gpnn_isotropic *t = &o.truth.covariance;
   o.m = 1;
   o.truth.coefficient = 2;
   double expected[GPNN_SIMULATE_N_PARAMETERS] = {0};

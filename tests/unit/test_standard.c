@@ -49,11 +49,11 @@ static void scaled_columns_have_variance_one_over_d(void **state)
 {
   (void)state;
   double x[N * D], y[N], z[N * D];
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   make_rows(x, y);
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 1e-5, N, D, NULL, x, y, &err));
-  assert_int_equal(standard.n_out, D);
-  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&standard, x + i * D, z + i * D);
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 1e-5, N, D, NULL, x, y, &err));
+  assert_int_equal(scaling.n_out, D);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&scaling, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++) {
     double mean = 0;
     for (size_t i = 0; i < N; i++) mean += z[i * D + j] / N;
@@ -61,26 +61,26 @@ static void scaled_columns_have_variance_one_over_d(void **state)
     assert_close(covariance_of(N, D, z, j, j), 1.0 / D, 1e-9);
   }
   double squares = covariance_of(N, 1, y, 0, 0);
-  assert_close(standard.y_sd, sqrt(squares), 1e-12);
-  gpnn_scaling_apply(&standard, x, x); /* in place */
+  assert_close(scaling.y_sd, sqrt(squares), 1e-12);
+  gpnn_scaling_apply(&scaling, x, x); /* in place */
   assert_memory_equal(x, z, D * sizeof *x);
-  gpnn_scaling_release(&standard);
-  assert_null(standard.mean);
+  gpnn_scaling_release(&scaling);
+  assert_null(scaling.mean);
 }
 
 static void whitened_columns_have_covariance_one_over_d(void **state)
 {
   (void)state;
   double x[N * D], y[N], z[N * D];
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   make_rows(x, y);
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, N, D, NULL, x, y, &err));
-  assert_int_equal(standard.n_out, D);
-  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&standard, x + i * D, z + i * D);
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, 0, N, D, NULL, x, y, &err));
+  assert_int_equal(scaling.n_out, D);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&scaling, x + i * D, z + i * D);
   for (size_t j = 0; j < D; j++)
     for (size_t k = 0; k < D; k++)
       assert_near(covariance_of(N, D, z, j, k), j == k ? 1.0 / D : 0, 1e-6);
-  gpnn_scaling_release(&standard);
+  gpnn_scaling_release(&scaling);
 }
 
 /* Two uncorrelated columns of variance 4 and 1: W is known in closed form. */
@@ -88,14 +88,14 @@ static void whitening_damps_by_eps(void **state)
 {
   (void)state;
   const double x[] = {2, 1, 2, -1, -2, 1, -2, -1}, y[] = {0, 1, 2, 3}, eps = 0.5;
-  struct gpnn_scaling standard = {0};
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, eps, 4, 2, NULL, x, y, &err));
-  assert_int_equal(standard.n_out, 2);
+  struct gpnn_scaling scaling = {0};
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, eps, 4, 2, NULL, x, y, &err));
+  assert_int_equal(scaling.n_out, 2);
   double small = 1 / sqrt(1 + eps) / sqrt(2), large = 1 / sqrt(4 + eps) / sqrt(2);
   const double expected[] = {0, small, large, 0};
-  for (size_t i = 0; i < 4; i++) assert_near(standard.weight[i], expected[i], 1e-15);
-  assert_near(standard.eps, eps, 0);
-  gpnn_scaling_release(&standard);
+  for (size_t i = 0; i < 4; i++) assert_near(scaling.weight[i], expected[i], 1e-15);
+  assert_near(scaling.eps, eps, 0);
+  gpnn_scaling_release(&scaling);
 }
 
 static void whitening_drops_dependent_directions(void **state)
@@ -105,13 +105,13 @@ static void whitening_drops_dependent_directions(void **state)
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D + 2] = 0.5 * x[i * D + 1];
   for (size_t i = 0; i < N; i++) x[i * D] -= 1e6;
-  struct gpnn_scaling standard = {0};
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, x, y, &err));
-  assert_int_equal(standard.n_in, D);
-  assert_int_equal(standard.n_out, 2);
-  gpnn_scaling_apply(&standard, x, z);
+  struct gpnn_scaling scaling = {0};
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, x, y, &err));
+  assert_int_equal(scaling.n_in, D);
+  assert_int_equal(scaling.n_out, 2);
+  gpnn_scaling_apply(&scaling, x, z);
   assert_true(isfinite(z[0]) && isfinite(z[1]));
-  gpnn_scaling_release(&standard);
+  gpnn_scaling_release(&scaling);
 }
 
 static void whitening_keeps_columns_of_very_different_units(void **state)
@@ -120,10 +120,10 @@ static void whitening_keeps_columns_of_very_different_units(void **state)
   double x[N * D], y[N];
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D] *= 1e7;
-  struct gpnn_scaling standard = {0};
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, x, y, &err));
-  assert_int_equal(standard.n_out, D);
-  gpnn_scaling_release(&standard);
+  struct gpnn_scaling scaling = {0};
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, 1e-5, N, D, NULL, x, y, &err));
+  assert_int_equal(scaling.n_out, D);
+  gpnn_scaling_release(&scaling);
 }
 
 static void constant_columns_are_dropped_under_scale(void **state)
@@ -132,27 +132,27 @@ static void constant_columns_are_dropped_under_scale(void **state)
   double x[N * D], y[N], z[2];
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) x[i * D + 1] = 0.1;
-  struct gpnn_scaling standard = {0};
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, N, D, NULL, x, y, &err));
-  assert_int_equal(standard.n_out, 2);
-  assert_true(standard.weight[1] == 0);
-  gpnn_scaling_apply(&standard, x, z);
+  struct gpnn_scaling scaling = {0};
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, N, D, NULL, x, y, &err));
+  assert_int_equal(scaling.n_out, 2);
+  assert_true(scaling.weight[1] == 0);
+  gpnn_scaling_apply(&scaling, x, z);
   double sd = sqrt(covariance_of(N, D, x, 2, 2));
-  assert_close(standard.weight[2], 1 / (sqrt(2) * sd), 1e-9);
-  assert_close(z[1], (x[2] - standard.mean[2]) * standard.weight[2], 1e-15);
-  gpnn_scaling_release(&standard);
+  assert_close(scaling.weight[2], 1 / (sqrt(2) * sd), 1e-9);
+  assert_close(z[1], (x[2] - scaling.mean[2]) * scaling.weight[2], 1e-15);
+  gpnn_scaling_release(&scaling);
 }
 
 static void rounding_noise_is_no_variation(void **state)
 {
   (void)state;
   double x[4] = {1e9, 1e9, nextafter(1e9, 2e9), 1e9}, y[4] = {1, 2, 3, 4};
-  struct gpnn_scaling standard = {0};
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 4, 1, NULL, x, y, &err),
+  struct gpnn_scaling scaling = {0};
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, 4, 1, NULL, x, y, &err),
                GPNN_EDATA, "no input varies");
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, 4, 1, NULL, x, y, &err),
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, 0, 4, 1, NULL, x, y, &err),
                GPNN_EDATA, "no input varies");
-  assert_null(standard.mean);
+  assert_null(scaling.mean);
 }
 
 static void extreme_magnitudes_survive_scaling(void **state)
@@ -160,16 +160,16 @@ static void extreme_magnitudes_survive_scaling(void **state)
   (void)state;
   const double y[] = {1e200, 2e200, 3e200, 4e200};
   const double x[] = {1e150, 1e-150, 2e150, 2e-150, 3e150, 3e-150, 4e150, 4e-150};
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   double z[2];
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 4, 2, NULL, x, y, &err));
-  assert_close(standard.y_sd, sqrt(1.25) * 1e200, 1e-14);
-  gpnn_scaling_apply(&standard, x, z);
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, 4, 2, NULL, x, y, &err));
+  assert_close(scaling.y_sd, sqrt(1.25) * 1e200, 1e-14);
+  gpnn_scaling_apply(&scaling, x, z);
   assert_close(z[0], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
   assert_close(z[1], -1.5 / sqrt(1.25) / sqrt(2), 1e-14);
-  gpnn_scaling_release(&standard);
+  gpnn_scaling_release(&scaling);
   const double huge[] = {1e200, -1e200, 1e200, -1e200};
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, 4, 1, NULL, huge, y, &err),
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, 0, 4, 1, NULL, huge, y, &err),
                GPNN_EDATA, "too large for whitening");
 }
 
@@ -201,14 +201,14 @@ static enum gpnn_status read_pairs(void *context, size_t from, size_t count, dou
 }
 
 /* Learns from 2000 such rows. */
-static void learn_pairs(struct gpnn_scaling *standard, enum gpnn_scaling_method method, double wild,
+static void learn_pairs(struct gpnn_scaling *scaling, enum gpnn_scaling_method method, double wild,
                         bool limits)
 {
   double *rows = make_pairs(2000, wild);
   struct gpnn_far_columns far = {0};
   const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
   const struct gpnn_scaling_columns columns = {2, NULL, 0, 0, limits ? &far : NULL};
-  assert_ok(gpnn_scaling_learn_rows(standard, method, 0, &columns, &source, NULL, &err));
+  assert_ok(gpnn_scaling_learn_rows(scaling, method, 0, &columns, &source, NULL, &err));
   assert_int_equal(far.n, limits && wild != 0 && method != GPNN_SCALING_NONE ? 2 : 0);
   gpnn_far_columns_release(&far);
   free(rows);
@@ -258,15 +258,14 @@ static void values_too_far_apart_are_refused_with_their_column(void **state)
   struct source_rows given = {3, 3, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
   const struct gpnn_scaling_columns inputs = {2, NULL, 0, 0, NULL}, targets = {1, NULL, 1, 0, NULL};
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   size_t at = 9;
-  assert_fails(
-      gpnn_scaling_learn_rows(&standard, GPNN_SCALING_NONE, 0, &inputs, &source, &at, &err),
-      GPNN_EDATA, "too far apart");
+  assert_fails(gpnn_scaling_learn_rows(&scaling, GPNN_SCALING_NONE, 0, &inputs, &source, &at, &err),
+               GPNN_EDATA, "too far apart");
   assert_int_equal(at, 1);
   given.next = 0;
   assert_fails(
-      gpnn_scaling_learn_rows(&standard, GPNN_SCALING_SCALE, 0, &targets, &source, &at, &err),
+      gpnn_scaling_learn_rows(&scaling, GPNN_SCALING_SCALE, 0, &targets, &source, &at, &err),
       GPNN_EDATA, "too far apart");
   assert_int_equal(at, 1);
 }
@@ -276,26 +275,26 @@ static void none_leaves_inputs_and_standardises_the_target(void **state)
   (void)state;
   double x[N * D], y[N], z[D];
   make_rows(x, y);
-  struct gpnn_scaling standard = {0};
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_NONE, 0, N, D, NULL, x, y, &err));
-  assert_int_equal(standard.n_out, D);
-  assert_null(standard.weight);
-  gpnn_scaling_apply(&standard, x, z);
+  struct gpnn_scaling scaling = {0};
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_NONE, 0, N, D, NULL, x, y, &err));
+  assert_int_equal(scaling.n_out, D);
+  assert_null(scaling.weight);
+  gpnn_scaling_apply(&scaling, x, z);
   assert_memory_equal(z, x, sizeof z);
-  assert_true(standard.y_sd > 2 && standard.y_sd < 4);
-  gpnn_scaling_release(&standard);
+  assert_true(scaling.y_sd > 2 && scaling.y_sd < 4);
+  gpnn_scaling_release(&scaling);
 }
 
 static void hopeless_tables_are_refused(void **state)
 {
   (void)state;
   const double x[] = {1, 2, 3}, same[] = {4, 4, 4};
-  struct gpnn_scaling standard = {0};
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 1, 1, NULL, x, x, &err),
+  struct gpnn_scaling scaling = {0};
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, 1, 1, NULL, x, x, &err),
                GPNN_EDATA, "at least 2");
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 3, 1, NULL, x, same, &err),
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, 3, 1, NULL, x, same, &err),
                GPNN_EDATA, "the target does not vary");
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 3, 1, NULL, same, x, &err),
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, 3, 1, NULL, same, x, &err),
                GPNN_EDATA, "no input varies");
 }
 
@@ -310,7 +309,7 @@ static void points_keep_their_shape_when_scaled(void **state)
                                                   {3, false}, {4, false}, {4, false}};
   static double x[N * W], y[N], z[N * KEPT];
   struct gpnn_rng rng;
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   gpnn_rng_init(&rng, 8, GPNN_RNG_TEST);
   for (size_t i = 0; i < N; i++) {
     double *row = x + i * W;
@@ -322,9 +321,9 @@ static void points_keep_their_shape_when_scaled(void **state)
     row[7] = row[8] = 0.5;
     y[i] = row[0];
   }
-  assert_ok(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, N, W, features, x, y, &err));
-  assert_int_equal(standard.n_out, KEPT);
-  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&standard, x + i * W, z + i * KEPT);
+  assert_ok(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, N, W, features, x, y, &err));
+  assert_int_equal(scaling.n_out, KEPT);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply(&scaling, x + i * W, z + i * KEPT);
   /* Three groups remain: the number, the place, the circle. */
   assert_close(covariance_of(N, KEPT, z, 0, 0), 1.0 / 3, 1e-9);
   assert_close(covariance_of(N, KEPT, z, 4, 4), 1.0 / 3, 1e-9);
@@ -332,13 +331,13 @@ static void points_keep_their_shape_when_scaled(void **state)
     for (size_t j = 1; j < 4; j++) assert_near(z[i * KEPT + j] - z[j], x[i * W + j] - x[j], 1e-9);
     assert_near(z[i * KEPT + 5], 0, 0);
   }
-  assert_true(standard.weight[5] == standard.weight[6] && standard.weight[5] > 0);
-  assert_true(standard.weight[4] == 0 && standard.weight[7] == 0 && standard.weight[8] == 0);
+  assert_true(scaling.weight[5] == scaling.weight[6] && scaling.weight[5] > 0);
+  assert_true(scaling.weight[4] == 0 && scaling.weight[7] == 0 && scaling.weight[8] == 0);
   double mean = 0;
   for (size_t i = 0; i < N; i++) mean += z[i * KEPT + 1] / N;
   assert_near(mean, 0, 1e-9);
-  gpnn_scaling_release(&standard);
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_WHITEN, 0, N, W, features, x, y, &err),
+  gpnn_scaling_release(&scaling);
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_WHITEN, 0, N, W, features, x, y, &err),
                GPNN_EINVAL, "whitening mixes inputs");
 }
 
@@ -347,14 +346,14 @@ static void a_point_that_stays_put_is_dropped_whole(void **state)
   (void)state;
   static const struct gpnn_feature features[] = {{0, true}, {0, true}, {0, true}};
   static const double x[] = {1, 2, 3, 1, 2, 3}, y[] = {1, 2};
-  struct gpnn_scaling standard = {0};
-  assert_fails(gpnn_scaling_learn(&standard, GPNN_SCALING_SCALE, 0, 2, 3, features, x, y, &err),
+  struct gpnn_scaling scaling = {0};
+  assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, 2, 3, features, x, y, &err),
                GPNN_EDATA, "no input varies");
 }
 
 /* Learns from rows of one input (the row's number), the target (the same) and 'n_others' columns
  * of 'others', n by n_others. */
-static enum gpnn_status learn_others(struct gpnn_scaling *standard, size_t n, size_t n_more,
+static enum gpnn_status learn_others(struct gpnn_scaling *scaling, size_t n, size_t n_more,
                                      size_t n_regressors, const double *others, size_t *at,
                                      struct gpnn_error *error)
 {
@@ -368,7 +367,7 @@ static enum gpnn_status learn_others(struct gpnn_scaling *standard, size_t n, si
   const struct gpnn_row_source source = source_of(&given);
   const struct gpnn_scaling_columns columns = {1, NULL, n_more, n_regressors, NULL};
   enum gpnn_status status =
-      gpnn_scaling_learn_rows(standard, GPNN_SCALING_SCALE, 0, &columns, &source, at, error);
+      gpnn_scaling_learn_rows(scaling, GPNN_SCALING_SCALE, 0, &columns, &source, at, error);
   free(rows);
   return status;
 }
@@ -378,57 +377,56 @@ static void further_targets_have_their_own_mean_and_sd(void **state)
   (void)state;
   static const double three[] = {1, 1e9, 4, 2, 1e9 + 1, 4, 3, 1e9, 4, 6, 1e9 + 1, 4};
   static const double two[] = {1, 1e9, 2, 1e9 + 1, 3, 1e9, 6, 1e9 + 1};
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   size_t at = 9;
-  assert_fails(learn_others(&standard, 4, 3, 0, three, &at, &err), GPNN_EDATA, "does not vary");
+  assert_fails(learn_others(&scaling, 4, 3, 0, three, &at, &err), GPNN_EDATA, "does not vary");
   assert_int_equal(at, 4);
-  assert_int_equal(standard.n_more, 0);
-  assert_ok(learn_others(&standard, 4, 2, 0, two, &at, &err));
+  assert_int_equal(scaling.n_more, 0);
+  assert_ok(learn_others(&scaling, 4, 2, 0, two, &at, &err));
   assert_true(at == SIZE_MAX);
-  assert_int_equal(standard.n_more, 2);
-  assert_near(standard.more[0].mean, 3, 1e-15);
-  assert_close(standard.more[0].sd, sqrt(3.5), 1e-15);
-  assert_near(standard.more[1].mean, 1e9 + 0.5, 0);
-  assert_close(standard.more[1].sd, 0.5, 1e-12);
-  assert_close(gpnn_scaling_noise(&standard, 8), 8 / 1.25, 1e-15);
-  gpnn_scaling_release(&standard);
+  assert_int_equal(scaling.n_more, 2);
+  assert_near(scaling.more[0].mean, 3, 1e-15);
+  assert_close(scaling.more[0].sd, sqrt(3.5), 1e-15);
+  assert_near(scaling.more[1].mean, 1e9 + 0.5, 0);
+  assert_close(scaling.more[1].sd, 0.5, 1e-12);
+  assert_close(gpnn_scaling_noise(&scaling, 8), 8 / 1.25, 1e-15);
+  gpnn_scaling_release(&scaling);
 }
 
 static void regressors_have_mean_zero_and_variance_one(void **state)
 {
   (void)state;
   double x[N * D], y[N], raw[D];
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   size_t at = 0;
   make_rows(x, y);
   memcpy(raw, x + 7 * D, sizeof raw);
-  assert_ok(learn_others(&standard, N, 0, D, x, &at, &err));
-  assert_int_equal(standard.n_regressors, D);
-  for (size_t i = 0; i < N; i++) gpnn_scaling_apply_regressors(&standard, x + i * D);
+  assert_ok(learn_others(&scaling, N, 0, D, x, &at, &err));
+  assert_int_equal(scaling.n_regressors, D);
+  for (size_t i = 0; i < N; i++) gpnn_scaling_apply_regressors(&scaling, x + i * D);
   for (size_t j = 0; j < D; j++) {
     double mean = 0;
     for (size_t i = 0; i < N; i++) mean += x[i * D + j] / N;
     assert_near(mean, 0, 1e-9);
     assert_close(covariance_of(N, D, x, j, j), 1, 1e-9);
-    assert_near(x[7 * D + j] * standard.regressors[j].sd + standard.regressors[j].mean, raw[j],
-                1e-9);
+    assert_near(x[7 * D + j] * scaling.regressors[j].sd + scaling.regressors[j].mean, raw[j], 1e-9);
   }
-  gpnn_scaling_release(&standard);
+  gpnn_scaling_release(&scaling);
 }
 
 /* The third regressor is a combination of the first two and 'extra' of something else. */
 static enum gpnn_status learn_nearly_collinear(double extra, size_t *at, struct gpnn_error *error)
 {
   double x[N * D], y[N], values[N * D];
-  struct gpnn_scaling standard = {0};
+  struct gpnn_scaling scaling = {0};
   make_rows(x, y);
   for (size_t i = 0; i < N; i++) {
     values[i * D] = x[i * D];
     values[i * D + 1] = x[i * D + 1];
     values[i * D + 2] = 3 * x[i * D] - 2 * x[i * D + 1] + 5 + extra * x[i * D + 2];
   }
-  enum gpnn_status status = learn_others(&standard, N, 0, D, values, at, error);
-  gpnn_scaling_release(&standard);
+  enum gpnn_status status = learn_others(&scaling, N, 0, D, values, at, error);
+  gpnn_scaling_release(&scaling);
   return status;
 }
 
@@ -445,8 +443,8 @@ static void collinear_regressors_are_told_apart_from_near_ones(void **state)
   assert_ok(learn_nearly_collinear(0.1, &at, &err));
   for (size_t i = 0; i < N; i++) values[i * 2] = (double)i;
   for (size_t i = 0; i < N; i++) values[i * 2 + 1] = 7;
-  struct gpnn_scaling standard = {0};
-  assert_fails(learn_others(&standard, N, 0, 2, values, &at, &err), GPNN_EDATA, "does not vary");
+  struct gpnn_scaling scaling = {0};
+  assert_fails(learn_others(&scaling, N, 0, 2, values, &at, &err), GPNN_EDATA, "does not vary");
   assert_int_equal(at, 3);
 }
 

@@ -12,7 +12,7 @@ enum { N = 150, D = 3, TARGETS = 4, POINTS = 25 };
 struct several {
   struct fixture f;
   double more[(TARGETS - 1) * N], noise[TARGETS * N];
-  struct gpnn_params params[TARGETS];
+  struct gpnn_parameters params[TARGETS];
 };
 
 static const char *const names[TARGETS] = {"y", "a", "b", "c"};
@@ -20,8 +20,8 @@ static const double sds[TARGETS] = {2, 0.5, 1, 4};
 
 static void add_targets(struct several *s, struct gpnn_rng *rng, bool with_noise)
 {
-  struct gpnn_index_contents *contents = &s->f.contents;
-  struct gpnn_schema *schema = &contents->schema;
+  struct gpnn_dataset *dataset = &s->f.dataset;
+  struct gpnn_schema *schema = &dataset->schema;
   for (size_t i = 0; i < N; i++) {
     const double *x = s->f.x + i * D;
     double known = 0.3 * gpnn_rng_normal(rng);
@@ -30,9 +30,9 @@ static void add_targets(struct several *s, struct gpnn_rng *rng, bool with_noise
       s->more[(t - 1) * N + i] =
           cos((double)t * x[0]) - x[1] / (double)t + 0.1 * (double)t * gpnn_rng_normal(rng);
   }
-  contents->n_more = schema->n_more = TARGETS - 1;
-  contents->more = s->more;
-  if (with_noise) contents->noise = s->noise;
+  dataset->n_more = schema->n_more = TARGETS - 1;
+  dataset->more = s->more;
+  if (with_noise) dataset->noise = s->noise;
   schema->more = calloc(TARGETS - 1, sizeof *schema->more);
   assert_non_null(schema->more);
   schema->n_columns += TARGETS - 1;
@@ -46,13 +46,13 @@ static void add_targets(struct several *s, struct gpnn_rng *rng, bool with_noise
   schema->noise.position = schema->n_columns++;
 }
 
-static void add_moments(struct gpnn_scaling *standard)
+static void add_moments(struct gpnn_scaling *scaling)
 {
-  standard->y_sd = sds[0];
-  standard->n_more = TARGETS - 1;
-  standard->more = calloc(TARGETS - 1, sizeof *standard->more);
-  assert_non_null(standard->more);
-  for (size_t t = 1; t < TARGETS; t++) standard->more[t - 1] = (struct gpnn_moments){1, sds[t]};
+  scaling->y_sd = sds[0];
+  scaling->n_more = TARGETS - 1;
+  scaling->more = calloc(TARGETS - 1, sizeof *scaling->more);
+  assert_non_null(scaling->more);
+  for (size_t t = 1; t < TARGETS; t++) scaling->more[t - 1] = (struct gpnn_moments){1, sds[t]};
 }
 
 /* Parameters of one metric; y and b have one ratio of noise to kernel scale, with known noise in
@@ -61,19 +61,19 @@ static void make_params(struct several *s)
 {
   static const double scale[TARGETS] = {0.5, 1.2, 2, 0.9}, ratio[TARGETS] = {0.1, 0.3, 0.1, 0.05};
   for (size_t t = 0; t < TARGETS; t++) {
-    struct gpnn_params *params = &s->params[t];
-    *params = (struct gpnn_params){.target = gpnn_copy_text(names[t], 1),
-                                   .kernel = gpnn_kernel_by_name("matern52"),
-                                   .n_lengthscales = D,
-                                   .lengthscale = gpnn_alloc(D, 1, sizeof(double)),
-                                   .kernelscale = scale[t],
-                                   .noise = ratio[t] * scale[t],
-                                   .mean = GPNN_MEAN_CONSTANT,
-                                   .n_coefficients = 1,
-                                   .coefficients = gpnn_alloc(1, 1, sizeof(double)),
-                                   .neighbours = 20};
-    for (size_t j = 0; j < D; j++) params->lengthscale[j] = 0.7 + 0.4 * (double)j;
-    params->coefficients[0] = 0.1 * (double)t;
+    struct gpnn_parameters *params = &s->params[t];
+    *params = (struct gpnn_parameters){.target = gpnn_copy_text(names[t], 1),
+                                       .covariance.kernel = gpnn_kernel_by_name("matern52"),
+                                       .covariance.n_lengthscales = D,
+                                       .covariance.lengthscale = gpnn_alloc(D, 1, sizeof(double)),
+                                       .covariance.kernelscale = scale[t],
+                                       .covariance.noise = ratio[t] * scale[t],
+                                       .mean.kind = GPNN_MEAN_CONSTANT,
+                                       .mean.n_coefficients = 1,
+                                       .mean.coefficients = gpnn_alloc(1, 1, sizeof(double)),
+                                       .neighbours = 20};
+    for (size_t j = 0; j < D; j++) params->covariance.lengthscale[j] = 0.7 + 0.4 * (double)j;
+    params->mean.coefficients[0] = 0.1 * (double)t;
   }
 }
 
@@ -87,10 +87,10 @@ static void several_new(struct several *s, bool with_noise)
   fixture_new(&s->f, N, D, 0, 1);
   gpnn_index_close(s->f.index);
   add_targets(s, &rng, with_noise);
-  add_moments(&s->f.contents.standard);
+  add_moments(&s->f.dataset.scaling);
   options.kind = GPNN_SEARCH_FLAT;
   assert_ok(gpnn_search_build(&search, N, D, s->f.x, &options, &err));
-  assert_ok(gpnn_index_write(s->f.path, &s->f.contents, search, NULL, &err));
+  assert_ok(gpnn_index_write(s->f.path, &s->f.dataset, search, NULL, &err));
   gpnn_search_free(search);
   assert_ok(gpnn_index_open(&s->f.index, s->f.path, true, &err));
   make_params(s);
@@ -98,7 +98,7 @@ static void several_new(struct several *s, bool with_noise)
 
 static void several_free(struct several *s)
 {
-  for (size_t t = 0; t < TARGETS; t++) gpnn_params_release(&s->params[t]);
+  for (size_t t = 0; t < TARGETS; t++) gpnn_parameters_release(&s->params[t]);
   fixture_free(&s->f);
 }
 
@@ -188,10 +188,10 @@ static void known_noise_in_another_proportion_parts_targets(void **state)
   several_new(&s, true);
   compare_with_each_alone(&s);
   /* y and b now have known noise in proportion: 0.5 * 2^2 = 2 * 1^2. */
-  assert_true(s.params[0].kernelscale * sds[0] * sds[0] ==
-              s.params[2].kernelscale * sds[2] * sds[2]);
-  s.params[2].kernelscale *= 3;
-  s.params[2].noise *= 3;
+  assert_true(s.params[0].covariance.kernelscale * sds[0] * sds[0] ==
+              s.params[2].covariance.kernelscale * sds[2] * sds[2]);
+  s.params[2].covariance.kernelscale *= 3;
+  s.params[2].covariance.noise *= 3;
   compare_with_each_alone(&s);
   several_free(&s);
 }
@@ -201,10 +201,10 @@ static void other_metrics_kernels_and_uncertain_means_go_together_too(void **sta
   (void)state;
   static struct several s;
   several_new(&s, false);
-  s.params[1].lengthscale[0] = 3;
-  s.params[3].kernel = gpnn_kernel_by_name("exp");
-  s.params[2].covariance = gpnn_alloc(1, 1, sizeof(double));
-  s.params[2].covariance[0] = 0.2;
+  s.params[1].covariance.lengthscale[0] = 3;
+  s.params[3].covariance.kernel = gpnn_kernel_by_name("exp");
+  s.params[2].mean.covariance = gpnn_alloc(1, 1, sizeof(double));
+  s.params[2].mean.covariance[0] = 0.2;
   compare_with_each_alone(&s);
   s.params[2].neighbours = 31;
   compare_with_each_alone(&s);
@@ -217,16 +217,16 @@ static void targets_that_need_jitter_count_it_each(void **state)
   static struct several s;
   several_new(&s, false);
   for (size_t t = 0; t < TARGETS; t++) {
-    s.params[t].kernel = gpnn_kernel_by_name("rbf");
-    s.params[t].noise = 0;
-    for (size_t j = 0; j < D; j++) s.params[t].lengthscale[j] = 1e4;
+    s.params[t].covariance.kernel = gpnn_kernel_by_name("rbf");
+    s.params[t].covariance.noise = 0;
+    for (size_t j = 0; j < D; j++) s.params[t].covariance.lengthscale[j] = 1e4;
   }
   static struct result together[TARGETS];
   predict_together(&s, 2, together);
   for (size_t t = 0; t < TARGETS; t++) {
     assert_int_equal(together[t].counts.jitter.n, POINTS);
-    assert_close(together[t].counts.jitter.most / s.params[t].kernelscale,
-                 together[0].counts.jitter.most / s.params[0].kernelscale, 1e-12);
+    assert_close(together[t].counts.jitter.most / s.params[t].covariance.kernelscale,
+                 together[0].counts.jitter.most / s.params[0].covariance.kernelscale, 1e-12);
   }
   several_free(&s);
 }
@@ -244,11 +244,11 @@ static void objects_are_freed_in_any_order_and_all_after_a_failure(void **state)
     gpnn_localgp_free(gps[order[t]]);
     gps[order[t]] = NULL;
   }
-  s.params[2].n_lengthscales = 2;
+  s.params[2].covariance.n_lengthscales = 2;
   assert_fails(gpnn_localgp_new_all(gps, TARGETS, s.f.index, s.params, 0, 1, &err), GPNN_EMISMATCH,
                "lengthscale");
   for (size_t t = 0; t < TARGETS; t++) assert_null(gps[t]);
-  s.params[2].n_lengthscales = D;
+  s.params[2].covariance.n_lengthscales = D;
   several_free(&s);
 }
 
@@ -270,10 +270,10 @@ static struct gpnn_fit_options fit_options(enum gpnn_objective_kind objective, i
 }
 
 static void fit(const struct several *s, size_t n, const size_t *which,
-                const struct gpnn_fit_options *options, struct gpnn_params *params,
+                const struct gpnn_fit_options *options, struct gpnn_parameters *params,
                 struct gpnn_fit_report *report)
 {
-  const struct gpnn_index_contents *targets[TARGETS];
+  const struct gpnn_dataset *targets[TARGETS];
   for (size_t t = 0; t < n; t++) targets[t] = gpnn_index_target(s->f.index, which[t]);
   assert_ok(gpnn_fit_all(n, targets, options, params, report, &err));
 }
@@ -286,7 +286,7 @@ static void shared_fits_have_one_metric_and_their_own_variances(void **state)
   static struct several s;
   several_new(&s, false);
   for (size_t k = 0; k < 3; k++) {
-    struct gpnn_params params[3] = {{0}}, again[3] = {{0}};
+    struct gpnn_parameters params[3] = {{0}}, again[3] = {{0}};
     struct gpnn_fit_report report[2];
     for (int i = 0; i < 2; i++) {
       struct gpnn_fit_options options = fit_options(kinds[k], 1 + i);
@@ -294,13 +294,15 @@ static void shared_fits_have_one_metric_and_their_own_variances(void **state)
     }
     assert_true(report[0].value == report[1].value);
     for (size_t t = 0; t < 3; t++) {
-      assert_memory_equal(params[t].lengthscale, params[0].lengthscale, D * sizeof(double));
-      assert_true(params[t].noise == again[t].noise);
-      gpnn_params_release(&again[t]);
+      assert_memory_equal(params[t].covariance.lengthscale, params[0].covariance.lengthscale,
+                          D * sizeof(double));
+      assert_true(params[t].covariance.noise == again[t].covariance.noise);
+      gpnn_parameters_release(&again[t]);
     }
     /* Their noise has sd 0.1, 0.2, 0.3. */
-    assert_true(params[0].noise < params[1].noise && params[1].noise < params[2].noise);
-    for (size_t t = 0; t < 3; t++) gpnn_params_release(&params[t]);
+    assert_true(params[0].covariance.noise < params[1].covariance.noise &&
+                params[1].covariance.noise < params[2].covariance.noise);
+    for (size_t t = 0; t < 3; t++) gpnn_parameters_release(&params[t]);
   }
   several_free(&s);
 }
@@ -313,15 +315,16 @@ static void one_ratio_is_kept_and_is_a_minimum(void **state)
   several_new(&s, false);
   for (int k = GPNN_OBJECTIVE_BLOCK; k <= GPNN_OBJECTIVE_LOO; k++) {
     struct gpnn_fit_options options = fit_options((enum gpnn_objective_kind)k, 2);
-    struct gpnn_params params[2] = {{0}}, free_ones[2] = {{0}}, held[2] = {{0}};
+    struct gpnn_parameters params[2] = {{0}}, free_ones[2] = {{0}}, held[2] = {{0}};
     struct gpnn_fit_report report, apart, worse;
     fit(&s, 2, (const size_t[]){1, 3}, &options, free_ones, &apart);
     options.same_ratio = true;
     fit(&s, 2, (const size_t[]){1, 3}, &options, params, &report);
-    double ratio = params[0].noise / params[0].kernelscale;
-    assert_close(params[1].noise / params[1].kernelscale, ratio, 1e-14);
+    double ratio = params[0].covariance.noise / params[0].covariance.kernelscale;
+    assert_close(params[1].covariance.noise / params[1].covariance.kernelscale, ratio, 1e-14);
     /* The second noise, which is no coordinate, has no prior; with that it is no better. */
-    double spared = pow(log(params[1].noise / 0.1) / log(3), 2) / (4 * (double)report.n_rows);
+    double spared =
+        pow(log(params[1].covariance.noise / 0.1) / log(3), 2) / (4 * (double)report.n_rows);
     assert_true(report.optimize.end + spared >= apart.optimize.end - 1e-5);
     /* Going on from a start beside the minimum ends no lower. */
     options.start = free_ones;
@@ -330,9 +333,9 @@ static void one_ratio_is_kept_and_is_a_minimum(void **state)
     /* Neighbours that change with the metric give leave-one-out several minima. */
     assert_near(worse.value, report.value, k == GPNN_OBJECTIVE_BLOCK ? 5e-4 : 0.01);
     for (size_t t = 0; t < 2; t++) {
-      gpnn_params_release(&params[t]);
-      gpnn_params_release(&free_ones[t]);
-      gpnn_params_release(&held[t]);
+      gpnn_parameters_release(&params[t]);
+      gpnn_parameters_release(&free_ones[t]);
+      gpnn_parameters_release(&held[t]);
     }
   }
   several_free(&s);
@@ -346,16 +349,16 @@ static void one_target_twice_is_fitted_as_once(void **state)
   several_new(&s, false);
   for (int k = GPNN_OBJECTIVE_BLOCK; k <= GPNN_OBJECTIVE_LOO; k++) {
     struct gpnn_fit_options options = fit_options((enum gpnn_objective_kind)k, 1);
-    struct gpnn_params once = {0}, twice[2] = {{0}};
+    struct gpnn_parameters once = {0}, twice[2] = {{0}};
     struct gpnn_fit_report report[2];
     fit(&s, 1, (const size_t[]){2}, &options, &once, &report[0]);
     fit(&s, 2, (const size_t[]){2, 2}, &options, twice, &report[1]);
     assert_near(report[1].value, report[0].value, 1e-4);
-    assert_close(twice[0].noise, twice[1].noise, 1e-12);
-    assert_close(twice[0].lengthscale[0], once.lengthscale[0], 0.05);
-    gpnn_params_release(&once);
-    gpnn_params_release(&twice[0]);
-    gpnn_params_release(&twice[1]);
+    assert_close(twice[0].covariance.noise, twice[1].covariance.noise, 1e-12);
+    assert_close(twice[0].covariance.lengthscale[0], once.covariance.lengthscale[0], 0.05);
+    gpnn_parameters_release(&once);
+    gpnn_parameters_release(&twice[0]);
+    gpnn_parameters_release(&twice[1]);
   }
   several_free(&s);
 }
@@ -368,19 +371,19 @@ static void a_shared_fit_is_between_the_targets_own(void **state)
   static struct several s;
   several_new(&s, false);
   struct gpnn_fit_options options = fit_options(GPNN_OBJECTIVE_BLOCK, 2);
-  struct gpnn_params own[2] = {{0}}, both[2] = {{0}}, held[2] = {{0}};
+  struct gpnn_parameters own[2] = {{0}}, both[2] = {{0}}, held[2] = {{0}};
   struct gpnn_fit_report report[2], shared, worse;
   for (size_t t = 0; t < 2; t++) fit(&s, 1, (const size_t[]){t + 1}, &options, &own[t], &report[t]);
   fit(&s, 2, (const size_t[]){1, 2}, &options, both, &shared);
   assert_true(shared.value >= (report[0].value + report[1].value) / 2 - 1e-6);
   options.ard = false;
-  options.fixed_lengthscale = own[0].lengthscale[0];
+  options.fixed_lengthscale = own[0].covariance.lengthscale[0];
   fit(&s, 2, (const size_t[]){1, 2}, &options, held, &worse);
   assert_true(shared.value <= worse.value + 1e-6);
   for (size_t t = 0; t < 2; t++) {
-    gpnn_params_release(&own[t]);
-    gpnn_params_release(&both[t]);
-    gpnn_params_release(&held[t]);
+    gpnn_parameters_release(&own[t]);
+    gpnn_parameters_release(&both[t]);
+    gpnn_parameters_release(&held[t]);
   }
   several_free(&s);
 }
@@ -391,16 +394,18 @@ static void a_rotation_is_learnt_for_all_targets_alike(void **state)
   static struct several s;
   several_new(&s, false);
   struct gpnn_fit_options options = fit_options(GPNN_OBJECTIVE_LOO, 2);
-  struct gpnn_params params[2] = {{0}};
+  struct gpnn_parameters params[2] = {{0}};
   struct gpnn_fit_report report;
   options.learn_rotation = true;
   fit(&s, 2, (const size_t[]){1, 3}, &options, params, &report);
-  assert_int_equal(params[1].n_rotation, D * D);
-  assert_memory_equal(params[0].rotation, params[1].rotation, D * D * sizeof(double));
-  assert_memory_equal(params[0].lengthscale, params[1].lengthscale, D * sizeof(double));
+  assert_int_equal(params[1].covariance.n_rotation, D * D);
+  assert_memory_equal(params[0].covariance.rotation, params[1].covariance.rotation,
+                      D * D * sizeof(double));
+  assert_memory_equal(params[0].covariance.lengthscale, params[1].covariance.lengthscale,
+                      D * sizeof(double));
   assert_true(report.optimize.end < report.optimize.start);
-  gpnn_params_release(&params[0]);
-  gpnn_params_release(&params[1]);
+  gpnn_parameters_release(&params[0]);
+  gpnn_parameters_release(&params[1]);
   several_free(&s);
 }
 
@@ -409,8 +414,8 @@ static void a_choice_for_all_names_each_target(void **state)
   (void)state;
   static struct several s;
   several_new(&s, true);
-  const struct gpnn_index_contents *targets[TARGETS];
-  struct gpnn_params params[TARGETS] = {{0}};
+  const struct gpnn_dataset *targets[TARGETS];
+  struct gpnn_parameters params[TARGETS] = {{0}};
   struct gpnn_choose_report report;
   struct gpnn_choose_options options = {.fit = fit_options(GPNN_OBJECTIVE_BLOCK, 1),
                                         .kernel = true,
@@ -421,9 +426,9 @@ static void a_choice_for_all_names_each_target(void **state)
       gpnn_choose_all(s.f.index, TARGETS, targets, &options, NULL, NULL, params, &report, &err));
   for (size_t t = 0; t < TARGETS; t++) {
     assert_string_equal(params[t].target, names[t]);
-    assert_ptr_equal(params[t].kernel, report.chosen.kernel);
+    assert_ptr_equal(params[t].covariance.kernel, report.chosen.kernel);
     assert_int_equal(params[t].neighbours, report.fewest.neighbours);
-    gpnn_params_release(&params[t]);
+    gpnn_parameters_release(&params[t]);
   }
   assert_true(isfinite(report.chosen.nll) && isfinite(report.chosen.rmse));
   several_free(&s);

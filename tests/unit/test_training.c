@@ -39,14 +39,14 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   assert_ok(gpnn_training_begin(&training, table, &roles, path, &err));
   assert_ok(gpnn_training_read(&training, table, &in_turn, &err));
   assert_ok(gpnn_training_finish(&training, &options, path, &err));
-  const struct gpnn_index_contents *c = &training.contents;
+  const struct gpnn_dataset *c = &training.dataset;
   assert_int_equal(c->n, ROWS - 100);
   assert_int_equal(c->n_calibration, 100);
   for (size_t i = 0; i < ROWS; i++) {
     bool held_out = i >= c->n;
     const double *x = held_out ? c->calibration_x + (i - c->n) : c->x + i;
     const double *y = held_out ? c->calibration_y + (i - c->n) : c->y + i;
-    assert_near(*x, 10 * (c->standard.y_mean + c->standard.y_sd * *y), 1e-9);
+    assert_near(*x, 10 * (c->scaling.y_mean + c->scaling.y_sd * *y), 1e-9);
     seen[(size_t)(*x / 10 + 0.5)]++;
     if (held_out && i > c->n) out_of_order += *x < x[-1];
   }
@@ -106,10 +106,10 @@ static char *other_columns(void)
 }
 
 /* Checks one row of either part, whose number its first target tells. */
-static void check_row(const struct gpnn_index_contents *c, double y, double b,
-                      const double *regressors, double noise, double noise_of_b)
+static void check_row(const struct gpnn_dataset *c, double y, double b, const double *regressors,
+                      double noise, double noise_of_b)
 {
-  const struct gpnn_scaling *s = &c->standard;
+  const struct gpnn_scaling *s = &c->scaling;
   double i = (y * s->y_sd + s->y_mean - 7) / 3, sign = fmod(round(i), 2) == 0 ? -1 : 1;
   assert_near(b * s->more[0].sd + s->more[0].mean, i * i, 1e-6);
   assert_near(regressors[0] * s->regressors[0].sd + s->regressors[0].mean, 1000 - i, 1e-9);
@@ -125,7 +125,7 @@ static void columns_that_are_no_inputs_stay_with_their_rows(void **state)
   struct gpnn_training training = GPNN_TRAINING_INIT;
   char *text = other_columns();
   train(&training, text, &roles);
-  const struct gpnn_index_contents *c = &training.contents;
+  const struct gpnn_dataset *c = &training.dataset;
   size_t n = c->n, h = c->n_calibration;
   assert_int_equal(c->d, 1);
   assert_int_equal(c->n_more, 1);
@@ -147,13 +147,13 @@ static void a_further_target_is_what_it_would_be_alone(void **state)
   char *text = other_columns();
   train(&both, text, &(struct gpnn_roles){.target = "a,b", .inputs = "x,r"});
   train(&alone, text, &(struct gpnn_roles){.target = "b", .inputs = "x,r"});
-  const struct gpnn_index_contents *c = &both.contents, *o = &alone.contents;
+  const struct gpnn_dataset *c = &both.dataset, *o = &alone.dataset;
   assert_int_equal(c->n, o->n);
   assert_memory_equal(c->x, o->x, o->n * o->d * sizeof *o->x);
   assert_memory_equal(c->more, o->y, o->n * sizeof *o->y);
   assert_memory_equal(c->calibration_more, o->calibration_y, o->n_calibration * sizeof *o->y);
-  assert_true(c->standard.more[0].mean == o->standard.y_mean);
-  assert_true(c->standard.more[0].sd == o->standard.y_sd);
+  assert_true(c->scaling.more[0].mean == o->scaling.y_mean);
+  assert_true(c->scaling.more[0].sd == o->scaling.y_sd);
   assert_null(o->more);
   assert_null(o->regressors);
   assert_null(o->noise);
@@ -174,8 +174,8 @@ static void inputs_become_features(void **state)
   for (int i = 0; i < ROWS; i++)
     n += sprintf(text + n, "%s\t%d\t%d\n", i > ROWS / 2 ? "late" : "early", i % 24, i);
   train(&training, text, &roles);
-  const struct gpnn_index_contents *c = &training.contents;
-  const struct gpnn_scaling *s = &c->standard;
+  const struct gpnn_dataset *c = &training.dataset;
+  const struct gpnn_scaling *s = &c->scaling;
   assert_int_equal(c->d, 4);
   for (size_t k = 0; k < c->n + c->n_calibration; k++) {
     bool held_out = k >= c->n;
@@ -234,8 +234,8 @@ static enum gpnn_status read_broken(const char *text, bool skip_bad, int threads
   assert_ok(gpnn_training_begin(&training, table, &roles, scratch_path("t.gpi"), &err));
   enum gpnn_status status = gpnn_training_read(&training, table, &how, error);
   found[0] = training.n;
-  found[1] = training.contents.n_skipped;
-  found[2] = training.contents.schema.inputs[0].n_levels;
+  found[1] = training.dataset.n_skipped;
+  found[2] = training.dataset.schema.inputs[0].n_levels;
   gpnn_training_release(&training);
   gpnn_table_close(table);
   return status;
@@ -338,7 +338,7 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   struct gpnn_rows rows = {0};
   char *text = other_columns();
   train(&training, text, &roles);
-  const struct gpnn_index_contents *c = &training.contents;
+  const struct gpnn_dataset *c = &training.dataset;
   const char *path = scratch_text("u.tsv", text);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
   assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, true, false, &err));
@@ -375,7 +375,7 @@ static void a_later_table_needs_only_what_is_asked_of_it(void **state)
   size_t n_unseen = 0;
   char *text = other_columns();
   train(&training, text, &roles);
-  const struct gpnn_index_contents *c = &training.contents;
+  const struct gpnn_dataset *c = &training.dataset;
   const char *path = scratch_text("u.tsv", "s\tb\tx\nred\t4\t2\n1\tNA\t2\n1\tred\t3\n");
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
   assert_fails(gpnn_reader_open(&reader, c, table, "NA", true, &err), GPNN_EMISMATCH,
@@ -386,7 +386,7 @@ static void a_later_table_needs_only_what_is_asked_of_it(void **state)
   assert_int_equal(gpnn_reader_target_column(&reader, 1), 1);
   assert_ok(gpnn_table_next(table, &record, &err));
   assert_ok(gpnn_reader_read(&reader, &record, &x, NULL, &noise, &n_unseen, &err));
-  assert_near(x, (2 - c->standard.mean[0]) * c->standard.weight[0], 0);
+  assert_near(x, (2 - c->scaling.mean[0]) * c->scaling.weight[0], 0);
   assert_near(noise, 0, 0);
   assert_ok(gpnn_reader_target(&reader, &record, 0, &y, &err));
   assert_true(isnan(y));
@@ -406,7 +406,7 @@ static void a_later_table_needs_only_what_is_asked_of_it(void **state)
   assert_ok(gpnn_table_next(table, &record, &err));
   assert_ok(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err));
   assert_near(noise, 8, 0);
-  assert_near(regressors[0] * c->standard.regressors[0].sd + c->standard.regressors[0].mean, 900,
+  assert_near(regressors[0] * c->scaling.regressors[0].sd + c->scaling.regressors[0].mean, 900,
               1e-9);
   assert_ok(gpnn_table_next(table, &record, &err));
   assert_fails(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err),

@@ -9,10 +9,10 @@ enum { MOST = 70, D = 3 };
 
 static const double nowhere[D] = {0, 0, 0};
 
-static struct gpnn_covariance covariance(const char *kernel, double lengthscale, double kernelscale,
-                                         double noise)
+static struct gpnn_isotropic covariance(const char *kernel, double lengthscale, double kernelscale,
+                                        double noise)
 {
-  return (struct gpnn_covariance){gpnn_kernel_by_name(kernel), 0, lengthscale, kernelscale, noise};
+  return (struct gpnn_isotropic){gpnn_kernel_by_name(kernel), 0, lengthscale, kernelscale, noise};
 }
 
 static struct gpnn_kriging *weights_new(size_t most, size_t d)
@@ -50,7 +50,7 @@ static void predictions_are_those_of_the_dense_formula(void **state)
     for (size_t k = 0; k < 4; k++) {
       const double *w, lengthscale = 0.7;
       double latent, jitter, dense_mean, dense_latent;
-      struct gpnn_covariance c = covariance(kernels[k], lengthscale, 1.3, 0.2);
+      struct gpnn_isotropic c = covariance(kernels[k], lengthscale, 1.3, 0.2);
       gpnn_kriging_put(weights, orders[o], offsets);
       assert_ok(gpnn_kriging_find(weights, &c, &w, &latent, &jitter, &err));
       dense_predict(kernels[k], orders[o], D, offsets, y, nowhere, 1, &lengthscale, 1.3, 0.2,
@@ -69,12 +69,12 @@ static void predictions_are_those_of_localgp(void **state)
   struct fixture f;
   fixture_new(&f, N, D, 0, 0.5);
   double lengthscale = 0.8, mean, latent;
-  struct gpnn_params params = {.kernel = gpnn_kernel_by_name("matern52"),
-                               .n_lengthscales = 1,
-                               .lengthscale = &lengthscale,
-                               .kernelscale = 0.9,
-                               .noise = 0.05,
-                               .neighbours = N};
+  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern52"),
+                                   .covariance.n_lengthscales = 1,
+                                   .covariance.lengthscale = &lengthscale,
+                                   .covariance.kernelscale = 0.9,
+                                   .covariance.noise = 0.05,
+                                   .neighbours = N};
   struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
   const double x[D] = {0.1, -0.2, 0.3};
@@ -84,7 +84,7 @@ static void predictions_are_those_of_localgp(void **state)
   assert_ok(gpnn_localgp_predict(gp, &points, &prediction, &counts, &err));
 
   struct gpnn_kriging *weights = weights_new(N, D);
-  struct gpnn_covariance c = covariance("matern52", 0.8, 0.9, 0.05);
+  struct gpnn_isotropic c = covariance("matern52", 0.8, 0.9, 0.05);
   double offsets[N * D], own_latent, jitter;
   const double *w;
   for (size_t i = 0; i < N * D; i++) offsets[i] = f.x[i] - x[i % D];
@@ -98,7 +98,7 @@ static void predictions_are_those_of_localgp(void **state)
 }
 
 /* E (a'y - f)^2, term by term. */
-static double dense_error(const char *kernel, const struct gpnn_covariance *truth, size_t m,
+static double dense_error(const char *kernel, const struct gpnn_isotropic *truth, size_t m,
                           const double *offsets, const double *w, double factor)
 {
   long double sum = truth->kernelscale;
@@ -118,8 +118,8 @@ static void the_error_under_another_process_is_the_quadratic_form(void **state)
 {
   (void)state;
   struct gpnn_kriging *weights = weights_new(MOST, D);
-  struct gpnn_covariance truth = covariance("exp", 1.1, 0.7, 0.1);
-  struct gpnn_covariance assumed = covariance("matern32", 0.5, 1.3, 0.3);
+  struct gpnn_isotropic truth = covariance("exp", 1.1, 0.7, 0.1);
+  struct gpnn_isotropic assumed = covariance("matern32", 0.5, 1.3, 0.3);
   double offsets[MOST * D], latent, jitter;
   const double *w;
   draw_offsets(offsets, MOST * D);
@@ -138,7 +138,7 @@ static void with_the_right_parameters_the_error_is_the_latent_variance(void **st
 {
   (void)state;
   struct gpnn_kriging *weights = weights_new(MOST, D);
-  struct gpnn_covariance truth = covariance("rbf", 0.9, 0.8, 0.15);
+  struct gpnn_isotropic truth = covariance("rbf", 0.9, 0.8, 0.15);
   double offsets[MOST * D], latent, jitter;
   const double *w;
   draw_offsets(offsets, MOST * D);
@@ -152,8 +152,8 @@ static void noise_alone_is_multiplied_by_the_squared_weights(void **state)
 {
   (void)state;
   struct gpnn_kriging *weights = weights_new(8, D);
-  struct gpnn_covariance truth = covariance("rbf", 1, 0, 0.5);
-  struct gpnn_covariance assumed = covariance("rbf", 1, 1, 0.5);
+  struct gpnn_isotropic truth = covariance("rbf", 1, 0, 0.5);
+  struct gpnn_isotropic assumed = covariance("rbf", 1, 1, 0.5);
   double offsets[8 * D], latent, jitter;
   const double *w;
   draw_offsets(offsets, 8 * D);
@@ -168,8 +168,8 @@ static void the_order_of_calls_changes_nothing(void **state)
 {
   (void)state;
   enum { M = 21, N = 5 };
-  const struct gpnn_covariance truth = covariance("matern32", 0.8, 0.9, 0.1);
-  const struct gpnn_covariance asked[N] = {
+  const struct gpnn_isotropic truth = covariance("matern32", 0.8, 0.9, 0.1);
+  const struct gpnn_isotropic asked[N] = {
       covariance("exp", 0.5, 1, 0.2), covariance("exp", 0.5, 2, 0.4),
       covariance("exp", 0.5, 2, 0.5), covariance("rbf", 0.5, 2, 0.5),
       covariance("matern32", 0.8, 0.9, 0.1)};
@@ -183,7 +183,7 @@ static void the_order_of_calls_changes_nothing(void **state)
     struct gpnn_kriging *fresh = weights_new(M, D);
     const double *w, *fresh_w;
     double latent, fresh_latent, jitter;
-    const struct gpnn_covariance *c = &asked[i * 2 % N];
+    const struct gpnn_isotropic *c = &asked[i * 2 % N];
     if (i % 4 == 3) assert_ok(gpnn_kriging_draw(kept, &truth, &rng, y, &f, &jitter, &err));
     gpnn_kriging_put(fresh, M, offsets);
     assert_ok(gpnn_kriging_find(kept, c, &w, &latent, &jitter, &err));
@@ -202,7 +202,7 @@ static void draws_have_the_covariance_of_the_truth(void **state)
 {
   (void)state;
   enum { M = 10, DRAWS = 20000 };
-  const struct gpnn_covariance truth = covariance("exp", 1, 2, 0.5);
+  const struct gpnn_isotropic truth = covariance("exp", 1, 2, 0.5);
   struct gpnn_kriging *weights = weights_new(M, D);
   double offsets[M * D], y[M], f, jitter, sums[M + 1] = {0}, ff = 0;
   struct gpnn_rng rng;
@@ -230,8 +230,8 @@ static void the_error_is_the_mean_over_draws(void **state)
 {
   (void)state;
   enum { M = 12, DRAWS = 20000 };
-  const struct gpnn_covariance truth = covariance("matern32", 0.8, 0.9, 0.1);
-  const struct gpnn_covariance assumed = covariance("exp", 1.2, 0.5, 0.3);
+  const struct gpnn_isotropic truth = covariance("matern32", 0.8, 0.9, 0.1);
+  const struct gpnn_isotropic assumed = covariance("exp", 1.2, 0.5, 0.3);
   struct gpnn_kriging *weights = weights_new(M, D);
   double offsets[M * D], kept[M], y[M], f, latent, jitter, sum = 0, squares = 0;
   const double *w;
@@ -260,7 +260,7 @@ static void neighbours_out_of_reach_say_nothing(void **state)
   static const char *const kernels[] = {"rbf", "exp", "matern52", "matern:0.3", "matern:7"};
   for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++)
     for (size_t m = 1; m <= 17; m++) {
-      struct gpnn_covariance c = covariance("rbf", 1e-100, 0.9, 0.1);
+      struct gpnn_isotropic c = covariance("rbf", 1e-100, 0.9, 0.1);
       assert_true(gpnn_kernel_parse(kernels[k], &c.kernel, &c.smoothness));
       struct gpnn_kriging *weights = weights_new(m, 1);
       double offsets[17], latent, jitter;
@@ -279,7 +279,7 @@ static void a_draw_tells_its_jitter(void **state)
 {
   (void)state;
   enum { M = 9 };
-  const struct gpnn_covariance truth = covariance("rbf", 1, 4, 0);
+  const struct gpnn_isotropic truth = covariance("rbf", 1, 4, 0);
   struct gpnn_kriging *weights = weights_new(M, 1);
   double offsets[M] = {0}, y[M], f, jitter = 0;
   struct gpnn_rng rng;
@@ -296,7 +296,7 @@ static void neighbours_at_the_place_itself_share_the_weight(void **state)
   (void)state;
   enum { M = 50 };
   struct gpnn_kriging *weights = weights_new(M, D);
-  const struct gpnn_covariance c = covariance("rbf", 1, 0.9, 0.1);
+  const struct gpnn_isotropic c = covariance("rbf", 1, 0.9, 0.1);
   double offsets[M * D], latent, jitter;
   const double *w;
   draw_offsets(offsets, M * D);
@@ -312,7 +312,7 @@ static void a_singular_covariance_is_given_jitter_and_tells_it(void **state)
 {
   (void)state;
   struct gpnn_kriging *weights = weights_new(4, D);
-  const struct gpnn_covariance c = covariance("rbf", 1, 2, 0);
+  const struct gpnn_isotropic c = covariance("rbf", 1, 2, 0);
   const double offsets[4 * D] = {1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0};
   double latent, jitter;
   const double *w;

@@ -39,10 +39,10 @@ void gpnn_conjugate_defaults(struct gpnn_conjugate_options *options)
   };
 }
 
-static enum gpnn_status check(const struct gpnn_index_contents *contents,
+static enum gpnn_status check(const struct gpnn_dataset *dataset,
                               const struct gpnn_conjugate_options *o, struct gpnn_error *err)
 {
-  if (contents->noise != NULL)
+  if (dataset->noise != NULL)
     return gpnn_fail(err, GPNN_EDATA,
                      "known noise of the rows has no place under a conjugate prior");
   if (o->kernel == NULL || o->neighbours == 0 || o->n_folds < 2 || o->n_ranges == 0 ||
@@ -57,9 +57,8 @@ static enum gpnn_status check(const struct gpnn_index_contents *contents,
       return gpnn_fail(err, GPNN_EINVAL, "a ratio of noise of %g cannot be tried", o->noises[i]);
   if (!(o->prior_shape > 0 && o->prior_scale > 0))
     return gpnn_fail(err, GPNN_EINVAL, "the prior's shape and scale must be positive");
-  if (contents->n < o->n_folds || o->most_rows < o->n_folds)
-    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few for %zu folds", contents->n,
-                     o->n_folds);
+  if (dataset->n < o->n_folds || o->most_rows < o->n_folds)
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few for %zu folds", dataset->n, o->n_folds);
   return GPNN_OK;
 }
 
@@ -89,10 +88,10 @@ struct validation {
                           rows of other folds */
   double *ratio;       /* d: of the lengthscales */
   double extent;
-  struct gpnn_params params; /* being tried; borrows 'lengthscale' */
-  double *lengthscale;       /* d */
-  double *residuals;         /* n by n_terms + 1 */
-  double *variances;         /* n */
+  struct gpnn_parameters params; /* being tried; borrows 'lengthscale' */
+  double *lengthscale;           /* d */
+  double *residuals;             /* n by n_terms + 1 */
+  double *variances;             /* n */
   double *coefficients, *covariance;
   struct gpnn_team *team; /* loops are as many as folds at points of the grid */
 };
@@ -245,20 +244,19 @@ static enum gpnn_status find_neighbours(struct validation *v, struct gpnn_error 
   return status;
 }
 
-static enum gpnn_status validation_init(struct validation *v,
-                                        const struct gpnn_index_contents *contents,
+static enum gpnn_status validation_init(struct validation *v, const struct gpnn_dataset *dataset,
                                         struct gpnn_error *err)
 {
   const struct gpnn_conjugate_options *o = v->options;
-  size_t n = contents->n < o->most_rows ? contents->n : o->most_rows;
+  size_t n = dataset->n < o->most_rows ? dataset->n : o->most_rows;
   enum gpnn_status status =
-      gpnn_regress_draw(&v->rows, contents, o->mean, n, o->seed, GPNN_RNG_FOLDS, err);
-  if (status == GPNN_OK) status = gpnn_regress_units_init(&v->units, contents, o->mean, err);
+      gpnn_regress_draw(&v->rows, dataset, o->mean, n, o->seed, GPNN_RNG_FOLDS, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&v->units, dataset, o->mean, err);
   if (status != GPNN_OK) return status;
   v->m = o->neighbours < n ? o->neighbours : n;
   if (!validation_alloc(v)) return gpnn_fail_memory(err, "for cross-validation");
   for (size_t j = 0; j < v->rows.d; j++)
-    v->ratio[j] = o->ratio == NULL ? 1 : o->ratio[contents->group[j]];
+    v->ratio[j] = o->ratio == NULL ? 1 : o->ratio[dataset->group[j]];
   v->extent = extent_of(v);
   if (!(v->extent > 0)) return gpnn_fail(err, GPNN_EDATA, "all rows are in one place");
   return find_neighbours(v, err);
@@ -315,7 +313,7 @@ static enum gpnn_status score_point(struct validation *v, struct gpnn_conjugate_
   struct gpnn_metrics_result result;
   enum gpnn_status status = GPNN_OK;
   point->rmspe = point->crps = NAN;
-  v->params.noise = point->noise;
+  v->params.covariance.noise = point->noise;
   for (size_t j = 0; j < v->rows.d; j++) v->lengthscale[j] = point->lengthscale * v->ratio[j];
   for (size_t fold = 0; fold < v->options->n_folds && status == GPNN_OK; fold++)
     status = score_fold(v, fold, &metrics, err);
@@ -385,16 +383,17 @@ static enum gpnn_status search_grid(struct validation *v, gpnn_conjugate_listene
   return status;
 }
 
-static enum gpnn_status choose(const struct gpnn_index_contents *contents,
+static enum gpnn_status choose(const struct gpnn_dataset *dataset,
                                const struct gpnn_conjugate_options *options,
                                gpnn_conjugate_listener *listener, void *context,
                                struct gpnn_conjugate_report *report, struct gpnn_error *err)
 {
-  struct validation v = {
-      .options = options,
-      .params = {.kernel = options->kernel, .smoothness = options->smoothness, .kernelscale = 1}};
+  struct validation v = {.options = options,
+                         .params = {.covariance.kernel = options->kernel,
+                                    .covariance.smoothness = options->smoothness,
+                                    .covariance.kernelscale = 1}};
   *report = (struct gpnn_conjugate_report){0};
-  enum gpnn_status status = validation_init(&v, contents, err);
+  enum gpnn_status status = validation_init(&v, dataset, err);
   report->n_scored = v.rows.n;
   if (status == GPNN_OK) status = gpnn_team_new(&v.team, options->threads, err);
   if (status == GPNN_OK) status = search_grid(&v, listener, context, report, err);
@@ -405,12 +404,12 @@ static enum gpnn_status choose(const struct gpnn_index_contents *contents,
 /* ---- the posterior ------------------------------------------------------------------------ */
 
 /* Sums over all rows, in random order, under kernel scale 1. */
-static enum gpnn_status sum_all(const struct gpnn_index_contents *contents,
+static enum gpnn_status sum_all(const struct gpnn_dataset *dataset,
                                 const struct gpnn_conjugate_options *o,
-                                const struct gpnn_params *params, struct gpnn_regress_sums *sums,
-                                struct gpnn_error *err)
+                                const struct gpnn_parameters *params,
+                                struct gpnn_regress_sums *sums, struct gpnn_error *err)
 {
-  size_t n = contents->n, d = contents->d, m = params->neighbours < n ? params->neighbours : n;
+  size_t n = dataset->n, d = dataset->d, m = params->neighbours < n ? params->neighbours : n;
   struct gpnn_regress_rows rows = {0};
   double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale);
   int64_t *order = gpnn_alloc(n, 1, sizeof *order);
@@ -421,9 +420,9 @@ static enum gpnn_status sum_all(const struct gpnn_index_contents *contents,
     status = gpnn_fail_memory(err, "for a posterior");
     goto out;
   }
-  gpnn_params_expand(params, d, contents->group, lengthscale);
+  gpnn_parameters_expand(params, d, dataset->group, lengthscale);
   for (size_t i = 0; i < n; i++) order[i] = (int64_t)i; /* drawn in random order */
-  status = gpnn_regress_draw(&rows, contents, params->mean, n, o->seed, GPNN_RNG_FOLDS, err);
+  status = gpnn_regress_draw(&rows, dataset, params->mean.kind, n, o->seed, GPNN_RNG_FOLDS, err);
   if (status == GPNN_OK)
     status = gpnn_vecchia_neighbours(n, d, rows.x, order, 0, NULL, &options, neighbours, err);
   if (status == GPNN_OK) status = gpnn_regress_sums_init(sums, rows.n_terms, err);
@@ -438,30 +437,30 @@ out:
   return status;
 }
 
-enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_dataset *dataset,
                                           const struct gpnn_conjugate_options *options,
-                                          struct gpnn_params *params, struct gpnn_error *err)
+                                          struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  struct gpnn_params unscaled = *params; /* borrows the lengthscales */
+  struct gpnn_parameters unscaled = *params; /* borrows the lengthscales */
   struct gpnn_regress_sums sums = {0};
   struct gpnn_regress_units units = {0};
   double left;
   enum gpnn_status status = GPNN_OK;
-  unscaled.kernelscale = 1;
-  if (contents->noise != NULL)
+  unscaled.covariance.kernelscale = 1;
+  if (dataset->noise != NULL)
     status =
         gpnn_fail(err, GPNN_EINVAL, "known noise of the rows has no place under a conjugate prior");
-  if (status == GPNN_OK) status = sum_all(contents, options, &unscaled, &sums, err);
-  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, contents, params->mean, err);
+  if (status == GPNN_OK) status = sum_all(dataset, options, &unscaled, &sums, err);
+  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, dataset, params->mean.kind, err);
   if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
   if (status == GPNN_OK) {
     double scale = expected_scale(options, &sums, left);
-    size_t p = params->n_coefficients;
-    params->kernelscale = scale;
-    params->noise *= scale;
+    size_t p = params->mean.n_coefficients;
+    params->covariance.kernelscale = scale;
+    params->covariance.noise *= scale;
     params->degrees = 2 * posterior_shape(options, &sums);
-    params->fit_rows = sums.n_rows;
-    for (size_t i = 0; i < p * p; i++) params->covariance[i] *= scale;
+    params->provenance.fit_rows = sums.n_rows;
+    for (size_t i = 0; i < p * p; i++) params->mean.covariance[i] *= scale;
   }
   gpnn_regress_units_release(&units);
   gpnn_regress_sums_release(&sums);
@@ -469,40 +468,40 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_index_contents *cont
 }
 
 /* Kernel, lengthscales, mean, neighbours and the ratio of the point chosen. */
-static enum gpnn_status set_params(const struct gpnn_index_contents *contents,
+static enum gpnn_status set_params(const struct gpnn_dataset *dataset,
                                    const struct gpnn_conjugate_options *o,
                                    const struct gpnn_conjugate_point *best,
-                                   struct gpnn_params *params, struct gpnn_error *err)
+                                   struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  size_t n_lengthscales = o->ratio == NULL ? 1 : contents->n_groups;
+  size_t n_lengthscales = o->ratio == NULL ? 1 : dataset->n_groups;
   double *lengthscale = gpnn_alloc(n_lengthscales, 1, sizeof *lengthscale);
   if (lengthscale == NULL) return gpnn_fail_memory(err, "for parameters");
   for (size_t g = 0; g < n_lengthscales; g++)
     lengthscale[g] = best->lengthscale * (o->ratio == NULL ? 1 : o->ratio[g]);
-  *params = (struct gpnn_params){.kernel = o->kernel,
-                                 .smoothness = o->smoothness,
-                                 .n_lengthscales = n_lengthscales,
-                                 .lengthscale = lengthscale,
-                                 .noise = best->noise,
-                                 .mean = o->mean,
-                                 .neighbours = o->neighbours};
+  *params = (struct gpnn_parameters){.covariance.kernel = o->kernel,
+                                     .covariance.smoothness = o->smoothness,
+                                     .covariance.n_lengthscales = n_lengthscales,
+                                     .covariance.lengthscale = lengthscale,
+                                     .covariance.noise = best->noise,
+                                     .mean.kind = o->mean,
+                                     .neighbours = o->neighbours};
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_conjugate(const struct gpnn_dataset *dataset,
                                 const struct gpnn_conjugate_options *options,
                                 gpnn_conjugate_listener *listener, void *context,
-                                struct gpnn_params *params, struct gpnn_conjugate_report *report,
-                                struct gpnn_error *err)
+                                struct gpnn_parameters *params,
+                                struct gpnn_conjugate_report *report, struct gpnn_error *err)
 {
-  struct gpnn_params made = {0};
-  enum gpnn_status status = check(contents, options, err);
-  if (status == GPNN_OK) status = choose(contents, options, listener, context, report, err);
-  if (status == GPNN_OK) status = set_params(contents, options, &report->best, &made, err);
-  if (status == GPNN_OK) status = gpnn_conjugate_posterior(contents, options, &made, err);
+  struct gpnn_parameters made = {0};
+  enum gpnn_status status = check(dataset, options, err);
+  if (status == GPNN_OK) status = choose(dataset, options, listener, context, report, err);
+  if (status == GPNN_OK) status = set_params(dataset, options, &report->best, &made, err);
+  if (status == GPNN_OK) status = gpnn_conjugate_posterior(dataset, options, &made, err);
   if (status == GPNN_OK)
     *params = made;
   else
-    gpnn_params_release(&made);
+    gpnn_parameters_release(&made);
   return status;
 }

@@ -95,12 +95,10 @@ struct gpnn_conjugate_report {
  * Cost O(K m^3) a row of the cross-validation and thing tried, O(m^3) a row of all; memory
  * O(n m).  The result does not depend on the number of threads.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents *contents,
-                                                const struct gpnn_conjugate_options *options,
-                                                gpnn_conjugate_listener *listener, void *context,
-                                                struct gpnn_params *params,
-                                                struct gpnn_conjugate_report *report,
-                                                struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_conjugate(const struct gpnn_dataset *dataset, const struct gpnn_conjugate_options *options,
+               gpnn_conjugate_listener *listener, void *context, struct gpnn_parameters *params,
+               struct gpnn_conjugate_report *report, struct gpnn_error *err);
 
 /*
  * The posterior alone, for given parameters: 'params' has kernel, lengthscales, mean and
@@ -108,8 +106,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_conjugate(const struct gpnn_index_contents
  * search, seed and threads.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_conjugate_posterior(const struct gpnn_index_contents *contents,
-                         const struct gpnn_conjugate_options *options, struct gpnn_params *params,
-                         struct gpnn_error *err);
+gpnn_conjugate_posterior(const struct gpnn_dataset *dataset,
+                         const struct gpnn_conjugate_options *options,
+                         struct gpnn_parameters *params, struct gpnn_error *err);
 
 #endif

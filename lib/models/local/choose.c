@@ -100,7 +100,7 @@ static struct gpnn_fit_options from_trial(const struct gpnn_choose_trial *trial,
   options.kernel = trial->candidate.kernel;
   options.smoothness = trial->candidate.smoothness;
   options.ard = trial->candidate.ard;
-  options.rotation = trial->params->rotation;
+  options.rotation = trial->params->covariance.rotation;
   options.start = trial->params;
   options.n_starts = trial->n_targets;
   if (options.second != GPNN_OBJECTIVE_NONE) options.first = options.second;
@@ -159,16 +159,16 @@ static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_opt
 static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *options = c->options;
-  const struct gpnn_index_contents *contents = c->contents;
-  size_t d = contents->d;
+  const struct gpnn_dataset *dataset = c->dataset;
+  size_t d = dataset->d;
   *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
-           d <= GPNN_CHOOSE_ROTATION && contents->n / GPNN_CHOOSE_ROTATION_ROWS >= d * d &&
-           contents->n_groups == d && options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard &&
+           d <= GPNN_CHOOSE_ROTATION && dataset->n / GPNN_CHOOSE_ROTATION_ROWS >= d * d &&
+           dataset->n_groups == d && options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard &&
            options->objective;
   if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
   c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
   if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
-  return gpnn_rotation_whiten(contents->n, d, contents->x, options->fit.seed, c->whitening, err);
+  return gpnn_rotation_whiten(dataset->n, d, dataset->x, options->fit.seed, c->whitening, err);
 }
 
 /* The best two again, from where they are, at more expense. */
@@ -192,7 +192,7 @@ static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_option
     options.ard = from[i].candidate.ard;
     options.start = from[i].params;
     options.n_starts = c->n_targets;
-    options.rotation = from[i].params->rotation;
+    options.rotation = from[i].params->covariance.rotation;
     options.learn_rotation = from[i].candidate.rotate == GPNN_ROTATE_LEARN;
     status = try_candidate(c, &options, err);
   }
@@ -209,7 +209,7 @@ static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options opt
     const struct gpnn_choose_trial *best = gpnn_choice_best(c);
     struct gpnn_fit_options own = options;
     own.k = grid[i];
-    if (i > 0 && (best == NULL || grid[i - 1] >= c->contents->n)) break;
+    if (i > 0 && (best == NULL || grid[i - 1] >= c->dataset->n)) break;
     if (i > 0) {
       own = from_trial(best, own);
       own.steps = (options.steps + 1) / 2;
@@ -266,9 +266,9 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
   const struct gpnn_choose_options *options = c->options;
   struct gpnn_fit_options fit = common(c);
   /* With one lengthscale in all, one for each is one for all. */
-  size_t n_groups = c->contents->n_groups;
+  size_t n_groups = c->dataset->n_groups;
   bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD &&
-              c->contents->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
+              c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
   fit.rows = gpnn_choice_rows_left(c, fit.rows);
   fit.ard = both || (!options->ard && fit.ard);
   enum gpnn_status status = options->effort == GPNN_EFFORT_FAST
@@ -326,10 +326,10 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
   if (best->candidate.objective == GPNN_OBJECTIVE_BLOCK ||
       gpnn_choice_rows_left(c, fit.rows) == fit.rows)
     return GPNN_OK;
-  if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->contents->n;
+  if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->dataset->n;
   enum gpnn_status status = fit_trial(c, &fit, &trial, err);
   if (status == GPNN_OK) {
-    struct gpnn_params *params = best->params;
+    struct gpnn_parameters *params = best->params;
     best->params = trial.params;
     best->fit = trial.fit;
     trial.params = params;
@@ -359,8 +359,8 @@ static enum gpnn_status settle(struct gpnn_choice *c, struct gpnn_error *err)
 /* The rows of a choice: all of an index, or a sample of them. */
 struct field {
   const struct gpnn_index *index;
-  struct gpnn_index *sample;                  /* owned, or NULL: all rows */
-  const struct gpnn_index_contents **targets; /* owned: the view of each */
+  struct gpnn_index *sample;           /* owned, or NULL: all rows */
+  const struct gpnn_dataset **targets; /* owned: the view of each */
 };
 
 static void field_release(struct field *field)
@@ -370,9 +370,9 @@ static void field_release(struct field *field)
 }
 
 /* The view in 'to' of the target that has the view 'target' in 'from'. */
-static const struct gpnn_index_contents *view_of(const struct gpnn_index *to,
-                                                 const struct gpnn_index *from,
-                                                 const struct gpnn_index_contents *target)
+static const struct gpnn_dataset *view_of(const struct gpnn_index *to,
+                                          const struct gpnn_index *from,
+                                          const struct gpnn_dataset *target)
 {
   size_t t = 0;
   while (t + 1 < gpnn_index_n_targets(from) && gpnn_index_target(from, t) != target) t++;
@@ -384,9 +384,9 @@ static enum gpnn_status field_init(struct field *field, const struct gpnn_index 
                                    const struct gpnn_choice *c, size_t most, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  field->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_index_contents *));
+  field->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_dataset *));
   if (field->targets == NULL) return gpnn_fail_memory(err, "for a choice");
-  if (most > 0 && c->contents->n > most)
+  if (most > 0 && c->dataset->n > most)
     status = gpnn_index_sample(index, most, c->options->fit.seed, &field->sample, err);
   if (status != GPNN_OK) return status;
   field->index = field->sample == NULL ? index : field->sample;
@@ -400,7 +400,7 @@ static void enter(struct gpnn_choice *c, const struct field *field)
 {
   c->index = field->index;
   c->targets = field->targets;
-  c->contents = field->targets[0];
+  c->dataset = field->targets[0];
 }
 
 /* Exchanges what was tried on which rows. */
@@ -473,17 +473,17 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct field *nar
 }
 
 enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
-                                 const struct gpnn_index_contents *const targets[],
+                                 const struct gpnn_dataset *const targets[],
                                  const struct gpnn_choose_options *options,
                                  gpnn_choose_listener *listener, void *context,
-                                 struct gpnn_params *params, struct gpnn_choose_report *report,
+                                 struct gpnn_parameters *params, struct gpnn_choose_report *report,
                                  struct gpnn_error *err)
 {
   struct gpnn_choose_report own = {0};
   struct gpnn_choice c = {.index = index,
                           .n_targets = n,
                           .targets = targets,
-                          .contents = targets[0],
+                          .dataset = targets[0],
                           .options = options,
                           .listener = listener,
                           .context = context,
@@ -511,12 +511,11 @@ enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
   return status;
 }
 
-enum gpnn_status gpnn_choose(const struct gpnn_index *index,
-                             const struct gpnn_index_contents *contents,
+enum gpnn_status gpnn_choose(const struct gpnn_index *index, const struct gpnn_dataset *dataset,
                              const struct gpnn_choose_options *options,
                              gpnn_choose_listener *listener, void *context,
-                             struct gpnn_params *params, struct gpnn_choose_report *report,
+                             struct gpnn_parameters *params, struct gpnn_choose_report *report,
                              struct gpnn_error *err)
 {
-  return gpnn_choose_all(index, 1, &contents, options, listener, context, params, report, err);
+  return gpnn_choose_all(index, 1, &dataset, options, listener, context, params, report, err);
 }

@@ -102,7 +102,7 @@ struct gpnn_choose_report {
 };
 
 /*
- * Chooses and fits for the target of 'contents', which is of 'index'; 'params' must be zeroed and
+ * Chooses and fits for the target of 'dataset', which is of 'index'; 'params' must be zeroed and
  * is released by the caller.  A third of few rows is kept for
  * the score, under 96 rows with others that the fit uses too; with nothing left open all rows are
  * for the fit.  'listener' may be NULL.  Outcomes as
@@ -112,9 +112,9 @@ struct gpnn_choose_report {
  * search over all rows is built for each.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_choose(const struct gpnn_index *index, const struct gpnn_index_contents *contents,
+gpnn_choose(const struct gpnn_index *index, const struct gpnn_dataset *dataset,
             const struct gpnn_choose_options *options, gpnn_choose_listener *listener,
-            void *context, struct gpnn_params *params, struct gpnn_choose_report *report,
+            void *context, struct gpnn_parameters *params, struct gpnn_choose_report *report,
             struct gpnn_error *err);
 
 /*
@@ -123,8 +123,8 @@ gpnn_choose(const struct gpnn_index *index, const struct gpnn_index_contents *co
  * entries, zeroed.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choose_all(
-    const struct gpnn_index *index, size_t n, const struct gpnn_index_contents *const targets[],
+    const struct gpnn_index *index, size_t n, const struct gpnn_dataset *const targets[],
     const struct gpnn_choose_options *options, gpnn_choose_listener *listener, void *context,
-    struct gpnn_params *params, struct gpnn_choose_report *report, struct gpnn_error *err);
+    struct gpnn_parameters *params, struct gpnn_choose_report *report, struct gpnn_error *err);
 
 #endif

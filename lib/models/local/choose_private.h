@@ -17,7 +17,7 @@ enum { GPNN_CHOOSE_COUNTS = 6, GPNN_CHOOSE_FIRST_COUNTS = 3 };
 /* One candidate: its fit, and its losses for each number of neighbours. */
 struct gpnn_choose_trial {
   size_t n_targets;
-  struct gpnn_params *params; /* owned; n_targets */
+  struct gpnn_parameters *params; /* owned; n_targets */
   struct gpnn_fit_report fit;
   struct gpnn_candidate candidate; /* with the best number of neighbours */
   size_t best;                     /* place of that number among those tried */
@@ -29,8 +29,8 @@ struct gpnn_choose_trial {
 struct gpnn_choice {
   const struct gpnn_index *index;
   size_t n_targets;
-  const struct gpnn_index_contents *const *targets; /* n_targets: the view of each */
-  const struct gpnn_index_contents *contents;       /* the first of them, for the rows */
+  const struct gpnn_dataset *const *targets; /* n_targets: the view of each */
+  const struct gpnn_dataset *dataset;        /* the first of them, for the rows */
   const struct gpnn_choose_options *options;
   gpnn_choose_listener *listener;
   void *context;

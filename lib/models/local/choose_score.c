@@ -16,7 +16,7 @@ static const size_t neighbour_counts[GPNN_CHOOSE_COUNTS] = {16, 32, 64, 128, 256
 
 void gpnn_choose_trial_release(struct gpnn_choose_trial *trial)
 {
-  gpnn_params_release_all(trial->params, trial->n_targets);
+  gpnn_parameters_release_all(trial->params, trial->n_targets);
   free(trial->loss);
   *trial = (struct gpnn_choose_trial){0};
 }
@@ -41,10 +41,10 @@ void gpnn_choice_release(struct gpnn_choice *c)
 static bool choice_alloc(struct gpnn_choice *c, size_t n)
 {
   c->n = n;
-  c->x = gpnn_alloc(n, c->contents->d, sizeof *c->x);
+  c->x = gpnn_alloc(n, c->dataset->d, sizeof *c->x);
   c->y = gpnn_alloc(n, 1, sizeof *c->y);
   c->noise = gpnn_alloc(n, 1, sizeof *c->noise);
-  c->regressors = gpnn_alloc(n, c->contents->n_regressors, sizeof *c->regressors);
+  c->regressors = gpnn_alloc(n, c->dataset->n_regressors, sizeof *c->regressors);
   c->self = gpnn_alloc(n, 1, sizeof *c->self);
   c->mean = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->mean);
   c->latent = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->latent);
@@ -54,18 +54,18 @@ static bool choice_alloc(struct gpnn_choice *c, size_t n)
 
 static void copy_row(struct gpnn_choice *c, size_t i, uint64_t row)
 {
-  const struct gpnn_index_contents *contents = c->contents;
-  size_t d = contents->d, p = contents->n_regressors;
-  memcpy(c->x + i * d, contents->x + row * d, d * sizeof *c->x);
+  const struct gpnn_dataset *dataset = c->dataset;
+  size_t d = dataset->d, p = dataset->n_regressors;
+  memcpy(c->x + i * d, dataset->x + row * d, d * sizeof *c->x);
   if (p > 0)
-    memcpy(c->regressors + i * p, contents->regressors + row * p, p * sizeof *c->regressors);
+    memcpy(c->regressors + i * p, dataset->regressors + row * p, p * sizeof *c->regressors);
   c->self[i] = (int64_t)row;
 }
 
 /* Rows for fits by neighbourhoods: as many as asked for, but none that is kept from them. */
 size_t gpnn_choice_rows_left(const struct gpnn_choice *c, size_t wanted)
 {
-  size_t left = c->contents->n - c->n_kept;
+  size_t left = c->dataset->n - c->n_kept;
   return wanted < left ? wanted : left;
 }
 
@@ -88,21 +88,21 @@ static size_t rows_of_fit(const struct gpnn_choose_options *options)
 enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error *err)
 {
   enum { FEWEST = 32 };
-  const struct gpnn_index_contents *contents = c->contents;
-  size_t n = (contents->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (contents->n + 2) / 3 : GPNN_CHOOSE_ROWS;
+  const struct gpnn_dataset *dataset = c->dataset;
+  size_t n = (dataset->n + 2) / 3 < GPNN_CHOOSE_ROWS ? (dataset->n + 2) / 3 : GPNN_CHOOSE_ROWS;
   if (c->options->like != NULL && n > c->options->like->n) n = c->options->like->n;
   if (c->options->like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
   size_t fitted = rows_of_fit(c->options);
   c->n_kept = n;
-  if (fitted > contents->n - n) fitted = contents->n - n;
-  if (n < FEWEST && c->options->like == NULL) n = contents->n < FEWEST ? contents->n : FEWEST;
+  if (fitted > dataset->n - n) fitted = dataset->n - n;
+  if (n < FEWEST && c->options->like == NULL) n = dataset->n < FEWEST ? dataset->n : FEWEST;
   size_t n_drawn = fitted + c->n_kept < n ? n : fitted + c->n_kept;
   uint64_t *drawn = gpnn_alloc(n_drawn, 1, sizeof *drawn);
   enum gpnn_status status = GPNN_OK;
   if (drawn == NULL || !choice_alloc(c, n)) status = gpnn_fail_memory(err, "for a choice");
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, c->options->fit.seed, GPNN_RNG_ESTIMATE);
-  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, n_drawn, drawn, err);
+  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, dataset->n, n_drawn, drawn, err);
   for (size_t i = 0; i < n && status == GPNN_OK; i++) copy_row(c, i, drawn[n_drawn - n + i]);
   free(drawn);
   return status;
@@ -118,7 +118,7 @@ void gpnn_choice_set_counts(struct gpnn_choice *c)
   }
   while (c->n_counts < GPNN_CHOOSE_COUNTS) {
     c->counts[c->n_counts] = neighbour_counts[c->n_counts];
-    if (c->counts[c->n_counts++] >= c->contents->n) break;
+    if (c->counts[c->n_counts++] >= c->dataset->n) break;
   }
 }
 
@@ -172,7 +172,7 @@ struct tally {
 };
 
 /* Takes the validation rows' values of a target. */
-static void take_target(struct gpnn_choice *c, const struct gpnn_index_contents *target)
+static void take_target(struct gpnn_choice *c, const struct gpnn_dataset *target)
 {
   for (size_t i = 0; i < c->n; i++) c->y[i] = target->y[c->self[i]];
   for (size_t i = 0; i < c->n && target->noise != NULL; i++)
@@ -228,7 +228,8 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
       gps, n, c->index, trial->params, c->counts[n_counts - 1], c->options->fit.threads, err);
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = add_target(c, gps[t], trial->params[t].noise, n_counts, tally, trial->loss, err);
+    status =
+        add_target(c, gps[t], trial->params[t].covariance.noise, n_counts, tally, trial->loss, err);
   for (size_t t = 0; t < n; t++) gpnn_localgp_free(gps[t]);
   free(gps);
   return status;

@@ -11,22 +11,23 @@ static int compare(const void *a, const void *b)
   return (*left > *right) - (*left < *right);
 }
 
-void gpnn_distance_record(struct gpnn_params *params, size_t n, double *distances)
+void gpnn_distance_record(struct gpnn_parameters *params, size_t n, double *distances)
 {
   enum { LEAST_ROWS = 100 };
-  params->has_distance = n >= LEAST_ROWS;
-  if (!params->has_distance) return;
+  params->calibration.has_distance = n >= LEAST_ROWS;
+  if (!params->calibration.has_distance) return;
   qsort(distances, n, sizeof *distances, compare);
   for (size_t i = 0; i < GPNN_N_DISTANCES; i++) {
     double rank = ceil(levels[i] * (double)n);
-    params->distance[i] = distances[(size_t)rank - 1];
+    params->calibration.distance[i] = distances[(size_t)rank - 1];
   }
 }
 
-size_t gpnn_distance_count_far(const struct gpnn_params *params, size_t n, const double *distances)
+size_t gpnn_distance_count_far(const struct gpnn_parameters *params, size_t n,
+                               const double *distances)
 {
   size_t count = 0;
-  for (size_t i = 0; i < n && params->has_distance; i++)
-    count += distances[i] > params->distance[GPNN_N_DISTANCES - 1];
+  for (size_t i = 0; i < n && params->calibration.has_distance; i++)
+    count += distances[i] > params->calibration.distance[GPNN_N_DISTANCES - 1];
   return count;
 }

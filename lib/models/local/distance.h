@@ -13,9 +13,10 @@
  * Records the quantiles .5 .9 .99 .999 of 'n' distances, which it sorts: each the smallest that so
  * large a share does not exceed.  Of fewer than 100 the parameters keep none.
  */
-void gpnn_distance_record(struct gpnn_params *params, size_t n, double *distances);
+void gpnn_distance_record(struct gpnn_parameters *params, size_t n, double *distances);
 
 /* Number of 'n' distances beyond the largest quantile recorded; 0 if none is. */
-size_t gpnn_distance_count_far(const struct gpnn_params *params, size_t n, const double *distances);
+size_t gpnn_distance_count_far(const struct gpnn_parameters *params, size_t n,
+                               const double *distances);
 
 #endif

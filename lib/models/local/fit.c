@@ -45,14 +45,13 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* Adds the squared differences of two rows to those of their groups; returns their sum. */
-static double add_pair(const struct gpnn_index_contents *contents, uint64_t a, uint64_t b,
-                       double *group)
+static double add_pair(const struct gpnn_dataset *dataset, uint64_t a, uint64_t b, double *group)
 {
-  size_t d = contents->d;
+  size_t d = dataset->d;
   double r2 = 0;
   for (size_t j = 0; j < d; j++) {
-    double difference = contents->x[a * d + j] - contents->x[b * d + j];
-    group[contents->group[j]] += difference * difference;
+    double difference = dataset->x[a * d + j] - dataset->x[b * d + j];
+    group[dataset->group[j]] += difference * difference;
     r2 += difference * difference;
   }
   return r2;
@@ -60,23 +59,23 @@ static double add_pair(const struct gpnn_index_contents *contents, uint64_t a, u
 
 /* Of up to 300 random rows; where most pairs are alike the median gives way to the largest
  * distance, and to 1 where all are. */
-static enum gpnn_status measure_spread(const struct gpnn_index_contents *contents, uint64_t seed,
+static enum gpnn_status measure_spread(const struct gpnn_dataset *dataset, uint64_t seed,
                                        struct spread *spread, struct gpnn_error *err)
 {
   enum { MOST = 300 };
-  size_t s = contents->n < MOST ? contents->n : MOST, n = 0;
+  size_t s = dataset->n < MOST ? dataset->n : MOST, n = 0;
   uint64_t rows[MOST];
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, GPNN_RNG_ESTIMATE);
   double *r2 = gpnn_alloc(s, s, sizeof *r2);
-  spread->group = gpnn_alloc(contents->n_groups, 1, sizeof *spread->group);
+  spread->group = gpnn_alloc(dataset->n_groups, 1, sizeof *spread->group);
   enum gpnn_status status = r2 == NULL || spread->group == NULL
                                 ? gpnn_fail_memory(err, "for distances")
-                                : gpnn_rng_sample(&rng, contents->n, s, rows, err);
+                                : gpnn_rng_sample(&rng, dataset->n, s, rows, err);
   if (status == GPNN_OK) {
     for (size_t i = 1; i < s; i++)
-      for (size_t k = 0; k < i; k++) r2[n++] = add_pair(contents, rows[i], rows[k], spread->group);
-    for (size_t g = 0; g < contents->n_groups; g++) spread->group[g] /= (double)n;
+      for (size_t k = 0; k < i; k++) r2[n++] = add_pair(dataset, rows[i], rows[k], spread->group);
+    for (size_t g = 0; g < dataset->n_groups; g++) spread->group[g] /= (double)n;
     qsort(r2, n, sizeof *r2, compare_doubles);
     double typical = r2[n / 2] > 0 ? r2[n / 2] : r2[n - 1];
     spread->median = typical > 0 ? sqrt(typical) : 1;
@@ -86,45 +85,47 @@ static enum gpnn_status measure_spread(const struct gpnn_index_contents *content
 }
 
 /* The median distance for one lengthscale; for many, each in proportion to its group's spread. */
-static void spread_lengthscales(const struct spread *spread, struct gpnn_params *params)
+static void spread_lengthscales(const struct spread *spread, struct gpnn_parameters *params)
 {
-  size_t k = params->n_lengthscales;
+  size_t k = params->covariance.n_lengthscales;
   double total = 0;
   for (size_t g = 0; k > 1 && g < k; g++) total += spread->group[g];
   for (size_t g = 0; g < k; g++) {
     bool alike = k == 1 || spread->group[g] == 0;
     double share = alike ? 1 : sqrt(spread->group[g] / total * (double)k);
-    params->lengthscale[g] = spread->median * share;
+    params->covariance.lengthscale[g] = spread->median * share;
   }
 }
 
 /* The lengthscales of 'start', given to a fit with as many or fewer: the geometric mean. */
-static void given_lengthscales(const struct gpnn_params *start, struct gpnn_params *params)
+static void given_lengthscales(const struct gpnn_parameters *start, struct gpnn_parameters *params)
 {
   double sum = 0;
-  if (params->n_lengthscales > 1 || start->n_lengthscales == 1) {
-    for (size_t j = 0; j < params->n_lengthscales; j++)
-      params->lengthscale[j] = start->lengthscale[start->n_lengthscales == 1 ? 0 : j];
+  if (params->covariance.n_lengthscales > 1 || start->covariance.n_lengthscales == 1) {
+    for (size_t j = 0; j < params->covariance.n_lengthscales; j++)
+      params->covariance.lengthscale[j] =
+          start->covariance.lengthscale[start->covariance.n_lengthscales == 1 ? 0 : j];
     return;
   }
-  for (size_t j = 0; j < start->n_lengthscales; j++) sum += log(start->lengthscale[j]);
-  params->lengthscale[0] = exp(sum / (double)start->n_lengthscales);
+  for (size_t j = 0; j < start->covariance.n_lengthscales; j++)
+    sum += log(start->covariance.lengthscale[j]);
+  params->covariance.lengthscale[0] = exp(sum / (double)start->covariance.n_lengthscales);
 }
 
 /* Gives every parameter its first value; 'start' may be NULL. */
 static void start_parameters(const struct gpnn_fit_options *options,
-                             const struct gpnn_params *start, const struct spread *spread,
-                             struct gpnn_params *params)
+                             const struct gpnn_parameters *start, const struct spread *spread,
+                             struct gpnn_parameters *params)
 {
   double fixed[] = {options->fixed_lengthscale, options->fixed_kernelscale, options->fixed_noise};
-  size_t k = params->n_lengthscales;
+  size_t k = params->covariance.n_lengthscales;
   spread_lengthscales(spread, params);
-  params->kernelscale = 0.9;
-  params->noise = 0.1;
+  params->covariance.kernelscale = 0.9;
+  params->covariance.noise = 0.1;
   if (start != NULL) {
     given_lengthscales(start, params);
-    params->kernelscale = start->kernelscale;
-    params->noise = start->noise;
+    params->covariance.kernelscale = start->covariance.kernelscale;
+    params->covariance.noise = start->covariance.noise;
   }
   for (size_t i = 0; i < k + 2; i++) {
     double held = fixed[i < k ? 0 : i - k + 1];
@@ -133,43 +134,45 @@ static void start_parameters(const struct gpnn_fit_options *options,
 }
 
 /* Where target 't' starts, or NULL. */
-static const struct gpnn_params *start_of(const struct gpnn_fit_options *options, size_t t)
+static const struct gpnn_parameters *start_of(const struct gpnn_fit_options *options, size_t t)
 {
   return options->start == NULL || t >= options->n_starts ? options->start : options->start + t;
 }
 
 /* ---- stages ----------------------------------------------------------------------------- */
 
-static enum gpnn_status check_options(const struct gpnn_index_contents *contents,
+static enum gpnn_status check_options(const struct gpnn_dataset *dataset,
                                       const struct gpnn_fit_options *options,
                                       struct gpnn_error *err)
 {
-  const struct gpnn_params *start = options->start;
+  const struct gpnn_parameters *start = options->start;
   if (options->n_blocks < 1 || options->block_size < 2)
     return gpnn_fail(err, GPNN_EINVAL, "estimation needs a block of at least 2 rows");
   if (options->k < 1 || options->rows < 1 || options->batch < 1 || options->steps < 1 ||
       options->refresh < 1)
     return gpnn_fail(err, GPNN_EINVAL, "estimation needs neighbours, rows and steps");
-  if (contents->n < 2)
+  if (dataset->n < 2)
     return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows, there are %zu",
-                     contents->n);
-  if (start != NULL && start->n_lengthscales != 1 && start->n_lengthscales != contents->n_groups)
+                     dataset->n);
+  if (start != NULL && start->covariance.n_lengthscales != 1 &&
+      start->covariance.n_lengthscales != dataset->n_groups)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters to start from have %zu lengthscales, the index has %zu inputs",
-                     start->n_lengthscales, contents->n_groups);
-  if (start != NULL && options->rotation != NULL && options->rotation == start->rotation &&
-      start->n_rotation != contents->d * contents->d)
+                     start->covariance.n_lengthscales, dataset->n_groups);
+  if (start != NULL && options->rotation != NULL &&
+      options->rotation == start->covariance.rotation &&
+      start->covariance.n_rotation != dataset->d * dataset->d)
     return gpnn_fail(
         err, GPNN_EMISMATCH,
         "the rotation to start from has %zu numbers, which does not fit the %zu inputs "
         "of the index",
-        start->n_rotation, contents->d);
+        start->covariance.n_rotation, dataset->d);
   if (options->rotation != NULL &&
-      (options->mean == GPNN_MEAN_LINEAR || contents->n_groups != contents->d))
+      (options->mean == GPNN_MEAN_LINEAR || dataset->n_groups != dataset->d))
     return gpnn_fail(err, GPNN_EINVAL,
                      "inputs cannot be rotated with a linear mean or with points");
   if (options->learn_rotation &&
-      (!options->ard || options->mean == GPNN_MEAN_LINEAR || contents->n_groups != contents->d ||
+      (!options->ard || options->mean == GPNN_MEAN_LINEAR || dataset->n_groups != dataset->d ||
        options->first == GPNN_OBJECTIVE_VECCHIA || options->second == GPNN_OBJECTIVE_VECCHIA))
     return gpnn_fail(err, GPNN_EINVAL,
                      "a rotation can be learnt with ARD alone, and not with a linear mean, points "
@@ -178,54 +181,55 @@ static enum gpnn_status check_options(const struct gpnn_index_contents *contents
       options->second == GPNN_OBJECTIVE_NONE ? options->first : options->second;
   if (options->learn_rotation && last == GPNN_OBJECTIVE_BLOCK)
     return gpnn_fail(err, GPNN_EINVAL, "a rotation can be learnt by loo and mll-k, not by block");
-  if (options->mean == GPNN_MEAN_REGRESSORS && contents->n_regressors == 0)
+  if (options->mean == GPNN_MEAN_REGRESSORS && dataset->n_regressors == 0)
     return gpnn_fail(err, GPNN_EMISMATCH, "the index has no regressors for the mean");
   return GPNN_OK;
 }
 
-static enum gpnn_status allocate(const struct gpnn_index_contents *contents,
-                                 const struct gpnn_fit_options *options, struct gpnn_params *params,
-                                 struct gpnn_error *err)
+static enum gpnn_status allocate(const struct gpnn_dataset *dataset,
+                                 const struct gpnn_fit_options *options,
+                                 struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  size_t n_terms = gpnn_mean_width(options->mean, contents->d, contents->n_regressors);
-  params->kernel = options->kernel;
-  params->smoothness = options->smoothness;
-  params->n_lengthscales = options->ard ? contents->n_groups : 1;
+  size_t n_terms = gpnn_mean_width(options->mean, dataset->d, dataset->n_regressors);
+  params->covariance.kernel = options->kernel;
+  params->covariance.smoothness = options->smoothness;
+  params->covariance.n_lengthscales = options->ard ? dataset->n_groups : 1;
   params->neighbours = options->neighbours;
-  params->mean = options->mean;
-  params->n_coefficients = n_terms;
-  params->lengthscale = gpnn_alloc(params->n_lengthscales, 1, sizeof *params->lengthscale);
-  params->coefficients = gpnn_alloc(n_terms, 1, sizeof *params->coefficients);
-  return params->lengthscale != NULL && params->coefficients != NULL
+  params->mean.kind = options->mean;
+  params->mean.n_coefficients = n_terms;
+  params->covariance.lengthscale =
+      gpnn_alloc(params->covariance.n_lengthscales, 1, sizeof *params->covariance.lengthscale);
+  params->mean.coefficients = gpnn_alloc(n_terms, 1, sizeof *params->mean.coefficients);
+  return params->covariance.lengthscale != NULL && params->mean.coefficients != NULL
              ? GPNN_OK
              : gpnn_fail_memory(err, "for the parameters");
 }
 
 /* Parameters that go on from others were estimated from the rows of these too: the first of one
  * random order, so that the more are all. */
-static void note_rows(struct gpnn_params *params, size_t n_rows)
+static void note_rows(struct gpnn_parameters *params, size_t n_rows)
 {
-  if (params->fit_rows < n_rows) params->fit_rows = n_rows;
+  if (params->provenance.fit_rows < n_rows) params->provenance.fit_rows = n_rows;
 }
 
 /* Coefficients by generalised least squares, where the objective does not estimate them. */
-static enum gpnn_status regress(const struct gpnn_index_contents *contents,
+static enum gpnn_status regress(const struct gpnn_dataset *dataset,
                                 const struct gpnn_fit_options *options, bool with_constant,
-                                struct gpnn_params *params, struct gpnn_jitter *jitter,
+                                struct gpnn_parameters *params, struct gpnn_jitter *jitter,
                                 struct gpnn_error *err)
 {
   struct gpnn_regress_options regress = GPNN_REGRESS_OPTIONS_INIT;
   struct gpnn_regress_report report;
-  if (params->mean == GPNN_MEAN_ZERO) return GPNN_OK;
-  if (params->mean == GPNN_MEAN_CONSTANT && !with_constant) {
+  if (params->mean.kind == GPNN_MEAN_ZERO) return GPNN_OK;
+  if (params->mean.kind == GPNN_MEAN_CONSTANT && !with_constant) {
     /* The covariance found with blocks is of another estimate. */
-    free(params->covariance);
-    params->covariance = NULL;
+    free(params->mean.covariance);
+    params->mean.covariance = NULL;
     return GPNN_OK;
   }
   regress.seed = options->seed;
   regress.threads = options->threads;
-  enum gpnn_status status = gpnn_regress(contents, &regress, params, &report, err);
+  enum gpnn_status status = gpnn_regress(dataset, &regress, params, &report, err);
   if (status != GPNN_OK) return status;
   gpnn_jitter_note(jitter, report.jitter.n, report.jitter.most);
   note_rows(params, report.n_rows);
@@ -240,7 +244,7 @@ static enum gpnn_status regress_all(const struct gpnn_fit_targets *targets,
   *jitter = (struct gpnn_jitter){0, 0};
   for (size_t t = 0; t < targets->n && status == GPNN_OK; t++)
     status =
-        regress(&targets->contents[t], options, with_constant, &targets->params[t], jitter, err);
+        regress(&targets->dataset[t], options, with_constant, &targets->params[t], jitter, err);
   return status;
 }
 
@@ -269,9 +273,9 @@ static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
   struct spread spread = {0};
   struct gpnn_fit_options first = *options;
   if (options->second != GPNN_OBJECTIVE_NONE) first.learn_rotation = false;
-  enum gpnn_status status = measure_spread(targets->contents, options->seed, &spread, err);
+  enum gpnn_status status = measure_spread(targets->dataset, options->seed, &spread, err);
   for (size_t t = 0; t < targets->n && status == GPNN_OK; t++) {
-    status = allocate(&targets->contents[t], options, &targets->params[t], err);
+    status = allocate(&targets->dataset[t], options, &targets->params[t], err);
     if (status == GPNN_OK)
       start_parameters(options, start_of(options, t), &spread, &targets->params[t]);
   }
@@ -284,7 +288,7 @@ static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
 }
 
 /* Coefficients once more, now that it is known what the kernel sees of the rows 'x'. */
-static enum gpnn_status regress_rotated(struct gpnn_index_contents *seen,
+static enum gpnn_status regress_rotated(struct gpnn_dataset *seen,
                                         const struct gpnn_fit_targets *targets, const double *x,
                                         const struct gpnn_fit_options *options,
                                         struct gpnn_jitter *jitter, struct gpnn_error *err)
@@ -292,7 +296,7 @@ static enum gpnn_status regress_rotated(struct gpnn_index_contents *seen,
   size_t d = seen->d;
   double *rotated = gpnn_alloc(seen->n, d, sizeof *rotated);
   if (rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
-  gpnn_rotation_apply(d, targets->params->rotation, seen->n, x, rotated);
+  gpnn_rotation_apply(d, targets->params->covariance.rotation, seen->n, x, rotated);
   for (size_t t = 0; t < targets->n; t++) seen[t].x = rotated;
   enum gpnn_status status = regress_all(targets, options, false, jitter, err);
   free(rotated);
@@ -301,9 +305,8 @@ static enum gpnn_status regress_rotated(struct gpnn_index_contents *seen,
 
 /* Lets all targets see rotated rows, in a block that the caller frees, and gives them the rotation.
  */
-static enum gpnn_status rotate(struct gpnn_index_contents *seen, struct gpnn_params *params,
-                               size_t n, const double *rotation, double **rotated,
-                               struct gpnn_error *err)
+static enum gpnn_status rotate(struct gpnn_dataset *seen, struct gpnn_parameters *params, size_t n,
+                               const double *rotation, double **rotated, struct gpnn_error *err)
 {
   size_t d = seen->d;
   *rotated = gpnn_alloc(seen->n, d, sizeof **rotated);
@@ -311,17 +314,17 @@ static enum gpnn_status rotate(struct gpnn_index_contents *seen, struct gpnn_par
   gpnn_rotation_apply(d, rotation, seen->n, seen->x, *rotated);
   for (size_t t = 0; t < n; t++) {
     seen[t].x = *rotated;
-    params[t].rotation = gpnn_alloc(d, d, sizeof *params->rotation);
-    if (params[t].rotation == NULL) return gpnn_fail_memory(err, "for a rotation");
-    params[t].n_rotation = d * d;
-    memcpy(params[t].rotation, rotation, d * d * sizeof *rotation);
+    params[t].covariance.rotation = gpnn_alloc(d, d, sizeof *params->covariance.rotation);
+    if (params[t].covariance.rotation == NULL) return gpnn_fail_memory(err, "for a rotation");
+    params[t].covariance.n_rotation = d * d;
+    memcpy(params[t].covariance.rotation, rotation, d * d * sizeof *rotation);
   }
   return GPNN_OK;
 }
 
 /* Fits 'n' targets into 'fitted', zeroed, which the caller releases also after a failure; 'seen' is
  * overwritten. */
-static enum gpnn_status fit_targets(struct gpnn_index_contents *seen, struct gpnn_params *fitted,
+static enum gpnn_status fit_targets(struct gpnn_dataset *seen, struct gpnn_parameters *fitted,
                                     size_t n, const struct gpnn_fit_options *options,
                                     struct gpnn_fit_report *report, struct gpnn_error *err)
 {
@@ -338,36 +341,38 @@ static enum gpnn_status fit_targets(struct gpnn_index_contents *seen, struct gpn
   return status;
 }
 
-enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_index_contents *const contents[],
-                              const struct gpnn_fit_options *options, struct gpnn_params *params,
-                              struct gpnn_fit_report *report, struct gpnn_error *err)
+enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_dataset *const dataset[],
+                              const struct gpnn_fit_options *options,
+                              struct gpnn_parameters *params, struct gpnn_fit_report *report,
+                              struct gpnn_error *err)
 {
   struct gpnn_fit_report own = {.spacing = 1};
-  struct gpnn_index_contents *seen = gpnn_alloc(n, 1, sizeof *seen);
-  struct gpnn_params *fitted = gpnn_alloc(n, 1, sizeof *fitted);
+  struct gpnn_dataset *seen = gpnn_alloc(n, 1, sizeof *seen);
+  struct gpnn_parameters *fitted = gpnn_alloc(n, 1, sizeof *fitted);
   enum gpnn_status status = GPNN_OK;
   if (seen == NULL || fitted == NULL) status = gpnn_fail_memory(err, "for the targets");
-  for (size_t t = 0; t < n && status == GPNN_OK; t++) seen[t] = *contents[t];
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) seen[t] = *dataset[t];
   if (status == GPNN_OK) status = fit_targets(seen, fitted, n, options, &own, err);
   if (status == GPNN_OK) {
     memcpy(params, fitted, n * sizeof *fitted);
     *report = own;
     free(fitted);
   } else if (fitted != NULL) {
-    gpnn_params_release_all(fitted, n);
+    gpnn_parameters_release_all(fitted, n);
   }
   free(seen);
   return status;
 }
 
-enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
-                          const struct gpnn_fit_options *options, struct gpnn_params *params,
+enum gpnn_status gpnn_fit(const struct gpnn_dataset *dataset,
+                          const struct gpnn_fit_options *options, struct gpnn_parameters *params,
                           struct gpnn_fit_report *report, struct gpnn_error *err)
 {
-  return gpnn_fit_all(1, &contents, options, params, report, err);
+  return gpnn_fit_all(1, &dataset, options, params, report, err);
 }
 
-bool gpnn_fit_loses_noise(const struct gpnn_params *params)
+bool gpnn_fit_loses_noise(const struct gpnn_parameters *params)
 {
-  return params->noise <= gpnn_cholesky_rounding(params->neighbours) * params->kernelscale;
+  return params->covariance.noise <=
+         gpnn_cholesky_rounding(params->neighbours) * params->covariance.kernelscale;
 }

@@ -67,18 +67,18 @@ struct gpnn_fit_options {
                           negative: none */
   enum gpnn_mean mean; /* its coefficients are estimated too */
   bool learn_rotation; /* by the objectives of neighbourhoods; ARD only */
-  const double *rotation;          /* d by d: what the kernel sees (kernel/rotation.h), or NULL.
-                                      Not with a linear mean, nor with groups of inputs. */
-  bool same_ratio;                 /* of several targets: noise in the same proportion to the
-                                      kernel scale, unless it is held */
-  size_t neighbours;               /* recorded in the parameters; not used by the objective */
-  double fixed_kernelscale;        /* > 0: held at this value; 0: free */
-  double fixed_noise;              /* > 0: held; 0: free */
-  double fixed_lengthscale;        /* > 0: all of them held; 0: free */
-  const struct gpnn_params *start; /* where to start, or NULL: median pairwise distance for
+  const double *rotation;              /* d by d: what the kernel sees (kernel/rotation.h), or NULL.
+                                          Not with a linear mean, nor with groups of inputs. */
+  bool same_ratio;                     /* of several targets: noise in the same proportion to the
+                                          kernel scale, unless it is held */
+  size_t neighbours;                   /* recorded in the parameters; not used by the objective */
+  double fixed_kernelscale;            /* > 0: held at this value; 0: free */
+  double fixed_noise;                  /* > 0: held; 0: free */
+  double fixed_lengthscale;            /* > 0: all of them held; 0: free */
+  const struct gpnn_parameters *start; /* where to start, or NULL: median pairwise distance for
                                       the lengthscale, 0.9 and 0.1.  Not for the paper's adam. */
-  size_t n_starts;                 /* targets with a start of their own, in an array; the others
-                                      take the first */
+  size_t n_starts;                     /* targets with a start of their own, in an array; the others
+                                          take the first */
   uint64_t seed;
   int threads;
 };
@@ -110,16 +110,16 @@ struct gpnn_fit_report {
 #define GPNN_FIT_DUPLICATES 0.05
 
 /*
- * Estimates parameters from the training rows of 'contents'.  'params' must be zeroed; the
+ * Estimates parameters from the training rows of 'dataset'.  'params' must be zeroed; the
  * caller releases it, and sets the index's fingerprint in it.  GPNN_EDATA: fewer than 2 rows, or
  * collinear terms of the mean.  GPNN_EINVAL: no blocks, or of fewer than 2 rows; no neighbours,
  * rows, steps; a rotation where it cannot be; no row has a neighbour after thinning.
  * GPNN_EMISMATCH: 'start' has another number of columns, or there are no regressors for the mean.
  * GPNN_ENUMERIC: no finite objective.  The result does not depend on the number of threads.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_index_contents *contents,
+GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_dataset *dataset,
                                           const struct gpnn_fit_options *options,
-                                          struct gpnn_params *params,
+                                          struct gpnn_parameters *params,
                                           struct gpnn_fit_report *report, struct gpnn_error *err);
 
 /*
@@ -130,27 +130,28 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_index_contents *cont
  * the targets are taken to be independent: what is minimised is the mean of their objectives over
  * the same rows.  'params' has n entries, zeroed.
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_fit_all(size_t n, const struct gpnn_index_contents *const contents[],
-             const struct gpnn_fit_options *options, struct gpnn_params *params,
-             struct gpnn_fit_report *report, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_dataset *const dataset[],
+                                              const struct gpnn_fit_options *options,
+                                              struct gpnn_parameters *params,
+                                              struct gpnn_fit_report *report,
+                                              struct gpnn_error *err);
 
 /*
  * Whether the noise is lost in the rounding of a covariance of as many rows as predictions are
  * made from: rows that are alike there need jitter (linalg/cholesky.h), though the objective may
  * have seen none that are.
  */
-bool gpnn_fit_loses_noise(const struct gpnn_params *params);
+bool gpnn_fit_loses_noise(const struct gpnn_parameters *params);
 
 /*
  * The objective of blocks itself, for tests: L / rows over given blocks ('x' n_blocks*block_size
  * by d in block order, 'y' likewise), at the parameters' values.  'group' as in struct
- * gpnn_index_contents.  'noise', if not NULL, is known noise of each row.  'gradient', if not
+ * gpnn_dataset.  'noise', if not NULL, is known noise of each row.  'gradient', if not
  * NULL, gets n_lengthscales + 2 derivatives with respect to the logarithms of the lengthscales,
  * of the kernel scale and of the noise variance, in this order.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_fit_block_objective(const struct gpnn_params *params, size_t n_blocks, size_t block_size,
+gpnn_fit_block_objective(const struct gpnn_parameters *params, size_t n_blocks, size_t block_size,
                          size_t d, const uint32_t *group, const double *x, const double *y,
                          const double *noise, int threads, double *value, double *gradient,
                          struct gpnn_error *err);

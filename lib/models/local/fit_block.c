@@ -32,7 +32,7 @@ struct scratch {
 
 /* A block and the parameters it is evaluated at. */
 struct block {
-  const struct gpnn_params *params;
+  const struct gpnn_parameters *params;
   size_t s, d;
   const uint32_t *group; /* d */
   const double *x, *y;   /* s by d, row-major; s */
@@ -67,9 +67,10 @@ static bool scratch_init(struct scratch *scratch, size_t s, size_t d)
 
 static void scale_columns(const struct block *block)
 {
-  const struct gpnn_params *params = block->params;
+  const struct gpnn_parameters *params = block->params;
   for (size_t j = 0; j < block->d; j++) {
-    double l = params->lengthscale[params->n_lengthscales == 1 ? 0 : block->group[j]];
+    double l = params->covariance
+                   .lengthscale[params->covariance.n_lengthscales == 1 ? 0 : block->group[j]];
     double *column = block->scratch->columns + j * block->s;
     for (size_t i = 0; i < block->s; i++) column[i] = block->x[i * block->d + j] / l;
   }
@@ -91,10 +92,10 @@ static void fill_covariance(void *context, double *k)
     size_t at = q * s + q;
     for (size_t j = 0; j < d; j++) scratch->point[j] = scratch->columns[j * s + q];
     gpnn_kernel_distances(s - q, d, s, scratch->columns + q, scratch->point, scratch->r2 + at);
-    block->params->kernel->with_slope(block->params->smoothness, s - q, scratch->r2 + at, k + at,
-                                      scratch->slope + at);
-    multiply(s - q, block->params->kernelscale, k + at);
-    k[at] += block->params->noise + (block->noise == NULL ? 0 : block->noise[q]);
+    block->params->covariance.kernel->with_slope(block->params->covariance.smoothness, s - q,
+                                                 scratch->r2 + at, k + at, scratch->slope + at);
+    multiply(s - q, block->params->covariance.kernelscale, k + at);
+    k[at] += block->params->covariance.noise + (block->noise == NULL ? 0 : block->noise[q]);
   }
 }
 
@@ -131,10 +132,10 @@ GPNN_SIMD static double weigh(size_t n, double scale, const double *slope, const
  */
 static void block_gradient(const struct block *block, double *gradient)
 {
-  const struct gpnn_params *params = block->params;
+  const struct gpnn_parameters *params = block->params;
   const struct scratch *scratch = block->scratch;
   const double *alpha = scratch->alpha;
-  size_t s = block->s, n_lengthscales = params->n_lengthscales;
+  size_t s = block->s, n_lengthscales = params->covariance.n_lengthscales;
   double trace = 0, squares = 0, fit = 0, known = 0;
   gpnn_cholesky_invert(s, scratch->k, scratch->work);
   for (size_t j = 0; j < n_lengthscales; j++) gradient[j] = 0;
@@ -145,15 +146,15 @@ static void block_gradient(const struct block *block, double *gradient)
     squares += alpha[q] * alpha[q];
     fit += alpha[q] * block->y[q];
     if (block->noise != NULL) known += block->noise[q] * (weight[0] - alpha[q] * alpha[q]);
-    double sum = weigh(s - q, params->kernelscale, scratch->slope + at, alpha + q, alpha[q],
-                       scratch->r2 + at, weight);
+    double sum = weigh(s - q, params->covariance.kernelscale, scratch->slope + at, alpha + q,
+                       alpha[q], scratch->r2 + at, weight);
     if (n_lengthscales == 1) gradient[0] += sum;
     for (size_t j = 0; n_lengthscales > 1 && j < block->d; j++) {
       const double *column = scratch->columns + j * s + q;
       gradient[block->group[j]] += weighted_squares(s - q, weight, column, column[0]);
     }
   }
-  double by_noise = 0.5 * params->noise * (trace - squares);
+  double by_noise = 0.5 * params->covariance.noise * (trace - squares);
   gradient[n_lengthscales] = 0.5 * ((double)s - fit - known) - by_noise;
   gradient[n_lengthscales + 1] = by_noise;
 }
@@ -168,7 +169,7 @@ static enum gpnn_status block_objective(struct block *block, double *value, doub
   scale_columns(block);
   fill_covariance(block, scratch->k);
   enum gpnn_status status =
-      gpnn_cholesky_factor(s, scratch->k, scratch->work, block->params->kernelscale,
+      gpnn_cholesky_factor(s, scratch->k, scratch->work, block->params->covariance.kernelscale,
                            fill_covariance, block, &jitter, err);
   if (status != GPNN_OK) return status;
   gpnn_jitter_note(&scratch->jitter, jitter > 0, jitter);
@@ -238,7 +239,7 @@ static enum gpnn_status objective(const struct block *first, size_t n_blocks,
                                   const struct workshop *shop, double *value, double *gradient,
                                   struct gpnn_error *err)
 {
-  size_t width = first->params->n_lengthscales + 3;
+  size_t width = first->params->covariance.n_lengthscales + 3;
   double *terms = shop->terms, rows = (double)n_blocks * (double)first->s;
   struct evaluation e = {first, shop, width, gradient != NULL};
   enum gpnn_status status =
@@ -252,7 +253,7 @@ static enum gpnn_status objective(const struct block *first, size_t n_blocks,
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_fit_block_objective(const struct gpnn_params *params, size_t n_blocks,
+enum gpnn_status gpnn_fit_block_objective(const struct gpnn_parameters *params, size_t n_blocks,
                                           size_t block_size, size_t d, const uint32_t *group,
                                           const double *x, const double *y, const double *noise,
                                           int threads, double *value, double *gradient,
@@ -261,8 +262,8 @@ enum gpnn_status gpnn_fit_block_objective(const struct gpnn_params *params, size
   const struct block first = {
       .params = params, .s = block_size, .d = d, .group = group, .x = x, .y = y, .noise = noise};
   struct workshop shop = {0};
-  enum gpnn_status status =
-      workshop_init(&shop, n_blocks, block_size, d, params->n_lengthscales + 3, threads, err);
+  enum gpnn_status status = workshop_init(&shop, n_blocks, block_size, d,
+                                          params->covariance.n_lengthscales + 3, threads, err);
   if (status == GPNN_OK) status = objective(&first, n_blocks, &shop, value, gradient, err);
   workshop_release(&shop);
   return status;
@@ -283,28 +284,28 @@ struct problem {
 
 static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = problem->targets->contents;
+  const struct gpnn_dataset *dataset = problem->targets->dataset;
   size_t n = problem->block_size * problem->n_blocks, n_targets = problem->targets->n;
-  problem->x = gpnn_alloc(n, contents->d, sizeof *problem->x);
+  problem->x = gpnn_alloc(n, dataset->d, sizeof *problem->x);
   problem->y = gpnn_alloc(2 * n_targets, n, sizeof *problem->y);
   if (problem->x == NULL || problem->y == NULL)
     return gpnn_fail_memory(err, "for the rows to estimate from");
-  if (contents->noise != NULL) problem->noise = problem->y + n_targets * n;
+  if (dataset->noise != NULL) problem->noise = problem->y + n_targets * n;
   return GPNN_OK;
 }
 
 /* Copies what target 't' has at 'n' rows, with the mean taken off. */
 static void copy_target(struct problem *problem, size_t t, size_t n, const uint64_t *rows)
 {
-  const struct gpnn_index_contents *contents = &problem->targets->contents[t];
-  const struct gpnn_params *params = &problem->targets->params[t];
-  size_t d = contents->d, p = contents->n_regressors;
+  const struct gpnn_dataset *dataset = &problem->targets->dataset[t];
+  const struct gpnn_parameters *params = &problem->targets->params[t];
+  size_t d = dataset->d, p = dataset->n_regressors;
   for (size_t i = 0; i < n; i++) {
-    const double *regressors = p == 0 ? NULL : contents->regressors + rows[i] * p;
+    const double *regressors = p == 0 ? NULL : dataset->regressors + rows[i] * p;
     problem->y[t * n + i] =
-        contents->y[rows[i]] - gpnn_mean_value(params->mean, params->coefficients, d,
-                                               contents->x + rows[i] * d, p, regressors);
-    if (contents->noise != NULL) problem->noise[t * n + i] = contents->noise[rows[i]];
+        dataset->y[rows[i]] - gpnn_mean_value(params->mean.kind, params->mean.coefficients, d,
+                                              dataset->x + rows[i] * d, p, regressors);
+    if (dataset->noise != NULL) problem->noise[t * n + i] = dataset->noise[rows[i]];
   }
 }
 
@@ -312,9 +313,9 @@ static void copy_target(struct problem *problem, size_t t, size_t n, const uint6
 static enum gpnn_status draw_rows(struct problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_fit_options *options = problem->options;
-  const struct gpnn_index_contents *contents = problem->targets->contents;
-  size_t s = options->block_size < contents->n ? options->block_size : contents->n;
-  size_t room = contents->n / s, d = contents->d;
+  const struct gpnn_dataset *dataset = problem->targets->dataset;
+  size_t s = options->block_size < dataset->n ? options->block_size : dataset->n;
+  size_t room = dataset->n / s, d = dataset->d;
   problem->block_size = s;
   problem->n_blocks = options->n_blocks < room ? options->n_blocks : room;
   size_t n = s * problem->n_blocks;
@@ -323,9 +324,9 @@ static enum gpnn_status draw_rows(struct problem *problem, struct gpnn_error *er
   gpnn_rng_init(&rng, options->seed, GPNN_RNG_ESTIMATE);
   enum gpnn_status status = rows == NULL ? gpnn_fail_memory(err, "for the rows to estimate from")
                                          : allocate(problem, err);
-  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, contents->n, n, rows, err);
+  if (status == GPNN_OK) status = gpnn_rng_sample(&rng, dataset->n, n, rows, err);
   for (size_t i = 0; status == GPNN_OK && i < n; i++)
-    memcpy(problem->x + i * d, contents->x + rows[i] * d, d * sizeof *problem->x);
+    memcpy(problem->x + i * d, dataset->x + rows[i] * d, d * sizeof *problem->x);
   for (size_t t = 0; status == GPNN_OK && t < problem->targets->n; t++)
     copy_target(problem, t, n, rows);
   free(rows);
@@ -341,11 +342,11 @@ static enum gpnn_status evaluate(struct problem *problem, double *value, bool wi
   size_t n = problem->n_blocks * problem->block_size;
   double sum = 0, own;
   for (size_t t = 0; t < targets->n; t++) {
-    const struct gpnn_index_contents *contents = &targets->contents[t];
+    const struct gpnn_dataset *dataset = &targets->dataset[t];
     const struct block first = {.params = &targets->params[t],
                                 .s = problem->block_size,
-                                .d = contents->d,
-                                .group = contents->group,
+                                .d = dataset->d,
+                                .group = dataset->group,
                                 .x = problem->x,
                                 .y = problem->y + t * n,
                                 .noise = problem->noise == NULL ? NULL : problem->noise + t * n};
@@ -391,9 +392,9 @@ static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimi
 
 static const double paper_noise_floor = 1e-6;
 
-static double floor_of(const struct gpnn_params *params, size_t i)
+static double floor_of(const struct gpnn_parameters *params, size_t i)
 {
-  return i > params->n_lengthscales ? paper_noise_floor : 0;
+  return i > params->covariance.n_lengthscales ? paper_noise_floor : 0;
 }
 
 /* log(1 + exp(u)), for large u too. */
@@ -404,7 +405,7 @@ static double softplus(double u)
 
 static void set_softplus(const struct gpnn_fit_coordinates *coordinates, const double *u)
 {
-  const struct gpnn_params *params = coordinates->targets->params;
+  const struct gpnn_parameters *params = coordinates->targets->params;
   for (size_t i = 0; i < coordinates->n; i++)
     gpnn_fit_coordinates_put(coordinates, i,
                              floor_of(params, coordinates->parameter[i]) + softplus(u[i]));
@@ -425,7 +426,7 @@ static enum gpnn_status paper_objective(void *context, size_t n, const double *u
   if (gradient == NULL) return GPNN_OK;
   gpnn_fit_coordinates_gradient(coordinates, gradient);
   for (size_t i = 0; i < n; i++) {
-    struct gpnn_params *params = &coordinates->targets->params[coordinates->target[i]];
+    struct gpnn_parameters *params = &coordinates->targets->params[coordinates->target[i]];
     gradient[i] = factor * gradient[i] / *gpnn_fit_parameter(params, coordinates->parameter[i]) /
                   (1 + exp(-u[i]));
   }
@@ -475,9 +476,8 @@ enum gpnn_status gpnn_fit_blocks(const struct gpnn_fit_targets *targets,
       gpnn_fit_coordinates_init(&problem.coordinates, options, targets, scale, false, err);
   if (status == GPNN_OK) status = draw_rows(&problem, err);
   if (status == GPNN_OK)
-    status =
-        workshop_init(&problem.shop, problem.n_blocks, problem.block_size, targets->contents->d,
-                      targets->params->n_lengthscales + 3, options->threads, err);
+    status = workshop_init(&problem.shop, problem.n_blocks, problem.block_size, targets->dataset->d,
+                           targets->params->covariance.n_lengthscales + 3, options->threads, err);
   if (status == GPNN_OK)
     status = options->optimizer == GPNN_OPTIMIZER_ADAM
                  ? search_adam(&problem, &report->optimize, err)

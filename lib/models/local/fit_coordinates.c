@@ -5,66 +5,68 @@
 
 #include "base/memory.h"
 
-double *gpnn_fit_parameter(struct gpnn_params *params, size_t i)
+double *gpnn_fit_parameter(struct gpnn_parameters *params, size_t i)
 {
-  size_t k = params->n_lengthscales;
-  if (i < k) return &params->lengthscale[i];
-  if (i == k) return &params->kernelscale;
-  return i == k + 1 ? &params->noise : params->coefficients;
+  size_t k = params->covariance.n_lengthscales;
+  if (i < k) return &params->covariance.lengthscale[i];
+  if (i == k) return &params->covariance.kernelscale;
+  return i == k + 1 ? &params->covariance.noise : params->mean.coefficients;
 }
 
-static bool is_logarithmic(const struct gpnn_params *params, size_t i)
+static bool is_logarithmic(const struct gpnn_parameters *params, size_t i)
 {
-  return i < params->n_lengthscales + 2;
+  return i < params->covariance.n_lengthscales + 2;
 }
 
 /*
  * Wide enough not to bind on data that say anything: variances about the target's, which is 1.
  * The least noise is the kernel's, or the published 1e-6; it keeps K well conditioned.
  */
-static void bounds(const struct gpnn_params *params, size_t i, double scale, double *lower,
+static void bounds(const struct gpnn_parameters *params, size_t i, double scale, double *lower,
                    double *upper)
 {
-  size_t k = params->n_lengthscales;
+  size_t k = params->covariance.n_lengthscales;
   if (!is_logarithmic(params, i)) {
     *lower = -3;
     *upper = 3;
     return;
   }
-  double least_noise = gpnn_kernel_least_noise(params->kernel, params->smoothness);
+  double least_noise =
+      gpnn_kernel_least_noise(params->covariance.kernel, params->covariance.smoothness);
   *lower = log(i < k ? 1e-4 * scale : i == k ? 1e-6 : least_noise);
   *upper = log(i < k ? 1e4 * scale : i == k ? 1e4 : 1e2);
 }
 
 /* The centre of the prior, about which nothing is known of the constant. */
-static double usual(const struct gpnn_params *params, size_t i, double scale)
+static double usual(const struct gpnn_parameters *params, size_t i, double scale)
 {
   const double usual_noise = 0.1; /* of the target's variance */
-  size_t k = params->n_lengthscales;
+  size_t k = params->covariance.n_lengthscales;
   if (!is_logarithmic(params, i)) return INFINITY;
   return log(i < k ? scale : i == k ? 1 : usual_noise);
 }
 
-static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_params *params,
+static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_parameters *params,
                     size_t i, bool with_constant)
 {
-  size_t k = params->n_lengthscales;
+  size_t k = params->covariance.n_lengthscales;
   if (i < k) return options->fixed_lengthscale == 0;
   if (i == k) return options->fixed_kernelscale == 0;
   return i == k + 1 ? options->fixed_noise == 0 : with_constant;
 }
 
 /* Whether parameter 'i' of target 't' is another target's. */
-static bool is_shared(const struct gpnn_params *params, size_t t, size_t i)
+static bool is_shared(const struct gpnn_parameters *params, size_t t, size_t i)
 {
-  return t > 0 && i < params->n_lengthscales;
+  return t > 0 && i < params->covariance.n_lengthscales;
 }
 
 /* Whether it follows from others. */
 static bool is_bound(const struct gpnn_fit_coordinates *c, size_t t, size_t i)
 {
-  const struct gpnn_params *params = &c->targets->params[t];
-  return is_shared(params, t, i) || (c->same_ratio && t > 0 && i == params->n_lengthscales + 1);
+  const struct gpnn_parameters *params = &c->targets->params[t];
+  return is_shared(params, t, i) ||
+         (c->same_ratio && t > 0 && i == params->covariance.n_lengthscales + 1);
 }
 
 static bool allocate(struct gpnn_fit_coordinates *c)
@@ -87,7 +89,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
                                            bool with_constant, struct gpnn_error *err)
 {
   struct gpnn_fit_coordinates own = {.targets = targets,
-                                     .width = targets->params[0].n_lengthscales + 3,
+                                     .width = targets->params[0].covariance.n_lengthscales + 3,
                                      .same_ratio =
                                          options->same_ratio && options->fixed_noise == 0};
   if (!allocate(&own)) {
@@ -96,7 +98,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
   }
   for (size_t at = 0; at < targets->n * own.width; at++) {
     size_t t = at / own.width, i = at % own.width;
-    struct gpnn_params *params = &targets->params[t];
+    struct gpnn_parameters *params = &targets->params[t];
     if (is_bound(&own, t, i) || !is_free(options, params, i, with_constant)) continue;
     double value = *gpnn_fit_parameter(params, i);
     bounds(params, i, scale, &own.lower[own.n], &own.upper[own.n]);
@@ -123,10 +125,10 @@ void gpnn_fit_coordinates_put(const struct gpnn_fit_coordinates *coordinates, si
 void gpnn_fit_coordinates_settle(const struct gpnn_fit_coordinates *coordinates)
 {
   const struct gpnn_fit_targets *targets = coordinates->targets;
-  struct gpnn_params *params = targets->params;
-  double ratio = params[0].noise / params[0].kernelscale;
+  struct gpnn_parameters *params = targets->params;
+  double ratio = params[0].covariance.noise / params[0].covariance.kernelscale;
   for (size_t t = 1; coordinates->same_ratio && t < targets->n; t++)
-    params[t].noise = ratio * params[t].kernelscale;
+    params[t].covariance.noise = ratio * params[t].covariance.kernelscale;
 }
 
 void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, const double *u)
@@ -170,7 +172,7 @@ double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates
 {
   const double sd = 1.0986122886681098; /* log 3 */
   const struct gpnn_fit_targets *targets = coordinates->targets;
-  size_t n_lengthscales = targets->params->n_lengthscales;
+  size_t n_lengthscales = targets->params->covariance.n_lengthscales;
   double sum = 0;
   for (size_t i = 0; i < coordinates->n; i++) {
     if (isinf(coordinates->usual[i])) continue;

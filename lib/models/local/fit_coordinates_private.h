@@ -16,8 +16,8 @@
  */
 struct gpnn_fit_targets {
   size_t n;
-  const struct gpnn_index_contents *contents; /* n: the view of each */
-  struct gpnn_params *params;                 /* n */
+  const struct gpnn_dataset *dataset; /* n: the view of each */
+  struct gpnn_parameters *params;     /* n */
 };
 
 struct gpnn_fit_coordinates {
@@ -70,7 +70,7 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
 double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,
                                   const double *u, double *gradient);
 
-double *gpnn_fit_parameter(struct gpnn_params *params, size_t i);
+double *gpnn_fit_parameter(struct gpnn_parameters *params, size_t i);
 
 void gpnn_fit_coordinates_release(struct gpnn_fit_coordinates *coordinates);
 

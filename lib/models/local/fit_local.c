@@ -54,7 +54,7 @@ struct turning {
 /* An estimation under way. */
 struct problem {
   const struct gpnn_fit_targets *targets;
-  const struct gpnn_index_contents *contents; /* the first target's view, for the rows */
+  const struct gpnn_dataset *dataset; /* the first target's view, for the rows */
   const struct gpnn_fit_options *options;
   enum gpnn_objective_kind kind;
   struct gpnn_fit_coordinates coordinates;
@@ -94,7 +94,7 @@ static void problem_release(struct problem *problem)
 /* Neighbours a row has in the objective: MLL-k counts the row itself. */
 static size_t neighbours_of(const struct problem *problem)
 {
-  size_t n = problem->contents->n, k = problem->options->k;
+  size_t n = problem->dataset->n, k = problem->options->k;
   if (problem->kind == GPNN_OBJECTIVE_MLL_K && k > 1) k--;
   return k < n - 1 ? k : n - 1;
 }
@@ -104,7 +104,7 @@ static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err
   const struct gpnn_fit_options *options = problem->options;
   struct pool *pool = &problem->pool;
   struct batches *batches = &problem->batches;
-  size_t n = problem->contents->n, d = problem->contents->d;
+  size_t n = problem->dataset->n, d = problem->dataset->d;
   pool->n = options->rows < n ? options->rows : n;
   pool->k = neighbours_of(problem);
   batches->n = options->batch < pool->n ? options->batch : pool->n;
@@ -133,8 +133,8 @@ static enum gpnn_status keep_squares(struct problem *problem, struct gpnn_error 
   const size_t most = 1 << 23, few_inputs = 8;
   struct pool *pool = &problem->pool;
   size_t width = GPNN_HOOD_SQUARES(pool->k);
-  if (problem->targets->params->n_lengthscales > 1 || problem->options->learn_rotation ||
-      problem->contents->d < few_inputs || width == 0 || pool->n > most / width)
+  if (problem->targets->params->covariance.n_lengthscales > 1 || problem->options->learn_rotation ||
+      problem->dataset->d < few_inputs || width == 0 || pool->n > most / width)
     return GPNN_OK;
   pool->squares = gpnn_alloc(pool->n, width, sizeof *pool->squares);
   problem->batches.squares = gpnn_alloc(problem->batches.n, width, sizeof *pool->squares);
@@ -146,20 +146,20 @@ static enum gpnn_status keep_squares(struct problem *problem, struct gpnn_error 
 /* The first rows of the random order that every estimation draws from. */
 static enum gpnn_status draw_pool(struct problem *problem, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = problem->contents;
+  const struct gpnn_dataset *dataset = problem->dataset;
   struct pool *pool = &problem->pool;
   struct batches *batches = &problem->batches;
-  size_t d = contents->d;
+  size_t d = dataset->d;
   gpnn_rng_init(&batches->rng, problem->options->seed, GPNN_RNG_ESTIMATE);
   enum gpnn_status status =
-      gpnn_rng_sample(&batches->rng, contents->n, pool->n, batches->order, err);
+      gpnn_rng_sample(&batches->rng, dataset->n, pool->n, batches->order, err);
   for (size_t i = 0; i < pool->n && status == GPNN_OK; i++) {
     pool->row[i] = (int64_t)batches->order[i];
-    memcpy(pool->x + i * d, contents->x + batches->order[i] * d, d * sizeof *pool->x);
+    memcpy(pool->x + i * d, dataset->x + batches->order[i] * d, d * sizeof *pool->x);
   }
   gpnn_rng_init(&batches->rng, problem->options->seed, GPNN_RNG_BATCH);
   if (status == GPNN_OK && pool->before != NULL)
-    status = gpnn_vecchia_order(GPNN_ORDER_PRINCIPAL, contents->n, d, contents->x,
+    status = gpnn_vecchia_order(GPNN_ORDER_PRINCIPAL, dataset->n, d, dataset->x,
                                 problem->options->seed, pool->before, err);
   return status;
 }
@@ -170,17 +170,18 @@ static enum gpnn_status draw_pool(struct problem *problem, struct gpnn_error *er
 static enum gpnn_status begin_turning(struct problem *problem, struct gpnn_error *err)
 {
   struct turning *turning = &problem->turning;
-  size_t d = problem->contents->d;
+  size_t d = problem->dataset->d;
   if (!problem->options->learn_rotation) return GPNN_OK;
   turning->n = d * d;
   turning->base = gpnn_alloc(5 * d, d, sizeof *turning->base);
-  turning->all = gpnn_alloc(problem->contents->n, d, sizeof *turning->all);
+  turning->all = gpnn_alloc(problem->dataset->n, d, sizeof *turning->all);
   if (turning->base == NULL || turning->all == NULL) return gpnn_fail_memory(err, "for a rotation");
   turning->map = turning->base + d * d;
   turning->turn = turning->map + d * d;
   turning->by_map = turning->turn + d * d;
   turning->one = turning->by_map + d * d;
-  gpnn_params_expand(problem->targets->params, d, problem->contents->group, problem->lengthscale);
+  gpnn_parameters_expand(problem->targets->params, d, problem->dataset->group,
+                         problem->lengthscale);
   for (size_t j = 0; j < d; j++) turning->base[j * d + j] = 1 / problem->lengthscale[j];
   return GPNN_OK;
 }
@@ -189,7 +190,7 @@ static enum gpnn_status begin_turning(struct problem *problem, struct gpnn_error
 static void set_turning(struct problem *problem, const double *u)
 {
   struct turning *turning = &problem->turning;
-  int d = (int)problem->contents->d;
+  int d = (int)problem->dataset->d;
   if (turning->n == 0) return;
   memcpy(turning->turn, u + problem->coordinates.n, turning->n * sizeof *u);
   for (int j = 0; j < d; j++) turning->turn[j * d + j] += 1;
@@ -204,7 +205,7 @@ static void set_turning(struct problem *problem, const double *u)
 static void turning_gradient(const struct problem *problem, double *gradient)
 {
   const struct turning *turning = &problem->turning;
-  lapack_int d = (lapack_int)problem->contents->d, *pivots = NULL;
+  lapack_int d = (lapack_int)problem->dataset->d, *pivots = NULL;
   double *to = gradient + problem->coordinates.n;
   if (turning->n == 0) return;
   memcpy(to, turning->by_map, turning->n * sizeof *to);
@@ -220,7 +221,7 @@ static void turning_gradient(const struct problem *problem, double *gradient)
 static void combine_turning(struct problem *problem, const double *given)
 {
   struct turning *turning = &problem->turning;
-  int d = (int)problem->contents->d;
+  int d = (int)problem->dataset->d;
   if (given == NULL)
     memcpy(turning->base, turning->map, turning->n * sizeof *turning->map);
   else
@@ -236,15 +237,16 @@ static enum gpnn_status finish_turning(struct problem *problem, struct gpnn_erro
   const double longest = 1e12;
   enum gpnn_status status = GPNN_OK;
   if (turning->n == 0) return GPNN_OK;
-  combine_turning(problem, targets->params->rotation);
+  combine_turning(problem, targets->params->covariance.rotation);
   for (size_t t = 0; t < targets->n && status == GPNN_OK; t++) {
-    struct gpnn_params *params = &targets->params[t];
-    if (params->rotation == NULL)
-      params->rotation = gpnn_alloc(turning->n, 1, sizeof *params->rotation);
-    if (params->rotation == NULL) return gpnn_fail_memory(err, "for a rotation");
-    params->n_rotation = turning->n;
-    status = gpnn_rotation_decompose(problem->contents->d, turning->base, longest, params->rotation,
-                                     params->lengthscale, err);
+    struct gpnn_parameters *params = &targets->params[t];
+    if (params->covariance.rotation == NULL)
+      params->covariance.rotation = gpnn_alloc(turning->n, 1, sizeof *params->covariance.rotation);
+    if (params->covariance.rotation == NULL) return gpnn_fail_memory(err, "for a rotation");
+    params->covariance.n_rotation = turning->n;
+    status =
+        gpnn_rotation_decompose(problem->dataset->d, turning->base, longest,
+                                params->covariance.rotation, params->covariance.lengthscale, err);
   }
   return status;
 }
@@ -254,10 +256,10 @@ static enum gpnn_status finish_turning(struct problem *problem, struct gpnn_erro
 /* Whether training rows 'a' and 'b' are so near that one is to be passed over. */
 static bool is_thinned(const struct problem *problem, int64_t a, int64_t b)
 {
-  size_t d = problem->contents->d;
+  size_t d = problem->dataset->d;
   double thin = problem->options->thin, r2 = 0;
   if (thin < 0) return false;
-  const double *x = problem->contents->x + (size_t)a * d, *z = problem->contents->x + (size_t)b * d;
+  const double *x = problem->dataset->x + (size_t)a * d, *z = problem->dataset->x + (size_t)b * d;
   for (size_t j = 0; j < d; j++) r2 += (x[j] - z[j]) * (x[j] - z[j]);
   return r2 <= thin * thin;
 }
@@ -303,19 +305,19 @@ static double median_spacing(size_t n, size_t n_found, const double *distance)
 /* The nearest of all other rows.  With thinning as many again are looked at. */
 static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = problem->contents;
+  const struct gpnn_dataset *dataset = problem->dataset;
   const struct turning *turning = &problem->turning;
   struct pool *pool = &problem->pool;
-  size_t d = contents->d, wanted = 1 + pool->k * (problem->options->thin < 0 ? 1 : 2);
-  if (wanted > contents->n) wanted = contents->n;
+  size_t d = dataset->d, wanted = 1 + pool->k * (problem->options->thin < 0 ? 1 : 2);
+  if (wanted > dataset->n) wanted = dataset->n;
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  const double *all = contents->x;
+  const double *all = dataset->x;
   options.neighbours = wanted;
   options.recall = 0.9; /* a row missed is hardly nearer than the one in its place */
   if (turning->n == 0) {
     options.lengthscale = problem->lengthscale;
   } else {
-    gpnn_rotation_apply(d, turning->map, contents->n, contents->x, turning->all);
+    gpnn_rotation_apply(d, turning->map, dataset->n, dataset->x, turning->all);
     all = turning->all;
     for (size_t i = 0; i < pool->n; i++)
       memcpy(pool->x + i * d, all + (size_t)pool->row[i] * d, d * sizeof *all);
@@ -330,7 +332,7 @@ static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *e
   if (found == NULL || distance == NULL)
     status = gpnn_fail_memory(err, "for neighbours");
   else
-    status = gpnn_search_build(&search, contents->n, d, all, &options, err);
+    status = gpnn_search_build(&search, dataset->n, d, all, &options, err);
   if (status == GPNN_OK)
     status =
         gpnn_search_query(search, pool->n, pool->x, wanted, found, distance, options.threads, err);
@@ -347,7 +349,7 @@ static enum gpnn_status search_all(struct problem *problem, struct gpnn_error *e
 /* The nearest of the rows before each. */
 static enum gpnn_status search_before(struct problem *problem, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = problem->contents;
+  const struct gpnn_dataset *dataset = problem->dataset;
   struct pool *pool = &problem->pool;
   struct gpnn_vecchia_options options = GPNN_VECCHIA_OPTIONS_INIT;
   options.neighbours = pool->k * (problem->options->thin < 0 ? 1 : 2);
@@ -358,9 +360,8 @@ static enum gpnn_status search_before(struct problem *problem, struct gpnn_error
   options.threads = problem->options->threads;
   int64_t *found = gpnn_alloc(pool->n, options.neighbours, sizeof *found);
   if (found == NULL) return gpnn_fail_memory(err, "for neighbours");
-  enum gpnn_status status =
-      gpnn_vecchia_neighbours(contents->n, contents->d, contents->x, pool->before, pool->n,
-                              pool->row, &options, found, err);
+  enum gpnn_status status = gpnn_vecchia_neighbours(
+      dataset->n, dataset->d, dataset->x, pool->before, pool->n, pool->row, &options, found, err);
   for (size_t i = 0; i < pool->n && status == GPNN_OK; i++)
     keep_neighbours(problem, i, options.neighbours, found + i * options.neighbours);
   free(found);
@@ -391,26 +392,27 @@ static bool is_known(const struct problem *problem)
 {
   struct gpnn_search_metric last = {problem->searched, NULL}, now = {problem->lengthscale, NULL};
   return problem->n_searches > 0 && problem->turning.n == 0 &&
-         gpnn_search_same_metric(problem->contents->d, last, now);
+         gpnn_search_same_metric(problem->dataset->d, last, now);
 }
 
 /* Finds the neighbours of the pool's rows anew under the metric at 'u', if they may be others. */
 static enum gpnn_status refresh(struct problem *problem, const double *u, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *contents = problem->contents;
+  const struct gpnn_dataset *dataset = problem->dataset;
   gpnn_fit_coordinates_set(&problem->coordinates, u);
   set_turning(problem, u);
-  gpnn_params_expand(problem->targets->params, contents->d, contents->group, problem->lengthscale);
+  gpnn_parameters_expand(problem->targets->params, dataset->d, dataset->group,
+                         problem->lengthscale);
   problem->lists_changed = false;
   if (is_known(problem)) return GPNN_OK;
-  memcpy(problem->searched, problem->lengthscale, contents->d * sizeof *problem->searched);
+  memcpy(problem->searched, problem->lengthscale, dataset->d * sizeof *problem->searched);
   problem->n_searches++;
   enum gpnn_status status = problem->kind == GPNN_OBJECTIVE_VECCHIA ? search_before(problem, err)
                                                                     : search_all(problem, err);
   if (status == GPNN_OK) status = check_lists(problem, err);
   if (status == GPNN_OK && problem->pool.squares != NULL) {
     const struct gpnn_neighbourhoods hoods = hoods_of_pool(&problem->pool);
-    gpnn_neighbourhood_squares(contents, &hoods, problem->options->threads, problem->pool.squares);
+    gpnn_neighbourhood_squares(dataset, &hoods, problem->options->threads, problem->pool.squares);
   }
   return status;
 }
@@ -422,7 +424,7 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
 static int threads_for(const struct problem *problem, const struct gpnn_neighbourhoods *hoods)
 {
   const double least = 4e6; /* in the units of 'work', which are some 25 ps */
-  double k = (double)hoods->k, d = (double)problem->contents->d;
+  double k = (double)hoods->k, d = (double)problem->dataset->d;
   double work = (double)hoods->n * k * k * (k + 10 * d);
   return gpnn_threads_for(problem->options->threads, (size_t)(work / least));
 }
@@ -440,7 +442,7 @@ static enum gpnn_status add_target(struct problem *problem, size_t t,
   struct gpnn_neighbourhood_result result = {
       .gradient = gradient, .by_map = gradient == NULL || turning->n == 0 ? NULL : turning->one};
   enum gpnn_status status = gpnn_neighbourhood_objective(
-      &targets->contents[t], &targets->params[t], turning->n == 0 ? NULL : turning->map, density,
+      &targets->dataset[t], &targets->params[t], turning->n == 0 ? NULL : turning->map, density,
       hoods, problem->team, threads_for(problem, hoods), &result, err);
   if (status != GPNN_OK) return status;
   *f += result.value / (double)targets->n;
@@ -561,7 +563,7 @@ static enum gpnn_status point_init(const struct problem *problem, struct point *
 static enum gpnn_status search_adam(struct problem *problem, struct point *point,
                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
-  const double rate = problem->turning.n == 0 ? 0.1 : 0.1 / sqrt((double)problem->contents->d);
+  const double rate = problem->turning.n == 0 ? 0.1 : 0.1 / sqrt((double)problem->dataset->d);
   const struct gpnn_adam adam = {.n_steps = problem->options->steps,
                                  .rate = rate,
                                  .falling = true,
@@ -620,12 +622,12 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
                                          struct gpnn_fit_report *report, struct gpnn_error *err)
 {
   struct problem problem = {.targets = targets,
-                            .contents = targets->contents,
+                            .dataset = targets->dataset,
                             .options = options,
                             .kind = kind,
                             .spacing = -1};
   struct gpnn_fit_options free_ones = *options;
-  bool with_constant = targets->params->mean != GPNN_MEAN_ZERO;
+  bool with_constant = targets->params->mean.kind != GPNN_MEAN_ZERO;
   if (options->learn_rotation) free_ones.fixed_lengthscale = 1;
   enum gpnn_status status = gpnn_fit_coordinates_init(&problem.coordinates, &free_ones, targets,
                                                       scale, with_constant, err);

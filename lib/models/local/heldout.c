@@ -20,7 +20,7 @@ struct near {
 
 /* Training rows in the metric of the kernel, in whose axes are all points given to it. */
 struct space {
-  const struct gpnn_index_contents *data;
+  const struct gpnn_dataset *data;
   const double *x; /* n by d */
   double *rotated; /* owned; n by d: those rows if they are rotated, or NULL */
   double *inverse; /* owned; d: 1 / lengthscale */
@@ -40,19 +40,19 @@ struct outside {
 static enum gpnn_status space_new(struct space *space, const struct gpnn_localgp *gp, size_t k,
                                   struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
-  const struct gpnn_params *params = gpnn_localgp_params(gp);
+  const struct gpnn_dataset *data = gpnn_localgp_data(gp);
+  const struct gpnn_parameters *params = gpnn_localgp_params(gp);
   *space = (struct space){.data = data, .x = data->x, .threads = gpnn_localgp_threads(gp), .k = k};
   space->inverse = gpnn_alloc(data->d, 1, sizeof *space->inverse);
   space->heap = gpnn_alloc((size_t)space->threads, k, sizeof *space->heap);
   if (space->inverse == NULL || space->heap == NULL)
     return gpnn_fail_memory(err, "for calibration");
-  gpnn_params_expand(params, data->d, data->group, space->inverse);
+  gpnn_parameters_expand(params, data->d, data->group, space->inverse);
   for (size_t j = 0; j < data->d; j++) space->inverse[j] = 1 / space->inverse[j];
-  if (params->rotation == NULL) return GPNN_OK;
+  if (params->covariance.rotation == NULL) return GPNN_OK;
   space->rotated = gpnn_alloc(data->n, data->d, sizeof *space->rotated);
   if (space->rotated == NULL) return gpnn_fail_memory(err, "for rotated training rows");
-  gpnn_rotation_apply(data->d, params->rotation, data->n, data->x, space->rotated);
+  gpnn_rotation_apply(data->d, params->covariance.rotation, data->n, data->x, space->rotated);
   space->x = space->rotated;
   return GPNN_OK;
 }
@@ -132,9 +132,8 @@ static void find_outside(const struct space *space, size_t thread, const double 
 /* ---- drawing rows --------------------------------------------------------------------------- */
 
 /* Room for 'n' rows with 'n_candidates' candidates each (0: the search is to find them). */
-static enum gpnn_status leftout_new(struct gpnn_heldout *leftout,
-                                    const struct gpnn_index_contents *data, size_t n,
-                                    size_t n_candidates, struct gpnn_error *err)
+static enum gpnn_status leftout_new(struct gpnn_heldout *leftout, const struct gpnn_dataset *data,
+                                    size_t n, size_t n_candidates, struct gpnn_error *err)
 {
   size_t p = data->n_regressors;
   leftout->x = gpnn_alloc(n, data->d, sizeof *leftout->x);
@@ -160,7 +159,7 @@ static enum gpnn_status leftout_new(struct gpnn_heldout *leftout,
 }
 
 /* Makes training row 'row' the i-th row left out. */
-static void take_row(struct gpnn_heldout *leftout, const struct gpnn_index_contents *data, size_t i,
+static void take_row(struct gpnn_heldout *leftout, const struct gpnn_dataset *data, size_t i,
                      size_t row)
 {
   size_t d = data->d, p = data->n_regressors;
@@ -187,7 +186,7 @@ static enum gpnn_status draw(size_t n_all, size_t n, uint64_t seed, enum gpnn_rn
 enum gpnn_status gpnn_heldout_alone(struct gpnn_heldout *leftout, const struct gpnn_localgp *gp,
                                     size_t n_rows, uint64_t seed, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
+  const struct gpnn_dataset *data = gpnn_localgp_data(gp);
   uint64_t *drawn = NULL;
   enum gpnn_status status = draw(data->n, n_rows, seed, GPNN_RNG_LEAVE_ONE_OUT, &drawn, err);
   if (status == GPNN_OK) status = leftout_new(leftout, data, n_rows, 0, err);
@@ -247,7 +246,7 @@ enum gpnn_status gpnn_heldout_clusters(struct gpnn_heldout *leftout, const struc
                                        size_t n_clusters, size_t cluster_rows, uint64_t seed,
                                        struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
+  const struct gpnn_dataset *data = gpnn_localgp_data(gp);
   if (cluster_rows >= data->n)
     return gpnn_fail(err, GPNN_EDATA,
                      "a cluster of %zu rows leaves none of %zu training rows to predict from",
@@ -300,7 +299,7 @@ static enum gpnn_status draw_like(const struct gpnn_localgp *gp, const struct gp
                                   size_t n, uint64_t seed, double **drawn, struct gpnn_error *err)
 {
   size_t d = gpnn_localgp_data(gp)->d;
-  const double *rotation = gpnn_localgp_params(gp)->rotation;
+  const double *rotation = gpnn_localgp_params(gp)->covariance.rotation;
   uint64_t *rows = NULL;
   *drawn = gpnn_alloc(n, d, sizeof **drawn);
   if (*drawn == NULL) return gpnn_fail_memory(err, "for calibration");

@@ -5,13 +5,13 @@
 
 #include "base/memory.h"
 
-struct gpnn_known_rows gpnn_known_held_out(const struct gpnn_index_contents *contents)
+struct gpnn_known_rows gpnn_known_held_out(const struct gpnn_dataset *dataset)
 {
-  return (struct gpnn_known_rows){.points = {.n = contents->n_calibration,
-                                             .x = contents->calibration_x,
-                                             .regressors = contents->calibration_regressors},
-                                  .y = contents->calibration_y,
-                                  .noise = contents->calibration_noise,
+  return (struct gpnn_known_rows){.points = {.n = dataset->n_calibration,
+                                             .x = dataset->calibration_x,
+                                             .regressors = dataset->calibration_regressors},
+                                  .y = dataset->calibration_y,
+                                  .noise = dataset->calibration_noise,
                                   .together = 1};
 }
 
@@ -20,7 +20,7 @@ enum gpnn_status gpnn_known_scores(const struct gpnn_localgp *gp,
                                    struct gpnn_localgp_counts *counts, struct gpnn_error *err)
 {
   size_t n = rows->points.n;
-  double noise = gpnn_localgp_params(gp)->noise;
+  double noise = gpnn_localgp_params(gp)->covariance.noise;
   double *latent = gpnn_alloc(n, 1, sizeof *latent);
   if (latent == NULL) return gpnn_fail_memory(err, "for calibration");
   struct gpnn_prediction prediction = {.mean = z, .latent = latent, .nearest = nearest};

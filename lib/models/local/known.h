@@ -20,7 +20,7 @@ struct gpnn_known_rows {
 };
 
 /* The rows that an index holds out: a random choice, in random order. */
-struct gpnn_known_rows gpnn_known_held_out(const struct gpnn_index_contents *contents);
+struct gpnn_known_rows gpnn_known_held_out(const struct gpnn_dataset *dataset);
 
 /*
  * Predicts the rows and writes points.n numbers to each array: 'z', (target - mean) / sd of an

@@ -24,7 +24,7 @@ static void metric_release(struct gpnn_localgp_metric *metric)
 static struct gpnn_search_metric search_metric(const struct gpnn_localgp *gp)
 {
   const double *lengthscale = gp->metric->lengthscale;
-  const double *rotation = gp->params->rotation;
+  const double *rotation = gp->params->covariance.rotation;
   for (size_t j = 1; j < gp->data->d; j++)
     if (lengthscale[j] != lengthscale[0]) return (struct gpnn_search_metric){lengthscale, rotation};
   return (struct gpnn_search_metric){NULL, rotation};
@@ -34,7 +34,7 @@ static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_i
                                     struct gpnn_error *err)
 {
   const size_t noticeable = 2000000; /* numbers of the rows: less is built in no time */
-  const struct gpnn_index_contents *data = gp->data;
+  const struct gpnn_dataset *data = gp->data;
   struct gpnn_localgp_metric *metric = gp->metric;
   const struct gpnn_search_metric wanted = search_metric(gp);
   metric->neighbours = gp->neighbours;
@@ -56,7 +56,7 @@ static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_i
 static enum gpnn_status keep_rotation(struct gpnn_localgp *gp, struct gpnn_error *err)
 {
   size_t d = gp->data->d;
-  const double *rotation = gp->params->rotation;
+  const double *rotation = gp->params->covariance.rotation;
   if (rotation == NULL) return GPNN_OK;
   double *turn = gpnn_alloc(d, d, sizeof *turn);
   if (turn == NULL) return gpnn_fail_memory(err, "for a rotation");
@@ -85,16 +85,16 @@ const double *gpnn_localgp_turn(const struct gpnn_localgp *gp, const double *x, 
 
 static void set_lengthscales(struct gpnn_localgp *gp)
 {
-  const struct gpnn_index_contents *data = gp->data;
+  const struct gpnn_dataset *data = gp->data;
   struct gpnn_localgp_metric *metric = gp->metric;
-  gpnn_params_expand(gp->params, data->d, data->group, metric->lengthscale);
+  gpnn_parameters_expand(gp->params, data->d, data->group, metric->lengthscale);
   for (size_t j = 0; j < data->d; j++) metric->inverse[j] = 1 / metric->lengthscale[j];
 }
 
 /* Gives 'gp' a metric that has the lengthscales of its parameters and no more yet. */
 static enum gpnn_status start_metric(struct gpnn_localgp *gp, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = gp->data;
+  const struct gpnn_dataset *data = gp->data;
   struct gpnn_localgp_metric *metric = gpnn_alloc(1, 1, sizeof *metric);
   if (metric == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");
   metric->n_users = 1;
@@ -110,10 +110,13 @@ static enum gpnn_status start_metric(struct gpnn_localgp *gp, struct gpnn_error 
 /* Whether the neighbours of 'gp', whose metric is only started, are those of 'other'. */
 static bool has_metric_of(const struct gpnn_localgp *gp, const struct gpnn_localgp *other)
 {
-  const struct gpnn_params *a = gp->params, *b = other->params;
+  const struct gpnn_parameters *a = gp->params, *b = other->params;
   size_t d = gp->data->d;
-  if (gp->neighbours != other->metric->neighbours || a->n_rotation != b->n_rotation) return false;
-  if (a->n_rotation > 0 && memcmp(a->rotation, b->rotation, d * d * sizeof *a->rotation) != 0)
+  if (gp->neighbours != other->metric->neighbours ||
+      a->covariance.n_rotation != b->covariance.n_rotation)
+    return false;
+  if (a->covariance.n_rotation > 0 && memcmp(a->covariance.rotation, b->covariance.rotation,
+                                             d * d * sizeof *a->covariance.rotation) != 0)
     return false;
   return memcmp(gp->metric->lengthscale, other->metric->lengthscale,
                 d * sizeof *gp->metric->lengthscale) == 0;
@@ -139,8 +142,8 @@ static enum gpnn_status complete_metric(struct gpnn_localgp *gp,
 
 /* The index in the view of the parameters' target. */
 static enum gpnn_status find_target(const struct gpnn_index *index,
-                                    const struct gpnn_params *params,
-                                    const struct gpnn_index_contents **data, struct gpnn_error *err)
+                                    const struct gpnn_parameters *params,
+                                    const struct gpnn_dataset **data, struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
   size_t t = 0;
@@ -154,14 +157,14 @@ static enum gpnn_status find_target(const struct gpnn_index *index,
 /* As gpnn_localgp_new(), with 'n' objects of the same index to share a metric with. */
 static enum gpnn_status new_beside(struct gpnn_localgp **gp, struct gpnn_localgp *const others[],
                                    size_t n, const struct gpnn_index *index,
-                                   const struct gpnn_params *params, size_t neighbours, int threads,
-                                   struct gpnn_error *err)
+                                   const struct gpnn_parameters *params, size_t neighbours,
+                                   int threads, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents *data = NULL;
+  const struct gpnn_dataset *data = NULL;
   bool other_index;
   enum gpnn_status status = find_target(index, params, &data, err);
   if (status == GPNN_OK)
-    status = gpnn_params_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
+    status = gpnn_parameters_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
   if (status != GPNN_OK) return status;
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");
@@ -178,15 +181,15 @@ static enum gpnn_status new_beside(struct gpnn_localgp **gp, struct gpnn_localgp
 }
 
 enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_index *index,
-                                  const struct gpnn_params *params, size_t neighbours, int threads,
-                                  struct gpnn_error *err)
+                                  const struct gpnn_parameters *params, size_t neighbours,
+                                  int threads, struct gpnn_error *err)
 {
   return new_beside(gp, NULL, 0, index, params, neighbours, threads, err);
 }
 
 enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[], size_t n,
                                       const struct gpnn_index *index,
-                                      const struct gpnn_params *params, size_t neighbours,
+                                      const struct gpnn_parameters *params, size_t neighbours,
                                       int threads, struct gpnn_error *err)
 {
   struct gpnn_localgp **own = gpnn_alloc(n, 1, sizeof(struct gpnn_localgp *));
@@ -211,17 +214,17 @@ void gpnn_localgp_free(struct gpnn_localgp *gp)
   free(gp);
 }
 
-const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *gp)
+const struct gpnn_dataset *gpnn_localgp_data(const struct gpnn_localgp *gp)
 {
   return gp->data;
 }
 
-const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp)
+const struct gpnn_parameters *gpnn_localgp_params(const struct gpnn_localgp *gp)
 {
   return gp->params;
 }
 
-void gpnn_localgp_set_params(struct gpnn_localgp *gp, const struct gpnn_params *params)
+void gpnn_localgp_set_params(struct gpnn_localgp *gp, const struct gpnn_parameters *params)
 {
   assert(gp->metric->n_users == 1);
   gp->params = params;
@@ -263,7 +266,8 @@ void gpnn_localgp_set_precision(struct gpnn_localgp *gp, enum gpnn_precision pre
 bool gpnn_localgp_same_task(const struct gpnn_localgp *a, const struct gpnn_localgp *b)
 {
   return a->metric == b->metric && a->neighbours == b->neighbours &&
-         a->params->kernel == b->params->kernel && a->params->smoothness == b->params->smoothness &&
+         a->params->covariance.kernel == b->params->covariance.kernel &&
+         a->params->covariance.smoothness == b->params->covariance.smoothness &&
          a->threads == b->threads;
 }
 
@@ -278,9 +282,11 @@ static bool is_same(double a, double b)
 /* Known noise differs between targets in scale alone: by their variances in the table. */
 bool gpnn_localgp_same_family(const struct gpnn_localgp *a, const struct gpnn_localgp *b)
 {
-  const struct gpnn_params *p = a->params, *q = b->params;
-  double sd_a = a->data->standard.y_sd, sd_b = b->data->standard.y_sd;
-  if (!is_same(p->noise / p->kernelscale, q->noise / q->kernelscale)) return false;
+  const struct gpnn_parameters *p = a->params, *q = b->params;
+  double sd_a = a->data->scaling.y_sd, sd_b = b->data->scaling.y_sd;
+  if (!is_same(p->covariance.noise / p->covariance.kernelscale,
+               q->covariance.noise / q->covariance.kernelscale))
+    return false;
   return a->data->noise == NULL ||
-         is_same(p->kernelscale * sd_a * sd_a, q->kernelscale * sd_b * sd_b);
+         is_same(p->covariance.kernelscale * sd_a * sd_a, q->covariance.kernelscale * sd_b * sd_b);
 }

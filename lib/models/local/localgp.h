@@ -72,7 +72,7 @@ struct gpnn_localgp_counts {
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
                                                   const struct gpnn_index *index,
-                                                  const struct gpnn_params *params,
+                                                  const struct gpnn_parameters *params,
                                                   size_t neighbours, int threads,
                                                   struct gpnn_error *err);
 
@@ -83,7 +83,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[], size_t n,
                                                       const struct gpnn_index *index,
-                                                      const struct gpnn_params *params,
+                                                      const struct gpnn_parameters *params,
                                                       size_t neighbours, int threads,
                                                       struct gpnn_error *err);
 
@@ -92,8 +92,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[]
 bool gpnn_localgp_rebuilt_search(const struct gpnn_localgp *gp);
 
 /* What predictions are made from, as given to gpnn_localgp_new(). */
-const struct gpnn_index_contents *gpnn_localgp_data(const struct gpnn_localgp *gp);
-const struct gpnn_params *gpnn_localgp_params(const struct gpnn_localgp *gp);
+const struct gpnn_dataset *gpnn_localgp_data(const struct gpnn_localgp *gp);
+const struct gpnn_parameters *gpnn_localgp_params(const struct gpnn_localgp *gp);
 
 /* Threads it works on. */
 int gpnn_localgp_threads(const struct gpnn_localgp *gp);
@@ -103,7 +103,7 @@ int gpnn_localgp_threads(const struct gpnn_localgp *gp);
  * scale, the noise, or in all lengthscales by one factor: nearest rows stay the nearest, and so the
  * search stays.  Not for objects that were made together.
  */
-void gpnn_localgp_set_params(struct gpnn_localgp *gp, const struct gpnn_params *params);
+void gpnn_localgp_set_params(struct gpnn_localgp *gp, const struct gpnn_parameters *params);
 
 /* Neighbours in use: m, or n if that is less; and another number of them from now on. */
 size_t gpnn_localgp_neighbours(const struct gpnn_localgp *gp);

@@ -21,8 +21,8 @@ struct gpnn_localgp_metric {
 };
 
 struct gpnn_localgp {
-  const struct gpnn_index_contents *data;
-  const struct gpnn_params *params;
+  const struct gpnn_dataset *data;
+  const struct gpnn_parameters *params;
   struct gpnn_localgp_metric *metric;
   size_t neighbours;
   int threads;

@@ -12,8 +12,8 @@
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
-#include "models/local/localgp_private.h"
 #include "linalg/panels.h"
+#include "models/local/localgp_private.h"
 
 /* One group's solve under way. */
 struct solve {
@@ -39,7 +39,7 @@ static size_t stride_for(const struct gpnn_localgp_task *task)
 /* Terms of the mean that take part in the solve: those of uncertain coefficients. */
 static size_t n_uncertain(const struct gpnn_localgp *gp)
 {
-  return gp->params->covariance == NULL ? 0 : gp->params->n_coefficients;
+  return gp->params->mean.covariance == NULL ? 0 : gp->params->mean.n_coefficients;
 }
 
 /* Right-hand sides of 'n' members, without those of points. */
@@ -154,11 +154,11 @@ static void gather(const struct solve *solve)
 /* Writes the correlations of the neighbours with one another and with the points. */
 static void correlate(const struct solve *solve, double *trapezoid)
 {
-  const struct gpnn_params *params = solve->gp->params;
+  const struct gpnn_parameters *params = solve->gp->params;
   const struct gpnn_localgp_scratch *scratch = solve->scratch;
-  gpnn_kernel_fill_panels(params->kernel, params->smoothness, scratch->set, solve->m,
-                          solve->m + solve->n, solve->gp->data->d, solve->stride, scratch->columns,
-                          trapezoid);
+  gpnn_kernel_fill_panels(params->covariance.kernel, params->covariance.smoothness, scratch->set,
+                          solve->m, solve->m + solve->n, solve->gp->data->d, solve->stride,
+                          scratch->columns, trapezoid);
 }
 
 /* Row 'i' of a trapezoid; its numbers are set->lanes apart. */
@@ -171,9 +171,9 @@ static double *row_of(const struct solve *solve, double *trapezoid, size_t i)
 
 static double mean_of_row(const struct gpnn_localgp *gp, size_t row)
 {
-  const struct gpnn_index_contents *data = gp->data;
+  const struct gpnn_dataset *data = gp->data;
   size_t p = data->n_regressors;
-  return gpnn_mean_value(gp->params->mean, gp->params->coefficients, data->d,
+  return gpnn_mean_value(gp->params->mean.kind, gp->params->mean.coefficients, data->d,
                          data->x + row * data->d, p, p == 0 ? NULL : data->regressors + row * p);
 }
 
@@ -181,12 +181,12 @@ static double mean_of_row(const struct gpnn_localgp *gp, size_t row)
 static void fill_terms(const struct solve *solve, const struct gpnn_localgp *gp, size_t to,
                        double *k)
 {
-  const struct gpnn_index_contents *data = gp->data;
+  const struct gpnn_dataset *data = gp->data;
   double *terms = solve->scratch->terms;
   size_t p = data->n_regressors, n_terms = n_uncertain(gp), lanes = solve->scratch->set->lanes;
   for (size_t a = 0; a < solve->m && n_terms > 0; a++) {
     size_t row = (size_t)solve->chosen[a];
-    gpnn_mean_terms(gp->params->mean, data->d, data->x + row * data->d, p,
+    gpnn_mean_terms(gp->params->mean.kind, data->d, data->x + row * data->d, p,
                     p == 0 ? NULL : data->regressors + row * p, terms);
     for (size_t t = 0; t < n_terms; t++) row_of(solve, k, to + t)[a * lanes] = terms[t];
   }
@@ -215,7 +215,8 @@ static void fill_ratio(const struct solve *solve)
   const double *noise = gp->data->noise;
   for (size_t a = 0; a < solve->m; a++) {
     double known = noise == NULL ? 0 : noise[solve->chosen[a]];
-    solve->scratch->ratio[a] = fmin((gp->params->noise + known) / gp->params->kernelscale, largest);
+    solve->scratch->ratio[a] =
+        fmin((gp->params->covariance.noise + known) / gp->params->covariance.kernelscale, largest);
   }
 }
 
@@ -242,16 +243,16 @@ static void fill_family(void *context, double *k)
 static double uncertainty_of_mean(const struct solve *solve, const struct gpnn_localgp *gp,
                                   size_t i, const double *explained)
 {
-  const struct gpnn_params *params = gp->params;
+  const struct gpnn_parameters *params = gp->params;
   const struct gpnn_points *points = solve->task->points;
   size_t n_terms = n_uncertain(gp), p = gp->data->n_regressors;
   double *q = solve->scratch->terms, sum = 0;
   if (n_terms == 0) return 0;
-  gpnn_mean_terms(params->mean, gp->data->d, points->x + i * gp->data->d, p,
+  gpnn_mean_terms(params->mean.kind, gp->data->d, points->x + i * gp->data->d, p,
                   points->regressors == NULL ? NULL : points->regressors + i * p, q);
   for (size_t t = 0; t < n_terms; t++) q[t] -= explained[t * solve->n];
   for (size_t t = 0; t < n_terms; t++)
-    sum += q[t] * cblas_ddot((int)n_terms, params->covariance + t * n_terms, 1, q, 1);
+    sum += q[t] * cblas_ddot((int)n_terms, params->mean.covariance + t * n_terms, 1, q, 1);
   return sum;
 }
 
@@ -267,10 +268,10 @@ static enum gpnn_status finish_member(const struct solve *solve,
   const struct gpnn_prediction *to = member->prediction;
   size_t p = gp->data->n_regressors, i = solve->group->point[g], at = k * points->n + i;
   double mean = explained[g] +
-                gpnn_mean_value(gp->params->mean, gp->params->coefficients, gp->data->d,
+                gpnn_mean_value(gp->params->mean.kind, gp->params->mean.coefficients, gp->data->d,
                                 points->x + i * gp->data->d, p,
                                 points->regressors == NULL ? NULL : points->regressors + i * p);
-  double latent = gp->params->kernelscale * (1 - solve->scratch->explained[g]) +
+  double latent = gp->params->covariance.kernelscale * (1 - solve->scratch->explained[g]) +
                   uncertainty_of_mean(solve, gp, i, explained + solve->n + g);
   if (!isfinite(mean) || !isfinite(latent))
     return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
@@ -345,7 +346,7 @@ static enum gpnn_status solve_double(struct solve *solve, struct gpnn_localgp_co
   if (status != GPNN_OK) return status;
   for (size_t t = 0; t < solve->n_family; t++)
     gpnn_jitter_note(&counts[t].jitter, jitter > 0 ? n : 0,
-                     jitter * solve->family[t].gp->params->kernelscale);
+                     jitter * solve->family[t].gp->params->covariance.kernelscale);
   memset(scratch->explained, 0, (1 + rights) * n * sizeof *scratch->explained);
   for (size_t k = 0, done = 0; k < task->n_numbers && status == GPNN_OK; k++) {
     size_t wanted = task->share == 1 && task->numbers[k] < m ? task->numbers[k] : m;

@@ -30,8 +30,8 @@ struct scratch {
 
 /* A row's term under way. */
 struct term {
-  const struct gpnn_index_contents *data;
-  const struct gpnn_params *params;
+  const struct gpnn_dataset *data;
+  const struct gpnn_parameters *params;
   const double *inverse; /* d: 1 / lengthscale */
   const double *map;     /* d by d, or NULL: in the place of 'inverse' */
   size_t k, stride;      /* neighbours; numbers from one column of z to the next */
@@ -86,16 +86,16 @@ static bool scratch_init(struct scratch *scratch, size_t k, size_t d)
 
 static double residual(const struct term *term, size_t row)
 {
-  const struct gpnn_index_contents *data = term->data;
+  const struct gpnn_dataset *data = term->data;
   size_t p = data->n_regressors;
-  return data->y[row] - gpnn_mean_value(term->params->mean, term->params->coefficients, data->d,
-                                        data->x + row * data->d, p,
+  return data->y[row] - gpnn_mean_value(term->params->mean.kind, term->params->mean.coefficients,
+                                        data->d, data->x + row * data->d, p,
                                         p == 0 ? NULL : data->regressors + row * p);
 }
 
 static double noise_of(const struct term *term, size_t row)
 {
-  return term->params->noise + (term->data->noise == NULL ? 0 : term->data->noise[row]);
+  return term->params->covariance.noise + (term->data->noise == NULL ? 0 : term->data->noise[row]);
 }
 
 /* Copies row 'row' to place 'i', its inputs about those of row 'centre'. */
@@ -129,8 +129,9 @@ static void correlate_pairs(const struct term *term, size_t k)
     }
     r2 += n;
   }
-  term->params->kernel->with_slope(term->params->smoothness, k * (k - (k > 0)) / 2, scratch->r2,
-                                   scratch->pair, scratch->slope);
+  term->params->covariance.kernel->with_slope(term->params->covariance.smoothness,
+                                              k * (k - (k > 0)) / 2, scratch->r2, scratch->pair,
+                                              scratch->slope);
 }
 
 /* Writes the lower triangle of A over the first term->k places. */
@@ -141,8 +142,8 @@ static void fill_covariance(void *context, double *a)
   size_t k = term->k;
   for (size_t b = 0; b < k; b++) {
     double *column = a + b * k;
-    column[b] = term->params->kernelscale + term->scratch->diagonal[b];
-    for (size_t i = b + 1; i < k; i++) column[i] = term->params->kernelscale * *pair++;
+    column[b] = term->params->covariance.kernelscale + term->scratch->diagonal[b];
+    for (size_t i = b + 1; i < k; i++) column[i] = term->params->covariance.kernelscale * *pair++;
   }
 }
 
@@ -156,8 +157,9 @@ static void correlate_with_centre(const struct term *term)
 #pragma omp simd
     for (size_t i = 0; i < term->k; i++) scratch->cross2[i] += z[i] * z[i];
   }
-  term->params->kernel->with_slope(term->params->smoothness, term->k, scratch->cross2,
-                                   scratch->cross, scratch->cross_slope);
+  term->params->covariance.kernel->with_slope(term->params->covariance.smoothness, term->k,
+                                              scratch->cross2, scratch->cross,
+                                              scratch->cross_slope);
 }
 
 /* ---- derivatives by the lengthscales -------------------------------------------------- */
@@ -181,7 +183,7 @@ static void add_pairs(const struct term *term, double *gradient)
   const struct scratch *scratch = term->scratch;
   size_t stride = term->stride, k = term->k;
   /* With one lengthscale the distances say all. */
-  if (term->params->n_lengthscales == 1) {
+  if (term->params->covariance.n_lengthscales == 1) {
     gradient[0] += 2 * cblas_ddot((int)(k * (k - (k > 0)) / 2), scratch->pair, 1, scratch->r2, 1);
     return;
   }
@@ -200,7 +202,7 @@ static void add_pairs(const struct term *term, double *gradient)
 static void add_cross(const struct term *term, const double *weight, double *gradient)
 {
   for (size_t j = 0; j < term->data->d; j++)
-    gradient[term->params->n_lengthscales == 1 ? 0 : term->data->group[j]] +=
+    gradient[term->params->covariance.n_lengthscales == 1 ? 0 : term->data->group[j]] +=
         weighted_squares(term->k, weight, term->scratch->z + j * term->stride, 0);
 }
 
@@ -252,13 +254,13 @@ static void add_map_cross(const struct term *term, const double *weight, double 
 static void conditional_gradient(const struct term *term, double by_mean, double by_variance,
                                  double explained, double *gradient, double *by_map)
 {
-  const struct gpnn_params *params = term->params;
+  const struct gpnn_parameters *params = term->params;
   const struct scratch *scratch = term->scratch;
   const double *w = scratch->w, *alpha = scratch->alpha;
-  size_t k = term->k, n_lengthscales = params->n_lengthscales;
+  size_t k = term->k, n_lengthscales = params->covariance.n_lengthscales;
   double *weight = scratch->pair, *cross = scratch->cross;
   const double *slope = scratch->slope;
-  double scale = params->kernelscale, noise = params->noise;
+  double scale = params->covariance.kernelscale, noise = params->covariance.noise;
   double wa = 0, ww = 0, kept = 0, sum_w = 0;
   for (size_t b = 0; b < k; b++) {
     double own = by_variance * w[b] - 0.5 * by_mean * alpha[b], other = -0.5 * by_mean * w[b];
@@ -284,23 +286,24 @@ static enum gpnn_status conditional(struct term *term, size_t row, struct outcom
                                     double *gradient, double *by_map, struct gpnn_error *err)
 {
   const struct scratch *scratch = term->scratch;
-  const struct gpnn_params *params = term->params;
+  const struct gpnn_parameters *params = term->params;
   size_t k = term->k;
   correlate_pairs(term, k);
   correlate_with_centre(term);
   fill_covariance(term, scratch->a);
-  enum gpnn_status status = gpnn_cholesky_factor(k, scratch->a, scratch->work, params->kernelscale,
-                                                 fill_covariance, term, &outcome->jitter, err);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(k, scratch->a, scratch->work, params->covariance.kernelscale,
+                           fill_covariance, term, &outcome->jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < k; i++) {
     scratch->alpha[i] = scratch->r[i];
-    scratch->w[i] = params->kernelscale * scratch->cross[i];
+    scratch->w[i] = params->covariance.kernelscale * scratch->cross[i];
   }
   gpnn_cholesky_forward(k, scratch->a, 1, scratch->w);
   gpnn_cholesky_forward(k, scratch->a, 1, scratch->alpha);
   double explained = cblas_ddot((int)k, scratch->w, 1, scratch->w, 1);
   double mean = cblas_ddot((int)k, scratch->w, 1, scratch->alpha, 1);
-  double total = params->kernelscale + noise_of(term, row);
+  double total = params->covariance.kernelscale + noise_of(term, row);
   double v = fmax(total - explained, 1e-12 * total), e = residual(term, row) - mean;
   outcome->z2 = e * e / v;
   outcome->loss = 0.5 * (log(v) + outcome->z2 + log_two_pi);
@@ -316,16 +319,17 @@ static enum gpnn_status conditional(struct term *term, size_t row, struct outcom
 /* Gradient of log N(r; 0, A), A inverted in place (specification LOO-k, 4.2). */
 static void joint_gradient(const struct term *term, double fit, double *gradient, double *by_map)
 {
-  const struct gpnn_params *params = term->params;
+  const struct gpnn_parameters *params = term->params;
   const struct scratch *scratch = term->scratch;
-  size_t k = term->k, n_lengthscales = params->n_lengthscales;
+  size_t k = term->k, n_lengthscales = params->covariance.n_lengthscales;
   const double *alpha = scratch->alpha, *slope = scratch->slope;
   double *weight = scratch->pair;
   double trace = 0, squares = 0, kept = 0, sum = 0;
   for (size_t b = 0; b < k; b++) {
     const double *inverse = scratch->a + b * k;
     for (size_t i = b + 1; i < k; i++)
-      *weight++ = params->kernelscale * *slope++ * 0.5 * (alpha[b] * alpha[i] - inverse[i]);
+      *weight++ =
+          params->covariance.kernelscale * *slope++ * 0.5 * (alpha[b] * alpha[i] - inverse[i]);
     double own = alpha[b] * alpha[b] - inverse[b];
     squares += alpha[b] * alpha[b];
     trace += inverse[b];
@@ -335,7 +339,7 @@ static void joint_gradient(const struct term *term, double fit, double *gradient
   add_pairs(term, gradient);
   if (by_map != NULL) add_map_pairs(term, by_map);
   gradient[n_lengthscales] = 0.5 * (fit - (double)k - kept);
-  gradient[n_lengthscales + 1] = 0.5 * params->noise * (squares - trace);
+  gradient[n_lengthscales + 1] = 0.5 * params->covariance.noise * (squares - trace);
   gradient[n_lengthscales + 2] = sum;
 }
 
@@ -348,8 +352,8 @@ static enum gpnn_status joint(struct term *term, struct outcome *outcome, double
   correlate_pairs(term, k);
   fill_covariance(term, scratch->a);
   enum gpnn_status status =
-      gpnn_cholesky_factor(k, scratch->a, scratch->work, term->params->kernelscale, fill_covariance,
-                           term, &outcome->jitter, err);
+      gpnn_cholesky_factor(k, scratch->a, scratch->work, term->params->covariance.kernelscale,
+                           fill_covariance, term, &outcome->jitter, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < k; i++) scratch->alpha[i] = scratch->r[i];
   gpnn_cholesky_solve(k, scratch->a, scratch->alpha);
@@ -512,12 +516,12 @@ static void square_row(void *context, size_t thread, size_t i)
     *to++ = square_distance(d, x + (size_t)neighbour[a] * d, x + (size_t)all->hoods->row[i] * d);
 }
 
-void gpnn_neighbourhood_squares(const struct gpnn_index_contents *contents,
+void gpnn_neighbourhood_squares(const struct gpnn_dataset *dataset,
                                 const struct gpnn_neighbourhoods *hoods, int threads,
                                 double *squares)
 {
   enum { TOGETHER = 32 };
-  struct squaring all = {hoods, contents->x, contents->d, squares};
+  struct squaring all = {hoods, dataset->x, dataset->d, squares};
   gpnn_threads_each(threads, hoods->n, TOGETHER, square_row, &all);
 }
 
@@ -549,25 +553,25 @@ static enum gpnn_status add_up(const struct evaluation *e, struct gpnn_neighbour
 }
 
 enum gpnn_status gpnn_neighbourhood_objective(
-    const struct gpnn_index_contents *contents, const struct gpnn_params *params, const double *map,
+    const struct gpnn_dataset *dataset, const struct gpnn_parameters *params, const double *map,
     enum gpnn_density density, const struct gpnn_neighbourhoods *hoods, struct gpnn_team *team,
     int threads, struct gpnn_neighbourhood_result *result, struct gpnn_error *err)
 {
-  size_t d = contents->d, n_pieces = (hoods->n + GPNN_LANES - 1) / GPNN_LANES;
+  size_t d = dataset->d, n_pieces = (hoods->n + GPNN_LANES - 1) / GPNN_LANES;
   double *inverse = gpnn_alloc(d, 1, sizeof *inverse);
   struct evaluation e = {
-      .shared = {.data = contents, .params = params, .map = map, .stride = hoods->k + 1},
+      .shared = {.data = dataset, .params = params, .map = map, .stride = hoods->k + 1},
       .hoods = hoods,
       .density = density,
       .n_threads = (size_t)gpnn_threads_for(threads, n_pieces),
-      .width = params->n_lengthscales + 3,
+      .width = params->covariance.n_lengthscales + 3,
       .n_map = result->by_map == NULL ? 0 : d * d};
   enum gpnn_status status = GPNN_OK;
   e.shared.inverse = inverse;
   if (inverse == NULL || !evaluation_alloc(&e, result->gradient != NULL)) {
     status = gpnn_fail_memory(err, "for neighbourhoods");
   } else {
-    gpnn_params_expand(params, d, contents->group, inverse);
+    gpnn_parameters_expand(params, d, dataset->group, inverse);
     for (size_t j = 0; j < d; j++) inverse[j] = 1 / inverse[j];
     status = gpnn_team_try(team, (int)e.n_threads, n_pieces, 1, evaluate_rows, &e, err);
     if (status == GPNN_OK) status = add_up(&e, result, err);

@@ -50,7 +50,7 @@ struct gpnn_neighbourhoods {
  * one lengthscale and no map an evaluation then takes no time for its inputs, however many.  Rows
  * with an empty place are left out.
  */
-void gpnn_neighbourhood_squares(const struct gpnn_index_contents *contents,
+void gpnn_neighbourhood_squares(const struct gpnn_dataset *dataset,
                                 const struct gpnn_neighbourhoods *hoods, int threads,
                                 double *squares);
 
@@ -77,7 +77,7 @@ struct gpnn_neighbourhood_result {
  * with 'by_map' O(n k d^2) more.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_neighbourhood_objective(
-    const struct gpnn_index_contents *contents, const struct gpnn_params *params, const double *map,
+    const struct gpnn_dataset *dataset, const struct gpnn_parameters *params, const double *map,
     enum gpnn_density density, const struct gpnn_neighbourhoods *hoods, struct gpnn_team *team,
     int threads, struct gpnn_neighbourhood_result *result, struct gpnn_error *err);
 

@@ -18,11 +18,11 @@ enum { COLUMNS = 4, ROWS = 4, PAIR = 2 };
 
 static const double log_two_pi = 1.83787706640934548356;
 
-bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_index_contents *data,
-                     const struct gpnn_params *params, const double *inverse, const double *map,
+bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data,
+                     const struct gpnn_parameters *params, const double *inverse, const double *map,
                      size_t k, bool with_map)
 {
-  size_t d = data->d, pairs = k * (k - (k > 0)) / 2, width = params->n_lengthscales + 3;
+  size_t d = data->d, pairs = k * (k - (k > 0)) / 2, width = params->covariance.n_lengthscales + 3;
   size_t padded = (d + COLUMNS - 1) / COLUMNS * COLUMNS;
   *lanes = (struct gpnn_lanes){.data = data,
                                .params = params,
@@ -80,17 +80,18 @@ static size_t pair_row(size_t i)
 
 static double residual(const struct gpnn_lanes *lanes, size_t row)
 {
-  const struct gpnn_index_contents *data = lanes->data;
-  const struct gpnn_params *params = lanes->params;
+  const struct gpnn_dataset *data = lanes->data;
+  const struct gpnn_parameters *params = lanes->params;
   size_t p = data->n_regressors;
-  return data->y[row] - gpnn_mean_value(params->mean, params->coefficients, data->d,
+  return data->y[row] - gpnn_mean_value(params->mean.kind, params->mean.coefficients, data->d,
                                         data->x + row * data->d, p,
                                         p == 0 ? NULL : data->regressors + row * p);
 }
 
 static double noise_of(const struct gpnn_lanes *lanes, size_t row)
 {
-  return lanes->params->noise + (lanes->data->noise == NULL ? 0 : lanes->data->noise[row]);
+  return lanes->params->covariance.noise +
+         (lanes->data->noise == NULL ? 0 : lanes->data->noise[row]);
 }
 
 /* lanes->z of place 'a' from lanes->difference. */
@@ -170,19 +171,21 @@ static void take_squares(struct gpnn_lanes *lanes, const double *squares)
 /* Correlations and their slopes. */
 static void correlate(struct gpnn_lanes *lanes)
 {
-  const struct gpnn_params *params = lanes->params;
+  const struct gpnn_parameters *params = lanes->params;
   size_t k = lanes->k;
-  params->kernel->with_slope(params->smoothness, pair_row(k) * GPNN_LANES, (double *)lanes->r2,
-                             (double *)lanes->pair, (double *)lanes->slope);
-  params->kernel->with_slope(params->smoothness, k * GPNN_LANES, (double *)lanes->cross2,
-                             (double *)lanes->cross, (double *)lanes->cross_slope);
+  params->covariance.kernel->with_slope(params->covariance.smoothness, pair_row(k) * GPNN_LANES,
+                                        (double *)lanes->r2, (double *)lanes->pair,
+                                        (double *)lanes->slope);
+  params->covariance.kernel->with_slope(params->covariance.smoothness, k * GPNN_LANES,
+                                        (double *)lanes->cross2, (double *)lanes->cross,
+                                        (double *)lanes->cross_slope);
 }
 
 /* Covariances to the factor's place, and to that of the first right-hand side. */
 GPNN_SIMD static void fill_covariance(struct gpnn_lanes *lanes)
 {
   const vector *pair = lanes->pair;
-  double scale = lanes->params->kernelscale;
+  double scale = lanes->params->covariance.kernelscale;
   vector *to = lanes->factor, *cross = factor_row(lanes, lanes->k);
   for (size_t a = 0; a < lanes->k; a++) {
     for (size_t b = 0; b < a; b++) *to++ = *pair++ * scale;
@@ -300,10 +303,10 @@ struct slopes {
  * of places with the centre to lanes->cross; and the derivatives that need no distances. */
 GPNN_SIMD static void weigh(struct gpnn_lanes *lanes, const struct slopes *by)
 {
-  size_t k = lanes->k, n = lanes->params->n_lengthscales;
+  size_t k = lanes->k, n = lanes->params->covariance.n_lengthscales;
   const vector *w = factor_row(lanes, k), *alpha = factor_row(lanes, k + 1), *slope = lanes->slope;
   vector *weight = lanes->pair, wa = {0}, ww = {0}, kept = {0}, sum_w = {0};
-  double scale = lanes->params->kernelscale, noise = lanes->params->noise;
+  double scale = lanes->params->covariance.kernelscale, noise = lanes->params->covariance.noise;
   for (size_t a = 0; a < k; a++) {
     vector own = (by->by_variance * w[a] - 0.5 * by->by_mean * alpha[a]) * scale;
     vector other = by->by_mean * w[a] * (-0.5 * scale), total = {0};
@@ -387,7 +390,7 @@ static bool is_definite(const struct gpnn_lanes *lanes, size_t l)
   bool definite = true;
   for (size_t a = 0; a < lanes->k; a++) {
     double inverse = lanes->inverse_diagonal[a][l];
-    double whole = lanes->params->kernelscale + lanes->diagonal[a][l];
+    double whole = lanes->params->covariance.kernelscale + lanes->diagonal[a][l];
     definite &= inverse > 0 && inverse * inverse * rounding * whole < 1;
   }
   return definite;
@@ -399,7 +402,7 @@ static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
 {
   by->explained = moments->explained;
   for (size_t l = 0; l < GPNN_LANES; l++) {
-    double total = lanes->params->kernelscale + noise_of(lanes, (size_t)row[l]);
+    double total = lanes->params->covariance.kernelscale + noise_of(lanes, (size_t)row[l]);
     double v = fmax(total - moments->explained[l], 1e-12 * total);
     double e = residual(lanes, (size_t)row[l]) - moments->mean[l];
     z2[l] = e * e / v;
@@ -413,7 +416,7 @@ static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
 /* The derivatives by the lengthscales. */
 static void sum_lengthscales(struct gpnn_lanes *lanes)
 {
-  size_t d = lanes->data->d, n = lanes->params->n_lengthscales;
+  size_t d = lanes->data->d, n = lanes->params->covariance.n_lengthscales;
   if (n == 1 && !lanes->with_map) {
     sum_weighted(lanes);
     return;
@@ -426,7 +429,7 @@ static void sum_lengthscales(struct gpnn_lanes *lanes)
 
 static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t stride)
 {
-  size_t d = lanes->data->d, n = lanes->params->n_lengthscales;
+  size_t d = lanes->data->d, n = lanes->params->covariance.n_lengthscales;
   sum_lengthscales(lanes);
   for (size_t l = 0; l < GPNN_LANES; l++) {
     double *to = gradients + l * stride;
@@ -442,7 +445,7 @@ void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const 
   struct moments moments;
   struct slopes by;
   place_targets(lanes, neighbour);
-  if (squares == NULL || lanes->map != NULL || lanes->params->n_lengthscales > 1) {
+  if (squares == NULL || lanes->map != NULL || lanes->params->covariance.n_lengthscales > 1) {
     place(lanes, row, neighbour);
     square_distances(lanes);
   } else {

@@ -24,8 +24,8 @@ typedef double gpnn_lanes_vector __attribute__((vector_size(GPNN_LANES * sizeof(
 
 /* What is evaluated, and what one thread needs for GPNN_LANES rows of k neighbours and d inputs. */
 struct gpnn_lanes {
-  const struct gpnn_index_contents *data;
-  const struct gpnn_params *params;
+  const struct gpnn_dataset *data;
+  const struct gpnn_parameters *params;
   const double *inverse; /* d: 1 / lengthscale */
   const double *map;     /* d by d, or NULL: in the place of 'inverse' */
   size_t k, padded;      /* padded: columns of z and t, d or up to 3 more, which stay zero */
@@ -44,8 +44,8 @@ struct gpnn_lanes {
 
 /* 'data', 'params', 'inverse' and 'map' are borrowed.  False: not enough memory; the object may be
  * released, as may a zeroed one. */
-bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_index_contents *data,
-                     const struct gpnn_params *params, const double *inverse, const double *map,
+bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data,
+                     const struct gpnn_parameters *params, const double *inverse, const double *map,
                      size_t k, bool with_map);
 void gpnn_lanes_release(struct gpnn_lanes *lanes);
 

@@ -11,8 +11,8 @@
 
 /* What turns standardised predictions of one model into what was asked for. */
 struct finish {
-  const struct gpnn_index_contents *data;
-  const struct gpnn_params *params;
+  const struct gpnn_dataset *data;
+  const struct gpnn_parameters *params;
   const struct gpnn_predict_options *options;
   const struct gpnn_predict_rows *rows;
   double gamma, scale, centre;
@@ -27,16 +27,16 @@ static const double *row_of(const double *array, size_t width, size_t i)
 /* The mean function at row 'i', and the variance of its coefficients there. */
 static void prior(const struct finish *f, size_t i, double *mean, double *variance)
 {
-  const struct gpnn_params *params = f->params;
-  size_t d = f->data->d, p = f->data->n_regressors, n_terms = params->n_coefficients;
+  const struct gpnn_parameters *params = f->params;
+  size_t d = f->data->d, p = f->data->n_regressors, n_terms = params->mean.n_coefficients;
   const double *x = f->rows->x + i * d, *regressors = row_of(f->rows->regressors, p, i);
-  *mean = gpnn_mean_value(params->mean, params->coefficients, d, x, p, regressors);
-  *variance = params->kernelscale;
-  if (params->covariance == NULL) return;
-  gpnn_mean_terms(params->mean, d, x, p, regressors, f->terms);
+  *mean = gpnn_mean_value(params->mean.kind, params->mean.coefficients, d, x, p, regressors);
+  *variance = params->covariance.kernelscale;
+  if (params->mean.covariance == NULL) return;
+  gpnn_mean_terms(params->mean.kind, d, x, p, regressors, f->terms);
   for (size_t a = 0; a < n_terms; a++)
     for (size_t b = 0; b < n_terms; b++)
-      *variance += f->terms[a] * params->covariance[a * n_terms + b] * f->terms[b];
+      *variance += f->terms[a] * params->mean.covariance[a * n_terms + b] * f->terms[b];
 }
 
 /* From standardised mean and latent variance to what was asked for, in place; returns whether the
@@ -55,8 +55,8 @@ static bool finish_row(const struct finish *f, size_t i)
     mean = variance = nan("");
   }
   if (!options->latent) {
-    variance += f->params->noise;
-    if (rows->noise != NULL) variance += gpnn_scaling_noise(&f->data->standard, rows->noise[i]);
+    variance += f->params->covariance.noise;
+    if (rows->noise != NULL) variance += gpnn_scaling_noise(&f->data->scaling, rows->noise[i]);
   }
   rows->mean[i] = f->centre + f->scale * mean;
   if (!options->mean_only) rows->sd[i] = f->scale * sqrt(variance);
@@ -67,19 +67,21 @@ static struct finish make_finish(const struct gpnn_localgp *gp,
                                  const struct gpnn_predict_options *options,
                                  const struct gpnn_predict_rows *rows, double *terms)
 {
-  const struct gpnn_index_contents *data = gpnn_localgp_data(gp);
-  const struct gpnn_params *params = gpnn_localgp_params(gp);
+  const struct gpnn_dataset *data = gpnn_localgp_data(gp);
+  const struct gpnn_parameters *params = gpnn_localgp_params(gp);
   bool original = options->units == GPNN_UNITS_ORIGINAL;
   size_t m = gpnn_localgp_neighbours(gp);
-  return (struct finish){
-      .data = data,
-      .params = params,
-      .options = options,
-      .rows = rows,
-      .gamma = options->debias ? 1 + params->noise / ((double)m * params->kernelscale) : 1,
-      .scale = original ? data->standard.y_sd : 1,
-      .centre = original ? data->standard.y_mean : 0,
-      .terms = terms};
+  return (struct finish){.data = data,
+                         .params = params,
+                         .options = options,
+                         .rows = rows,
+                         .gamma = options->debias
+                                      ? 1 + params->covariance.noise /
+                                                ((double)m * params->covariance.kernelscale)
+                                      : 1,
+                         .scale = original ? data->scaling.y_sd : 1,
+                         .centre = original ? data->scaling.y_mean : 0,
+                         .terms = terms};
 }
 
 /* From standardised predictions of one target to what was asked for. */
@@ -88,8 +90,8 @@ static enum gpnn_status finish_target(const struct gpnn_localgp *gp,
                                       const struct gpnn_predict_rows *rows,
                                       struct gpnn_predict_counts *counts, struct gpnn_error *err)
 {
-  const struct gpnn_params *params = gpnn_localgp_params(gp);
-  double *terms = gpnn_alloc(params->n_coefficients, 1, sizeof *terms);
+  const struct gpnn_parameters *params = gpnn_localgp_params(gp);
+  double *terms = gpnn_alloc(params->mean.n_coefficients, 1, sizeof *terms);
   if (terms == NULL) return gpnn_fail_memory(err, "for predictions");
   struct finish f = make_finish(gp, options, rows, terms);
   enum gpnn_status status = GPNN_OK;
@@ -149,7 +151,7 @@ bool gpnn_predict_warns_of_far(const struct gpnn_predict_counts *counts)
   return (double)counts->n_far > too_large * (double)counts->n_rows;
 }
 
-double gpnn_predict_half_width(const struct gpnn_params *params,
+double gpnn_predict_half_width(const struct gpnn_parameters *params,
                                const struct gpnn_predict_options *options, double level,
                                enum gpnn_interval_source *source)
 {
@@ -163,9 +165,8 @@ double gpnn_predict_half_width(const struct gpnn_params *params,
   return gpnn_normal_half_width(level);
 }
 
-double gpnn_predict_target(const struct gpnn_index_contents *contents, enum gpnn_units units,
-                           double y)
+double gpnn_predict_target(const struct gpnn_dataset *dataset, enum gpnn_units units, double y)
 {
-  const struct gpnn_scaling *standard = &contents->standard;
-  return units == GPNN_UNITS_ORIGINAL ? y : (y - standard->y_mean) / standard->y_sd;
+  const struct gpnn_scaling *scaling = &dataset->scaling;
+  return units == GPNN_UNITS_ORIGINAL ? y : (y - scaling->y_mean) / scaling->y_sd;
 }

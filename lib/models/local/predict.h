@@ -88,12 +88,11 @@ enum gpnn_interval_source {
  * writes them.  A conformal width is used where there is one, but not for the latent function:
  * it is of observations.
  */
-double gpnn_predict_half_width(const struct gpnn_params *params,
+double gpnn_predict_half_width(const struct gpnn_parameters *params,
                                const struct gpnn_predict_options *options, double level,
                                enum gpnn_interval_source *source);
 
 /* A target value of the table in the units asked for. */
-double gpnn_predict_target(const struct gpnn_index_contents *contents, enum gpnn_units units,
-                           double y);
+double gpnn_predict_target(const struct gpnn_dataset *dataset, enum gpnn_units units, double y);
 
 #endif

@@ -1,0 +1,64 @@
+/*
+ * dataset: standardised training rows, and what says how they were made.
+ *
+ * An index file holds one (dataset/index.h), with a search over its rows.
+ */
+#ifndef GPNN_DATASET_DATASET_H
+#define GPNN_DATASET_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pages.h"
+#include "dataset/scaling.h"
+#include "table/schema.h"
+
+/*
+ * Everything an index says about its data and one of its targets; standardised units throughout.
+ * The view of the first target has the further ones too, and is what is written; in the view of a
+ * further target, that target takes the place of the first in 'y', 'calibration_y', 'noise',
+ * 'calibration_noise', 'scaling' and 'schema', and there are no others (n_more is 0 in all three).
+ *
+ * Inputs that are coordinates of one column or pair (a point on a circle, a place on the sphere)
+ * form a group and take one lengthscale; every other input is a group of its own.
+ */
+struct gpnn_dataset {
+  size_t n;                             /* training rows */
+  size_t d;                             /* standardised inputs a row */
+  size_t n_groups;                      /* of inputs */
+  const uint32_t *group;                /* d: of which group each input is */
+  const double *x;                      /* n by d, row-major */
+  const double *y;                      /* n: the target */
+  size_t n_regressors;                  /* terms of the mean that are no inputs, may be 0 */
+  const double *regressors;             /* n by n_regressors, row-major, centred and scaled to sd 1;
+                                           NULL if there are none */
+  const double *noise;                  /* n: known noise variance of each row, in addition to the
+                                           parameters'; then as many for each further target, which
+                                           differ in scale alone; NULL: none */
+  size_t n_more;                        /* further targets, may be 0 */
+  const double *more;                   /* n_more by n: one target after another; NULL: none */
+  size_t n_calibration;                 /* rows held out for calibration, may be 0 */
+  const double *calibration_x;          /* n_calibration by d */
+  const double *calibration_y;          /* n_calibration */
+  const double *calibration_regressors; /* n_calibration by n_regressors, or NULL */
+  const double *calibration_noise;      /* as 'noise' for these rows, or NULL */
+  const double *calibration_more;       /* n_more by n_calibration, or NULL */
+  struct gpnn_schema schema;            /* columns of the table */
+  struct gpnn_scaling scaling;          /* table units <-> standardised units */
+  size_t n_skipped;                     /* rows of the table that were left out as bad */
+  uint64_t seed;                        /* of every random choice made */
+  const char *provenance;               /* "name<TAB>value" lines: options used; for people */
+  struct gpnn_pages pages;              /* what is mapped of a file: who goes through many rows may
+                                           let those there go; zeroed: nothing */
+};
+
+/* Whether feature 'feature' of the schema is among the inputs: what does not vary is not. */
+bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature);
+
+/* Name of group 'group' of inputs, masked: "hour", "lat,lon", "colour=red"; under whiten, where
+ * inputs are mixed, "direction 1" and so on. */
+const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
+                                    char name[GPNN_MASK_BYTES]);
+
+#endif
