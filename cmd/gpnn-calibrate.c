@@ -78,8 +78,8 @@ static enum gpnn_status find_witnesses(const struct cli *cli, const struct argum
                                        const struct gpnn_parameters *params,
                                        struct witnesses *witnesses, struct gpnn_error *err)
 {
-  bool other =
-      params->provenance.has_index && params->provenance.index != gpnn_index_fingerprint(index);
+  bool other = params->provenance.has_index &&
+               params->provenance.index != gpnn_index_dataset(index)->fingerprint;
   size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
   *witnesses = (struct witnesses){.on = source(a), .n_fitted = fitted, .n_rows = n};
   if (source(a) == GPNN_CALIBRATE_GIVEN || other || !gpnn_calibrate_is_circular(params, n))

@@ -24,9 +24,10 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
   struct gpnn_choose_report report = {0};
   const struct gpnn_dataset **targets = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
   if (targets == NULL) return gpnn_fail_memory(err, "for the targets");
-  for (size_t t = 0; t < n; t++) targets[t] = gpnn_index_target(index, first + t);
-  enum gpnn_status status = gpnn_choose_all(index, n, targets, &a->choose, fit_report_try, &telling,
-                                            params, &report, err);
+  for (size_t t = 0; t < n; t++)
+    targets[t] = gpnn_dataset_target(gpnn_index_dataset(index), first + t);
+  enum gpnn_status status =
+      gpnn_choose(n, targets, &a->choose, fit_report_try, &telling, params, &report, err);
   free(targets);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status = fit_report_annotate(&params[t], index, first + t, &report, err);
@@ -45,7 +46,9 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
   if (n > 1) about.about = "all targets";
   if (a->is_shared) return fit_targets(&about, a, index, 0, n, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
-    if (n > 1) about.about = cli_target(text, gpnn_index_target(index, t)->schema.target.name);
+    if (n > 1)
+      about.about =
+          cli_target(text, gpnn_dataset_target(gpnn_index_dataset(index), t)->schema.target.name);
     status = a->is_conjugate
                  ? conjugate_fit(&about, &a->conjugate, &a->choose, index, t, &params[t], err)
                  : fit_targets(&about, a, index, t, 1, &params[t], err);
@@ -59,7 +62,8 @@ static enum gpnn_status check_targets(const struct gpnn_index *index, size_t n,
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < n && n > 1 && status == GPNN_OK; t++)
-    status = gpnn_parameters_check_target(gpnn_index_target(index, t)->schema.target.name, err);
+    status = gpnn_parameters_check_target(
+        gpnn_dataset_target(gpnn_index_dataset(index), t)->schema.target.name, err);
   return status;
 }
 
@@ -67,7 +71,7 @@ static enum gpnn_status check_targets(const struct gpnn_index *index, size_t n,
 static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_arguments *a,
                                       const struct gpnn_index *index, struct gpnn_error *err)
 {
-  size_t n = gpnn_index_n_targets(index);
+  size_t n = gpnn_dataset_n_targets(gpnn_index_dataset(index));
   struct gpnn_output *output = NULL;
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   if (params == NULL) return gpnn_fail_memory(err, "for parameters");

@@ -291,8 +291,8 @@ static void metric_release(struct metric *metric)
 static void complete_search(struct arguments *a, const struct gpnn_index *old,
                             const struct metric *metric)
 {
-  const struct gpnn_search_report *stored = gpnn_index_search_report(old);
-  if (a->recall == no_number) a->search.recall = gpnn_search_recall_again(stored);
+  const struct gpnn_search_report stored = gpnn_dataset_search_report(gpnn_index_dataset(old));
+  if (a->recall == no_number) a->search.recall = gpnn_search_recall_again(&stored);
   if (a->neighbours == no_count) a->search.neighbours = metric->neighbours;
   a->search.seed = gpnn_index_dataset(old)->seed;
   a->search.rotation = metric->params->covariance.rotation;

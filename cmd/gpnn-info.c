@@ -41,7 +41,7 @@ static enum gpnn_status put_rows(struct run *r, const struct gpnn_index *index,
 {
   const struct gpnn_dataset *c = gpnn_index_dataset(index);
   char fingerprint[17];
-  snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, gpnn_index_fingerprint(index));
+  snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, gpnn_index_dataset(index)->fingerprint);
   enum gpnn_status status = put_text(r, "file", "gpnn index", err);
   if (status == GPNN_OK) status = put_text(r, "fingerprint", fingerprint, err);
   if (status == GPNN_OK) status = put_count(r, "rows", c->n, err);
@@ -71,8 +71,9 @@ static enum gpnn_status put_rotation(struct run *r, size_t d, const double *rota
 static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index,
                                    struct gpnn_error *err)
 {
-  const struct gpnn_search_report *s = gpnn_index_search_report(index);
-  struct gpnn_search_metric metric = gpnn_index_search_metric(index);
+  const struct gpnn_search_report report = gpnn_dataset_search_report(gpnn_index_dataset(index));
+  const struct gpnn_search_report *s = &report;
+  struct gpnn_search_metric metric = gpnn_dataset_search_metric(gpnn_index_dataset(index));
   size_t d = gpnn_index_dataset(index)->d;
   enum gpnn_status status = put_text(r, "search", gpnn_search_name(s->kind), err);
   if (status == GPNN_OK && s->n_lists > 0) status = put_count(r, "search-lists", s->n_lists, err);
@@ -198,8 +199,9 @@ static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *inde
   const struct gpnn_dataset *c = gpnn_index_dataset(index);
   struct gpnn_feature_cursor at = {0};
   enum gpnn_status status = GPNN_OK;
-  for (size_t t = 0; t < gpnn_index_n_targets(index) && status == GPNN_OK; t++)
-    status = put_target(r, gpnn_index_target(index, t), err);
+  for (size_t t = 0; t < gpnn_dataset_n_targets(gpnn_index_dataset(index)) && status == GPNN_OK;
+       t++)
+    status = put_target(r, gpnn_dataset_target(gpnn_index_dataset(index), t), err);
   if (status == GPNN_OK)
     status = put_text(r, "standardise", gpnn_scaling_name(c->scaling.method), err);
   for (size_t j = 0; j < c->scaling.n_in && status == GPNN_OK; j++)

@@ -374,7 +374,9 @@ static enum gpnn_status find_targets(struct run *r, bool *reads_regressors, stru
   *reads_regressors = false;
   for (size_t t = 0; t < r->n_targets; t++) {
     const struct gpnn_parameters *params = &r->params[t];
-    if (params->target != NULL) gpnn_index_find_target(r->index, params->target, &r->targets[t]);
+    if (params->target != NULL)
+      r->targets[t] =
+          gpnn_dataset_find_target(gpnn_index_dataset(r->index), params->target)->target;
     if (params->mean.kind == GPNN_MEAN_REGRESSORS) *reads_regressors = true;
   }
   return GPNN_OK;

@@ -96,6 +96,7 @@
 #include "dataset/index.h"
 #include "dataset/limits.h"
 #include "dataset/reader.h"
+#include "dataset/sample.h"
 #include "dataset/scaling.h"
 #include "dataset/sections.h"
 #include "dataset/training.h"

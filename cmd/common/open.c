@@ -22,20 +22,19 @@ enum gpnn_status open_check_order(const char *path, const char *other, struct gp
 }
 
 /* Checks that parameters go with the index; '*other_index' becomes true if they name another. */
-static enum gpnn_status check_pair(const struct gpnn_index *index,
+static enum gpnn_status check_pair(const struct gpnn_dataset *dataset,
                                    const struct gpnn_parameters *params, const char *params_path,
                                    bool *other_index, struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
   bool other = false;
-  size_t t = 0;
   enum gpnn_status status = GPNN_OK;
-  if (params->target != NULL && !gpnn_index_find_target(index, params->target, &t))
+  if (params->target != NULL) dataset = gpnn_dataset_find_target(dataset, params->target);
+  if (dataset == NULL)
     status = gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
                        gpnn_mask(shown, params->target, strlen(params->target)));
   if (status == GPNN_OK)
-    status = gpnn_parameters_check(params, gpnn_index_target(index, t),
-                                   gpnn_index_fingerprint(index), &other, err);
+    status = gpnn_parameters_check(params, dataset, dataset->fingerprint, &other, err);
   *other_index = *other_index || other;
   if (status == GPNN_OK) return status;
   return gpnn_prefix(err, status, "%s", strcmp(params_path, "-") == 0 ? "(stdin)" : params_path);
@@ -56,7 +55,7 @@ enum gpnn_status open_all(const struct cli *cli, const char *path, const char *p
   if (status == GPNN_OK) status = gpnn_index_open(index, path, verify, err);
   if (status == GPNN_OK) status = gpnn_parameters_read_all(params, n, params_path, err);
   for (size_t t = 0; t < *n && status == GPNN_OK; t++)
-    status = check_pair(*index, &(*params)[t], params_path, &other_index, err);
+    status = check_pair(gpnn_index_dataset(*index), &(*params)[t], params_path, &other_index, err);
   if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
   return status;
 }
@@ -68,7 +67,8 @@ enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *
   bool other_index = false;
   enum gpnn_status status = gpnn_index_open(index, path, verify, err);
   if (status == GPNN_OK) status = gpnn_parameters_read(params, params_path, err);
-  if (status == GPNN_OK) status = check_pair(*index, params, params_path, &other_index, err);
+  if (status == GPNN_OK)
+    status = check_pair(gpnn_index_dataset(*index), params, params_path, &other_index, err);
   if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
   return status;
 }
@@ -79,8 +79,8 @@ enum gpnn_status open_localgps(const struct cli *cli, const struct gpnn_index *i
                                struct gpnn_error *err)
 {
   bool rebuilt = false;
-  enum gpnn_status status =
-      gpnn_localgp_new_all(gps, n, index, params, neighbours, cli->threads, err);
+  enum gpnn_status status = gpnn_localgp_new_all(gps, n, gpnn_index_dataset(index), params,
+                                                 neighbours, cli->threads, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     if (gpnn_localgp_rebuilt_search(gps[t])) rebuilt = true;
   if (rebuilt)

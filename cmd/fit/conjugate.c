@@ -66,7 +66,7 @@ static enum gpnn_status annotate(const struct gpnn_conjugate_report *report, siz
 {
   const struct gpnn_conjugate_point *best = &report->best;
   params->provenance.has_index = true;
-  params->provenance.index = gpnn_index_fingerprint(index);
+  params->provenance.index = gpnn_index_dataset(index)->fingerprint;
   enum gpnn_status status = gpnn_parameters_comment(
       params, err, "fit: conjugate, %zu folds of %zu of %zu rows, %zu points tried", n_folds,
       report->n_scored, dataset->n, report->n_points);
@@ -84,7 +84,7 @@ static enum gpnn_status name_target(const struct gpnn_index *index,
                                     struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const char *name = dataset->schema.target.name;
-  if (gpnn_index_n_targets(index) == 1) return GPNN_OK;
+  if (gpnn_dataset_n_targets(gpnn_index_dataset(index)) == 1) return GPNN_OK;
   params->target = gpnn_copy_text(name, strlen(name));
   return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
 }
@@ -94,7 +94,7 @@ enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arg
                                const struct gpnn_index *index, size_t target,
                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_target(index, target);
+  const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), target);
   struct gpnn_conjugate_options options;
   struct gpnn_conjugate_report report;
   enum gpnn_status status = set_options(a, choose, dataset, &options, err);

@@ -29,8 +29,8 @@ struct fit_arguments {
   {                                                          \
     .mean = "zero", .effort = "normal", .k = 32, .thin = -1, \
     .choose = {.fit = GPNN_FIT_OPTIONS_INIT,                 \
-               .field = GPNN_CHOOSE_FIELD,                   \
-               .last_field = GPNN_CHOOSE_LAST_FIELD},        \
+               .sample_rows = GPNN_CHOOSE_SAMPLE,            \
+               .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE}, \
     .conjugate = CONJUGATE_ARGUMENTS_INIT                    \
   }
 

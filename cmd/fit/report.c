@@ -50,7 +50,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
   char text[96];
   params->provenance.has_index = true;
-  params->provenance.index = gpnn_index_fingerprint(index);
+  params->provenance.index = gpnn_index_dataset(index)->fingerprint;
   enum gpnn_status status = comment_fit(params, gpnn_index_dataset(index)->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(
@@ -64,7 +64,8 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
                                      report->fewest.neighbours, report->fewest.nll);
   /* With a standard error, coefficients are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)
-    status = gpnn_regress_describe(params, gpnn_index_target(index, target), err);
+    status =
+        gpnn_regress_describe(params, gpnn_dataset_target(gpnn_index_dataset(index), target), err);
   return status;
 }
 

@@ -307,12 +307,12 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
   struct gpnn_localgp *gp = NULL;
   struct gpnn_advice advice;
   enum gpnn_status status = open_localgp(r->cli, index, params, a->params, a->neighbours, &gp, err);
-  if (status == GPNN_OK) status = gpnn_advise(index, gp, &options, &advice, err);
+  if (status == GPNN_OK) status = gpnn_advise(gp, &options, &advice, err);
   if (status == GPNN_OK) {
     bool is_original = strcmp(a->units, "original") == 0;
     r->unit = is_original ? gpnn_localgp_data(gp)->scaling.y_sd : 1;
     const char *name = gpnn_localgp_data(gp)->schema.target.name;
-    if (gpnn_index_n_targets(index) > 1) {
+    if (gpnn_dataset_n_targets(gpnn_index_dataset(index)) > 1) {
       r->target = gpnn_mask(shown, name, strlen(name));
       about.about = cli_target(text, name);
     }

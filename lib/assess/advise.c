@@ -8,6 +8,7 @@
 #include "assess/advise_private.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/sample.h"
 #include "simulate/risk.h"
 #include "stats/normal.h"
 #include "stats/sum.h"
@@ -19,7 +20,6 @@ enum { FIRST_PART = 1 << GPNN_ADVISE_SIZES };
 enum { SUBSAMPLES = 4 };
 
 struct work {
-  const struct gpnn_index *index;
   struct gpnn_localgp *gp;
   const struct gpnn_dataset *data;      /* of gp */
   const struct gpnn_parameters *params; /* of gp */
@@ -158,11 +158,12 @@ static struct gpnn_advise_line *add_line(struct work *w, enum gpnn_advise_about 
 static enum gpnn_status measure_subsample(struct work *w, size_t begin, size_t n, double weight,
                                           struct gpnn_error *err)
 {
-  struct gpnn_index *sample = NULL;
+  struct gpnn_sample *sample = NULL;
   struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status = gpnn_index_take(w->index, n, w->order + begin, &sample, err);
+  enum gpnn_status status = gpnn_sample_take(&sample, w->data, n, w->order + begin, err);
   if (status == GPNN_OK)
-    status = gpnn_localgp_new(&gp, sample, w->params, w->m, gpnn_localgp_threads(w->gp), err);
+    status = gpnn_localgp_new(&gp, gpnn_sample_target(sample, w->data->target), w->params, w->m,
+                              gpnn_localgp_threads(w->gp), err);
   for (size_t i = 0; i < w->sets.q; i++)
     w->self[i] = i >= begin && i - begin < n ? (int64_t)(i - begin) : -1;
   if (status == GPNN_OK) {
@@ -170,7 +171,7 @@ static enum gpnn_status measure_subsample(struct work *w, size_t begin, size_t n
     status = measure(w, gp, 1, &w->m, weight, err);
   }
   gpnn_localgp_free(gp);
-  gpnn_index_close(sample);
+  gpnn_sample_free(sample);
   return status;
 }
 
@@ -344,9 +345,8 @@ static void set_limits(struct gpnn_advice *advice, const struct gpnn_parameters 
   advice->limit_nll = params->covariance.noise == 0 ? -INFINITY : limits.nll;
 }
 
-enum gpnn_status gpnn_advise(const struct gpnn_index *index, struct gpnn_localgp *gp,
-                             const struct gpnn_advise_options *options, struct gpnn_advice *advice,
-                             struct gpnn_error *err)
+enum gpnn_status gpnn_advise(struct gpnn_localgp *gp, const struct gpnn_advise_options *options,
+                             struct gpnn_advice *advice, struct gpnn_error *err)
 {
   enum { FEWEST_SIZES = 3 }; /* all rows, half and a quarter of them: a curve has three numbers */
   const struct gpnn_dataset *data = gpnn_localgp_data(gp);
@@ -357,8 +357,7 @@ enum gpnn_status gpnn_advise(const struct gpnn_index *index, struct gpnn_localgp
                      "neighbours: that takes %zu, or fewer neighbours",
                      data->n, m, (m + 1) << (FEWEST_SIZES - 1));
   struct gpnn_advice result = {.neighbours = m};
-  struct work w = {.index = index,
-                   .gp = gp,
+  struct work w = {.gp = gp,
                    .data = data,
                    .params = gpnn_localgp_params(gp),
                    .options = options,

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dataset/index.h"
+#include "dataset/dataset.h"
 #include "models/local/localgp.h"
 #include "stats/curve.h"
 
@@ -96,15 +96,14 @@ struct gpnn_advise_options {
 };
 
 /*
- * Advises on the predictions of 'gp', which is of 'index', was made alone, and is of double
+ * Advises on the predictions of 'gp', which was made alone, and is of double
  * precision; parameters, precision and number of neighbours change while this runs, and are what
  * they were when it returns.  GPNN_EDATA: a quarter of the rows is not more
  * than the neighbours.  GPNN_ENUMERIC: predictions have no uncertainty, or all no error; a change
  * of parameters that leads there is passed over.  Cost: about 30 predictions of the test rows, one
  * of them from twice the neighbours; copies of at most half the rows, each with a search.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_advise(const struct gpnn_index *index,
-                                             struct gpnn_localgp *gp,
+GPNN_MUST_CHECK enum gpnn_status gpnn_advise(struct gpnn_localgp *gp,
                                              const struct gpnn_advise_options *options,
                                              struct gpnn_advice *advice, struct gpnn_error *err);
 

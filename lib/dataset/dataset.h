@@ -1,7 +1,12 @@
 /*
- * dataset: standardised training rows, and what says how they were made.
+ * dataset: what models are made from: standardised training rows, how they were standardised, and
+ * a search for the nearest of them.
  *
- * An index file holds one (dataset/index.h), with a search over its rows.
+ * An index file holds one (dataset/index.h); some rows of one are another (dataset/sample.h); and a
+ * struct gpnn_dataset that a caller fills in itself, with a NULL 'source', is one too.  The rows of
+ * several targets are one dataset, seen from each target in turn.
+ *
+ * Threads: a dataset is read-only and may be shared freely.
  */
 #ifndef GPNN_DATASET_DATASET_H
 #define GPNN_DATASET_DATASET_H
@@ -11,13 +16,17 @@
 #include <stdint.h>
 
 #include "base/pages.h"
+#include "base/status.h"
 #include "dataset/scaling.h"
+#include "search/search.h"
 #include "table/schema.h"
 
+struct gpnn_dataset_source;
+
 /*
- * Everything an index says about its data and one of its targets; standardised units throughout.
- * The view of the first target has the further ones too, and is what is written; in the view of a
- * further target, that target takes the place of the first in 'y', 'calibration_y', 'noise',
+ * The rows, in standardised units throughout, in the view of one of their targets.  The view of the
+ * first target has the further ones too, and is what an index file is written from; in the view of
+ * a further target, that target takes the place of the first in 'y', 'calibration_y', 'noise',
  * 'calibration_noise', 'scaling' and 'schema', and there are no others (n_more is 0 in all three).
  *
  * Inputs that are coordinates of one column or pair (a point on a circle, a place on the sphere)
@@ -51,7 +60,36 @@ struct gpnn_dataset {
   const char *provenance;               /* "name<TAB>value" lines: options used; for people */
   struct gpnn_pages pages;              /* what is mapped of a file: who goes through many rows may
                                            let those there go; zeroed: nothing */
+  size_t target;                        /* which target this is the view of, from 0 */
+  uint64_t fingerprint;                 /* of columns in the upper half; in the lower, of rows,
+                                           targets, regressors, noise, calibration rows and scaling,
+                                           whatever the search.  Equal data and options have equal
+                                           fingerprints; 0: none */
+  const struct gpnn_dataset_source *source; /* its other views and its search; NULL: it has one
+                                               target, and a search is built when asked for */
 };
+
+/* How many targets there are, and the view of target 't' of them (from 0). */
+size_t gpnn_dataset_n_targets(const struct gpnn_dataset *dataset);
+const struct gpnn_dataset *gpnn_dataset_target(const struct gpnn_dataset *dataset, size_t t);
+
+/* The view of the target called 'name' (without a header: its number in the training table), or
+ * NULL if there is none of that name. */
+const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *dataset,
+                                                    const char *name);
+
+/* The search that comes with the rows, without loading it: its report and its metric.  Where none
+ * does, the report says what one would be built for. */
+struct gpnn_search_report gpnn_dataset_search_report(const struct gpnn_dataset *dataset);
+struct gpnn_search_metric gpnn_dataset_search_metric(const struct gpnn_dataset *dataset);
+
+/*
+ * Loads that search into '*search', or builds one where none comes with the rows.  The caller frees
+ * it before the dataset goes: a tree may be used where it is mapped.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
+                                                     struct gpnn_search **search,
+                                                     struct gpnn_error *err);
 
 /* Whether feature 'feature' of the schema is among the inputs: what does not vary is not. */
 bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature);

@@ -1,6 +1,3 @@
-/*
- * Open indexes: their targets, groups of inputs and searches.
- */
 #include "dataset/index.h"
 
 #include <stdio.h>
@@ -12,12 +9,6 @@
 #include "base/memory.h"
 #include "dataset/index_private.h"
 #include "dataset/sections.h"
-
-bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature)
-{
-  const struct gpnn_scaling *scaling = &dataset->scaling;
-  return scaling->method != GPNN_SCALING_SCALE || scaling->weight[feature] != 0;
-}
 
 /* The groups of the features that remain, numbered anew; every direction of whitening is one. */
 static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
@@ -45,33 +36,6 @@ static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *
   }
   dataset->group = index->group;
   free(features);
-  return GPNN_OK;
-}
-
-/* Views of the further targets: all that is not the target's is shared. */
-enum gpnn_status gpnn_index_set_views(struct gpnn_index *index, struct gpnn_error *err)
-{
-  const struct gpnn_dataset *first = &index->dataset;
-  size_t n = first->n, c = first->n_calibration;
-  index->views = gpnn_alloc(first->n_more, 1, sizeof *index->views);
-  if (index->views == NULL) return gpnn_fail_memory(err, "for opening an index");
-  for (size_t t = 0; t < first->n_more; t++) {
-    struct gpnn_dataset *view = &index->views[t];
-    *view = *first;
-    view->y = first->more + t * n;
-    view->calibration_y = first->calibration_more + t * c;
-    if (first->noise != NULL) {
-      view->noise = first->noise + (t + 1) * n;
-      view->calibration_noise = first->calibration_noise + (t + 1) * c;
-    }
-    view->schema.target = first->schema.more[t];
-    view->scaling.y_mean = first->scaling.more[t].mean;
-    view->scaling.y_sd = first->scaling.more[t].sd;
-    view->n_more = view->schema.n_more = view->scaling.n_more = 0;
-    view->more = view->calibration_more = NULL;
-    view->schema.more = NULL;
-    view->scaling.more = NULL;
-  }
   return GPNN_OK;
 }
 
@@ -108,87 +72,6 @@ const char *gpnn_index_look(const char *path)
   return got > 0 ? "a table" : NULL;
 }
 
-enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
-                                 struct gpnn_error *err)
-{
-  struct gpnn_index *opened = calloc(1, sizeof *opened);
-  pthread_mutex_t *loading = malloc(sizeof *loading);
-  if (opened == NULL || loading == NULL) {
-    free(opened);
-    free(loading);
-    return gpnn_fail_memory(err, "for opening an index");
-  }
-  pthread_mutex_init(loading, NULL);
-  opened->loading = loading;
-  enum gpnn_status status = gpnn_sections_open(&opened->sections, path, err);
-  const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
-  if (look != NULL)
-    status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
-                       strcmp(look, "a table") == 0 ? ": make one with gpnn-index" : "");
-  if (status == GPNN_OK) status = gpnn_index_read(opened, err);
-  if (status == GPNN_OK) status = set_groups(opened, err);
-  if (status == GPNN_OK) status = gpnn_index_set_views(opened, err);
-  if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, err);
-  opened->is_verified = verify;
-  if (status == GPNN_OK)
-    *index = opened;
-  else
-    gpnn_index_close(opened);
-  return status;
-}
-
-const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index)
-{
-  return &index->dataset;
-}
-
-size_t gpnn_index_n_targets(const struct gpnn_index *index)
-{
-  return 1 + index->dataset.n_more;
-}
-
-const struct gpnn_dataset *gpnn_index_target(const struct gpnn_index *index, size_t t)
-{
-  return t == 0 ? &index->dataset : &index->views[t - 1];
-}
-
-bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, size_t *t)
-{
-  for (size_t i = 0; i < gpnn_index_n_targets(index); i++) {
-    if (strcmp(gpnn_index_target(index, i)->schema.target.name, name) != 0) continue;
-    *t = i;
-    return true;
-  }
-  return false;
-}
-
-const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
-                                    char name[GPNN_MASK_BYTES])
-{
-  if (dataset->scaling.method == GPNN_SCALING_WHITEN) {
-    snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
-    return name;
-  }
-  size_t feature = 0, kept = 0;
-  while (!gpnn_dataset_keeps(dataset, feature) || dataset->group[kept++] != group) feature++;
-  return gpnn_schema_group_name(&dataset->schema, NULL, feature, name);
-}
-
-uint64_t gpnn_index_fingerprint(const struct gpnn_index *index)
-{
-  return gpnn_sections_fingerprint(index->sections);
-}
-
-const struct gpnn_search_report *gpnn_index_search_report(const struct gpnn_index *index)
-{
-  return &index->report;
-}
-
-struct gpnn_search_metric gpnn_index_search_metric(const struct gpnn_index *index)
-{
-  return (struct gpnn_search_metric){index->lengthscale, index->rotation};
-}
-
 /* The section that holds a search of this kind, or NULL if none is needed. */
 static const char *stored_tag(enum gpnn_search_kind kind)
 {
@@ -205,7 +88,7 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
                                     const struct gpnn_section **section,
                                     struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
-  enum gpnn_search_kind kind = index->report.kind;
+  enum gpnn_search_kind kind = index->source.report.kind;
   enum gpnn_status status = gpnn_index_find_section(index, stored_tag(kind), section, err);
   if (status != GPNN_OK) return status;
   bool is_mapped = kind != GPNN_SEARCH_HNSW && (*section)->length > quick;
@@ -241,12 +124,13 @@ static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_
   struct gpnn_search *loaded = NULL;
   struct gpnn_search_stored stored = {0};
   enum gpnn_status status = GPNN_OK;
-  if (stored_tag(index->report.kind) != NULL) status = open_stored(index, &section, &stored, err);
+  if (stored_tag(index->source.report.kind) != NULL)
+    status = open_stored(index, &section, &stored, err);
   if (status == GPNN_OK) status = open_places(index, &stored, err);
   if (status != GPNN_OK) goto out;
   struct gpnn_error reason = {0};
-  status = gpnn_search_load(&loaded, stored, dataset->n, dataset->d, dataset->x, &index->report,
-                            gpnn_index_search_metric(index), &reason);
+  status = gpnn_search_load(&loaded, stored, dataset->n, dataset->d, dataset->x,
+                            &index->source.report, gpnn_dataset_search_metric(dataset), &reason);
   if (status != GPNN_OK) status = gpnn_fail(err, status, "%s: %s", path, reason.text);
   /* What FAISS mapped or read must be the section, no more and no less. */
   if (status == GPNN_OK && stored.file != NULL &&
@@ -261,14 +145,59 @@ out:
   return status;
 }
 
-enum gpnn_status gpnn_index_search(const struct gpnn_index *index, struct gpnn_search **search,
-                                   struct gpnn_error *err)
+/* As struct gpnn_dataset_source says. */
+static enum gpnn_status load_stored(const void *context, struct gpnn_search **search,
+                                    struct gpnn_error *err)
 {
-  if (index->rows != NULL) return gpnn_index_search_sample(index, search, err);
+  const struct gpnn_index *index = context;
   pthread_mutex_lock(index->loading);
   enum gpnn_status status = load_search(index, search, err);
   pthread_mutex_unlock(index->loading);
   return status;
+}
+
+/* Completes the dataset by its other views and its search. */
+static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *err)
+{
+  index->source.load = load_stored;
+  index->source.context = index;
+  index->source.metric = (struct gpnn_search_metric){index->lengthscale, index->rotation};
+  index->dataset.fingerprint = gpnn_sections_fingerprint(index->sections);
+  return gpnn_dataset_set_views(&index->source, &index->dataset, err);
+}
+
+enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_index *opened = calloc(1, sizeof *opened);
+  pthread_mutex_t *loading = malloc(sizeof *loading);
+  if (opened == NULL || loading == NULL) {
+    free(opened);
+    free(loading);
+    return gpnn_fail_memory(err, "for opening an index");
+  }
+  pthread_mutex_init(loading, NULL);
+  opened->loading = loading;
+  enum gpnn_status status = gpnn_sections_open(&opened->sections, path, err);
+  const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
+  if (look != NULL)
+    status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
+                       strcmp(look, "a table") == 0 ? ": make one with gpnn-index" : "");
+  if (status == GPNN_OK) status = gpnn_index_read(opened, err);
+  if (status == GPNN_OK) status = set_groups(opened, err);
+  if (status == GPNN_OK) status = set_source(opened, err);
+  if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, err);
+  opened->is_verified = verify;
+  if (status == GPNN_OK)
+    *index = opened;
+  else
+    gpnn_index_close(opened);
+  return status;
+}
+
+const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index)
+{
+  return &index->dataset;
 }
 
 bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,
@@ -290,12 +219,7 @@ const char *gpnn_index_path(const struct gpnn_index *index)
 void gpnn_index_close(struct gpnn_index *index)
 {
   if (index == NULL) return;
-  free(index->views);
-  if (index->rows != NULL) {
-    free(index->rows);
-    free(index);
-    return;
-  }
+  free(index->source.views);
   gpnn_schema_release(&index->dataset.schema);
   gpnn_scaling_release(&index->dataset.scaling);
   free(index->lengthscale);

@@ -1,11 +1,9 @@
 /*
- * index: standardised training rows, how they were made, and a search over them, in one
- * mapped file (the format of gpnn-index(5)).
+ * index: the file of a dataset and a search over its rows (the format of gpnn-index(5)).
  *
- * Making one: fill a struct gpnn_dataset, gpnn_index_make() or gpnn_index_write().  Using
- * one: gpnn_index_open(), gpnn_index_dataset() and gpnn_index_search(), gpnn_index_close(). The
- * rows are used where they are mapped: opening costs nothing that grows with n, and processes share
- * the pages.
+ * Making one: fill in a struct gpnn_dataset, then gpnn_index_make() or gpnn_index_write().  Using
+ * one: gpnn_index_open(), gpnn_index_dataset(), gpnn_index_close().  The rows are used where they
+ * are mapped: opening costs nothing that grows with n, and processes share the pages.
  *
  * Threads: an open index is read-only and may be shared freely.
  */
@@ -47,51 +45,13 @@ gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
  * too, byte for byte, if 'verify'.  GPNN_EFORMAT: damaged or truncated, the sentence says
  * where; GPNN_EVERSION: of a newer format; GPNN_EMISMATCH: no index at all (a table, say:
  * "train.tsv is a table, not an index: make one with gpnn-index").  The search structure
- * is not loaded before gpnn_index_search() asks for it.
+ * is not loaded before gpnn_dataset_search() asks for it.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path,
                                                  bool verify, struct gpnn_error *err);
 
-/* The mapped contents, in the view of the first target; last as long as the index. */
+/* What it holds, in the view of the first target; lasts as long as the index. */
 const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index);
-
-/* How many targets there are, and the contents in the view of target 't' of them (from 0). */
-size_t gpnn_index_n_targets(const struct gpnn_index *index);
-const struct gpnn_dataset *gpnn_index_target(const struct gpnn_index *index, size_t t);
-
-/* Finds a target by its name (without a header: its number in the training table); false if there
- * is none of that name. */
-bool gpnn_index_find_target(const struct gpnn_index *index, const char *name, size_t *t);
-
-/* 64-bit hash: of the columns in the upper half; of rows, targets, regressors, noise, calibration
- * rows and standardisation in the lower.  Equal data and options have equal fingerprints, whatever
- * the search. */
-uint64_t gpnn_index_fingerprint(const struct gpnn_index *index);
-
-/* What search the file holds, without loading it: its report, and its metric. */
-const struct gpnn_search_report *gpnn_index_search_report(const struct gpnn_index *index);
-struct gpnn_search_metric gpnn_index_search_metric(const struct gpnn_index *index);
-
-/* Loads the stored search into '*search', which the caller frees before the index: a tree is used
- * where it is mapped. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_index_search(const struct gpnn_index *index,
-                                                   struct gpnn_search **search,
-                                                   struct gpnn_error *err);
-
-/*
- * Copies 'n_rows' (at most n) random training rows into '*sample', which is like 'index' in all
- * else, and its file's, but that gpnn_index_search() builds a search over its rows.  It is for
- * gpnn_index_close(), before 'index', which must outlive it.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_index_sample(const struct gpnn_index *index, size_t n_rows,
-                                                   uint64_t seed, struct gpnn_index **sample,
-                                                   struct gpnn_error *err);
-
-/* The same with the rows given: 'row' has the numbers of 'n_rows' training rows, which the sample
- * has in this order. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_index_take(const struct gpnn_index *index, size_t n_rows,
-                                                 const uint64_t *row, struct gpnn_index **sample,
-                                                 struct gpnn_error *err);
 
 /* The sections of the file, for gpnn-info: four-letter tag, offset, length; returns false
  * past the last. */

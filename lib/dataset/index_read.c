@@ -269,7 +269,7 @@ static void take_limits(struct cursor *cursor, struct gpnn_index *index)
 
 static void take_search(struct cursor *cursor, struct gpnn_index *index)
 {
-  struct gpnn_search_report *report = &index->report;
+  struct gpnn_search_report *report = &index->source.report;
   uint32_t kind = take_u32(cursor);
   bool has_lengthscale = take_bool(cursor);
   require(cursor, kind >= GPNN_SEARCH_FLAT && kind <= GPNN_SEARCH_TREE);

@@ -35,7 +35,7 @@ static enum gpnn_status time_open(const char *path, struct gpnn_error *err)
   struct gpnn_search *search = NULL;
   enum gpnn_status status = gpnn_index_open(&index, path, false, err);
   if (status != GPNN_OK) return status;
-  status = gpnn_index_search(index, &search, err);
+  status = gpnn_dataset_search(gpnn_index_dataset(index), &search, err);
   if (status == GPNN_OK) printf("%.3f", 1e3 * (spent() - before));
   gpnn_search_free(search);
   gpnn_index_close(index);
@@ -47,7 +47,7 @@ static enum gpnn_status time_search(const struct gpnn_index *index, size_t m,
 {
   const struct gpnn_dataset *c = gpnn_index_dataset(index);
   struct gpnn_search *search;
-  enum gpnn_status status = gpnn_index_search(index, &search, err);
+  enum gpnn_status status = gpnn_dataset_search(gpnn_index_dataset(index), &search, err);
   if (status != GPNN_OK) return status;
   int64_t *rows = gpnn_alloc(c->n_calibration, m, sizeof *rows);
   double *distances = gpnn_alloc(c->n_calibration, m, sizeof *distances), before = 0;
@@ -71,7 +71,7 @@ static enum gpnn_status time_predict(const struct gpnn_index *index,
 {
   const struct gpnn_dataset *c = gpnn_index_dataset(index);
   struct gpnn_localgp *gp;
-  enum gpnn_status status = gpnn_localgp_new(&gp, index, params, m, 1, err);
+  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), params, m, 1, err);
   if (status != GPNN_OK) return status;
   double *mean = gpnn_alloc(c->n_calibration, 2, sizeof *mean);
   double before = spent();

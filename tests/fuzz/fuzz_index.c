@@ -99,10 +99,11 @@ static size_t compose(struct piece *pieces, size_t n, uint64_t print, unsigned c
 static void describe(const struct gpnn_index *index)
 {
   char name[GPNN_MASK_BYTES];
-  for (size_t t = 0; t < gpnn_index_n_targets(index); t++) {
-    const struct gpnn_dataset *dataset = gpnn_index_target(index, t);
-    size_t found;
-    FUZZ_EXPECT(gpnn_index_find_target(index, dataset->schema.target.name, &found) && found <= t);
+  for (size_t t = 0; t < gpnn_dataset_n_targets(gpnn_index_dataset(index)); t++) {
+    const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), t);
+    const struct gpnn_dataset *found =
+        gpnn_dataset_find_target(dataset, dataset->schema.target.name);
+    FUZZ_EXPECT(found != NULL && found->target <= t);
     FUZZ_EXPECT(dataset->n > 0 && dataset->d > 0 && dataset->n_groups > 0);
     for (size_t g = 0; g < dataset->n_groups; g++) gpnn_dataset_group_name(dataset, g, name);
     for (size_t j = 0; j < gpnn_schema_features(&dataset->schema); j++) {
@@ -182,7 +183,7 @@ static void search(const struct gpnn_index *index, const double *points, bool ve
   struct gpnn_search *found = NULL;
   int64_t n = (int64_t)gpnn_index_dataset(index)->n, rows[POINTS * K];
   double distances[POINTS * K];
-  enum gpnn_status status = gpnn_index_search(index, &found, &err);
+  enum gpnn_status status = gpnn_dataset_search(gpnn_index_dataset(index), &found, &err);
   if (status == GPNN_OK)
     status = gpnn_search_query(found, POINTS, points, K, rows, distances, 1, &err);
   gpnn_search_free(found);
@@ -215,7 +216,7 @@ static void predict(const struct gpnn_index *index, const double *x)
   const struct gpnn_prediction prediction = {.mean = mean, .latent = latent};
   struct gpnn_localgp_counts counts = {0};
   struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status = gpnn_localgp_new(&gp, index, &params, 0, 1, &err);
+  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
   if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
   if (status != GPNN_OK) fuzz_expect_failure(status, &err);
   for (size_t i = 0; i < POINTS && status == GPNN_OK; i++)

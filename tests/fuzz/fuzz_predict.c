@@ -76,7 +76,7 @@ static void predict(const struct gpnn_index *index, const struct gpnn_parameters
   struct gpnn_localgp_counts counts = {0};
   struct gpnn_error err = {0};
   struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status = gpnn_localgp_new(&gp, index, params, 0, 1, &err);
+  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), params, 0, 1, &err);
   if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
   gpnn_localgp_free(gp);
   if (status != GPNN_OK) {
@@ -97,8 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   for (size_t i = 0; i < n; i++) {
     bool is_other;
     const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
-    enum gpnn_status status =
-        gpnn_parameters_check(&params[i], dataset, gpnn_index_fingerprint(index), &is_other, &err);
+    enum gpnn_status status = gpnn_parameters_check(
+        &params[i], dataset, gpnn_index_dataset(index)->fingerprint, &is_other, &err);
     if (status == GPNN_OK)
       predict(index, &params[i]);
     else

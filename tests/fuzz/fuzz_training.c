@@ -52,7 +52,7 @@ static void predict(const struct gpnn_index *index)
   const struct gpnn_prediction prediction = {.mean = &mean, .latent = &latent};
   struct gpnn_localgp_counts counts = {0};
   struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status = gpnn_localgp_new(&gp, index, &params, 0, 1, &err);
+  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
   if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
   if (status == GPNN_OK)
     FUZZ_EXPECT(isfinite(mean) && latent >= 0 && latent <= 1);

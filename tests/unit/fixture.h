@@ -19,6 +19,7 @@ struct fixture {
   double *x, *y, *cx, *cy;
   struct gpnn_dataset dataset;
   struct gpnn_index *index;
+  const struct gpnn_dataset *data; /* what the index holds */
   char path[240];
 };
 
@@ -80,6 +81,7 @@ static void fixture_write(struct fixture *f)
   assert_ok(gpnn_index_write(f->path, &f->dataset, search, NULL, &err));
   gpnn_search_free(search);
   assert_ok(gpnn_index_open(&f->index, f->path, true, &err));
+  f->data = gpnn_index_dataset(f->index);
 }
 
 static inline void fixture_new(struct fixture *f, size_t n, size_t d, size_t c, double spread)

@@ -40,9 +40,9 @@ static enum gpnn_status advise_on(struct setting *s, size_t q, uint64_t seed, in
 {
   const struct gpnn_advise_options options = {.test_rows = q, .seed = seed};
   struct gpnn_localgp *gp = NULL;
-  assert_ok(gpnn_localgp_new(&gp, s->f.index, &s->params, 0, threads, &err));
+  assert_ok(gpnn_localgp_new(&gp, s->f.data, &s->params, 0, threads, &err));
   size_t m = gpnn_localgp_neighbours(gp);
-  enum gpnn_status status = gpnn_advise(s->f.index, gp, &options, &s->advice, error);
+  enum gpnn_status status = gpnn_advise(gp, &options, &s->advice, error);
   assert_int_equal(gpnn_localgp_neighbours(gp), m);
   gpnn_localgp_free(gp);
   return status;
@@ -65,7 +65,7 @@ static double measured_rmse(size_t n)
   struct gpnn_localgp_counts counts = {0};
   double mean[800], sum = 0;
   set_up(&s, n);
-  assert_ok(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err));
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = s.f.c, .x = s.f.cx},
                                  &(struct gpnn_prediction){.mean = mean}, &counts, &err));
   for (size_t i = 0; i < s.f.c; i++) sum += pow(mean[i] - s.f.cy[i], 2) / (double)s.f.c;
@@ -141,7 +141,7 @@ static void errors_now_are_those_of_rows_left_out(void **state)
   set_up(&s, N);
   assert_ok(advise_on(&s, N, 1, 1, &err));
   for (size_t i = 0; i < N; i++) self[i] = (int64_t)i;
-  assert_ok(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err));
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = N, .x = s.f.x, .self = self},
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));

@@ -23,7 +23,7 @@ static void set_up(struct setting *s)
   assert_non_null(s->params.covariance.lengthscale);
   s->params.covariance.lengthscale[0] = 0.8;
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 static void tear_down(struct setting *s)
@@ -37,8 +37,8 @@ static void tear_down(struct setting *s)
 static enum gpnn_status on_given(struct setting *s, size_t wanted,
                                  struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
-  const struct gpnn_calibrate_options options = {
-      .wanted = wanted, .given = gpnn_known_held_out(gpnn_index_dataset(s->f.index))};
+  const struct gpnn_calibrate_options options = {.wanted = wanted,
+                                                 .given = gpnn_known_held_out(s->f.data)};
   gpnn_calibrate_report_release(calibration);
   return gpnn_calibrate(s->gp, &s->params, &options, calibration, err);
 }
@@ -197,7 +197,7 @@ static void auto_doubles_while_the_standard_error_is_over_its_precision(void **s
   assert_non_null(s.params.covariance.lengthscale);
   s.params.covariance.lengthscale[0] = 0.8;
   s.gp = NULL;
-  assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
   struct gpnn_calibrate_report calibration = {0};
   assert_ok(on_left_out(&s, GPNN_CALIBRATE_AUTO, 1, &calibration, &err));
   /* Normal errors have a relative standard error of sqrt(2/2500), still more than 2 %. */
@@ -289,7 +289,7 @@ static void the_factor_is_that_of_the_covariance_of_coefficients_too(void **stat
   for (size_t i = 0; i < p; i++) s.params.mean.covariance[i * p + i] = 50;
   gpnn_localgp_free(s.gp);
   s.gp = NULL;
-  assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
   assert_ok(on_given(&s, C, &calibration, &err));
   assert_true(fabs(calibration.alpha - 1) > 0.2); /* else there is nothing to multiply */
   gpnn_calibrate_apply(&calibration, &s.params);
@@ -309,7 +309,7 @@ static void where_no_noise_is_small_enough_the_factor_is_found(void **state)
       1000; /* so uncertain that even without noise z^2 is too small */
   s.params.covariance.lengthscale[0] = 0.1;
   gpnn_localgp_free(s.gp);
-  assert_ok(gpnn_localgp_new(&s.gp, s.f.index, &s.params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
   struct gpnn_calibrate_report calibration = {0};
   const struct gpnn_calibrate_options options = {
       .by = GPNN_CALIBRATE_NOISE,
@@ -359,7 +359,7 @@ static void add_uncertain_mean(struct setting *s)
   assert_non_null(s->params.mean.covariance);
   for (size_t i = 0; i < P; i++) s->params.mean.covariance[i * P + i] = 5;
   gpnn_localgp_free(s->gp);
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 static void known_noise_and_uncertain_coefficients_calibrate_once_for_all(void **state)

@@ -50,8 +50,7 @@ static enum gpnn_status choose(const struct fixture *f, const struct gpnn_choose
                                struct tried *tried, struct gpnn_parameters *params,
                                struct gpnn_choose_report *report, struct gpnn_error *err)
 {
-  return gpnn_choose(f->index, gpnn_index_dataset(f->index), options, note, tried, params, report,
-                     err);
+  return gpnn_choose(1, &f->data, options, note, tried, params, report, err);
 }
 
 static bool same_candidate(const struct gpnn_candidate *a, const struct gpnn_candidate *b)
@@ -308,7 +307,7 @@ static void with_nothing_open_all_rows_are_for_the_one_fit(void **state)
   options.fit.rows = f.n;
   options.fit.neighbours = 33;
   assert_ok(choose(&f, &options, &tried, &chosen, &report, &err));
-  assert_ok(gpnn_fit(gpnn_index_dataset(f.index), &options.fit, &fitted, &fit, &err));
+  assert_ok(gpnn_fit(f.data, &options.fit, &fitted, &fit, &err));
   assert_int_equal(tried.n, 0);
   assert_int_equal(report.fit.n_rows, f.n);
   assert_null(report.runner_up.kernel);
@@ -359,11 +358,10 @@ static void what_is_given_is_not_chosen_and_the_fit_is_the_same(void **state)
   options.kernel = options.neighbours = false;
   options.fit.kernel = gpnn_kernel_by_name("rbf");
   options.fit.neighbours = 17;
-  assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &chosen,
-                        &report, &err));
+  assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &chosen, &report, &err));
   assert_int_equal(chosen.neighbours, 17);
   options.fit.ard = report.chosen.ard;
-  assert_ok(gpnn_fit(gpnn_index_dataset(f.index), &options.fit, &fitted, &fit, &err));
+  assert_ok(gpnn_fit(f.data, &options.fit, &fitted, &fit, &err));
   assert_int_equal(chosen.covariance.n_lengthscales, fitted.covariance.n_lengthscales);
   assert_memory_equal(chosen.covariance.lengthscale, fitted.covariance.lengthscale,
                       fitted.covariance.n_lengthscales * sizeof(double));
@@ -395,8 +393,7 @@ static void the_scale_of_variances_changes_no_score(void **state)
     options.fit.fixed_lengthscale = 1;
     options.fit.fixed_kernelscale = scale;
     options.fit.fixed_noise = 0.05 * scale;
-    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
-                          &report, &err));
+    assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
     nll[k] = report.chosen.nll;
     gpnn_parameters_release(&params);
   }
@@ -415,8 +412,7 @@ static void threads_change_no_choice(void **state)
     struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
     options.fit.threads = t == 0 ? 1 : 4;
     options.fit.steps = 10;
-    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params[t],
-                          &report[t], &err));
+    assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params[t], &report[t], &err));
   }
   assert_ptr_equal(params[0].covariance.kernel, params[1].covariance.kernel);
   assert_int_equal(params[0].neighbours, params[1].neighbours);
@@ -449,7 +445,7 @@ static void rows_like_the_training_rows_score_about_as_these(void **state)
   (void)state;
   struct fixture f;
   make_one_relevant_input(&f);
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(f.index);
+  const struct gpnn_dataset *dataset = f.data;
   struct gpnn_points like = {.n = dataset->n, .x = dataset->x};
 
   assert_near(score_like(&f, &like), score_like(&f, NULL), 0.3);
@@ -576,9 +572,8 @@ static void a_handful_of_rows_is_not_believed_to_tell_all(void **state)
       struct gpnn_localgp_counts counts = {0};
       double mean[NEW], latent[NEW], z2 = 0;
       options.fit.steps = 1500;
-      assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
-                            &report, &err));
-      assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+      assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
+      assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
       assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = NEW, .x = f.cx},
                                      &(struct gpnn_prediction){.mean = mean, .latent = latent},
                                      &counts, &err));
@@ -601,7 +596,7 @@ static double score_of_all(const struct fixture *f, const struct gpnn_parameters
   double mean[ROWS], latent[ROWS], score = 0;
   assert_int_equal(f->n, ROWS);
   for (size_t i = 0; i < ROWS; i++) self[i] = (int64_t)i;
-  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, 1, &err));
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = ROWS, .x = f->x, .self = self},
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));
@@ -633,8 +628,7 @@ static void a_row_is_scored_under_the_factor_of_the_others(void **state)
   options.fit.neighbours = 20;
   options.fit.fixed_lengthscale = options.fit.fixed_kernelscale = 1;
   options.fit.fixed_noise = 0.05;
-  assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
-                        &report, &err));
+  assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
   assert_int_equal(report.n_rows, 30); /* a third of so few would leave it to chance */
   assert_near(report.chosen.nll, score_of_all(&f, &params), 1e-9);
   gpnn_parameters_release(&params);
@@ -671,8 +665,7 @@ static void targets_predicted_without_error_are_refused(void **state)
     struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
     struct gpnn_parameters params = {0};
     struct gpnn_choose_report report = {.n_rows = 77};
-    assert_fails(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
-                             &report, &err),
+    assert_fails(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err),
                  GPNN_ENUMERIC, "no candidate gives finite predictions");
     assert_null(params.covariance.lengthscale);
     assert_int_equal(report.n_rows, 77);
@@ -692,13 +685,13 @@ static void samples_serve_for_many_rows(void **state)
   struct tried tried = {0}, tried_same = {0}, tried_sampled = {0};
   assert_ok(choose(&f, &all, &tried, &whole, &report, &err));
   struct gpnn_choose_options options = all;
-  options.field = options.last_field = f.n;
+  options.sample_rows = options.last_sample_rows = f.n;
   assert_ok(choose(&f, &options, &tried_same, &same, &report, &err));
   assert_true(same.covariance.noise == whole.covariance.noise &&
               same.covariance.kernelscale == whole.covariance.kernelscale);
   assert_int_equal(tried_same.n, tried.n);
-  options.field = 100;
-  options.last_field = 200;
+  options.sample_rows = 100;
+  options.last_sample_rows = 200;
   assert_ok(choose(&f, &options, &tried_sampled, &sampled, &sampled_report, &err));
   /* A third of the larger sample, 67 rows, scores the best two. */
   assert_int_equal(sampled_report.n_rows, 67);
@@ -717,7 +710,7 @@ static void samples_serve_for_many_rows(void **state)
   gpnn_parameters_release(&sampled);
   gpnn_parameters_release(&same);
   assert_ok(choose(&f, &options, &tried_sampled, &sampled, &sampled_report, &err));
-  options.last_field = 0;
+  options.last_sample_rows = 0;
   assert_ok(choose(&f, &options, &tried_sampled, &same, &sampled_report, &err));
   assert_true(same.covariance.noise == sampled.covariance.noise);
   gpnn_parameters_release(&whole);
@@ -752,8 +745,7 @@ static double score_with(const struct fixture *f, struct gpnn_choose_options opt
   options.neighbours = false;
   options.fit.neighbours = neighbours;
   options.k = true; /* of no concern to blocks; with nothing open there is no score */
-  assert_ok(gpnn_choose(f->index, gpnn_index_dataset(f->index), &options, NULL, NULL, &params,
-                        &report, &err));
+  assert_ok(gpnn_choose(1, &f->data, &options, NULL, NULL, &params, &report, &err));
   gpnn_parameters_release(&params);
   return report.chosen.nll;
 }
@@ -786,8 +778,7 @@ static void fewer_neighbours_that_are_surely_worse_are_not_taken(void **state)
     const struct gpnn_choose_options options = held(lengthscales[i], 0.5);
     struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
-    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
-                          &report, &err));
+    assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
     for (size_t m = 16; m < report.chosen.neighbours; m *= 2) {
       double worse = score_with(&f, options, m) - report.chosen.nll;
       n_near += worse > 0.002 && worse < 0.01;
@@ -815,8 +806,7 @@ static void fewer_neighbours_lose_no_more_than_a_hundredth(void **state)
     struct gpnn_parameters params = {0};
     struct gpnn_choose_report report;
     options.fit.seed = seed;
-    assert_ok(gpnn_choose(f.index, gpnn_index_dataset(f.index), &options, NULL, NULL, &params,
-                          &report, &err));
+    assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
     if (!(report.fewest.nll <= report.chosen.nll + 0.01))
       fail_msg("%zu neighbours are worse than %zu by %g, which is more than .01",
                report.fewest.neighbours, report.chosen.neighbours,
@@ -878,7 +868,7 @@ static void the_last_fit_is_to_all_rows(void **state)
 /* The known variances of the rows' noise; what gpnn_choose() takes it from is const for others. */
 static void set_noise(const struct fixture *f, const double *noise)
 {
-  const struct gpnn_dataset *borrowed = gpnn_index_dataset(f->index);
+  const struct gpnn_dataset *borrowed = f->data;
   struct gpnn_dataset *dataset;
   memcpy(&dataset, &borrowed, sizeof dataset);
   dataset->noise = noise;

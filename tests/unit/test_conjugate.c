@@ -87,7 +87,7 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
   options.prior_scale = 0.7;
   gls_rows(&g, N, f.x, f.y, lengthscale, 0.15);
   double a = 2.5 + (N - P) / 2.0, b = 0.7 + (double)g.left / 2, s2 = b / (a - 1);
-  assert_ok(gpnn_conjugate_posterior(gpnn_index_dataset(f.index), &options, &params, &err));
+  assert_ok(gpnn_conjugate_posterior(f.data, &options, &params, &err));
   assert_close(params.covariance.kernelscale, s2, 1e-11);
   assert_close(params.covariance.noise, 0.15 * s2, 1e-11);
   assert_near(params.degrees, 2 * a, 0);
@@ -97,7 +97,7 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
   for (size_t t = 0; t < P * P; t++)
     assert_near(params.mean.covariance[t], (double)g.covariance[t] * s2, 1e-12);
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = C, .x = f.cx},
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));
@@ -148,7 +148,7 @@ static void a_line_through_independent_rows_has_n_less_two_degrees(void **state)
   for (size_t i = 0; i < ROWS; i++) sxy += (x[i] - middle) * (y[i] - average);
   for (size_t i = 0; i < ROWS; i++) rss += pow(y[i] - average - sxy / sxx * (x[i] - middle), 2);
   fixture_new(&f, ROWS, 1, 0, 1);
-  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
+  struct gpnn_dataset dataset = *f.data;
   struct gpnn_conjugate_options options = make_options(2);
   struct gpnn_parameters params = given_params(&tiny, 1, 2);
   dataset.x = x;
@@ -207,7 +207,7 @@ static void a_fold_is_predicted_from_the_others_alone(void **state)
   struct gpnn_parameters params = {0};
   double rmspe, crps;
   fixture_new(&f, N, D, 0, 1);
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(f.index);
+  const struct gpnn_dataset *dataset = f.data;
   assert_ok(gpnn_conjugate(dataset, &options, NULL, NULL, &params, &report, &err));
   assert_close(report.best.lengthscale * range_of_exp, report.best.range, 1e-12);
   dense_folds(dataset, &options, report.best.lengthscale, 0.2, &rmspe, &crps);
@@ -249,8 +249,7 @@ static void the_grid_is_searched_by_the_score_asked_for(void **state)
     struct gpnn_conjugate_report report;
     struct gpnn_parameters params = {0};
     options.score = k == 0 ? GPNN_CONJUGATE_RMSPE : GPNN_CONJUGATE_CRPS;
-    assert_ok(gpnn_conjugate(gpnn_index_dataset(f.index), &options, listen, &heard, &params,
-                             &report, &err));
+    assert_ok(gpnn_conjugate(f.data, &options, listen, &heard, &params, &report, &err));
     assert_int_equal(heard.n, 16);
     assert_int_equal(report.n_points, 16);
     for (size_t i = 0; i < 16; i++) {
@@ -276,7 +275,7 @@ static void a_best_at_the_edge_of_the_grid_is_told(void **state)
   struct gpnn_conjugate_options options = make_options(10);
   fixture_new(&f, 400, D, 0, 1);
   double *y = gpnn_alloc(400, 1, sizeof *y);
-  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
+  struct gpnn_dataset dataset = *f.data;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
   options.kernel = gpnn_kernel_by_name("matern52");
@@ -312,8 +311,7 @@ static void threads_change_no_bit(void **state)
   options.most_rows = 1500;
   for (int k = 0; k < 2; k++) {
     options.threads = 1 + 2 * k;
-    assert_ok(gpnn_conjugate(gpnn_index_dataset(f.index), &options, NULL, NULL, &params[k],
-                             &reports[k], &err));
+    assert_ok(gpnn_conjugate(f.data, &options, NULL, NULL, &params[k], &reports[k], &err));
     assert_int_equal(reports[k].n_scored, 1500);
   }
   assert_near(reports[0].best.crps, reports[1].best.crps, 0);
@@ -336,7 +334,7 @@ static void a_ratio_of_lengthscales_is_a_scale_of_inputs(void **state)
   struct gpnn_conjugate_report equal, scaled;
   struct gpnn_parameters params[2] = {{0}, {0}};
   fixture_new(&f, 200, D, 0, 1);
-  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
+  struct gpnn_dataset dataset = *f.data;
   options.mean = GPNN_MEAN_CONSTANT;
   assert_ok(gpnn_conjugate(&dataset, &options, NULL, NULL, &params[0], &equal, &err));
   for (size_t i = 0; i < 200; i++) f.x[i * D] *= 4;
@@ -361,7 +359,7 @@ static void what_cannot_be_done_is_refused(void **state)
   struct gpnn_conjugate_report report;
   struct gpnn_parameters params = {0};
   fixture_new(&f, 20, D, 0, 1);
-  struct gpnn_dataset dataset = *gpnn_index_dataset(f.index);
+  struct gpnn_dataset dataset = *f.data;
   struct gpnn_conjugate_options good = make_options(10), bad = good;
 #define REFUSED(status, text) \
   assert_fails(gpnn_conjugate(&dataset, &bad, NULL, NULL, &params, &report, &err), status, text)

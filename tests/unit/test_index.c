@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "dataset/index.h"
+#include "dataset/sample.h"
 #include "linalg/blas_threads.h"
 
 enum { N = 400, D = 4, C = 7 };
@@ -228,8 +229,9 @@ static void contents_read_back(void **state)
   assert_near(read->scaling.y_sd, wrote->scaling.y_sd, 0);
   assert_memory_equal(read->scaling.mean, wrote->scaling.mean, D * sizeof(double));
   assert_memory_equal(read->scaling.weight, wrote->scaling.weight, D * D * sizeof(double));
-  assert_int_equal(gpnn_index_search_report(index)->kind, GPNN_SEARCH_FLAT);
-  assert_memory_equal(gpnn_index_search_metric(index).lengthscale, lengthscale, sizeof lengthscale);
+  assert_int_equal(gpnn_dataset_search_report(gpnn_index_dataset(index)).kind, GPNN_SEARCH_FLAT);
+  assert_memory_equal(gpnn_dataset_search_metric(gpnn_index_dataset(index)).lengthscale,
+                      lengthscale, sizeof lengthscale);
   assert_string_equal(gpnn_index_path(index), place->path);
   char tag[5];
   uint64_t offset, length;
@@ -255,8 +257,8 @@ static void a_stored_search_answers_the_same(void **state)
     struct gpnn_index *index = NULL;
     write_index(place, kinds[i], NULL);
     assert_ok(gpnn_index_open(&index, place->path, false, &err));
-    assert_null(gpnn_index_search_metric(index).lengthscale);
-    assert_ok(gpnn_index_search(index, &loaded, &err));
+    assert_null(gpnn_dataset_search_metric(gpnn_index_dataset(index)).lengthscale);
+    assert_ok(gpnn_dataset_search(gpnn_index_dataset(index), &loaded, &err));
     assert_ok(gpnn_search_query(built, N, place->x, K, wanted, distances, 2, &err));
     assert_ok(gpnn_search_query(loaded, N, place->x, K, got, distances, 2, &err));
     assert_memory_equal(got, wanted, N * K * sizeof *got);
@@ -272,7 +274,7 @@ static void a_stored_search_answers_the_same(void **state)
 static enum gpnn_status load_search(void *context, size_t thread, size_t i, struct gpnn_error *err)
 {
   struct gpnn_search *search = NULL;
-  enum gpnn_status status = gpnn_index_search(context, &search, err);
+  enum gpnn_status status = gpnn_dataset_search(gpnn_index_dataset(context), &search, err);
   (void)thread;
   (void)i;
   gpnn_search_free(search);
@@ -307,7 +309,7 @@ static uint64_t fingerprint_now(const struct place *place, enum gpnn_search_kind
   struct gpnn_index *index = NULL;
   write_index(place, kind, NULL);
   assert_ok(gpnn_index_open(&index, place->path, true, &err));
-  uint64_t fingerprint = gpnn_index_fingerprint(index);
+  uint64_t fingerprint = gpnn_index_dataset(index)->fingerprint;
   gpnn_index_close(index);
   return fingerprint;
 }
@@ -409,7 +411,8 @@ static void a_damaged_search_is_refused_when_loaded(void **state)
   section_of(whole, "FAIS")[200] ^= 1;
   spill(place->path, whole.at, whole.length);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  assert_fails(gpnn_index_search(index, &search, &err), GPNN_EFORMAT, "section FAIS");
+  assert_fails(gpnn_dataset_search(gpnn_index_dataset(index), &search, &err), GPNN_EFORMAT,
+               "section FAIS");
   assert_null(search);
   gpnn_index_close(index);
   free(whole.at);
@@ -477,7 +480,7 @@ static void rows_and_fingerprint_are_checked_on_request(void **state)
   reseal(whole);
   spill(place->path, whole.at, whole.length);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  assert_true(gpnn_index_fingerprint(index) == 1);
+  assert_true(gpnn_index_dataset(index)->fingerprint == 1);
   gpnn_index_close(index);
   assert_refused(place->path, true, GPNN_EFORMAT, "fingerprint");
   gpnn_store_u64(section_of(whole, "YVAL") + 8, 0x7ff0000000000000u);
@@ -730,14 +733,13 @@ static void every_target_has_a_view_of_its_own(void **state)
   extend(place, &besides);
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  assert_int_equal(gpnn_index_n_targets(index), 1 + MORE);
-  assert_ptr_equal(gpnn_index_target(index, 0), gpnn_index_dataset(index));
-  size_t found = 9;
+  assert_int_equal(gpnn_dataset_n_targets(gpnn_index_dataset(index)), 1 + MORE);
+  assert_ptr_equal(gpnn_dataset_target(gpnn_index_dataset(index), 0), gpnn_index_dataset(index));
   for (size_t t = 0; t <= MORE; t++) {
-    const struct gpnn_dataset *view = gpnn_index_target(index, t);
+    const struct gpnn_dataset *view = gpnn_dataset_target(gpnn_index_dataset(index), t);
     assert_string_equal(view->schema.target.name, names[t]);
-    assert_true(gpnn_index_find_target(index, names[t], &found));
-    assert_int_equal(found, t);
+    assert_ptr_equal(gpnn_dataset_find_target(gpnn_index_dataset(index), names[t]), view);
+    assert_int_equal(view->target, t);
     assert_ptr_equal(view->x, gpnn_index_dataset(index)->x);
     assert_same(view->noise, besides.noise + t * N, N);
     assert_same(view->calibration_noise, besides.calibration_noise + t * C, C);
@@ -748,7 +750,7 @@ static void every_target_has_a_view_of_its_own(void **state)
     assert_true(view->scaling.y_mean == place->dataset.scaling.more[t - 1].mean);
     assert_true(view->n_more == 0 && view->schema.n_more == 0 && view->scaling.n_more == 0);
   }
-  assert_false(gpnn_index_find_target(index, "day", &found));
+  assert_null(gpnn_dataset_find_target(gpnn_index_dataset(index), "day"));
   gpnn_index_close(index);
   besides_release(&besides);
 }
@@ -766,32 +768,34 @@ static void a_sample_has_whole_rows_and_is_else_the_index(void **state)
 {
   struct place *place = *state;
   struct besides besides;
-  struct gpnn_index *index = NULL, *sample = NULL, *again = NULL;
+  struct gpnn_index *index = NULL;
+  struct gpnn_sample *sample = NULL, *again = NULL;
   size_t n = N / 3;
   extend(place, &besides);
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  assert_ok(gpnn_index_sample(index, n, 5, &sample, &err));
-  assert_ok(gpnn_index_sample(sample, n, 6, &again, &err)); /* all of a sample: itself */
-  assert_true(gpnn_index_fingerprint(sample) == gpnn_index_fingerprint(index));
-  assert_int_equal(gpnn_index_n_targets(sample), 1 + MORE);
+  assert_ok(gpnn_sample_draw(&sample, gpnn_index_dataset(index), n, 5, &err));
+  assert_ok(gpnn_sample_draw(&again, gpnn_sample_target(sample, 1), n, 6,
+                             &err)); /* all of a sample: itself */
+  assert_true(gpnn_sample_target(sample, 0)->fingerprint == gpnn_index_dataset(index)->fingerprint);
+  assert_int_equal(gpnn_dataset_n_targets(gpnn_sample_target(sample, 0)), 1 + MORE);
   size_t before = 0;
   for (size_t i = 0; i < n; i++) {
-    const struct gpnn_dataset *c = gpnn_index_dataset(sample);
+    const struct gpnn_dataset *c = gpnn_sample_target(sample, 0);
     size_t row = row_of(place, c, i);
     assert_true(i == 0 || row > before);
     before = row;
     assert_int_equal(c->n, n);
     assert_same(c->regressors + i * REGRESSORS, besides.regressors + row * REGRESSORS, REGRESSORS);
     for (size_t t = 0; t <= MORE; t++) {
-      const struct gpnn_dataset *view = gpnn_index_target(sample, t);
+      const struct gpnn_dataset *view = gpnn_sample_target(sample, t);
       assert_true(view->y[i] == (t == 0 ? place->y[row] : besides.more[(t - 1) * N + row]));
       assert_true(view->noise[i] == besides.noise[t * N + row]);
-      assert_same(view->y, gpnn_index_target(again, t)->y, n);
+      assert_same(view->y, gpnn_sample_target(again, t)->y, n);
     }
   }
-  gpnn_index_close(again);
-  gpnn_index_close(sample);
+  gpnn_sample_free(again);
+  gpnn_sample_free(sample);
   gpnn_index_close(index);
   besides_release(&besides);
 }
@@ -801,19 +805,20 @@ static void rows_are_taken_in_the_order_given(void **state)
   struct place *place = *state;
   const uint64_t wanted[] = {N - 1, 3, 200, 0};
   struct besides besides;
-  struct gpnn_index *index = NULL, *sample = NULL;
+  struct gpnn_index *index = NULL;
+  struct gpnn_sample *sample = NULL;
   extend(place, &besides);
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  assert_ok(gpnn_index_take(index, 4, wanted, &sample, &err));
+  assert_ok(gpnn_sample_take(&sample, gpnn_index_dataset(index), 4, wanted, &err));
   for (size_t i = 0; i < 4; i++) {
-    const struct gpnn_dataset *c = gpnn_index_target(sample, MORE);
+    const struct gpnn_dataset *c = gpnn_sample_target(sample, MORE);
     assert_int_equal(c->n, 4);
     assert_int_equal(row_of(place, c, i), wanted[i]);
     assert_true(c->y[i] == besides.more[(MORE - 1) * N + wanted[i]]);
     assert_true(c->noise[i] == besides.noise[MORE * N + wanted[i]]);
   }
-  gpnn_index_close(sample);
+  gpnn_sample_free(sample);
   gpnn_index_close(index);
   besides_release(&besides);
 }
@@ -821,22 +826,23 @@ static void rows_are_taken_in_the_order_given(void **state)
 static void the_search_of_a_sample_is_over_its_rows(void **state)
 {
   struct place *place = *state;
-  struct gpnn_index *index = NULL, *sample = NULL;
+  struct gpnn_index *index = NULL;
+  struct gpnn_sample *sample = NULL;
   struct gpnn_search *search = NULL;
   int64_t row;
   double distance;
   write_index(place, GPNN_SEARCH_IVF, NULL);
   assert_ok(gpnn_index_open(&index, place->path, false, &err));
-  assert_ok(gpnn_index_sample(index, N / 2, 5, &sample, &err));
-  assert_ok(gpnn_index_search(sample, &search, &err));
+  assert_ok(gpnn_sample_draw(&sample, gpnn_index_dataset(index), N / 2, 5, &err));
+  assert_ok(gpnn_dataset_search(gpnn_sample_target(sample, 0), &search, &err));
   for (size_t i = 0; i < N / 2; i++) {
-    assert_ok(gpnn_search_query(search, 1, gpnn_index_dataset(sample)->x + i * D, 1, &row,
+    assert_ok(gpnn_search_query(search, 1, gpnn_sample_target(sample, 0)->x + i * D, 1, &row,
                                 &distance, 1, &err));
     assert_int_equal(row, i);
     assert_true(distance == 0);
   }
   gpnn_search_free(search);
-  gpnn_index_close(sample);
+  gpnn_sample_free(sample);
   gpnn_index_close(index);
 }
 
@@ -874,7 +880,7 @@ static void under_whitening_every_direction_is_a_group(void **state)
   assert_int_equal(read->n_groups, D);
   for (uint32_t j = 0; j < D; j++) assert_int_equal(read->group[j], j);
   assert_string_equal(gpnn_dataset_group_name(read, 3, name), "direction 4");
-  assert_int_equal(gpnn_index_n_targets(index), 1);
+  assert_int_equal(gpnn_dataset_n_targets(gpnn_index_dataset(index)), 1);
   assert_null(read->more);
   assert_null(read->regressors);
   assert_null(read->noise);
@@ -1020,8 +1026,8 @@ static void reseal_part(struct bytes whole, const char *tag, int fd)
 static void look_at(const struct gpnn_index *index)
 {
   char name[GPNN_MASK_BYTES];
-  for (size_t t = 0; t < gpnn_index_n_targets(index); t++) {
-    const struct gpnn_dataset *c = gpnn_index_target(index, t);
+  for (size_t t = 0; t < gpnn_dataset_n_targets(gpnn_index_dataset(index)); t++) {
+    const struct gpnn_dataset *c = gpnn_dataset_target(gpnn_index_dataset(index), t);
     double sum = c->y[c->n - 1] + c->x[c->n * c->d - 1];
     if (c->n_calibration > 0) sum += c->calibration_y[c->n_calibration - 1];
     if (c->noise != NULL) sum += c->noise[c->n - 1];
@@ -1043,7 +1049,7 @@ static void search_in(const struct gpnn_index *index)
   const struct gpnn_dataset *c = gpnn_index_dataset(index);
   int64_t rows[K];
   double distances[K];
-  enum gpnn_status status = gpnn_index_search(index, &search, &reason);
+  enum gpnn_status status = gpnn_dataset_search(gpnn_index_dataset(index), &search, &reason);
   if (status == GPNN_OK) assert_ok(gpnn_search_query(search, 1, c->x, K, rows, distances, 1, &err));
   if (status != GPNN_OK && status != GPNN_EFORMAT && status != GPNN_ENUMERIC)
     fail_msg("status %d: %s", (int)status, reason.text);
@@ -1055,7 +1061,8 @@ static void search_in(const struct gpnn_index *index)
 static bool use(const char *path)
 {
   struct gpnn_error reason = {0};
-  struct gpnn_index *index = NULL, *sample = NULL;
+  struct gpnn_index *index = NULL;
+  struct gpnn_sample *sample = NULL;
   struct gpnn_search *search = NULL;
   enum gpnn_status status = gpnn_index_open(&index, path, false, &reason);
   if (status != GPNN_OK && status != GPNN_EFORMAT && status != GPNN_EVERSION &&
@@ -1064,9 +1071,10 @@ static bool use(const char *path)
   if (status != GPNN_OK) return false;
   look_at(index);
   search_in(index);
-  assert_ok(gpnn_index_sample(index, 5, 1, &sample, &err));
-  if (gpnn_index_search(sample, &search, &reason) == GPNN_OK) gpnn_search_free(search);
-  gpnn_index_close(sample);
+  assert_ok(gpnn_sample_draw(&sample, gpnn_index_dataset(index), 5, 1, &err));
+  if (gpnn_dataset_search(gpnn_sample_target(sample, 0), &search, &reason) == GPNN_OK)
+    gpnn_search_free(search);
+  gpnn_sample_free(sample);
   gpnn_index_close(index);
   return true;
 }

@@ -23,7 +23,7 @@ static void set_up(struct setting *s)
                                        .covariance.noise = 0.3,
                                        .neighbours = M};
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 static void tear_down(struct setting *s)
@@ -242,7 +242,7 @@ static void make_grid_and_rows_beside_it(struct setting *s, double *like)
   }
   fixture_write(&s->f);
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 /* Of rows that are farther than any training row from its nearest, the stand-ins get balls as large

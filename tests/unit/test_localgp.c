@@ -26,7 +26,7 @@ static void predict(const struct fixture *f, const struct gpnn_parameters *param
                     struct gpnn_localgp_counts *counts)
 {
   struct gpnn_localgp *gp = NULL;
-  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, threads, &err));
+  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, threads, &err));
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = n_rows, .x = x, .self = self},
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, counts,
                                  &err));
@@ -206,7 +206,7 @@ static void lengthscales_for_other_inputs_are_refused(void **state)
   fixture_new(&f, 30, 4, 0, 1);
   struct gpnn_parameters params = make_params("rbf", 3, 10);
   struct gpnn_localgp *gp = NULL;
-  assert_fails(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err), GPNN_EMISMATCH, "lengthscale");
+  assert_fails(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err), GPNN_EMISMATCH, "lengthscale");
   assert_null(gp);
   gpnn_parameters_release(&params);
   fixture_free(&f);
@@ -228,7 +228,7 @@ struct model {
 /* What an index file holds, to be changed: the object behind the pointer is no constant. */
 static struct gpnn_dataset *contents_of(const struct fixture *f)
 {
-  const struct gpnn_dataset *borrowed = gpnn_index_dataset(f->index);
+  const struct gpnn_dataset *borrowed = f->data;
   struct gpnn_dataset *dataset;
   memcpy(&dataset, &borrowed, sizeof dataset);
   return dataset;
@@ -270,7 +270,7 @@ static void model_predict(const struct model *s, const struct gpnn_points *point
 {
   struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, s->f.index, &s->params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&gp, s->f.data, &s->params, 0, 2, &err));
   assert_ok(gpnn_localgp_predict(gp, points, prediction, &counts, &err));
   assert_int_equal(counts.jitter.n, 0);
   gpnn_localgp_free(gp);
@@ -461,7 +461,7 @@ static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
     struct gpnn_points points = points_of(&s);
     points.x = s.f.x;
     points.self = self;
-    assert_ok(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 2, &err));
+    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
     struct gpnn_prediction all = {means[0], latent[0], nearest};
     assert_ok(gpnn_localgp_predict_each(gp, &points, N_NUMBERS, numbers, &all, &counts, &err));
     for (size_t k = 0; k < N_NUMBERS; k++) {
@@ -493,7 +493,7 @@ static void other_parameters_of_the_same_metric_predict_as_if_made_for_them(void
   const struct gpnn_prediction to = {.mean = mean, .latent = latent};
   for (size_t j = 0; j < D; j++) others.covariance.lengthscale[j] *= 3;
   others.covariance.noise *= 5;
-  assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
   const struct gpnn_parameters *const turns[] = {&others, &params};
   for (size_t k = 0; k < 2; k++) {
     gpnn_localgp_set_params(gp, turns[k]);
@@ -597,7 +597,7 @@ static size_t compare_precisions(const struct fixture *f, const struct gpnn_para
   struct gpnn_localgp_counts counts = {0};
   size_t n_different = 0;
   assert_true(f->c <= MOST);
-  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, 2, &err));
   for (int mixed = 0; mixed < 2; mixed++) {
     gpnn_localgp_set_precision(gp, mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE);
     assert_ok(gpnn_localgp_predict(
@@ -670,7 +670,7 @@ static void mixed_precision_serves_every_right_hand_side(void **state)
         candidates[i] = i % ROWS + i / ROWS < m ? (int64_t)(i % ROWS) : -1;
       points.candidates = candidates;
       points.n_candidates = ROWS;
-      assert_ok(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 2, &err));
+      assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
       for (int mixed = 0; mixed < 2; mixed++) {
         gpnn_localgp_set_precision(gp, mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE);
         assert_ok(gpnn_localgp_predict(
@@ -696,7 +696,7 @@ static void predict_shared(const struct fixture *f, const struct gpnn_parameters
 {
   struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, threads, &err));
+  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, threads, &err));
   gpnn_localgp_set_share(gp, share);
   assert_ok(gpnn_localgp_predict(
       gp, &(struct gpnn_points){.n = f->c, .x = f->cx},
@@ -769,7 +769,7 @@ static void every_point_that_shares_a_factor_with_jitter_is_counted(void **state
     struct gpnn_localgp *gp = NULL;
     struct gpnn_localgp_counts counts = {0};
     double mean[FEW];
-    assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+    assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
     gpnn_localgp_set_share(gp, share);
     assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = FEW, .x = f.cx},
                                    &(struct gpnn_prediction){.mean = mean}, &counts, &err));
@@ -790,8 +790,8 @@ static void coefficients_for_another_mean_are_refused(void **state)
   struct gpnn_localgp *gp = NULL;
   model_new(&s, GPNN_MEAN_LINEAR, false, 5);
   s.params.mean.kind = GPNN_MEAN_REGRESSORS;
-  assert_fails(gpnn_localgp_new(&gp, s.f.index, &s.params, 0, 1, &err), GPNN_EMISMATCH,
-               "4 coefficients, a regressors mean has 3 with this index");
+  assert_fails(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err),
+               GPNN_EMISMATCH, "4 coefficients, a regressors mean has 3 with this index");
   assert_null(gp);
   model_free(&s);
 }

@@ -28,7 +28,7 @@ static void set_up(struct setting *s)
                                        .covariance.noise = 0.3,
                                        .neighbours = M};
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.index, &s->params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 /* Gives the process a linear mean whose coefficients are uncertain. */

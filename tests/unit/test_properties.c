@@ -154,7 +154,7 @@ static void predict(const struct trial *t, enum gpnn_precision precision, size_t
                     struct gpnn_localgp_counts *counts)
 {
   struct gpnn_localgp *gp = NULL;
-  assert_ok(gpnn_localgp_new(&gp, t->f.index, &t->params, 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t->f.index), &t->params, 0, 1, &err));
   gpnn_localgp_set_precision(gp, precision);
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = n, .x = points},
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, counts,
@@ -533,7 +533,7 @@ static void a_neighbour_more_never_raises_the_variance(void **state)
     trial_new(&t, number, 1e-9);
     size_t n = t.f.n;
     for (size_t k = 0; k < n; k++) rows[k] = k, numbers[k] = k + 1;
-    assert_ok(gpnn_localgp_new(&gp, t.f.index, &t.params, n, 1, &err));
+    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t.f.index), &t.params, n, 1, &err));
     assert_ok(gpnn_localgp_predict_each(
         gp, &(struct gpnn_points){.n = POINTS, .x = t.f.cx}, n, numbers,
         &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts, &err));
@@ -562,7 +562,7 @@ static void an_observation_varies_no_less_than_its_noise(void **state)
     struct gpnn_predict_counts counts = {0};
     struct gpnn_localgp *gp = NULL;
     trial_new(&t, number, 1e-9);
-    assert_ok(gpnn_localgp_new(&gp, t.f.index, &t.params, 0, 1, &err));
+    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t.f.index), &t.params, 0, 1, &err));
     const struct gpnn_predict_rows rows = {
         .n = POINTS, .x = t.f.cx, .mean = mean, .sd = sd, .nearest = nearest};
     assert_ok(gpnn_predict(gp, &options, &rows, &counts, &err));
@@ -609,7 +609,7 @@ static void calibration_multiplies_variances_and_moves_no_mean(void **state)
     trial_new(&t, number, 1e-3);
     predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean[0], latent[0], &counts);
     double wanted = direct_mean_square(&t, 1, &is_sure), scale = t.params.covariance.kernelscale;
-    assert_ok(gpnn_localgp_new(&gp, t.f.index, &t.params, 0, 1, &err));
+    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t.f.index), &t.params, 0, 1, &err));
     const struct gpnn_calibrate_options options = {
         .wanted = POINTS, .given = gpnn_known_held_out(gpnn_index_dataset(t.f.index))};
     assert_ok(gpnn_calibrate(gp, &t.params, &options, &found, &err));

@@ -143,7 +143,7 @@ static void predict(const struct fixture *f, const struct gpnn_parameters *param
 {
   struct gpnn_localgp *gp = NULL;
   struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, f->index, params, 0, 2, &err));
+  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, 2, &err));
   assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = f->c, .x = x},
                                  &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
                                  &err));

@@ -93,6 +93,7 @@ static void several_new(struct several *s, bool with_noise)
   assert_ok(gpnn_index_write(s->f.path, &s->f.dataset, search, NULL, &err));
   gpnn_search_free(search);
   assert_ok(gpnn_index_open(&s->f.index, s->f.path, true, &err));
+  s->f.data = gpnn_index_dataset(s->f.index);
   make_params(s);
 }
 
@@ -126,7 +127,7 @@ static void predict_together(const struct several *s, int threads, struct result
   const struct gpnn_localgp *borrowed[TARGETS];
   struct gpnn_prediction predictions[TARGETS];
   struct gpnn_localgp_counts counts[TARGETS] = {{0}};
-  assert_ok(gpnn_localgp_new_all(gps, TARGETS, s->f.index, s->params, 0, threads, &err));
+  assert_ok(gpnn_localgp_new_all(gps, TARGETS, s->f.data, s->params, 0, threads, &err));
   for (size_t t = 0; t < TARGETS; t++) {
     borrowed[t] = gps[t];
     predictions[t] = arrays(&results[t]);
@@ -144,7 +145,7 @@ static void predict_alone(const struct several *s, size_t t, struct result *resu
   struct gpnn_points points = points_of(s, self);
   struct gpnn_localgp *gp = NULL;
   struct gpnn_prediction prediction = arrays(result);
-  assert_ok(gpnn_localgp_new(&gp, s->f.index, &s->params[t], 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, s->f.data, &s->params[t], 0, 1, &err));
   assert_ok(gpnn_localgp_predict(gp, &points, &prediction, &result->counts, &err));
   gpnn_localgp_free(gp);
 }
@@ -237,7 +238,8 @@ static void objects_are_freed_in_any_order_and_all_after_a_failure(void **state)
   static struct several s;
   struct gpnn_localgp *gps[TARGETS] = {NULL};
   several_new(&s, false);
-  assert_ok(gpnn_localgp_new_all(gps, TARGETS, s.f.index, s.params, 0, 1, &err));
+  assert_ok(
+      gpnn_localgp_new_all(gps, TARGETS, gpnn_index_dataset(s.f.index), s.params, 0, 1, &err));
   assert_ptr_equal(gps[0]->metric, gps[3]->metric);
   static const size_t order[TARGETS] = {2, 0, 3, 1};
   for (size_t t = 0; t < TARGETS; t++) {
@@ -245,8 +247,9 @@ static void objects_are_freed_in_any_order_and_all_after_a_failure(void **state)
     gps[order[t]] = NULL;
   }
   s.params[2].covariance.n_lengthscales = 2;
-  assert_fails(gpnn_localgp_new_all(gps, TARGETS, s.f.index, s.params, 0, 1, &err), GPNN_EMISMATCH,
-               "lengthscale");
+  assert_fails(
+      gpnn_localgp_new_all(gps, TARGETS, gpnn_index_dataset(s.f.index), s.params, 0, 1, &err),
+      GPNN_EMISMATCH, "lengthscale");
   for (size_t t = 0; t < TARGETS; t++) assert_null(gps[t]);
   s.params[2].covariance.n_lengthscales = D;
   several_free(&s);
@@ -274,7 +277,7 @@ static void fit(const struct several *s, size_t n, const size_t *which,
                 struct gpnn_fit_report *report)
 {
   const struct gpnn_dataset *targets[TARGETS];
-  for (size_t t = 0; t < n; t++) targets[t] = gpnn_index_target(s->f.index, which[t]);
+  for (size_t t = 0; t < n; t++) targets[t] = gpnn_dataset_target(s->f.data, which[t]);
   assert_ok(gpnn_fit_all(n, targets, options, params, report, &err));
 }
 
@@ -421,9 +424,9 @@ static void a_choice_for_all_names_each_target(void **state)
                                         .kernel = true,
                                         .neighbours = true,
                                         .effort = GPNN_EFFORT_FAST};
-  for (size_t t = 0; t < TARGETS; t++) targets[t] = gpnn_index_target(s.f.index, t);
-  assert_ok(
-      gpnn_choose_all(s.f.index, TARGETS, targets, &options, NULL, NULL, params, &report, &err));
+  for (size_t t = 0; t < TARGETS; t++)
+    targets[t] = gpnn_dataset_target(gpnn_index_dataset(s.f.index), t);
+  assert_ok(gpnn_choose(TARGETS, targets, &options, NULL, NULL, params, &report, &err));
   for (size_t t = 0; t < TARGETS; t++) {
     assert_string_equal(params[t].target, names[t]);
     assert_ptr_equal(params[t].covariance.kernel, report.chosen.kernel);

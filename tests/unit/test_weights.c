@@ -80,7 +80,7 @@ static void predictions_are_those_of_localgp(void **state)
   const double x[D] = {0.1, -0.2, 0.3};
   const struct gpnn_points points = {.n = 1, .x = x};
   const struct gpnn_prediction prediction = {.mean = &mean, .latent = &latent};
-  assert_ok(gpnn_localgp_new(&gp, f.index, &params, 0, 1, &err));
+  assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
   assert_ok(gpnn_localgp_predict(gp, &points, &prediction, &counts, &err));
 
   struct gpnn_kriging *weights = weights_new(N, D);

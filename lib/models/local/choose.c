@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dataset/sample.h"
 #include "kernel/rotation.h"
 #include "models/local/choose_private.h"
 
@@ -20,7 +21,7 @@ static enum gpnn_status fit_trial(const struct gpnn_choice *c,
   trial->n_targets = c->n_targets;
   enum gpnn_status status =
       gpnn_fit_all(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
-  if (status != GPNN_OK || gpnn_index_n_targets(c->index) == 1) return status;
+  if (status != GPNN_OK || gpnn_dataset_n_targets(c->dataset) == 1) return status;
   for (size_t t = 0; t < c->n_targets; t++) {
     const char *name = c->targets[t]->schema.target.name;
     trial->params[t].target = gpnn_copy_text(name, strlen(name));
@@ -354,53 +355,41 @@ static enum gpnn_status settle(struct gpnn_choice *c, struct gpnn_error *err)
   return status;
 }
 
-/* ---- fields ------------------------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------------------------ */
 
-/* The rows of a choice: all of an index, or a sample of them. */
-struct field {
-  const struct gpnn_index *index;
-  struct gpnn_index *sample;           /* owned, or NULL: all rows */
+/* The rows of a choice: all of a dataset, or a sample of them. */
+struct sampled {
+  struct gpnn_sample *sample;          /* owned, or NULL: all rows */
   const struct gpnn_dataset **targets; /* owned: the view of each */
 };
 
-static void field_release(struct field *field)
+static void sampled_release(struct sampled *sampled)
 {
-  gpnn_index_close(field->sample);
-  free(field->targets);
+  gpnn_sample_free(sampled->sample);
+  free(sampled->targets);
 }
 
-/* The view in 'to' of the target that has the view 'target' in 'from'. */
-static const struct gpnn_dataset *view_of(const struct gpnn_index *to,
-                                          const struct gpnn_index *from,
-                                          const struct gpnn_dataset *target)
-{
-  size_t t = 0;
-  while (t + 1 < gpnn_index_n_targets(from) && gpnn_index_target(from, t) != target) t++;
-  return gpnn_index_target(to, t);
-}
-
-/* At most 'most' rows of 'index' (0: any number). */
-static enum gpnn_status field_init(struct field *field, const struct gpnn_index *index,
-                                   const struct gpnn_choice *c, size_t most, struct gpnn_error *err)
+/* At most 'most' rows of those that 'c' has (0: any number). */
+static enum gpnn_status sampled_init(struct sampled *sampled, const struct gpnn_choice *c,
+                                     size_t most, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  field->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_dataset *));
-  if (field->targets == NULL) return gpnn_fail_memory(err, "for a choice");
+  sampled->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_dataset *));
+  if (sampled->targets == NULL) return gpnn_fail_memory(err, "for a choice");
   if (most > 0 && c->dataset->n > most)
-    status = gpnn_index_sample(index, most, c->options->fit.seed, &field->sample, err);
+    status = gpnn_sample_draw(&sampled->sample, c->dataset, most, c->options->fit.seed, err);
   if (status != GPNN_OK) return status;
-  field->index = field->sample == NULL ? index : field->sample;
   for (size_t t = 0; t < c->n_targets; t++)
-    field->targets[t] =
-        field->sample == NULL ? c->targets[t] : view_of(field->sample, c->index, c->targets[t]);
+    sampled->targets[t] = sampled->sample == NULL
+                              ? c->targets[t]
+                              : gpnn_sample_target(sampled->sample, c->targets[t]->target);
   return GPNN_OK;
 }
 
-static void enter(struct gpnn_choice *c, const struct field *field)
+static void enter(struct gpnn_choice *c, const struct sampled *rows)
 {
-  c->index = field->index;
-  c->targets = field->targets;
-  c->dataset = field->targets[0];
+  c->targets = rows->targets;
+  c->dataset = rows->targets[0];
 }
 
 /* Exchanges what was tried on which rows. */
@@ -412,11 +401,11 @@ static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
 }
 
 /*
- * The best goes on in a wider field, where rows are nearer to one another, and gets its score and
+ * The best goes on in a larger sample, where rows are nearer to one another, and gets its score and
  * its number of neighbours there; as does a smoother kernel, which nearer rows may speak for.  If
  * it cannot be fitted there it stays as it is.
  */
-static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
+static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
                               struct gpnn_error *err)
 {
   struct gpnn_choice wider = {.n_targets = c->n_targets,
@@ -426,7 +415,7 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct field *field,
                               .report = c->report};
   struct gpnn_fit_options fit = go_on(c, gpnn_choice_best(c), (c->options->fit.steps + 3) / 4);
   fit.refresh = fit.steps;
-  enter(&wider, field);
+  enter(&wider, rows);
   gpnn_choice_set_counts(&wider);
   enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
   if (status == GPNN_OK) status = try_candidate(&wider, &fit, err);
@@ -445,16 +434,16 @@ static bool is_open(const struct gpnn_choose_options *options)
   return options->kernel || options->ard || options->neighbours || options->k;
 }
 
-/* Rows in the wide field: one estimation from blocks takes a few, however many there are. */
+/* Rows in the larger sample: one estimation from blocks takes a few, however many there are. */
 static size_t wide_rows(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_options *options = c->options;
   bool by_blocks = common(c).first == GPNN_OBJECTIVE_BLOCK;
-  return by_blocks && !is_open(options) && !options->rotation ? 0 : options->last_field;
+  return by_blocks && !is_open(options) && !options->rotation ? 0 : options->last_sample_rows;
 }
 
-static enum gpnn_status choose_in(struct gpnn_choice *c, const struct field *narrow,
-                                  const struct field *wide, struct gpnn_error *err)
+static enum gpnn_status choose_in(struct gpnn_choice *c, const struct sampled *narrow,
+                                  const struct sampled *wide, struct gpnn_error *err)
 {
   bool rotations;
   enter(c, narrow);
@@ -472,26 +461,24 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct field *nar
   return status == GPNN_OK ? refit(c, err) : status;
 }
 
-enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
-                                 const struct gpnn_dataset *const targets[],
-                                 const struct gpnn_choose_options *options,
-                                 gpnn_choose_listener *listener, void *context,
-                                 struct gpnn_parameters *params, struct gpnn_choose_report *report,
-                                 struct gpnn_error *err)
+enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
+                             const struct gpnn_choose_options *options,
+                             gpnn_choose_listener *listener, void *context,
+                             struct gpnn_parameters *params, struct gpnn_choose_report *report,
+                             struct gpnn_error *err)
 {
   struct gpnn_choose_report own = {0};
-  struct gpnn_choice c = {.index = index,
-                          .n_targets = n,
+  struct gpnn_choice c = {.n_targets = n,
                           .targets = targets,
                           .dataset = targets[0],
                           .options = options,
                           .listener = listener,
                           .context = context,
                           .report = &own};
-  struct field wide = {0}, narrow = {0};
-  enum gpnn_status status = field_init(&wide, index, &c, wide_rows(&c), err);
+  struct sampled wide = {0}, narrow = {0};
+  enum gpnn_status status = sampled_init(&wide, &c, wide_rows(&c), err);
   if (status == GPNN_OK) enter(&c, &wide);
-  if (status == GPNN_OK) status = field_init(&narrow, wide.index, &c, options->field, err);
+  if (status == GPNN_OK) status = sampled_init(&narrow, &c, options->sample_rows, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) {
     struct gpnn_choose_trial *best = gpnn_choice_best(&c), *second = gpnn_choice_second(&c);
@@ -506,16 +493,7 @@ enum gpnn_status gpnn_choose_all(const struct gpnn_index *index, size_t n,
     best->n_targets = 0;
   }
   gpnn_choice_release(&c);
-  field_release(&narrow);
-  field_release(&wide);
+  sampled_release(&narrow);
+  sampled_release(&wide);
   return status;
-}
-
-enum gpnn_status gpnn_choose(const struct gpnn_index *index, const struct gpnn_dataset *dataset,
-                             const struct gpnn_choose_options *options,
-                             gpnn_choose_listener *listener, void *context,
-                             struct gpnn_parameters *params, struct gpnn_choose_report *report,
-                             struct gpnn_error *err)
-{
-  return gpnn_choose_all(index, 1, &dataset, options, listener, context, params, report, err);
 }

@@ -32,7 +32,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "dataset/index.h"
+#include "dataset/dataset.h"
 #include "kernel/parameters.h"
 #include "models/local/fit.h"
 
@@ -48,8 +48,8 @@ enum {
   GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,
-  GPNN_CHOOSE_FIELD = 1 << 17,
-  GPNN_CHOOSE_LAST_FIELD = 1 << 19
+  GPNN_CHOOSE_SAMPLE = 1 << 17,
+  GPNN_CHOOSE_LAST_SAMPLE = 1 << 19
 };
 
 enum gpnn_effort { GPNN_EFFORT_FAST = 0, GPNN_EFFORT_NORMAL = 1, GPNN_EFFORT_THOROUGH = 2 };
@@ -67,10 +67,10 @@ struct gpnn_choose_options {
   enum gpnn_rotate rotate;         /* where it is not chosen */
   bool kernel, ard, neighbours, k; /* which of them to choose */
   bool rotation;
-  bool objective;    /* whether the objective goes by the effort */
-  size_t field;      /* rows of the sample in which candidates are told apart; 0: all */
-  size_t last_field; /* rows of the one in which the best goes on, or in which all is done where
-                        nothing is to be chosen; 0: all */
+  bool objective;          /* whether the objective goes by the effort */
+  size_t sample_rows;      /* of the sample in which candidates are compared; 0: all */
+  size_t last_sample_rows; /* of the one in which the best goes on, or in which all is done where
+                              nothing is to be chosen; 0: all */
   enum gpnn_effort effort;
   const struct gpnn_points *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
                                      are scored on rows made like these (models/local/heldout.h) */
@@ -102,29 +102,21 @@ struct gpnn_choose_report {
 };
 
 /*
- * Chooses and fits for the target of 'dataset', which is of 'index'; 'params' must be zeroed and
- * is released by the caller.  A third of few rows is kept for
- * the score, under 96 rows with others that the fit uses too; with nothing left open all rows are
- * for the fit.  'listener' may be NULL.  Outcomes as
- * gpnn_fit(); a candidate whose covariances are not positive definite is passed over.  Cost: a fit
- * a candidate, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, of the best two,
- * GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; under another metric than the index's, a
- * search over all rows is built for each.
+ * Chooses and fits for 'n' > 0 targets of one dataset, each in its view, that are to have one
+ * metric (gpnn_fit_all()): one choice for all of them, by the mean of their scores.  'params' has n
+ * entries, which must be zeroed; the caller releases them.  A third of few rows is kept for the
+ * score, under 96 rows with others that the fit uses too; with nothing left open all rows are for
+ * the fit.  'listener' may be NULL.  Outcomes as gpnn_fit(); a candidate whose covariances are not
+ * positive definite is passed over.  Cost: a fit a candidate, GPNN_CHOOSE_ROWS predictions from up
+ * to 64 neighbours each and, of the best two, GPNN_CHOOSE_LAST_ROWS from up to
+ * GPNN_CHOOSE_NEIGHBOURS; under another metric than that of the dataset's search, a search over all
+ * rows is built for each.
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_choose(const struct gpnn_index *index, const struct gpnn_dataset *dataset,
-            const struct gpnn_choose_options *options, gpnn_choose_listener *listener,
-            void *context, struct gpnn_parameters *params, struct gpnn_choose_report *report,
-            struct gpnn_error *err);
-
-/*
- * The same for 'n' > 0 targets of 'index', each in its view, that are to have one metric
- * (gpnn_fit_all()): one choice for all of them, by the mean of their scores.  'params' has n
- * entries, zeroed.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choose_all(
-    const struct gpnn_index *index, size_t n, const struct gpnn_dataset *const targets[],
-    const struct gpnn_choose_options *options, gpnn_choose_listener *listener, void *context,
-    struct gpnn_parameters *params, struct gpnn_choose_report *report, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
+                                             const struct gpnn_choose_options *options,
+                                             gpnn_choose_listener *listener, void *context,
+                                             struct gpnn_parameters *params,
+                                             struct gpnn_choose_report *report,
+                                             struct gpnn_error *err);
 
 #endif

@@ -27,7 +27,6 @@ struct gpnn_choose_trial {
 
 /* A choice under way: the validation rows, and what was tried on them. */
 struct gpnn_choice {
-  const struct gpnn_index *index;
   size_t n_targets;
   const struct gpnn_dataset *const *targets; /* n_targets: the view of each */
   const struct gpnn_dataset *dataset;        /* the first of them, for the rows */

@@ -225,7 +225,7 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   struct gpnn_localgp **gps = gpnn_alloc(n, 1, sizeof(struct gpnn_localgp *));
   if (gps == NULL) return gpnn_fail_memory(err, "for a choice");
   enum gpnn_status status = gpnn_localgp_new_all(
-      gps, n, c->index, trial->params, c->counts[n_counts - 1], c->options->fit.threads, err);
+      gps, n, c->dataset, trial->params, c->counts[n_counts - 1], c->options->fit.threads, err);
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status =

@@ -30,19 +30,18 @@ static struct gpnn_search_metric search_metric(const struct gpnn_localgp *gp)
   return (struct gpnn_search_metric){NULL, rotation};
 }
 
-static enum gpnn_status find_search(struct gpnn_localgp *gp, const struct gpnn_index *index,
-                                    struct gpnn_error *err)
+static enum gpnn_status find_search(struct gpnn_localgp *gp, struct gpnn_error *err)
 {
   const size_t noticeable = 2000000; /* numbers of the rows: less is built in no time */
   const struct gpnn_dataset *data = gp->data;
   struct gpnn_localgp_metric *metric = gp->metric;
   const struct gpnn_search_metric wanted = search_metric(gp);
   metric->neighbours = gp->neighbours;
-  if (gpnn_search_same_metric(data->d, wanted, gpnn_index_search_metric(index)))
-    return gpnn_index_search(index, &metric->search, err);
-  const struct gpnn_search_report *stored = gpnn_index_search_report(index);
+  if (gpnn_search_same_metric(data->d, wanted, gpnn_dataset_search_metric(data)))
+    return gpnn_dataset_search(data, &metric->search, err);
+  const struct gpnn_search_report stored = gpnn_dataset_search_report(data);
   const struct gpnn_search_options options = {.kind = GPNN_SEARCH_AUTO,
-                                              .recall = gpnn_search_recall_again(stored),
+                                              .recall = gpnn_search_recall_again(&stored),
                                               .neighbours = gp->neighbours,
                                               .lengthscale = wanted.lengthscale,
                                               .rotation = wanted.rotation,
@@ -125,7 +124,7 @@ static bool has_metric_of(const struct gpnn_localgp *gp, const struct gpnn_local
 /* Takes the metric of one of 'n' other objects, or completes its own. */
 static enum gpnn_status complete_metric(struct gpnn_localgp *gp,
                                         struct gpnn_localgp *const others[], size_t n,
-                                        const struct gpnn_index *index, struct gpnn_error *err)
+                                        struct gpnn_error *err)
 {
   for (size_t i = 0; i < n; i++) {
     if (!has_metric_of(gp, others[i])) continue;
@@ -135,36 +134,35 @@ static enum gpnn_status complete_metric(struct gpnn_localgp *gp,
     return GPNN_OK;
   }
   enum gpnn_status status = keep_rotation(gp, err);
-  return status == GPNN_OK ? find_search(gp, index, err) : status;
+  return status == GPNN_OK ? find_search(gp, err) : status;
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-/* The index in the view of the parameters' target. */
-static enum gpnn_status find_target(const struct gpnn_index *index,
+/* The dataset in the view of the parameters' target. */
+static enum gpnn_status find_target(const struct gpnn_dataset *dataset,
                                     const struct gpnn_parameters *params,
                                     const struct gpnn_dataset **data, struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
-  size_t t = 0;
-  if (params->target != NULL && !gpnn_index_find_target(index, params->target, &t))
-    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
-                     gpnn_mask(shown, params->target, strlen(params->target)));
-  *data = gpnn_index_target(index, t);
-  return GPNN_OK;
+  *data = params->target == NULL ? gpnn_dataset_target(dataset, 0)
+                                 : gpnn_dataset_find_target(dataset, params->target);
+  if (*data != NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
+                   gpnn_mask(shown, params->target, strlen(params->target)));
 }
 
 /* As gpnn_localgp_new(), with 'n' objects of the same index to share a metric with. */
 static enum gpnn_status new_beside(struct gpnn_localgp **gp, struct gpnn_localgp *const others[],
-                                   size_t n, const struct gpnn_index *index,
+                                   size_t n, const struct gpnn_dataset *dataset,
                                    const struct gpnn_parameters *params, size_t neighbours,
                                    int threads, struct gpnn_error *err)
 {
   const struct gpnn_dataset *data = NULL;
   bool other_index;
-  enum gpnn_status status = find_target(index, params, &data, err);
+  enum gpnn_status status = find_target(dataset, params, &data, err);
   if (status == GPNN_OK)
-    status = gpnn_parameters_check(params, data, gpnn_index_fingerprint(index), &other_index, err);
+    status = gpnn_parameters_check(params, data, data->fingerprint, &other_index, err);
   if (status != GPNN_OK) return status;
   struct gpnn_localgp *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for a local Gaussian process");
@@ -172,7 +170,7 @@ static enum gpnn_status new_beside(struct gpnn_localgp **gp, struct gpnn_localgp
   *new = (struct gpnn_localgp){.data = data, .params = params, .share = 1, .threads = threads};
   gpnn_localgp_set_neighbours(new, neighbours);
   status = start_metric(new, err);
-  if (status == GPNN_OK) status = complete_metric(new, others, n, index, err);
+  if (status == GPNN_OK) status = complete_metric(new, others, n, err);
   if (status == GPNN_OK)
     *gp = new;
   else
@@ -180,15 +178,15 @@ static enum gpnn_status new_beside(struct gpnn_localgp **gp, struct gpnn_localgp
   return status;
 }
 
-enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_index *index,
+enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp, const struct gpnn_dataset *dataset,
                                   const struct gpnn_parameters *params, size_t neighbours,
                                   int threads, struct gpnn_error *err)
 {
-  return new_beside(gp, NULL, 0, index, params, neighbours, threads, err);
+  return new_beside(gp, NULL, 0, dataset, params, neighbours, threads, err);
 }
 
 enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[], size_t n,
-                                      const struct gpnn_index *index,
+                                      const struct gpnn_dataset *dataset,
                                       const struct gpnn_parameters *params, size_t neighbours,
                                       int threads, struct gpnn_error *err)
 {
@@ -196,7 +194,7 @@ enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[], size_t n,
   enum gpnn_status status =
       own == NULL ? gpnn_fail_memory(err, "for local Gaussian processes") : GPNN_OK;
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    status = new_beside(&own[i], own, i, index, &params[i], neighbours, threads, err);
+    status = new_beside(&own[i], own, i, dataset, &params[i], neighbours, threads, err);
   for (size_t i = 0; i < n && own != NULL; i++) {
     if (status == GPNN_OK)
       gps[i] = own[i];

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dataset/index.h"
+#include "dataset/dataset.h"
 #include "kernel/parameters.h"
 #include "linalg/cholesky.h"
 
@@ -65,13 +65,13 @@ struct gpnn_localgp_counts {
 };
 
 /*
- * Prepares predictions from 'index' and 'params' (both borrowed, must outlive 'gp') with
+ * Prepares predictions from 'dataset' and 'params' (both borrowed, must outlive 'gp') with
  * 'neighbours' rows each (0: as the parameters say; never more than n) on 'threads' threads.
  * The target is that which the parameters name, or the first.  GPNN_EMISMATCH: the parameters do
- * not fit the index.
+ * not fit the dataset.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
-                                                  const struct gpnn_index *index,
+                                                  const struct gpnn_dataset *dataset,
                                                   const struct gpnn_parameters *params,
                                                   size_t neighbours, int threads,
                                                   struct gpnn_error *err);
@@ -82,7 +82,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new(struct gpnn_localgp **gp,
  * many neighbours, hold one search between them.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_new_all(struct gpnn_localgp *gps[], size_t n,
-                                                      const struct gpnn_index *index,
+                                                      const struct gpnn_dataset *dataset,
                                                       const struct gpnn_parameters *params,
                                                       size_t neighbours, int threads,
                                                       struct gpnn_error *err);

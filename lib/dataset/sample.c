@@ -1,0 +1,116 @@
+#include "dataset/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "dataset/dataset_private.h"
+
+struct gpnn_sample {
+  double *rows; /* owned: of each row, all numbers that the dataset has of it */
+  struct gpnn_dataset first;
+  struct gpnn_dataset_source source; /* first.source */
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* In their order, so that mapped pages are met one after another. */
+static enum gpnn_status draw_rows(uint64_t n, size_t n_drawn, uint64_t seed, uint64_t *row,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_SAMPLE);
+  enum gpnn_status status = gpnn_rng_sample(&rng, n, n_drawn, row, err);
+  if (status == GPNN_OK) qsort(row, n_drawn, sizeof *row, compare_rows);
+  return status;
+}
+
+/* Copies 'width' numbers of each of 'n' rows of 'from' to '*to', which moves behind them. */
+static const double *copy_rows(double **to, const double *from, size_t width, size_t n,
+                               const uint64_t *row)
+{
+  double *start = *to;
+  if (from == NULL) return NULL;
+  for (size_t i = 0; i < n; i++)
+    memcpy(start + i * width, from + row[i] * width, width * sizeof *start);
+  *to = start + n * width;
+  return start;
+}
+
+/* The same for one number of each row and 'n_blocks' blocks of 'n_all' rows. */
+static const double *copy_blocks(double **to, const double *from, size_t n_blocks, size_t n_all,
+                                 size_t n, const uint64_t *row)
+{
+  double *start = *to;
+  if (from == NULL) return NULL;
+  for (size_t t = 0; t < n_blocks; t++) (void)copy_rows(to, from + t * n_all, 1, n, row);
+  return start;
+}
+
+/* Fills in the view of the first target. */
+static void copy_view(struct gpnn_sample *sample, const struct gpnn_dataset *from, size_t n,
+                      const uint64_t *row)
+{
+  struct gpnn_dataset *to = &sample->first;
+  double *room = sample->rows;
+  *to = *from;
+  to->x = copy_rows(&room, from->x, from->d, n, row);
+  to->y = copy_rows(&room, from->y, 1, n, row);
+  to->regressors = copy_rows(&room, from->regressors, from->n_regressors, n, row);
+  to->more = copy_blocks(&room, from->more, from->n_more, from->n, n, row);
+  to->noise = copy_blocks(&room, from->noise, 1 + from->n_more, from->n, n, row);
+  to->n = n;
+}
+
+enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn_dataset *dataset,
+                                  size_t n_rows, const uint64_t *row, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *first = gpnn_dataset_target(dataset, 0);
+  size_t width = first->d + first->n_regressors + 2 * (1 + first->n_more);
+  struct gpnn_sample *made = calloc(1, sizeof *made);
+  if (made == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
+  made->source.report = gpnn_dataset_search_report(first);
+  made->source.report.kind = GPNN_SEARCH_AUTO;
+  made->source.metric = gpnn_dataset_search_metric(first);
+  made->rows = gpnn_alloc(n_rows, width, sizeof *made->rows);
+  enum gpnn_status status =
+      made->rows == NULL ? gpnn_fail_memory(err, "for a sample of the rows") : GPNN_OK;
+  if (status == GPNN_OK) {
+    copy_view(made, first, n_rows, row);
+    status = gpnn_dataset_set_views(&made->source, &made->first, err);
+  }
+  if (status == GPNN_OK)
+    *sample = made;
+  else
+    gpnn_sample_free(made);
+  return status;
+}
+
+enum gpnn_status gpnn_sample_draw(struct gpnn_sample **sample, const struct gpnn_dataset *dataset,
+                                  size_t n_rows, uint64_t seed, struct gpnn_error *err)
+{
+  uint64_t *row = gpnn_alloc(n_rows, 1, sizeof *row);
+  if (row == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
+  enum gpnn_status status = draw_rows(dataset->n, n_rows, seed, row, err);
+  if (status == GPNN_OK) status = gpnn_sample_take(sample, dataset, n_rows, row, err);
+  free(row);
+  return status;
+}
+
+const struct gpnn_dataset *gpnn_sample_target(const struct gpnn_sample *sample, size_t t)
+{
+  return gpnn_dataset_target(&sample->first, t);
+}
+
+void gpnn_sample_free(struct gpnn_sample *sample)
+{
+  if (sample == NULL) return;
+  free(sample->source.views);
+  free(sample->rows);
+  free(sample);
+}
