@@ -52,6 +52,7 @@
 #include "base/atomic_file.h"
 #include "base/bytes.h"
 #include "base/child.h"
+#include "base/compare.h"
 #include "base/exhausted.h"
 #include "base/magic.h"
 #include "base/memory.h"

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 
@@ -31,34 +32,22 @@ struct column {
   double edge; /* half the distance beyond which they are far; infinite: none is */
 };
 
-static int compare(const void *a, const void *b)
-{
-  double left = *(const double *)a, right = *(const double *)b;
-  return (left > right) - (left < right);
-}
-
 /* From 'n' values of a column, which are changed. */
 static struct column judge(size_t n, double *values)
 {
   struct column column = {0, INFINITY, INFINITY};
   size_t differ = 0;
-  qsort(values, n, sizeof *values, compare);
+  qsort(values, n, sizeof *values, gpnn_compare_doubles);
   double centre = values[(n - 1) / 2];
   for (size_t i = 0; i < n; i++)
     if (values[i] != centre) values[differ++] = fabs(values[i] / 2 - centre / 2);
   if (differ < LEAST) return column;
-  qsort(values, differ, sizeof *values, compare);
+  qsort(values, differ, sizeof *values, gpnn_compare_doubles);
   double spread = values[(differ - 1) / 2];
   column.centre = centre / 2;
   /* A spread that is rounding says nothing. */
   if (spread > fmax(4 * DBL_EPSILON * fabs(centre), DBL_MIN)) column.near = NEAR * spread;
   return column;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-  uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-  return (left > right) - (left < right);
 }
 
 /* The sample's cells, column after column; '*n' of each. */
@@ -72,7 +61,7 @@ static enum gpnn_status draw(const struct gpnn_row_source *rows, size_t n_in, si
   if (row == NULL) return gpnn_fail_memory(err, "for a row");
   gpnn_rng_init(&rng, 1, GPNN_RNG_LIMITS);
   enum gpnn_status status = gpnn_rng_sample(&rng, rows->n, *n, drawn, err);
-  if (status == GPNN_OK) qsort(drawn, *n, sizeof *drawn, compare_rows);
+  if (status == GPNN_OK) qsort(drawn, *n, sizeof *drawn, gpnn_compare_uint64s);
   for (size_t i = 0; i < *n && status == GPNN_OK; i++) {
     status = rows->read(rows->context, (size_t)drawn[i], 1, row, err);
     for (size_t j = 0; j < n_in; j++) cells[j * *n + i] = row[j];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/dataset_private.h"
@@ -13,12 +14,6 @@ struct gpnn_sample {
   struct gpnn_dataset_source source; /* first.source */
 };
 
-static int compare_rows(const void *a, const void *b)
-{
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* In their order, so that mapped pages are met one after another. */
 static enum gpnn_status draw_rows(uint64_t n, size_t n_drawn, uint64_t seed, uint64_t *row,
                                   struct gpnn_error *err)
@@ -26,7 +21,7 @@ static enum gpnn_status draw_rows(uint64_t n, size_t n_drawn, uint64_t seed, uin
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, GPNN_RNG_SAMPLE);
   enum gpnn_status status = gpnn_rng_sample(&rng, n, n_drawn, row, err);
-  if (status == GPNN_OK) qsort(row, n_drawn, sizeof *row, compare_rows);
+  if (status == GPNN_OK) qsort(row, n_drawn, sizeof *row, gpnn_compare_uint64s);
   return status;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/pages.h"
 #include "base/pipeline.h"
@@ -198,12 +199,6 @@ struct kept_rows {
   size_t n_features;
   bool all_numbers; /* inputs are their own features */
 };
-
-static int compare_rows(const void *a, const void *b)
-{
-  const uint64_t *left = a, *right = b;
-  return (*left > *right) - (*left < *right);
-}
 
 /* Row number 'row' as read: its features, then its other numbers. */
 static void expand(const struct kept_rows *kept, size_t row, double *expanded)
@@ -559,7 +554,7 @@ static enum gpnn_status draw(const struct gpnn_training *training, uint64_t seed
   enum gpnn_status status = gpnn_rng_sample(&rng, training->n, c, drawn, err);
   if (status != GPNN_OK) return status;
   memcpy(ascending, drawn, c * sizeof *drawn);
-  qsort(ascending, c, sizeof *ascending, compare_rows);
+  qsort(ascending, c, sizeof *ascending, gpnn_compare_uint64s);
   return GPNN_OK;
 }
 

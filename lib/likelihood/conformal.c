@@ -4,16 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 
 /* Products such as 20 * 0.95 may come out a rounding error above the whole number they are. */
 static const double rounding = 1e-9;
-
-static int compare(const void *a, const void *b)
-{
-  const double *left = a, *right = b;
-  return (*left > *right) - (*left < *right);
-}
 
 /* Which of 'n' residuals, from 1 for the smallest; n + 1: a larger one than all. */
 static size_t rank_of(double level, size_t n)
@@ -56,9 +51,9 @@ enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *params, size_t n,
     return gpnn_fail_memory(err, "for conformal intervals");
   }
   for (size_t i = 0; i < n; i++) sizes[i] = fabs(z[i]);
-  qsort(sizes, n, sizeof *sizes, compare);
+  qsort(sizes, n, sizeof *sizes, gpnn_compare_doubles);
   memcpy(rising, levels, n_levels * sizeof *rising);
-  qsort(rising, n_levels, sizeof *rising, compare);
+  qsort(rising, n_levels, sizeof *rising, gpnn_compare_doubles);
   for (size_t i = 0; i < n_levels; i++) widths[i] = sizes[rank_of(rising[i], n) - 1];
   free(sizes);
   free(params->calibration.conformal_level);

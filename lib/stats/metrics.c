@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "stats/student.h"
 
@@ -74,18 +75,12 @@ enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, do
   return GPNN_OK;
 }
 
-static int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Kolmogorov distance of the PIT values from uniform. */
 static double pit_distance(struct gpnn_metrics *metrics)
 {
   size_t n = metrics->n_with_sd;
   double distance = 0;
-  qsort(metrics->pit, n, sizeof *metrics->pit, compare);
+  qsort(metrics->pit, n, sizeof *metrics->pit, gpnn_compare_doubles);
   for (size_t i = 0; i < n; i++) {
     double p = metrics->pit[i];
     double above = (double)(i + 1) / (double)n - p, below = p - (double)i / (double)n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 
 /* ---- cells -------------------------------------------------------------------------------- */
@@ -41,18 +42,12 @@ void gpnn_scatter_average(const struct gpnn_scatter_grid *grid, size_t n, const 
 
 /* ---- order -------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* By x, then by y, so that the order is the same wherever it is made. */
 static int compare_pairs(const void *a, const void *b)
 {
   const double *p = a, *q = b;
-  int order = compare(&p[0], &q[0]);
-  return order != 0 ? order : compare(&p[1], &q[1]);
+  int order = gpnn_compare_doubles(&p[0], &q[0]);
+  return order != 0 ? order : gpnn_compare_doubles(&p[1], &q[1]);
 }
 
 enum gpnn_status gpnn_scatter_lattice(size_t n, const double *values, size_t most, bool *regular,
@@ -61,7 +56,7 @@ enum gpnn_status gpnn_scatter_lattice(size_t n, const double *values, size_t mos
   double *sorted = gpnn_alloc(n, 1, sizeof *sorted);
   if (sorted == NULL) return gpnn_fail_memory(err, "to sort coordinates");
   memcpy(sorted, values, n * sizeof *sorted);
-  qsort(sorted, n, sizeof *sorted, compare);
+  qsort(sorted, n, sizeof *sorted, gpnn_compare_doubles);
   double range = sorted[n - 1] - sorted[0], least = range;
   /* Gaps that cannot be steps are rounding. */
   for (size_t i = 1; i < n; i++) {
@@ -114,7 +109,7 @@ enum gpnn_status gpnn_scatter_quantiles(size_t n, const double *x, const double 
     for (size_t i = 0; i < length; i++) group[i] = pairs[begin + i][0];
     row[0] = quantile(group, length, 0.5);
     for (size_t i = 0; i < length; i++) group[i] = pairs[begin + i][1];
-    qsort(group, length, sizeof *group, compare);
+    qsort(group, length, sizeof *group, gpnn_compare_doubles);
     for (size_t k = 0; k < n_p; k++) row[k + 1] = quantile(group, length, p[k]);
     begin += length;
   }

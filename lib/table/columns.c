@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/columns_private.h"
@@ -21,9 +22,8 @@ static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
 static int compare_names(const void *a, const void *b)
 {
   const struct gpnn_named *left = a, *right = b;
-  int order = strcmp(left->name, right->name);
-  if (order != 0) return order;
-  return (left->position > right->position) - (left->position < right->position);
+  int order = gpnn_compare_strings(&left->name, &right->name);
+  return order != 0 ? order : gpnn_compare_sizes(&left->position, &right->position);
 }
 
 enum gpnn_status gpnn_directory_make(struct gpnn_directory *directory,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
+
 /* The kind that is 'what' in 'column', made if there is room for it and none yet; NULL: no room. */
 static struct gpnn_skipped_kind *find_kind(struct gpnn_skipped *skipped, size_t column,
                                            const char *what, size_t line)
@@ -49,8 +51,8 @@ bool gpnn_skipped_is_much(const struct gpnn_skipped *skipped, size_t n_kept)
 static int compare_kinds(const void *a, const void *b)
 {
   const struct gpnn_skipped_kind *left = a, *right = b;
-  if (left->n != right->n) return left->n < right->n ? 1 : -1;
-  return (left->line > right->line) - (left->line < right->line);
+  int order = gpnn_compare_sizes(&right->n, &left->n);
+  return order != 0 ? order : gpnn_compare_sizes(&left->line, &right->line);
 }
 
 /* Writes one kind to 'text', or as much as there is 'room' for; returns the length. */

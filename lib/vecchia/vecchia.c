@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -25,8 +26,8 @@ struct keyed {
 static int compare_keyed(const void *a, const void *b)
 {
   const struct keyed *p = a, *q = b;
-  if (p->key != q->key) return p->key < q->key ? -1 : 1;
-  return (p->row > q->row) - (p->row < q->row);
+  int order = gpnn_compare_doubles(&p->key, &q->key);
+  return order != 0 ? order : gpnn_compare_int64s(&p->row, &q->row);
 }
 
 /* Writes the covariance of the columns (lower triangle, d by d) about 'mean' (d). */
@@ -226,12 +227,6 @@ static enum gpnn_status look_through_leaves(const struct hunt *hunt, struct gpnn
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for a search among earlier rows");
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-  int64_t p = *(const int64_t *)a, q = *(const int64_t *)b;
-  return (p > q) - (p < q);
-}
-
 /* Rows gathered for a search, and the search's answers. */
 struct gathered {
   size_t n;
@@ -260,7 +255,7 @@ static bool gather_earlier(const struct hunt *hunt, size_t begin, size_t end, st
   if (!gathered_alloc(g, end - begin, d)) return false;
   g->n = end - begin;
   memcpy(g->rows, hunt->order + begin, g->n * sizeof *g->rows);
-  qsort(g->rows, g->n, sizeof *g->rows, compare_rows);
+  qsort(g->rows, g->n, sizeof *g->rows, gpnn_compare_int64s);
   for (size_t i = 0; i < g->n; i++)
     memcpy(g->x + i * d, hunt->x + (size_t)g->rows[i] * d, d * sizeof *g->x);
   return true;

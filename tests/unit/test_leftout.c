@@ -1,4 +1,5 @@
 /* Training rows left out: alone, in clusters, and as far from the rest as other rows are. */
+#include "base/compare.h"
 #include "fixture.h"
 #include "models/local/heldout.h"
 
@@ -141,12 +142,6 @@ static void a_cluster_of_all_rows_is_refused(void **state)
   tear_down(&s);
 }
 
-static int compare(const void *a, const void *b)
-{
-  const double *left = a, *right = b;
-  return (*left > *right) - (*left < *right);
-}
-
 /* Distances of the rows of 'like' to their nearest training rows, and of what stands for them to
  * the nearest rows left, both rising. */
 static void compare_distances(const struct setting *s, const double *like, size_t n, double *wanted,
@@ -163,8 +158,8 @@ static void compare_distances(const struct setting *s, const double *like, size_
     assert_true(leftout.candidates[i * k] != leftout.self[i]);
     got[i] = distance_to(s, leftout.x + i * D, leftout.candidates[i * k]);
   }
-  qsort(wanted, n, sizeof *wanted, compare);
-  qsort(got, n, sizeof *got, compare);
+  qsort(wanted, n, sizeof *wanted, gpnn_compare_doubles);
+  qsort(got, n, sizeof *got, gpnn_compare_doubles);
   gpnn_heldout_release(&leftout);
 }
 
@@ -263,7 +258,7 @@ static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(voi
     wanted[i] = nearest_but(&s, like + i * D, -1);
     own[i] = nearest_but(&s, leftout.x + i * D, leftout.self[i]);
   }
-  qsort(wanted, C, sizeof *wanted, compare);
+  qsort(wanted, C, sizeof *wanted, gpnn_compare_doubles);
   for (size_t i = 0; i < C; i++) {
     size_t rank = 0;
     for (size_t k = 0; k < C; k++) rank += own[k] < own[i] || (k < i && own[k] == own[i]);

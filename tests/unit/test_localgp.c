@@ -1,3 +1,4 @@
+#include "base/compare.h"
 #include "base/threads.h"
 #include "dense.h"
 #include "fixture.h"
@@ -74,12 +75,6 @@ struct near {
   size_t row;
 };
 
-static int nearer(const void *a, const void *b)
-{
-  const struct near *p = a, *q = b;
-  return (p->distance > q->distance) - (p->distance < q->distance);
-}
-
 static void neighbours_are_the_nearest_in_the_metric_of_the_kernel(void **state)
 {
   (void)state;
@@ -100,7 +95,7 @@ static void neighbours_are_the_nearest_in_the_metric_of_the_kernel(void **state)
                                      params.covariance.lengthscale[n_lengthscales > 1 ? j : 0],
                                  2);
       }
-      qsort(all, N, sizeof all[0], nearer);
+      qsort(all, N, sizeof all[0], gpnn_compare_doubles);
       for (size_t r = 0; r < M; r++) {
         memcpy(x + r * D, f.x + all[r].row * D, D * sizeof(double));
         y[r] = f.y[all[r].row];
@@ -346,7 +341,7 @@ static size_t nearest_rows(const struct model *s, size_t i, const uint32_t *clus
                              2);
     n++;
   }
-  qsort(all, n, sizeof all[0], nearer);
+  qsort(all, n, sizeof all[0], gpnn_compare_doubles);
   if (n > m) n = m;
   for (size_t a = 0; a < n; a++) {
     rows[a] = all[a].row;

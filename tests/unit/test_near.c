@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "simulate/neighbours.h"
 #include "stats/chisquare.h"
@@ -44,12 +45,6 @@ static double length_of(size_t d, const double *x)
   return sqrt(squares);
 }
 
-static int compare(const void *a, const void *b)
-{
-  const double *left = a, *right = b;
-  return (*left > *right) - (*left < *right);
-}
-
 /* ---- the law, against brute force ---- */
 
 /* The probability of a two-sample Kolmogorov-Smirnov statistic as large, by its limiting law with
@@ -57,8 +52,8 @@ static int compare(const void *a, const void *b)
 static double same_law(size_t n, double *a, size_t k, double *b)
 {
   double largest = 0, sum = 0, sign = 2;
-  qsort(a, n, sizeof *a, compare);
-  qsort(b, k, sizeof *b, compare);
+  qsort(a, n, sizeof *a, gpnn_compare_doubles);
+  qsort(b, k, sizeof *b, gpnn_compare_doubles);
   for (size_t i = 0, j = 0; i < n && j < k;) {
     double value = fmin(a[i], b[j]);
     while (i < n && a[i] <= value) i++;
@@ -167,7 +162,7 @@ static void search_cloud(const struct setting *setting, const double *x, struct 
     for (size_t j = 0; j < d; j++) row[1 + j] -= x[j];
     row[0] = length_of(d, row + 1);
   }
-  qsort(cloud, setting->n, (d + 1) * sizeof *cloud, compare);
+  qsort(cloud, setting->n, (d + 1) * sizeof *cloud, gpnn_compare_doubles);
 }
 
 static void sample_brute_force(const struct setting *setting, const double *x,
@@ -477,7 +472,7 @@ static void search_finds_the_nearest_rows_of_one_cloud(void **state)
       assert_memory_equal(few + i * FEW * D, all + i * ROWS * D, FEW * D * sizeof *few);
       assert_rising(1, ROWS, D, all + i * ROWS * D);
       for (size_t k = 0; k < ROWS; k++) rows[i][k] = all[(i * ROWS + k) * D] + x[i * D];
-      qsort(rows[i], ROWS, sizeof rows[i][0], compare);
+      qsort(rows[i], ROWS, sizeof rows[i][0], gpnn_compare_doubles);
       for (size_t k = 0; k < ROWS; k++) {
         assert_near(rows[i][k], rows[0][k], 1e-14);
         assert_true(law == GPNN_INPUTS_NORMAL || fabs(rows[i][k]) <= 2);

@@ -1,16 +1,11 @@
 /* Laws of noise: their names, variances, and tails. */
+#include "base/compare.h"
 #include "stats/noise.h"
 #include "stats/normal.h"
 #include "stats/student.h"
 #include "unit.h"
 
 enum { N = 100000 };
-
-static int by_value(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 /* N deviates, sorted. */
 static double *draw(const struct gpnn_noise *noise, uint64_t seed)
@@ -20,7 +15,7 @@ static double *draw(const struct gpnn_noise *noise, uint64_t seed)
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
   for (size_t i = 0; i < N; i++) values[i] = gpnn_noise_draw(noise, &rng);
-  qsort(values, N, sizeof *values, by_value);
+  qsort(values, N, sizeof *values, gpnn_compare_doubles);
   return values;
 }
 

@@ -1,4 +1,5 @@
 /* Random numbers: fixed sequences, no bias, distinct samples. */
+#include "base/compare.h"
 #include "base/rng.h"
 #include "unit.h"
 
@@ -107,15 +108,9 @@ static void normal_deviates_have_the_right_moments(void **state)
   assert_near((double)within / N, 0.682689492137086, 4 * sqrt(0.2166 / N));
 }
 
-static int compare_words(const void *a, const void *b)
-{
-  const uint64_t *left = a, *right = b;
-  return (*left > *right) - (*left < *right);
-}
-
 static void assert_distinct_below(uint64_t *sample, size_t k, uint64_t n)
 {
-  qsort(sample, k, sizeof *sample, compare_words);
+  qsort(sample, k, sizeof *sample, gpnn_compare_uint64s);
   for (size_t i = 0; i < k; i++) {
     assert_true(sample[i] < n);
     assert_true(i == 0 || sample[i] != sample[i - 1]);
