@@ -289,7 +289,7 @@ format: ## lay the C and C++ sources out
 lint-format:
 	clang-format --dry-run -Werror $(C_SOURCES)
 
-# cppcheck does not see a block handed on by memcpy, in mem.c, nor by a test's state, and counts
+# cppcheck does not see a block handed on by memcpy, in memory.c, nor by a test's state, and counts
 # offsets in bytes where it looks for overlaps.
 lint-cppcheck:
 	@mkdir -p $(BUILD)/cppcheck

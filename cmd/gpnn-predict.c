@@ -330,12 +330,12 @@ static void interrupt_reading(void *run)
 static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 {
   enum { SMALL_BATCH = 64 };
-  const struct gpnn_pipeline stages = {
+  const struct gpnn_pipeline pipeline = {
       {read_batch, predict_batch, write_batch}, interrupt_reading, r};
   bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH;
   enum gpnn_status status = GPNN_OK;
   if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
-  return status == GPNN_OK ? gpnn_pipeline_run(&stages, overlap, err) : status;
+  return status == GPNN_OK ? gpnn_pipeline_run(&pipeline, overlap, err) : status;
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * newfile: a file that appears whole or not at all.
+ * atomic_file: a file that appears whole or not at all.
  *
  * Calling sequence: gpnn_atomic_file_create() makes a temporary file beside the target; write
  * to its descriptor; then either gpnn_atomic_file_commit() (flush to disk, rename over the

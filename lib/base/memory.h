@@ -1,5 +1,5 @@
 /*
- * mem: allocation whose sizes cannot overflow.
+ * memory: allocation whose sizes cannot overflow.
  *
  * Blocks come from the C allocator and go back with free().  Nothing here aborts: a
  * failure is NULL or false, and the caller turns it into GPNN_ENOMEM.

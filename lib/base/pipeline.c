@@ -5,14 +5,14 @@
 
 #include "base/threads.h"
 
-static enum gpnn_status run_in_turn(const struct gpnn_pipeline *stages, struct gpnn_error *err)
+static enum gpnn_status run_in_turn(const struct gpnn_pipeline *pipeline, struct gpnn_error *err)
 {
   enum gpnn_status read = GPNN_OK, status = GPNN_OK;
   while (read == GPNN_OK && status == GPNN_OK) {
-    read = stages->steps[GPNN_PIPELINE_READ](stages->context, 0, err);
+    read = pipeline->steps[GPNN_PIPELINE_READ](pipeline->context, 0, err);
     if (read != GPNN_OK && read != GPNN_END) return read;
     for (int stage = GPNN_PIPELINE_WORK; stage < GPNN_PIPELINE_COUNT && status == GPNN_OK; stage++)
-      status = stages->steps[stage](stages->context, 0, err);
+      status = pipeline->steps[stage](pipeline->context, 0, err);
   }
   return status;
 }
@@ -20,7 +20,7 @@ static enum gpnn_status run_in_turn(const struct gpnn_pipeline *stages, struct g
 /* ---- at the same time --------------------------------------------------------------------- */
 
 struct run {
-  const struct gpnn_pipeline *stages;
+  const struct gpnn_pipeline *pipeline;
   pthread_mutex_t mutex; /* guards all below, but each stage may read its own 'done' */
   pthread_cond_t changed;
   size_t done[GPNN_PIPELINE_COUNT]; /* how many batches have left each stage */
@@ -66,11 +66,11 @@ static void end_batch(struct run *run, int stage, enum gpnn_status status,
 
 static void run_stage(struct run *run, int stage)
 {
-  const struct gpnn_pipeline *stages = run->stages;
+  const struct gpnn_pipeline *pipeline = run->pipeline;
   while (wait_for_batch(run, stage)) {
     struct gpnn_error error = {0};
     size_t slot = run->done[stage] % GPNN_PIPELINE_SLOTS;
-    enum gpnn_status status = stages->steps[stage](stages->context, slot, &error);
+    enum gpnn_status status = pipeline->steps[stage](pipeline->context, slot, &error);
     end_batch(run, stage, status, &error);
   }
 }
@@ -108,22 +108,22 @@ static bool run_all(struct run *run)
     call_off(run);
   pthread_join(writer, NULL);
   if (!has_reader) return false;
-  if (run->status != GPNN_OK) run->stages->interrupt(run->stages->context);
+  if (run->status != GPNN_OK) run->pipeline->interrupt(run->pipeline->context);
   pthread_join(reader, NULL);
   return true;
 }
 
-enum gpnn_status gpnn_pipeline_run(const struct gpnn_pipeline *stages, bool overlap,
+enum gpnn_status gpnn_pipeline_run(const struct gpnn_pipeline *pipeline, bool overlap,
                                    struct gpnn_error *err)
 {
-  if (!overlap) return run_in_turn(stages, err);
-  struct run run = {.stages = stages, .end = SIZE_MAX, .status = GPNN_OK};
+  if (!overlap) return run_in_turn(pipeline, err);
+  struct run run = {.pipeline = pipeline, .end = SIZE_MAX, .status = GPNN_OK};
   pthread_mutex_init(&run.mutex, NULL);
   pthread_cond_init(&run.changed, NULL);
   bool has_run = run_all(&run);
   pthread_cond_destroy(&run.changed);
   pthread_mutex_destroy(&run.mutex);
-  if (!has_run) return run_in_turn(stages, err);
+  if (!has_run) return run_in_turn(pipeline, err);
   if (run.status != GPNN_OK && err != NULL) *err = run.error;
   return run.status;
 }

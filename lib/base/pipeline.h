@@ -1,5 +1,5 @@
 /*
- * stages: batches that are read, worked on and written, each stage while the others are busy with
+ * pipeline: batches that are read, worked on and written, each stage while the others are busy with
  * the batches behind and before it.
  *
  * The caller keeps the batches in GPNN_PIPELINE_SLOTS places.  From when it is read until it is
@@ -40,7 +40,7 @@ struct gpnn_pipeline {
  * before it are written, none from it on is, and its failure is returned.  So that it does not
  * wait for what a slow pipe may still bring, reading is then interrupted.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_pipeline_run(const struct gpnn_pipeline *stages, bool overlap,
-                                                   struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_pipeline_run(const struct gpnn_pipeline *pipeline,
+                                                   bool overlap, struct gpnn_error *err);
 
 #endif

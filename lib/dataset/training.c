@@ -163,7 +163,8 @@ static void interrupt_reading(void *context)
 
 static enum gpnn_status run_stages(struct reading *r, struct gpnn_error *err)
 {
-  const struct gpnn_pipeline stages = {{take_records, read_rows, keep_rows}, interrupt_reading, r};
+  const struct gpnn_pipeline pipeline = {
+      {take_records, read_rows, keep_rows}, interrupt_reading, r};
   size_t width = r->training->width;
   bool overlap = r->how->threads > 1;
   enum gpnn_status status = GPNN_OK;
@@ -172,7 +173,7 @@ static enum gpnn_status run_stages(struct reading *r, struct gpnn_error *err)
     if (r->batches[i].rows == NULL) return gpnn_fail_memory(err, "for the training rows");
   }
   if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
-  return status == GPNN_OK ? gpnn_pipeline_run(&stages, overlap, err) : status;
+  return status == GPNN_OK ? gpnn_pipeline_run(&pipeline, overlap, err) : status;
 }
 
 enum gpnn_status gpnn_training_read(struct gpnn_training *training, struct gpnn_table *table,

@@ -12,10 +12,10 @@
  * panels; what is above the diagonal within the last block of columns of a panel, in rows from
  * n_rows on and in columns from n on is scratch that holds finite numbers.
  *
- * The loops are compiled once for each set of instructions (lib/models/panels_*.c, from templates)
+ * The loops are compiled once for each set of instructions (lib/linalg/panels_*.c, from templates)
  * and chosen at run time.  With a given set a row's numbers depend on its own data alone.
  *
- * Private to lib/models and its tests.
+ * Private to lib and its tests.
  */
 #ifndef GPNN_LINALG_PANELS_H
 #define GPNN_LINALG_PANELS_H

@@ -1,7 +1,7 @@
 /*
  * panels_set: all loops over panels for one set of instructions, from templates.
  *
- * Included by lib/models/panels_SET.c, which defines
+ * Included by lib/linalg/panels_SET.c, which defines
  *   SET              the set's name
  *   DOUBLES          doubles in a vector
  *   AVX              bits of a vector whose AVX or AVX-512 intrinsics are used, 0 for none; what

@@ -64,11 +64,11 @@ static void interrupt(void *context)
 
 static enum gpnn_status run_trial(struct trial *t, bool overlap, struct gpnn_error *err)
 {
-  const struct gpnn_pipeline stages = {{read_step, work_step, write_step}, interrupt, t};
+  const struct gpnn_pipeline pipeline = {{read_step, work_step, write_step}, interrupt, t};
   memset(t->done, 0, sizeof t->done);
   for (int k = 0; k < GPNN_PIPELINE_COUNT; k++)
     gpnn_rng_init(&t->rngs[k], (uint64_t)k + 1, GPNN_RNG_TEST);
-  return gpnn_pipeline_run(&stages, overlap, err);
+  return gpnn_pipeline_run(&pipeline, overlap, err);
 }
 
 /* The first batch that fails, and the stage it fails in; t->n if none does. */
