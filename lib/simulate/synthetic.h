@@ -26,8 +26,8 @@
 #include "base/status.h"
 #include "simulate/function.h"
 #include "simulate/neighbours.h"
+#include "simulate/noise.h"
 #include "simulate/process.h"
-#include "stats/noise.h"
 #include "table/stream.h"
 
 enum gpnn_synthetic_kind {

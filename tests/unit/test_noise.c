@@ -1,6 +1,6 @@
 /* Laws of noise: their names, variances, and tails. */
 #include "base/compare.h"
-#include "stats/noise.h"
+#include "simulate/noise.h"
 #include "stats/normal.h"
 #include "stats/student.h"
 #include "unit.h"

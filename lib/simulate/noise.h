@@ -1,8 +1,8 @@
 /*
  * noise: independent deviates of mean 0 and a given variance, of several laws.
  */
-#ifndef GPNN_STATS_NOISE_H
-#define GPNN_STATS_NOISE_H
+#ifndef GPNN_SIMULATE_NOISE_H
+#define GPNN_SIMULATE_NOISE_H
 
 #include <stdbool.h>
 

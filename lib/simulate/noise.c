@@ -1,4 +1,4 @@
-#include "stats/noise.h"
+#include "simulate/noise.h"
 
 #include <math.h>
 #include <string.h>
