@@ -70,8 +70,8 @@
 
 #include "stats/binomial.h"
 #include "stats/chisquare.h"
+#include "stats/coverage.h"
 #include "stats/curve.h"
-#include "stats/intervals.h"
 #include "stats/metrics.h"
 #include "stats/moments.h"
 #include "stats/normal.h"

@@ -90,7 +90,7 @@ static enum gpnn_status add_to_cell(struct scores_cell *cell, size_t n_intervals
   enum gpnn_status status = gpnn_metrics_add(&cell->metrics, p->truth, p->mean, p->sd, p->df, err);
   for (size_t i = 0; i < n_intervals && status == GPNN_OK; i++)
     if (!isnan(p->lower[i]) && !isnan(p->upper[i]))
-      status = gpnn_intervals_add(&cell->given[i], p->truth, p->lower[i], p->upper[i], err);
+      status = gpnn_coverage_add(&cell->given[i], p->truth, p->lower[i], p->upper[i], err);
   return status;
 }
 

@@ -8,14 +8,14 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "stats/intervals.h"
+#include "stats/coverage.h"
 #include "stats/metrics.h"
 #include "table/predictions.h"
 
 /* One target in one group of rows. */
 struct scores_cell {
   struct gpnn_metrics metrics;
-  struct gpnn_intervals *given; /* owned: the intervals that the table has */
+  struct gpnn_coverage *given; /* owned: the intervals that the table has */
 };
 
 /* The rows of one value of the --by column, or all rows. */

@@ -68,7 +68,7 @@ static void put_given(const struct writer *w, size_t t, const struct scores_cell
       level = w->form->interval_level;
     else
       snprintf(name, sizeof name, "interval%.10g", 100 * level);
-    struct gpnn_intervals_result r = gpnn_intervals_result(&cell->given[i], level);
+    struct gpnn_coverage_result r = gpnn_coverage_result(&cell->given[i], level);
     put_part(row, name, "coverage", r.coverage);
     put_part(row, name, "width", r.width);
     if (!isnan(level)) put_part(row, name, "score", r.score);
@@ -134,10 +134,10 @@ static enum gpnn_status list_metrics(struct writer *w, struct scores_group *grou
 static void list_level(const struct gpnn_metrics *metrics, size_t i, struct row *row)
 {
   double level = metrics->levels[i];
-  struct gpnn_intervals_result r = gpnn_intervals_result(&metrics->intervals[i], level);
+  struct gpnn_coverage_result r = gpnn_coverage_result(&metrics->coverage[i], level);
   put(row, "nominal", level);
   put(row, "observed", r.coverage);
-  put(row, "se", gpnn_intervals_coverage_se(level, r.n));
+  put(row, "se", gpnn_coverage_se(level, r.n));
   put(row, "width", r.width);
 }
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cmd/plot/plot.h"
 #include "stats/binomial.h"
-#include "stats/intervals.h"
+#include "stats/coverage.h"
 #include "stats/metrics.h"
 
 enum { N_LEVELS = 20, BAND_STEPS = 200 };
@@ -14,7 +14,7 @@ enum { N_LEVELS = 20, BAND_STEPS = 200 };
 struct counted {
   const struct gpnn_predictions_target *target;
   struct gpnn_metrics metrics;
-  struct gpnn_intervals given[GPNN_PREDICTIONS_INTERVALS]; /* intervals that the table has */
+  struct gpnn_coverage given[GPNN_PREDICTIONS_INTERVALS]; /* intervals that the table has */
   struct gpnn_metrics_result result;
 };
 
@@ -26,7 +26,7 @@ static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
       gpnn_metrics_add(&c->metrics, row->truth, row->mean, row->sd, row->df, err);
   for (size_t i = 0; i < c->target->n_intervals && status == GPNN_OK; i++)
     if (!isnan(row->lower[i]) && !isnan(row->upper[i]))
-      status = gpnn_intervals_add(&c->given[i], row->truth, row->lower[i], row->upper[i], err);
+      status = gpnn_coverage_add(&c->given[i], row->truth, row->lower[i], row->upper[i], err);
   return status;
 }
 
@@ -84,7 +84,7 @@ static bool write_given(struct plot *plot, const struct counted *c)
     if (isnan(level) || c->given[i].n == 0) continue;
     if (!any) script_data(&plot->body, "given");
     any = true;
-    const double row[] = {level, gpnn_intervals_result(&c->given[i], level).coverage};
+    const double row[] = {level, gpnn_coverage_result(&c->given[i], level).coverage};
     script_row(&plot->body, 2, row);
   }
   if (any) script_data_end(&plot->body);

@@ -31,7 +31,7 @@ static enum gpnn_status add_intervals(struct gpnn_metrics *metrics, double error
   if (df != metrics->df) set_half_widths(metrics, df);
   for (size_t i = 0; i < metrics->n_levels && status == GPNN_OK; i++) {
     double half = metrics->half_width[i] * scale;
-    status = gpnn_intervals_add(&metrics->intervals[i], error, -half, half, err);
+    status = gpnn_coverage_add(&metrics->coverage[i], error, -half, half, err);
   }
   return status;
 }
@@ -103,8 +103,7 @@ void gpnn_metrics_pit_shares(const struct gpnn_metrics *metrics, size_t n_bins, 
 static void put_interval(const struct gpnn_metrics *metrics, size_t i,
                          struct gpnn_metrics_result *result)
 {
-  struct gpnn_intervals_result r =
-      gpnn_intervals_result(&metrics->intervals[i], metrics->levels[i]);
+  struct gpnn_coverage_result r = gpnn_coverage_result(&metrics->coverage[i], metrics->levels[i]);
   result->coverage[i] = r.coverage;
   result->width[i] = r.width;
   result->score[i] = r.score;

@@ -7,7 +7,7 @@
  *   NLL = mean of 1/2 (log sd^2 + z^2 + log 2 pi);   CAL = mean of z^2 (1 is right);
  *   CRPS = mean of sd [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ];
  *   coverage, mean width and interval score of the central interval of each nominal level
- *   (stats/intervals.h);
+ *   (stats/coverage.h);
  *   PIT = Phi(z): its histogram, and its Kolmogorov distance from uniform.
  * A row may be predicted by Student's t instead of the normal distribution: NLL, CRPS, intervals
  * and PIT are then those of stats/student.h with scale sd sqrt((df - 2) / df).
@@ -24,7 +24,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "stats/intervals.h"
+#include "stats/coverage.h"
 #include "stats/sum.h"
 
 enum { GPNN_METRICS_LEVELS = 32, GPNN_METRICS_PIT_BINS = 10 };
@@ -39,7 +39,7 @@ struct gpnn_metrics {
   struct gpnn_sum absolute, nll, cal, crps;
   double y_mean; /* Welford's mean of the truths, and what their squares about it add up from */
   struct gpnn_squares y_spread;
-  struct gpnn_intervals intervals[GPNN_METRICS_LEVELS];
+  struct gpnn_coverage coverage[GPNN_METRICS_LEVELS];
   double df; /* that the half widths are for: of the row before */
   double half_width[GPNN_METRICS_LEVELS];
   double *pit; /* owned; n_with_sd values */
