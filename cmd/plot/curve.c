@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/plot/plot.h"
-#include "stats/slope.h"
+#include "stats/power_law.h"
 #include "table/columns.h"
 
 enum {
@@ -31,7 +31,7 @@ struct line {
   double theory;        /* slope of the guide; NaN: none */
   struct point *points; /* owned; in the end by x */
   size_t n, capacity, first_fitted;
-  struct gpnn_slope slope;
+  struct gpnn_power_law slope;
 };
 
 struct curve {
@@ -180,7 +180,7 @@ static enum gpnn_status fit_line(struct line *line, struct gpnn_error *err)
     x[i] = line->points[i].x;
     y[i] = line->points[i].y;
   }
-  line->first_fitted = gpnn_slope_last(&line->slope, line->n, x, y);
+  line->first_fitted = gpnn_power_law_fit_last(&line->slope, line->n, x, y);
   free(x);
   return GPNN_OK;
 }

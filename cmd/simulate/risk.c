@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cmd/simulate/options.h"
 #include "cmd/simulate/simulate.h"
-#include "stats/slope.h"
+#include "stats/power_law.h"
 
 /* What a line may be about; in the order of lines. */
 enum quantity {
@@ -131,9 +131,9 @@ static enum gpnn_status write_line(const struct run *r, const struct gpnn_simula
   const struct simulate_options *o = &r->options;
   double *values = r->series + (c * N_QUANTITIES + quantity) * o->n_rows;
   struct gpnn_estimate found = find(r, simulated, c, quantity);
-  struct gpnn_slope slope;
+  struct gpnn_power_law slope;
   values[i] = found.value;
-  gpnn_slope_last(&slope, i + 1, r->rows, values);
+  gpnn_power_law_fit_last(&slope, i + 1, r->rows, values);
   double stone = r->schedule > 0 ? gpnn_simulate_exponent(r->schedule, o->simulate.inputs.d) : NAN;
   const double numbers[] = {found.value, found.se, slope.slope, slope.r2, stone};
   enum gpnn_status status = simulate_write_size(o, r->output, i, simulated->m, err);

@@ -11,15 +11,14 @@
  * More rows: how mean squared error and NLL go on from n to 2n and 10n.  The value is where the
  * slope of the last three sizes leads (of the logarithm of the squared error, and of the NLL, by
  * the logarithm of the rows), halfway between its going on and its flattening as the curves of
- * stats/curve.h through all sizes do.  Few sizes cannot tell a floor that is near from a steady
- * fall, nor where errors will fall faster: the interval has both courses, and lets the slope wander
- * by a factor of standard deviation 0.2 with each doubling.  Subsamples that do not exceed the
- * neighbours are left out.
- * More neighbours: twice as many.  Other parameters: of the changes the one with the lowest NLL on
- * one half of the test rows, measured on the other, as the best of many looks better than it is on
- * the rows that it was chosen on.  It is what better parameters give at least.
- * What helps most is told for twice the rows beside twice the neighbours: ten times the rows nearly
- * always win, and cost most.
+ * stats/learning_curve.h through all sizes do.  Few sizes cannot tell a floor that is near from a
+ * steady fall, nor where errors will fall faster: the interval has both courses, and lets the slope
+ * wander by a factor of standard deviation 0.2 with each doubling.  Subsamples that do not exceed
+ * the neighbours are left out. More neighbours: twice as many.  Other parameters: of the changes
+ * the one with the lowest NLL on one half of the test rows, measured on the other, as the best of
+ * many looks better than it is on the rows that it was chosen on.  It is what better parameters
+ * give at least. What helps most is told for twice the rows beside twice the neighbours: ten times
+ * the rows nearly always win, and cost most.
  *
  * Everything is measured on the same rows, and uncertainty is the bootstrap's over them, and for
  * more rows that of the course: intervals are from the quantile .05 to the quantile .95, of
@@ -35,7 +34,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "models/local/localgp.h"
-#include "stats/curve.h"
+#include "stats/learning_curve.h"
 
 /* A value and the interval that it is likely in. */
 struct gpnn_advise_value {
@@ -79,7 +78,7 @@ struct gpnn_advice {
   struct gpnn_advise_line lines[GPNN_ADVISE_LINES]; /* in the order of 'about' */
   size_t now;                                       /* the first line without a change, */
   size_t doubled, tenfold;                          /* those of 2n and of 10n rows */
-  struct gpnn_curve curve;                          /* of the mean squared error */
+  struct gpnn_learning_curve curve;                 /* of the mean squared error */
   struct gpnn_advise_value floor;                   /* RMSE at the curve's end */
   double limit_rmse, limit_nll; /* what any number of rows comes to at this number of neighbours,
                                    if the parameters' noise is right (specification section 7) */

@@ -8,7 +8,7 @@
 #include "assess/advise_private.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "stats/slope.h"
+#include "stats/power_law.h"
 
 enum { RESAMPLES = 500 };
 
@@ -88,10 +88,10 @@ static void set_figures(double square, double loss, double square_now, double lo
 
 /* How a measure, the logarithm of the squared error or the NLL, changes with the rows. */
 struct trend {
-  bool is_log;             /* the curve's values are to be taken the logarithm of */
-  struct gpnn_curve curve; /* through all sizes */
-  double slope;            /* by the logarithm of the rows, over the last sizes; at most 0 */
-  double curve_slope;      /* the same of the curve */
+  bool is_log;                      /* the curve's values are to be taken the logarithm of */
+  struct gpnn_learning_curve curve; /* through all sizes */
+  double slope;       /* by the logarithm of the rows, over the last sizes; at most 0 */
+  double curve_slope; /* the same of the curve */
 };
 
 /* The slope of 'value' over the last points; nowhere up. */
@@ -100,15 +100,15 @@ static double slope(const struct basis *b, const double *value)
   enum { LAST = 3 };
   size_t first = b->n_points - LAST;
   double log_rows[LAST];
-  struct gpnn_slope fit;
+  struct gpnn_power_law fit;
   for (size_t i = 0; i < LAST; i++) log_rows[i] = log(b->rows[first + i]);
-  gpnn_slope_fit(&fit, LAST, log_rows, value + first);
+  gpnn_power_law_fit(&fit, LAST, log_rows, value + first);
   return fmin(0, fit.slope);
 }
 
 static double curve_value(const struct trend *trend, double rows)
 {
-  double value = gpnn_curve_at(&trend->curve, rows);
+  double value = gpnn_learning_curve_at(&trend->curve, rows);
   return trend->is_log ? log(value) : value;
 }
 
@@ -117,7 +117,8 @@ static struct trend find_trend(const struct basis *b, bool is_log, double *value
                                const double *weight)
 {
   struct trend trend = {.is_log = is_log};
-  gpnn_curve_fit(b->n_points, b->rows, value, weight, is_log ? 0 : -INFINITY, &trend.curve);
+  gpnn_learning_curve_fit(b->n_points, b->rows, value, weight, is_log ? 0 : -INFINITY,
+                          &trend.curve);
   for (size_t i = 0; i < b->n_points && is_log; i++) value[i] = log(value[i]);
   trend.slope = slope(b, value);
   for (size_t i = 0; i < b->n_points; i++) value[i] = curve_value(&trend, b->rows[i]);
@@ -199,9 +200,9 @@ static void work_out(const struct basis *b, const struct course *course, const s
     }
     set_figures(square, loss, square_now, loss_now, figures->of[i]);
   }
-  const struct gpnn_curve *curve = &trends->square.curve;
-  set_figures(square_now * curve->floor / gpnn_curve_at(curve, n), loss_now, square_now, loss_now,
-              figures->of[AT_END]);
+  const struct gpnn_learning_curve *curve = &trends->square.curve;
+  set_figures(square_now * curve->floor / gpnn_learning_curve_at(curve, n), loss_now, square_now,
+              loss_now, figures->of[AT_END]);
   set_figures(best->square[1], best->loss[1], now->square[1], now->loss[1], figures->of[OF_BEST]);
 }
 

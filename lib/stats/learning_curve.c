@@ -1,4 +1,4 @@
-#include "stats/curve.h"
+#include "stats/learning_curve.h"
 
 #include <math.h>
 
@@ -17,18 +17,18 @@ static double rise(double n, double unit, double exponent)
 }
 
 /* Sum of weighted squares that the curve leaves. */
-static double misfit(const struct points *p, const struct gpnn_curve *curve)
+static double misfit(const struct points *p, const struct gpnn_learning_curve *curve)
 {
   double sum = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double off = p->value[i] - gpnn_curve_at(curve, p->n[i]);
+    double off = p->value[i] - gpnn_learning_curve_at(curve, p->n[i]);
     sum += p->weight[i] * off * off;
   }
   return sum;
 }
 
 /* Where the best line would have its floor too low: the best with the least floor allowed. */
-static void hold_floor(const struct points *p, struct gpnn_curve *curve)
+static void hold_floor(const struct points *p, struct gpnn_learning_curve *curve)
 {
   double product = 0, square = 0;
   for (size_t i = 0; i < p->count; i++) {
@@ -41,7 +41,7 @@ static void hold_floor(const struct points *p, struct gpnn_curve *curve)
 }
 
 /* Finds floor and scale for the curve's exponent, and returns the misfit. */
-static double fit_line(const struct points *p, struct gpnn_curve *curve)
+static double fit_line(const struct points *p, struct gpnn_learning_curve *curve)
 {
   double weights = 0, mean_rise = 0, mean_value = 0, product = 0, square = 0;
   for (size_t i = 0; i < p->count; i++) {
@@ -62,7 +62,8 @@ static double fit_line(const struct points *p, struct gpnn_curve *curve)
   return misfit(p, curve);
 }
 
-static double misfit_at(const struct points *p, double log_exponent, struct gpnn_curve *curve)
+static double misfit_at(const struct points *p, double log_exponent,
+                        struct gpnn_learning_curve *curve)
 {
   curve->exponent = exp(log_exponent);
   return fit_line(p, curve);
@@ -70,7 +71,7 @@ static double misfit_at(const struct points *p, double log_exponent, struct gpnn
 
 /* The best logarithm of an exponent in [low, high], where the misfit has one valley. */
 static double golden_section(const struct points *p, double low, double high,
-                             struct gpnn_curve *curve)
+                             struct gpnn_learning_curve *curve)
 {
   enum { STEPS = 40 };
   static const double golden = 0.61803398874989484820;
@@ -90,13 +91,15 @@ static double golden_section(const struct points *p, double low, double high,
   return at_left <= at_right ? left : right;
 }
 
-void gpnn_curve_fit(size_t n_points, const double *n, const double *value, const double *weight,
-                    double least_floor, struct gpnn_curve *curve)
+void gpnn_learning_curve_fit(size_t n_points, const double *n, const double *value,
+                             const double *weight, double least_floor,
+                             struct gpnn_learning_curve *curve)
 {
   enum { GRID = 40 };
   const struct points points = {n_points, n, value, weight, least_floor};
-  double first = log(GPNN_CURVE_SLOWEST), stride = log(GPNN_CURVE_FASTEST / GPNN_CURVE_SLOWEST);
-  struct gpnn_curve tried = {.unit = n[n_points - 1]}, best = tried;
+  double first = log(GPNN_LEARNING_CURVE_SLOWEST),
+         stride = log(GPNN_LEARNING_CURVE_FASTEST / GPNN_LEARNING_CURVE_SLOWEST);
+  struct gpnn_learning_curve tried = {.unit = n[n_points - 1]}, best = tried;
   double least = INFINITY;
   size_t at = 0;
   stride /= GRID;
@@ -113,7 +116,7 @@ void gpnn_curve_fit(size_t n_points, const double *n, const double *value, const
   *curve = best;
 }
 
-double gpnn_curve_at(const struct gpnn_curve *curve, double n)
+double gpnn_learning_curve_at(const struct gpnn_learning_curve *curve, double n)
 {
   if (isinf(n)) return curve->floor;
   return curve->floor + curve->scale * (1 + rise(n, curve->unit, curve->exponent));

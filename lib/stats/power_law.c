@@ -1,4 +1,4 @@
-#include "stats/slope.h"
+#include "stats/power_law.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -37,10 +37,10 @@ static size_t find_centre(const struct points *points, double *centre_x, double 
   return count;
 }
 
-static void fit_points(struct gpnn_slope *fit, const struct points *points)
+static void fit_points(struct gpnn_power_law *fit, const struct points *points)
 {
   double centre_x, centre_y, x, y, xx = 0, xy = 0, yy = 0, rest = 0;
-  *fit = (struct gpnn_slope){NAN, NAN, NAN, NAN, 0};
+  *fit = (struct gpnn_power_law){NAN, NAN, NAN, NAN, 0};
   fit->n = find_centre(points, &centre_x, &centre_y);
   for (size_t i = 0; i < points->n; i++) {
     if (!point_at(points, i, &x, &y)) continue;
@@ -63,27 +63,29 @@ static void fit_points(struct gpnn_slope *fit, const struct points *points)
   fit->r2 = yy > 0 ? 1 - rest / yy : NAN;
 }
 
-void gpnn_slope_fit(struct gpnn_slope *fit, size_t n, const double *log_x, const double *log_y)
+void gpnn_power_law_fit(struct gpnn_power_law *fit, size_t n, const double *log_x,
+                        const double *log_y)
 {
   fit_points(fit, &(struct points){n, log_x, log_y, true});
 }
 
-/* The first point whose x is among the GPNN_SLOPE_LAST largest. */
+/* The first point whose x is among the GPNN_POWER_LAW_LAST largest. */
 static size_t first_of_last(size_t n, const double *x)
 {
   size_t first = n;
   for (size_t n_values = 0; first > 0; first--) {
     n_values += first == n || x[first - 1] < x[first];
-    if (n_values > GPNN_SLOPE_LAST) break;
+    if (n_values > GPNN_POWER_LAW_LAST) break;
   }
   return first;
 }
 
-size_t gpnn_slope_last(struct gpnn_slope *fit, size_t n, const double *x, const double *y)
+size_t gpnn_power_law_fit_last(struct gpnn_power_law *fit, size_t n, const double *x,
+                               const double *y)
 {
   size_t first = first_of_last(n, x);
   fit_points(fit, &(struct points){n - first, x + first, y + first, false});
-  bool is_level = fabs(fit->slope) < GPNN_SLOPE_ROUNDING && fit->se < GPNN_SLOPE_ROUNDING;
+  bool is_level = fabs(fit->slope) < GPNN_POWER_LAW_ROUNDING && fit->se < GPNN_POWER_LAW_ROUNDING;
   if (is_level) {
     fit->slope = 0;
     fit->r2 = NAN;
