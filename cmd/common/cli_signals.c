@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/exhausted.h"
+#include "base/out_of_memory.h"
 #include "cmd/common/cli.h"
 
 /* What a signal handler needs must be global: the variables that hold the paths of files
@@ -52,15 +52,15 @@ static void end_by_lost_page(int signal_number)
   end_with_word(": an index was cut short while it was in use, or cannot be read\n");
 }
 
-static void end_by_exhaustion(void)
+static void end_out_of_memory(void)
 {
   end_with_word(": not enough memory\n");
 }
 
 /* Before the objects of other libraries are made, which takes memory. */
-__attribute__((constructor(101))) static void watch_exhaustion(void)
+__attribute__((constructor(101))) static void watch_memory(void)
 {
-  gpnn_exhausted_watch(end_by_exhaustion);
+  gpnn_out_of_memory_call(end_out_of_memory);
 }
 
 static void handle(int signal_number, void (*handler)(int))
