@@ -77,10 +77,10 @@ enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err
   return GPNN_OK;
 }
 
-struct gpnn_pages gpnn_spool_pages(const struct gpnn_spool *spool)
+struct gpnn_mapping gpnn_spool_mapping(const struct gpnn_spool *spool)
 {
   size_t length = spool->numbers == NULL ? 0 : spool->n * sizeof *spool->numbers;
-  return (struct gpnn_pages){spool->numbers, length};
+  return (struct gpnn_mapping){spool->numbers, length};
 }
 
 void gpnn_spool_release(struct gpnn_spool *spool)

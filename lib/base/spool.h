@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "base/pages.h"
+#include "base/mapping.h"
 #include "base/status.h"
 
 /* An object of GPNN_SPOOL_INIT is empty and may be released. */
@@ -43,7 +43,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err);
 
 /* The mapping, parts of which may be let go. */
-struct gpnn_pages gpnn_spool_pages(const struct gpnn_spool *spool);
+struct gpnn_mapping gpnn_spool_mapping(const struct gpnn_spool *spool);
 
 void gpnn_spool_release(struct gpnn_spool *spool);
 

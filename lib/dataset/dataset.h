@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/pages.h"
+#include "base/mapping.h"
 #include "base/status.h"
 #include "dataset/scaling.h"
 #include "search/search.h"
@@ -58,8 +58,8 @@ struct gpnn_dataset {
   size_t n_skipped;                     /* rows of the table that were left out as bad */
   uint64_t seed;                        /* of every random choice made */
   const char *provenance;               /* "name<TAB>value" lines: options used; for people */
-  struct gpnn_pages pages;              /* what is mapped of a file: who goes through many rows may
-                                           let those there go; zeroed: nothing */
+  struct gpnn_mapping mapping;          /* what is mapped of a file: who goes through many rows may
+                                       let those there go; zeroed: nothing */
   size_t target;                        /* which target this is the view of, from 0 */
   uint64_t fingerprint;                 /* of columns in the upper half; in the lower, of rows,
                                            targets, regressors, noise, calibration rows and scaling,

@@ -420,7 +420,7 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *er
   if (status == GPNN_OK) status = take_heads(index, err);
   if (status != GPNN_OK) return status;
   size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
-  dataset->pages = gpnn_sections_pages(index->sections);
+  dataset->mapping = gpnn_sections_mapping(index->sections);
   status = take_rows(index, "ROWS", n, d, &dataset->x, err);
   if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &dataset->y, err);
   if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &dataset->calibration_x, err);
@@ -452,13 +452,13 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
   const unsigned char *bytes = gpnn_sections_bytes(index->sections, section);
   size_t length = (size_t)section->length;
   gpnn_fingerprint_begin(fingerprint, tag, length);
-  for (size_t at = 0; at < length && good; at += GPNN_PAGES_STRIDE) {
-    size_t block = length - at < GPNN_PAGES_STRIDE ? length - at : GPNN_PAGES_STRIDE;
+  for (size_t at = 0; at < length && good; at += GPNN_MAPPING_STRIDE) {
+    size_t block = length - at < GPNN_MAPPING_STRIDE ? length - at : GPNN_MAPPING_STRIDE;
     gpnn_fingerprint_add(fingerprint, tag, bytes + at, block);
     if (has_rows)
       good = are_good(block / sizeof(double), (const double *)(const void *)(bytes + at),
                       are_variances);
-    gpnn_pages_release(index->dataset.pages, bytes + at, block);
+    gpnn_mapping_evict(index->dataset.mapping, bytes + at, block);
   }
   if (!good)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",

@@ -185,7 +185,7 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 struct writing {
   struct gpnn_sections_writer *writer;
   struct gpnn_fingerprint fingerprint;
-  struct gpnn_pages pages; /* of the contents */
+  struct gpnn_mapping mapping; /* of the contents */
 };
 
 enum { HASHED = 1, CRITICAL = 2 };
@@ -229,8 +229,8 @@ static enum gpnn_status write_rows(struct writing *writing, const char *tag, siz
     size_t block = length - at < BLOCK ? length - at : BLOCK;
     status = gpnn_sections_write(writing->writer, bytes + at, block, err);
     gpnn_fingerprint_add(&writing->fingerprint, tag, bytes + at, block);
-    if (at - released < GPNN_PAGES_STRIDE) continue;
-    gpnn_pages_release(writing->pages, bytes + released, at - released);
+    if (at - released < GPNN_MAPPING_STRIDE) continue;
+    gpnn_mapping_evict(writing->mapping, bytes + released, at - released);
     released = at;
   }
   return status == GPNN_OK ? gpnn_sections_end(writing->writer, err) : status;
@@ -358,7 +358,7 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *d
                                   const struct gpnn_search *search, const char *volatile *watch,
                                   struct gpnn_error *err)
 {
-  struct writing writing = {.pages = dataset->pages};
+  struct writing writing = {.mapping = dataset->mapping};
   enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
   if (status != GPNN_OK) return status;
   status = write_contents(&writing, dataset, err);
@@ -408,10 +408,10 @@ enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *da
                                  const char *volatile *watch, struct gpnn_search **search,
                                  struct gpnn_error *err)
 {
-  struct writing writing = {.pages = dataset->pages};
+  struct writing writing = {.mapping = dataset->mapping};
   struct gpnn_search_options over_pages = *options;
   struct gpnn_search *built = NULL;
-  over_pages.pages = dataset->pages;
+  over_pages.mapping = dataset->mapping;
   enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
   if (status != GPNN_OK) return status;
   status = write_and_build(&writing, dataset, &over_pages, &built, err);

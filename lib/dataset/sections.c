@@ -434,10 +434,10 @@ enum gpnn_status gpnn_sections_check(const struct gpnn_sections *sections,
   const unsigned char *bytes = gpnn_sections_bytes(sections, section);
   size_t length = (size_t)section->length;
   uint32_t crc = 0;
-  for (size_t at = 0; at < length; at += GPNN_PAGES_STRIDE) {
-    size_t block = length - at < GPNN_PAGES_STRIDE ? length - at : GPNN_PAGES_STRIDE;
+  for (size_t at = 0; at < length; at += GPNN_MAPPING_STRIDE) {
+    size_t block = length - at < GPNN_MAPPING_STRIDE ? length - at : GPNN_MAPPING_STRIDE;
     crc = checksum(crc, bytes + at, block);
-    gpnn_pages_release(gpnn_sections_pages(sections), bytes + at, block);
+    gpnn_mapping_evict(gpnn_sections_mapping(sections), bytes + at, block);
   }
   if (crc != section->crc)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the checksum of section %s is wrong",
@@ -463,9 +463,9 @@ enum gpnn_status gpnn_sections_stream(const struct gpnn_sections *sections,
   return status;
 }
 
-struct gpnn_pages gpnn_sections_pages(const struct gpnn_sections *sections)
+struct gpnn_mapping gpnn_sections_mapping(const struct gpnn_sections *sections)
 {
-  return (struct gpnn_pages){sections->mapping, sections->length};
+  return (struct gpnn_mapping){sections->mapping, sections->length};
 }
 
 const char *gpnn_sections_path(const struct gpnn_sections *sections)

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/pages.h"
+#include "base/mapping.h"
 #include "base/status.h"
 
 enum { GPNN_SECTIONS_MOST = 30 };
@@ -101,7 +101,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sections_stream(const struct gpnn_sections
                                                       FILE **stream, struct gpnn_error *err);
 
 /* The whole mapping, parts of which may be let go. */
-struct gpnn_pages gpnn_sections_pages(const struct gpnn_sections *sections);
+struct gpnn_mapping gpnn_sections_mapping(const struct gpnn_sections *sections);
 
 const char *gpnn_sections_path(const struct gpnn_sections *sections);
 

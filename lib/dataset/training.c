@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/compare.h"
+#include "base/mapping.h"
 #include "base/memory.h"
-#include "base/pages.h"
 #include "base/pipeline.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -194,9 +194,9 @@ enum gpnn_status gpnn_training_read(struct gpnn_training *training, struct gpnn_
 struct kept_rows {
   const struct gpnn_schema *schema;
   const double *read;
-  struct gpnn_pages pages; /* that it is in */
-  size_t width, n_drawn;   /* numbers of a row as read */
-  uint64_t *drawn;         /* owned; ascending */
+  struct gpnn_mapping mapping; /* that it is in */
+  size_t width, n_drawn;       /* numbers of a row as read */
+  uint64_t *drawn;             /* owned; ascending */
   size_t n_features;
   bool all_numbers; /* inputs are their own features */
 };
@@ -232,9 +232,9 @@ static size_t drawn_before(const struct kept_rows *kept, size_t row)
 static void release_behind(const struct kept_rows *kept, size_t first, size_t end)
 {
   size_t row_bytes = kept->width * sizeof *kept->read;
-  size_t stretch = GPNN_PAGES_STRIDE / row_bytes + 1, begin = end / stretch * stretch;
+  size_t stretch = GPNN_MAPPING_STRIDE / row_bytes + 1, begin = end / stretch * stretch;
   if (begin < first || begin < stretch) return;
-  gpnn_pages_release(kept->pages, kept->read + (begin - stretch) * kept->width,
+  gpnn_mapping_evict(kept->mapping, kept->read + (begin - stretch) * kept->width,
                      stretch * row_bytes);
 }
 
@@ -523,7 +523,7 @@ static void take_parts(struct gpnn_training *training, const struct parts *p)
     dataset->noise = rows + noise_at(p, n);
     dataset->calibration_noise = held + noise_at(p, c);
   }
-  dataset->pages = gpnn_spool_pages(&training->rows);
+  dataset->mapping = gpnn_spool_mapping(&training->rows);
 }
 
 /* Learns from the rows that were not drawn, and standardises all. */
@@ -583,7 +583,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
                                 : draw(training, options->seed, c, drawn, kept.drawn, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
   kept.read = training->read.numbers;
-  kept.pages = gpnn_spool_pages(&training->read);
+  kept.mapping = gpnn_spool_mapping(&training->read);
   if (status == GPNN_OK) status = prepare(training, options, &kept, drawn, err);
   free(drawn);
   free(kept.drawn);

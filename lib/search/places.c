@@ -72,8 +72,8 @@ static size_t meet(const struct gpnn_points *points, const struct meetings *meet
     else
       next[*slot & UINT32_MAX] = (uint32_t)i;
     *slot = (hash >> 32) << 32 | i;
-    if ((i - released) * d * sizeof(double) < GPNN_PAGES_STRIDE) continue;
-    gpnn_pages_release(points->pages, points->x + released * d,
+    if ((i - released) * d * sizeof(double) < GPNN_MAPPING_STRIDE) continue;
+    gpnn_mapping_evict(points->mapping, points->x + released * d,
                        (i - released) * d * sizeof(double));
     released = i;
   }
@@ -123,6 +123,6 @@ void gpnn_points_let_go(const struct gpnn_points *points, size_t begin, size_t e
 {
   size_t from = gpnn_points_first(points, begin), last = gpnn_points_first(points, end - 1);
   if (last < from) return;
-  gpnn_pages_release(points->pages, points->x + from * points->d,
+  gpnn_mapping_evict(points->mapping, points->x + from * points->d,
                      (last + 1 - from) * points->d * sizeof *points->x);
 }

@@ -376,7 +376,7 @@ enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t
   struct gpnn_search *made = NULL;
   enum gpnn_status status = make(&made, n, d, x, metric, err);
   if (status == GPNN_OK) {
-    made->points.pages = options->pages;
+    made->points.mapping = options->mapping;
     if (options->kind != GPNN_SEARCH_EXACT && !gpnn_points_meet(&made->points, &made->places))
       status = gpnn_fail_memory(err, "for a search");
   }

@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/pages.h"
+#include "base/mapping.h"
 #include "base/status.h"
 
 struct gpnn_search;
@@ -50,9 +50,9 @@ struct gpnn_search_options {
   const double *lengthscale; /* d of them, or NULL: Euclidean.  Copied. */
   uint64_t seed;
   int threads;
-  bool brief;              /* it will answer few queries: be quick to build rather than to search */
-  const double *rotation;  /* d by d, row-major, or NULL: none.  Copied. */
-  struct gpnn_pages pages; /* that the rows may be in: parts gone through are let go */
+  bool brief;             /* it will answer few queries: be quick to build rather than to search */
+  const double *rotation; /* d by d, row-major, or NULL: none.  Copied. */
+  struct gpnn_mapping mapping; /* that the rows may be in: parts gone through are let go */
 };
 
 #define GPNN_SEARCH_OPTIONS_INIT                          \

@@ -26,10 +26,10 @@ struct gpnn_points {
   const double *x;       /* n by d, row-major */
   const double *inverse; /* d reciprocal lengthscales, or NULL */
   const double *map;     /* d by d, row-major: the rotation divided by the lengthscales, or NULL */
-  struct gpnn_pages pages; /* that x may be in */
-  size_t n_places;         /* rows that are alike are at one place, which engines see once */
-  const uint32_t *first;   /* of each place, ascending; NULL: every row is a place of its own */
-  const uint32_t *next;    /* n: the next row at the same place, or 0 */
+  struct gpnn_mapping mapping; /* that x may be in */
+  size_t n_places;             /* rows that are alike are at one place, which engines see once */
+  const uint32_t *first;       /* of each place, ascending; NULL: every row is a place of its own */
+  const uint32_t *next;        /* n: the next row at the same place, or 0 */
 };
 
 /* The first row at a place.  Whatever was stored, it is there. */

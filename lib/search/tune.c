@@ -84,7 +84,7 @@ static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_points
 /* After queries have met rows all over. */
 static void let_go(const struct gpnn_points *points)
 {
-  gpnn_pages_release(points->pages, points->x, points->n * points->d * sizeof *points->x);
+  gpnn_mapping_evict(points->mapping, points->x, points->n * points->d * sizeof *points->x);
 }
 
 /* Finds the true neighbours, with 'search' where it has a tree, which is quicker; '*visited' is the

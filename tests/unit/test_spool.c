@@ -1,7 +1,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "base/pages.h"
+#include "base/mapping.h"
 #include "base/spool.h"
 #include "scratch.h"
 
@@ -35,7 +35,7 @@ static void numbers_beyond_4_gib_have_places_of_their_own(void **state)
   assert_ok(gpnn_spool_map(&spool, &err));
   assert_memory_equal(spool.numbers, near_by, sizeof near_by);
   assert_memory_equal(spool.numbers + far - 1, beyond, sizeof beyond);
-  gpnn_pages_release(gpnn_spool_pages(&spool), spool.numbers + far - 1, sizeof beyond);
+  gpnn_mapping_evict(gpnn_spool_mapping(&spool), spool.numbers + far - 1, sizeof beyond);
   assert_memory_equal(spool.numbers + far - 1, beyond, sizeof beyond);
   gpnn_spool_release(&spool);
 }
@@ -75,10 +75,10 @@ static void pages_let_go_are_as_they_were(void **state)
   assert_ok(gpnn_spool_write(&spool, 0, MANY, numbers, &err));
   assert_ok(gpnn_spool_map(&spool, &err));
   assert_memory_equal(spool.numbers, numbers, MANY * sizeof *numbers);
-  struct gpnn_pages pages = gpnn_spool_pages(&spool);
-  gpnn_pages_release(pages, spool.numbers + 3, (MANY - 5) * sizeof *numbers);
-  gpnn_pages_release(pages, spool.numbers + 3, 1);
-  gpnn_pages_release(pages, spool.numbers, 0);
+  struct gpnn_mapping mapping = gpnn_spool_mapping(&spool);
+  gpnn_mapping_evict(mapping, spool.numbers + 3, (MANY - 5) * sizeof *numbers);
+  gpnn_mapping_evict(mapping, spool.numbers + 3, 1);
+  gpnn_mapping_evict(mapping, spool.numbers, 0);
   assert_memory_equal(spool.numbers, numbers, MANY * sizeof *numbers);
   gpnn_spool_release(&spool);
   free(numbers);
@@ -106,9 +106,9 @@ static void memory_of_another_kind_is_left_alone(void **state)
   static double numbers[MANY];
   const struct gpnn_spool empty = GPNN_SPOOL_INIT;
   for (size_t i = 0; i < MANY; i++) numbers[i] = 1;
-  gpnn_pages_release(gpnn_spool_pages(&empty), numbers, sizeof numbers);
-  gpnn_pages_release((struct gpnn_pages){numbers, sizeof numbers / 2}, numbers, sizeof numbers);
-  gpnn_pages_release((struct gpnn_pages){numbers + MANY / 2, sizeof numbers / 2}, numbers,
+  gpnn_mapping_evict(gpnn_spool_mapping(&empty), numbers, sizeof numbers);
+  gpnn_mapping_evict((struct gpnn_mapping){numbers, sizeof numbers / 2}, numbers, sizeof numbers);
+  gpnn_mapping_evict((struct gpnn_mapping){numbers + MANY / 2, sizeof numbers / 2}, numbers,
                      sizeof numbers);
   for (size_t i = 0; i < MANY; i++) assert_true(numbers[i] == 1);
 }
