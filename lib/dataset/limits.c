@@ -119,7 +119,7 @@ static void count_octaves(const void *state, size_t count, const double *rows, d
     }
 }
 
-static void take_octaves(void *state, const double *found)
+static void fold_octaves(void *state, const double *found)
 {
   const struct octaves *o = state;
   for (size_t i = 0; i < o->n_in * OCTAVES; i++) o->n[i] += found[i];
@@ -144,10 +144,11 @@ static enum gpnn_status find_far(const struct gpnn_row_source *rows, size_t n_in
 {
   struct octaves octaves = {n_in, rows->width, columns, gpnn_alloc(n_in, OCTAVES, sizeof(double))};
   far->of = gpnn_alloc(n_in, 1, sizeof *far->of);
-  const struct gpnn_pass pass = {count_octaves, take_octaves, &octaves, n_in * OCTAVES};
+  const struct gpnn_row_reduction reduction = {count_octaves, fold_octaves, &octaves,
+                                               n_in * OCTAVES};
   enum gpnn_status status = octaves.n == NULL || far->of == NULL
                                 ? gpnn_fail_memory(err, "for the limits of the inputs")
-                                : gpnn_pass_run(rows, &pass, err);
+                                : gpnn_row_source_reduce(rows, &reduction, err);
   for (size_t j = 0; j < n_in && status == GPNN_OK; j++) {
     size_t n = find_gap(octaves.n + j * OCTAVES, &columns[j]);
     if (n > 0) far->of[far->n++] = (struct gpnn_far){.column = j, .n = n};
@@ -212,7 +213,7 @@ static void find_ends(const void *state, size_t count, const double *rows, doubl
     }
 }
 
-static void take_ends(void *state, const double *found)
+static void fold_ends(void *state, const double *found)
 {
   const struct sides *s = state;
   const struct ends *ends = (const struct ends *)(const void *)found;
@@ -273,8 +274,9 @@ static enum gpnn_status describe_all(const struct gpnn_row_source *rows,
   size_t n_kept = 0;
   struct sides sides = {rows->width, columns, far, gpnn_alloc(far->n, REGIONS, sizeof *sides.ends)};
   if (sides.ends == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
-  const struct gpnn_pass pass = {find_ends, take_ends, &sides, far->n * REGIONS * END_NUMBERS};
-  enum gpnn_status status = gpnn_pass_run(rows, &pass, err);
+  const struct gpnn_row_reduction reduction = {find_ends, fold_ends, &sides,
+                                               far->n * REGIONS * END_NUMBERS};
+  enum gpnn_status status = gpnn_row_source_reduce(rows, &reduction, err);
   for (size_t f = 0; f < far->n && status == GPNN_OK; f++)
     if (describe(rows->n, &columns[far->of[f].column], sides.ends + f * REGIONS, &far->of[f]))
       far->of[n_kept++] = far->of[f];

@@ -23,7 +23,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "stats/passes.h"
+#include "stats/row_source.h"
 #include "table/schema.h"
 
 /* A zeroed object has no limits and may be released. */

@@ -60,7 +60,7 @@ struct batch {
   size_t first_malformed;  /* line of the first of them */
   enum gpnn_status status; /* of the record behind the last one: GPNN_END, or a failure */
   struct gpnn_error error;
-  double *rows; /* owned; gpnn_source_block() of the width, by it */
+  double *rows; /* owned; gpnn_row_source_block() of the width, by it */
   size_t n;     /* of them */
 };
 
@@ -82,7 +82,7 @@ static enum gpnn_status take_records(void *context, size_t slot, struct gpnn_err
   gpnn_records_clear(&batch->records);
   batch->n_malformed = 0;
   batch->status = GPNN_OK;
-  size_t most = gpnn_source_block(r->training->width);
+  size_t most = gpnn_row_source_block(r->training->width);
   while (batch->records.n < most && batch->records.text_length < MOST_BYTES) {
     struct gpnn_record record;
     batch->status = gpnn_table_next(r->table, &record, &batch->error);
@@ -169,7 +169,7 @@ static enum gpnn_status run_stages(struct reading *r, struct gpnn_error *err)
   bool overlap = r->how->threads > 1;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) {
-    r->batches[i].rows = gpnn_alloc(gpnn_source_block(width), width, sizeof(double));
+    r->batches[i].rows = gpnn_alloc(gpnn_row_source_block(width), width, sizeof(double));
     if (r->batches[i].rows == NULL) return gpnn_fail_memory(err, "for the training rows");
   }
   if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
@@ -243,7 +243,7 @@ static enum gpnn_status read_kept(void *context, size_t from, size_t count, doub
                                   struct gpnn_error *err)
 {
   const struct kept_rows *kept = context;
-  size_t numbers[GPNN_SOURCE_BLOCK], skipped = drawn_before(kept, from);
+  size_t numbers[GPNN_ROW_SOURCE_BLOCK], skipped = drawn_before(kept, from);
   size_t expanded = kept->n_features + kept->width - kept->schema->n_inputs;
   (void)err;
   for (size_t i = 0, row = from + skipped; i < count; row++) {
@@ -365,7 +365,7 @@ struct block {
 
 static bool block_alloc(struct block *block, size_t width, const struct parts *p)
 {
-  size_t most = gpnn_source_block(width);
+  size_t most = gpnn_row_source_block(width);
   block->rows = gpnn_alloc(most, width, sizeof *block->rows);
   block->parts = gpnn_alloc(most, numbers_of(p), sizeof *block->parts);
   return block->rows != NULL && block->parts != NULL;
@@ -382,7 +382,7 @@ struct standardising {
 
 static size_t count_of(const struct gpnn_row_source *source, size_t from)
 {
-  size_t most = gpnn_source_block(source->width);
+  size_t most = gpnn_row_source_block(source->width);
   return source->n - from < most ? source->n - from : most;
 }
 
@@ -392,7 +392,7 @@ static enum gpnn_status standardise_block(void *context, size_t thread, size_t b
   const struct standardising *s = context;
   const struct gpnn_row_source *source = s->source;
   struct block *block = &s->blocks[thread];
-  size_t from = b * gpnn_source_block(source->width), count = count_of(source, from);
+  size_t from = b * gpnn_row_source_block(source->width), count = count_of(source, from);
   if (block->rows == NULL && !block_alloc(block, source->width, s->p))
     return gpnn_fail_memory(err, "for the training rows");
   enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
@@ -407,7 +407,7 @@ static enum gpnn_status look_for_farthest(void *context, size_t thread, size_t b
                                           struct gpnn_error *err)
 {
   const struct standardising *s = context;
-  size_t count = count_of(s->source, b * gpnn_source_block(s->source->width));
+  size_t count = count_of(s->source, b * gpnn_row_source_block(s->source->width));
   (void)err;
   find_farthest(1 + s->p->n_more, count, s->blocks[thread].parts + count * s->p->d, s->farthest);
   return GPNN_OK;
@@ -418,7 +418,7 @@ static enum gpnn_status standardise(struct gpnn_training *training,
                                     const struct gpnn_row_source *source, const struct parts *p,
                                     struct gpnn_error *err)
 {
-  size_t most = gpnn_source_block(source->width);
+  size_t most = gpnn_row_source_block(source->width);
   size_t n_blocks = source->n / most + (source->n % most > 0);
   int threads = gpnn_threads_for(source->threads, n_blocks);
   struct standardising s = {training, source, p, gpnn_alloc((size_t)threads, 1, sizeof *s.blocks),

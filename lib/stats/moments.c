@@ -40,11 +40,11 @@ static bool columns_init(struct columns *columns, size_t n_columns, size_t width
   return true;
 }
 
-/* Finds the least of each column of a block, then the greatest of each. */
-static void find_ranges(const void *state, size_t count, const double *rows, double *found)
+/* The least of each column of a block, then the greatest of each. */
+static void find_ranges(const void *state, size_t count, const double *rows, double *mapped)
 {
   const struct columns *columns = state;
-  double *low = found, *high = found + columns->n_columns;
+  double *low = mapped, *high = mapped + columns->n_columns;
   memcpy(low, rows, columns->n_columns * sizeof *low);
   memcpy(high, rows, columns->n_columns * sizeof *high);
   for (size_t i = 1; i < count; i++) {
@@ -56,10 +56,10 @@ static void find_ranges(const void *state, size_t count, const double *rows, dou
   }
 }
 
-static void take_ranges(void *state, const double *found)
+static void fold_ranges(void *state, const double *mapped)
 {
   const struct columns *columns = state;
-  const double *low = found, *high = found + columns->n_columns;
+  const double *low = mapped, *high = mapped + columns->n_columns;
   for (size_t j = 0; j < columns->n_columns; j++) {
     if (low[j] < columns->low[j]) columns->low[j] = low[j];
     if (high[j] > columns->high[j]) columns->high[j] = high[j];
@@ -76,18 +76,18 @@ static void add_deviations(const void *state, size_t count, const double *rows, 
   }
 }
 
-static void take_deviations(void *state, const double *sum)
+static void fold_deviations(void *state, const double *sum)
 {
   const struct columns *columns = state;
   for (size_t j = 0; j < columns->n_columns; j++) columns->sum[j] += sum[j];
 }
 
 /* Sums of deviations, then of their squares. */
-static void add_squares(const void *state, size_t count, const double *rows, double *found)
+static void add_squares(const void *state, size_t count, const double *rows, double *mapped)
 {
   const struct columns *columns = state;
   const double *unit = columns->unit, *centre = columns->centre;
-  double *sum = found, *squares = found + columns->n_columns;
+  double *sum = mapped, *squares = mapped + columns->n_columns;
   for (size_t i = 0; i < count; i++) {
     const double *row = rows + i * columns->width;
     for (size_t j = 0; j < columns->n_columns; j++) {
@@ -98,12 +98,12 @@ static void add_squares(const void *state, size_t count, const double *rows, dou
   }
 }
 
-static void take_squares(void *state, const double *found)
+static void fold_squares(void *state, const double *mapped)
 {
   const struct columns *columns = state;
-  take_deviations(state, found);
+  fold_deviations(state, mapped);
   for (size_t j = 0; j < columns->n_columns; j++)
-    columns->squares[j] += found[columns->n_columns + j];
+    columns->squares[j] += mapped[columns->n_columns + j];
 }
 
 static bool varies(const struct columns *columns, size_t j)
@@ -152,17 +152,18 @@ enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t
   struct columns columns;
   if (!columns_init(&columns, n_columns, source->width))
     return gpnn_fail_memory(err, "for the moments of columns");
-  const struct gpnn_pass ranges = {find_ranges, take_ranges, &columns, 2 * n_columns};
-  const struct gpnn_pass deviations = {add_deviations, take_deviations, &columns, n_columns};
-  const struct gpnn_pass squares = {add_squares, take_squares, &columns, 2 * n_columns};
-  enum gpnn_status status = gpnn_pass_run(source, &ranges, err);
+  const struct gpnn_row_reduction ranges = {find_ranges, fold_ranges, &columns, 2 * n_columns};
+  const struct gpnn_row_reduction deviations = {add_deviations, fold_deviations, &columns,
+                                                n_columns};
+  const struct gpnn_row_reduction squares = {add_squares, fold_squares, &columns, 2 * n_columns};
+  enum gpnn_status status = gpnn_row_source_reduce(source, &ranges, err);
   if (status == GPNN_OK) {
     set_middles(&columns);
-    status = gpnn_pass_run(source, &deviations, err);
+    status = gpnn_row_source_reduce(source, &deviations, err);
   }
   if (status == GPNN_OK) {
     move_centres(&columns, source->n);
-    status = gpnn_pass_run(source, &squares, err);
+    status = gpnn_row_source_reduce(source, &squares, err);
   }
   if (status == GPNN_OK) take_moments(&columns, source->n, moments);
   free(columns.low);
@@ -182,11 +183,11 @@ struct products {
 };
 
 /* Finds the sum of products, d by d; behind it is room for CENTRED by d. */
-static void add_products(const void *state, size_t count, const double *rows, double *found)
+static void add_products(const void *state, size_t count, const double *rows, double *mapped)
 {
   const struct products *p = state;
   size_t d = p->d;
-  double *centred = found + d * d;
+  double *centred = mapped + d * d;
   for (size_t from = 0; from < count; from += CENTRED) {
     size_t n = count - from < CENTRED ? count - from : CENTRED;
     for (size_t i = 0; i < n; i++) {
@@ -195,14 +196,14 @@ static void add_products(const void *state, size_t count, const double *rows, do
         centred[i * d + j] = (row[j] - p->moments[j].mean) / (p->scaled ? p->moments[j].sd : 1);
     }
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)d, (blasint)n, 1, centred,
-                (blasint)d, 1, found, (blasint)d);
+                (blasint)d, 1, mapped, (blasint)d);
   }
 }
 
-static void take_products(void *state, const double *found)
+static void fold_products(void *state, const double *mapped)
 {
   const struct products *p = state;
-  for (size_t i = 0; i < p->d * p->d; i++) p->cov[i] += found[i];
+  for (size_t i = 0; i < p->d * p->d; i++) p->cov[i] += mapped[i];
 }
 
 enum gpnn_status gpnn_moments_covariance(const struct gpnn_row_source *source, size_t first,
@@ -211,13 +212,13 @@ enum gpnn_status gpnn_moments_covariance(const struct gpnn_row_source *source, s
 {
   struct products products = {source->width, first, d, moments, scaled, cov};
   struct gpnn_row_source rows = *source;
-  size_t n_found;
+  size_t n_mapped;
   rows.threads = gpnn_blas_claim(source->threads > 1 ? source->threads : 1);
   if (rows.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
-  if (d > SIZE_MAX - CENTRED || !gpnn_multiply(d, d + CENTRED, &n_found))
+  if (d > SIZE_MAX - CENTRED || !gpnn_multiply(d, d + CENTRED, &n_mapped))
     return gpnn_fail_memory(err, "for a covariance");
-  const struct gpnn_pass pass = {add_products, take_products, &products, n_found};
-  enum gpnn_status status = gpnn_pass_run(&rows, &pass, err);
+  const struct gpnn_row_reduction reduction = {add_products, fold_products, &products, n_mapped};
+  enum gpnn_status status = gpnn_row_source_reduce(&rows, &reduction, err);
   for (size_t i = 0; i < d * d; i++) cov[i] /= (double)source->n;
   return status;
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "stats/passes.h"
+#include "stats/row_source.h"
 
 struct gpnn_moments {
   double mean, sd; /* population sd */

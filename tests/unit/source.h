@@ -19,7 +19,8 @@ static inline enum gpnn_status source_read(void *context, size_t from, size_t co
   struct source_rows *given = context;
   (void)error;
   assert_true(from == given->next || from == 0);
-  assert_true(count > 0 && count <= gpnn_source_block(given->width) && from + count <= given->n);
+  assert_true(count > 0 && count <= gpnn_row_source_block(given->width) &&
+              from + count <= given->n);
   given->next = from + count;
   memcpy(rows, given->values + from * given->width, count * given->width * sizeof *rows);
   return GPNN_OK;

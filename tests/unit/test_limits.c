@@ -4,7 +4,7 @@
 #include "dataset/limits.h"
 #include "unit.h"
 
-enum { N = 3 * GPNN_SOURCE_BLOCK + 100 };
+enum { N = 3 * GPNN_ROW_SOURCE_BLOCK + 100 };
 
 /* Rows of one column in memory, read from anywhere. */
 static enum gpnn_status read_values(void *context, size_t from, size_t count, double *rows,

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 /* More than are worked on at once. */
-enum { ROWS = 2 * GPNN_SOURCE_BLOCK + 500 };
+enum { ROWS = 2 * GPNN_ROW_SOURCE_BLOCK + 500 };
 
 static const struct gpnn_training_reading in_turn = {"NA", false, 1, NULL};
 
