@@ -131,6 +131,54 @@ sections() {
   done
 }
 
+# ---- the page of the mathematics --------------------------------------------------------------
+
+# The words that --help of tool $1 lists for option $2.
+words_of() {
+  "$1" --help | sed -nE "s/^.* --$2 [A-Z\[],[^ ]* +|^.* --$2 [^ ]+ +//p" |
+    sed -E 's/ \(.*//; s/^.*: //; s/, | or /\n/g' | sed 's/:.*//' | grep -vx auto
+}
+
+@test "the equations of gpnn-methods(7) are numbered in order, section by section" {
+  awk '
+    /^\.SH [0-9]+\. / { section = $2 + 0; last = 0 }
+    /^\.SH [A-Z]/ { section = 0 }
+    /^\.EX/ { inside = 1 }
+    /^\.EE/ { inside = 0 }
+    section && inside && match($0, / \([0-9]+\.[0-9]+\)$/) {
+      number = substr($0, RSTART + 2, RLENGTH - 3)
+      if (number != section "." ++last) { print number ", not " section "." last; bad = 1 }
+    }
+    END { exit bad }' "$GPNN_ROOT/man/gpnn-methods.7" >&2
+}
+
+@test "gpnn-methods(7) refers to equations and publications that it has" {
+  page=$GPNN_ROOT/man/gpnn-methods.7
+  grep -oE ' \([0-9]+\.[0-9]+\)$' "$page" | sort -u >defined
+  grep -oE '\([0-9]+\.[0-9]+\)' "$page" | sort -u >used
+  assert_equal "$(comm -13 <(tr -d ' ' <defined | sort) used)" ''
+  sed '1,/^\.SH REFERENCES/d' "$page" >references
+  sed '/^\.SH REFERENCES/,$d' "$page" | tr '\n' ' ' |
+    grep -oE "[A-Z][A-Za-z'’]+( et al\.)? \(?(19|20)[0-9]{2}" | sed -E 's/ et al\.//; s/\(//' |
+    sort -u >cited
+  [[ $(wc -l <cited) -ge 20 ]] || complain 'hardly any publication is cited'
+  while read -r name year; do
+    grep -q "$name.*($year)\.$" references || complain "no $name $year"
+  done <cited
+}
+
+@test "gpnn-methods(7) has every kernel, objective, mean, rotation, scaling and search" {
+  for option in gpnn-fit:kernel gpnn-fit:objective gpnn-fit:mean gpnn-fit:rotate \
+    gpnn-index:standardise gpnn-index:search; do
+    words_of "${option%:*}" "${option#*:}" >words
+    [[ $(wc -l <words) -ge 3 ]] || complain "$option: no words"
+    while read -r word; do
+      sed 's/\\-/-/g' "$GPNN_ROOT/man/gpnn-methods.7" | grep -qwF -- "$word" ||
+        complain "$option: no $word"
+    done <words
+  done
+}
+
 # ---- --help, --version and the manual ---------------------------------------------------------
 
 @test "--help fits 40 lines of 80 columns, on standard output" {
@@ -173,6 +221,10 @@ sections() {
 
 @test "the examples of gpnn(7)" {
   examples_of man/gpnn.7
+}
+
+@test "the examples of gpnn-methods(7)" {
+  examples_of man/gpnn-methods.7
 }
 
 @test "the examples of gpnn-speed(7)" {
