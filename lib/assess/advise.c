@@ -336,7 +336,7 @@ static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *er
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* Specification section 7, for parameters that are those of the process. */
+/* gpnn-methods(7), equations 11.14 and 11.16, for parameters that are those of the process. */
 static void set_limits(struct gpnn_advice *advice, const struct gpnn_parameters *params)
 {
   struct gpnn_simulate_limits limits =

@@ -6,7 +6,8 @@
  *   from all rows with a quarter, half and twice as many neighbours;
  *   from all rows with lengthscales, noise or kernel changed, one at a time.
  * The RMSE is of the means; the NLL is after all variances were multiplied by the factor that
- * minimises it (A Lemma 5; assess/calibrate.h), found on one half of the test rows for the other.
+ * minimises it (assess/calibrate.h; gpnn-methods(7), equation 12.1), found on one half of the test
+ * rows for the other.
  *
  * More rows: how mean squared error and NLL go on from n to 2n and 10n.  The value is where the
  * slope of the last three sizes leads (of the logarithm of the squared error, and of the NLL, by
@@ -81,7 +82,8 @@ struct gpnn_advice {
   struct gpnn_learning_curve curve;                 /* of the mean squared error */
   struct gpnn_advise_value floor;                   /* RMSE at the curve's end */
   double limit_rmse, limit_nll; /* what any number of rows comes to at this number of neighbours,
-                                   if the parameters' noise is right (specification section 7) */
+                                   if the parameters' noise is right (gpnn-methods(7), equation
+                                   11.14) */
   struct gpnn_advise_help helps[GPNN_ADVISE_NOTHING]; /* of each that can be changed */
   enum gpnn_advise_about most; /* that which helps most, by the NLL; or NOTHING */
   struct gpnn_localgp_counts counts;

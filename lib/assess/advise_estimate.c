@@ -145,6 +145,7 @@ static void find_trends(const struct basis *b, const struct means *means, struct
  * The change from n to 'rows': the slope goes on, but for the part 'share' in which it flattens as
  * that of the curve does.  The curve is not followed itself: where errors fall ever faster it
  * cannot bend that way, and runs behind.
+ * See gpnn-methods(7), equations 12.3 and 12.4.
  */
 static double change_to(const struct trend *trend, double share, double n, double rows)
 {

@@ -33,7 +33,8 @@ static double mean_square(size_t n, const double *z)
 }
 
 /* alpha and its standard error, from the means of 'together' rows each.  The few largest z^2 make
- * most of it, and few rows have none of them: so it is never less than normal errors have. */
+ * most of it, and few rows have none of them: so it is never less than normal errors have.  See
+ * gpnn-methods(7), equations 8.2 and 8.4. */
 static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t together,
                                   struct gpnn_error *err)
 {

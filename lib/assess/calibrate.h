@@ -1,6 +1,6 @@
 /*
- * calibrate: makes the predictive variances right on average (A Algorithm 2 and Lemma 5; T eq. 22;
- * specification section 5).
+ * calibrate: makes the predictive variances right on average (Allison et al. 2023, algorithm 2 and
+ * lemma 5; gpnn-methods(7), equations 8.1 to 8.8).
  *
  * By the factor, as published:
  *   alpha = (1/c) sum_i z_i^2,  z_i = (y_i - mean_i) / sd_i

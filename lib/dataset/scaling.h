@@ -1,5 +1,5 @@
 /*
- * standard: standardisation of inputs and target (A, E.1; specification section 2).
+ * standard: standardisation of inputs and target (gpnn-methods(7), equations 1.1 to 1.7).
  *
  * y <- (y - mean) / sd with the training mean and population standard deviation.
  *   whiten  x <- W (x - mean) / sqrt(d),  W = diag(1/sqrt(lambda + eps)) U',  from the

@@ -1,5 +1,5 @@
 /*
- * kernel: normalised covariance functions c(r), c(0) = 1 (specification section 1).
+ * kernel: normalised covariance functions c(r), c(0) = 1 (gpnn-methods(7), equations 2.4 to 2.17).
  *
  * r^2 = sum_j (x_j - x'_j)^2 / lengthscale_j^2.
  *   rbf       exp(-r^2/2)

@@ -6,10 +6,10 @@
 #include "linalg/simd.h"
 
 /*
- * K of the orders mu and mu + 1, |mu| <= 1/2, is found by Temme's series (N. M. Temme, On the
- * numerical evaluation of the modified Bessel function of the third kind, J. Comput. Phys. 19,
- * 1975) where z <= 2, elsewhere from its integral; the recurrence, all of whose terms are
- * positive, goes up to nu.  Both take the same steps for every row, so that rows go side by side.
+ * K of the orders mu and mu + 1, |mu| <= 1/2, is found by the series of Temme (1975) where z <= 2,
+ * elsewhere from its integral (gpnn-methods(7), equation 2.18); the recurrence, all of whose terms
+ * are positive, goes up to nu.  Both take the same steps for every row, so that rows go side by
+ * side.
  *
  * Scaled as t_j = 2 (z/2)^(mu+j) K_(mu+j)(z), nothing overflows, and with w = (z/2)^2
  *   c = t_j / Gamma(nu),  g = nu t_(j-1) / Gamma(nu)  at mu + j = nu.

@@ -1,6 +1,6 @@
 /*
- * mean: the mean function of the process, coefficients times known terms t(x) (the response
- * NNGP of T eq. 6; specification section 4).
+ * mean: the mean function of the process, coefficients times known terms t(x) (gpnn-methods(7),
+ * equation 2.19).
  *
  *   zero        no terms
  *   constant    1

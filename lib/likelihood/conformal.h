@@ -1,7 +1,7 @@
 /*
  * conformal: intervals that hold new rows as often as they say, whatever the distribution of
- * errors (split conformal prediction: Lei, G'Sell, Rinaldo, Tibshirani and Wasserman 2018,
- * section 2.2 and, for residuals scaled by a standard deviation, 5.2).
+ * errors (split conformal prediction: Lei et al. 2018, section 2.2 and, for residuals scaled by a
+ * standard deviation, 5.2; gpnn-methods(7), equations 8.9 and 8.10).
  *
  * Of c rows that no prediction used, s_i = |y_i - mean_i| / sd_i.  With w the k-th smallest s,
  * k = ceil((c + 1) P), the interval mean -+ w sd holds the target of a new row with probability

@@ -2,7 +2,7 @@
  * optimize: minimisers of smooth functions, behind one interface.
  *
  * lbfgs is a library's limited-memory BFGS; adam is first-order, for objectives that are
- * samples too, with beta (0.9, 0.999) and epsilon 1e-8 (A, E.2).
+ * samples too, with beta (0.9, 0.999) and epsilon 1e-8 (gpnn-methods(7), equation 4.24).
  */
 #ifndef GPNN_LINALG_OPTIMIZE_H
 #define GPNN_LINALG_OPTIMIZE_H

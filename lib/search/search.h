@@ -12,8 +12,8 @@
  * out.  So flat search and a whole tree find what brute force in double finds, ties included.
  * Nothing else of the library uses the engine's distances.
  *
- * Metric: squared distance sum_j (z_j - z'_j)^2 / lengthscale_j^2 with z = x, or z = A x under a
- * rotation A; without lengthscales the Euclidean one.
+ * Metric (gpnn-methods(7), equation 2.4): squared distance sum_j (z_j - z'_j)^2 / lengthscale_j^2
+ * with z = x, or z = A x under a rotation A; without lengthscales the Euclidean one.
  *
  * Places: rows that are alike, where there are many, are seen by the engines once; of a place that
  * is found, as many rows as are asked for come in their order.

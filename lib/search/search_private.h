@@ -159,11 +159,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_points *poin
 /* ---- search_tree.c ---- */
 
 /*
- * A k-d tree of boxes: rows, one for each place, are halved across the widest side of the box
- * around them, until GPNN_TREE_LEAF are left.  It is stored without any pointer: leaves are full
- * but for the last, 16 of them are a group, 16 groups are a group of the level above, and so on; a
- * group knows the boxes of its 16 children.  Everything is laid out in blocks of 16, one coordinate
- * after another, so that 16 rows or boxes are looked at at once.
+ * A k-d tree of boxes: rows, one for each place, are halved where they are most spread out
+ * (gpnn-methods(7), section 10), until GPNN_TREE_LEAF are left.  It is stored without any pointer:
+ * leaves are full but for the last, 16 of them are a group, 16 groups are a group of the level
+ * above, and so on; a group knows the boxes of its 16 children.  Everything is laid out in blocks
+ * of 16, one coordinate after another, so that 16 rows or boxes are looked at at once.
  */
 enum { GPNN_TREE_LANES = 16, GPNN_TREE_LEAF = 32, GPNN_TREE_LEVELS = 8 };
 

@@ -255,6 +255,7 @@ static double work_of(double share)
  * neighbours, so that missing none is as good as free: n d against k^3/3 + 20 k^2 (factorisation
  * and covariances), of which the former takes some fifty times as long an operation where it waits
  * for memory; a fifth is little.
+ * See gpnn-methods(7), equation 10.5.
  */
 static bool is_cheap(const struct gpnn_points *points, double share, size_t neighbours)
 {

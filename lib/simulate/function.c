@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * J. E. Oakley and A. O'Hagan (2004), Probabilistic sensitivity analysis of complex models: a
- * Bayesian approach, J. R. Statist. Soc. B 66, 751-769, with the coefficients that they published:
+ * Oakley and O'Hagan (2004), with the coefficients that they published (gpnn-methods(7), equation
+ * 11.23):
  *   f(x) = a1'x + a2' sin x + a3' cos x + x'M x.
  */
 enum { OAKLEY = 15 };

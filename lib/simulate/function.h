@@ -6,7 +6,7 @@
  *   waves    tanh( sum_j sin(sqrt(d) x_j) / sqrt(d)
  *                  + sum_{j odd} cos(sqrt(d) (x_j + x_{j+1})) / sqrt(d/2) ), of an even number d
  *            of inputs: bounded, Lipschitz, and truly d-dimensional where inputs have the variance
- *            1/d (T 7.2)
+ *            1/d (gpnn-methods(7), equation 11.24)
  *   zero     0, of any number of inputs
  */
 #ifndef GPNN_SIMULATE_FUNCTION_H

@@ -1,6 +1,6 @@
 /*
  * weights: the prediction of one place as a weighted sum of the responses around it, where the
- * places are known and the responses random (A Algorithm 1; T 2-3; specification sections 4, 8).
+ * places are known and the responses random (gpnn-methods(7), equations 3.3, 11.9 and 11.12).
  *
  * Given m neighbours and assumed parameters, with K = kernelscale C + noise I and k = kernelscale c
  * between the neighbours and the place, predictions are

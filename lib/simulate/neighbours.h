@@ -1,6 +1,6 @@
 /*
  * near: the nearest training rows of simulated points: found in a cloud of n random rows, or drawn
- * as they would be found there, without the cloud (specification section 8).
+ * as they would be found there, without the cloud (gpnn-methods(7), equations 11.1 and 11.2).
  *
  * Rows are independent and of one law.  Given a point x*, the m smallest of its n distances are the
  * first m order statistics of n uniforms pushed through the inverse of F(r) = P(|X - x*| <= r):

@@ -1,5 +1,5 @@
 /*
- * Neighbours of a point of a uniform disk, by theory.
+ * Neighbours of a point of a uniform disk, by theory (gpnn-methods(7), equation 11.8).
  *
  * In units of the disk's radius, rows within r of x* fill the lens that the disk shares with the
  * circle of radius r about x*; given the distance r, they lie anywhere on the arc of that circle

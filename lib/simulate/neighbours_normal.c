@@ -1,5 +1,5 @@
 /*
- * Neighbours of a point of a normal cloud, by theory.
+ * Neighbours of a point of a normal cloud, by theory (gpnn-methods(7), equations 11.3 to 11.7).
  *
  * Squared distances over s^2 are non-central chi-squared with d degrees of freedom and
  * non-centrality |x*|^2 / s^2.  Given the distance r, directions are von Mises-Fisher: their
@@ -35,8 +35,8 @@ static struct place locate(const struct gpnn_inputs *inputs, const double *x)
 }
 
 /*
- * A von Mises-Fisher direction about the first axis, d > 1, by Wood's rejection (1994, Simulation
- * of the von Mises Fisher distribution), in other terms.  With b = (d-1) / (2 kappa + sqrt(4
+ * A von Mises-Fisher direction about the first axis, d > 1, by Wood's rejection (1994), in other
+ * terms.  With b = (d-1) / (2 kappa + sqrt(4
  * kappa^2 + (d-1)^2)) and a uniform direction u of first coordinate v, his proposal is w = ((1 - b)
  * - (1 + b) v) / (2 D),   D = ((1 + b) - (1 - b) v) / 2, as (1 + v) / 2 is his beta variable.  Then
  * sqrt(1 - w^2) = sqrt(b (1 - v^2)) / D, so that sqrt(b) / D times the other coordinates of u

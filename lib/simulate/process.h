@@ -1,7 +1,7 @@
 /*
  * process: draws of a Gaussian process of mean 0 and covariance
  *   kernelscale c(|x - x'| / lengthscale)
- * (specification section 1): exactly at a moderate number of places, or nearly at any number.
+ * (gpnn-methods(7), equation 2.2): exactly at a moderate number of places, or nearly at any number.
  *
  * Exactly: f = L z of the Cholesky factor L of the covariance matrix and standard normal z, so that
  * a longer draw begins with a shorter one; to the last bit where both have whole tiles of
@@ -9,7 +9,7 @@
  * whose variance given those before it is at most GPNN_PROCESS_LEAST kernelscale gets its mean
  * given those: rounding would otherwise grow from one such place to the next.
  *
- * Nearly: random Fourier features (Rahimi and Recht 2007)
+ * Nearly: random Fourier features (Rahimi and Recht 2007; gpnn-methods(7), equation 11.20)
  *   f(x) = sqrt(kernelscale / F) sum_k a_k cos(w_k'x + b_k),
  * w_k / lengthscale from the kernel's spectral density (rbf: standard normal; Matern: multivariate
  * t of 2 nu degrees of freedom), b_k uniform on [0, 2 pi), a_k^2 / 2 standard exponential.  Over

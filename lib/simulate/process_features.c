@@ -18,8 +18,8 @@ struct gpnn_features {
 };
 
 /*
- * A Gamma deviate of 'shape' > 0 and scale 1 (G. Marsaglia and W. W. Tsang 2000, A simple method
- * for generating gamma variables, ACM Trans. Math. Softw. 26); below shape 1 by that of shape + 1.
+ * A Gamma deviate of 'shape' > 0 and scale 1 (Marsaglia and Tsang 2000); below shape 1 by that of
+ * shape + 1.
  */
 static double gamma_deviate(double shape, struct gpnn_rng *rng)
 {

@@ -1,6 +1,6 @@
 /*
  * simulate: how good predictions from nearest neighbours are at any number of training rows,
- * without a data set of that size (A Algorithm 1; T 7.2; specification sections 7 to 9).
+ * without a data set of that size (Allison et al. 2023, algorithm 1; gpnn-methods(7), section 11).
  *
  * Test points are drawn, their m nearest of n training rows are found (simulate/neighbours.h), and
  * the errors of predictions with assumed parameters are judged against a truth, y = coefficient
@@ -60,7 +60,8 @@ struct gpnn_simulate_options {
   size_t n_draws;  /* training sets, > 0: each point is judged with each */
   bool by_search;  /* as struct gpnn_neighbours_options says */
   bool drawn;      /* responses are drawn, not averaged over */
-  bool debias;     /* means are multiplied by 1 + noise / (m kernelscale) (T; section 4) */
+  bool debias;     /* means are multiplied by 1 + noise / (m kernelscale) (gpnn-methods(7),
+                      equation 3.11) */
   size_t n_assumed;
   const struct gpnn_assumed *assumed; /* alike ones best stand together: they share work */
   uint64_t seed;
@@ -104,7 +105,7 @@ struct gpnn_estimate {
   double value, se;
 };
 
-/* Of assumption 'a', with its variances multiplied by 'factor' (section 6). */
+/* Of assumption 'a', with its variances multiplied by 'factor' (gpnn-methods(7), section 9). */
 struct gpnn_estimate gpnn_simulated_risk(const struct gpnn_simulated *simulated, size_t a);
 struct gpnn_estimate gpnn_simulated_mse(const struct gpnn_simulated *simulated, size_t a);
 struct gpnn_estimate gpnn_simulated_nll(const struct gpnn_simulated *simulated, size_t a,
@@ -112,7 +113,8 @@ struct gpnn_estimate gpnn_simulated_nll(const struct gpnn_simulated *simulated, 
 struct gpnn_estimate gpnn_simulated_cal(const struct gpnn_simulated *simulated, size_t a,
                                         double factor);
 
-/* The factor of T eq. 22: the mean of z^2 over the points held out. */
+/* The factor of calibration: the mean of z^2 over the points held out (gpnn-methods(7), equation
+ * 8.2). */
 struct gpnn_estimate gpnn_simulated_factor(const struct gpnn_simulated *simulated, size_t a);
 
 /* Assumptions of a five-point stencil: all but the middle one, which has no part in it. */
@@ -138,8 +140,8 @@ double *gpnn_simulate_value(struct gpnn_assumed *assumed, enum gpnn_simulate_par
 const char *gpnn_simulate_name(enum gpnn_simulate_parameter parameter);
 bool gpnn_simulate_allows(enum gpnn_simulate_parameter parameter, double value);
 
-/* MSE, NLL and CAL as n goes to infinity, each but for O(m^-2) (A Theorem 1; T Theorem 7; section
- * 7), where the noise variance is 'noise' and is taken for 'assumed'. */
+/* MSE, NLL and CAL as n goes to infinity, each but for O(m^-2) (gpnn-methods(7), equations 11.14 to
+ * 11.16), where the noise variance is 'noise' and is taken for 'assumed'. */
 struct gpnn_simulate_limits {
   double mse, nll, cal;
 };
@@ -149,8 +151,8 @@ struct gpnn_simulate_limits gpnn_simulate_limits(double noise, double assumed, s
  * p of d inputs. */
 double gpnn_simulate_exponent(double p, size_t d);
 
-/* m_n = ceil(C n^(2p / (2p + d))), C being such that it is 'most' at n = 'largest' (section 9); at
- * least 1 and at most n. */
+/* m_n = ceil(C n^(2p / (2p + d))), C being such that it is 'most' at n = 'largest'; at least 1
+ * and at most n (gpnn-methods(7), equation 11.18). */
 size_t gpnn_simulate_schedule(double p, size_t d, size_t most, uint64_t largest, uint64_t n);
 
 #endif

@@ -8,9 +8,10 @@
  *   FUNCTION   a known one (simulate/function.h)
  *   EXACT      a draw of a Gaussian process, of at most GPNN_PROCESS_MOST rows
  *   FEATURES   nearly one, of any number of rows (simulate/process.h)
- *   LOCAL      a draw for each of any number of points and its nearest rows (A algorithm 1,
- *              specification section 8): an item is the point, rank 0, and its m nearest of n rows,
- *              nearest first; rows of different points have nothing to do with each other
+ *   LOCAL      a draw for each of any number of points and its nearest rows (see
+ *              gpnn-methods(7), section 11): an item is the point, rank 0, and its m nearest
+ *              of n rows, nearest first; rows of different points have nothing to do with each
+ *              other
  * Warps are applied to the inputs that are told, not to those that the function sees.
  *
  * Calling sequence: gpnn_synthetic_new(), gpnn_synthetic_make() or gpnn_synthetic_write() any
@@ -37,7 +38,8 @@ enum gpnn_synthetic_kind {
   GPNN_SYNTHETIC_LOCAL,
 };
 
-/* Warps of a coordinate, which make a stationary process another (LOO-k paper, section 5.1). */
+/* Warps of a coordinate, which make a stationary process another (gpnn-methods(7), equation 11.25).
+ */
 enum gpnn_warp_law {
   GPNN_WARP_NONE,
   GPNN_WARP_NEGATIVE, /* (1 + gamma) x where x < 0 */

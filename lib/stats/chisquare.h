@@ -1,5 +1,6 @@
 /*
- * chisquare: the non-central chi-squared distribution, far in either tail.
+ * chisquare: the non-central chi-squared distribution, far in either tail (gpnn-methods(7),
+ * equations 11.3 and 11.4).
  *
  * The law of the squared distance of d independent normal coordinates of unit variance from a
  * point: 'd' >= 1 degrees of freedom, non-centrality 'lambda' >= 0, the square of the distance of

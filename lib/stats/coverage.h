@@ -4,7 +4,7 @@
  * Of an interval [l, u] that ought to hold the truth y with probability p = 1 - alpha:
  *   coverage: the share of rows with l <= y <= u;   width: the mean of u - l;
  *   score: the mean of u - l + 2/alpha (l - y) [y < l] + 2/alpha (y - u) [y > u]
- * (Gneiting and Raftery 2007, JASA 102, equation 43).  The score is proper: it is least on
+ * (gpnn-methods(7), equations 9.10 to 9.12).  The score is proper: it is least on
  * average for the true quantiles.
  */
 #ifndef GPNN_STATS_COVERAGE_H

@@ -1,8 +1,8 @@
 /*
  * learning_curve: a power law of the number of rows above a floor,
  *   value(n) = floor + scale (n / unit)^-exponent,
- * which is how errors of predictions from nearest neighbours fall (T section 7.2; specification
- * sections 7 and 9): the floor is what no number of rows removes, noise above all.
+ * which is how errors of predictions from nearest neighbours fall (gpnn-methods(7), equations 11.17
+ * and 12.2): the floor is what no number of rows removes, noise above all.
  */
 #ifndef GPNN_STATS_LEARNING_CURVE_H
 #define GPNN_STATS_LEARNING_CURVE_H

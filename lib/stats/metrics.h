@@ -1,6 +1,5 @@
 /*
- * metrics: how good predictions are, and how honest their uncertainty (A 3; specification
- * section 6).
+ * metrics: how good predictions are, and how honest their uncertainty (gpnn-methods(7), section 9).
  *
  * With error y - mean and z = error / sd, over n rows:
  *   MSE, RMSE, MAE, R^2 (against the mean of the truths);

@@ -1,6 +1,6 @@
 /*
  * power_law: the exponent of a power law, by least squares on logarithms, as learning curves and
- * risk curves are read (specification section 9; T 7.2).
+ * risk curves are read (gpnn-methods(7), equation 11.19).
  */
 #ifndef GPNN_STATS_POWER_LAW_H
 #define GPNN_STATS_POWER_LAW_H

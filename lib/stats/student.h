@@ -31,7 +31,7 @@ double gpnn_student_nll(double error, double scale, double df);
  * Continuous ranked probability score of an observation 't' for df > 1, in scales:
  *   t (2 F(t) - 1) + 2 f(t) (df + t^2) / (df - 1)
  *     - 2 sqrt(df) / (df - 1) B(1/2, df - 1/2) / B(df/2, 1/2)^2
- * (Jordan, Krueger and Lerch 2019, Journal of Statistical Software 90(12), appendix A.2).
+ * (Jordan et al. 2019, appendix A.2; gpnn-methods(7), equation 9.9).
  */
 double gpnn_student_crps(double t, double df);
 

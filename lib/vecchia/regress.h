@@ -1,6 +1,6 @@
 /*
- * regress: coefficients of the mean's terms by generalised least squares (T eq. 6; specification
- * sections 4 and 10).
+ * regress: coefficients of the mean's terms by generalised least squares (gpnn-methods(7),
+ * equations 6.6 and 6.7).
  *
  * With the terms T (n by p) of the mean (kernel/mean.h) and M the covariance of the target,
  *   b = (T'M^-1 T)^-1 T'M^-1 y,   covariance (T'M^-1 T)^-1,

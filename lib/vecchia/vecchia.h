@@ -3,7 +3,8 @@
  *
  * The density of n values is the product of each one's given all before it; conditioned on the m
  * nearest of those only, it is that of Vecchia (1988), and of the nearest-neighbour Gaussian
- * process (Datta et al. 2016).  With m >= n - 1 it is the exact one, in whatever order.
+ * process (Datta et al. 2016; gpnn-methods(7), equation 6.1).  With m >= n - 1 it is the exact one,
+ * in whatever order.
  *
  * Calling sequence: gpnn_vecchia_order(), gpnn_vecchia_neighbours(), and vecchia/whiten.h or an
  * objective on the lists.
@@ -25,7 +26,7 @@ enum gpnn_order {
 /*
  * Writes to 'order' (n) the numbers of the rows of 'x' (n by d, row-major) from the first to the
  * last.  Principal: ties by row number; of the component's two directions that in which its
- * largest entry is positive (specification of LOO-k, A.10.2).  'seed' matters to a random order
+ * largest entry is positive (Jankowiak and Pleiss 2021, A.10.2).  'seed' matters to a random order
  * only.  GPNN_EINVAL: no such order; GPNN_ENUMERIC: no principal component.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_vecchia_order(enum gpnn_order kind, size_t n, size_t d,

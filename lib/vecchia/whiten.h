@@ -7,8 +7,8 @@
  *   residual  z_i - b'z_N,   variance  kernelscale + noise - k'b.
  * With neighbours that come before the row in an order (vecchia/vecchia.h), residual /
  * sqrt(variance) makes values of that covariance independent with variance 1, in Vecchia's form
- * (specification section 10).  With the nearest training rows, the residuals of a target and of the
- * terms of its mean give the target's error under any coefficients.
+ * (gpnn-methods(7), equations 6.2 to 6.5).  With the nearest training rows, the residuals of a
+ * target and of the terms of its mean give the target's error under any coefficients.
  */
 #ifndef GPNN_VECCHIA_WHITEN_H
 #define GPNN_VECCHIA_WHITEN_H

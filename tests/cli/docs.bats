@@ -133,10 +133,41 @@ sections() {
 
 # ---- the page of the mathematics --------------------------------------------------------------
 
+# Text without line breaks, marks of comments and what manual pages are set with.
+in_one_line() {
+  sed -E 's/^ *(\*|#|\/\*) ?//; s/\\-/-/g; s/^\.BR? //; s/ \(7\)/(7)/' "$@" | tr -s '\n ' '  '
+}
+
+# The numbers of sections and equations that files cite gpnn-methods(7) for, a line each.
+cited_numbers() {
+  local list='[0-9]+(\.[0-9]+)?((, | and | to |, and )[0-9]+(\.[0-9]+)?)*'
+  in_one_line "$@" | grep -oE "gpnn-methods\(7\), ([Ss]ection|[Ee]quation)s? $list|\
+([Ss]ection|[Ee]quation)s? $list of gpnn-methods\(7\)" | sed 's/gpnn-methods(7)//' |
+    grep -oE '[0-9]+(\.[0-9]+)?' | sort -u
+}
+
+sources() {
+  find "$GPNN_ROOT"/lib "$GPNN_ROOT"/cmd "$GPNN_ROOT"/tests/unit -name '*.[ch]'
+}
+
 # The words that --help of tool $1 lists for option $2.
 words_of() {
   "$1" --help | sed -nE "s/^.* --$2 [A-Z\[],[^ ]* +|^.* --$2 [^ ]+ +//p" |
     sed -E 's/ \(.*//; s/^.*: //; s/, | or /\n/g' | sed 's/:.*//' | grep -vx auto
+}
+
+@test "comments and pages cite sections and equations that gpnn-methods(7) has" {
+  page=$GPNN_ROOT/man/gpnn-methods.7
+  mapfile -t files < <(sources)
+  cited_numbers "${files[@]}" "$GPNN_ROOT"/man/*.[1-9] >numbers
+  [[ $(wc -l <numbers) -ge 30 ]] || complain "only $(wc -l <numbers) numbers are cited"
+  while read -r number; do
+    if [[ $number == *.* ]]; then
+      grep -q " ($number)\$" "$page" || complain "no equation $number"
+    else
+      grep -q "^\.SH $number\. " "$page" || complain "no section $number"
+    fi
+  done <numbers
 }
 
 @test "the equations of gpnn-methods(7) are numbered in order, section by section" {
@@ -165,6 +196,12 @@ words_of() {
   while read -r name year; do
     grep -q "$name.*($year)\.$" references || complain "no $name $year"
   done <cited
+}
+
+@test "no comment cites what its reader does not have" {
+  mapfile -t files < <(sources)
+  run grep -nE '[Ss]pecification|\((A|T)( [0-9A]|\)|; | eq)|[;(] ?T (eq|[0-9])|\(A, E' "${files[@]}"
+  assert_equal "$output" ''
 }
 
 @test "gpnn-methods(7) has every kernel, objective, mean, rotation, scaling and search" {

@@ -1,6 +1,6 @@
 /*
  * conjugate: a nearest-neighbour Gaussian process with conjugate priors (Finley et al. 2019,
- * Algorithm 5; specification section 10).
+ * algorithm 5; gpnn-methods(7), equations 7.1 to 7.13).
  *
  * The correlation C and the ratio a = noise / kernelscale are held at values tried on a grid; all
  * else has a posterior in closed form.  With M = C + a I in Vecchia's form, y ~ N(T beta, s2 M),

@@ -127,7 +127,8 @@ void gpnn_choice_set_counts(struct gpnn_choice *c)
 /*
  * Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
  * latent variances, divided by the number of targets; false: one is not finite.  The factor for a
- * row is that of all others: a row would excuse its own error.
+ * row is that of all others: a row would excuse its own error.  See gpnn-methods(7), equations 5.1
+ * and 5.2.
  */
 static bool add_losses(const struct gpnn_choice *c, double noise, const double *mean,
                        const double *latent, double *loss)
@@ -148,7 +149,8 @@ static bool add_losses(const struct gpnn_choice *c, double noise, const double *
   return true;
 }
 
-/* Mean of a[i] - b[i] (b may be NULL: zero) and its standard error. */
+/* Mean of a[i] - b[i] (b may be NULL: zero) and its standard error (gpnn-methods(7), equations 5.3
+ * and 5.4). */
 static double mean_difference(size_t n, const double *a, const double *b, double *standard_error)
 {
   double mean = 0, squares = 0;

@@ -12,6 +12,7 @@
 /*
  * Records the quantiles .5 .9 .99 .999 of 'n' distances, which it sorts: each the smallest that so
  * large a share does not exceed.  Of fewer than 100 the parameters keep none.
+ * See gpnn-methods(7), equation 8.11.
  */
 void gpnn_distance_record(struct gpnn_parameters *params, size_t n, double *distances);
 

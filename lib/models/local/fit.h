@@ -6,14 +6,14 @@
  *            blocks b, taken to be independent of each other,
  *              L = sum_b 1/2 [ y_b' K_b^-1 y_b + log det K_b + s log 2 pi ],
  *              K_b = kernelscale C_b + noise I
- *            (A 6.1; T "A Cheap Hyper-Parameter Estimation Method"; specification section 3);
+ *            (Allison et al. 2023, section 6.1; gpnn-methods(7), equation 4.3);
  *   loo      the density of a row given its k nearest others (models/local/neighbourhood.h);
  *   mll-k    the joint density of a row and its k - 1 nearest others;
  *   vecchia  the density of a row given its k nearest among those before it in the order of the
  *            first principal component.
  * Blocks of random rows see far pairs only.  The others see true neighbourhoods, as a prediction
  * does; they are summed over a pool of random rows, whose neighbours are found anew among all
- * training rows as the lengthscales change (specification LOO-k, sections 5 and 6).
+ * training rows as the lengthscales change (gpnn-methods(7), section 4).
  *
  * The cost does not grow with n, but for the searches among all rows.
  */
@@ -106,7 +106,7 @@ struct gpnn_fit_report {
   struct gpnn_optimize_report optimize;
 };
 
-/* Below this spacing rows are near duplicates of each other (specification LOO-k, 13.1). */
+/* Below this spacing rows are near duplicates of each other (gpnn-methods(7), section 4). */
 #define GPNN_FIT_DUPLICATES 0.05
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Estimation from blocks of random rows (A 6.1; specification section 3).
+ * Estimation from blocks of random rows (gpnn-methods(7), equations 4.2 to 4.9).
  */
 
 #include <math.h>
@@ -397,7 +397,7 @@ static double floor_of(const struct gpnn_parameters *params, size_t i)
   return i > params->covariance.n_lengthscales ? paper_noise_floor : 0;
 }
 
-/* log(1 + exp(u)), for large u too. */
+/* log(1 + exp(u)), for large u too (gpnn-methods(7), equation 4.9). */
 static double softplus(double u)
 {
   return u > 0 ? u + log1p(exp(-u)) : log1p(exp(u));

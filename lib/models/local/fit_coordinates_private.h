@@ -66,6 +66,7 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
  * of 0.1, with a standard deviation of log 3.  Rows soon say more; but of a handful some parameters
  * predict each without error, and would be believed to do so everywhere.  All lengthscales together
  * weigh what one does: that of an input that does not matter has far to go.
+ * See gpnn-methods(7), equation 4.1.
  */
 double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,
                                   const double *u, double *gradient);

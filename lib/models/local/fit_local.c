@@ -1,6 +1,6 @@
 /*
  * Estimation from neighbourhoods: leave-one-out, joint and Vecchia's (models/local/neighbourhood.h;
- * specification LOO-k, sections 5 and 6).
+ * gpnn-methods(7), equations 4.10 to 4.27).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -201,6 +201,7 @@ static void set_turning(struct problem *problem, const double *u)
 /*
  * From the derivative H by a further (I + E') of the map to that by E, H (I + E)^-T, which stands
  * behind the other derivatives.  Where I + E cannot be inverted H itself serves.
+ * See gpnn-methods(7), equation 4.27.
  */
 static void turning_gradient(const struct problem *problem, double *gradient)
 {

@@ -47,6 +47,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_heldout_clusters(struct gpnn_heldout *left
  * occur among training rows come from gaps or from beyond: there the ball has the largest of them
  * (the quantile .99) for a radius, and the row is as far from its edge as it has to be, so that its
  * neighbours lie to one side.  GPNN_EDATA: a ball holds all rows.  Cost: O(n d) a row.
+ * See gpnn-methods(7), equation 8.5.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_heldout_like(struct gpnn_heldout *leftout,
                                                    const struct gpnn_localgp *gp,

@@ -1,6 +1,6 @@
 /*
  * localgp: Gaussian-process prediction of a row from its m nearest training rows alone
- * (A eqs 5-7; T eqs 4-5; specification section 4).
+ * (Allison et al. 2023, equations 5 to 7; gpnn-methods(7), equations 3.1 to 3.9).
  *
  * For a row x*, with N its m nearest training rows, K = kernelscale C_N + noise I = L L',
  * k_j = kernelscale c(x_j, x*), v = L^-1 k, u = L^-1 (y_N - T_N b):

@@ -1,5 +1,5 @@
 /*
- * The local solve in mixed precision.
+ * The local solve in mixed precision (gpnn-methods(7), equations 3.19 to 3.23).
  *
  * A factor of floats, L L' = K + E, gives x = L^-T L^-1 k near to K^-1 k.  With the residual
  * r = k - K x in doubles, w = L^-1 r, u = L^-1 b, D = L^-1 E L^-T,

@@ -126,8 +126,8 @@ static void add(struct gpnn_localgp_union *u, size_t m, const int64_t *candidate
   }
 }
 
-/* Operations to predict n points from m neighbours: a factorisation; solves, and the covariances,
- * whose exponentials take as long as some solves. */
+/* gpnn-methods(7), equation 3.17: operations to predict n points from m neighbours: a
+ * factorisation; solves, and the covariances, whose exponentials take as long as some solves. */
 static double cost(size_t n, size_t m)
 {
   const double covariances = 20;

@@ -209,7 +209,8 @@ static void add_cross(const struct term *term, const double *weight, double *gra
 /* ---- derivatives by the map ------------------------------------------------------------ */
 
 /*
- * Adds to 'by_map' what add_pairs() adds to its diagonal, for all pairs of directions:
+ * Adds to 'by_map' what add_pairs() adds to its diagonal, for all pairs of directions
+ * (gpnn-methods(7), equation 4.26):
  * 2 sum_ab weight_ab (z_a - z_b)(z_a - z_b)' over pairs, = 2 Z (D - W) Z', with the weights as a
  * symmetric matrix W and its row sums D.
  */
@@ -249,7 +250,7 @@ static void add_map_cross(const struct term *term, const double *weight, double 
 
 /*
  * Gradient of log N(e; 0, v), where by_mean and by_variance are its derivatives by the mean and
- * by v (specification LOO-k, 4.1).
+ * by v (gpnn-methods(7), equations 4.13 to 4.19).
  */
 static void conditional_gradient(const struct term *term, double by_mean, double by_variance,
                                  double explained, double *gradient, double *by_map)
@@ -316,7 +317,8 @@ static enum gpnn_status conditional(struct term *term, size_t row, struct outcom
 
 /* ---- joint ---------------------------------------------------------------------------- */
 
-/* Gradient of log N(r; 0, A), A inverted in place (specification LOO-k, 4.2). */
+/* Gradient of log N(r; 0, A), A inverted in place (gpnn-methods(7), equations 4.20 to
+ * 4.23). */
 static void joint_gradient(const struct term *term, double fit, double *gradient, double *by_map)
 {
   const struct gpnn_parameters *params = term->params;

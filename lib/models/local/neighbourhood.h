@@ -1,7 +1,6 @@
 /*
  * neighbourhood: likelihoods of training rows given, or together with, their neighbours alone
- * (Jankowiak and Pleiss, "Scalable Cross Validation Losses for Gaussian Process Models",
- * equations 4-5, 9, 14, 15; specification LOO-k, sections 3 and 4).
+ * (Jankowiak and Pleiss 2021; gpnn-methods(7), equations 4.10 to 4.23).
  *
  * With A = kernelscale C + noise I over the k neighbours of row i, kappa their covariances with
  * it and r their targets less the mean:

@@ -28,7 +28,7 @@ enum gpnn_beyond {
 struct gpnn_predict_options {
   bool latent;    /* the sd of the function without noise */
   bool debias;    /* the mean's difference from the mean function times 1 + noise / (m kernelscale),
-                     in standardised units (T) */
+                     in standardised units (gpnn-methods(7), equation 3.12) */
   bool mean_only; /* no sd */
   enum gpnn_units units;
   double max_distance; /* > 0: to the nearest training row, in lengthscales; 0: any */
