@@ -1,5 +1,5 @@
 /*
- * mapping: giving back memory while reading through a mapped file.
+ * mapping: mapped files, and giving back memory while reading through one.
  *
  * Every page of a mapped file that a process has read counts towards its memory until the system
  * reclaims it.  Code that reads a large file once can evict what lies behind it on the way.
@@ -7,13 +7,22 @@
 #ifndef GPNN_BASE_MAPPING_H
 #define GPNN_BASE_MAPPING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* A read-only, shared mapping of a file, borrowed.  A zeroed object is no mapping. */
+/* A read-only, shared mapping of a file.  A zeroed object is no mapping.  Whoever made it with
+ * gpnn_mapping_open() owns it; copies are borrowed. */
 struct gpnn_mapping {
   const void *start;
   size_t length; /* in bytes */
 };
+
+/* Maps the first 'length' bytes (1 or more) of the file open as 'fd', which may then be closed.
+ * False: 'errno' says why. */
+bool gpnn_mapping_open(struct gpnn_mapping *mapping, int fd, size_t length);
+
+/* Undoes that, if there is a mapping, and zeroes the object. */
+void gpnn_mapping_close(struct gpnn_mapping *mapping);
 
 /*
  * Evicts the pages that lie entirely within the 'length' bytes from 'bytes' on: they are read from

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/atomic_file.h"
@@ -69,11 +68,10 @@ enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
 
 enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err)
 {
-  size_t length = spool->n * sizeof *spool->numbers;
-  void *mapping = mmap(NULL, length, PROT_READ, MAP_SHARED, spool->fd, 0);
-  if (mapping == MAP_FAILED)
+  struct gpnn_mapping mapping;
+  if (!gpnn_mapping_open(&mapping, spool->fd, spool->n * sizeof *spool->numbers))
     return gpnn_fail_errno(err, errno, "%s: the rows for it cannot be mapped", spool->beside);
-  spool->numbers = mapping;
+  spool->numbers = mapping.start;
   return GPNN_OK;
 }
 
@@ -85,12 +83,8 @@ struct gpnn_mapping gpnn_spool_mapping(const struct gpnn_spool *spool)
 
 void gpnn_spool_release(struct gpnn_spool *spool)
 {
-  /* munmap() takes what it does not change as if it did. */
-  union {
-    const double *numbers;
-    void *mapping;
-  } mapped = {spool->numbers};
-  if (spool->numbers != NULL) munmap(mapped.mapping, spool->n * sizeof *spool->numbers);
+  struct gpnn_mapping mapping = gpnn_spool_mapping(spool);
+  gpnn_mapping_close(&mapping);
   if (spool->fd >= 0) close(spool->fd);
   free(spool->beside);
   *spool = (struct gpnn_spool)GPNN_SPOOL_INIT;
