@@ -53,7 +53,7 @@
 #include "base/bytes.h"
 #include "base/child.h"
 #include "base/compare.h"
-#include "base/magic.h"
+#include "base/container.h"
 #include "base/mapping.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -98,7 +98,6 @@
 #include "dataset/reader.h"
 #include "dataset/sample.h"
 #include "dataset/scaling.h"
-#include "dataset/sections.h"
 #include "dataset/training.h"
 
 #include "kernel/covariance.h"

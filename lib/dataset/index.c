@@ -5,10 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/magic.h"
+#include "base/container.h"
 #include "base/memory.h"
 #include "dataset/index_private.h"
-#include "dataset/sections.h"
 
 /* The groups of the features that remain, numbered anew; every direction of whitening is one. */
 static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
@@ -26,7 +25,7 @@ static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *
   if (gpnn_schema_groups(&dataset->schema, features) && is_mixed) {
     free(features);
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
-                     gpnn_sections_path(index->sections));
+                     gpnn_container_path(index->container));
   }
   for (size_t j = 0; j < n_in && kept < dataset->d; j++) {
     if (!gpnn_dataset_keeps(dataset, j)) continue;
@@ -52,17 +51,19 @@ static size_t read_start(const char *path, void *bytes, size_t room)
 
 bool gpnn_index_recognise(const char *path)
 {
-  char bytes[GPNN_MAGIC_BYTES];
-  return read_start(path, bytes, sizeof bytes) == sizeof bytes &&
-         memcmp(bytes, GPNN_MAGIC, sizeof bytes) == 0;
+  char bytes[GPNN_CONTAINER_KIND_BYTES];
+  enum gpnn_container_kind kind;
+  return gpnn_container_recognise(bytes, read_start(path, bytes, sizeof bytes), &kind) &&
+         kind == GPNN_CONTAINER_INDEX;
 }
 
 const char *gpnn_index_look(const char *path)
 {
   static const char params[] = "# gpnn parameters";
   unsigned char bytes[512];
-  if (gpnn_index_recognise(path)) return "an index";
+  enum gpnn_container_kind kind;
   size_t got = read_start(path, bytes, sizeof bytes);
+  if (gpnn_container_recognise(bytes, got, &kind)) return gpnn_container_kind_name(kind);
   if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) return "a table";
   if (got >= strlen(params) && memcmp(bytes, params, strlen(params)) == 0)
     return "a parameters file";
@@ -85,7 +86,7 @@ static const uint64_t quick = 64 << 20;
 /* Finds the stored search.  Its checksum is compared first where that costs no more than loading
  * it: a graph is read whole, large lists and trees are only mapped. */
 static enum gpnn_status open_stored(const struct gpnn_index *index,
-                                    const struct gpnn_section **section,
+                                    const struct gpnn_container_section **section,
                                     struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
   enum gpnn_search_kind kind = index->source.report.kind;
@@ -93,34 +94,34 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
   if (status != GPNN_OK) return status;
   bool is_mapped = kind != GPNN_SEARCH_HNSW && (*section)->length > quick;
   if (!index->is_verified && !is_mapped)
-    status = gpnn_sections_check(index->sections, *section, err);
+    status = gpnn_container_check(index->container, *section, err);
   if (status != GPNN_OK) return status;
-  stored->bytes = gpnn_sections_bytes(index->sections, *section);
+  stored->bytes = gpnn_container_bytes(index->container, *section);
   stored->length = (size_t)(*section)->length;
   return kind == GPNN_SEARCH_TREE
              ? GPNN_OK
-             : gpnn_sections_stream(index->sections, *section, &stored->file, err);
+             : gpnn_container_stream(index->container, *section, &stored->file, err);
 }
 
 /* Finds which rows are at one place, where any are. */
 static enum gpnn_status open_places(const struct gpnn_index *index,
                                     struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
-  const struct gpnn_section *section = gpnn_sections_find(index->sections, "SAME");
+  const struct gpnn_container_section *section = gpnn_container_find(index->container, "SAME");
   if (section == NULL) return GPNN_OK;
-  stored->places = (const uint32_t *)(const void *)gpnn_sections_bytes(index->sections, section);
+  stored->places = (const uint32_t *)(const void *)gpnn_container_bytes(index->container, section);
   stored->places_length = (size_t)section->length;
   return index->is_verified || section->length > quick
              ? GPNN_OK
-             : gpnn_sections_check(index->sections, section, err);
+             : gpnn_container_check(index->container, section, err);
 }
 
 static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_search **search,
                                     struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = &index->dataset;
-  const struct gpnn_section *section = NULL;
-  const char *path = gpnn_sections_path(index->sections);
+  const struct gpnn_container_section *section = NULL;
+  const char *path = gpnn_container_path(index->container);
   struct gpnn_search *loaded = NULL;
   struct gpnn_search_stored stored = {0};
   enum gpnn_status status = GPNN_OK;
@@ -162,7 +163,7 @@ static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *
   index->source.load = load_stored;
   index->source.context = index;
   index->source.metric = (struct gpnn_search_metric){index->lengthscale, index->rotation};
-  index->dataset.fingerprint = gpnn_sections_fingerprint(index->sections);
+  index->dataset.fingerprint = gpnn_container_fingerprint(index->container);
   return gpnn_dataset_set_views(&index->source, &index->dataset, err);
 }
 
@@ -178,7 +179,7 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   }
   pthread_mutex_init(loading, NULL);
   opened->loading = loading;
-  enum gpnn_status status = gpnn_sections_open(&opened->sections, path, err);
+  enum gpnn_status status = gpnn_container_open(&opened->container, path, &gpnn_index_format, err);
   const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
   if (look != NULL)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
@@ -203,8 +204,8 @@ const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index)
 bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,
                         uint64_t *length)
 {
-  if (i >= gpnn_sections_count(index->sections)) return false;
-  const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
+  if (i >= gpnn_container_count(index->container)) return false;
+  const struct gpnn_container_section *section = gpnn_container_get(index->container, i);
   memcpy(tag, section->tag, 5);
   *offset = section->offset;
   *length = section->length;
@@ -213,7 +214,7 @@ bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], u
 
 const char *gpnn_index_path(const struct gpnn_index *index)
 {
-  return gpnn_sections_path(index->sections);
+  return gpnn_container_path(index->container);
 }
 
 void gpnn_index_close(struct gpnn_index *index)
@@ -226,7 +227,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->rotation);
   free(index->group);
   free(index->provenance);
-  gpnn_sections_close(index->sections);
+  gpnn_container_close(index->container);
   pthread_mutex_destroy(index->loading);
   free(index->loading);
   free(index);

@@ -60,11 +60,11 @@ bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], u
 
 const char *gpnn_index_path(const struct gpnn_index *index);
 
-/* True if 'path' begins with the magic bytes of an index. */
+/* True if 'path' begins as an index does, and as no other kind of container. */
 bool gpnn_index_recognise(const char *path);
 
-/* What the regular file 'path' looks like: "an index", "a table", "a parameters file"; NULL: like
- * nothing we know. */
+/* What the regular file 'path' looks like: "a table", "a parameters file", or a kind of
+ * container ("an index"); NULL: like nothing we know. */
 const char *gpnn_index_look(const char *path);
 
 void gpnn_index_close(struct gpnn_index *index);

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/container.h"
 #include "base/memory.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/index_private.h"
-#include "dataset/sections.h"
 
 /* ---- reading sections ---- */
 
@@ -306,13 +306,13 @@ static void take_provenance(struct cursor *cursor, struct gpnn_index *index)
 /* ---- all sections ---- */
 
 enum gpnn_status gpnn_index_find_section(const struct gpnn_index *index, const char *tag,
-                                         const struct gpnn_section **section,
+                                         const struct gpnn_container_section **section,
                                          struct gpnn_error *err)
 {
-  *section = gpnn_sections_find(index->sections, tag);
+  *section = gpnn_container_find(index->container, tag);
   if (*section != NULL) return GPNN_OK;
   return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s is missing",
-                   gpnn_sections_path(index->sections), tag);
+                   gpnn_container_path(index->container), tag);
 }
 
 /* Checks a small section and takes it back with 'reader', which must use all of it. */
@@ -320,17 +320,17 @@ static enum gpnn_status take_section(struct gpnn_index *index, const char *tag,
                                      void (*reader)(struct cursor *, struct gpnn_index *),
                                      struct gpnn_error *err)
 {
-  const struct gpnn_section *section;
+  const struct gpnn_container_section *section;
   enum gpnn_status status = gpnn_index_find_section(index, tag, &section, err);
-  if (status == GPNN_OK) status = gpnn_sections_check(index->sections, section, err);
+  if (status == GPNN_OK) status = gpnn_container_check(index->container, section, err);
   if (status != GPNN_OK) return status;
-  struct cursor cursor = {.at = gpnn_sections_bytes(index->sections, section),
+  struct cursor cursor = {.at = gpnn_container_bytes(index->container, section),
                           .left = (size_t)section->length};
   reader(&cursor, index);
   if (cursor.starved) return gpnn_fail_memory(err, "for opening an index");
   if (cursor.failed || cursor.left > 0)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s makes no sense",
-                     gpnn_sections_path(index->sections), tag);
+                     gpnn_container_path(index->container), tag);
   return GPNN_OK;
 }
 
@@ -338,52 +338,38 @@ static enum gpnn_status take_section(struct gpnn_index *index, const char *tag,
 static enum gpnn_status take_rows(const struct gpnn_index *index, const char *tag, size_t n,
                                   size_t d, const double **rows, struct gpnn_error *err)
 {
-  const struct gpnn_section *section;
+  const struct gpnn_container_section *section;
   enum gpnn_status status = gpnn_index_find_section(index, tag, &section, err);
   if (status != GPNN_OK) return status;
   size_t count, bytes;
   if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof **rows, &bytes) ||
       bytes != section->length)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s is not of %zu by %zu numbers",
-                     gpnn_sections_path(index->sections), tag, n, d);
+                     gpnn_container_path(index->container), tag, n, d);
   /* Sections are 64-byte aligned. */
-  *rows = (const double *)(const void *)gpnn_sections_bytes(index->sections, section);
-  return GPNN_OK;
-}
-
-static enum gpnn_status check_tags(const struct gpnn_index *index, struct gpnn_error *err)
-{
-  static const char known[] =
-      "INFO COLS ROLE STDZ LIMS MOMS SRCH OPTS ROWS YVAL CALX CALY YMOR CALM REGR "
-      "CALR NOIS CALN FAIS ROTN TREE SAME";
-  for (size_t i = 0; i < gpnn_sections_count(index->sections); i++) {
-    const struct gpnn_section *section = gpnn_sections_get(index->sections, i);
-    if (section->critical && strstr(known, section->tag) == NULL)
-      return gpnn_fail(err, GPNN_EVERSION, "%s: needs a newer program: section %s is not known",
-                       gpnn_sections_path(index->sections), section->tag);
-  }
+  *rows = (const double *)(const void *)gpnn_container_bytes(index->container, section);
   return GPNN_OK;
 }
 
 static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *err)
 {
-  bool extended = gpnn_sections_find(index->sections, "ROLE") != NULL;
+  bool extended = gpnn_container_find(index->container, "ROLE") != NULL;
   enum gpnn_status status = take_section(index, "INFO", take_info, err);
   if (status == GPNN_OK) status = take_section(index, "COLS", take_columns, err);
   if (status == GPNN_OK && extended) status = take_section(index, "ROLE", take_roles, err);
   if (status == GPNN_OK) status = take_section(index, "STDZ", take_standard, err);
-  if (status == GPNN_OK && gpnn_sections_find(index->sections, "LIMS") != NULL)
+  if (status == GPNN_OK && gpnn_container_find(index->container, "LIMS") != NULL)
     status = take_section(index, "LIMS", take_limits, err);
   if (status == GPNN_OK && extended) status = take_section(index, "MOMS", take_all_moments, err);
   if (status == GPNN_OK) status = take_section(index, "SRCH", take_search, err);
-  if (status == GPNN_OK && gpnn_sections_find(index->sections, "ROTN") != NULL)
+  if (status == GPNN_OK && gpnn_container_find(index->container, "ROTN") != NULL)
     status = take_section(index, "ROTN", take_rotation, err);
-  if (status == GPNN_OK && gpnn_sections_find(index->sections, "OPTS") != NULL)
+  if (status == GPNN_OK && gpnn_container_find(index->container, "OPTS") != NULL)
     status = take_section(index, "OPTS", take_provenance, err);
   if (status == GPNN_OK &&
       gpnn_schema_features(&index->dataset.schema) != index->dataset.scaling.n_in)
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
-                       gpnn_sections_path(index->sections));
+                       gpnn_container_path(index->container));
   return status;
 }
 
@@ -416,11 +402,10 @@ static enum gpnn_status take_others(struct gpnn_index *index, struct gpnn_error 
 enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &index->dataset;
-  enum gpnn_status status = check_tags(index, err);
-  if (status == GPNN_OK) status = take_heads(index, err);
+  enum gpnn_status status = take_heads(index, err);
   if (status != GPNN_OK) return status;
   size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
-  dataset->mapping = gpnn_sections_mapping(index->sections);
+  dataset->mapping = gpnn_container_mapping(index->container);
   status = take_rows(index, "ROWS", n, d, &dataset->x, err);
   if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &dataset->y, err);
   if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &dataset->calibration_x, err);
@@ -446,10 +431,10 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
                                        bool has_rows, struct gpnn_fingerprint *fingerprint,
                                        struct gpnn_error *err)
 {
-  const struct gpnn_section *section = gpnn_sections_find(index->sections, tag);
+  const struct gpnn_container_section *section = gpnn_container_find(index->container, tag);
   if (section == NULL) return GPNN_OK;
   bool are_variances = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0, good = true;
-  const unsigned char *bytes = gpnn_sections_bytes(index->sections, section);
+  const unsigned char *bytes = gpnn_container_bytes(index->container, section);
   size_t length = (size_t)section->length;
   gpnn_fingerprint_begin(fingerprint, tag, length);
   for (size_t at = 0; at < length && good; at += GPNN_MAPPING_STRIDE) {
@@ -462,7 +447,7 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
   }
   if (!good)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",
-                     gpnn_sections_path(index->sections), tag,
+                     gpnn_container_path(index->container), tag,
                      are_variances ? "variance" : "number");
   return GPNN_OK;
 }
@@ -474,17 +459,18 @@ enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_e
                                        "REGR", "CALR", "NOIS", "CALN"};
   enum { FIRST_ROWS = 6 };
   struct gpnn_fingerprint fingerprint = {0};
-  const struct gpnn_sections *sections = index->sections;
-  for (size_t i = 0; i < gpnn_sections_count(sections); i++) {
-    enum gpnn_status status = gpnn_sections_check(sections, gpnn_sections_get(sections, i), err);
+  const struct gpnn_container *container = index->container;
+  for (size_t i = 0; i < gpnn_container_count(container); i++) {
+    enum gpnn_status status =
+        gpnn_container_check(container, gpnn_container_get(container, i), err);
     if (status != GPNN_OK) return status;
   }
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++) {
     enum gpnn_status status = verify_section(index, hashed[i], i >= FIRST_ROWS, &fingerprint, err);
     if (status != GPNN_OK) return status;
   }
-  if (gpnn_fingerprint_value(&fingerprint) != gpnn_sections_fingerprint(sections))
+  if (gpnn_fingerprint_value(&fingerprint) != gpnn_container_fingerprint(container))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
-                     gpnn_sections_path(sections));
+                     gpnn_container_path(container));
   return GPNN_OK;
 }

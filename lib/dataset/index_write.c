@@ -6,11 +6,24 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/container.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
-#include "dataset/sections.h"
+
+/* Readers of an older minor version do not know what came later: what changes takes a new tag and a
+ * new version here, and a line in gpnn-index(5). */
+static const struct gpnn_container_tag tags[] = {
+    {"INFO", true, 0},  {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
+    {"MOMS", true, 1},  {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
+    {"CALY", true, 0},  {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
+    {"NOIS", true, 1},  {"CALN", true, 1},  {"SRCH", true, 0}, {"ROTN", true, 2}, {"SAME", true, 4},
+    {"FAIS", false, 0}, {"TREE", true, 2},
+};
+
+const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
+                                                        sizeof tags / sizeof *tags, tags};
 
 /* ---- composing sections ---- */
 
@@ -183,32 +196,31 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 /* ---- writing ---- */
 
 struct writing {
-  struct gpnn_sections_writer *writer;
+  struct gpnn_container_writer *writer;
   struct gpnn_fingerprint fingerprint;
   struct gpnn_mapping mapping; /* of the contents */
 };
 
-enum { HASHED = 1, CRITICAL = 2 };
-
-static enum gpnn_status write_section(struct writing *writing, const char *tag, int flags,
+/* Writes a section, and adds it to the fingerprint if it is one of those that are hashed. */
+static enum gpnn_status write_section(struct writing *writing, const char *tag, bool is_hashed,
                                       const void *bytes, size_t length, struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, (flags & CRITICAL) != 0, err);
-  if (status == GPNN_OK) status = gpnn_sections_write(writing->writer, bytes, length, err);
-  if (status == GPNN_OK) status = gpnn_sections_end(writing->writer, err);
-  if (flags & HASHED) {
+  enum gpnn_status status = gpnn_container_begin(writing->writer, tag, err);
+  if (status == GPNN_OK) status = gpnn_container_write(writing->writer, bytes, length, err);
+  if (status == GPNN_OK) status = gpnn_container_end(writing->writer, err);
+  if (is_hashed) {
     gpnn_fingerprint_begin(&writing->fingerprint, tag, length);
     gpnn_fingerprint_add(&writing->fingerprint, tag, bytes, length);
   }
   return status;
 }
 
-static enum gpnn_status write_blob(struct writing *writing, const char *tag, int flags,
+static enum gpnn_status write_blob(struct writing *writing, const char *tag, bool is_hashed,
                                    struct blob *blob, struct gpnn_error *err)
 {
   enum gpnn_status status =
       blob->failed ? gpnn_fail_memory(err, "for writing an index")
-                   : write_section(writing, tag, flags, blob->bytes, blob->length, err);
+                   : write_section(writing, tag, is_hashed, blob->bytes, blob->length, err);
   free(blob->bytes);
   *blob = (struct blob){0};
   return status;
@@ -223,17 +235,17 @@ static enum gpnn_status write_rows(struct writing *writing, const char *tag, siz
   if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof *rows, &length))
     return gpnn_fail_memory(err, "for writing an index");
   const unsigned char *bytes = (const unsigned char *)rows;
-  enum gpnn_status status = gpnn_sections_begin(writing->writer, tag, true, err);
+  enum gpnn_status status = gpnn_container_begin(writing->writer, tag, err);
   gpnn_fingerprint_begin(&writing->fingerprint, tag, length);
   for (size_t at = 0, released = 0; at < length && status == GPNN_OK; at += BLOCK) {
     size_t block = length - at < BLOCK ? length - at : BLOCK;
-    status = gpnn_sections_write(writing->writer, bytes + at, block, err);
+    status = gpnn_container_write(writing->writer, bytes + at, block, err);
     gpnn_fingerprint_add(&writing->fingerprint, tag, bytes + at, block);
     if (at - released < GPNN_MAPPING_STRIDE) continue;
     gpnn_mapping_evict(writing->mapping, bytes + released, at - released);
     released = at;
   }
-  return status == GPNN_OK ? gpnn_sections_end(writing->writer, err) : status;
+  return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
 }
 
 /* The engine writes itself, straight into the file, whose name it does not know. */
@@ -242,12 +254,11 @@ static enum gpnn_status write_engine(struct writing *writing, const char *path,
 {
   struct gpnn_error reason = {0};
   bool is_tree = gpnn_search_describe(search)->kind == GPNN_SEARCH_TREE;
-  enum gpnn_status status =
-      gpnn_sections_begin(writing->writer, is_tree ? "TREE" : "FAIS", is_tree, err);
+  enum gpnn_status status = gpnn_container_begin(writing->writer, is_tree ? "TREE" : "FAIS", err);
   if (status != GPNN_OK) return status;
-  status = gpnn_search_save(search, gpnn_sections_file(writing->writer), &reason);
+  status = gpnn_search_save(search, gpnn_container_file(writing->writer), &reason);
   if (status != GPNN_OK) return gpnn_fail(err, status, "%s: %s", path, reason.text);
-  return gpnn_sections_end(writing->writer, err);
+  return gpnn_container_end(writing->writer, err);
 }
 
 static enum gpnn_status write_search(struct writing *writing, size_t d,
@@ -256,15 +267,15 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
   const double *rotation = gpnn_search_metric(search).rotation;
   struct blob blob = {0};
   compose_search(&blob, d, search);
-  enum gpnn_status status = write_blob(writing, "SRCH", CRITICAL, &blob, err);
+  enum gpnn_status status = write_blob(writing, "SRCH", false, &blob, err);
   if (status == GPNN_OK && rotation != NULL) {
     put_f64s(&blob, d * d, rotation);
-    status = write_blob(writing, "ROTN", CRITICAL, &blob, err);
+    status = write_blob(writing, "ROTN", false, &blob, err);
   }
   size_t length;
   const uint32_t *places = gpnn_search_places(search, &length);
   if (status != GPNN_OK || places == NULL) return status;
-  return write_section(writing, "SAME", CRITICAL, places, length, err);
+  return write_section(writing, "SAME", false, places, length, err);
 }
 
 /* What describes the rows. */
@@ -274,27 +285,27 @@ static enum gpnn_status write_heads(struct writing *writing, const struct gpnn_d
   bool extended = has_roles(&dataset->schema);
   struct blob blob = {0};
   compose_info(&blob, dataset);
-  enum gpnn_status status = write_blob(writing, "INFO", HASHED | CRITICAL, &blob, err);
+  enum gpnn_status status = write_blob(writing, "INFO", true, &blob, err);
   if (status != GPNN_OK) return status;
   compose_columns(&blob, &dataset->schema);
-  status = write_blob(writing, "COLS", HASHED | CRITICAL, &blob, err);
+  status = write_blob(writing, "COLS", true, &blob, err);
   if (status != GPNN_OK) return status;
   if (extended) {
     compose_roles(&blob, &dataset->schema);
-    status = write_blob(writing, "ROLE", HASHED | CRITICAL, &blob, err);
+    status = write_blob(writing, "ROLE", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
   compose_standard(&blob, &dataset->scaling);
-  status = write_blob(writing, "STDZ", HASHED | CRITICAL, &blob, err);
+  status = write_blob(writing, "STDZ", true, &blob, err);
   if (status != GPNN_OK) return status;
   if (dataset->scaling.limits.n > 0) {
     compose_limits(&blob, &dataset->scaling.limits);
-    status = write_blob(writing, "LIMS", HASHED | CRITICAL, &blob, err);
+    status = write_blob(writing, "LIMS", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
   if (extended) {
     compose_moments(&blob, &dataset->scaling);
-    status = write_blob(writing, "MOMS", HASHED | CRITICAL, &blob, err);
+    status = write_blob(writing, "MOMS", true, &blob, err);
   }
   return status;
 }
@@ -332,7 +343,7 @@ static enum gpnn_status write_contents(struct writing *writing, const struct gpn
   const char *provenance = dataset->provenance == NULL ? "" : dataset->provenance;
   enum gpnn_status status = write_heads(writing, dataset, err);
   if (status == GPNN_OK)
-    status = write_section(writing, "OPTS", 0, provenance, strlen(provenance), err);
+    status = write_section(writing, "OPTS", false, provenance, strlen(provenance), err);
   if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, dataset->x, err);
   if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, dataset->y, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, dataset->calibration_x, err);
@@ -348,9 +359,9 @@ static enum gpnn_status end(struct writing *writing, enum gpnn_status status, co
   if (status == GPNN_OK) status = write_engine(writing, path, search, err);
   if (status == GPNN_OK)
     status =
-        gpnn_sections_commit(writing->writer, gpnn_fingerprint_value(&writing->fingerprint), err);
+        gpnn_container_commit(writing->writer, gpnn_fingerprint_value(&writing->fingerprint), err);
   else
-    gpnn_sections_abandon(writing->writer);
+    gpnn_container_abandon(writing->writer);
   return status;
 }
 
@@ -359,7 +370,8 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *d
                                   struct gpnn_error *err)
 {
   struct writing writing = {.mapping = dataset->mapping};
-  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
+  enum gpnn_status status =
+      gpnn_container_create(&writing.writer, path, &gpnn_index_format, watch, err);
   if (status != GPNN_OK) return status;
   status = write_contents(&writing, dataset, err);
   return end(&writing, status, path, dataset->d, search, err);
@@ -381,7 +393,7 @@ static void *write_early(void *context)
   struct early *early = context;
   early->status = write_contents(early->writing, early->dataset, &early->error);
   if (early->status == GPNN_OK)
-    early->status = gpnn_sections_sync(early->writing->writer, &early->error);
+    early->status = gpnn_container_sync(early->writing->writer, &early->error);
   return NULL;
 }
 
@@ -412,7 +424,8 @@ enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *da
   struct gpnn_search_options over_pages = *options;
   struct gpnn_search *built = NULL;
   over_pages.mapping = dataset->mapping;
-  enum gpnn_status status = gpnn_sections_create(&writing.writer, path, watch, err);
+  enum gpnn_status status =
+      gpnn_container_create(&writing.writer, path, &gpnn_index_format, watch, err);
   if (status != GPNN_OK) return status;
   status = write_and_build(&writing, dataset, &over_pages, &built, err);
   status = end(&writing, status, path, dataset->d, built, err);

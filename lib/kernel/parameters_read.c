@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/magic.h"
+#include "base/container.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "dataset/sections.h"
 #include "kernel/parameters.h"
 #include "kernel/parameters_private.h"
 #include "linalg/blas.h"
@@ -584,8 +583,10 @@ static enum gpnn_status read_text(struct reader *reader, struct span text)
 {
   if (text.length == 0)
     return gpnn_fail(reader->err, GPNN_EDATA, "%s: no parameters: empty input", reader->name);
-  if (text.length >= GPNN_MAGIC_BYTES && memcmp(text.at, GPNN_MAGIC, GPNN_MAGIC_BYTES) == 0)
-    return gpnn_fail(reader->err, GPNN_EMISMATCH, "%s is an index, not parameters", reader->name);
+  enum gpnn_container_kind kind;
+  if (gpnn_container_recognise(text.at, text.length, &kind))
+    return gpnn_fail(reader->err, GPNN_EMISMATCH, "%s is %s, not parameters", reader->name,
+                     gpnn_container_kind_name(kind));
   return read_lines(reader, text);
 }
 

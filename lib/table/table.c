@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "base/magic.h"
+#include "base/container.h"
 #include "base/memory.h"
 
 /*
@@ -388,16 +388,30 @@ static enum gpnn_status begins_with(struct gpnn_table *table, const char *bytes,
 
 static const char params[] = "# gpnn parameters", bom[] = "\xef\xbb\xbf", gzip[] = "\x1f\x8b";
 
+/* Refuses a binary file of ours by the name of its kind. */
+static enum gpnn_status check_container(struct gpnn_table *table, struct gpnn_error *err)
+{
+  bool is_container = false;
+  enum gpnn_container_kind kind;
+  enum gpnn_status status =
+      begins_with(table, GPNN_CONTAINER_MAGIC, GPNN_CONTAINER_MAGIC_BYTES, &is_container, err);
+  while (status == GPNN_OK && is_container && table->end < GPNN_CONTAINER_KIND_BYTES &&
+         !table->at_end)
+    status = fill(table, err);
+  if (status == GPNN_OK && gpnn_container_recognise(table->buffer, table->end, &kind))
+    status = gpnn_fail(err, GPNN_EMISMATCH, "%s: is %s, not a table", name_of(table),
+                       gpnn_container_kind_name(kind));
+  return status;
+}
+
 /* Refuses our other files and passes over the byte order mark. */
 static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_error *err)
 {
-  bool is_index = false, is_params = false, has_bom = false;
-  enum gpnn_status status = begins_with(table, GPNN_MAGIC, GPNN_MAGIC_BYTES, &is_index, err);
+  bool is_params = false, has_bom = false;
+  enum gpnn_status status = check_container(table, err);
   if (status == GPNN_OK) status = begins_with(table, params, sizeof params - 1, &is_params, err);
   if (status == GPNN_OK) status = begins_with(table, bom, sizeof bom - 1, &has_bom, err);
   if (status != GPNN_OK) return status;
-  if (is_index)
-    return gpnn_fail(err, GPNN_EMISMATCH, "%s: is an index, not a table", name_of(table));
   if (is_params)
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is a parameters file, not a table", name_of(table));
   if (has_bom) table->start += sizeof bom - 1;

@@ -11,15 +11,14 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "base/magic.h"
+#include "base/container.h"
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/reader.h"
-#include "dataset/sections.h"
 #include "fuzz.h"
 #include "models/local/localgp.h"
 
-enum { FRONT = 64 + GPNN_SECTIONS_MOST * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 9 };
+enum { FRONT = 64 + GPNN_CONTAINER_SECTIONS * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 9 };
 
 /* ---- composing a file ---- */
 
@@ -30,10 +29,10 @@ struct piece {
 };
 
 /* Cuts the input into sections. */
-static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_SECTIONS_MOST])
+static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_CONTAINER_SECTIONS])
 {
   size_t n = 0;
-  while (length >= HEAD && n < GPNN_SECTIONS_MOST) {
+  while (length >= HEAD && n < GPNN_CONTAINER_SECTIONS) {
     struct piece *piece = &pieces[n++];
     size_t wanted = bytes[5] | (size_t)bytes[6] << 8;
     *piece = (struct piece){.tag = bytes, .bytes = bytes + HEAD, .critical = bytes[4] & 1};
@@ -83,7 +82,7 @@ static size_t compose(struct piece *pieces, size_t n, uint64_t print, unsigned c
     memcpy(file + padded, pieces[i].bytes, pieces[i].length);
     at = padded + pieces[i].length;
   }
-  memcpy(file, GPNN_MAGIC, GPNN_MAGIC_BYTES);
+  memcpy(file, GPNN_CONTAINER_MAGIC, GPNN_CONTAINER_MAGIC_BYTES);
   gpnn_store_u32(file + 8, 1);
   gpnn_store_u32(file + 16, 0x01020304);
   gpnn_store_u32(file + 24, (uint32_t)n);
@@ -248,7 +247,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsig
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsigned seed)
 {
   static uint8_t changed[UINT16_MAX];
-  struct piece pieces[GPNN_SECTIONS_MOST];
+  struct piece pieces[GPNN_CONTAINER_SECTIONS];
   size_t n = length == 0 ? 0 : cut(bytes + 1, length - 1, pieces);
   if (n == 0 || seed % 8 == 0) return LLVMFuzzerMutate(bytes, length, room);
   const struct piece *piece = &pieces[seed / 8 % n];
@@ -268,7 +267,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsig
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
   static unsigned char file[ROOM];
-  struct piece pieces[GPNN_SECTIONS_MOST];
+  struct piece pieces[GPNN_CONTAINER_SECTIONS];
   struct gpnn_error err = {0};
   struct gpnn_index *index = NULL;
   uint8_t choice = fuzz_byte(&bytes, &length);

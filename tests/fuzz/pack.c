@@ -2,26 +2,26 @@
  * pack: an index as the harness of indexes takes it (fuzz_index.c): no padding, no checksums.
  * Usage: pack INDEX >INPUT
  */
-#include "dataset/sections.h"
+#include "dataset/index_private.h"
 #include "fuzz.h"
 
 int main(int argc, char **argv)
 {
   enum { VERIFY = 1, MOST = 0xffff };
   struct gpnn_error err = {0};
-  struct gpnn_sections *sections;
-  if (argc != 2 || gpnn_sections_open(&sections, argv[1], &err) != GPNN_OK) {
+  struct gpnn_container *container;
+  if (argc != 2 || gpnn_container_open(&container, argv[1], &gpnn_index_format, &err) != GPNN_OK) {
     fprintf(stderr, "pack: %s\n", argc == 2 ? err.text : "one index is wanted");
     return EXIT_FAILURE;
   }
   putchar(VERIFY);
-  for (size_t i = 0; i < gpnn_sections_count(sections); i++) {
-    const struct gpnn_section *section = gpnn_sections_get(sections, i);
+  for (size_t i = 0; i < gpnn_container_count(container); i++) {
+    const struct gpnn_container_section *section = gpnn_container_get(container, i);
     FUZZ_EXPECT(section->length <= MOST);
-    printf("%s%c%c%c", section->tag, section->critical ? 1 : 0, (int)(section->length & 0xff),
+    printf("%s%c%c%c", section->tag, section->is_critical ? 1 : 0, (int)(section->length & 0xff),
            (int)(section->length >> 8));
-    fwrite(gpnn_sections_bytes(sections, section), 1, section->length, stdout);
+    fwrite(gpnn_container_bytes(container, section), 1, section->length, stdout);
   }
-  gpnn_sections_close(sections);
+  gpnn_container_close(container);
   return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
+#include "base/container.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -360,6 +361,15 @@ static void tables_and_others_are_no_indexes(void **state)
   assert_false(gpnn_index_recognise(place->path));
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   assert_true(gpnn_index_recognise(place->path));
+  assert_string_equal(gpnn_index_look(place->path), "an index");
+  struct bytes whole = slurp(place->path);
+  gpnn_store_u32(whole.at + 20, GPNN_CONTAINER_MODEL);
+  reseal(whole);
+  spill(place->path, whole.at, whole.length);
+  assert_refused(place->path, false, GPNN_EMISMATCH, "is a model file, not an index");
+  assert_false(gpnn_index_recognise(place->path));
+  assert_string_equal(gpnn_index_look(place->path), "a model file");
+  free(whole.at);
 }
 
 static void every_truncation_is_refused(void **state)

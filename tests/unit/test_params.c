@@ -2,10 +2,9 @@
 
 #include <unistd.h>
 
-#include "base/magic.h"
+#include "base/container.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "dataset/sections.h"
 #include "kernel/parameters.h"
 
 struct place {
@@ -570,9 +569,14 @@ static void other_kinds_of_file_are_told_as_such(void **state)
   assert_refused(state, "", GPNN_EDATA, "x.par: no parameters: empty input");
   assert_refused(state, "lat,lon,price\n1,2,3\n", GPNN_EDATA,
                  "x.par:1: unknown name \"lat,lon,price\": is this a table?");
-  put(place, GPNN_MAGIC "\0\1\2", GPNN_MAGIC_BYTES + 3);
+  char bytes[GPNN_CONTAINER_KIND_BYTES] = GPNN_CONTAINER_MAGIC;
+  put(place, bytes, sizeof bytes);
   assert_fails(gpnn_parameters_read(&params, place->path, &err), GPNN_EMISMATCH,
                "x.par is an index, not parameters");
+  bytes[20] = GPNN_CONTAINER_MODEL;
+  put(place, bytes, sizeof bytes);
+  assert_fails(gpnn_parameters_read(&params, place->path, &err), GPNN_EMISMATCH,
+               "x.par is a model file, not parameters");
 }
 
 static void control_bytes_are_masked_in_messages(void **state)

@@ -1,7 +1,6 @@
 /* Records of CSV and TSV tables, good and malformed, in any chunks. */
-#include "base/magic.h"
+#include "base/container.h"
 #include "base/rng.h"
-#include "dataset/sections.h"
 #include "scratch.h"
 #include "table/table.h"
 
@@ -230,9 +229,23 @@ static void other_files_of_ours_are_no_tables(void **state)
 {
   (void)state;
   struct gpnn_table *table;
-  const char *path = scratch_write("x.gpi", GPNN_MAGIC, GPNN_MAGIC_BYTES);
+  char bytes[GPNN_CONTAINER_KIND_BYTES] = GPNN_CONTAINER_MAGIC;
+  const char *path = scratch_write("x.gpi", bytes, sizeof bytes);
   assert_fails(gpnn_table_open(&table, path, &with_header, &err), GPNN_EMISMATCH,
                "x.gpi: is an index, not a table");
+  bytes[20] = GPNN_CONTAINER_MODEL;
+  path = scratch_write("x.gpm", bytes, sizeof bytes);
+  assert_fails(gpnn_table_open(&table, path, &with_header, &err), GPNN_EMISMATCH,
+               "x.gpm: is a model file, not a table");
+  path = scratch_write("x.gpm", bytes, sizeof bytes - 1);
+  assert_fails(gpnn_table_open(&table, path, &with_header, &err), GPNN_EMISMATCH,
+               "x.gpm: is a gpnn file of an unknown kind, not a table");
+  for (size_t piece = 1; piece <= sizeof bytes; piece += 7) {
+    int old = scratch_feed(bytes, sizeof bytes, piece);
+    assert_fails(gpnn_table_open(&table, "-", &with_header, &err), GPNN_EMISMATCH,
+                 "(stdin): is a model file, not a table");
+    scratch_unfeed(old);
+  }
   assert_opening_fails("# gpnn parameters 1\nkernel\trbf\n", GPNN_EMISMATCH,
                        "is a parameters file, not a table");
   assert_shows("# gpnn para\n1\n", &with_header, "2:1");

@@ -1,0 +1,208 @@
+/*
+ * Writing containers.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic_file.h"
+#include "base/bytes.h"
+#include "base/container_private.h"
+
+struct gpnn_container_writer {
+  const struct gpnn_container_format *format;
+  struct gpnn_atomic_file file;
+  FILE *stream; /* over a duplicate of the file's descriptor */
+  uint64_t length;
+  unsigned minor; /* the version that the sections so far need */
+  size_t n_sections;
+  bool is_open;     /* between begin and end */
+  bool is_external; /* others wrote to the stream: checksum and length are read back */
+  struct gpnn_container_section sections[GPNN_CONTAINER_SECTIONS];
+};
+
+static enum gpnn_status write_failed(const struct gpnn_container_writer *writer, int errnum,
+                                     struct gpnn_error *err)
+{
+  return gpnn_fail_errno(err, errnum, "%s: cannot be written", writer->file.target);
+}
+
+static enum gpnn_status append(struct gpnn_container_writer *writer, const void *bytes,
+                               size_t length, struct gpnn_error *err)
+{
+  if (length > 0 && fwrite(bytes, 1, length, writer->stream) != length)
+    return write_failed(writer, errno, err);
+  writer->length += length;
+  return GPNN_OK;
+}
+
+static enum gpnn_status open_stream(struct gpnn_container_writer *writer, struct gpnn_error *err)
+{
+  int fd = fcntl(writer->file.fd, F_DUPFD_CLOEXEC, 0);
+  writer->stream = fd < 0 ? NULL : fdopen(fd, "r+b");
+  if (writer->stream != NULL) return GPNN_OK;
+  enum gpnn_status status = write_failed(writer, errno, err);
+  if (fd >= 0) close(fd);
+  return status;
+}
+
+enum gpnn_status gpnn_container_create(struct gpnn_container_writer **writer, const char *path,
+                                       const struct gpnn_container_format *format,
+                                       const char *volatile *watch, struct gpnn_error *err)
+{
+  static const unsigned char front[FRONT_BYTES];
+  struct gpnn_container_writer *made = calloc(1, sizeof *made);
+  if (made == NULL) return gpnn_fail_memory(err, "for writing a file");
+  made->format = format;
+  made->file = (struct gpnn_atomic_file)GPNN_ATOMIC_FILE_INIT;
+  made->file.watch = watch;
+  enum gpnn_status status = gpnn_atomic_file_create(&made->file, path, err);
+  if (status == GPNN_OK) status = open_stream(made, err);
+  if (status == GPNN_OK) status = append(made, front, sizeof front, err);
+  if (status != GPNN_OK) {
+    gpnn_container_abandon(made);
+    return status;
+  }
+  *writer = made;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_container_begin(struct gpnn_container_writer *writer, const char tag[4],
+                                      struct gpnn_error *err)
+{
+  static const unsigned char zeros[ALIGN];
+  const struct gpnn_container_tag *known = gpnn_container_find_tag(writer->format, tag);
+  assert(known != NULL && !writer->is_open && writer->n_sections < GPNN_CONTAINER_SECTIONS);
+  enum gpnn_status status = append(writer, zeros, gpnn_container_padding(writer->length), err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_container_section *section = &writer->sections[writer->n_sections++];
+  *section =
+      (struct gpnn_container_section){.is_critical = known->is_critical, .offset = writer->length};
+  memcpy(section->tag, tag, 4);
+  if (known->is_critical && known->since > writer->minor) writer->minor = known->since;
+  writer->is_open = true;
+  writer->is_external = false;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_container_write(struct gpnn_container_writer *writer, const void *bytes,
+                                      size_t length, struct gpnn_error *err)
+{
+  assert(writer->is_open);
+  struct gpnn_container_section *section = &writer->sections[writer->n_sections - 1];
+  enum gpnn_status status = append(writer, bytes, length, err);
+  /* zlib takes a null pointer for "give me the first value". */
+  if (status == GPNN_OK && length > 0)
+    section->crc = gpnn_container_checksum(section->crc, bytes, length);
+  return status;
+}
+
+FILE *gpnn_container_file(struct gpnn_container_writer *writer)
+{
+  assert(writer->is_open);
+  writer->is_external = true;
+  return writer->stream;
+}
+
+/* Checksum and length of a section that others wrote, from the file itself. */
+static enum gpnn_status read_back(struct gpnn_container_writer *writer,
+                                  struct gpnn_container_section *section, struct gpnn_error *err)
+{
+  enum { BLOCK = 1 << 16 };
+  off_t end = fflush(writer->stream) == 0 ? ftello(writer->stream) : -1;
+  if (end < 0 || ferror(writer->stream)) return write_failed(writer, errno, err);
+  unsigned char *block = malloc(BLOCK);
+  if (block == NULL) return gpnn_fail_memory(err, "for reading back a section");
+  enum gpnn_status status = GPNN_OK;
+  section->crc = 0;
+  for (off_t at = (off_t)section->offset; at < end && status == GPNN_OK;) {
+    size_t wanted = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
+    ssize_t got = pread(writer->file.fd, block, wanted, at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      status = write_failed(writer, got < 0 ? errno : EIO, err);
+    } else {
+      section->crc = gpnn_container_checksum(section->crc, block, (size_t)got);
+      at += got;
+    }
+  }
+  free(block);
+  if (status == GPNN_OK) writer->length = (uint64_t)end;
+  return status;
+}
+
+enum gpnn_status gpnn_container_end(struct gpnn_container_writer *writer, struct gpnn_error *err)
+{
+  assert(writer->is_open);
+  struct gpnn_container_section *section = &writer->sections[writer->n_sections - 1];
+  if (writer->is_external) {
+    enum gpnn_status status = read_back(writer, section, err);
+    if (status != GPNN_OK) return status;
+  }
+  section->length = writer->length - section->offset;
+  writer->is_open = false;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_container_sync(struct gpnn_container_writer *writer, struct gpnn_error *err)
+{
+  assert(!writer->is_open);
+  if (fflush(writer->stream) != 0) return write_failed(writer, errno, err);
+  return gpnn_atomic_file_sync(&writer->file, err);
+}
+
+static void compose_front(const struct gpnn_container_writer *writer, uint64_t fingerprint,
+                          unsigned char front[FRONT_BYTES])
+{
+  const uint32_t order = ORDER;
+  memset(front, 0, FRONT_BYTES);
+  for (size_t i = 0; i < writer->n_sections; i++) {
+    const struct gpnn_container_section *section = &writer->sections[i];
+    unsigned char *entry = front + HEADER_BYTES + i * ENTRY_BYTES;
+    memcpy(entry, section->tag, 4);
+    gpnn_store_u32(entry + ENTRY_FLAGS, section->is_critical ? CRITICAL : 0);
+    gpnn_store_u64(entry + ENTRY_OFFSET, section->offset);
+    gpnn_store_u64(entry + ENTRY_LENGTH, section->length);
+    gpnn_store_u32(entry + ENTRY_CRC, section->crc);
+  }
+  memcpy(front, GPNN_CONTAINER_MAGIC, GPNN_CONTAINER_MAGIC_BYTES);
+  gpnn_store_u32(front + AT_MAJOR, MAJOR);
+  gpnn_store_u32(front + AT_MINOR, writer->minor);
+  memcpy(front + AT_ORDER, &order, sizeof order);
+  gpnn_store_u32(front + AT_KIND, (uint32_t)writer->format->kind);
+  gpnn_store_u32(front + AT_COUNT, (uint32_t)writer->n_sections);
+  gpnn_store_u32(front + AT_TABLE_CRC,
+                 gpnn_container_checksum(0, front + HEADER_BYTES, FRONT_BYTES - HEADER_BYTES));
+  gpnn_store_u64(front + AT_LENGTH, writer->length);
+  gpnn_store_u64(front + AT_FINGERPRINT, fingerprint);
+  gpnn_store_u32(front + AT_HEADER_CRC, gpnn_container_checksum(0, front, AT_HEADER_CRC));
+}
+
+enum gpnn_status gpnn_container_commit(struct gpnn_container_writer *writer, uint64_t fingerprint,
+                                       struct gpnn_error *err)
+{
+  assert(!writer->is_open);
+  unsigned char front[FRONT_BYTES];
+  compose_front(writer, fingerprint, front);
+  enum gpnn_status status = GPNN_OK;
+  if (fseeko(writer->stream, 0, SEEK_SET) != 0 ||
+      fwrite(front, 1, sizeof front, writer->stream) != sizeof front)
+    status = write_failed(writer, errno, err);
+  int closed = fclose(writer->stream);
+  writer->stream = NULL;
+  if (status == GPNN_OK && closed != 0) status = write_failed(writer, errno, err);
+  if (status == GPNN_OK) status = gpnn_atomic_file_commit(&writer->file, err);
+  gpnn_container_abandon(writer); /* after a commit there is no file left to remove */
+  return status;
+}
+
+void gpnn_container_abandon(struct gpnn_container_writer *writer)
+{
+  if (writer == NULL) return;
+  if (writer->stream != NULL) fclose(writer->stream);
+  gpnn_atomic_file_abandon(&writer->file);
+  free(writer);
+}
