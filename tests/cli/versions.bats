@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# Versions of the index format: what earlier programs wrote, and which version a file says it has.
+load helper
+
+old=$GPNN_ROOT/tests/data/index
+
+# assert_same_table FILE EXPECTED: equal but for the last digits of numbers, which depend on the
+# processor.
+assert_same_table() {
+  awk -F '\t' '
+    NR == FNR { line[FNR] = $0; n = FNR; next }
+    {
+      if (split(line[FNR], wanted) != NF) exit 1
+      for (i = 1; i <= NF; i++) {
+        d = $i - wanted[i]
+        if ($i != wanted[i] && (FNR == 1 || d > 1e-9 || d < -1e-9)) exit 1
+      }
+    }
+    END { exit FNR != n }' "$2" "$1" || complain "$1 differs from $2:" "$(diff "$1" "$2")"
+}
+
+# stored_version INDEX: as its header has it.
+stored_version() {
+  od -A n -t u4 -j 8 -N 8 "$1" | awk '{ print $1 "." $2 }'
+}
+
+@test "indexes of all earlier versions are whole and predict what they predicted" {
+  local version
+  for version in 1.{0..4}; do
+    [[ $(gpnn-info --verify "$old/$version.gpi" | value verified) == yes ]] || return
+    gpnn-predict "$old/$version.gpi" -p "$old/$version.par" "$old/queries.tsv" >out.tsv 2>err.txt
+    [[ ! -s err.txt ]] || complain "$version: $(cat err.txt)" || return
+    assert_same_table out.tsv "$old/$version.tsv" || return
+  done
+}
+
+@test "indexes of all earlier versions can be fitted, calibrated and given another metric" {
+  local version
+  for version in 1.{0..4}; do
+    gpnn-fit -q --effort fast -k exp -m 8 "$old/$version.gpi" >"$version.fit"
+    gpnn-calibrate -q "$old/$version.gpi" -p "$version.fit" >"$version.cal"
+    gpnn-index -q --metric "$version.cal" -o new.gpi "$old/$version.gpi"
+    gpnn-predict -q new.gpi -p "$version.cal" "$old/queries.tsv" >out.tsv
+    (($(wc -l <out.tsv) == 13))
+  done
+}
+
+@test "an index has the lowest version whose readers know its sections" {
+  gpnn-index -q -y y -x x,z --search flat -o plain.gpi "$old/train.tsv"
+  assert_equal "$(stored_version plain.gpi)" 1.0
+  gpnn-index -q -y y,w -x x,z --search flat -o targets.gpi "$old/train.tsv"
+  assert_equal "$(stored_version targets.gpi)" 1.1
+  gpnn-index -q -y y -x x,z --search tree -o tree.gpi "$old/train.tsv"
+  assert_equal "$(stored_version tree.gpi)" 1.2
+  gpnn-index -q --search flat --metric "$old/1.2.par" -o rotated.gpi plain.gpi
+  assert_equal "$(stored_version rotated.gpi)" 1.2
+  gpnn-index -q -y y -x x,level --search flat -o limits.gpi "$old/train.tsv"
+  assert_equal "$(stored_version limits.gpi)" 1.3
+  gpnn-index -q -y y,w -x site --search flat -o places.gpi "$old/train.tsv"
+  assert_equal "$(stored_version places.gpi)" 1.4
+}
+
+@test "a binary file of another kind is refused by its name" {
+  # The header of a model: magic, version, byte order, kind, zeros, and its checksum.
+  { printf '\x89GPI\r\n\x1a\0\1\0\0\0\0\0\0\0\4\3\2\1\2\0\0\0'; head -c 36 /dev/zero; printf '\x9b\x68\xbc\x6b'; } >house.gpm
+  assert_fails 1 '^house.gpm is a model file, not an index$' gpnn-fit house.gpm
+  assert_fails 1 '^house.gpm is a model file, not parameters$' gpnn-info house.gpm
+  assert_fails 1 '^house.gpm: is a model file, not a table$' gpnn-index -o new.gpi house.gpm
+  assert_fails 1 '^house.gpm is a model file, not parameters$' \
+    gpnn-predict "$old/1.0.gpi" -p house.gpm "$old/queries.tsv"
+  assert_fails 1 '^house.gpm is a model file, not an index: did you swap the operands\?$' \
+    gpnn-predict house.gpm -p "$old/1.0.par" "$old/1.0.gpi"
+}
