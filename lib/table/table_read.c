@@ -1,0 +1,320 @@
+/*
+ * Reading the records of a table.
+ *
+ * A record that lies in the buffer and has no quotes, as nearly all do, is cut into fields in
+ * one pass.  Any other is read in two steps.  First its extent: physical lines are taken until
+ * one ends outside quotes, reading more of the stream as needed.  Then, when all of it lies in
+ * the buffer and nothing moves any more, it is split into fields that point there.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/memory.h"
+#include "table/table_private.h"
+
+/* ---- the extent of a record -------------------------------------------------------------- */
+
+enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *err)
+{
+  if (table->end == table->capacity - BLOCK_BYTES) {
+    memmove(table->buffer, table->buffer + table->start, table->end - table->start);
+    table->end -= table->start;
+    table->start = 0;
+    /* Moving without growing would cost quadratic time once a record fills the buffer. */
+    if (table->end > table->capacity / 2 &&
+        !gpnn_grow(&table->buffer, &table->capacity, table->end * 2, 1))
+      return gpnn_fail_memory(err, "to read a long record");
+  }
+  size_t got, room = table->capacity - BLOCK_BYTES - table->end;
+  enum gpnn_status status =
+      gpnn_input_read(table->input, table->buffer + table->end, room, &got, err);
+  if (status == GPNN_OK) table->end += got;
+  if (status != GPNN_END) return status;
+  table->at_end = true;
+  return GPNN_OK;
+}
+
+const char *gpnn_table_find_delimiter(const char *s, const char *end, char delimiter)
+{
+  if (delimiter != 0) return memchr(s, delimiter, (size_t)(end - s));
+  for (; s < end; s++)
+    if (*s == '\t' || *s == ',' || *s == ';') return s;
+  return NULL;
+}
+
+/*
+ * Whether the physical line number 'line', which starts inside quotes or not, ends inside
+ * them; if a quote opens on it, '*opened' becomes 'line'.  Text after a closing quote is
+ * malformed and ends the record with its line, so that one stray quote does not swallow the
+ * lines that follow; gpnn_table_split() will say so.
+ */
+static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool quoted, size_t line,
+                           size_t *opened)
+{
+  for (;;) {
+    bool is_quoted_field = quoted;
+    if (!quoted && s < end && *s == '"') {
+      quoted = is_quoted_field = true;
+      *opened = line;
+      s++;
+    }
+    while (quoted) {
+      const char *quote = memchr(s, '"', (size_t)(end - s));
+      if (quote == NULL) return true;
+      quoted = quote + 1 < end && quote[1] == '"'; /* doubled: goes on */
+      s = quote + (quoted ? 2 : 1);
+    }
+    const char *next = gpnn_table_find_delimiter(s, end, delimiter);
+    if (next == NULL || (is_quoted_field && next != s)) return false;
+    s = next + 1;
+  }
+}
+
+/*
+ * Finds the end of the physical line 'from' bytes after the start: its length without the
+ * LF in '*length', and whether there was one in '*has_end'.
+ */
+static enum gpnn_status find_line_end(struct gpnn_table *table, size_t from, size_t *length,
+                                      bool *has_end, struct gpnn_error *err)
+{
+  for (size_t seen = from;;) {
+    const char *s = table->buffer + table->start + seen;
+    size_t n = table->end - table->start - seen;
+    const char *lf = memchr(s, '\n', n);
+    size_t here = lf == NULL ? n : (size_t)(lf - s);
+    /* Looked for at once: a binary file may be one endless line. */
+    if (memchr(s, '\0', here) != NULL)
+      return gpnn_fail(err, GPNN_EFORMAT, "%s:%zu: has a NUL byte: not a text file in UTF-8",
+                       gpnn_table_name(table), table->line);
+    seen += here;
+    *has_end = lf != NULL;
+    if (lf != NULL || table->at_end) {
+      *length = seen - from;
+      return GPNN_OK;
+    }
+    enum gpnn_status status = gpnn_table_fill(table, err);
+    if (status != GPNN_OK) return status;
+  }
+}
+
+enum gpnn_status gpnn_table_find_record(struct gpnn_table *table, struct gpnn_extent *extent,
+                                        struct gpnn_error *err)
+{
+  size_t from = 0, n_lines = 0, opened = 0;
+  bool quoted = false, has_end;
+  do {
+    size_t length = 0;
+    enum gpnn_status status = find_line_end(table, from, &length, &has_end, err);
+    if (status != GPNN_OK) return status;
+    const char *s = table->buffer + table->start + from;
+    if (quoted || memchr(s, '"', length) != NULL)
+      quoted =
+          ends_in_quotes(s, s + length, table->delimiter, quoted, table->line + n_lines, &opened);
+    from += length + has_end;
+    n_lines++;
+  } while (quoted && has_end);
+  if (quoted)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s:%zu: a quote opened here is never closed",
+                     gpnn_table_name(table), opened);
+  if (from == 0) return GPNN_END;
+  size_t length = from - has_end;
+  if (length > 0 && table->buffer[table->start + length - 1] == '\r') length--;
+  *extent = (struct gpnn_extent){length, from, n_lines};
+  return GPNN_OK;
+}
+
+void gpnn_table_take(struct gpnn_table *table, const struct gpnn_extent *extent)
+{
+  table->start += extent->taken;
+  table->line += extent->n_lines;
+}
+
+enum gpnn_status gpnn_table_find_next(struct gpnn_table *table, struct gpnn_extent *extent,
+                                      struct gpnn_error *err)
+{
+  for (;;) {
+    enum gpnn_status status = gpnn_table_find_record(table, extent, err);
+    if (status != GPNN_OK || extent->length > 0) return status;
+    gpnn_table_take(table, extent);
+  }
+}
+
+/* ---- the fields of a record -------------------------------------------------------------- */
+
+/* Which of the BLOCK_BYTES from 's' on are a delimiter, LF, quote or NUL: bit k is for s[k]. */
+static uint64_t find_marks(const char *s, char delimiter)
+{
+  uint64_t marks = 0;
+#ifdef __SSE2__
+  const __m128i lf = _mm_set1_epi8('\n'), quote = _mm_set1_epi8('"'), nul = _mm_setzero_si128();
+  const __m128i separator = _mm_set1_epi8(delimiter);
+  for (size_t k = 0; k < BLOCK_BYTES; k += sizeof lf) {
+    __m128i bytes;
+    memcpy(&bytes, s + k, sizeof bytes);
+    __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, lf), _mm_cmpeq_epi8(bytes, separator));
+    __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, nul));
+    marks |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_or_si128(ends, odd)) << k;
+  }
+#else
+  for (size_t k = 0; k < BLOCK_BYTES; k++) {
+    bool is_mark = s[k] == delimiter || s[k] == '\n' || s[k] == '"' || s[k] == '\0';
+    marks |= (uint64_t)is_mark << k;
+  }
+#endif
+  return marks;
+}
+
+/* Makes room for one field more than 'n'. */
+static bool make_room(struct gpnn_table *table, size_t n)
+{
+  return n < table->fields_capacity ||
+         gpnn_grow(&table->fields, &table->fields_capacity, n + 1, sizeof *table->fields);
+}
+
+/*
+ * Cuts the bytes from 's' on into table->fields at the delimiters, as far as the first LF, quote
+ * or NUL, or 'end': there the last field ends.  Returns where that is, or NULL without memory.
+ */
+static const char *cut(struct gpnn_table *table, const char *s, const char *end, size_t *n_fields)
+{
+  const char delimiter = table->delimiter, *stop = end;
+  size_t n = 0;
+  for (const char *block = s; block < stop; block += BLOCK_BYTES) {
+    uint64_t marks = find_marks(block, delimiter);
+    if (end - block < BLOCK_BYTES) marks &= ((uint64_t)1 << (end - block)) - 1;
+    for (; marks != 0; marks &= marks - 1) {
+      const char *mark = block + __builtin_ctzll(marks);
+      if (*mark != delimiter) {
+        stop = mark;
+        break;
+      }
+      if (!make_room(table, n)) return NULL;
+      table->fields[n++] = (struct gpnn_field){s, (size_t)(mark - s)};
+      s = mark + 1;
+    }
+  }
+  if (!make_room(table, n)) return NULL;
+  table->fields[n++] = (struct gpnn_field){s, (size_t)(stop - s)};
+  *n_fields = n;
+  return stop;
+}
+
+/* Cuts the record at the start, if all of it is in the buffer and it has neither quote nor NUL;
+ * else returns false. */
+static bool cut_record(struct gpnn_table *table, struct gpnn_extent *extent, size_t *n_fields)
+{
+  const char *s = table->buffer + table->start, *end = table->buffer + table->end;
+  const char *stop = cut(table, s, end, n_fields);
+  if (stop == NULL || stop == end || *stop != '\n') return false;
+  size_t length = (size_t)(stop - s);
+  *extent = (struct gpnn_extent){length, length + 1, 1};
+  if (length > 0 && stop[-1] == '\r') {
+    extent->length--;
+    table->fields[*n_fields - 1].length--;
+  }
+  return true;
+}
+
+/*
+ * Reads the quoted field that begins at 's' into 'field' and returns where it ends.  Room
+ * for what has to be copied is there: it is never longer than the record.
+ */
+static const char *unquote(struct gpnn_table *table, const char *s, const char *end,
+                           struct gpnn_field *field)
+{
+  const char *begin = ++s, *quote = memchr(s, '"', (size_t)(end - s));
+  assert(quote != NULL); /* gpnn_table_find_record() has seen it */
+  if (quote + 1 == end || quote[1] != '"') {
+    *field = (struct gpnn_field){begin, (size_t)(quote - begin)};
+    return quote + 1;
+  }
+  char *copy = table->unquoted + table->unquoted_used, *to = copy;
+  for (;;) {
+    bool doubled = quote + 1 < end && quote[1] == '"';
+    size_t n = (size_t)(quote - s) + doubled;
+    memcpy(to, s, n);
+    to += n;
+    if (!doubled) break;
+    s = quote + 2;
+    quote = memchr(s, '"', (size_t)(end - s));
+    assert(quote != NULL);
+  }
+  *field = (struct gpnn_field){copy, (size_t)(to - copy)};
+  table->unquoted_used += field->length;
+  return quote + 1;
+}
+
+/* Splits a record with quotes in it. */
+static enum gpnn_status split_quoted(struct gpnn_table *table, size_t length, size_t *n_fields,
+                                     struct gpnn_error *err)
+{
+  const char *s = table->buffer + table->start, *end = s + length;
+  table->unquoted_used = 0;
+  if (!gpnn_grow(&table->unquoted, &table->unquoted_capacity, length, 1))
+    return gpnn_fail_memory(err, "to read a long record");
+  for (size_t n = 0;; s++) {
+    if (!make_room(table, n)) return gpnn_fail_memory(err, "for the fields of a record");
+    struct gpnn_field *field = &table->fields[n++];
+    if (s < end && *s == '"') {
+      s = unquote(table, s, end, field);
+      if (s < end && *s != table->delimiter)
+        return gpnn_fail(err, GPNN_EDATA, "%s:%zu: field %zu: text after the closing quote",
+                         gpnn_table_name(table), table->line, n);
+    } else {
+      const char *delimiter = memchr(s, table->delimiter, (size_t)(end - s));
+      *field = (struct gpnn_field){s, (size_t)((delimiter == NULL ? end : delimiter) - s)};
+      s += field->length;
+    }
+    if (s == end) {
+      *n_fields = n;
+      return GPNN_OK;
+    }
+  }
+}
+
+enum gpnn_status gpnn_table_split(struct gpnn_table *table, size_t length, size_t *n_fields,
+                                  struct gpnn_error *err)
+{
+  const char *s = table->buffer + table->start;
+  if (memchr(s, '"', length) != NULL) return split_quoted(table, length, n_fields, err);
+  if (cut(table, s, s + length, n_fields) == NULL)
+    return gpnn_fail_memory(err, "for the fields of a record");
+  return GPNN_OK;
+}
+
+static enum gpnn_status check_width(const struct gpnn_table *table, size_t n_fields,
+                                    struct gpnn_error *err)
+{
+  if (n_fields == table->n_columns) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA, "%s:%zu: has %zu field%s, the %s has %zu",
+                   gpnn_table_name(table), table->line, n_fields, n_fields == 1 ? "" : "s",
+                   table->has_header ? "header" : "first line", table->n_columns);
+}
+
+enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_extent extent;
+  size_t n_fields = 0;
+  enum gpnn_status status = GPNN_OK;
+  if (!cut_record(table, &extent, &n_fields) || extent.length == 0) {
+    status = gpnn_table_find_next(table, &extent, err);
+    if (status != GPNN_OK) return status;
+    status = gpnn_table_split(table, extent.length, &n_fields, err);
+    if (status == GPNN_ENOMEM) return status;
+  }
+  if (status == GPNN_OK) status = check_width(table, n_fields, err);
+  bool is_good = status == GPNN_OK;
+  *record = (struct gpnn_record){.line = table->line,
+                                 .n_fields = is_good ? n_fields : 0,
+                                 .fields = is_good ? table->fields : NULL,
+                                 .raw = table->buffer + table->start,
+                                 .raw_length = extent.length};
+  gpnn_table_take(table, &extent);
+  return status;
+}

@@ -1,0 +1,55 @@
+/*
+ * Writing the fields of a table.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "table/table_private.h"
+
+/* Whether a file that begins with 'text' and a delimiter may be taken for more, or something else,
+ * than a table. */
+static bool begins_other_file(char delimiter, const char *text, size_t length)
+{
+  static const char *const beginnings[] = {GPNN_TABLE_BOM, "\x1f\x8b" /* gzip */,
+                                           GPNN_TABLE_PARAMS};
+  for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+    size_t n = strlen(beginnings[i]), compared = length < n ? length : n;
+    if (memcmp(text, beginnings[i], compared) != 0) continue;
+    if (compared == n || beginnings[i][compared] == delimiter) return true;
+  }
+  return false;
+}
+
+/* A tab, or a comma where tabs do not delimit, would pass for the delimiter of a header. */
+static bool needs_quotes(char delimiter, const char *text, size_t length)
+{
+  if (begins_other_file(delimiter, text, length)) return true;
+  for (size_t i = 0; i < length; i++)
+    if (text[i] == delimiter || text[i] == '"' || text[i] == '\r' || text[i] == '\n' ||
+        text[i] == '\t' || (text[i] == ',' && delimiter != '\t'))
+      return true;
+  return false;
+}
+
+enum gpnn_status gpnn_table_write_field(struct gpnn_output *output, char delimiter,
+                                        const char *text, size_t length, struct gpnn_error *err)
+{
+  if (!needs_quotes(delimiter, text, length)) return gpnn_output_write(output, text, length, err);
+  enum gpnn_status status = gpnn_output_write(output, "\"", 1, err);
+  while (status == GPNN_OK && length > 0) {
+    const char *quote = memchr(text, '"', length);
+    size_t n = quote == NULL ? length : (size_t)(quote - text) + 1;
+    status = gpnn_output_write(output, text, n, err);
+    if (status == GPNN_OK && quote != NULL) status = gpnn_output_write(output, "\"", 1, err);
+    text += n;
+    length -= n;
+  }
+  return status == GPNN_OK ? gpnn_output_write(output, "\"", 1, err) : status;
+}
+
+enum gpnn_status gpnn_table_write_number(struct gpnn_output *output, char delimiter, double value,
+                                         const char *na, struct gpnn_error *err)
+{
+  return isfinite(value) ? gpnn_output_number(output, value, err)
+                         : gpnn_table_write_field(output, delimiter, na, strlen(na), err);
+}
