@@ -8,8 +8,7 @@ bool open_default_params(const struct cli *cli, const char **params_path)
   if (*params_path != NULL) return true;
   *params_path = "-";
   if (!isatty(STDIN_FILENO)) return true;
-  cli_usage_error(cli, "the parameters are missing: give them as -p FILE");
-  return false;
+  return cli_refuse(cli, "the parameters are missing: give them as -p FILE");
 }
 
 enum gpnn_status open_check_order(const char *path, const char *other, struct gpnn_error *err)

@@ -11,7 +11,7 @@
 
 /*
  * Where '*params_path' is NULL, as without -p, it becomes "-".  But from a terminal nobody types
- * parameters: then says that they are missing, as cli_usage_error(), and returns false.
+ * parameters: then says that they are missing, as cli_refuse().
  */
 bool open_default_params(const struct cli *cli, const char **params_path);
 

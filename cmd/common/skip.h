@@ -1,5 +1,5 @@
 /*
- * skip: what --skip-bad leaves out, told or refused.
+ * skip: what --skip-bad leaves out, reported or refused.
  */
 #ifndef GPNN_CMD_COMMON_SKIP_H
 #define GPNN_CMD_COMMON_SKIP_H
@@ -7,17 +7,21 @@
 #include "cmd/common/cli.h"
 #include "table/skipped.h"
 
-#define SKIP_OPTION(where, help)                         \
-  {                                                      \
-    "skip-bad", 0, CLI_FLAG_OR, where, "all", help, 0, 0 \
-  }
+/* Which bad rows are left out: none (the first is an error), unless they are many, or any number.
+ */
+enum skip_bad { SKIP_NONE, SKIP_SOME, SKIP_ALL };
+
+extern const struct cli_word skip_words[];
+
+/* The row of --skip-bad. */
+#define SKIP_OPTION(member, help) CLI_FLAG_OR(0, "skip-bad", member, "all", help, skip_words)
 
 /*
  * Warns of the rows of 'table' that were left out, if any were; 'n_kept' are the others.  Where
  * they are more than a fifth of all, which is seldom meant, GPNN_EDATA unless --skip-bad=all allows
  * it.
  */
-GPNN_MUST_CHECK enum gpnn_status skip_check(const struct cli *cli, enum cli_given skip_bad,
+GPNN_MUST_CHECK enum gpnn_status skip_check(const struct cli *cli, enum skip_bad skip_bad,
                                             const struct gpnn_table *table,
                                             const struct gpnn_skipped *skipped, size_t n_kept,
                                             struct gpnn_error *err);

@@ -4,21 +4,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/progress.h"
-#include "models/conjugate/conjugate.h"
 #include "vecchia/regress.h"
-
-bool conjugate_is_asked(const struct cli *cli, const struct conjugate_arguments *a, bool *ok)
-{
-  bool is_conjugate = strcmp(a->method, "conjugate") == 0;
-  *ok = false;
-  if (!is_conjugate && strcmp(a->method, "local") != 0)
-    cli_usage_error(cli, "option --method: local or conjugate");
-  else if (strcmp(a->score, "rmspe") != 0 && strcmp(a->score, "crps") != 0)
-    cli_usage_error(cli, "option --score: rmspe or crps");
-  else
-    *ok = true;
-  return is_conjugate;
-}
 
 struct telling {
   const struct cli *cli;
@@ -35,11 +21,11 @@ static void tell(void *context, const struct gpnn_conjugate_point *point)
 }
 
 /* What was given, else the method's own defaults. */
-static enum gpnn_status set_options(const struct conjugate_arguments *a,
-                                    const struct gpnn_choose_options *choose,
+static enum gpnn_status set_options(const struct fit_arguments *a,
                                     const struct gpnn_dataset *dataset,
                                     struct gpnn_conjugate_options *options, struct gpnn_error *err)
 {
+  const struct gpnn_choose_options *choose = &a->choose;
   const struct gpnn_fit_options *fit = &choose->fit;
   gpnn_conjugate_defaults(options);
   if (!choose->kernel) {
@@ -49,7 +35,7 @@ static enum gpnn_status set_options(const struct conjugate_arguments *a,
   if (!choose->neighbours) options->neighbours = fit->neighbours;
   options->mean = fit->mean;
   options->n_folds = a->n_folds;
-  options->score = strcmp(a->score, "crps") == 0 ? GPNN_CONJUGATE_CRPS : GPNN_CONJUGATE_RMSPE;
+  options->score = a->score;
   options->seed = fit->seed;
   options->threads = fit->threads;
   if (fit->start == NULL || fit->start->covariance.n_lengthscales == 1) return GPNN_OK;
@@ -89,15 +75,14 @@ static enum gpnn_status name_target(const struct gpnn_index *index,
   return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
 }
 
-enum gpnn_status conjugate_fit(const struct cli *cli, const struct conjugate_arguments *a,
-                               const struct gpnn_choose_options *choose,
+enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments *a,
                                const struct gpnn_index *index, size_t target,
                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), target);
   struct gpnn_conjugate_options options;
   struct gpnn_conjugate_report report;
-  enum gpnn_status status = set_options(a, choose, dataset, &options, err);
+  enum gpnn_status status = set_options(a, dataset, &options, err);
   if (status != GPNN_OK) return status;
   struct telling telling = {cli, 0, options.n_ranges * options.n_noises};
   status = gpnn_conjugate(dataset, &options, tell, &telling, params, &report, err);

@@ -14,14 +14,18 @@
 #include "table/predictions.h"
 #include "table/table.h"
 
+enum plot_format { PLOT_AUTO, PLOT_SVG, PLOT_PNG };
+
 struct plot_options {
   const char *x, *y, *mean, *sd, *df, *by, *se; /* columns; NULL: not given */
-  const char *title, *xlabel, *ylabel, *unit, *format;
+  const char *title, *xlabel, *ylabel, *unit;
   struct cli_list marks;
   double theory; /* NaN: not given */
   size_t bins;
   double width, height; /* cm; 0: not given */
   bool script;
+  enum plot_format format;      /* plot_resolve() decides what PLOT_AUTO is */
+  const struct plot_kind *kind; /* plot_resolve() finds it */
 };
 
 struct plot {
@@ -31,6 +35,13 @@ struct plot {
   struct script body;
   double width, height; /* cm; the kind may change what the user has not asked for */
 };
+
+/* Checks and completes the arguments, a struct plot_options: a struct cli_tool's 'resolve'. */
+bool plot_resolve(const struct cli *cli, void *arguments);
+
+/* Draws: a struct cli_tool's 'run'. */
+GPNN_MUST_CHECK enum gpnn_status plot_run(const struct cli *cli, void *arguments,
+                                          struct gpnn_error *err);
 
 /* One of each kind. */
 enum gpnn_status plot_calibration(struct plot *plot, struct gpnn_error *err);

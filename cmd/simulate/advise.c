@@ -8,6 +8,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/simulate/simulate.h"
+#include "models/local/predict.h"
 
 enum tables { TABLE_NONE, TABLE_CURVE, TABLE_NEIGHBOURS, TABLE_PARAMETERS, TABLE_ALL };
 
@@ -15,7 +16,8 @@ enum tables { TABLE_NONE, TABLE_CURVE, TABLE_NEIGHBOURS, TABLE_PARAMETERS, TABLE
 static const char *const about_names[] = {"rows", "neighbours", "parameters", "nothing"};
 
 struct arguments {
-  const char *params, *units, *table;
+  const char *params;
+  enum gpnn_units units;
   size_t neighbours, test_rows;
   enum tables form;
 };
@@ -31,20 +33,12 @@ struct run {
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static bool resolve(const struct cli *cli, struct arguments *a)
+static bool resolve(const struct cli *cli, void *arguments)
 {
-  static const char *const tables[] = {"", "curve", "neighbours", "parameters", "all"};
-  if (strcmp(a->units, "original") != 0 && strcmp(a->units, "standard") != 0) {
-    cli_usage_error(cli, "option --units: original or standard");
-    return false;
-  }
-  for (enum tables t = TABLE_CURVE; t <= TABLE_ALL && a->table != NULL; t++)
-    if (strcmp(a->table, tables[t]) == 0) a->form = t;
-  if (a->table != NULL && a->form == TABLE_NONE) {
-    cli_usage_error(cli, "option --table: curve, neighbours, parameters or all");
-    return false;
-  }
-  return true;
+  struct arguments *a = arguments;
+  return open_default_params(cli, &a->params) &&
+         cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
+         cli_check_overwrite(cli, cli->output, a->params);
 }
 
 /* ---- values ------------------------------------------------------------------------------- */
@@ -309,8 +303,7 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
   enum gpnn_status status = open_localgp(r->cli, index, params, a->params, a->neighbours, &gp, err);
   if (status == GPNN_OK) status = gpnn_advise(gp, &options, &advice, err);
   if (status == GPNN_OK) {
-    bool is_original = strcmp(a->units, "original") == 0;
-    r->unit = is_original ? gpnn_localgp_data(gp)->scaling.y_sd : 1;
+    r->unit = a->units == GPNN_UNITS_ORIGINAL ? gpnn_localgp_data(gp)->scaling.y_sd : 1;
     const char *name = gpnn_localgp_data(gp)->schema.target.name;
     if (gpnn_dataset_n_targets(gpnn_index_dataset(index)) > 1) {
       r->target = gpnn_mask(shown, name, strlen(name));
@@ -324,52 +317,56 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
   return status;
 }
 
-static enum gpnn_status run(struct run *r, struct gpnn_error *err)
+static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
+  struct run r = {.cli = cli, .a = arguments};
   struct gpnn_index *index = NULL;
   struct gpnn_parameters *params = NULL;
   size_t n = 0;
   enum gpnn_status status =
-      open_all(r->cli, cli_operand(r->cli, 0), r->a->params, false, &index, &params, &n, err);
-  if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
+      open_all(cli, cli_operand(cli, 0), r.a->params, false, &index, &params, &n, err);
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &r.output, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = run_target(r, index, &params[t], err);
-  status = cli_close_output(r->output, status, err);
+    status = run_target(&r, index, &params[t], err);
+  status = cli_close_output(r.output, status, err);
   gpnn_parameters_release_all(params, n);
   gpnn_index_close(index);
   return status;
 }
 
+#define ARGUMENTS struct arguments
+
+static const struct cli_word tables[] = {{"curve", TABLE_CURVE},
+                                         {"neighbours", TABLE_NEIGHBOURS},
+                                         {"parameters", TABLE_PARAMETERS},
+                                         {"all", TABLE_ALL},
+                                         CLI_END_OF_WORDS};
+static const struct cli_word units[] = {
+    {"original", GPNN_UNITS_ORIGINAL}, {"standard", GPNN_UNITS_STANDARD}, CLI_END_OF_WORDS};
+
+static const struct cli_option options[] = {
+    CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
+    CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1, 1e6),
+    CLI_COUNT(0, "test", test_rows, "N", "training rows to measure errors on (2000)", 20, 1e6),
+    CLI_CHOICE(0, "table", form, "NAME", "instead", tables),
+    CLI_CHOICE(0, "units", units, "UNITS", "of the target", units),
+};
+
+static const struct cli_tool tool = {
+    .name = "gpnn-simulate advise",
+    .synopsis = "[OPTION...] -p PARAMS INDEX",
+    .purpose = "Measure on training rows what more rows, more neighbours or other parameters\n"
+               "would do for predictions from an index, and say which helps most.",
+    .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .resolve = resolve,
+    .run = run};
+
 int simulate_advise(int argc, char **argv)
 {
-  struct arguments a = {.units = "original", .test_rows = 2000};
-  const struct cli_option options[] = {
-      {"params", 'p', CLI_TEXT, &a.params, "FILE", "parameters (standard input)", 0, 0},
-      {"neighbours", 'm', CLI_COUNT, &a.neighbours, "M", "neighbours (as the parameters say)", 1,
-       1e6},
-      {"test", 0, CLI_COUNT, &a.test_rows, "N", "training rows to measure errors on (2000)", 20,
-       1e6},
-      {"table", 0, CLI_TEXT, &a.table, "NAME", "a table: curve, neighbours, parameters or all", 0,
-       0},
-      {"units", 0, CLI_TEXT, &a.units, "UNITS", "original or standard (original)", 0, 0},
-  };
-  const struct cli_tool tool = {
-      "gpnn-simulate advise",
-      "[OPTION...] -p PARAMS INDEX",
-      "Measure on training rows what more rows, more neighbours or other parameters\n"
-      "would do for predictions from an index, and say which helps most.",
-      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
-      1,
-      1};
-  struct cli cli;
-  struct gpnn_error err = {0};
-  int status;
-  if (!cli_begin(&cli, &tool, options, sizeof options / sizeof options[0], argc, argv, &status))
-    return status;
-  if (!open_default_params(&cli, &a.params) || !resolve(&cli, &a) ||
-      !cli_spares(&cli, cli.output, cli_operand(&cli, 0)) ||
-      !cli_spares(&cli, cli.output, a.params))
-    return 2;
-  struct run r = {.cli = &cli, .a = &a};
-  return cli_end(&cli, run(&r, &err), &err);
+  struct arguments arguments = {.test_rows = 2000};
+  return cli_main(&tool, &arguments, argc, argv);
 }

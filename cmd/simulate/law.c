@@ -7,6 +7,11 @@
 
 #include "base/number.h"
 
+const struct cli_word simulate_law_words[] = {{"normal", GPNN_INPUTS_NORMAL},
+                                              {"disk", GPNN_INPUTS_DISK},
+                                              {"cube", GPNN_INPUTS_CUBE},
+                                              CLI_END_OF_WORDS};
+
 bool simulate_find_function(const struct cli *cli, const char *name,
                             const struct gpnn_function **function)
 {
@@ -16,28 +21,24 @@ bool simulate_find_function(const struct cli *cli, const char *name,
   const struct gpnn_function *one;
   for (size_t i = 0, at = 0; (one = gpnn_function_at(i)) != NULL && at < sizeof list; i++)
     at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i > 0 ? ", " : "", one->name);
-  cli_usage_error(cli, "option --function: none of %s: \"%s\"", list,
-                  gpnn_mask(shown, name, strlen(name)));
-  return false;
+  return cli_refuse(cli, "option --function: none of %s: \"%s\"", list,
+                    gpnn_mask(shown, name, strlen(name)));
 }
 
 static bool check_function(const struct cli *cli, const struct gpnn_function *function, size_t d)
 {
   if (function == NULL || gpnn_function_takes(function, d)) return true;
   bool is_fixed = function->d > 0;
-  cli_usage_error(cli, "the function %s has %s%zu inputs, not %zu", function->name,
-                  is_fixed ? "" : "a multiple of ", is_fixed ? function->d : function->multiple, d);
-  return false;
+  return cli_refuse(cli, "the function %s has %s%zu inputs, not %zu", function->name,
+                    is_fixed ? "" : "a multiple of ", is_fixed ? function->d : function->multiple,
+                    d);
 }
 
 bool simulate_set_inputs(const struct cli *cli, const struct simulate_inputs *given,
                          const struct gpnn_function *function, size_t usual,
                          struct gpnn_inputs *inputs)
 {
-  if (!gpnn_inputs_by_name(given->law, &inputs->law)) {
-    cli_usage_error(cli, "option --inputs: normal, disk or cube");
-    return false;
-  }
+  inputs->law = given->law;
   size_t own = function != NULL ? function->d : 0;
   inputs->d = given->dimension > 0              ? given->dimension
               : inputs->law == GPNN_INPUTS_DISK ? 2
@@ -86,17 +87,15 @@ bool simulate_set_parameter(const struct cli *cli, const char *option, const cha
     *gpnn_simulate_value(of, parameter) = number;
     return true;
   }
-  cli_usage_error(
+  return cli_refuse(
       cli,
       "option --%s: kernel=rbf, exp, matern32, matern52 or matern:NU (up to 100), or %s = a "
       "number it can have, not \"%s\"",
       option, simulate_parameters(n), gpnn_mask(shown, text, strlen(text)));
-  return false;
 }
 
 bool simulate_check_delimiter(const struct cli *cli, char delimiter)
 {
   if (!isalnum((unsigned char)delimiter) && strchr("+-._", delimiter) == NULL) return true;
-  cli_usage_error(cli, "option --delimiter: '%c' is part of numbers or names", delimiter);
-  return false;
+  return cli_refuse(cli, "option --delimiter: '%c' is part of numbers or names", delimiter);
 }

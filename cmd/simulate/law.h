@@ -12,10 +12,12 @@
 
 /* What was said of the law of inputs; of what is 0 here, nothing. */
 struct simulate_inputs {
-  const char *law;
+  enum gpnn_inputs_law law;
   size_t dimension;
   double scale;
 };
+
+extern const struct cli_word simulate_law_words[];
 
 /* Finds the function called 'name'; none if that is NULL. */
 bool simulate_find_function(const struct cli *cli, const char *name,

@@ -6,7 +6,7 @@
 #include "cmd/simulate/options.h"
 #include "cmd/simulate/simulate.h"
 
-struct run {
+struct limits {
   struct simulate_options options;
   const struct cli *cli;
   struct gpnn_assumed *assumed; /* owned; of each choice */
@@ -14,7 +14,7 @@ struct run {
 };
 
 /* What is assumed, choice by choice. */
-static enum gpnn_status gather(struct run *r, struct gpnn_error *err)
+static enum gpnn_status gather(struct limits *r, struct gpnn_error *err)
 {
   struct simulate_options *o = &r->options;
   enum gpnn_status status = simulate_options_choose(o, err);
@@ -28,7 +28,7 @@ static enum gpnn_status gather(struct run *r, struct gpnn_error *err)
 }
 
 /* The line of choice 'c' at row[i] rows. */
-static enum gpnn_status write_line(const struct run *r, const struct gpnn_simulated *simulated,
+static enum gpnn_status write_line(const struct limits *r, const struct gpnn_simulated *simulated,
                                    size_t i, size_t c, struct gpnn_error *err)
 {
   const struct simulate_options *o = &r->options;
@@ -50,7 +50,7 @@ static enum gpnn_status write_line(const struct run *r, const struct gpnn_simula
   return status == GPNN_OK ? simulate_write_end(o, r->output, &o->choices[c], err) : status;
 }
 
-static enum gpnn_status write_rows(struct run *r, size_t i, struct gpnn_error *err)
+static enum gpnn_status write_rows(struct limits *r, size_t i, struct gpnn_error *err)
 {
   struct gpnn_simulated simulated = {0};
   enum gpnn_status status =
@@ -61,7 +61,7 @@ static enum gpnn_status write_rows(struct run *r, size_t i, struct gpnn_error *e
   return status == GPNN_OK ? gpnn_output_flush(r->output, err) : status;
 }
 
-static enum gpnn_status run(struct run *r, struct gpnn_error *err)
+static enum gpnn_status write_all(struct limits *r, struct gpnn_error *err)
 {
   static const char *const columns[] = {"rows",      "neighbours",  "varied",      "at",
                                         "mse",       "mse_se",      "nll",         "nll_se",
@@ -77,28 +77,41 @@ static enum gpnn_status run(struct run *r, struct gpnn_error *err)
   return cli_close_output(r->output, status, err);
 }
 
+/* ---- the mode ----------------------------------------------------------------------------- */
+
+static bool resolve(const struct cli *cli, void *arguments)
+{
+  struct limits *r = arguments;
+  return simulate_options_resolve(&r->options, cli);
+}
+
+static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  struct limits *r = arguments;
+  r->cli = cli;
+  enum gpnn_status status = write_all(r, err);
+  free(r->assumed);
+  simulate_options_release(&r->options);
+  return status;
+}
+
+#define ARGUMENTS struct limits
+
+static const struct cli_option options[] = {SIMULATE_OPTIONS};
+
+static const struct cli_tool tool = {
+    .name = "gpnn-simulate limits",
+    .synopsis = "[OPTION...]",
+    .purpose = "How good predictions of a simulated process become as rows grow, with right\n"
+               "parameters or wrong ones: MSE, NLL and CAL, and where theory says they end.",
+    .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .resolve = resolve,
+    .run = run};
+
 int simulate_limits(int argc, char **argv)
 {
-  struct run r = {0};
-  struct cli_option options[SIMULATE_OPTIONS];
-  simulate_options_init(&r.options);
-  simulate_options_rows(&r.options, options);
-  const struct cli_tool tool = {
-      "gpnn-simulate limits",
-      "[OPTION...]",
-      "How good predictions of a simulated process become as rows grow, with right\n"
-      "parameters or wrong ones: MSE, NLL and CAL, and where theory says they end.",
-      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
-      0,
-      0};
-  struct cli cli;
-  struct gpnn_error err = {0};
-  int status;
-  if (!cli_begin(&cli, &tool, options, SIMULATE_OPTIONS, argc, argv, &status)) return status;
-  r.cli = &cli;
-  if (!simulate_options_resolve(&r.options, &cli)) return 2;
-  enum gpnn_status result = run(&r, &err);
-  free(r.assumed);
-  simulate_options_release(&r.options);
-  return cli_end(&cli, result, &err);
+  struct limits arguments = {.options = SIMULATE_OPTIONS_INIT};
+  return cli_main(&tool, &arguments, argc, argv);
 }

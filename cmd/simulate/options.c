@@ -10,48 +10,10 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 
-/* ---- the table of options ----------------------------------------------------------------- */
-
-void simulate_options_init(struct simulate_options *o)
-{
-  *o = (struct simulate_options){.rows = "1e4,1e5,1e6,1e7",
-                                 .inputs = {.law = "normal"},
-                                 .neighbours_by = "theory",
-                                 .responses = "averaged",
-                                 .neighbours = 100,
-                                 .points = 1000,
-                                 .draws = 1,
-                                 .delimiter = '\t'};
-}
-
-void simulate_options_rows(struct simulate_options *o, struct cli_option *rows)
-{
-  const struct cli_option table[SIMULATE_OPTIONS] = {
-      {"rows", 'n', CLI_TEXT, &o->rows, "LIST",
-       "training rows: N,... or A:B:COUNT (1e4,1e5,1e6,1e7)", 0, 0},
-      {"dimension", 0, CLI_COUNT, &o->inputs.dimension, "D",
-       "inputs (20; as the law or function has it)", 1, 10000},
-      {"inputs", 0, CLI_TEXT, &o->inputs.law, "LAW", "their law: normal, disk or cube (normal)", 0,
-       0},
-      {"scale", 0, CLI_REAL, &o->inputs.scale, "S", "sd, radius or half side (1/sqrt(D), or 1)",
-       1e-100, 1e100},
-      {"neighbours", 'm', CLI_COUNT, &o->neighbours, "M", "neighbours of a prediction (100)", 1,
-       1e5},
-      {"test", 0, CLI_COUNT, &o->points, "N", "test points (1000)", 1, GPNN_SIMULATE_MOST},
-      {"draws", 0, CLI_COUNT, &o->draws, "K", "training sets, each for all test points (1)", 1,
-       1e6},
-      {"true", 't', CLI_LIST, &o->truths, "NAME=VALUE", "a parameter of the truth", 0, 0},
-      {"assume", 'a', CLI_LIST, &o->assumptions, "NAME=VALUE", "one assumed (as in truth)", 0, 0},
-      {"vary", 0, CLI_LIST, &o->vary, "NAME=A:B:N", "assume N values from A to B", 0, 0},
-      {"neighbours-by", 0, CLI_TEXT, &o->neighbours_by, "HOW", "theory or search (theory)", 0, 0},
-      {"responses", 0, CLI_TEXT, &o->responses, "HOW", "averaged or drawn (averaged)", 0, 0},
-      {"debias", 0, CLI_FLAG, &o->debias, NULL, "means without the bias they have at many rows", 0,
-       0},
-      {"delimiter", 'd', CLI_DELIMITER, &o->delimiter, "C", "field delimiter of the output (tab)",
-       0, 0},
-  };
-  memcpy(rows, table, sizeof table);
-}
+const struct cli_word simulate_neighbours_words[] = {
+    {"theory", SIMULATE_BY_THEORY}, {"search", SIMULATE_BY_SEARCH}, CLI_END_OF_WORDS};
+const struct cli_word simulate_responses_words[] = {
+    {"averaged", SIMULATE_AVERAGED}, {"drawn", SIMULATE_DRAWN}, CLI_END_OF_WORDS};
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
@@ -106,12 +68,10 @@ static bool read_rows(struct simulate_options *o, const struct cli *cli)
   const char *second = colon == NULL ? NULL : strchr(colon + 1, ':');
   bool good = second != NULL ? read_range(o, colon, second) : read_list(o);
   for (size_t i = 1; i < o->n_rows && good; i++) good = o->row[i] > o->row[i - 1];
-  if (!good)
-    cli_usage_error(cli,
-                    "option --rows: up to %d whole numbers from 1 to 1e18 that rise, as in "
-                    "1e4,1e5, or A:B:COUNT of them",
-                    SIMULATE_ROWS);
-  return good;
+  return good || cli_refuse(cli,
+                            "option --rows: up to %d whole numbers from 1 to 1e18 that rise, as in "
+                            "1e4,1e5, or A:B:COUNT of them",
+                            SIMULATE_ROWS);
 }
 
 /* ---- parameters --------------------------------------------------------------------------- */
@@ -184,12 +144,11 @@ static bool read_vary(struct simulate_options *o, const struct cli *cli)
     char shown[GPNN_MASK_BYTES];
     const char *text = o->vary.items[v];
     if (read_grid(o, text, &o->grids[v])) continue;
-    cli_usage_error(cli,
-                    "option --vary: NAME=A:B:N, or several with commas between, NAME %s, A and B "
-                    "values it can have, N from 2 on, %d values in all, not \"%s\"",
-                    simulate_parameters(n_parameters(o)), SIMULATE_VALUES,
-                    gpnn_mask(shown, text, strlen(text)));
-    return false;
+    return cli_refuse(cli,
+                      "option --vary: NAME=A:B:N, or several with commas between, NAME %s, A and B "
+                      "values it can have, N from 2 on, %d values in all, not \"%s\"",
+                      simulate_parameters(n_parameters(o)), SIMULATE_VALUES,
+                      gpnn_mask(shown, text, strlen(text)));
   }
   return true;
 }
@@ -229,16 +188,6 @@ enum gpnn_status simulate_options_choose(struct simulate_options *o, struct gpnn
 
 /* ---- the rest ----------------------------------------------------------------------------- */
 
-/* Sets 'second' to whether 'text' is the second of two words. */
-static bool choose(const struct cli *cli, const char *option, const char *text, const char *one,
-                   const char *other, bool *second)
-{
-  *second = strcmp(text, other) == 0;
-  if (*second || strcmp(text, one) == 0) return true;
-  cli_usage_error(cli, "option --%s: %s or %s", option, one, other);
-  return false;
-}
-
 static void tell(void *context, size_t n)
 {
   struct simulate_options *o = context;
@@ -251,14 +200,12 @@ bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli)
   struct gpnn_simulate_options *s = &o->simulate;
   if (!simulate_check_delimiter(cli, o->delimiter) || !read_rows(o, cli) ||
       !simulate_set_inputs(cli, &o->inputs, o->function, 20, &s->inputs) ||
-      !set_parameters(o, cli) ||
-      !choose(cli, "neighbours-by", o->neighbours_by, "theory", "search", &s->by_search) ||
-      !choose(cli, "responses", o->responses, "averaged", "drawn", &s->drawn) || !read_vary(o, cli))
+      !set_parameters(o, cli) || !read_vary(o, cli))
     return false;
-  if (s->inputs.law == GPNN_INPUTS_CUBE && !s->by_search) {
-    cli_usage_error(cli, "option --inputs: cube goes with --neighbours-by search");
-    return false;
-  }
+  s->by_search = o->neighbours_by == SIMULATE_BY_SEARCH;
+  s->drawn = o->responses == SIMULATE_DRAWN;
+  if (s->inputs.law == GPNN_INPUTS_CUBE && !s->by_search)
+    return cli_refuse(cli, "option --inputs: cube goes with --neighbours-by search");
   s->n_points = o->points;
   s->n_draws = o->draws;
   s->debias = o->debias;

@@ -2,9 +2,8 @@
  * simulate_options: what the modes of gpnn-simulate that judge predictions at many numbers of rows
  * share: options, what they come to, and the lines they write.
  *
- * Calling sequence: simulate_options_init(), simulate_options_rows() for the table of options,
- * cli_begin(), simulate_options_resolve(), simulate_options_choose(), ...,
- * simulate_options_release().
+ * Calling sequence: SIMULATE_OPTIONS_INIT, SIMULATE_OPTIONS in the table of options,
+ * simulate_options_resolve(), simulate_options_choose(), ..., simulate_options_release().
  */
 #ifndef GPNN_CMD_SIMULATE_OPTIONS_H
 #define GPNN_CMD_SIMULATE_OPTIONS_H
@@ -14,7 +13,6 @@
 #include "simulate/risk.h"
 
 enum {
-  SIMULATE_OPTIONS = 14, /* shared rows of the table */
   SIMULATE_ROWS = 256,   /* most numbers of rows */
   SIMULATE_VALUES = 1000 /* most values of one --vary, of a grid in all */
 };
@@ -40,11 +38,16 @@ struct simulate_choice {
   struct gpnn_assumed assumed;
 };
 
+enum simulate_neighbours_by { SIMULATE_BY_THEORY, SIMULATE_BY_SEARCH };
+enum simulate_responses { SIMULATE_AVERAGED, SIMULATE_DRAWN };
+
 /* A mode fills what is above the line before simulate_options_resolve(), which fills the rest but
  * for the choices. */
 struct simulate_options {
   struct cli_list truths, assumptions, vary;
-  const char *rows, *neighbours_by, *responses;
+  const char *rows;
+  enum simulate_neighbours_by neighbours_by;
+  enum simulate_responses responses;
   const struct gpnn_function *function; /* the truth instead of a process; or NULL */
   struct simulate_inputs inputs;
   size_t neighbours, points, draws;
@@ -61,11 +64,36 @@ struct simulate_options {
   size_t n_told, n_to_tell; /* points done, and in all */
 };
 
-/* Sets the defaults. */
-void simulate_options_init(struct simulate_options *o);
+/* The defaults. */
+#define SIMULATE_OPTIONS_INIT                                                                   \
+  {                                                                                             \
+    .rows = "1e4,1e5,1e6,1e7", .neighbours = 100, .points = 1000, .draws = 1, .delimiter = '\t' \
+  }
 
-/* Writes SIMULATE_OPTIONS rows. */
-void simulate_options_rows(struct simulate_options *o, struct cli_option *rows);
+extern const struct cli_word simulate_neighbours_words[], simulate_responses_words[];
+
+/* The shared rows of the table of options of a mode, whose ARGUMENTS have them as 'options'. */
+#define SIMULATE_OPTIONS                                                                           \
+  CLI_TEXT('n', "rows", options.rows, "LIST",                                                      \
+           "training rows: N,... or A:B:COUNT (1e4,1e5,1e6,1e7)"),                                 \
+      CLI_COUNT(0, "dimension", options.inputs.dimension, "D",                                     \
+                "inputs (20; as the law or function has it)", 1, 10000),                           \
+      CLI_CHOICE(0, "inputs", options.inputs.law, "LAW", "their law", simulate_law_words),         \
+      CLI_REAL(0, "scale", options.inputs.scale, "S", "sd, radius or half side (1/sqrt(D), or 1)", \
+               1e-100, 1e100),                                                                     \
+      CLI_COUNT('m', "neighbours", options.neighbours, "M", "neighbours of a prediction (100)", 1, \
+                1e5),                                                                              \
+      CLI_COUNT(0, "test", options.points, "N", "test points (1000)", 1, GPNN_SIMULATE_MOST),      \
+      CLI_COUNT(0, "draws", options.draws, "K", "training sets, each for all test points (1)", 1,  \
+                1e6),                                                                              \
+      CLI_LIST('t', "true", options.truths, "NAME=VALUE", "a parameter of the truth"),             \
+      CLI_LIST('a', "assume", options.assumptions, "NAME=VALUE", "one assumed (as in truth)"),     \
+      CLI_LIST(0, "vary", options.vary, "NAME=A:B:N", "assume N values from A to B"),              \
+      CLI_CHOICE(0, "neighbours-by", options.neighbours_by, "HOW", "", simulate_neighbours_words), \
+      CLI_CHOICE(0, "responses", options.responses, "HOW", "", simulate_responses_words),          \
+      CLI_FLAG(0, "debias", options.debias, "means without the bias they have at many rows"),      \
+      CLI_DELIMITER('d', "delimiter", options.delimiter, "C",                                      \
+                    "field delimiter of the output (tab)")
 
 /* Makes sense of what was given; says what is wrong, if anything is. */
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli);

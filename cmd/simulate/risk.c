@@ -19,17 +19,16 @@ enum quantity {
   N_QUANTITIES
 };
 
-enum { OWN_OPTIONS = 5 };
-
 static const char *const quantity_names[N_QUANTITIES] = {
     "risk", "d_lengthscale", "d_kernelscale", "d_noise",   "d_coefficient",
     "nll",  "cal",           "nll_after",     "cal_after", "factor"};
 
-struct run {
+struct risk {
   struct simulate_options options;
   const struct cli *cli;
   const char *function;
-  double schedule, step; /* 0: not given */
+  double schedule; /* 0: not given */
+  double step;
   bool derivatives;
   size_t n_each;                /* assumptions of a choice: itself, and stencils behind it */
   struct gpnn_assumed *assumed; /* owned; n_choices by n_each */
@@ -40,15 +39,13 @@ struct run {
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static bool resolve(struct run *r)
+static bool resolve(const struct cli *cli, void *arguments)
 {
-  if (!simulate_find_function(r->cli, r->function, &r->options.function)) return false;
-  if (r->step > 0 && !r->derivatives) {
-    cli_usage_error(r->cli, "option --step is for --derivatives");
-    return false;
-  }
-  if (r->step == 0) r->step = 0.01;
-  return simulate_options_resolve(&r->options, r->cli);
+  struct risk *r = arguments;
+  if (!simulate_find_function(cli, r->function, &r->options.function)) return false;
+  if (cli_given(cli, "step") && !r->derivatives)
+    return cli_refuse(cli, "option --step is for --derivatives");
+  return simulate_options_resolve(&r->options, cli);
 }
 
 /* ---- assumptions -------------------------------------------------------------------------- */
@@ -60,7 +57,7 @@ static size_t stencil_at(size_t parameter)
   return 1 + GPNN_STENCIL * (GPNN_SIMULATE_N_PARAMETERS - 1 - parameter);
 }
 
-static enum gpnn_status add_stencils(const struct run *r, size_t c, struct gpnn_error *err)
+static enum gpnn_status add_stencils(const struct risk *r, size_t c, struct gpnn_error *err)
 {
   for (size_t p = 0; p < GPNN_SIMULATE_N_PARAMETERS; p++)
     if (!gpnn_simulate_stencil(&r->options.choices[c].assumed, (enum gpnn_simulate_parameter)p,
@@ -72,7 +69,7 @@ static enum gpnn_status add_stencils(const struct run *r, size_t c, struct gpnn_
   return GPNN_OK;
 }
 
-static enum gpnn_status gather(struct run *r, struct gpnn_error *err)
+static enum gpnn_status gather(struct risk *r, struct gpnn_error *err)
 {
   struct simulate_options *o = &r->options;
   enum gpnn_status status = simulate_options_choose(o, err);
@@ -95,13 +92,13 @@ static enum gpnn_status gather(struct run *r, struct gpnn_error *err)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct run *r, size_t quantity)
+static bool is_wanted(const struct risk *r, size_t quantity)
 {
   if (quantity == RISK) return true;
   return quantity < NLL ? r->derivatives : r->options.simulate.n_held > 0;
 }
 
-static struct gpnn_estimate find(const struct run *r, const struct gpnn_simulated *simulated,
+static struct gpnn_estimate find(const struct risk *r, const struct gpnn_simulated *simulated,
                                  size_t c, size_t quantity)
 {
   size_t a = c * r->n_each;
@@ -125,7 +122,7 @@ static struct gpnn_estimate find(const struct run *r, const struct gpnn_simulate
 }
 
 /* The line of a quantity of choice 'c' at row[i] rows. */
-static enum gpnn_status write_line(const struct run *r, const struct gpnn_simulated *simulated,
+static enum gpnn_status write_line(const struct risk *r, const struct gpnn_simulated *simulated,
                                    size_t i, size_t c, size_t quantity, struct gpnn_error *err)
 {
   const struct simulate_options *o = &r->options;
@@ -144,7 +141,7 @@ static enum gpnn_status write_line(const struct run *r, const struct gpnn_simula
   return status == GPNN_OK ? simulate_write_end(o, r->output, &o->choices[c], err) : status;
 }
 
-static size_t neighbours_of(const struct run *r, size_t i)
+static size_t neighbours_of(const struct risk *r, size_t i)
 {
   const struct simulate_options *o = &r->options;
   if (!(r->schedule > 0)) return o->neighbours;
@@ -152,7 +149,7 @@ static size_t neighbours_of(const struct run *r, size_t i)
                                 o->row[o->n_rows - 1], o->row[i]);
 }
 
-static enum gpnn_status write_rows(struct run *r, size_t i, struct gpnn_error *err)
+static enum gpnn_status write_rows(struct risk *r, size_t i, struct gpnn_error *err)
 {
   struct gpnn_simulated simulated = {0};
   enum gpnn_status status =
@@ -166,7 +163,7 @@ static enum gpnn_status write_rows(struct run *r, size_t i, struct gpnn_error *e
 
 /* ---- the mode ----------------------------------------------------------------------------- */
 
-static enum gpnn_status run(struct run *r, struct gpnn_error *err)
+static enum gpnn_status write_all(struct risk *r, struct gpnn_error *err)
 {
   static const char *const columns[] = {"rows",  "neighbours", "quantity", "varied", "at",
                                         "value", "se",         "slope",    "r2",     "stone"};
@@ -180,7 +177,7 @@ static enum gpnn_status run(struct run *r, struct gpnn_error *err)
   return cli_close_output(r->output, status, err);
 }
 
-static void release(struct run *r)
+static void release(struct risk *r)
 {
   free(r->assumed);
   free(r->series);
@@ -188,38 +185,42 @@ static void release(struct run *r)
   simulate_options_release(&r->options);
 }
 
+static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  struct risk *r = arguments;
+  r->cli = cli;
+  enum gpnn_status status = write_all(r, err);
+  release(r);
+  return status;
+}
+
+#define ARGUMENTS struct risk
+
+static const struct cli_option options[] = {
+    CLI_TEXT(0, "function", function, "NAME", "a truth known: waves, oakley or zero"),
+    CLI_REAL(0, "schedule", schedule, "P", "M for the last N, fewer before, for smoothness P", 1e-3,
+             1e3),
+    CLI_FLAG(0, "derivatives", derivatives, "how the risk moves with each parameter"),
+    CLI_REAL(0, "step", step, "H", "step of --derivatives (0.01)", 1e-9, 1e9),
+    CLI_COUNT(0, "calibrate", options.simulate.n_held, "C",
+              "nll and cal, before and after, by C points", 1, GPNN_SIMULATE_MOST),
+    SIMULATE_OPTIONS,
+};
+
+static const struct cli_tool tool = {
+    .name = "gpnn-simulate risk",
+    .synopsis = "[OPTION...]",
+    .purpose = "How far predicted means are from a simulated truth as rows grow, and how fast\n"
+               "that falls: risk curves with their slopes, landscapes, derivatives.",
+    .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .resolve = resolve,
+    .run = run};
+
 int simulate_risk(int argc, char **argv)
 {
-  struct run r = {.step = 0};
-  simulate_options_init(&r.options);
-  r.options.has_coefficient = true;
-  struct cli_option options[OWN_OPTIONS + SIMULATE_OPTIONS] = {
-      {"function", 0, CLI_TEXT, &r.function, "NAME", "a truth known: waves, oakley or zero", 0, 0},
-      {"schedule", 0, CLI_REAL, &r.schedule, "P",
-       "M for the last N, fewer before, for smoothness P", 1e-3, 1e3},
-      {"derivatives", 0, CLI_FLAG, &r.derivatives, NULL, "how the risk moves with each parameter",
-       0, 0},
-      {"step", 0, CLI_REAL, &r.step, "H", "step of --derivatives (0.01)", 1e-9, 1e9},
-      {"calibrate", 0, CLI_COUNT, &r.options.simulate.n_held, "C",
-       "nll and cal, before and after, by C points", 1, GPNN_SIMULATE_MOST},
-  };
-  simulate_options_rows(&r.options, options + OWN_OPTIONS);
-  const struct cli_tool tool = {
-      "gpnn-simulate risk",
-      "[OPTION...]",
-      "How far predicted means are from a simulated truth as rows grow, and how fast\n"
-      "that falls: risk curves with their slopes, landscapes, derivatives.",
-      CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
-      0,
-      0};
-  struct cli cli;
-  struct gpnn_error err = {0};
-  int status;
-  if (!cli_begin(&cli, &tool, options, OWN_OPTIONS + SIMULATE_OPTIONS, argc, argv, &status))
-    return status;
-  r.cli = &cli;
-  if (!resolve(&r)) return 2;
-  enum gpnn_status result = run(&r, &err);
-  release(&r);
-  return cli_end(&cli, result, &err);
+  struct risk arguments = {.options = SIMULATE_OPTIONS_INIT, .step = 0.01};
+  arguments.options.has_coefficient = true;
+  return cli_main(&tool, &arguments, argc, argv);
 }

@@ -332,7 +332,7 @@ par() {
   { cat fifth.tsv && echo x; } | gzip >more.tsv.gz
   assert_fails 1 'more.tsv.gz: 21 of 101 rows are bad.*: malformed in 21 rows, as in line 82$' \
     gpnn-index -q --skip-bad -o x.gpi more.tsv.gz
-  assert_fails 2 'option --skip-bad: alone, or --skip-bad=all: "most"' gpnn-index --skip-bad=most -o x.gpi train.tsv
+  assert_fails 2 'option --skip-bad: alone, or --skip-bad=all, not "most"' gpnn-index --skip-bad=most -o x.gpi train.tsv
   assert_fails 2 'option --skip-bad: takes no value' gpnn-predict --skip-bad=all -p t.par t.gpi test.tsv
 }
 

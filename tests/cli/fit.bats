@@ -185,7 +185,7 @@ fit() {
   assert_fails 2 '^option --mean: zero, constant, linear or regressors' gpnn-fit --mean cubic t.gpi
   assert_fails 2 '^option --rotate: auto, none, whiten or learn' gpnn-fit --rotate yes t.gpi
   for o in x none 'loo,' ',loo' loo,x loo,loo,loo 'loo loo' verylongobjectivename LOO; do
-    assert_fails 2 '^option --objective: block, loo, mll-k or vecchia, or two of them' \
+    assert_fails 2 '^option --objective: block, loo, mll-k or vecchia, or 2 of them with a comma between' \
       gpnn-fit --objective "$o" t.gpi
   done
   for o in '--k 0' '--k -1' '--k x' '--k 1e9' '--rows 0' '--rows x' '--steps 0' '--steps -5' \

@@ -433,7 +433,7 @@ assert_svg() {
   assert_fails 2 'an operand is missing' gpnn-plot
   assert_fails 2 'bins means nothing to curve' gpnn-plot curve --bins 3 p.tsv
   assert_fails 2 'theory means nothing to pit' gpnn-plot pit --theory -1 p.tsv
-  assert_fails 2 'option --format: svg or png' gpnn-plot pit --format pdf p.tsv
+  assert_fails 2 'option --format: auto, svg or png' gpnn-plot pit --format pdf p.tsv
   assert_fails 2 'option --mark' gpnn-plot landscape --mark noise=x p.tsv
   assert_fails 2 'option --width' gpnn-plot pit --width 0 p.tsv
 }

@@ -127,7 +127,7 @@ moments() {
   assert_fails 2 'option --inputs: normal, disk or cube' gpnn-simulate data --inputs ball
   assert_fails 2 'disk has 2 dimensions, not 3' gpnn-simulate data --inputs disk --dimension 3
   assert_fails 2 'option --noise-law' gpnn-simulate data --noise-law student:2
-  assert_fails 2 'option --warp' gpnn-simulate data --warp none
+  assert_fails 2 'option --warp: none, negative, power or cubic, not "round"' gpnn-simulate data --warp round
   assert_fails 2 'option --gamma goes with --warp' gpnn-simulate data --gamma 1
   assert_fails 2 'option --gamma: not a number from 0' gpnn-simulate data --warp cubic --gamma -1
   assert_fails 2 'at most 32768 rows .*: draw it by features' gpnn-simulate data -n 32769

@@ -1,4 +1,4 @@
-#include "cmd/common/cli_signals.h"
+#include "cmd/common/signals.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/out_of_memory.h"
-#include "cmd/common/cli.h"
+#include "cmd/common/cli_private.h"
 
 /* What a signal handler needs must be global: the variables that hold the paths of files
  * under way. */

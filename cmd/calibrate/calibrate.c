@@ -1,0 +1,286 @@
+#include "cmd/calibrate/calibrate.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/common/open.h"
+#include "dataset/reader.h"
+#include "likelihood/conformal.h"
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+bool calibrate_resolve(const struct cli *cli, void *arguments)
+{
+  struct calibrate_arguments *a = arguments;
+  int n_sources = a->leave_one_out + (a->with != NULL) + (a->blocked > 0) + (a->like != NULL);
+  const char *table = a->with != NULL ? a->with : a->like;
+  if (!open_default_params(cli, &a->params)) return false;
+  if (n_sources > 1)
+    return cli_refuse(cli, "--loo, --blocked, --like and --with exclude each other");
+  if (table == NULL && a->skip_bad != SKIP_NONE)
+    return cli_refuse(cli, "--skip-bad is about the rows of a TABLE: --with or --like");
+  if (table != NULL && strcmp(table, "-") == 0 && strcmp(a->params, "-") == 0)
+    return cli_refuse(cli, "parameters and table cannot both be standard input");
+  return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
+         cli_check_overwrite(cli, cli->output, a->with) &&
+         cli_check_overwrite(cli, cli->output, a->like);
+}
+
+/* The rows asked for. */
+static enum gpnn_calibrate_on source(const struct calibrate_arguments *a)
+{
+  if (a->leave_one_out) return GPNN_CALIBRATE_LEFT_OUT;
+  if (a->blocked > 0) return GPNN_CALIBRATE_CLUSTERS;
+  return a->like != NULL ? GPNN_CALIBRATE_LIKE : GPNN_CALIBRATE_GIVEN;
+}
+
+/* All that are given; of training rows, which there are many of, a number. */
+static size_t default_rows(const struct calibrate_arguments *a, enum gpnn_calibrate_on on)
+{
+  enum { LEFT_OUT = 1000, CLUSTERS = 20 };
+  if (on == GPNN_CALIBRATE_GIVEN) return SIZE_MAX;
+  size_t rows = a->blocked * CLUSTERS;
+  return rows > LEFT_OUT ? rows : LEFT_OUT;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* The rows of one target that serve, and what they are worth. */
+struct witnesses {
+  enum gpnn_calibrate_on on;
+  bool circular;           /* they took part in the fit, */
+  size_t n_fitted, n_rows; /* of so many of the training rows */
+};
+
+/*
+ * Training rows that took part in the fit confirm it whatever the truth: in their place, where they
+ * were to stand for rows like them, come those that the index holds out.  Parameters of another
+ * index were estimated from other rows.
+ */
+static enum gpnn_status find_witnesses(const struct cli *cli, const struct calibrate_arguments *a,
+                                       const struct gpnn_index *index,
+                                       const struct gpnn_dataset *dataset,
+                                       const struct gpnn_parameters *params,
+                                       struct witnesses *witnesses, struct gpnn_error *err)
+{
+  bool other = params->provenance.has_index &&
+               params->provenance.index != gpnn_index_dataset(index)->fingerprint;
+  size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
+  *witnesses = (struct witnesses){.on = source(a), .n_fitted = fitted, .n_rows = n};
+  if (source(a) == GPNN_CALIBRATE_GIVEN || other || !gpnn_calibrate_is_circular(params, n))
+    return GPNN_OK;
+  if (a->leave_one_out && dataset->n_calibration > 0) {
+    witnesses->on = GPNN_CALIBRATE_GIVEN;
+    cli_warn(cli,
+             "the fit used %zu of the %zu training rows, which would confirm it whatever the "
+             "truth: calibrated on the %zu rows held out",
+             fitted, n, dataset->n_calibration);
+    return GPNN_OK;
+  }
+  witnesses->circular = true;
+  if (a->conformal.n > 0)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "conformal intervals need rows that took no part in the fit, which used %zu "
+                     "of the %zu training rows: hold some out (gpnn-index --calibration-rows), or "
+                     "use --with TABLE",
+                     fitted, n);
+  cli_warn(cli,
+           "not calibrated: the fit used %zu of the %zu training rows, which confirm it whatever "
+           "the truth; hold some out (gpnn-index --calibration-rows), or use --with TABLE",
+           fitted, n);
+  return GPNN_OK;
+}
+
+/* Reads the table of the user's own, if there is one, for the target of 'dataset'. */
+static enum gpnn_status read_table(const struct cli *cli, const struct calibrate_arguments *a,
+                                   const struct gpnn_dataset *dataset,
+                                   const struct gpnn_parameters *params, struct gpnn_rows *rows,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  bool inputs_only = a->like != NULL;
+  bool reads_regressors = !inputs_only && params->mean.kind == GPNN_MEAN_REGRESSORS;
+  if (a->with == NULL && a->like == NULL) return GPNN_OK;
+  enum gpnn_status status =
+      gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
+  if (status == GPNN_OK)
+    status = gpnn_rows_read(rows, dataset, table, cli->na, inputs_only, reads_regressors,
+                            a->skip_bad != SKIP_NONE, err);
+  if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
+  if (status == GPNN_OK && rows->n == 0)
+    status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
+  gpnn_table_close(table);
+  if (status == GPNN_OK && !inputs_only) gpnn_rows_shuffle(rows, dataset->d, cli->seed);
+  return status;
+}
+
+static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_arguments *a,
+                                  enum gpnn_calibrate_on on, const struct gpnn_rows *table,
+                                  const struct gpnn_localgp *gp, struct gpnn_parameters *params,
+                                  struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
+{
+  struct gpnn_points points = {.n = table->n, .x = table->x, .regressors = table->regressors};
+  struct gpnn_calibrate_options options = {
+      .on = on,
+      .by = a->by,
+      .wanted = cli_given(cli, "rows") ? a->rows : default_rows(a, on),
+      .seed = cli->seed,
+      .cluster_rows = a->blocked,
+      .like = points,
+      .given = {.points = points, .y = table->y, .noise = table->noise, .together = 1}};
+  if (a->with == NULL) options.given = gpnn_known_held_out(gpnn_localgp_data(gp));
+  return gpnn_calibrate(gp, params, &options, calibration, err);
+}
+
+/* ---- what it came to ------------------------------------------------------------------------ */
+
+/* A factor that hangs on few rows should not pass without a word; 'has_more': training rows would
+ * do too. */
+static void warn_if_uncertain(const struct cli *cli, const struct calibrate_arguments *a,
+                              enum gpnn_calibrate_on on, bool has_more,
+                              const struct gpnn_calibrate_report *calibration)
+{
+  enum { FEW_ROWS = 100 };
+  static const double large = 0.25;
+  if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= large * calibration->alpha)
+    return;
+  bool held_out = on == GPNN_CALIBRATE_GIVEN && a->with == NULL;
+  const char *advice = !held_out  ? ""
+                       : has_more ? "; --loo -c auto uses training rows too"
+                                  : "; hold more out (gpnn-index --calibration-rows)";
+  cli_warn(cli, "the factor %.3g, from %zu rows, has a standard error of %.2g%s",
+           calibration->alpha, calibration->n_rows, calibration->standard_error, advice);
+}
+
+static const char *kind_of_rows(const struct calibrate_arguments *a, enum gpnn_calibrate_on on)
+{
+  switch (on) {
+  case GPNN_CALIBRATE_LEFT_OUT:
+    return "left-out training";
+  case GPNN_CALIBRATE_CLUSTERS:
+    return "clustered training";
+  case GPNN_CALIBRATE_LIKE:
+    return "distant training";
+  case GPNN_CALIBRATE_GIVEN:
+    break;
+  }
+  return a->with != NULL ? "given" : "held-out";
+}
+
+/* What alpha is of. */
+static const char *what_of(const struct gpnn_calibrate_report *calibration)
+{
+  return calibration->by_factor ? "factor" : "noise alone, instead of a factor";
+}
+
+static enum gpnn_status report(const struct cli *cli, const struct calibrate_arguments *a,
+                               const struct witnesses *witnesses,
+                               const struct gpnn_calibrate_report *calibration,
+                               struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  bool has_more = !gpnn_calibrate_is_circular(params, witnesses->n_rows);
+  cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
+           calibration->standard_error, calibration->n_rows);
+  if (calibration->by_factor && a->by == GPNN_CALIBRATE_NOISE)
+    cli_warn(cli, "no noise variance makes the variances right: kernel scale and noise are both "
+                  "multiplied by the factor instead");
+  warn_if_uncertain(cli, a, witnesses->on, has_more, calibration);
+  return gpnn_parameters_comment(
+      params, err, "calibration: %s %.6g, standard error %.2g, from %zu %s rows",
+      what_of(calibration), calibration->alpha, calibration->standard_error, calibration->n_rows,
+      kind_of_rows(a, witnesses->on));
+}
+
+/* Says that nothing is known, but perhaps that variances were too small. */
+static enum gpnn_status report_bound(const struct cli *cli, const struct calibrate_arguments *a,
+                                     const struct witnesses *witnesses,
+                                     const struct gpnn_calibrate_report *calibration, bool applied,
+                                     struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  cli_note(cli, "alpha %.6g%s, standard error not known, from %zu rows", calibration->alpha,
+           applied ? "" : ", not applied", calibration->n_rows);
+  return gpnn_parameters_comment(
+      params, err,
+      "not calibrated: %s %.6g%s, standard error not known, from %zu %s rows; the fit used %zu of "
+      "%zu",
+      what_of(calibration), calibration->alpha, applied ? ", or more" : ", which was not applied",
+      calibration->n_rows, kind_of_rows(a, witnesses->on), witnesses->n_fitted, witnesses->n_rows);
+}
+
+/* Changes the parameters as was found. */
+static enum gpnn_status apply(const struct cli *cli, const struct calibrate_arguments *a,
+                              const struct witnesses *witnesses,
+                              const struct gpnn_calibrate_report *calibration,
+                              struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (a->neighbours > 0) params->neighbours = a->neighbours;
+  report_counts(cli, &calibration->counts);
+  if (witnesses->circular) {
+    bool applied = gpnn_calibrate_apply_bound(calibration, params);
+    return report_bound(cli, a, witnesses, calibration, applied, params, err);
+  }
+  gpnn_calibrate_apply(calibration, params);
+  if (a->conformal.n > 0)
+    status = gpnn_conformal_record(params, calibration->n_rows, calibration->z, a->conformal.n,
+                                   a->conformal.p, err);
+  return status == GPNN_OK ? report(cli, a, witnesses, calibration, params, err) : status;
+}
+
+/* ---- the tool ----------------------------------------------------------------------------- */
+
+/* Calibrates the parameters of one target. */
+static enum gpnn_status run_target(const struct cli *cli, const struct calibrate_arguments *a,
+                                   const struct gpnn_index *index, struct gpnn_parameters *params,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_rows rows = {0};
+  struct gpnn_localgp *gp = NULL;
+  struct gpnn_calibrate_report calibration = {0};
+  struct witnesses witnesses = {0};
+  enum gpnn_status status = open_localgp(cli, index, params, a->params, a->neighbours, &gp, err);
+  if (status == GPNN_OK)
+    status = find_witnesses(cli, a, index, gpnn_localgp_data(gp), params, &witnesses, err);
+  if (status == GPNN_OK) status = read_table(cli, a, gpnn_localgp_data(gp), params, &rows, err);
+  if (status == GPNN_OK)
+    status = calibrate(cli, a, witnesses.on, &rows, gp, params, &calibration, err);
+  if (status == GPNN_OK) status = apply(cli, a, &witnesses, &calibration, params, err);
+  gpnn_calibrate_report_release(&calibration);
+  gpnn_localgp_free(gp);
+  gpnn_rows_release(&rows);
+  return status;
+}
+
+enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  const struct calibrate_arguments *a = arguments;
+  struct gpnn_index *index = NULL;
+  struct gpnn_parameters *params = NULL;
+  struct gpnn_output *output = NULL;
+  size_t n = 0;
+  const char *table = a->with != NULL ? a->with : a->like;
+  enum gpnn_status status =
+      open_all(cli, cli_operand(cli, 0), a->params, false, &index, &params, &n, err);
+  if (status == GPNN_OK && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
+      gpnn_index_dataset(index)->n_calibration == 0)
+    status = gpnn_fail(err, GPNN_EDATA,
+                       "%s: holds no calibration rows; hold some out (gpnn-index "
+                       "--calibration-rows), or use --with TABLE, or --loo if rows are many",
+                       gpnn_index_path(index));
+  if (status == GPNN_OK && n > 1 && table != NULL && strcmp(table, "-") == 0)
+    status = gpnn_fail(err, GPNN_EINVAL,
+                       "TABLE is read once for each target: it cannot be standard input");
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    char text[CLI_ABOUT_BYTES];
+    struct cli about = *cli;
+    if (n > 1) about.about = cli_target(text, params[t].target);
+    status = run_target(&about, a, index, &params[t], err);
+  }
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write_all(params, n, output, err);
+  status = cli_close_output(output, status, err);
+  gpnn_parameters_release_all(params, n);
+  gpnn_index_close(index);
+  return status;
+}

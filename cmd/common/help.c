@@ -1,0 +1,65 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/common/cli_private.h"
+#include "linalg/blas_threads.h"
+#include "search/search.h"
+#include "version.h"
+
+/* "what: a, b or c (b)", where b is the default, or "a, b or c (otherwise)". */
+static void print_words(const struct cli_row *row)
+{
+  const struct cli_word *words = row->option->words;
+  const char *help = row->option->help;
+  bool names_default = help[0] == '(';
+  char text[CLI_WORDS_BYTES];
+  if (help[0] != '\0' && !names_default) printf("%s: ", help);
+  printf("%s", cli_list_words(text, words));
+  if (names_default) printf(" %s", help);
+  for (; words->word != NULL && !names_default && row->option->type == CLI_TYPE_CHOICE; words++)
+    if (words->value == row->usual) printf(" (%s)", words->word);
+}
+
+/* An only word is the option's argument already. */
+static bool has_choice(const struct cli_option *option)
+{
+  return (option->type == CLI_TYPE_CHOICE || option->type == CLI_TYPE_CHOICES) &&
+         option->words[1].word != NULL;
+}
+
+static void print_option(const struct cli_row *row)
+{
+  enum { HELP_COLUMN = 27 };
+  const struct cli_option *option = row->option;
+  bool may_be = option->type == CLI_TYPE_FLAG_OR;
+  char left[80];
+  int used =
+      snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
+               option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
+               may_be             ? "[="
+               : option->argument ? " "
+                                  : "",
+               option->argument ? option->argument : "", may_be ? "]" : "");
+  printf("%-*s%s", HELP_COLUMN, left, used < HELP_COLUMN ? "" : " ");
+  if (has_choice(option))
+    print_words(row);
+  else
+    fputs(option->help, stdout);
+  putchar('\n');
+}
+
+void cli_print_help(const struct cli_tool *tool, size_t n, const struct cli_row rows[])
+{
+  printf("usage: %s %s\n%s\n\n", tool->name, tool->synopsis, tool->purpose);
+  for (size_t i = 0; i < n; i++) print_option(&rows[i]);
+  size_t length = strcspn(tool->name, " ");
+  const char *mode = tool->name + length;
+  printf("\nManual: man %.*s%s%s, man gpnn\n", (int)length, tool->name, *mode != '\0' ? "-" : "",
+         *mode != '\0' ? mode + 1 : "");
+}
+
+void cli_print_version(const struct cli_tool *tool)
+{
+  printf("%s (gpnn) %s\nparameters format 1, index format 1\nFAISS %s\n%s\n", tool->name,
+         GPNN_VERSION, gpnn_search_engine_version(), gpnn_blas_version());
+}

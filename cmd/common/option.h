@@ -1,0 +1,134 @@
+/*
+ * option: one row of a table of options.
+ *
+ * A tool's command line is data: a constant table of rows, each naming the member of the tool's
+ * arguments (a struct) that its value goes to.  Parsing, --help, messages and whatever else needs
+ * to know the options (completions, checks of the manual) read the same rows.
+ *
+ * Write rows with the macros below, in a file that defines ARGUMENTS as the struct:
+ *
+ *   #define ARGUMENTS struct predict_arguments
+ *   static const struct cli_option options[] = {
+ *       CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
+ *       CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1,
+ * 1e6),
+ *   };
+ *
+ * A letter of 0 stands for none.  A member of the wrong type does not compile.  The members hold
+ * the defaults before parsing begins; a default in parentheses ends the help.
+ */
+#ifndef GPNN_CMD_COMMON_OPTION_H
+#define GPNN_CMD_COMMON_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cli_type {
+  CLI_TYPE_FLAG,
+  CLI_TYPE_TEXT,
+  CLI_TYPE_COUNT,
+  CLI_TYPE_AUTO,
+  CLI_TYPE_REAL,
+  CLI_TYPE_SEED,
+  CLI_TYPE_DELIMITER,
+  CLI_TYPE_CHOICE,
+  CLI_TYPE_CHOICES,
+  CLI_TYPE_FLAG_OR,
+  CLI_TYPE_LIST,
+  CLI_TYPE_PROBABILITIES,
+};
+
+/* A word that may be chosen, and what it stands for.  Lists end with CLI_END_OF_WORDS. */
+struct cli_word {
+  const char *word;
+  int value;
+};
+
+#define CLI_END_OF_WORDS \
+  {                      \
+    NULL, 0              \
+  }
+
+enum { CLI_CHOICES_MAX = 4, CLI_LIST_ITEMS = 64, CLI_PROBABILITIES_MAX = 32 };
+
+/* The values of words, in the order given; none: the option was not given. */
+struct cli_choices {
+  size_t n;
+  int of[CLI_CHOICES_MAX];
+};
+
+struct cli_list {
+  size_t n;
+  const char *items[CLI_LIST_ITEMS];
+};
+
+struct cli_probabilities {
+  size_t n;
+  double p[CLI_PROBABILITIES_MAX];
+};
+
+struct cli_option {
+  const char *name; /* long name */
+  char letter;      /* 0: long only */
+  enum cli_type type;
+  size_t at;            /* where in the arguments its value goes */
+  const char *argument; /* name of its value in help; NULL for a flag */
+  const char *help;     /* what it does */
+  double low, high;     /* numbers: the range allowed */
+  const struct cli_word *words;
+};
+
+/* The place of 'member', which has to be of type 'type'. */
+#define CLI_AT(type, member) \
+  _Generic(((ARGUMENTS *)NULL)->member, type : offsetof(ARGUMENTS, member))
+#define CLI_AT_ENUM(member)                        \
+  _Generic(((ARGUMENTS *)NULL)->member, int        \
+           : offsetof(ARGUMENTS, member), unsigned \
+           : offsetof(ARGUMENTS, member))
+#define CLI_ROW(kind, letter, name, at, argument, help, low, high, words) \
+  {                                                                       \
+    name, letter, CLI_TYPE_##kind, at, argument, help, low, high, words   \
+  }
+
+/* bool: true if it is given */
+#define CLI_FLAG(letter, name, member, help) \
+  CLI_ROW(FLAG, letter, name, CLI_AT(bool, member), NULL, help, 0, 0, NULL)
+/* const char *: not empty */
+#define CLI_TEXT(letter, name, member, argument, help) \
+  CLI_ROW(TEXT, letter, name, CLI_AT(const char *, member), argument, help, 0, 0, NULL)
+/* size_t, within low and high */
+#define CLI_COUNT(letter, name, member, argument, help, low, high) \
+  CLI_ROW(COUNT, letter, name, CLI_AT(size_t, member), argument, help, low, high, NULL)
+/* size_t, the same, or 0 for "auto" */
+#define CLI_AUTO(letter, name, member, argument, help, low, high) \
+  CLI_ROW(AUTO, letter, name, CLI_AT(size_t, member), argument, help, low, high, NULL)
+/* double, within low and high */
+#define CLI_REAL(letter, name, member, argument, help, low, high) \
+  CLI_ROW(REAL, letter, name, CLI_AT(double, member), argument, help, low, high, NULL)
+/* uint64_t */
+#define CLI_SEED(letter, name, member, argument, help) \
+  CLI_ROW(SEED, letter, name, CLI_AT(uint64_t, member), argument, help, 0, 0, NULL)
+/* char: one byte, or "tab" or "\t" for a tab */
+#define CLI_DELIMITER(letter, name, member, argument, help) \
+  CLI_ROW(DELIMITER, letter, name, CLI_AT(char, member), argument, help, 0, 0, NULL)
+/* an enum or int: the value of one of 'words', which are listed behind the help, as is the word
+ * that is the default, if one is.  A help that begins with a parenthesis names the default itself,
+ * and follows the words. */
+#define CLI_CHOICE(letter, name, member, argument, help, words) \
+  CLI_ROW(CHOICE, letter, name, CLI_AT_ENUM(member), argument, help, 0, 0, words)
+/* struct cli_choices: WORD[,WORD...], at most 'high' of them */
+#define CLI_CHOICES(letter, name, member, argument, help, words, high) \
+  CLI_ROW(CHOICES, letter, name, CLI_AT(struct cli_choices, member), argument, help, 1, high, words)
+/* an enum: words[0], which has no text, if it stands alone, or words[1] as --name=WORD */
+#define CLI_FLAG_OR(letter, name, member, argument, help, words) \
+  CLI_ROW(FLAG_OR, letter, name, CLI_AT_ENUM(member), argument, help, 0, 0, words)
+/* struct cli_list: the option may be given several times */
+#define CLI_LIST(letter, name, member, argument, help) \
+  CLI_ROW(LIST, letter, name, CLI_AT(struct cli_list, member), argument, help, 0, 0, NULL)
+/* struct cli_probabilities: P[,P...], different ones between 0 and 1 */
+#define CLI_PROBABILITIES(letter, name, member, argument, help)                                  \
+  CLI_ROW(PROBABILITIES, letter, name, CLI_AT(struct cli_probabilities, member), argument, help, \
+          0, 0, NULL)
+
+#endif

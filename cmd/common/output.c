@@ -1,0 +1,25 @@
+#include "cmd/common/output.h"
+
+#include <assert.h>
+
+#include "cmd/common/signals.h"
+
+enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
+                                 struct gpnn_error *err)
+{
+  static const char *volatile unfinished[MAX_GUARDED / 2];
+  static size_t n_unfinished;
+  assert(n_unfinished < MAX_GUARDED / 2);
+  const char *volatile *watch = &unfinished[n_unfinished++];
+  cli_guard(watch);
+  return gpnn_output_open_watched(output, path, watch, err);
+}
+
+enum gpnn_status cli_close_output(struct gpnn_output *output, enum gpnn_status status,
+                                  struct gpnn_error *err)
+{
+  if (output == NULL) return status;
+  if (status == GPNN_OK) return gpnn_output_close(output, err);
+  gpnn_output_abandon(output);
+  return status;
+}

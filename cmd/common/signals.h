@@ -1,0 +1,24 @@
+/*
+ * signals: how a tool ends where it does not end by itself.
+ *
+ * Unfinished files and another program under way do not outlive it.
+ */
+#ifndef GPNN_CMD_COMMON_SIGNALS_H
+#define GPNN_CMD_COMMON_SIGNALS_H
+
+#include <sys/types.h>
+
+enum { MAX_GUARDED = 1024 };
+
+/* Begins to watch for signals; 'name' (borrowed) is the tool's, for messages. */
+void cli_watch_signals(const char *name);
+
+/* Names a variable that holds the path of an unfinished file (or NULL) as long as there is
+ * one: the signals that can be caught and end a tool remove that file. */
+void cli_guard(const char *volatile *path);
+
+/* The process of another program that works for this one (0: none).  It is ended too, as nobody
+ * would be left to read what it writes. */
+volatile pid_t *cli_helper(void);
+
+#endif

@@ -1,0 +1,211 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cmd/common/cli_private.h"
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+static bool set_number(const struct cli *cli, const struct cli_option *option, const char *text,
+                       void *value)
+{
+  double number = 0;
+  bool whole = option->type != CLI_TYPE_REAL;
+  bool good = gpnn_number_read(text, strlen(text), &number) == GPNN_NUMBER_OK &&
+              number >= option->low && number <= option->high &&
+              (!whole || number == (double)(size_t)number);
+  if (!good) {
+    char shown[GPNN_MASK_BYTES], low[GPNN_NUMBER_BYTES], high[GPNN_NUMBER_BYTES];
+    gpnn_number_write(low, option->low);
+    gpnn_number_write(high, option->high);
+    return cli_refuse(cli, "option --%s: not %s from %s to %s%s: \"%s\"", option->name,
+                      whole ? "a whole number" : "a number", low, high,
+                      option->type == CLI_TYPE_AUTO ? ", or auto" : "",
+                      gpnn_mask(shown, text, strlen(text)));
+  }
+  uint64_t exact = 0;
+  if (whole) /* above 2^53 a double is not exact */
+    *(size_t *)value =
+        gpnn_number_read_u64(text, strlen(text), &exact) ? (size_t)exact : (size_t)number;
+  else
+    *(double *)value = number;
+  return true;
+}
+
+static bool set_auto(const struct cli *cli, const struct cli_option *option, const char *text,
+                     void *value)
+{
+  if (strcmp(text, "auto") != 0) return set_number(cli, option, text, value);
+  *(size_t *)value = 0;
+  return true;
+}
+
+static bool set_seed(const struct cli *cli, const struct cli_option *option, const char *text,
+                     void *value)
+{
+  if (gpnn_number_read_u64(text, strlen(text), value)) return true;
+  return cli_refuse(cli, "option --%s: not a whole number from 0 to 2^64-1: \"%s\"", option->name,
+                    text);
+}
+
+static bool set_probabilities(const struct cli *cli, const struct cli_option *option,
+                              const char *text, void *value)
+{
+  struct cli_probabilities *list = value;
+  list->n = 0;
+  do {
+    size_t length = strcspn(text, ",");
+    double p = 0;
+    bool good = gpnn_number_read(text, length, &p) == GPNN_NUMBER_OK && p > 0 && p < 1 &&
+                list->n < CLI_PROBABILITIES_MAX;
+    for (size_t i = 0; i < list->n; i++) good = good && list->p[i] != p;
+    if (!good)
+      return cli_refuse(cli,
+                        "option --%s: up to %d different probabilities between 0 and 1, as in "
+                        "0.5,0.95",
+                        option->name, CLI_PROBABILITIES_MAX);
+    list->p[list->n++] = p;
+    text += length;
+  } while (*text++ == ',');
+  return true;
+}
+
+/* ---- words -------------------------------------------------------------------------------- */
+
+const char *cli_list_words(char text[CLI_WORDS_BYTES], const struct cli_word *words)
+{
+  size_t used = 0;
+  text[0] = '\0';
+  for (size_t i = 0; words[i].word != NULL && used < CLI_WORDS_BYTES; i++) {
+    const char *before = i == 0 ? "" : words[i + 1].word == NULL ? " or " : ", ";
+    used += (size_t)snprintf(text + used, CLI_WORDS_BYTES - used, "%s%s", before, words[i].word);
+  }
+  return text;
+}
+
+static bool find_word(const struct cli_word *words, const char *text, size_t length, void *value)
+{
+  for (; words->word != NULL; words++) {
+    if (strlen(words->word) != length || memcmp(words->word, text, length) != 0) continue;
+    memcpy(value, &words->value, sizeof words->value);
+    return true;
+  }
+  return false;
+}
+
+static bool set_choice(const struct cli *cli, const struct cli_option *option, const char *text,
+                       void *value)
+{
+  char shown[GPNN_MASK_BYTES], words[CLI_WORDS_BYTES];
+  if (find_word(option->words, text, strlen(text), value)) return true;
+  return cli_refuse(cli, "option --%s: %s, not \"%s\"", option->name,
+                    cli_list_words(words, option->words), gpnn_mask(shown, text, strlen(text)));
+}
+
+static bool set_choices(const struct cli *cli, const struct cli_option *option, const char *text,
+                        void *value)
+{
+  struct cli_choices *list = value;
+  char shown[GPNN_MASK_BYTES], words[CLI_WORDS_BYTES];
+  const char *rest = text;
+  list->n = 0;
+  do {
+    size_t length = strcspn(rest, ",");
+    if (list->n == (size_t)option->high ||
+        !find_word(option->words, rest, length, &list->of[list->n]))
+      return cli_refuse(cli, "option --%s: %s, or %.0f of them with a comma between, not \"%s\"",
+                        option->name, cli_list_words(words, option->words), option->high,
+                        gpnn_mask(shown, text, strlen(text)));
+    list->n++;
+    rest += length;
+  } while (*rest++ == ',');
+  return true;
+}
+
+/* 'text' is NULL where the option stands alone. */
+static bool set_flag_or(const struct cli *cli, const struct cli_option *option, const char *text,
+                        void *value)
+{
+  char shown[GPNN_MASK_BYTES];
+  if (text == NULL) text = "";
+  if (find_word(option->words, text, strlen(text), value)) return true;
+  return cli_refuse(cli, "option --%s: alone, or --%s=%s, not \"%s\"", option->name, option->name,
+                    option->argument, gpnn_mask(shown, text, strlen(text)));
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static bool set_delimiter(const struct cli *cli, const struct cli_option *option, const char *text,
+                          void *value)
+{
+  char *delimiter = value;
+  if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
+    *delimiter = '\t';
+  else if (strlen(text) == 1 && strchr("\"\r\n", text[0]) == NULL)
+    *delimiter = text[0];
+  else
+    return cli_refuse(cli, "option --%s: one character, or tab", option->name);
+  return true;
+}
+
+static bool add_item(const struct cli *cli, const struct cli_option *option, const char *text,
+                     void *value)
+{
+  struct cli_list *list = value;
+  if (list->n == CLI_LIST_ITEMS)
+    return cli_refuse(cli, "option --%s: given more than %d times", option->name, CLI_LIST_ITEMS);
+  list->items[list->n++] = text;
+  return true;
+}
+
+/* An empty text is never meant, but as the spelling of a missing value.  Numbers and delimiters say
+ * themselves what they want. */
+static bool is_empty(const struct cli *cli, const struct cli_row *row, const char *text)
+{
+  switch (row->option->type) {
+  case CLI_TYPE_TEXT:
+  case CLI_TYPE_CHOICE:
+  case CLI_TYPE_CHOICES:
+  case CLI_TYPE_LIST:
+  case CLI_TYPE_PROBABILITIES:
+    return text[0] == '\0' && cli_value(row) != (const void *)&cli->na;
+  default:
+    return false;
+  }
+}
+
+bool cli_set_value(const struct cli *cli, const struct cli_row *row, const char *text)
+{
+  const struct cli_option *option = row->option;
+  void *value = cli_value(row);
+  if (is_empty(cli, row, text))
+    return cli_refuse(cli, "option --%s: its value is empty", option->name);
+  switch (option->type) {
+  case CLI_TYPE_FLAG:
+    *(bool *)value = true;
+    return true;
+  case CLI_TYPE_TEXT:
+    *(const char **)value = text;
+    return true;
+  case CLI_TYPE_COUNT:
+  case CLI_TYPE_REAL:
+    return set_number(cli, option, text, value);
+  case CLI_TYPE_AUTO:
+    return set_auto(cli, option, text, value);
+  case CLI_TYPE_SEED:
+    return set_seed(cli, option, text, value);
+  case CLI_TYPE_DELIMITER:
+    return set_delimiter(cli, option, text, value);
+  case CLI_TYPE_CHOICE:
+    return set_choice(cli, option, text, value);
+  case CLI_TYPE_CHOICES:
+    return set_choices(cli, option, text, value);
+  case CLI_TYPE_FLAG_OR:
+    return set_flag_or(cli, option, text, value);
+  case CLI_TYPE_LIST:
+    return add_item(cli, option, text, value);
+  case CLI_TYPE_PROBABILITIES:
+    return set_probabilities(cli, option, text, value);
+  }
+  return false;
+}

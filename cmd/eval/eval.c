@@ -1,0 +1,172 @@
+#include "cmd/eval/eval.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cmd/common/progress.h"
+#include "dataset/index.h"
+#include "table/columns.h"
+
+struct run {
+  const struct cli *cli;
+  const struct eval_arguments *a;
+  struct gpnn_table *table;
+  struct gpnn_output *output;
+  struct gpnn_predictions predictions;
+  size_t by;
+  struct scores_form form;
+  struct scores scores;
+  size_t n_read;
+  size_t *n_left_out; /* owned: for each target */
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+/* What --table, --bins, --levels and --interval mean together. */
+bool eval_resolve(const struct cli *cli, void *arguments)
+{
+  static const struct cli_probabilities usual = {5, {0.5, 0.8, 0.9, 0.95, 0.99}};
+  static const struct cli_probabilities many = {20, {0.05, 0.1,  0.15, 0.2,  0.25, 0.3,  0.35,
+                                                     0.4,  0.45, 0.5,  0.55, 0.6,  0.65, 0.7,
+                                                     0.75, 0.8,  0.85, 0.9,  0.95, 0.99}};
+  struct eval_arguments *a = arguments;
+  struct scores_form *form = &a->form;
+  if (a->bins > 0 && form->table != SCORES_PIT) return cli_refuse(cli, "--bins is for --table pit");
+  if (a->interval.n > 1)
+    return cli_refuse(cli, "option --interval: one probability, that of 'lower' and 'upper'");
+  if (a->levels.n == 0) a->levels = form->table == SCORES_RELIABILITY ? many : usual;
+  form->bins = a->bins > 0 ? a->bins : 20;
+  form->interval_level = a->interval.n > 0 ? a->interval.p[0] : NAN;
+  form->na = cli->na;
+  return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
+         cli_check_overwrite(cli, cli->output, a->index);
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+static bool has_plain_interval(const struct gpnn_predictions_target *target)
+{
+  for (size_t i = 0; i < target->n_intervals; i++)
+    if (isnan(target->intervals[i].level)) return true;
+  return false;
+}
+
+static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
+{
+  const char *name = gpnn_table_name(r->table);
+  enum gpnn_status status = gpnn_predictions_find(&r->predictions, r->table, &r->a->columns, err);
+  if (status == GPNN_OK && r->a->by != NULL) {
+    status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
+    if (status == GPNN_OK) r->form.by = gpnn_table_column(r->table, r->by);
+  }
+  if (status != GPNN_OK) return status;
+  const struct gpnn_predictions_target *target = &r->predictions.targets[0];
+  if (r->form.table != SCORES_METRICS && !target->has_sd)
+    return gpnn_fail(err, GPNN_EINVAL, "%s: --table needs standard deviations, and there are none",
+                     name);
+  if (r->a->interval.n > 0 && !has_plain_interval(target))
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: no columns 'lower' and 'upper' behind the mean for --interval", name);
+  if (r->a->index != NULL && target->name != NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "%s: --index is for predictions of one target", name);
+  return GPNN_OK;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  struct gpnn_predictions_row prediction;
+  enum gpnn_status status = gpnn_table_next(r->table, &record, err);
+  if (status != GPNN_OK) return status;
+  r->n_read++;
+  for (size_t t = 0; t < r->predictions.n_targets; t++) {
+    status = gpnn_predictions_read(&r->predictions.targets[t], r->table, &record, r->cli->na,
+                                   &prediction, err);
+    if (status == GPNN_END) {
+      r->n_left_out[t]++;
+      continue;
+    }
+    if (status != GPNN_OK) return status;
+    status = scores_add(&r->scores, t, r->a->by == NULL ? NULL : &record.fields[r->by], &prediction,
+                        err);
+    if (status == GPNN_EDATA)
+      return gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(r->table), record.line);
+    if (status != GPNN_OK) return status;
+  }
+  return GPNN_OK;
+}
+
+/* Tells what was left out; an error if that is all. */
+static enum gpnn_status check_rows(struct run *r, struct gpnn_error *err)
+{
+  bool any = false;
+  for (size_t t = 0; t < r->predictions.n_targets; t++) {
+    const char *target = r->predictions.targets[t].name;
+    char shown[GPNN_MASK_BYTES] = "";
+    if (target != NULL) gpnn_mask(shown, target, strlen(target));
+    any = any || r->scores.all.cells[t].metrics.n > 0;
+    if (r->n_left_out[t] > 0)
+      cli_warn(r->cli, "%s: %s%s%s%zu rows without truth or prediction left out",
+               gpnn_table_name(r->table), target == NULL ? "" : "target '", shown,
+               target == NULL ? "" : "': ", r->n_left_out[t]);
+  }
+  if (any) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA, "%s: no row with a truth and a prediction",
+                   gpnn_table_name(r->table));
+}
+
+/* ---- the tool ----------------------------------------------------------------------------- */
+
+static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (r->a->index != NULL) {
+    struct gpnn_index *index = NULL;
+    status = gpnn_index_open(&index, r->a->index, false, err);
+    if (status == GPNN_OK) r->form.y_sd = gpnn_index_dataset(index)->scaling.y_sd;
+    gpnn_index_close(index);
+  }
+  if (status == GPNN_OK)
+    status = gpnn_table_open(&r->table, cli_operand(r->cli, 0), &r->cli->table, err);
+  if (status == GPNN_OK) status = find_columns(r, err);
+  if (status == GPNN_OK) status = scores_init(&r->scores, &r->predictions, &r->a->levels, err);
+  if (status != GPNN_OK) return status;
+  r->form.delimiter = gpnn_table_delimiter(r->table);
+  r->n_left_out = gpnn_alloc(r->predictions.n_targets, 1, sizeof *r->n_left_out);
+  return r->n_left_out != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the targets");
+}
+
+static enum gpnn_status evaluate(struct run *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = prepare(r, err);
+  while (status == GPNN_OK) {
+    progress_update("rows read", r->n_read, 0);
+    status = read_row(r, err);
+  }
+  if (status != GPNN_END) return status;
+  status = check_rows(r, err);
+  if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
+  if (status == GPNN_OK) status = scores_write(&r->scores, &r->form, r->output, err);
+  return cli_close_output(r->output, status, err);
+}
+
+static void release(struct run *r)
+{
+  free(r->n_left_out);
+  scores_release(&r->scores);
+  gpnn_predictions_release(&r->predictions);
+  gpnn_table_close(r->table);
+}
+
+enum gpnn_status eval_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  const struct eval_arguments *a = arguments;
+  struct run r = {.cli = cli, .a = a, .form = a->form};
+  enum gpnn_status status = evaluate(&r, err);
+  release(&r);
+  return status;
+}

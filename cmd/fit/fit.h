@@ -1,0 +1,57 @@
+/*
+ * fit: gpnn-fit, from its arguments to its output.
+ */
+#ifndef GPNN_CMD_FIT_FIT_H
+#define GPNN_CMD_FIT_FIT_H
+
+#include <stddef.h>
+
+#include "cmd/common/cli.h"
+#include "models/conjugate/conjugate.h"
+#include "models/local/choose.h"
+
+enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
+enum fit_method { FIT_LOCAL, FIT_CONJUGATE };
+enum fit_ard { FIT_ARD_AUTO, FIT_ARD_YES, FIT_ARD_NO };
+enum fit_metric { FIT_SHARED, FIT_RATIO, FIT_OWN };
+enum { FIT_ROTATE_AUTO = -1 };
+
+/* Strings are those of the command line; NULL: not given. */
+struct fit_arguments {
+  enum fit_preset preset;
+  enum fit_method method;
+  const char *kernel, *like, *start;
+  enum fit_ard ard;
+  int rotate; /* an enum gpnn_rotate, or FIT_ROTATE_AUTO */
+  enum fit_metric metric;
+  size_t neighbours, k; /* 0: auto */
+  struct cli_choices objectives;
+  struct cli_list fix;
+  size_t n_folds; /* of the conjugate model, as the next */
+  enum gpnn_conjugate_score score;
+  struct gpnn_choose_options choose; /* fit_resolve() completes it, but for the threads */
+  bool is_shared;                    /* fit_resolve(): one metric for all targets */
+};
+
+#define FIT_ARGUMENTS_INIT                                        \
+  {                                                               \
+    .rotate = FIT_ROTATE_AUTO, .k = 32, .n_folds = 5, .choose = { \
+      .fit = GPNN_FIT_OPTIONS_INIT,                               \
+      .sample_rows = GPNN_CHOOSE_SAMPLE,                          \
+      .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                \
+      .effort = GPNN_EFFORT_NORMAL                                \
+    }                                                             \
+  }
+
+/* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
+bool fit_resolve(const struct cli *cli, void *arguments);
+
+/* The model that is started from is the one to fit, unless another was asked for.  'start' is
+ * borrowed for as long as 'choose' is in use. */
+void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn_parameters *start);
+
+/* Fits: a struct cli_tool's 'run'. */
+GPNN_MUST_CHECK enum gpnn_status fit_run(const struct cli *cli, void *arguments,
+                                         struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,325 @@
+#include "cmd/index/index.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic_file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "cmd/common/open.h"
+#include "cmd/common/progress.h"
+#include "cmd/common/signals.h"
+#include "dataset/index.h"
+
+enum { PAPER_CALIBRATION_ROWS = 1000 };
+
+/* The unfinished index file, for the signal handler. */
+static const char *volatile unfinished;
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+/* An option that only makes sense when a table is read; NULL if none was given. */
+static const char *table_option(const struct cli *cli)
+{
+  static const char *const names[] = {"target",          "inputs", "drop",        "one-hot",
+                                      "period",          "geo",    "regressors",  "row-noise",
+                                      "skip-bad",        "preset", "standardise", "whiten-eps",
+                                      "calibration-rows"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (cli_given(cli, names[i])) return names[i];
+  return NULL;
+}
+
+static bool resolve_table(const struct cli *cli, struct index_arguments *a)
+{
+  struct gpnn_training_options *training = &a->training;
+  bool paper = a->preset == INDEX_PAPER, has_rows = cli_given(cli, "calibration-rows");
+  if (paper && (cli_given(cli, "standardise") || has_rows))
+    return cli_refuse(cli, "--preset paper already says --standardise and --calibration-rows");
+  if (paper) training->standardise = GPNN_SCALING_WHITEN;
+  if (paper) training->calibration_rows = PAPER_CALIBRATION_ROWS;
+  training->default_calibration = !paper && !has_rows;
+  training->limits = !paper;
+  if (training->standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
+    return cli_refuse(cli, "whiten mixes inputs, so that no period or place on the globe is left: "
+                           "use --standardise scale");
+  a->roles.periods = a->periods.items;
+  a->roles.n_periods = a->periods.n;
+  a->roles.places = a->places.items;
+  a->roles.n_places = a->places.n;
+  training->seed = cli->seed;
+  training->threads = cli->threads;
+  return true;
+}
+
+bool index_resolve(const struct cli *cli, void *arguments)
+{
+  struct index_arguments *a = arguments;
+  if (a->output == NULL || strcmp(a->output, "-") == 0)
+    return cli_refuse(cli, "an index is a binary file: name it with -o FILE");
+  const char *misplaced = a->metric != NULL ? table_option(cli) : NULL;
+  if (misplaced != NULL)
+    return cli_refuse(cli, "--metric reads an index: options for tables have no place");
+  a->search.seed = cli->seed;
+  a->search.threads = cli->threads;
+  return (a->metric != NULL || resolve_table(cli, a)) &&
+         cli_check_overwrite(cli, a->output, a->metric != NULL ? a->metric : cli_operand(cli, 0));
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void describe_search(const struct cli *cli, const struct gpnn_search *search)
+{
+  const struct gpnn_search_report *report = gpnn_search_describe(search);
+  cli_note(cli, "search %s, recall %.4f of %zu neighbours", gpnn_search_name(report->kind),
+           report->recall, report->neighbours);
+}
+
+/* Writes finished contents and a search over them. */
+static enum gpnn_status write_index(const struct cli *cli, const char *output,
+                                    const struct gpnn_dataset *dataset,
+                                    const struct gpnn_search_options *options,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_search *search = NULL;
+  enum gpnn_status status = gpnn_index_make(output, dataset, options, &unfinished, &search, err);
+  if (status != GPNN_OK) return status;
+  describe_search(cli, search);
+  if (gpnn_search_describe(search)->recall < options->recall)
+    cli_warn(cli, "the search finds %.4f of the nearest rows, less than the %g asked",
+             gpnn_search_describe(search)->recall, options->recall);
+  gpnn_search_free(search);
+  return GPNN_OK;
+}
+
+/* Name of target 't', masked. */
+static const char *target_name(const struct gpnn_schema *schema, size_t t,
+                               char name[GPNN_MASK_BYTES])
+{
+  const char *full = t == 0 ? schema->target.name : schema->more[t - 1].name;
+  return gpnn_mask(name, full, strlen(full));
+}
+
+static void warn_of_outlier(const struct cli *cli, const char *name,
+                            const struct gpnn_training *training)
+{
+  static const double most = 0.5;
+  char target[GPNN_MASK_BYTES];
+  if (training->dataset.n <= 2 || training->largest_share <= most) return;
+  target_name(&training->dataset.schema, training->outlier_target, target);
+  cli_warn(
+      cli, "%s: one row, whose target%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
+      name, training->dataset.n_more > 0 ? " " : "", training->dataset.n_more > 0 ? target : "",
+      training->outlier, 100 * training->largest_share);
+}
+
+/* A number as it would be typed. */
+static void write_value(char out[GPNN_NUMBER_BYTES], double value)
+{
+  gpnn_number_write(out, value);
+  if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
+    snprintf(out, GPNN_NUMBER_BYTES, "%.0f", value);
+}
+
+/* Warns of cells of one input that lie far outside the rest.  A value that is there twice is no
+ * slip but has been meant. */
+static void warn_of_far(const struct cli *cli, const char *name, const struct gpnn_schema *schema,
+                        struct gpnn_feature_cursor *at, const struct gpnn_far *far)
+{
+  char shown[GPNN_MASK_BYTES], value[GPNN_NUMBER_BYTES];
+  gpnn_schema_feature_name(schema, at, far->column, shown);
+  write_value(value, far->value);
+  if (far->n_equal > 1)
+    cli_warn(cli,
+             "%s: column '%s': %zu cells are %s, far outside the rest (%.6g to %.6g): a code for "
+             "\"missing\"? --na %s --skip-bad",
+             name, shown, far->n_equal, value, far->low, far->high, value);
+  else if (far->n == 1)
+    cli_warn(cli, "%s: column '%s': one cell is %s, far outside the rest (%.6g to %.6g): a slip?",
+             name, shown, value, far->low, far->high);
+  else
+    cli_warn(cli,
+             "%s: column '%s': %zu cells, %s one of them, are far outside the rest (%.6g to %.6g): "
+             "slips?",
+             name, shown, far->n, value, far->low, far->high);
+}
+
+static void warn_of_all_far(const struct cli *cli, const char *name,
+                            const struct gpnn_training *training)
+{
+  enum { SHOWN = 10 };
+  const struct gpnn_far_columns *far = &training->far;
+  struct gpnn_feature_cursor at = {0};
+  for (size_t f = 0; f < far->n && f < SHOWN; f++)
+    warn_of_far(cli, name, &training->dataset.schema, &at, &far->of[f]);
+  if (far->n > SHOWN)
+    cli_warn(cli, "%s: %zu more columns have cells far outside the rest", name, far->n - SHOWN);
+}
+
+static void describe_training(const struct cli *cli, const char *name,
+                              const struct gpnn_training *training)
+{
+  const struct gpnn_dataset *dataset = &training->dataset;
+  const struct gpnn_scaling *scaling = &dataset->scaling;
+  char shown[GPNN_MASK_BYTES];
+  struct gpnn_feature_cursor at = {0};
+  warn_of_outlier(cli, name, training);
+  warn_of_all_far(cli, name, training);
+  if (scaling->n_out < scaling->n_in)
+    cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
+             scaling->n_in - scaling->n_out, scaling->n_in,
+             scaling->method == GPNN_SCALING_WHITEN ? "directions of the inputs" : "inputs");
+  for (size_t j = 0; j < scaling->n_in; j++)
+    if (!gpnn_dataset_keeps(dataset, j))
+      cli_note(cli, "dropped: column '%s'",
+               gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
+  cli_note(cli, "%s: %zu training rows, %zu calibration rows, %zu inputs, target '%s'", name,
+           dataset->n, dataset->n_calibration, dataset->d, target_name(&dataset->schema, 0, shown));
+  for (size_t t = 1; t <= dataset->n_more; t++)
+    cli_note(cli, "%s: target '%s'", name, target_name(&dataset->schema, t, shown));
+}
+
+/* Whether the file can be created is told before the work, not after it. */
+static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
+{
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  file.watch = &unfinished;
+  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
+  gpnn_atomic_file_abandon(&file);
+  return status;
+}
+
+static void show_rows_read(size_t n_rows)
+{
+  progress_update("rows read", n_rows, 0);
+}
+
+static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
+                                  const struct index_arguments *a, struct gpnn_training *training,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_training_reading how = {cli->na, a->skip_bad != SKIP_NONE, cli->threads,
+                                            show_rows_read};
+  enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
+  if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
+  if (status == GPNN_OK)
+    status = skip_check(cli, a->skip_bad, table, &training->skipped, training->n, err);
+  if (status != GPNN_OK) return status;
+  progress_erase();
+  return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
+}
+
+/* Warns of names that are all numbers: a row, rather. */
+static void warn_of_numbers(const struct cli *cli, const struct gpnn_table *table)
+{
+  double value;
+  if (!gpnn_table_has_header(table)) return;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) {
+    const char *name = gpnn_table_column(table, j);
+    if (gpnn_number_read(name, strlen(name), &value) != GPNN_NUMBER_OK) return;
+  }
+  cli_warn(cli,
+           "%s:1: nothing but numbers, taken for the names of columns: --no-header makes it a row",
+           gpnn_table_name(table));
+}
+
+static enum gpnn_status index_table(const struct cli *cli, const struct index_arguments *a,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char provenance[256];
+  training.watch = &unfinished;
+  enum gpnn_status status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
+  if (status == GPNN_OK) warn_of_numbers(cli, table);
+  if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
+  if (status == GPNN_OK) {
+    describe_training(cli, gpnn_table_name(table), &training);
+    snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
+             gpnn_search_name(a->search.kind), a->training.whiten_eps);
+    training.dataset.provenance = provenance;
+    status = write_index(cli, a->output, &training.dataset, &a->search, err);
+  }
+  gpnn_training_release(&training);
+  gpnn_table_close(table);
+  return status;
+}
+
+/* The parameters that --metric names, and the metric of all their targets. */
+struct metric {
+  struct gpnn_parameters *params;
+  size_t n, neighbours; /* targets; the most neighbours of any */
+  double *lengthscale;  /* owned; one target's after another */
+};
+
+static void metric_release(struct metric *metric)
+{
+  gpnn_parameters_release_all(metric->params, metric->n);
+  free(metric->lengthscale);
+}
+
+/* What a search in memory would do for these parameters, unless something else is asked. */
+static void complete_search(const struct cli *cli, struct index_arguments *a,
+                            const struct gpnn_index *old, const struct metric *metric)
+{
+  const struct gpnn_search_report stored = gpnn_dataset_search_report(gpnn_index_dataset(old));
+  if (!cli_given(cli, "recall")) a->search.recall = gpnn_search_recall_again(&stored);
+  if (!cli_given(cli, "neighbours")) a->search.neighbours = metric->neighbours;
+  a->search.seed = gpnn_index_dataset(old)->seed;
+  a->search.rotation = metric->params->covariance.rotation;
+  /* One lengthscale for all inputs orders neighbours as none does. */
+  if (metric->params->covariance.n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
+}
+
+/* Takes the metric, which has to be the same for all targets. */
+static enum gpnn_status take_metric(const struct gpnn_dataset *dataset, const char *path,
+                                    struct metric *metric, struct gpnn_error *err)
+{
+  size_t d = dataset->d;
+  metric->lengthscale = gpnn_alloc(metric->n, d, sizeof *metric->lengthscale);
+  if (metric->lengthscale == NULL) return gpnn_fail_memory(err, "for the lengthscales");
+  const struct gpnn_search_metric first = {metric->lengthscale,
+                                           metric->params->covariance.rotation};
+  for (size_t t = 0; t < metric->n; t++) {
+    const struct gpnn_parameters *params = &metric->params[t];
+    double *own = metric->lengthscale + t * d;
+    gpnn_parameters_expand(params, d, dataset->group, own);
+    if (params->neighbours > metric->neighbours) metric->neighbours = params->neighbours;
+    if (!gpnn_search_same_metric(d, first,
+                                 (struct gpnn_search_metric){own, params->covariance.rotation}))
+      return gpnn_fail(err, GPNN_EMISMATCH,
+                       "%s: its targets have different metrics, and an index has one search: give "
+                       "the parameters of one target",
+                       strcmp(path, "-") == 0 ? "(stdin)" : path);
+  }
+  return GPNN_OK;
+}
+
+/* Writes the index again with a search under the metric of given parameters. */
+static enum gpnn_status change_metric(const struct cli *cli, struct index_arguments *a,
+                                      struct gpnn_error *err)
+{
+  struct gpnn_index *old = NULL;
+  struct metric metric = {0};
+  enum gpnn_status status =
+      open_all(cli, cli_operand(cli, 0), a->metric, true, &old, &metric.params, &metric.n, err);
+  if (status == GPNN_OK) status = take_metric(gpnn_index_dataset(old), a->metric, &metric, err);
+  if (status == GPNN_OK) {
+    complete_search(cli, a, old, &metric);
+    status = write_index(cli, a->output, gpnn_index_dataset(old), &a->search, err);
+  }
+  gpnn_index_close(old);
+  metric_release(&metric);
+  return status;
+}
+
+enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  struct index_arguments *a = arguments;
+  cli_guard(&unfinished);
+  enum gpnn_status status = check_output(a->output, err);
+  if (status != GPNN_OK) return status;
+  return a->metric != NULL ? change_metric(cli, a, err) : index_table(cli, a, err);
+}

@@ -1,0 +1,31 @@
+/*
+ * index: gpnn-index, from its arguments to its output.
+ */
+#ifndef GPNN_CMD_INDEX_INDEX_H
+#define GPNN_CMD_INDEX_INDEX_H
+
+#include "cmd/common/cli.h"
+#include "cmd/common/skip.h"
+#include "dataset/training.h"
+#include "search/search.h"
+
+enum index_preset { INDEX_NO_PRESET, INDEX_PAPER };
+
+struct index_arguments {
+  struct gpnn_roles roles; /* but for periods and places, which index_resolve() adds */
+  struct cli_list periods, places;
+  const char *output, *metric; /* NULL: not given */
+  enum index_preset preset;
+  enum skip_bad skip_bad;
+  struct gpnn_training_options training;
+  struct gpnn_search_options search;
+};
+
+/* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
+bool index_resolve(const struct cli *cli, void *arguments);
+
+/* Makes the index: a struct cli_tool's 'run'. */
+GPNN_MUST_CHECK enum gpnn_status index_run(const struct cli *cli, void *arguments,
+                                           struct gpnn_error *err);
+
+#endif

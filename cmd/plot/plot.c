@@ -1,0 +1,249 @@
+#include "cmd/plot/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/number.h"
+#include "cmd/common/signals.h"
+
+extern char **environ;
+
+/* Kinds of picture, as bits. */
+enum {
+  CALIBRATION = 1,
+  PIT = 2,
+  PREDICTED = 4,
+  RESIDUALS = 8,
+  CURVE = 16,
+  LANDSCAPE = 32,
+  BAND = 64,
+  MAP = 128,
+  OF_PREDICTIONS = CALIBRATION | PIT | PREDICTED | RESIDUALS,
+};
+
+#define OF_TRUTHS "predictions with their truths, as of gpnn-predict"
+
+static const struct plot_kind {
+  const char *name;
+  unsigned bit;
+  enum gpnn_status (*draw)(struct plot *plot, struct gpnn_error *err);
+  double width, height; /* cm */
+  const char *what;     /* it draws */
+} kinds[] = {
+    {"calibration", CALIBRATION, plot_calibration, 12, 11.5, OF_TRUTHS},
+    {"pit", PIT, plot_pit, 17, 9, OF_TRUTHS},
+    {"predicted", PREDICTED, plot_predicted, 12, 11.5, OF_TRUTHS},
+    {"residuals", RESIDUALS, plot_residuals, 17, 10, OF_TRUTHS},
+    {"curve", CURVE, plot_curve, 17, 11, "values against rows, as of gpnn-simulate risk"},
+    {"landscape", LANDSCAPE, plot_landscape, 17, 12,
+     "values against parameters, as of gpnn-simulate limits --vary"},
+    {"band", BAND, plot_band, 17, 9, "predictions and their input, as of gpnn-predict --keep"},
+    {"map", MAP, plot_map, 17, 8, "predictions and their two inputs, as of gpnn-predict --keep"},
+};
+
+enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static const struct plot_kind *find_kind(const struct cli *cli)
+{
+  for (size_t i = 0; i < N_KINDS; i++)
+    if (strcmp(cli->operands[0], kinds[i].name) == 0) return &kinds[i];
+  char shown[GPNN_MASK_BYTES];
+  cli_refuse(cli,
+             "no such kind: \"%s\": it is calibration, pit, predicted, residuals, curve, "
+             "landscape, band or map",
+             gpnn_mask(shown, cli->operands[0], strlen(cli->operands[0])));
+  return NULL;
+}
+
+/* An option that means nothing to this kind is a mistake. */
+static bool check_meaning(const struct cli *cli, unsigned kind)
+{
+  static const struct {
+    const char *name;
+    unsigned kinds;
+  } limited[] = {
+      {"inputs", CURVE | BAND | MAP},
+      {"truth", OF_PREDICTIONS | CURVE | LANDSCAPE | BAND},
+      {"mean", OF_PREDICTIONS | BAND | MAP},
+      {"sd", OF_PREDICTIONS | BAND | MAP},
+      {"df", OF_PREDICTIONS | BAND},
+      {"by", CURVE},
+      {"se", CURVE},
+      {"theory", CURVE},
+      {"mark", LANDSCAPE},
+      {"bins", PIT},
+      {"xlabel", ~(unsigned)LANDSCAPE},
+      {"ylabel", ~(unsigned)LANDSCAPE},
+      {"unit", PREDICTED | RESIDUALS | CURVE | BAND | MAP},
+  };
+  for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
+    if (cli_given(cli, limited[i].name) && (limited[i].kinds & kind) == 0)
+      return cli_refuse(cli, "--%s means nothing to %s", limited[i].name, cli->operands[0]);
+  return true;
+}
+
+static bool check_marks(const struct cli *cli, const struct cli_list *marks)
+{
+  for (size_t i = 0; i < marks->n; i++) {
+    const char *equals = strrchr(marks->items[i], '=');
+    const char *number = equals == NULL ? marks->items[i] : equals + 1;
+    double value;
+    if (gpnn_number_read(number, strlen(number), &value) == GPNN_NUMBER_OK) continue;
+    char shown[GPNN_MASK_BYTES];
+    return cli_refuse(cli, "option --mark: VALUE or NAME=VALUE, as in noise=0.1: \"%s\"",
+                      gpnn_mask(shown, marks->items[i], strlen(marks->items[i])));
+  }
+  return true;
+}
+
+/* Whether a name ends as that of another kind of file than is written. */
+static bool is_misnamed(const char *path, const char *dot, bool png)
+{
+  return dot != NULL && strchr(dot, '/') == NULL && dot[1] != '\0' && dot != path &&
+         strcasecmp(dot, png ? ".png" : ".svg") != 0;
+}
+
+/* --format, or what the name of the output ends with. */
+static bool choose_format(const struct cli *cli, struct plot_options *o)
+{
+  const char *dot = strrchr(cli->output, '.');
+  if (o->format == PLOT_AUTO)
+    o->format = dot != NULL && strcmp(dot, ".png") == 0 ? PLOT_PNG : PLOT_SVG;
+  bool png = o->format == PLOT_PNG;
+  if (!o->script && is_misnamed(cli->output, dot, png)) {
+    char shown[GPNN_MASK_BYTES];
+    cli_warn(cli, "%s: written as %s, whatever its name ends in",
+             gpnn_mask(shown, cli->output, strlen(cli->output)), png ? "PNG" : "SVG");
+  }
+  if (!png || o->script || strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO)) return true;
+  return cli_refuse(cli, "a picture of bytes is not for a terminal: give -o FILE, or redirect it");
+}
+
+bool plot_resolve(const struct cli *cli, void *arguments)
+{
+  struct plot_options *o = arguments;
+  o->kind = find_kind(cli);
+  return o->kind != NULL && check_meaning(cli, o->kind->bit) && check_marks(cli, &o->marks) &&
+         choose_format(cli, o) && cli_check_overwrite(cli, cli->output, cli_operand(cli, 1));
+}
+
+/* ---- gnuplot ------------------------------------------------------------------------------ */
+
+/* What comes before the kind's own part: sizes, fonts and lines that print well. */
+static void write_head(struct script *s, const struct plot *plot, bool png)
+{
+  /* SVG counts 96 to the inch, and so do sizes of fonts and lines: 12 is nine points in print. */
+  const double per_cm = 96 / 2.54, scale = png ? 300.0 / 96 : 1;
+  int width = (int)lrint(plot->width * per_cm * scale);
+  int height = (int)lrint(plot->height * per_cm * scale);
+  script_add(s, "# drawn by gnuplot: gnuplot FILE >PICTURE\n");
+  if (png)
+    script_add(s,
+               "set terminal pngcairo size %d,%d noenhanced background 'white' font "
+               "'Helvetica,9' fontscale %.6g linewidth %.6g pointscale %.6g\n",
+               width, height, scale, scale, scale);
+  else
+    script_add(s,
+               "set terminal svg size %d,%d fixed noenhanced background 'white' font "
+               "'Helvetica,Arial,sans-serif,12'\n",
+               width, height);
+  script_add(s, "set encoding utf8\nset datafile missing 'NaN'\n"
+                "set border 3 lw 0.8 lc rgb '" PLOT_BLACK "'\n"
+                "set tics nomirror out scale 0.6\nset format '%%g'\nset minussign\n"
+                "set grid back lw 0.5 lt 1 lc rgb '#E4E4E4'\n"
+                "set key noenhanced samplen 3 spacing 1.1\n");
+}
+
+/* One line of what gnuplot had to say. */
+static void flatten(const struct gpnn_child *gnuplot, char *line, size_t bytes)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < gnuplot->n_said && n + 1 < bytes; i++) {
+    char c = gnuplot->said[i];
+    bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!blank)
+      line[n++] = c;
+    else if (n > 0 && line[n - 1] != ' ')
+      line[n++] = ' ';
+  }
+  while (n > 0 && line[n - 1] == ' ') n--;
+  line[n] = '\0';
+}
+
+static enum gpnn_status run_gnuplot(const struct script *script, struct gpnn_child *gnuplot,
+                                    struct gpnn_error *err)
+{
+  char program[] = "gnuplot", no_settings[] = "-d", standard_input[] = "-";
+  char *arguments[] = {program, no_settings, standard_input, NULL};
+  enum gpnn_status status =
+      gpnn_child_run(gnuplot, arguments, environ, script->text, script->length, cli_helper(), err);
+  if (status == GPNN_EEXTERNAL)
+    return gpnn_fail(err, status,
+                     "gnuplot is not installed: its Debian package is gnuplot-nox (--script needs "
+                     "none)");
+  if (status != GPNN_OK) return status;
+  if (gnuplot->exit_status == 0 && gnuplot->n_output > 0) return GPNN_OK;
+  char said[GPNN_CHILD_SAID_BYTES + 1];
+  flatten(gnuplot, said, sizeof said);
+  if (gnuplot->exit_status < 0)
+    return gpnn_fail(err, GPNN_EEXTERNAL, "gnuplot was ended by a signal%s%s",
+                     said[0] == '\0' ? "" : ": ", said);
+  return gpnn_fail(err, GPNN_EEXTERNAL, "gnuplot failed with status %d: %s", gnuplot->exit_status,
+                   said[0] == '\0' ? "no picture, no message" : said);
+}
+
+/* ---- the tool ----------------------------------------------------------------------------- */
+
+static enum gpnn_status write_output(const char *path, const char *bytes, size_t n,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_output *output = NULL;
+  enum gpnn_status status = cli_open_output(path, &output, err);
+  if (status == GPNN_OK) status = gpnn_output_write(output, bytes, n, err);
+  return cli_close_output(output, status, err);
+}
+
+static enum gpnn_status draw(struct plot *plot, const struct plot_kind *kind,
+                             struct gpnn_error *err)
+{
+  const struct cli *cli = plot->cli;
+  struct script script = {0};
+  struct gpnn_child gnuplot = {0};
+  enum gpnn_status status = gpnn_table_open(&plot->table, cli_operand(cli, 1), &cli->table, err);
+  if (status == GPNN_OK) status = kind->draw(plot, err);
+  if (status == GPNN_EINVAL) {
+    const struct gpnn_error cause = *err;
+    status = gpnn_fail(err, status, "%s; %s draws %s", cause.text, kind->name, kind->what);
+  }
+  if (status != GPNN_OK) goto out;
+  write_head(&script, plot, plot->o->format == PLOT_PNG);
+  script_append(&script, &plot->body);
+  status = script_status(&script, err);
+  if (status == GPNN_OK && plot->o->script)
+    status = write_output(cli->output, script.text, script.length, err);
+  if (status != GPNN_OK || plot->o->script) goto out;
+  status = run_gnuplot(&script, &gnuplot, err);
+  if (status == GPNN_OK) status = write_output(cli->output, gnuplot.output, gnuplot.n_output, err);
+out:
+  script_release(&plot->body);
+  script_release(&script);
+  gpnn_child_release(&gnuplot);
+  gpnn_table_close(plot->table);
+  return status;
+}
+
+enum gpnn_status plot_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  const struct plot_options *o = arguments;
+  struct plot plot = {.cli = cli,
+                      .o = o,
+                      .width = o->width > 0 ? o->width : o->kind->width,
+                      .height = o->height > 0 ? o->height : o->kind->height};
+  return draw(&plot, o->kind, err);
+}

@@ -1,0 +1,34 @@
+/*
+ * predict: gpnn-predict, from its arguments to its output.
+ */
+#ifndef GPNN_CMD_PREDICT_PREDICT_H
+#define GPNN_CMD_PREDICT_PREDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/common/cli.h"
+#include "cmd/predict/predicted.h"
+#include "models/local/localgp.h"
+
+struct predict_arguments {
+  const char *params, *keep;
+  enum gpnn_precision precision;
+  bool append, skip_bad, unbuffered;
+  size_t neighbours, share, batch; /* neighbours, batch: 0: not given */
+  struct predict_plan plan;
+};
+
+#define PREDICT_ARGUMENTS_INIT \
+  {                            \
+    .share = 1                 \
+  }
+
+/* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
+bool predict_resolve(const struct cli *cli, void *arguments);
+
+/* Predicts: a struct cli_tool's 'run'. */
+GPNN_MUST_CHECK enum gpnn_status predict_run(const struct cli *cli, void *arguments,
+                                             struct gpnn_error *err);
+
+#endif

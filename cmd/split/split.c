@@ -1,0 +1,243 @@
+#include "cmd/split/split.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic_file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "cmd/common/progress.h"
+#include "table/columns.h"
+
+struct run {
+  const struct cli *cli;
+  const struct split_arguments *a;
+  struct gpnn_table *table;
+  char *header; /* owned; the header line, empty without one */
+  size_t header_length, by, n_rows;
+  struct gpnn_split split;
+  struct gpnn_output *parts[GPNN_SPLIT_PARTS];
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+/* -f A:B[:C...] */
+static bool read_fractions(const struct cli *cli, struct split_arguments *a)
+{
+  const char *text = a->fractions;
+  do {
+    size_t length = strcspn(text, ":");
+    double weight = 0;
+    bool good = gpnn_number_read(text, length, &weight) == GPNN_NUMBER_OK && weight > 0;
+    if (!good || a->n_parts == GPNN_SPLIT_PARTS)
+      return cli_refuse(cli, "option --fractions: positive numbers, as in 7:2 or 0.8:0.1:0.1");
+    a->weights[a->n_parts++] = weight;
+    text += length;
+  } while (*text++ == ':');
+  return a->n_parts >= 2 || cli_refuse(cli, "option --fractions: two parts or more, as in 7:2");
+}
+
+static bool is_same_output(const char *a, const char *b)
+{
+  if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return strcmp(a, b) == 0;
+  return gpnn_atomic_file_same(a, b);
+}
+
+/* Of two parts in one file, only the last would be left. */
+static bool are_distinct(const struct cli *cli, const struct cli_list *outputs)
+{
+  for (size_t i = 0; i < outputs->n; i++)
+    for (size_t j = 0; j < i; j++)
+      if (is_same_output(outputs->items[i], outputs->items[j]))
+        return cli_refuse(cli, "two parts would go to the same output: \"%s\"", outputs->items[i]);
+  return true;
+}
+
+bool split_resolve(const struct cli *cli, void *arguments)
+{
+  struct split_arguments *a = arguments;
+  if ((a->fractions != NULL) == (a->folds != 0))
+    return cli_refuse(cli, "give either --fractions or --folds");
+  if (a->fractions != NULL) {
+    if (!read_fractions(cli, a)) return false;
+    if (a->outputs.n == a->n_parts) return are_distinct(cli, &a->outputs);
+    return cli_refuse(cli, "%zu parts need %zu outputs: one -o FILE each", a->n_parts, a->n_parts);
+  }
+  a->n_parts = a->folds;
+  for (size_t k = 0; k < a->n_parts; k++) a->weights[k] = 1;
+  const char *place = a->outputs.n == 1 ? strstr(a->outputs.items[0], "%d") : NULL;
+  if (place != NULL && strstr(place + 2, "%d") == NULL) return true;
+  return cli_refuse(cli, "--folds needs one -o whose name has one %%d, as in fold%%d.tsv");
+}
+
+/* ---- the first pass: counting ------------------------------------------------------------- */
+
+static bool can_be_read_twice(const char *path)
+{
+  struct stat st;
+  return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Creates the file that standard input, which can be read only once, is copied to.  It loses its
+ * name at once, so that nobody else finds it, and it is gone with the process, however that ends.
+ */
+static enum gpnn_status spool_new(FILE **spool, struct gpnn_error *err)
+{
+  const char *directory = getenv("TMPDIR");
+  char path[4096];
+  if (directory == NULL || directory[0] == '\0') directory = "/tmp";
+  snprintf(path, sizeof path, "%.4000s/gpnn-split.XXXXXX", directory);
+  int fd = mkstemp(path);
+  if (fd < 0) return gpnn_fail_errno(err, errno, "%s: cannot be created", path);
+  unlink(path);
+  *spool = fdopen(fd, "w");
+  if (*spool != NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s", path);
+  close(fd);
+  return status;
+}
+
+static enum gpnn_status spool_line(FILE *spool, const char *line, size_t length,
+                                   struct gpnn_error *err)
+{
+  if (fwrite(line, 1, length, spool) == length && putc('\n', spool) != EOF) return GPNN_OK;
+  return gpnn_fail_errno(err, errno, "the copy of standard input");
+}
+
+/* Reads all of the table, so that whatever is wrong with it is said before any output.  The copy
+ * begins with the header too: what a row begins with could pass for the beginning of another kind
+ * of file. */
+static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  enum gpnn_status status = GPNN_OK;
+  if (spool != NULL && r->cli->table.has_header)
+    status = spool_line(spool, r->header, r->header_length, err);
+  while (status == GPNN_OK) {
+    status = gpnn_table_next(r->table, &record, err);
+    if (status != GPNN_OK) break;
+    r->n_rows++;
+    progress_update("rows counted", r->n_rows, 0);
+    if (spool != NULL) status = spool_line(spool, record.raw, record.raw_length, err);
+  }
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
+/* Puts the copy in the place of standard input. */
+static enum gpnn_status spool_rewind(FILE *spool, struct gpnn_error *err)
+{
+  int fd = fileno(spool);
+  if (fflush(spool) == 0 && lseek(fd, 0, SEEK_SET) == 0 && dup2(fd, STDIN_FILENO) >= 0)
+    return GPNN_OK;
+  return gpnn_fail_errno(err, errno, "the copy of standard input");
+}
+
+/* Opens the rows again: the table itself, or the copy of it. */
+static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
+                               struct gpnn_error *err)
+{
+  struct gpnn_table_options options = r->cli->table;
+  options.delimiter = gpnn_table_delimiter(r->table);
+  gpnn_table_close(r->table);
+  r->table = NULL;
+  return gpnn_table_open(&r->table, is_copy ? "-" : path, &options, err);
+}
+
+static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
+{
+  const char *path = cli_operand(r->cli, 0);
+  FILE *spool = NULL;
+  enum gpnn_status status = gpnn_table_open(&r->table, path, &r->cli->table, err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_field header = gpnn_table_header(r->table);
+  r->header_length = header.length;
+  r->header = gpnn_copy_text(header.text, header.length);
+  if (r->header == NULL) return gpnn_fail_memory(err, "for the header");
+  if (r->a->by != NULL) status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
+  if (status == GPNN_OK && !can_be_read_twice(path)) status = spool_new(&spool, err);
+  if (status == GPNN_OK) status = count_rows(r, spool, err);
+  if (spool != NULL && status == GPNN_OK) status = spool_rewind(spool, err);
+  if (spool != NULL) fclose(spool);
+  if (status == GPNN_OK) {
+    status = gpnn_split_init(&r->split, r->a->n_parts, r->a->weights, r->n_rows, r->cli->seed, err);
+    if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", gpnn_table_name(r->table));
+  }
+  return status == GPNN_OK ? reopen(r, path, spool != NULL, err) : status;
+}
+
+/* ---- the second pass: writing ------------------------------------------------------------- */
+
+/* "fold%d.tsv" -> "fold3.tsv" */
+static enum gpnn_status open_part(struct run *r, size_t k, struct gpnn_error *err)
+{
+  if (r->a->fractions != NULL) return cli_open_output(r->a->outputs.items[k], &r->parts[k], err);
+  const char *pattern = r->a->outputs.items[0], *place = strstr(pattern, "%d");
+  size_t bytes = strlen(pattern) + 24;
+  char *path = malloc(bytes);
+  if (path == NULL) return gpnn_fail_memory(err, "for a file name");
+  snprintf(path, bytes, "%.*s%zu%s", (int)(place - pattern), pattern, k + 1, place + 2);
+  enum gpnn_status status = cli_open_output(path, &r->parts[k], err);
+  free(path);
+  return status;
+}
+
+static enum gpnn_status write_line(struct gpnn_output *output, const char *line, size_t length,
+                                   struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_write(output, line, length, err);
+  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
+}
+
+static enum gpnn_status open_parts(struct run *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++) {
+    status = open_part(r, k, err);
+    if (status == GPNN_OK && r->cli->table.has_header)
+      status = write_line(r->parts[k], r->header, r->header_length, err);
+  }
+  return status;
+}
+
+static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  enum gpnn_status status;
+  size_t part = 0, done = 0;
+  while ((status = gpnn_table_next(r->table, &record, err)) == GPNN_OK) {
+    if (r->a->by == NULL)
+      status = gpnn_split_next(&r->split, &part, err);
+    else
+      part = gpnn_split_group(&r->split, record.fields[r->by].text, record.fields[r->by].length);
+    if (status == GPNN_OK) status = write_line(r->parts[part], record.raw, record.raw_length, err);
+    if (status != GPNN_OK) return status;
+    progress_update("rows written", ++done, r->n_rows);
+  }
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
+/* All bytes are on disk before the first part gets its name: if one does not fit, there are none.
+ */
+static enum gpnn_status close_parts(struct run *r, enum gpnn_status status, struct gpnn_error *err)
+{
+  for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++)
+    status = gpnn_output_settle(r->parts[k], err);
+  for (size_t k = 0; k < r->a->n_parts; k++) status = cli_close_output(r->parts[k], status, err);
+  return status;
+}
+
+enum gpnn_status split_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  struct run r = {.cli = cli, .a = arguments};
+  enum gpnn_status status = first_pass(&r, err);
+  if (status == GPNN_OK) status = open_parts(&r, err);
+  if (status == GPNN_OK) status = write_rows(&r, err);
+  status = close_parts(&r, status, err);
+  free(r.header);
+  gpnn_table_close(r.table);
+  return status;
+}
