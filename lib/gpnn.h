@@ -90,6 +90,7 @@
 #include "table/stream.h"
 #include "table/table.h"
 
+#include "search/nearest.h"
 #include "search/search.h"
 
 #include "dataset/dataset.h"

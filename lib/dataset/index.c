@@ -103,14 +103,15 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
              : gpnn_container_stream(index->container, *section, &stored->file, err);
 }
 
-/* Finds which rows are at one place, where any are. */
-static enum gpnn_status open_places(const struct gpnn_index *index,
-                                    struct gpnn_search_stored *stored, struct gpnn_error *err)
+/* Finds which rows are identical, if any are. */
+static enum gpnn_status open_duplicates(const struct gpnn_index *index,
+                                        struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
   const struct gpnn_container_section *section = gpnn_container_find(index->container, "SAME");
   if (section == NULL) return GPNN_OK;
-  stored->places = (const uint32_t *)(const void *)gpnn_container_bytes(index->container, section);
-  stored->places_length = (size_t)section->length;
+  stored->duplicates =
+      (const uint32_t *)(const void *)gpnn_container_bytes(index->container, section);
+  stored->duplicates_length = (size_t)section->length;
   return index->is_verified || section->length > quick
              ? GPNN_OK
              : gpnn_container_check(index->container, section, err);
@@ -127,7 +128,7 @@ static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_
   enum gpnn_status status = GPNN_OK;
   if (stored_tag(index->source.report.kind) != NULL)
     status = open_stored(index, &section, &stored, err);
-  if (status == GPNN_OK) status = open_places(index, &stored, err);
+  if (status == GPNN_OK) status = open_duplicates(index, &stored, err);
   if (status != GPNN_OK) goto out;
   struct gpnn_error reason = {0};
   status = gpnn_search_load(&loaded, stored, dataset->n, dataset->d, dataset->x,

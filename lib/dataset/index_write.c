@@ -273,9 +273,9 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
     status = write_blob(writing, "ROTN", false, &blob, err);
   }
   size_t length;
-  const uint32_t *places = gpnn_search_places(search, &length);
-  if (status != GPNN_OK || places == NULL) return status;
-  return write_section(writing, "SAME", false, places, length, err);
+  const uint32_t *duplicates = gpnn_search_duplicates(search, &length);
+  if (status != GPNN_OK || duplicates == NULL) return status;
+  return write_section(writing, "SAME", false, duplicates, length, err);
 }
 
 /* What describes the rows. */

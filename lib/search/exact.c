@@ -1,8 +1,8 @@
 /*
- * Brute force in double: the reference that every other search is measured against.
+ * Brute force in double precision: the reference that every other search is measured against.
  *
- * Queries are taken a few at a time through blocks of rows that stay in cache; each keeps its
- * k nearest so far in a heap with the farthest on top.
+ * A few queries at a time go through blocks of rows that stay in cache; each keeps its k nearest so
+ * far in a heap.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/simd.h"
-#include "search/search_private.h"
+#include "search/nearest.h"
+#include "search/points_private.h"
 
-enum { LANES = GPNN_POINTS_LANES };
+enum { LANES = GPNN_DISTANCE_LANES };
 
-/* Squared differences from 'query' to rows, one a lane, each times the metric. */
+/* Squared distances of one row per lane from 'query', scaled by 'inverse' unless it is NULL. */
 GPNN_SIMD static void straight_distances(size_t d, const double *const rows[LANES],
                                          const double *query, const double *inverse,
                                          double sum[LANES])
@@ -30,27 +31,28 @@ GPNN_SIMD static void straight_distances(size_t d, const double *const rows[LANE
   }
 }
 
-/* The same after a map; 'room' is LANES by d. */
+/* The same after a linear map; 'differences' is scratch of LANES by d. */
 GPNN_SIMD static void mapped_distances(size_t d, const double *const rows[LANES],
-                                       const double *query, const double *map, double *room,
+                                       const double *query, const double *map, double *differences,
                                        double sum[LANES])
 {
   for (size_t j = 0; j < d; j++)
-    for (size_t i = 0; i < LANES; i++) room[j * LANES + i] = rows[i][j] - query[j];
+    for (size_t i = 0; i < LANES; i++) differences[j * LANES + i] = rows[i][j] - query[j];
   for (size_t i = 0; i < LANES; i++) sum[i] = 0;
   for (size_t j = 0; j < d; j++) {
     double z[LANES] = {0};
     for (size_t l = 0; l < d; l++) {
       double factor = map[j * d + l];
 #pragma omp simd
-      for (size_t i = 0; i < LANES; i++) z[i] += factor * room[l * LANES + i];
+      for (size_t i = 0; i < LANES; i++) z[i] += factor * differences[l * LANES + i];
     }
     for (size_t i = 0; i < LANES; i++) sum[i] += z[i] * z[i];
   }
 }
 
-void gpnn_points_distances(const struct gpnn_points *points, const double *query, size_t n,
-                           const int64_t *rows, double *room, double *distances)
+void gpnn_search_points_distances(const struct gpnn_search_points *points, const double *query,
+                                  size_t n, const int64_t *rows, double *differences,
+                                  double *distances)
 {
   const double *at[LANES];
   double sum[LANES];
@@ -61,123 +63,101 @@ void gpnn_points_distances(const struct gpnn_points *points, const double *query
     if (points->map == NULL)
       straight_distances(points->d, at, query, points->inverse, sum);
     else
-      mapped_distances(points->d, at, query, points->map, room, sum);
-    /* Of infinite coordinates a map may make what is no number. */
+      mapped_distances(points->d, at, query, points->map, differences, sum);
+    /* A map may turn infinite coordinates into NaN. */
     for (size_t i = 0; i < count; i++) distances[from + i] = isnan(sum[i]) ? INFINITY : sum[i];
   }
 }
 
-static bool nearer(struct gpnn_neighbour a, struct gpnn_neighbour b)
-{
-  return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
-}
-
-/* Puts 'item' in the place of the top of a heap of 'n' whose parents are farther than their
- * children. */
-static void replace_top(struct gpnn_neighbour *heap, size_t n, struct gpnn_neighbour item)
-{
-  size_t at = 0;
-  for (size_t child = 1; child < n; child = 2 * at + 1) {
-    if (child + 1 < n && nearer(heap[child], heap[child + 1])) child++;
-    if (!nearer(item, heap[child])) break;
-    heap[at] = heap[child];
-    at = child;
-  }
-  heap[at] = item;
-}
-
 enum { QUERIES = 8, ROWS = 256 };
 
-/* Farther than any row; stays where distances are no numbers. */
-static const int64_t none = INT64_MAX;
-
-/* What one thread needs for QUERIES queries of k neighbours. */
-struct room {
+/* Memory of one thread for QUERIES queries of k neighbours. */
+struct workspace {
   struct gpnn_neighbour *heaps, *spare; /* QUERIES by k; k */
-  double *lanes;                        /* for gpnn_points_distances() */
+  double *differences;                  /* for gpnn_search_points_distances() */
 };
 
-static bool room_init(struct room *room, size_t k, size_t d)
+static bool workspace_init(struct workspace *workspace, size_t k, size_t d)
 {
-  room->heaps = gpnn_alloc(QUERIES, k, sizeof *room->heaps);
-  room->spare = gpnn_alloc(k, 1, sizeof *room->spare);
-  room->lanes = gpnn_alloc(GPNN_POINTS_LANES, d, sizeof *room->lanes);
-  return room->heaps != NULL && room->spare != NULL && room->lanes != NULL;
+  workspace->heaps = gpnn_alloc(QUERIES, k, sizeof *workspace->heaps);
+  workspace->spare = gpnn_alloc(k, 1, sizeof *workspace->spare);
+  workspace->differences = gpnn_alloc(GPNN_DISTANCE_LANES, d, sizeof *workspace->differences);
+  return workspace->heaps != NULL && workspace->spare != NULL && workspace->differences != NULL;
 }
 
-static void room_release(struct room *room)
+static void workspace_release(struct workspace *workspace)
 {
-  free(room->heaps);
-  free(room->spare);
-  free(room->lanes);
+  free(workspace->heaps);
+  free(workspace->spare);
+  free(workspace->differences);
 }
 
-/* The 'k' nearest, k <= n, of up to QUERIES queries, each in a heap of its own, then sorted. */
-static void scan(const struct gpnn_points *points, size_t n_queries, const double *queries,
-                 size_t k, const struct room *room)
+/* Finds the k <= n nearest rows of up to QUERIES queries, sorted, in a heap for each. */
+static void scan(const struct gpnn_search_points *points, size_t n_queries, const double *queries,
+                 size_t k, const struct workspace *workspace)
 {
   int64_t rows[ROWS];
   double distances[ROWS];
   for (size_t i = 0; i < n_queries * k; i++)
-    room->heaps[i] = (struct gpnn_neighbour){INFINITY, none};
+    workspace->heaps[i] = (struct gpnn_neighbour){INFINITY, GPNN_NEAREST_NONE};
   for (size_t from = 0; from < points->n; from += ROWS) {
     size_t n = points->n - from < ROWS ? points->n - from : ROWS;
     for (size_t i = 0; i < n; i++) rows[i] = (int64_t)(from + i);
     for (size_t q = 0; q < n_queries; q++) {
-      struct gpnn_neighbour *heap = room->heaps + q * k;
-      gpnn_points_distances(points, queries + q * points->d, n, rows, room->lanes, distances);
-      for (size_t i = 0; i < n; i++) {
-        struct gpnn_neighbour item = {distances[i], rows[i]};
-        if (nearer(item, heap[0])) replace_top(heap, k, item);
-      }
+      struct gpnn_neighbour *heap = workspace->heaps + q * k;
+      gpnn_search_points_distances(points, queries + q * points->d, n, rows, workspace->differences,
+                                   distances);
+      for (size_t i = 0; i < n; i++)
+        gpnn_nearest_offer(heap, k, (struct gpnn_neighbour){distances[i], rows[i]});
     }
   }
-  for (size_t q = 0; q < n_queries; q++) gpnn_neighbours_sort(k, room->heaps + q * k, room->spare);
+  for (size_t q = 0; q < n_queries; q++)
+    gpnn_nearest_sort(k, workspace->heaps + q * k, workspace->spare);
 }
 
-/* Queries under way; results are k apart, of which the first 'kept' can be found. */
-struct inquiry {
-  const struct gpnn_points *points;
+/* All queries of a call; each has k results, of which the first 'kept' exist. */
+struct batch {
+  const struct gpnn_search_points *points;
   size_t n_queries, k, kept;
   const double *queries;
   int64_t *rows;
   double *distances;
-  struct room *rooms; /* owned; one a thread */
+  struct workspace *workspaces; /* owned; one per thread */
 };
 
-/* Answers QUERIES queries, or as many as are left. */
+/* Answers the next QUERIES queries, or as many as are left. */
 static enum gpnn_status answer(void *context, size_t thread, size_t block, struct gpnn_error *err)
 {
-  const struct inquiry *inquiry = context;
-  const struct gpnn_points *points = inquiry->points;
-  struct room *room = &inquiry->rooms[thread];
-  size_t from = block * QUERIES, left = inquiry->n_queries - from, k = inquiry->k;
-  size_t n = left < QUERIES ? left : QUERIES, kept = inquiry->kept;
-  if (room->heaps == NULL && !room_init(room, kept, points->d))
+  const struct batch *batch = context;
+  const struct gpnn_search_points *points = batch->points;
+  struct workspace *workspace = &batch->workspaces[thread];
+  size_t from = block * QUERIES, left = batch->n_queries - from, k = batch->k;
+  size_t n = left < QUERIES ? left : QUERIES, kept = batch->kept;
+  if (workspace->heaps == NULL && !workspace_init(workspace, kept, points->d))
     return gpnn_fail_memory(err, "for a search");
-  scan(points, n, inquiry->queries + from * points->d, kept, room);
+  scan(points, n, batch->queries + from * points->d, kept, workspace);
   for (size_t q = 0; q < n; q++)
     for (size_t i = 0; i < k; i++) {
       size_t to = (from + q) * k + i;
-      bool found = i < kept && room->heaps[q * kept + i].row != none;
-      inquiry->rows[to] = found ? room->heaps[q * kept + i].row : -1;
-      inquiry->distances[to] = found ? room->heaps[q * kept + i].distance : INFINITY;
+      bool found = i < kept && workspace->heaps[q * kept + i].row != GPNN_NEAREST_NONE;
+      batch->rows[to] = found ? workspace->heaps[q * kept + i].row : -1;
+      batch->distances[to] = found ? workspace->heaps[q * kept + i].distance : INFINITY;
     }
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_exact_query(const struct gpnn_points *points, size_t n_queries,
+enum gpnn_status gpnn_exact_query(const struct gpnn_search_points *points, size_t n_queries,
                                   const double *queries, size_t k, int64_t *rows, double *distances,
                                   int threads, struct gpnn_error *err)
 {
   size_t kept = k < points->n ? k : points->n, n_blocks = (n_queries + QUERIES - 1) / QUERIES;
-  struct inquiry inquiry = {points, n_queries, k, kept, queries, rows, distances, NULL};
+  struct batch batch = {points, n_queries, k, kept, queries, rows, distances, NULL};
   if (kept == 0) return GPNN_OK;
   threads = gpnn_threads_for(threads, n_blocks);
-  inquiry.rooms = gpnn_alloc((size_t)threads, 1, sizeof *inquiry.rooms);
-  if (inquiry.rooms == NULL) return gpnn_fail_memory(err, "for a search");
-  enum gpnn_status status = gpnn_threads_try(threads, n_blocks, 1, answer, &inquiry, err);
-  for (int t = 0; t < threads; t++) room_release(&inquiry.rooms[t]);
-  free(inquiry.rooms);
+  batch.workspaces = gpnn_alloc((size_t)threads, 1, sizeof *batch.workspaces);
+  if (batch.workspaces == NULL) return gpnn_fail_memory(err, "for a search");
+  enum gpnn_status status = gpnn_threads_try(threads, n_blocks, 1, answer, &batch, err);
+  for (int t = 0; t < threads; t++) workspace_release(&batch.workspaces[t]);
+  free(batch.workspaces);
   return status;
 }

@@ -1,8 +1,8 @@
 /*
- * FAISS behind search_engine.h; the only file that includes its (C) headers.
+ * FAISS as an engine; the only file that includes its C headers.
  *
- * FAISS works in single precision, in the frame of the points: a function of rows and metric
- * alone, because stored structures are in it (gpnn-index(5)).
+ * FAISS works in single precision, in a coordinate frame that depends on rows and metric alone,
+ * because stored structures are in it (gpnn-index(5)).
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +22,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "search/search_private.h"
+#include "search/search_faiss_private.h"
 
 /* Absent from the C interface of some versions. */
 extern const char *faiss_get_version(void) __attribute__((weak));
@@ -35,16 +35,16 @@ enum {
   GRAPH_LINKS = 32,
 };
 
-/* "Map the inverted lists": what the library tests; FAISS_IO_FLAG_MMAP of the C header is
- * another number, without effect. */
+/* The flags by which the library maps inverted lists; FAISS_IO_FLAG_MMAP of the C header is another
+ * number, which has no effect. */
 enum { READ_MAPPED = 0x646f0000 | 8 };
 
 struct gpnn_faiss {
-  const struct gpnn_points *points;
+  const struct gpnn_search_points *points;
   FaissIndex *index;
   FaissIndexIVF *ivf; /* the same if it has inverted lists, else NULL */
   size_t effort;
-  struct gpnn_frame frame;
+  struct gpnn_float_frame frame;
 };
 
 const char *gpnn_search_engine_version(void)
@@ -52,7 +52,7 @@ const char *gpnn_search_engine_version(void)
   return faiss_get_version != NULL ? faiss_get_version() : "unknown";
 }
 
-/* The failure that FAISS just reported while 'doing'. */
+/* Reports the last failure of FAISS, which came while 'doing'. */
 static enum gpnn_status faiss_failed(const char *doing, struct gpnn_error *err)
 {
   const char *text = faiss_get_last_error();
@@ -62,8 +62,8 @@ static enum gpnn_status faiss_failed(const char *doing, struct gpnn_error *err)
 }
 
 /*
- * FAISS takes the number of its threads from OpenMP, which lets those that wait spin: every thread
- * of ours that calls it keeps it to itself.  Returns what it is to set back.
+ * FAISS takes its number of threads from OpenMP, whose threads spin while they wait: so each of our
+ * threads limits it to one while calling it.  Returns the number to restore.
  */
 static int work_alone(void)
 {
@@ -74,9 +74,9 @@ static int work_alone(void)
 
 /* ---- building ---- */
 
-/* An engine without index; 'points' must fit FAISS's integers. */
-static enum gpnn_status prepare(struct gpnn_faiss **engine, const struct gpnn_points *points,
-                                struct gpnn_error *err)
+/* Creates an engine without index.  GPNN_EDATA: 'points' do not fit FAISS's integers. */
+static enum gpnn_status create(struct gpnn_faiss **engine, const struct gpnn_search_points *points,
+                               struct gpnn_error *err)
 {
   if (points->d > INT_MAX / sizeof(float))
     return gpnn_fail(err, GPNN_EDATA, "%zu inputs are too many for a search", points->d);
@@ -84,7 +84,7 @@ static enum gpnn_status prepare(struct gpnn_faiss **engine, const struct gpnn_po
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
   made->points = points;
   made->effort = 1;
-  if (!gpnn_frame_init(&made->frame, points)) {
+  if (!gpnn_float_frame_init(&made->frame, points)) {
     gpnn_faiss_free(made);
     return gpnn_fail_memory(err, "for a search");
   }
@@ -108,9 +108,9 @@ static enum gpnn_status make_index(struct gpnn_faiss *engine, enum gpnn_search_k
 static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_t seed,
                               struct gpnn_error *err)
 {
-  size_t n = engine->points->n_places, d = engine->points->d;
+  size_t n = engine->points->n_distinct, d = engine->points->d;
   size_t n_rows = n < n_lists * TRAIN_PER_LIST ? n : n_lists * TRAIN_PER_LIST;
-  /* A set too small for its lists is gone through more than once. */
+  /* Too few rows for the lists are used more than once. */
   size_t n_train = n_rows < n_lists * TRAIN_LEAST ? n_lists * TRAIN_LEAST : n_rows;
   uint64_t *rows = gpnn_alloc(n_rows, 1, sizeof *rows);
   float *sample = gpnn_alloc(n_train, d, sizeof *sample);
@@ -124,10 +124,10 @@ static enum gpnn_status train(struct gpnn_faiss *engine, size_t n_lists, uint64_
   status = gpnn_rng_sample(&rng, n, n_rows, rows, err);
   if (status != GPNN_OK) goto out;
   for (size_t i = 0; i < n_train; i++)
-    gpnn_frame_apply(&engine->frame,
-                     engine->points->x +
-                         gpnn_points_first(engine->points, (size_t)rows[i % n_rows]) * d,
-                     sample + i * d);
+    gpnn_float_frame_apply(&engine->frame,
+                           engine->points->x +
+                               gpnn_duplicates_first(engine->points, (size_t)rows[i % n_rows]) * d,
+                           sample + i * d);
   if (faiss_Index_train(engine->index, (idx_t)n_train, sample) != 0)
     status = faiss_failed("training a search", err);
 out:
@@ -136,11 +136,11 @@ out:
   return status;
 }
 
-/* Rows being added, a block of them, and where they are as FAISS sees them. */
+/* A block of rows being added. */
 struct adding {
   struct gpnn_faiss *engine;
-  FaissIndex *quantizer; /* of inverted lists */
-  size_t first, n;       /* places */
+  FaissIndex *quantizer; /* of the inverted lists, or NULL */
+  size_t first, n;       /* distinct rows */
   float *block;          /* n by d */
   int64_t *lists;        /* n: the list of each */
 };
@@ -148,14 +148,15 @@ struct adding {
 static void frame_row(void *context, size_t thread, size_t i)
 {
   const struct adding *a = context;
-  const struct gpnn_points *points = a->engine->points;
+  const struct gpnn_search_points *points = a->engine->points;
   size_t d = points->d;
   (void)thread;
-  gpnn_frame_apply(&a->engine->frame, points->x + gpnn_points_first(points, a->first + i) * d,
-                   a->block + i * d);
+  gpnn_float_frame_apply(&a->engine->frame,
+                         points->x + gpnn_duplicates_first(points, a->first + i) * d,
+                         a->block + i * d);
 }
 
-/* Finds the lists of ASSIGN_BLOCK rows, or as many as are left, in one call. */
+/* Finds the lists of the next ASSIGN_BLOCK rows, or as many as are left. */
 static enum gpnn_status assign_lists(void *context, size_t thread, size_t piece,
                                      struct gpnn_error *err)
 {
@@ -192,8 +193,8 @@ static enum gpnn_status add_block(struct adding *a, int threads, struct gpnn_err
 /* Adds all rows, a block at a time. */
 static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct gpnn_error *err)
 {
-  const struct gpnn_points *points = engine->points;
-  size_t n = points->n_places, d = points->d, most = n < ADD_BLOCK ? n : ADD_BLOCK;
+  const struct gpnn_search_points *points = engine->points;
+  size_t n = points->n_distinct, d = points->d, most = n < ADD_BLOCK ? n : ADD_BLOCK;
   struct adding adding = {.engine = engine,
                           .block = gpnn_alloc(most, d, sizeof *adding.block),
                           .lists = gpnn_alloc(most, 1, sizeof *adding.lists)};
@@ -205,21 +206,23 @@ static enum gpnn_status add_rows(struct gpnn_faiss *engine, int threads, struct 
     adding.first = from;
     adding.n = n - from < most ? n - from : most;
     status = add_block(&adding, threads, err);
-    gpnn_points_let_go(points, from, from + adding.n);
+    gpnn_search_points_evict(points, from, from + adding.n);
   }
   free(adding.block);
   free(adding.lists);
   return status;
 }
 
-enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine, const struct gpnn_points *points,
+enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine,
+                                  const struct gpnn_search_points *points,
                                   enum gpnn_search_kind kind, size_t n_lists, uint64_t seed,
                                   int threads, struct gpnn_error *err)
 {
-  if (kind == GPNN_SEARCH_HNSW && points->n_places > INT_MAX)
-    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search", points->n_places);
+  if (kind == GPNN_SEARCH_HNSW && points->n_distinct > INT_MAX)
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a graph search",
+                     points->n_distinct);
   struct gpnn_faiss *made = NULL;
-  enum gpnn_status status = prepare(&made, points, err);
+  enum gpnn_status status = create(&made, points, err);
   if (status != GPNN_OK) return status;
   int before = work_alone();
   status = make_index(made, kind, n_lists, err);
@@ -275,8 +278,8 @@ void gpnn_faiss_scratch_release(struct gpnn_faiss_scratch *scratch)
 }
 
 /*
- * Centroids first, lists after: what FAISS's own search does, but for its read-ahead, which
- * over mapped lists would start dozens of threads for every call.
+ * Finds the nearest centroids, then searches their lists, as FAISS's own search does; but that also
+ * reads ahead, which for mapped lists would start dozens of threads in every call.
  */
 static int search_lists(const struct gpnn_faiss *engine, size_t n_queries, size_t k,
                         struct gpnn_faiss_scratch *scratch, int64_t *rows, size_t *visited)
@@ -301,7 +304,8 @@ enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *engine, size_t n
 {
   size_t d = engine->points->d;
   for (size_t i = 0; i < n_queries; i++)
-    scratch->norms[i] = gpnn_frame_apply(&engine->frame, queries + i * d, scratch->queries + i * d);
+    scratch->norms[i] =
+        gpnn_float_frame_apply(&engine->frame, queries + i * d, scratch->queries + i * d);
   int before = work_alone();
   int failed = engine->ivf != NULL
                    ? search_lists(engine, n_queries, k, scratch, rows, visited)
@@ -324,13 +328,13 @@ enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
 }
 
 enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, struct gpnn_search_stored stored,
-                                 const struct gpnn_points *points,
+                                 const struct gpnn_search_points *points,
                                  const struct gpnn_search_report *report, struct gpnn_error *err)
 {
   struct gpnn_faiss *made = NULL;
   enum gpnn_status status =
-      gpnn_faiss_check(stored.bytes, stored.length, points->n_places, points->d, report, err);
-  if (status == GPNN_OK) status = prepare(&made, points, err);
+      gpnn_faiss_check(stored.bytes, stored.length, points->n_distinct, points->d, report, err);
+  if (status == GPNN_OK) status = create(&made, points, err);
   if (status != GPNN_OK) return status;
   if (faiss_read_index(stored.file, READ_MAPPED, &made->index) != 0) {
     made->index = NULL;
@@ -348,29 +352,29 @@ enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine, struct gpnn_search_
 
 /*
  * The squared distance |q|^2 + |x|^2 - 2 q'x of sums of d products is off by e <= (d + 8) 2^-24
- * (|q| + |x|)^2, |x| <= |q| + r.  A row that was left out may seem nearer by as much as one that
- * was proposed seems farther, so that 2 e of r^2 are in doubt.
+ * (|q| + |x|)^2, |x| <= |q| + r.  A candidate may seem nearer, and a row that was left out
+ * farther, than it is, so r^2 is uncertain by 2 e.
  */
-static double product_blur(const struct gpnn_frame *frame, double norm, double distance)
+static double product_error(const struct gpnn_float_frame *frame, double norm, double distance)
 {
   double most = 2 * norm + distance, square = distance * distance;
-  double doubt = 0x1p-23 * (double)(frame->d + 8) * most * most;
-  return doubt < square ? distance - sqrt(square - doubt) : distance;
+  double uncertain = 0x1p-23 * (double)(frame->d + 8) * most * most;
+  return uncertain < square ? distance - sqrt(square - uncertain) : distance;
 }
 
-double gpnn_faiss_blur(const struct gpnn_faiss *engine, size_t n_queries, double norm,
-                       double distance)
+double gpnn_faiss_error(const struct gpnn_faiss *engine, size_t n_queries, double norm,
+                        double distance)
 {
-  const struct gpnn_frame *frame = &engine->frame;
-  double framed = distance * frame->scale, blur = gpnn_frame_blur(frame, norm, framed);
-  if (n_queries > GPNN_FAISS_FEW) blur += product_blur(frame, norm, framed);
-  return blur / frame->scale;
+  const struct gpnn_float_frame *frame = &engine->frame;
+  double framed = distance * frame->scale, error = gpnn_float_frame_error(frame, norm, framed);
+  if (n_queries > GPNN_FAISS_FEW) error += product_error(frame, norm, framed);
+  return error / frame->scale;
 }
 
 void gpnn_faiss_free(struct gpnn_faiss *engine)
 {
   if (engine == NULL) return;
   if (engine->index != NULL) faiss_Index_free(engine->index);
-  gpnn_frame_release(&engine->frame);
+  gpnn_float_frame_release(&engine->frame);
   free(engine);
 }

@@ -1,20 +1,20 @@
 /*
- * What FAISS is about to read, walked through first (search_engine.h).
+ * Checking bytes before FAISS reads them.
  *
- * FAISS believes what it reads: counts, offsets and links are followed without another look.  So
- * nothing reaches it but the very forms that it writes for inverted lists ("IwFl") and graphs
- * ("IHNf"), each a header, parts of which each number is known or bounded, and no byte more.
- * Source: impl/index_write.cpp of FAISS 1.7, whose forms later versions kept.
+ * FAISS trusts what it reads and follows counts, offsets and links unchecked.  So it gets nothing
+ * but the exact forms that it writes for inverted lists ("IwFl") and graphs ("IHNf"): a header and
+ * parts in which each number is known or bounded, and not a byte more.  Source:
+ * impl/index_write.cpp of FAISS 1.7, whose forms later versions kept.
  */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "search/search_private.h"
+#include "search/search_faiss_private.h"
 
-/* Bytes yet to be walked, in the machine's byte order and on any address; once something is missing
- * or not as it must be, nothing is good any more. */
+/* Bytes still to be checked, in the machine's byte order and not aligned; once something is missing
+ * or wrong, nothing is good any more. */
 struct walk {
   const unsigned char *at;
   size_t left;
@@ -26,7 +26,7 @@ static void require(struct walk *walk, bool condition)
   if (!condition) walk->good = false;
 }
 
-/* n by m items; NULL if they are not all there. */
+/* Steps over n by m items; NULL if they are not all there. */
 static const unsigned char *step(struct walk *walk, size_t n, size_t m, size_t item_bytes)
 {
   size_t items, bytes;
@@ -79,7 +79,7 @@ static const unsigned char *step_vector(struct walk *walk, size_t n, size_t item
   return step(walk, n, 1, item_bytes);
 }
 
-/* Letters, d, number of rows, two words that mean nothing, trained, Euclidean. */
+/* Letters, d, number of rows, two unused words, trained, Euclidean. */
 static void step_head(struct walk *walk, const char *letters, size_t n, size_t d)
 {
   enum { EUCLIDEAN = 1 };
@@ -92,8 +92,8 @@ static void step_head(struct walk *walk, const char *letters, size_t n, size_t d
   require(walk, step_i32(walk) == EUCLIDEAN);
 }
 
-/* n rows as they are: the centroids of lists, which may be a little farther out than any row, or
- * the rows of a graph. */
+/* n rows: the centroids of lists, which may be a little farther out than any row, or the rows of a
+ * graph. */
 static void step_flat(struct walk *walk, size_t n, size_t d)
 {
   step_head(walk, "IxF2", n, d);
@@ -103,13 +103,13 @@ static void step_flat(struct walk *walk, size_t n, size_t d)
   for (size_t i = 0; values != NULL && i < count; i++) {
     float value;
     memcpy(&value, values + i * sizeof value, sizeof value);
-    require(walk, fabsf(value) < 2 * (float)GPNN_FRAME_EDGE);
+    require(walk, fabsf(value) < 2 * (float)GPNN_FLOAT_FRAME_EDGE);
   }
 }
 
 /* ---- inverted lists ---- */
 
-/* Adds the length of a list; all together hold 'n' rows. */
+/* Adds the length of a list; all lists together hold 'n' rows. */
 static void add_list(struct walk *walk, uint64_t length, size_t n, size_t *sum)
 {
   require(walk, length <= n - *sum);
@@ -135,13 +135,13 @@ static void step_lengths(struct walk *walk, size_t n_lists, size_t n)
   require(walk, sum == n);
 }
 
-/* The lists themselves are not looked at, so that large ones stay unread: FAISS uses no row number
- * in them, and search.c none that is not there. */
+/* The contents of the lists stay unread, as they are large: FAISS makes no use of row numbers, and
+ * rerank.c skips those out of range. */
 static void walk_lists(struct walk *walk, size_t n, size_t d, size_t n_lists)
 {
   step_head(walk, "IwFl", n, d);
   require(walk, step_u64(walk) == n_lists);
-  step_u64(walk); /* lists visited: set anew */
+  step_u64(walk); /* lists visited: set later */
   step_flat(walk, n_lists, d);
   const unsigned char *has_map = step(walk, 1, 1, 1);
   require(walk, has_map != NULL && *has_map == 0 && step_u64(walk) == 0);
@@ -154,9 +154,9 @@ static void walk_lists(struct walk *walk, size_t n, size_t d, size_t n_lists)
 
 /* ---- graphs ---- */
 
-/* A graph's tables: on how many levels each row is, and where its links are. */
+/* A graph: how many levels each row is on, and its links. */
 struct graph {
-  size_t n, n_levels;           /* levels there may be */
+  size_t n, n_levels;           /* the most levels */
   const unsigned char *ends;    /* n_levels + 1 i32: links of a row up to each level */
   const unsigned char *levels;  /* n i32 */
   const unsigned char *offsets; /* n + 1 u64, into */
@@ -175,14 +175,15 @@ static void step_ends(struct walk *walk, struct graph *graph)
   require(walk, n_levels > 0 && n_levels <= LEVELS_MOST);
   if (!walk->good) return;
   graph->n_levels = (size_t)n_levels;
-  step(walk, graph->n_levels, 1, sizeof(double)); /* chances of a level: for adding rows only */
+  step(walk, graph->n_levels, 1,
+       sizeof(double)); /* probabilities of levels: only used to add rows */
   graph->ends = step_vector(walk, graph->n_levels + 1, sizeof(int32_t));
   require(walk, graph->ends != NULL && i32_at(graph->ends, 0) == 0);
   for (size_t l = 0; l < graph->n_levels && walk->good; l++)
     require(walk, i32_at(graph->ends, l) <= i32_at(graph->ends, l + 1));
 }
 
-/* Every row is on a level at least, and has as many links as go with its levels. */
+/* Every row is on at least one level and has the links of its levels. */
 static void step_rows(struct walk *walk, struct graph *graph)
 {
   size_t n = graph->n;
@@ -198,7 +199,7 @@ static void step_rows(struct walk *walk, struct graph *graph)
   }
 }
 
-/* A link is none (-1) or leads to a row that is on the same level. */
+/* Every link is missing (-1) or leads to a row on the same level. */
 static void check_links(struct walk *walk, const struct graph *graph, size_t row)
 {
   size_t begin = (size_t)u64_at(graph->offsets, row);
@@ -224,8 +225,9 @@ static void walk_graph(struct walk *walk, size_t n, size_t d)
   for (size_t i = 0; i < n && walk->good; i++) check_links(walk, &graph, i);
   int32_t entry = step_i32(walk), top = step_i32(walk);
   require(walk, top >= 0 && walk->good && is_on_level(&graph, entry, (size_t)top));
-  step(walk, 2, 1, sizeof(int32_t)); /* efforts: of building, and of searching, which is set anew */
-  require(walk, step_i32(walk) == 1); /* entries into the levels above: another way to search */
+  step(walk, 2, 1, sizeof(int32_t)); /* efforts of building, and of searching, which is set later */
+  require(walk,
+          step_i32(walk) == 1); /* entries to the upper levels: others search in another way */
   step_flat(walk, n, d);
 }
 

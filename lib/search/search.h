@@ -1,25 +1,33 @@
 /*
- * search: the m nearest rows of a set, the narrow waist over every engine.
+ * search: the k nearest of n rows, behind one interface to several engines.
  *
- * Calling sequence: gpnn_search_build() over n rows (or gpnn_search_load() from an index
- * file), gpnn_search_query() any number of times, gpnn_search_free().
- *
- * Precision: an engine may work in single precision and may be approximate.  It proposes a
- * few more candidates than asked; their distances are then computed again here, in double,
- * from the rows themselves, and the nearest are kept in the order of (distance, row).  While
- * the last one kept is no nearer than the farthest candidate, within the error of single
- * precision, more candidates are asked for; a tree proposes all that single precision cannot rule
- * out.  So flat search and a whole tree find what brute force in double finds, ties included.
- * Nothing else of the library uses the engine's distances.
+ * Calling sequence: gpnn_search_build() over n rows, or gpnn_search_load() from an index file;
+ * gpnn_search_query() any number of times; gpnn_search_free().
  *
  * Metric (gpnn-methods(7), equation 2.4): squared distance sum_j (z_j - z'_j)^2 / lengthscale_j^2
- * with z = x, or z = A x under a rotation A; without lengthscales the Euclidean one.
+ * with z = x, or z = A x under a rotation A; Euclidean without lengthscales.
  *
- * Places: rows that are alike, where there are many, are seen by the engines once; of a place that
- * is found, as many rows as are asked for come in their order.
+ * Exactness: flat search, and a tree with an effort of 100, find exactly what brute force in double
+ * precision finds, ties included: equally near rows come in the order of their numbers.  The others
+ * are approximate: they miss rows, but the distances of those they find are exact.  Engines work in
+ * single precision and only propose candidates; their distances are computed again in double
+ * precision, and more candidates are requested while single precision may have excluded one of the
+ * k nearest.  No other part of the library sees an engine's own distances.
  *
- * Determinism: a query's answer depends on neither the other queries of its batch nor the
- * number of threads, and equal rows, options and seed build equal engines.
+ * Duplicates: engines see identical rows once where there are many; all of them are found, in the
+ * order of their numbers.
+ *
+ * NaN: rows and queries are expected to be finite.  Distances that would be NaN are infinite, and
+ * which rows are found is then unspecified, but they are in range.
+ *
+ * Determinism: the answer to a query depends neither on the other queries of the call nor on the
+ * number of threads; equal rows, options and seed build equal engines.
+ *
+ * Threads: a search does not change once it is built; several threads may query it at a time.
+ *
+ * Memory: besides the rows, which are borrowed, all engines take about n d floats, and graphs 64
+ * links per row more; a tree takes twice that while it is built.  A query takes memory for its
+ * candidates, a small multiple of k, per thread.
  */
 #ifndef GPNN_SEARCH_SEARCH_H
 #define GPNN_SEARCH_SEARCH_H
@@ -35,24 +43,24 @@
 struct gpnn_search;
 
 enum gpnn_search_kind {
-  GPNN_SEARCH_AUTO = 0,  /* only as an option: measured, then one of the others */
-  GPNN_SEARCH_FLAT = 1,  /* every row is looked at */
-  GPNN_SEARCH_IVF = 2,   /* inverted lists: the lists of the nearest centroids */
-  GPNN_SEARCH_HNSW = 3,  /* a graph; built by one thread */
-  GPNN_SEARCH_EXACT = 4, /* brute force in double: the reference, used by tests */
-  GPNN_SEARCH_TREE = 5,  /* a tree of boxes: those that may hold near rows */
+  GPNN_SEARCH_AUTO = 0,  /* as an option only: chosen by the library, at present a tree */
+  GPNN_SEARCH_FLAT = 1,  /* FAISS looks at every row */
+  GPNN_SEARCH_IVF = 2,   /* FAISS: inverted lists, those of the nearest centroids */
+  GPNN_SEARCH_HNSW = 3,  /* FAISS: a navigable graph; built by one thread */
+  GPNN_SEARCH_EXACT = 4, /* brute force in double precision: the reference for tests */
+  GPNN_SEARCH_TREE = 5,  /* a k-d tree of boxes */
 };
 
 struct gpnn_search_options {
   enum gpnn_search_kind kind;
-  double recall;             /* share of the true nearest to be found, in (0, 1] */
-  size_t neighbours;         /* for how many neighbours the recall is asked */
+  double recall;             /* fraction of the true neighbours to be found, in (0, 1] */
+  size_t neighbours;         /* k for which the recall is to be reached */
   const double *lengthscale; /* d of them, or NULL: Euclidean.  Copied. */
   uint64_t seed;
-  int threads;
-  bool brief;             /* it will answer few queries: be quick to build rather than to search */
+  int threads;            /* of the build */
+  bool brief;             /* few queries are expected: build quickly rather than search quickly */
   const double *rotation; /* d by d, row-major, or NULL: none.  Copied. */
-  struct gpnn_mapping mapping; /* that the rows may be in: parts gone through are let go */
+  struct gpnn_mapping mapping; /* that the rows lie in, if any: what was read is evicted */
 };
 
 #define GPNN_SEARCH_OPTIONS_INIT                          \
@@ -63,33 +71,39 @@ struct gpnn_search_options {
     }                                                     \
   }
 
-/* What was built, and what it was measured to do on a sample of queries. */
+/* What was built, and its measurements on a sample of queries. */
 struct gpnn_search_report {
   enum gpnn_search_kind kind;
   size_t n_lists;    /* ivf: inverted lists */
-  size_t effort;     /* ivf: lists visited a query; hnsw: efSearch; tree: boxes farther than so
-                        many per cent of the k-th nearest's distance are passed over */
+  size_t effort;     /* ivf: lists visited per query; hnsw: efSearch; tree: boxes farther than this
+                        percentage of the k-th nearest's distance are skipped, 100: exact */
   double asked;      /* the recall asked for */
-  double recall;     /* measured mean share found; 1 for flat, exact and an effort of 100 */
-  size_t n_queries;  /* queries it was measured on; 0: none, it is exact */
-  size_t neighbours; /* for how many neighbours */
-  double visited;    /* ivf, tree: mean share of the rows looked at; else, and unmeasured, 1 */
+  double recall;     /* the mean recall measured; 1 if the search is exact */
+  size_t n_queries;  /* queries it was measured on; 0: not measured */
+  size_t neighbours; /* k it was measured for */
+  double visited;    /* ivf, tree: mean fraction of the rows looked at; 1 otherwise and if not
+                        measured */
 };
 
-/* "flat" -> GPNN_SEARCH_FLAT and so on (auto, tree, flat, ivf, hnsw); false if it is none. */
+/* "flat" -> GPNN_SEARCH_FLAT and so on (auto, tree, flat, ivf, hnsw); false, and '*kind'
+ * untouched, if there is no such engine or it is exact, which is for tests. */
 bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind);
 const char *gpnn_search_name(enum gpnn_search_kind kind);
 
-/* Version of FAISS, the engine behind flat, ivf and hnsw: "1.7.3", or "unknown". */
+/* The version of FAISS, "1.7.3", or "unknown". */
 const char *gpnn_search_engine_version(void);
 
 /*
- * Builds a search over 'x', n > 0 rows by d columns, row-major, which is borrowed and must
- * outlive the search.  AUTO builds a tree, the fastest in nearly every case.  A tree is exact where
- * that takes little more work than the recall asked for, or little beside a prediction from that
- * many neighbours, where rows are few, or where most rows have to be looked at, which queries then
- * do together; work is counted in rows looked at, not seconds, so that
- * the choice is reproducible.  GPNN_EEXTERNAL carries the engine's own message.
+ * Builds a search over 'x', n rows by d columns, row-major, which is borrowed and must outlive the
+ * search.
+ *
+ * A tree is exact if that takes little more work than the recall asked for, or little beside a
+ * prediction from that many neighbours, if there are few rows, or if most rows must be looked at
+ * anyway.  Work is counted in rows looked at, not in seconds, so that the choice is reproducible.
+ *
+ * GPNN_EINVAL: n or d is 0, or the recall is out of range.  GPNN_ENUMERIC: a lengthscale is not a
+ * positive number.  GPNN_EDATA: more rows or inputs than the engine can number.  GPNN_ENOMEM.
+ * GPNN_EEXTERNAL: FAISS failed, with its message.  '*search' is then untouched.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_build(struct gpnn_search **search, size_t n, size_t d,
                                                    const double *x,
@@ -97,64 +111,69 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_build(struct gpnn_search **search, 
                                                    struct gpnn_error *err);
 
 /*
- * Finds the 'k' nearest rows of each of 'n_queries' rows of 'queries' (n_queries by d):
- * 'rows' and 'distances' (squared, in the search's metric) have n_queries by k entries, each
- * query's nearest first, ties by row number.  If k > n the rest of 'rows' is -1 and of
- * 'distances' infinity.
+ * Finds the 'k' nearest rows of each of 'n_queries' rows of 'queries' (n_queries by d): 'rows' and
+ * 'distances' (squared, in the search's metric) are n_queries by k, the nearest first, ties by row
+ * number.  A query that is itself one of the rows finds that row too.  If k > n, the last k - n of
+ * 'rows' are -1 and of 'distances' infinity.  If n_queries or k is 0, nothing is written.
+ *
+ * GPNN_ENOMEM, or GPNN_EEXTERNAL from FAISS: 'rows' and 'distances' may then hold anything.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_query(const struct gpnn_search *search,
                                                    size_t n_queries, const double *queries,
                                                    size_t k, int64_t *rows, double *distances,
                                                    int threads, struct gpnn_error *err);
 
-/* What distances are measured by. */
+/* The metric; see the top of this file. */
 struct gpnn_search_metric {
-  const double *lengthscale; /* d, or NULL: they are all 1 */
+  const double *lengthscale; /* d, or NULL: all 1 */
   const double *rotation;    /* d by d, row-major, or NULL: none */
 };
 
-/* The report of the build, and the metric. */
+/* The report of the build, and the metric; both live as long as the search. */
 const struct gpnn_search_report *gpnn_search_describe(const struct gpnn_search *search);
 struct gpnn_search_metric gpnn_search_metric(const struct gpnn_search *search);
 
-/* True if two metrics over d columns order points alike: ratios of their lengthscales are all equal
- * to 1e-9, and so are their rotations. */
+/* True if two metrics over d columns order rows alike: their lengthscales are proportional and
+ * their rotations equal, both to 1e-9. */
 bool gpnn_search_same_metric(size_t d, struct gpnn_search_metric a, struct gpnn_search_metric b);
 
-/* The recall to ask for where the rows of a search of 'report' are searched again, by another
- * metric: all of it if it looked at every row, else what it was asked for. */
+/* The recall to ask for when the rows of a search of 'report' are to be searched by another metric:
+ * 1 if it looked at every row, else the one asked for then. */
 double gpnn_search_recall_again(const struct gpnn_search_report *report);
 
-/* Writes the engine's own structure to 'file' at its position (flat: nothing). */
+/* Writes the engine's structure to 'file' at its position; nothing for flat and exact.  GPNN_EIO,
+ * GPNN_EEXTERNAL. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
                                                   struct gpnn_error *err);
 
-/* Which rows are at one place, in '*length' bytes to be kept beside the structure; NULL: hardly any
- * are. */
-const uint32_t *gpnn_search_places(const struct gpnn_search *search, size_t *length);
+/* Which rows are identical, in '*length' bytes to be stored beside the structure; NULL, and 0
+ * bytes, if too few are to matter. */
+const uint32_t *gpnn_search_duplicates(const struct gpnn_search *search, size_t *length);
 
-/* Where a structure is that gpnn_search_save() wrote; all but the places zero for flat and exact.
- */
+/* What gpnn_search_save() wrote; for flat and exact, all zero except the duplicates. */
 struct gpnn_search_stored {
-  const void *bytes; /* its bytes, borrowed for the call; those of a tree are 64-byte aligned,
-                        borrowed as long as the search lives, and used in place */
-  size_t length;     /* of them */
+  const void *bytes; /* borrowed for the call; those of a tree are 64-byte aligned, used in place,
+                        and borrowed as long as the search lives */
+  size_t length;     /* of the bytes */
   FILE *file;        /* ivf, hnsw: a stream positioned at the same bytes in a file, borrowed for the
-                        call; large parts are then mapped, not read */
-  const uint32_t *places; /* what gpnn_search_places() gave, borrowed as long as the search lives */
-  size_t places_length;   /* in bytes */
+                        call; large parts are mapped, not read */
+  const uint32_t *duplicates; /* from gpnn_search_duplicates(), borrowed as long as the search
+                                 lives; NULL: none */
+  size_t duplicates_length;   /* in bytes */
 };
 
 /*
- * Takes the search of 'report' and 'metric' (copied) over the rows 'x' (borrowed) back from
- * 'stored'.  What is read is checked against n, d and 'report': GPNN_EFORMAT.  Whatever the bytes
- * are, loading and searching stay within bounds; rows found are rows that are there.
+ * Restores the search of 'report' and 'metric' (both copied) over the n by d rows 'x' (borrowed)
+ * from 'stored'.  GPNN_EFORMAT: it does not fit n, d, the metric or the report, or is missing.
+ * Whatever the bytes are, loading and searching stay within bounds, and rows found are in range.
+ * Otherwise as gpnn_search_build().
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_search_load(struct gpnn_search **search, struct gpnn_search_stored stored, size_t n, size_t d,
                  const double *x, const struct gpnn_search_report *report,
                  struct gpnn_search_metric metric, struct gpnn_error *err);
 
+/* NULL does nothing. */
 void gpnn_search_free(struct gpnn_search *search);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Building trees and keeping them in bytes (search_engine.h; the layout is in gpnn-index(5)).
+ * Building and storing a tree; gpnn-index(5) describes the layout of its bytes.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/simd.h"
-#include "search/search_private.h"
+#include "search/tree_private.h"
 
 enum {
   LANES = GPNN_TREE_LANES,
@@ -18,11 +18,11 @@ enum {
   ALIGNMENT = 64,
   HEADER_BYTES = 64,
   HAS_MAP = 1,
-  SPREAD_ROWS = 256,    /* looked at to choose where to cut */
-  FRAME_ROWS = 1 << 18, /* after which the pages they were in are let go */
-  ROWS_TOGETHER = 4096, /* that a thread takes at a time */
-  TASK_ROWS = 1 << 14,  /* not worth a thread of their own */
-  PARTS = 8,            /* that each thread gets to put in order; a power of two */
+  SPREAD_ROWS = 256,    /* rows looked at to choose where to cut */
+  FRAME_ROWS = 1 << 18, /* rows read before they are evicted */
+  ROWS_TOGETHER = 4096, /* rows that a thread takes at a time */
+  TASK_ROWS = 1 << 14,  /* rows that are worth a thread of their own */
+  PARTS = 8,            /* parts per thread to be sorted; a power of two */
 };
 
 static size_t divide_up(size_t a, size_t b)
@@ -32,7 +32,7 @@ static size_t divide_up(size_t a, size_t b)
 
 /* ---- layout ---- */
 
-/* Adds n by m items to '*at', which is rounded up; false if it does not fit. */
+/* Advances '*at' by n by m items, rounded up to the alignment; false on overflow. */
 static bool advance(size_t *at, size_t n, size_t m, size_t item_bytes)
 {
   size_t count, bytes;
@@ -42,12 +42,12 @@ static bool advance(size_t *at, size_t n, size_t m, size_t item_bytes)
   return true;
 }
 
-/* Where things are in the bytes of a tree. */
+/* Offsets in the bytes of a tree. */
 struct layout {
   size_t frame, boxes[GPNN_TREE_LEVELS], rows, ids, length;
 };
 
-/* Sets the levels of a tree of n by d, and where its parts are; false if it is too large. */
+/* Sets the levels and the layout of a tree of n by d; false if it is too large. */
 static bool lay_out(struct gpnn_tree *tree, bool has_map, struct layout *layout)
 {
   size_t d = tree->d, n_blocks = divide_up(tree->n, LANES), at = HEADER_BYTES;
@@ -80,32 +80,31 @@ static void point_into(struct gpnn_tree *tree, const unsigned char *bytes,
     tree->boxes[l] = (const float *)(const void *)(bytes + layout->boxes[l]);
 }
 
-/* ---- halving ---- */
+/* ---- sorting rows into leaves ---- */
 
-/* Leaves whose rows are to be put in order. */
+/* Consecutive leaves whose rows are still to be sorted. */
 struct part {
   size_t first, n;
 };
 
-/* Rows being put in order. */
+/* The rows while they are sorted. */
 struct build {
   size_t n, d;
   float *rows;                 /* n by d */
-  uint32_t *ids;               /* n: which they are */
-  float *keys;                 /* n: scratch, each part its own */
-  float *room;                 /* threads by 2 d: scratch */
+  uint32_t *ids;               /* n: their numbers */
+  float *keys;                 /* n: scratch, of which each part uses its own */
+  float *scratch;              /* threads by 2 d */
   struct part *parts, *halves; /* 2 PARTS threads each */
 };
 
 /*
- * The coordinate in which the rows are most spread out, by the mean distance from their mean of
- * some of them: an outlier, or a column that is hardly ever other than zero, is no place to cut.
- * 'room' is 2 d.
+ * The coordinate with the largest mean deviation from the mean, over some of the rows.  Unlike the
+ * range, it does not favour a column for a single outlier.  'scratch' is 2 d.
  */
-GPNN_SIMD static size_t widest(const struct build *build, size_t begin, size_t end, float *room)
+GPNN_SIMD static size_t widest(const struct build *build, size_t begin, size_t end, float *scratch)
 {
   size_t d = build->d, step = divide_up(end - begin, SPREAD_ROWS), n = 0, at = 0;
-  float *mean = room, *spread = room + d;
+  float *mean = scratch, *spread = scratch + d;
   for (size_t j = 0; j < d; j++) mean[j] = spread[j] = 0;
   for (size_t i = begin; i < end; i += step, n++) {
     const float *row = build->rows + i * d;
@@ -136,10 +135,10 @@ static void swap_rows(const struct build *build, size_t a, size_t b)
   build->ids[b] = kept;
 }
 
-/* Moves rows below 'cut' in coordinate 'j', or not above it if 'ties', to the front; returns where
- * the others begin. */
-static size_t part(const struct build *build, size_t begin, size_t end, size_t j, float cut,
-                   bool ties)
+/* Moves rows below 'cut' in coordinate 'j', or for 'ties' those not above it, to the front; returns
+ * where the others begin. */
+static size_t partition(const struct build *build, size_t begin, size_t end, size_t j, float cut,
+                        bool ties)
 {
   const float *column = build->rows + j;
   size_t d = build->d;
@@ -152,17 +151,18 @@ static size_t part(const struct build *build, size_t begin, size_t end, size_t j
   }
 }
 
-/* Reorders rows so that those before 'middle' are no greater in coordinate 'j' than the others. */
+/* Reorders rows so that coordinate 'j' of those before 'middle' is no greater than of the others.
+ */
 static void halve(const struct build *build, size_t begin, size_t middle, size_t end, size_t j)
 {
   float *keys = build->keys + begin;
   for (size_t i = begin; i < end; i++) keys[i - begin] = build->rows[i * build->d + j];
-  float cut = gpnn_select_float(end - begin, keys, middle - begin);
-  size_t ties = part(build, begin, end, j, cut, false);
-  if (ties < middle) part(build, ties, end, j, cut, true);
+  float cut = gpnn_nearest_select_float(end - begin, keys, middle - begin);
+  size_t ties = partition(build, begin, end, j, cut, false);
+  if (ties < middle) partition(build, ties, end, j, cut, true);
 }
 
-/* Leaves on the left of a part of 'n': whole groups of the highest level that fits. */
+/* Leaves on the left when 'n' are halved: whole groups of the highest level that fits. */
 static size_t left_leaves(size_t n)
 {
   size_t unit = 1;
@@ -175,26 +175,26 @@ static void cut(const struct build *build, size_t thread, struct part part, stru
 {
   size_t left = left_leaves(part.n), begin = part.first * LEAF, end = begin + part.n * LEAF;
   if (end > build->n) end = build->n;
-  float *room = build->room + thread * 2 * build->d;
-  halve(build, begin, begin + left * LEAF, end, widest(build, begin, end, room));
+  float *scratch = build->scratch + thread * 2 * build->d;
+  halve(build, begin, begin + left * LEAF, end, widest(build, begin, end, scratch));
   halves[0] = (struct part){part.first, left};
   halves[1] = (struct part){part.first + left, part.n - left};
 }
 
-static void arrange(const struct build *build, size_t thread, struct part part)
+static void sort_leaves(const struct build *build, size_t thread, struct part part)
 {
   while (part.n > 1) {
     struct part halves[2];
     cut(build, thread, part, halves);
-    arrange(build, thread, halves[0]);
+    sort_leaves(build, thread, halves[0]);
     part = halves[1];
   }
 }
 
-static void arrange_part(void *context, size_t thread, size_t i)
+static void sort_part(void *context, size_t thread, size_t i)
 {
   const struct build *build = context;
-  arrange(build, thread, build->parts[i]);
+  sort_leaves(build, thread, build->parts[i]);
 }
 
 static void cut_part(void *context, size_t thread, size_t i)
@@ -209,8 +209,8 @@ static void cut_part(void *context, size_t thread, size_t i)
   }
 }
 
-/* Puts all rows in order: cuts them into enough parts for all threads, and arranges these. */
-static void arrange_all(struct build *build, int threads)
+/* Sorts all rows: cuts them into enough parts for all threads, then sorts each. */
+static void sort_all(struct build *build, int threads)
 {
   size_t n_parts = 1;
   threads = gpnn_threads_for(threads, build->n / TASK_ROWS);
@@ -221,12 +221,12 @@ static void arrange_all(struct build *build, int threads)
     build->halves = build->parts;
     build->parts = halves;
   }
-  gpnn_threads_each(threads, n_parts, 1, arrange_part, build);
+  gpnn_threads_each(threads, n_parts, 1, sort_part, build);
 }
 
-/* ---- from rows in order to blocks ---- */
+/* ---- writing blocks and boxes ---- */
 
-/* Writes a block of up to 16 rows; places that stay empty are infinitely far. */
+/* Writes a block of up to 16 rows; missing ones are infinitely far away. */
 static void write_block(const struct build *build, size_t block, float *to, uint32_t *ids)
 {
   size_t d = build->d, first = block * LANES;
@@ -279,7 +279,7 @@ static void write_group_box(size_t d, const float *children, size_t child, float
   }
 }
 
-/* Boxes of no child are infinitely far from everything. */
+/* Boxes of missing children are infinitely far from everything. */
 static void clear_boxes(size_t n_groups, size_t d, float *boxes)
 {
   for (size_t i = 0; i < n_groups * d * 2 * LANES; i++)
@@ -296,7 +296,7 @@ static void write_boxes(const struct build *build, const struct gpnn_tree *tree,
     for (size_t i = 0; i < tree->n_children[l]; i++) {
       float *group = boxes + i / LANES * group_floats;
       if (l == 0)
-        write_leaf_box(build, i, group, build->room);
+        write_leaf_box(build, i, group, build->scratch);
       else
         write_group_box(d, tree->boxes[l - 1] + i * group_floats, i, group);
     }
@@ -305,7 +305,7 @@ static void write_boxes(const struct build *build, const struct gpnn_tree *tree,
 
 static void write_frame(const struct gpnn_tree *tree, unsigned char *bytes)
 {
-  const struct gpnn_frame *frame = &tree->frame;
+  const struct gpnn_float_frame *frame = &tree->frame;
   size_t d = tree->d;
   unsigned char *at = bytes + HEADER_BYTES;
   gpnn_store_u64(bytes, tree->n);
@@ -321,19 +321,19 @@ static void write_frame(const struct gpnn_tree *tree, unsigned char *bytes)
 
 /* ---- building ---- */
 
-/* Large blocks of calloc() are zeroed where they are first touched, by all threads then.  What the
- * layout has room for does not overflow. */
+/* calloc() zeroes large blocks where they are first touched, so by all threads.  Sizes that fit the
+ * layout do not overflow. */
 static bool build_alloc(struct build *build, size_t n, size_t d, int threads)
 {
   *build = (struct build){.n = n, .d = d};
   build->rows = calloc(n, d * sizeof *build->rows);
   build->ids = calloc(n, sizeof *build->ids);
   build->keys = calloc(n, sizeof *build->keys);
-  build->room = gpnn_alloc((size_t)threads, d, 2 * sizeof *build->room);
+  build->scratch = gpnn_alloc((size_t)threads, d, 2 * sizeof *build->scratch);
   build->parts = gpnn_alloc((size_t)threads, 2 * PARTS, sizeof *build->parts);
   build->halves = gpnn_alloc((size_t)threads, 2 * PARTS, sizeof *build->halves);
-  return build->rows != NULL && build->ids != NULL && build->keys != NULL && build->room != NULL &&
-         build->parts != NULL && build->halves != NULL;
+  return build->rows != NULL && build->ids != NULL && build->keys != NULL &&
+         build->scratch != NULL && build->parts != NULL && build->halves != NULL;
 }
 
 static void build_release(struct build *build)
@@ -341,17 +341,17 @@ static void build_release(struct build *build)
   free(build->rows);
   free(build->ids);
   free(build->keys);
-  free(build->room);
+  free(build->scratch);
   free(build->parts);
   free(build->halves);
 }
 
-/* What the loops over all rows share. */
+/* What loops over all rows share. */
 struct filling {
   const struct gpnn_tree *tree;
   const struct build *build;
-  const struct gpnn_points *points;
-  size_t first; /* place */
+  const struct gpnn_search_points *points;
+  size_t first; /* distinct row that the loop starts at */
   float *rows;
   uint32_t *ids;
 };
@@ -361,8 +361,8 @@ static void frame_row(void *context, size_t thread, size_t piece)
   const struct filling *f = context;
   size_t i = f->first + piece, d = f->tree->d;
   (void)thread;
-  gpnn_frame_apply(&f->tree->frame, f->points->x + gpnn_points_first(f->points, i) * d,
-                   f->build->rows + i * d);
+  gpnn_float_frame_apply(&f->tree->frame, f->points->x + gpnn_duplicates_first(f->points, i) * d,
+                         f->build->rows + i * d);
   f->build->ids[i] = (uint32_t)i;
 }
 
@@ -373,8 +373,8 @@ static void fill_block(void *context, size_t thread, size_t block)
   write_block(f->build, block, f->rows + block * f->tree->d * LANES, f->ids + block * LANES);
 }
 
-static void fill(struct gpnn_tree *tree, struct build *build, const struct gpnn_points *points,
-                 const struct layout *layout, int threads)
+static void fill(struct gpnn_tree *tree, struct build *build,
+                 const struct gpnn_search_points *points, const struct layout *layout, int threads)
 {
   size_t n = tree->n;
   struct filling f = {.tree = tree, .build = build, .points = points};
@@ -383,15 +383,15 @@ static void fill(struct gpnn_tree *tree, struct build *build, const struct gpnn_
   for (; f.first < n; f.first += FRAME_ROWS) {
     size_t count = n - f.first < FRAME_ROWS ? n - f.first : FRAME_ROWS;
     gpnn_threads_each(threads, count, ROWS_TOGETHER, frame_row, &f);
-    gpnn_points_let_go(points, f.first, f.first + count);
+    gpnn_search_points_evict(points, f.first, f.first + count);
   }
-  arrange_all(build, threads);
+  sort_all(build, threads);
   gpnn_threads_each(threads, divide_up(n, LANES), ROWS_TOGETHER / LANES, fill_block, &f);
   write_frame(tree, tree->owned);
   write_boxes(build, tree, layout, tree->owned);
 }
 
-enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree, const struct gpnn_points *points,
+enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree, const struct gpnn_search_points *points,
                                  int threads, struct gpnn_error *err)
 {
   struct build build = {0};
@@ -399,15 +399,15 @@ enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree, const struct gpnn_poin
   enum gpnn_status status = GPNN_OK;
   struct gpnn_tree *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
-  made->n = points->n_places;
+  made->n = points->n_distinct;
   made->d = points->d;
-  made->share = 1;
+  made->reach = 1;
   if (!lay_out(made, points->map != NULL, &layout)) {
     status = gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a tree", made->n);
     goto out;
   }
   made->owned = gpnn_alloc(layout.length, 1, 1);
-  if (made->owned == NULL || !gpnn_frame_init(&made->frame, points) ||
+  if (made->owned == NULL || !gpnn_float_frame_init(&made->frame, points) ||
       !build_alloc(&build, made->n, made->d, threads)) {
     status = gpnn_fail_memory(err, "for a search");
     goto out;
@@ -426,7 +426,7 @@ out:
 void gpnn_tree_free(struct gpnn_tree *tree)
 {
   if (tree == NULL) return;
-  gpnn_frame_release(&tree->frame);
+  gpnn_float_frame_release(&tree->frame);
   free(tree->owned);
   free(tree);
 }
@@ -440,13 +440,13 @@ enum gpnn_status gpnn_tree_save(const struct gpnn_tree *tree, FILE *file, struct
   return gpnn_fail_errno(err, errno == 0 ? EIO : errno, "the search cannot be written");
 }
 
-/* Takes the header and the frame; false without memory. */
+/* Reads the frame behind the header; false without memory. */
 static bool read_frame(struct gpnn_tree *tree, const unsigned char *bytes)
 {
-  struct gpnn_frame *frame = &tree->frame;
+  struct gpnn_float_frame *frame = &tree->frame;
   const unsigned char *at = bytes + HEADER_BYTES;
   bool has_map = gpnn_load_u32(bytes + 20) == HAS_MAP;
-  if (!gpnn_frame_alloc(frame, tree->d, has_map)) return false;
+  if (!gpnn_float_frame_alloc(frame, tree->d, has_map)) return false;
   frame->scale = gpnn_load_f64(bytes + 24);
   for (size_t j = 0; j < tree->d; j++, at += 8) frame->origin[j] = gpnn_load_f64(at);
   double *metric = has_map ? frame->map : frame->factor;
@@ -456,15 +456,15 @@ static bool read_frame(struct gpnn_tree *tree, const unsigned char *bytes)
 }
 
 enum gpnn_status gpnn_tree_map(struct gpnn_tree **tree, const void *bytes, size_t length,
-                               const struct gpnn_points *points, struct gpnn_error *err)
+                               const struct gpnn_search_points *points, struct gpnn_error *err)
 {
   struct layout layout;
   const unsigned char *header = bytes;
   struct gpnn_tree *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
-  made->n = points->n_places;
+  made->n = points->n_distinct;
   made->d = points->d;
-  made->share = 1;
+  made->reach = 1;
   enum gpnn_status status = GPNN_OK;
   if (length < HEADER_BYTES || gpnn_load_u64(header) != made->n ||
       gpnn_load_u64(header + 8) != points->d || gpnn_load_u32(header + 16) != LEAF ||

@@ -1,13 +1,15 @@
 /*
- * Queries of a tree: depth first, the nearest box first, with all that is known to be too far left
- * out.  Where that leaves out little, as among many inputs that all matter, a query would wait for
- * rows from memory most of the time; so several go through the leaves in their order together, once
- * each knows from some near leaves how far rows may be.
+ * Queries of a tree.
+ *
+ * A query walks through the tree depth first, the nearest box first, and skips boxes that are too
+ * far away.  With many inputs that all matter few boxes are, and it would mostly wait for memory.
+ * Several queries then visit all leaves together, in the order of storage, once each has a bound
+ * from a few leaves close to it.
  *
  * Rows are kept while they may be among the k nearest: no farther than a bound, which falls as
- * nearer ones turn up.  With R the k-th least distance in single precision and b how far that may
- * be off, the k-th nearest row is no farther than R + b, and every row as near as that is found
- * within R + 2 b; a third b pays for the rounding of the bound itself.
+ * nearer ones turn up.  Let R be the k-th least distance in single precision and e the bound of its
+ * error.  Then the k-th nearest row is no farther than R + e, and single precision puts every row
+ * as near as that within R + 2 e; a third e pays for rounding the bound itself.
  */
 #include <float.h>
 #include <math.h>
@@ -15,27 +17,28 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "search/search_private.h"
+#include "search/tree_private.h"
 
-enum { LANES = GPNN_TREE_LANES, STACK = GPNN_TREE_LEVELS * GPNN_TREE_LANES, FETCHED = 512 };
+enum { LANES = GPNN_TREE_LANES, STACK = GPNN_TREE_LEVELS * GPNN_TREE_LANES, PREFETCHED = 512 };
 
-/* A box to look into: a group of 'level', or a leaf on level 0. */
+/* A box to open: a group of 'level', or a leaf if that is 0. */
 struct visit {
   float distance;
   uint32_t number;
   size_t level;
 };
 
-/* A query under way. */
-struct gpnn_tree_quest {
+/* The state of one query. */
+struct gpnn_tree_traversal {
   const struct gpnn_tree *tree;
   const struct gpnn_tree_loops *loops;
   struct gpnn_tree_scratch *scratch;
-  size_t k, n, limit; /* rows kept; more than so many are thinned out */
-  size_t n_blocks;    /* looked at */
-  size_t most_blocks; /* after which it waits for others to go on with */
-  float bound, reach; /* squared: farther rows, and farther boxes, are of no use */
-  double norm;        /* of the query */
+  size_t k, n, limit; /* n rows are kept; they are thinned out once they reach the limit */
+  size_t n_blocks;    /* looked at so far */
+  size_t most_blocks; /* to look at by itself, before it joins others */
+  float bound;        /* squared: rows farther away are of no use */
+  float box_bound;    /* squared: nor are boxes farther away than this */
+  double norm;        /* distance of the query from the frame's origin */
   struct visit stack[STACK];
   size_t height;
 };
@@ -71,8 +74,8 @@ static bool scratch_grow(struct gpnn_tree_scratch *scratch, size_t capacity)
   return true;
 }
 
-/* Rows that are kept before they are thinned out to about k: often is dear, seldom keeps the bound
- * high. */
+/* How many rows to keep before they are thinned out to about k: thinning out often takes time, but
+ * seldom leaves the bound high. */
 static size_t limit_for(size_t k)
 {
   return k + k / 2 + 32;
@@ -94,58 +97,61 @@ static void scratch_release(struct gpnn_tree_scratch *scratch)
   free(scratch->rows);
 }
 
-bool gpnn_tree_room_init(const struct gpnn_tree *tree, size_t k, struct gpnn_tree_room *room)
+bool gpnn_tree_workspace_init(const struct gpnn_tree *tree, size_t k,
+                              struct gpnn_tree_workspace *workspace)
 {
-  *room = (struct gpnn_tree_room){0};
-  room->quests = gpnn_alloc(GPNN_TREE_QUERIES, 1, sizeof *room->quests);
-  if (room->quests != NULL && scratch_init(tree, k, &room->scratch[0])) return true;
-  gpnn_tree_room_release(room);
+  *workspace = (struct gpnn_tree_workspace){0};
+  workspace->traversals = gpnn_alloc(GPNN_TREE_QUERIES, 1, sizeof *workspace->traversals);
+  if (workspace->traversals != NULL && scratch_init(tree, k, &workspace->scratch[0])) return true;
+  gpnn_tree_workspace_release(workspace);
   return false;
 }
 
-void gpnn_tree_room_release(struct gpnn_tree_room *room)
+void gpnn_tree_workspace_release(struct gpnn_tree_workspace *workspace)
 {
-  for (size_t q = 0; q < GPNN_TREE_QUERIES; q++) scratch_release(&room->scratch[q]);
-  free(room->quests);
-  *room = (struct gpnn_tree_room){0};
+  for (size_t q = 0; q < GPNN_TREE_QUERIES; q++) scratch_release(&workspace->scratch[q]);
+  free(workspace->traversals);
+  *workspace = (struct gpnn_tree_workspace){0};
 }
 
 /* ---- the bound ---- */
 
-static float bound_for(const struct gpnn_tree_quest *quest, float kth)
+static float bound_for(const struct gpnn_tree_traversal *traversal, float kth)
 {
-  const struct gpnn_frame *frame = &quest->tree->frame;
+  const struct gpnn_float_frame *frame = &traversal->tree->frame;
   double radius = sqrt((double)kth);
-  /* Beyond, rows stand at the edge of the frame instead of where they are. */
-  if (radius >= GPNN_FRAME_EDGE / 4) return FLT_MAX;
-  double bound = radius + 3 * gpnn_frame_blur(frame, quest->norm, radius);
+  /* Beyond that, rows may have been clamped to the edge of the frame. */
+  if (radius >= GPNN_FLOAT_FRAME_EDGE / 4) return FLT_MAX;
+  double bound = radius + 3 * gpnn_float_frame_error(frame, traversal->norm, radius);
   bound *= bound * (1 + 0x1p-20);
   return bound < FLT_MAX ? (float)bound : FLT_MAX;
 }
 
-/* Lowers the bound, and drops what is beyond it. */
-static void tighten(struct gpnn_tree_quest *quest)
+/* Lowers the bound and drops the rows beyond it. */
+static void tighten(struct gpnn_tree_traversal *traversal)
 {
-  struct gpnn_tree_scratch *scratch = quest->scratch;
+  struct gpnn_tree_scratch *scratch = traversal->scratch;
   float *distances = scratch->distances;
   uint32_t *positions = scratch->positions;
   size_t kept = 0;
-  memcpy(scratch->spare, distances, quest->n * sizeof *distances);
-  float bound = bound_for(quest, gpnn_select_float(quest->n, scratch->spare, quest->k - 1));
-  if (bound < quest->bound) quest->bound = bound;
-  quest->reach = (float)(quest->tree->share * quest->tree->share) * quest->bound;
-  for (size_t i = 0; i < quest->n; i++) {
+  memcpy(scratch->spare, distances, traversal->n * sizeof *distances);
+  float bound = bound_for(
+      traversal, gpnn_nearest_select_float(traversal->n, scratch->spare, traversal->k - 1));
+  if (bound < traversal->bound) traversal->bound = bound;
+  traversal->box_bound =
+      (float)(traversal->tree->reach * traversal->tree->reach) * traversal->bound;
+  for (size_t i = 0; i < traversal->n; i++) {
     distances[kept] = distances[i];
     positions[kept] = positions[i];
-    kept += distances[i] <= quest->bound;
+    kept += distances[i] <= traversal->bound;
   }
-  quest->n = kept;
-  /* Many rows may be at the same distance: in proportion, lest they be dropped and kept for ever.
-   */
-  quest->limit = limit_for(kept);
+  traversal->n = kept;
+  /* Many rows may be equally near: without a limit that grows with them, every leaf would thin out
+   * again. */
+  traversal->limit = limit_for(kept);
 }
 
-/* ---- the walk ---- */
+/* ---- one query by itself ---- */
 
 /* Blocks of a leaf. */
 struct span {
@@ -159,67 +165,71 @@ static struct span blocks_of(const struct gpnn_tree *tree, size_t leaf)
   return (struct span){begin, end < all ? end : all};
 }
 
-/* Makes room for the rows of a leaf; false without memory. */
-static bool reserve_leaf(struct gpnn_tree_quest *quest)
+/* Reserves memory for the rows of a leaf; false if there is none. */
+static bool reserve_leaf(struct gpnn_tree_traversal *traversal)
 {
-  struct gpnn_tree_scratch *scratch = quest->scratch;
-  return quest->n + 2 * GPNN_TREE_LEAF <= scratch->capacity ||
+  struct gpnn_tree_scratch *scratch = traversal->scratch;
+  return traversal->n + 2 * GPNN_TREE_LEAF <= scratch->capacity ||
          scratch_grow(scratch, 2 * scratch->capacity);
 }
 
-static void tighten_if_full(struct gpnn_tree_quest *quest)
+static void tighten_if_full(struct gpnn_tree_traversal *traversal)
 {
-  if (quest->n >= quest->limit || (quest->bound == FLT_MAX && quest->n >= quest->k)) tighten(quest);
+  if (traversal->n >= traversal->limit ||
+      (traversal->bound == FLT_MAX && traversal->n >= traversal->k))
+    tighten(traversal);
 }
 
-static bool scan_leaf(struct gpnn_tree_quest *quest, size_t leaf)
+static bool scan_leaf(struct gpnn_tree_traversal *traversal, size_t leaf)
 {
-  const struct gpnn_tree *tree = quest->tree;
-  struct gpnn_tree_scratch *scratch = quest->scratch;
+  const struct gpnn_tree *tree = traversal->tree;
+  struct gpnn_tree_scratch *scratch = traversal->scratch;
   struct span blocks = blocks_of(tree, leaf);
-  quest->n_blocks += blocks.end - blocks.begin;
-  if (!reserve_leaf(quest)) return false;
+  traversal->n_blocks += blocks.end - blocks.begin;
+  if (!reserve_leaf(traversal)) return false;
   for (size_t block = blocks.begin; block < blocks.end; block++)
-    quest->n += quest->loops->scan(tree->d, tree->rows + block * tree->d * LANES, scratch->query,
-                                   quest->bound, (uint32_t)(block * LANES),
-                                   scratch->distances + quest->n, scratch->positions + quest->n);
-  tighten_if_full(quest);
+    traversal->n += traversal->loops->scan(
+        tree->d, tree->rows + block * tree->d * LANES, scratch->query, traversal->bound,
+        (uint32_t)(block * LANES), scratch->distances + traversal->n,
+        scratch->positions + traversal->n);
+  tighten_if_full(traversal);
   return true;
 }
 
-/* Asks for the rows of a leaf that will be looked at next. */
-static void fetch_leaf(const struct gpnn_tree *tree, size_t leaf)
+/* Prefetches the rows of the leaf to be looked at next. */
+static void prefetch_leaf(const struct gpnn_tree *tree, size_t leaf)
 {
   enum { LINE_FLOATS = 16 };
   const float *rows = tree->rows + leaf * GPNN_TREE_LEAF * tree->d;
   size_t n = tree->n - leaf * GPNN_TREE_LEAF < GPNN_TREE_LEAF ? LANES : GPNN_TREE_LEAF;
-  for (size_t i = 0; i < n * tree->d && i < FETCHED; i += LINE_FLOATS) __builtin_prefetch(rows + i);
+  for (size_t i = 0; i < n * tree->d && i < PREFETCHED; i += LINE_FLOATS)
+    __builtin_prefetch(rows + i);
 }
 
-/* Puts the children of a group on the stack, the nearest on top. */
-static void open_group(struct gpnn_tree_quest *quest, size_t level, size_t group)
+/* Pushes the children of a group that are near enough, the nearest last. */
+static void open_group(struct gpnn_tree_traversal *traversal, size_t level, size_t group)
 {
-  const struct gpnn_tree *tree = quest->tree;
-  struct visit *stack = quest->stack + quest->height;
+  const struct gpnn_tree *tree = traversal->tree;
+  struct visit *stack = traversal->stack + traversal->height;
   size_t first = group * LANES, left = tree->n_children[level] - first, n = 0;
   float distances[LANES];
-  quest->loops->boxes(tree->d, tree->boxes[level] + group * 2 * tree->d * LANES,
-                      quest->scratch->query, distances);
+  traversal->loops->boxes(tree->d, tree->boxes[level] + group * 2 * tree->d * LANES,
+                          traversal->scratch->query, distances);
   for (size_t i = 0; i < LANES && i < left; i++) {
-    if (!(distances[i] <= quest->reach)) continue;
+    if (!(distances[i] <= traversal->box_bound)) continue;
     size_t at = n++;
     for (; at > 0 && stack[at - 1].distance < distances[i]; at--) stack[at] = stack[at - 1];
     stack[at] = (struct visit){distances[i], (uint32_t)(first + i), level};
   }
-  quest->height += n;
+  traversal->height += n;
 }
 
 size_t gpnn_tree_leaf(const struct gpnn_tree *tree, const double *query,
-                      struct gpnn_tree_room *room)
+                      struct gpnn_tree_workspace *workspace)
 {
   size_t number = 0;
-  const struct gpnn_tree_scratch *scratch = &room->scratch[0];
-  gpnn_frame_apply(&tree->frame, query, scratch->query);
+  const struct gpnn_tree_scratch *scratch = &workspace->scratch[0];
+  gpnn_float_frame_apply(&tree->frame, query, scratch->query);
   for (size_t level = tree->n_levels; level-- > 0;) {
     size_t first = number * LANES, left = tree->n_children[level] - first, best = 0;
     float distances[LANES];
@@ -232,74 +242,74 @@ size_t gpnn_tree_leaf(const struct gpnn_tree *tree, const double *query,
   return number;
 }
 
-/* Goes on until nothing is left that may hold near rows, or enough has been looked at; false
- * without memory. */
-static bool walk(struct gpnn_tree_quest *quest)
+/* Continues until no box left may hold near rows, or the query is to join others; false without
+ * memory. */
+static bool walk(struct gpnn_tree_traversal *traversal)
 {
-  while (quest->height > 0 && quest->n_blocks < quest->most_blocks) {
-    struct visit visit = quest->stack[--quest->height];
-    if (visit.distance > quest->reach) continue;
+  while (traversal->height > 0 && traversal->n_blocks < traversal->most_blocks) {
+    struct visit visit = traversal->stack[--traversal->height];
+    if (visit.distance > traversal->box_bound) continue;
     if (visit.level > 0)
-      open_group(quest, visit.level - 1, visit.number);
-    else if (!scan_leaf(quest, visit.number))
+      open_group(traversal, visit.level - 1, visit.number);
+    else if (!scan_leaf(traversal, visit.number))
       return false;
-    if (quest->height > 0 && quest->stack[quest->height - 1].level == 0)
-      fetch_leaf(quest->tree, quest->stack[quest->height - 1].number);
+    if (traversal->height > 0 && traversal->stack[traversal->height - 1].level == 0)
+      prefetch_leaf(traversal->tree, traversal->stack[traversal->height - 1].number);
   }
-  if (quest->n > quest->k) tighten(quest);
+  if (traversal->n > traversal->k) tighten(traversal);
   return true;
 }
 
-/* Begins with 'query', and walks through up to 'most_blocks' blocks; false without memory. */
-static bool set_out(struct gpnn_tree_quest *quest, const struct gpnn_tree *tree,
-                    const double *query, size_t k, size_t most_blocks,
-                    struct gpnn_tree_scratch *scratch)
+/* Starts 'query' and looks at up to 'most_blocks' blocks; false without memory. */
+static bool start(struct gpnn_tree_traversal *traversal, const struct gpnn_tree *tree,
+                  const double *query, size_t k, size_t most_blocks,
+                  struct gpnn_tree_scratch *scratch)
 {
   if (!scratch_init(tree, k, scratch)) return false;
-  quest->tree = tree;
-  quest->loops = gpnn_tree_loops();
-  quest->scratch = scratch;
-  quest->k = k;
-  quest->limit = limit_for(k);
-  quest->n = quest->n_blocks = quest->height = 0;
-  quest->most_blocks = most_blocks;
-  quest->bound = quest->reach = FLT_MAX;
-  quest->norm = gpnn_frame_apply(&tree->frame, query, scratch->query);
-  open_group(quest, tree->n_levels - 1, 0);
-  return walk(quest);
+  traversal->tree = tree;
+  traversal->loops = gpnn_tree_loops();
+  traversal->scratch = scratch;
+  traversal->k = k;
+  traversal->limit = limit_for(k);
+  traversal->n = traversal->n_blocks = traversal->height = 0;
+  traversal->most_blocks = most_blocks;
+  traversal->bound = traversal->box_bound = FLT_MAX;
+  traversal->norm = gpnn_float_frame_apply(&tree->frame, query, scratch->query);
+  open_group(traversal, tree->n_levels - 1, 0);
+  return walk(traversal);
 }
 
-/* ---- together ---- */
+/* ---- several queries together ---- */
 
-/* Quests that go through leaves together, and those of a leaf. */
-struct party {
+/* Queries that visit the leaves, or one leaf, together. */
+struct company {
   size_t n;
-  struct gpnn_tree_quest *members[GPNN_TREE_QUERIES];
+  struct gpnn_tree_traversal *members[GPNN_TREE_QUERIES];
 };
 
-/* Notes rows of a block at 'distances' that are near enough. */
-static void keep_near(struct gpnn_tree_quest *quest, size_t block, const float *distances)
+/* Keeps the rows of a block whose 'distances' are within the bound. */
+static void keep_rows(struct gpnn_tree_traversal *traversal, size_t block, const float *distances)
 {
-  struct gpnn_tree_scratch *scratch = quest->scratch;
-  size_t n = quest->n;
+  struct gpnn_tree_scratch *scratch = traversal->scratch;
+  size_t n = traversal->n;
   for (size_t i = 0; i < LANES; i++) {
     scratch->distances[n] = distances[i];
     scratch->positions[n] = (uint32_t)(block * LANES + i);
-    n += distances[i] <= quest->bound;
+    n += distances[i] <= traversal->bound;
   }
-  quest->n = n;
+  traversal->n = n;
 }
 
-/* The members from 'first' on, as many as go abreast; a place that stays empty has the first's
- * query, and a bound that nothing meets. */
-static void scan_abreast(const struct party *party, size_t first, struct span blocks)
+/* Compares the blocks with up to GPNN_TREE_TOGETHER members from 'first' on.  Missing members are
+ * filled up by the first one's query with a bound that no row meets. */
+static void scan_blocks(const struct company *company, size_t first, struct span blocks)
 {
-  const struct gpnn_tree *tree = party->members[0]->tree;
-  struct gpnn_tree_quest *const *members = party->members + first;
-  size_t n = party->n - first < GPNN_TREE_ABREAST ? party->n - first : GPNN_TREE_ABREAST;
-  const float *queries[GPNN_TREE_ABREAST];
-  float bounds[GPNN_TREE_ABREAST], distances[GPNN_TREE_ABREAST * LANES];
-  for (size_t q = 0; q < GPNN_TREE_ABREAST; q++) {
+  const struct gpnn_tree *tree = company->members[0]->tree;
+  struct gpnn_tree_traversal *const *members = company->members + first;
+  size_t n = company->n - first < GPNN_TREE_TOGETHER ? company->n - first : GPNN_TREE_TOGETHER;
+  const float *queries[GPNN_TREE_TOGETHER];
+  float bounds[GPNN_TREE_TOGETHER], distances[GPNN_TREE_TOGETHER * LANES];
+  for (size_t q = 0; q < GPNN_TREE_TOGETHER; q++) {
     queries[q] = members[q < n ? q : 0]->scratch->query;
     bounds[q] = q < n ? members[q]->bound : -1;
   }
@@ -307,99 +317,102 @@ static void scan_abreast(const struct party *party, size_t first, struct span bl
     if (!members[0]->loops->measure(tree->d, tree->rows + block * tree->d * LANES, queries, bounds,
                                     distances))
       continue;
-    for (size_t q = 0; q < n; q++) keep_near(members[q], block, distances + q * LANES);
+    for (size_t q = 0; q < n; q++) keep_rows(members[q], block, distances + q * LANES);
   }
 }
 
-/* Looks at a leaf for all of the party; false without memory. */
-static bool scan_together(const struct party *party, size_t leaf)
+/* Looks at a leaf for all members; false without memory. */
+static bool scan_together(const struct company *company, size_t leaf)
 {
-  struct span blocks = blocks_of(party->members[0]->tree, leaf);
-  for (size_t q = 0; q < party->n; q++) {
-    party->members[q]->n_blocks += blocks.end - blocks.begin;
-    if (!reserve_leaf(party->members[q])) return false;
+  struct span blocks = blocks_of(company->members[0]->tree, leaf);
+  for (size_t q = 0; q < company->n; q++) {
+    company->members[q]->n_blocks += blocks.end - blocks.begin;
+    if (!reserve_leaf(company->members[q])) return false;
   }
-  for (size_t q = 0; q < party->n; q += GPNN_TREE_ABREAST) scan_abreast(party, q, blocks);
-  for (size_t q = 0; q < party->n; q++) tighten_if_full(party->members[q]);
+  for (size_t q = 0; q < company->n; q += GPNN_TREE_TOGETHER) scan_blocks(company, q, blocks);
+  for (size_t q = 0; q < company->n; q++) tighten_if_full(company->members[q]);
   return true;
 }
 
-/* All leaves of a group, each for those whom it may hold near rows for; false without memory. */
-static bool visit_together(const struct party *party, size_t group)
+/* Visits each leaf of a group for the members that it may hold near rows for; false without
+ * memory. */
+static bool visit_together(const struct company *company, size_t group)
 {
-  const struct gpnn_tree *tree = party->members[0]->tree;
+  const struct gpnn_tree *tree = company->members[0]->tree;
   size_t first = group * LANES, n = tree->n_children[0] - first;
   float distances[GPNN_TREE_QUERIES][LANES];
   if (n > LANES) n = LANES;
-  for (size_t q = 0; q < party->n; q++)
-    party->members[q]->loops->boxes(tree->d, tree->boxes[0] + group * 2 * tree->d * LANES,
-                                    party->members[q]->scratch->query, distances[q]);
+  for (size_t q = 0; q < company->n; q++)
+    company->members[q]->loops->boxes(tree->d, tree->boxes[0] + group * 2 * tree->d * LANES,
+                                      company->members[q]->scratch->query, distances[q]);
   for (size_t i = 0; i < n; i++) {
-    struct party near = {0};
-    for (size_t q = 0; q < party->n; q++)
-      if (distances[q][i] <= party->members[q]->reach) near.members[near.n++] = party->members[q];
-    if (near.n > 0 && !scan_together(&near, first + i)) return false;
+    struct company close = {0};
+    for (size_t q = 0; q < company->n; q++)
+      if (distances[q][i] <= company->members[q]->box_bound)
+        close.members[close.n++] = company->members[q];
+    if (close.n > 0 && !scan_together(&close, first + i)) return false;
   }
   return true;
 }
 
-/* Begins again at the first leaf, with what is known of the bound; false without memory. */
-static bool go_together(const struct party *party)
+/* Starts again at the first leaf, keeping the bounds; false without memory. */
+static bool visit_all_together(const struct company *company)
 {
-  if (party->n == 0) return true;
-  const struct gpnn_tree *tree = party->members[0]->tree;
-  for (size_t q = 0; q < party->n; q++) {
-    party->members[q]->n = 0;
-    party->members[q]->limit = limit_for(party->members[q]->k);
+  if (company->n == 0) return true;
+  const struct gpnn_tree *tree = company->members[0]->tree;
+  for (size_t q = 0; q < company->n; q++) {
+    company->members[q]->n = 0;
+    company->members[q]->limit = limit_for(company->members[q]->k);
   }
   for (size_t group = 0; group * LANES < tree->n_children[0]; group++)
-    if (!visit_together(party, group)) return false;
-  for (size_t q = 0; q < party->n; q++)
-    if (party->members[q]->n > party->members[q]->k) tighten(party->members[q]);
+    if (!visit_together(company, group)) return false;
+  for (size_t q = 0; q < company->n; q++)
+    if (company->members[q]->n > company->members[q]->k) tighten(company->members[q]);
   return true;
 }
 
 /* ---- all queries ---- */
 
-/* Blocks that the first of several queries looks at before it waits for the others, which look at
- * some near leaves before they join. */
-struct patience {
+/* Blocks that the first of several queries looks at by itself before it gives up, and those that
+ * the others look at before they join it. */
+struct budget {
   size_t first, others;
 };
 
-static struct patience patience_of(const struct gpnn_tree *tree, size_t n_queries, size_t k)
+static struct budget budget_of(const struct gpnn_tree *tree, size_t n_queries, size_t k)
 {
-  size_t much = (tree->n + LANES - 1) / LANES / GPNN_TREE_PATIENCE, near = 4 * (k / LANES + 1);
-  bool alone = tree->share < 1 || n_queries < GPNN_TREE_ABREAST || much < near;
-  return alone ? (struct patience){SIZE_MAX, SIZE_MAX} : (struct patience){much, near};
+  size_t much = (tree->n + LANES - 1) / LANES / GPNN_TREE_SWITCH, few = 4 * (k / LANES + 1);
+  bool alone = tree->reach < 1 || n_queries < GPNN_TREE_TOGETHER || much < few;
+  return alone ? (struct budget){SIZE_MAX, SIZE_MAX} : (struct budget){much, few};
 }
 
 static bool find_all(const struct gpnn_tree *tree, size_t n_queries, const double *const *queries,
-                     size_t k, struct gpnn_tree_room *room)
+                     size_t k, struct gpnn_tree_workspace *workspace)
 {
-  struct patience patience = patience_of(tree, n_queries, k);
-  struct party party = {0};
+  struct budget budget = budget_of(tree, n_queries, k);
+  struct company company = {0};
   for (size_t q = 0; q < n_queries; q++) {
-    struct gpnn_tree_quest *quest = &room->quests[q];
-    size_t most = q == 0 ? patience.first : party.n > 0 ? patience.others : SIZE_MAX;
-    if (!set_out(quest, tree, queries[q], k, most, &room->scratch[q])) return false;
-    if (quest->height > 0) party.members[party.n++] = quest;
+    struct gpnn_tree_traversal *traversal = &workspace->traversals[q];
+    size_t most = q == 0 ? budget.first : company.n > 0 ? budget.others : SIZE_MAX;
+    if (!start(traversal, tree, queries[q], k, most, &workspace->scratch[q])) return false;
+    if (traversal->height > 0) company.members[company.n++] = traversal;
   }
-  return go_together(&party);
+  return visit_all_together(&company);
 }
 
 enum gpnn_status gpnn_tree_candidates(const struct gpnn_tree *tree, size_t n_queries,
                                       const double *const *queries, size_t k,
-                                      struct gpnn_tree_room *room, size_t *visited,
+                                      struct gpnn_tree_workspace *workspace, size_t *visited,
                                       struct gpnn_error *err)
 {
-  if (!find_all(tree, n_queries, queries, k, room)) return gpnn_fail_memory(err, "for a search");
+  if (!find_all(tree, n_queries, queries, k, workspace))
+    return gpnn_fail_memory(err, "for a search");
   for (size_t q = 0; q < n_queries; q++) {
-    const struct gpnn_tree_quest *quest = &room->quests[q];
-    struct gpnn_tree_scratch *scratch = &room->scratch[q];
-    for (size_t i = 0; i < quest->n; i++) scratch->rows[i] = tree->ids[scratch->positions[i]];
-    scratch->found = quest->n;
-    *visited += quest->n_blocks * LANES < tree->n ? quest->n_blocks * LANES : tree->n;
+    const struct gpnn_tree_traversal *traversal = &workspace->traversals[q];
+    struct gpnn_tree_scratch *scratch = &workspace->scratch[q];
+    for (size_t i = 0; i < traversal->n; i++) scratch->rows[i] = tree->ids[scratch->positions[i]];
+    scratch->found = traversal->n;
+    *visited += traversal->n_blocks * LANES < tree->n ? traversal->n_blocks * LANES : tree->n;
   }
   return GPNN_OK;
 }

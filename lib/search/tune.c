@@ -1,10 +1,10 @@
 /*
- * Building a search to a recall.
+ * Building a search that reaches a recall.
  *
- * The recall is measured on a sample of the rows themselves: the mean share of a query's true k
- * nearest that are found.  The effort (lists visited, efSearch, or the reach of a tree) is doubled
- * until the recall is met, then bisected to the least that meets it.  Work is counted in rows
- * looked at, so that choices are reproducible.
+ * The recall is measured on a sample of the rows themselves: the mean fraction of a query's true k
+ * nearest rows that are found.  The effort (lists visited, efSearch, or the reach of a tree) is
+ * doubled until the recall is reached, then bisected to the least that reaches it.  Work is counted
+ * in rows looked at, not in seconds, so that the choice is reproducible.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@
 
 enum {
   SAMPLE = 256,          /* queries the recall is measured on */
-  BRIEF_SAMPLE = 32,     /* the same where few queries will come */
-  BRIEF_LISTS = 4,       /* and a fourth of the lists serves these */
-  WHOLE = 100,           /* effort of a tree that misses nothing */
-  FEW_ROWS = 10000,      /* a tree of so few is quick enough whole, */
-  BRIEF_CELLS = 1 << 17, /* and where few queries will come, one of so few numbers */
+  BRIEF_SAMPLE = 32,     /* the same if few queries are expected */
+  BRIEF_LISTS = 4,       /* then a fourth of the lists is enough */
+  WHOLE = 100,           /* effort of a tree that is exact */
+  FEW_ROWS = 10000,      /* an exact tree is fast enough for up to this many rows, */
+  BRIEF_CELLS = 1 << 17, /* or if few queries are expected, for up to this many numbers */
 };
 
-/* The sample with its truth, and room for answers. */
+/* The sample, the true neighbours, and buffers for answers. */
 struct trial {
   size_t n_queries, k;
   double *queries;   /* n_queries by d */
@@ -35,10 +35,10 @@ struct trial {
   int threads;
 };
 
-/* What a trial found. */
+/* What a trial measured. */
 struct measure {
   double recall;
-  double visited; /* mean share of the places looked at */
+  double visited; /* mean fraction of the distinct rows looked at */
 };
 
 static void trial_release(struct trial *trial)
@@ -49,7 +49,7 @@ static void trial_release(struct trial *trial)
   free(trial->distances);
 }
 
-static enum gpnn_status draw_queries(struct trial *trial, const struct gpnn_points *points,
+static enum gpnn_status draw_queries(struct trial *trial, const struct gpnn_search_points *points,
                                      uint64_t seed, struct gpnn_error *err)
 {
   uint64_t chosen[SAMPLE];
@@ -62,7 +62,7 @@ static enum gpnn_status draw_queries(struct trial *trial, const struct gpnn_poin
   return status;
 }
 
-static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_points *points,
+static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_search_points *points,
                                    const struct gpnn_search_options *options,
                                    struct gpnn_error *err)
 {
@@ -81,19 +81,19 @@ static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_points
   return draw_queries(trial, points, options->seed, err);
 }
 
-/* After queries have met rows all over. */
-static void let_go(const struct gpnn_points *points)
+/* Evicts all rows: queries read them anywhere. */
+static void evict_rows(const struct gpnn_search_points *points)
 {
   gpnn_mapping_evict(points->mapping, points->x, points->n * points->d * sizeof *points->x);
 }
 
-/* Finds the true neighbours, with 'search' where it has a tree, which is quicker; '*visited' is the
- * mean share of the places that took. */
+/* Finds the true neighbours, by the tree of 'search' if it has one, which is faster than brute
+ * force; '*visited' is the mean fraction of the distinct rows that this looks at. */
 static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search *search,
                                    double *visited, struct gpnn_error *err)
 {
   size_t n_visited = 0;
-  const struct gpnn_points *points = &search->points;
+  const struct gpnn_search_points *points = &search->points;
   enum gpnn_status status =
       search->tree != NULL ? gpnn_search_query_counted(search, trial->n_queries, trial->queries,
                                                        trial->k, trial->rows, trial->distances,
@@ -102,8 +102,8 @@ static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search
                                               trial->rows, trial->distances, trial->threads, err);
   for (size_t i = 0; i < trial->n_queries && status == GPNN_OK; i++)
     trial->farthest[i] = trial->distances[i * trial->k + trial->k - 1];
-  *visited = (double)n_visited / (double)trial->n_queries / (double)points->n_places;
-  let_go(points);
+  *visited = (double)n_visited / (double)trial->n_queries / (double)points->n_distinct;
+  evict_rows(points);
   return status;
 }
 
@@ -118,11 +118,11 @@ static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search,
         gpnn_search_query_counted(search, trial->n_queries, trial->queries, trial->k, trial->rows,
                                   trial->distances, trial->threads, &visited, err);
   if (status != GPNN_OK) return status;
-  /* By distance, so that either of two rows at the same distance counts as found. */
+  /* By distance, so that any of several equally near rows counts as found. */
   for (size_t i = 0; i < n_truth; i++) hits += trial->distances[i] <= trial->farthest[i / trial->k];
   found->recall = (double)hits / (double)n_truth;
-  found->visited = (double)visited / (double)trial->n_queries / (double)search->points.n_places;
-  let_go(&search->points);
+  found->visited = (double)visited / (double)trial->n_queries / (double)search->points.n_distinct;
+  evict_rows(&search->points);
   return GPNN_OK;
 }
 
@@ -132,22 +132,22 @@ static void report_measure(struct gpnn_search *search, const struct trial *trial
   search->report.effort = effort;
   search->report.recall = found.recall;
   search->report.visited =
-      found.visited * (double)search->points.n_places / (double)search->points.n;
+      found.visited * (double)search->points.n_distinct / (double)search->points.n;
   search->report.n_queries = trial->n_queries;
   search->report.neighbours = trial->k;
 }
 
-/* What efforts to try. */
+/* Which efforts to try. */
 struct efforts {
   size_t first, most;
-  double worth; /* no effort is of use that looks at more than this share of the rows */
-  const struct measure *at_most; /* what 'most' is known to find, or NULL */
+  double worth; /* an effort that looks at more than this fraction of the rows is not useful */
+  const struct measure *at_most; /* the measurement of 'most' if it was made already, or NULL */
 };
 
-/* Measures the search at 'effort', unless it is known what that finds. */
-static enum gpnn_status find_out(struct trial *trial, struct gpnn_search *search,
-                                 const struct efforts *efforts, size_t effort,
-                                 struct measure *found, struct gpnn_error *err)
+/* Measures the search at 'effort' unless that was done already. */
+static enum gpnn_status measure_once(struct trial *trial, struct gpnn_search *search,
+                                     const struct efforts *efforts, size_t effort,
+                                     struct measure *found, struct gpnn_error *err)
 {
   if (efforts->at_most == NULL || effort != efforts->most)
     return measure(trial, search, effort, found, err);
@@ -155,18 +155,18 @@ static enum gpnn_status find_out(struct trial *trial, struct gpnn_search *search
   return GPNN_OK;
 }
 
-/* Sets the least effort that reaches 'recall', or the greatest that was tried, and reports it. */
+/* Sets and reports the least effort that reaches 'recall', or else the greatest that was tried. */
 static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *search, double recall,
                                     struct efforts efforts, struct gpnn_error *err)
 {
   struct measure found = {0}, best = {0};
-  size_t low = 0, high = efforts.first; /* 'low' is known to be too little */
-  enum gpnn_status status = find_out(trial, search, &efforts, high, &best, err);
+  size_t low = 0, high = efforts.first; /* 'low' does not reach it */
+  enum gpnn_status status = measure_once(trial, search, &efforts, high, &best, err);
   while (status == GPNN_OK && best.recall < recall && high < efforts.most &&
          best.visited <= efforts.worth) {
     low = high;
     high = efforts.most / 2 < high ? efforts.most : 2 * high;
-    status = find_out(trial, search, &efforts, high, &best, err);
+    status = measure_once(trial, search, &efforts, high, &best, err);
   }
   while (status == GPNN_OK && best.recall >= recall && high - low > 1) {
     size_t middle = low + (high - low) / 2;
@@ -184,8 +184,8 @@ static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *sea
   return status;
 }
 
-/* About 2 sqrt(n): twice as many are searched a little quicker, but take four times as long
- * to train.  FAISS wants 39 rows or more to train each. */
+/* About 2 sqrt(n): twice as many are searched a little faster but take four times as long to train.
+ * FAISS wants at least 39 rows to train each. */
 static size_t lists_for(size_t n, bool brief)
 {
   size_t wanted = (size_t)(2 * sqrt((double)n)) / (brief ? BRIEF_LISTS : 1), most = n / 39;
@@ -199,7 +199,7 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
                                    const struct gpnn_search_options *options,
                                    struct gpnn_error *err)
 {
-  const struct gpnn_points *points = &search->points;
+  const struct gpnn_search_points *points = &search->points;
   bool has_lists = kind == GPNN_SEARCH_IVF;
   int threads = has_lists ? gpnn_blas_claim(options->threads) : options->threads;
   if (threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
@@ -207,11 +207,11 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
   double unused;
   search->report.kind = kind;
   search->report.asked = options->recall;
-  search->report.n_lists = has_lists ? lists_for(points->n_places, options->brief) : 0;
+  search->report.n_lists = has_lists ? lists_for(points->n_distinct, options->brief) : 0;
   enum gpnn_status status = trial_init(&trial, points, options, err);
   if (status == GPNN_OK) status = find_truth(&trial, search, &unused, err);
   if (status == GPNN_OK)
-    status = gpnn_faiss_build(&search->engine, points, kind, search->report.n_lists, options->seed,
+    status = gpnn_faiss_build(&search->faiss, points, kind, search->report.n_lists, options->seed,
                               threads, err);
   size_t most = has_lists ? search->report.n_lists : GPNN_FAISS_BEAM_MOST;
   if (status == GPNN_OK)
@@ -234,50 +234,50 @@ static enum gpnn_status make_flat(struct gpnn_search *search,
                                   const struct gpnn_search_options *options, struct gpnn_error *err)
 {
   report_all(search, GPNN_SEARCH_FLAT, options);
-  return gpnn_faiss_build(&search->engine, &search->points, GPNN_SEARCH_FLAT, 0, options->seed,
+  return gpnn_faiss_build(&search->faiss, &search->points, GPNN_SEARCH_FLAT, 0, options->seed,
                           options->threads, err);
 }
 
 /* ---- trees ---- */
 
-/* Beyond this share of the rows, boxes hardly tell rows apart, however near they are to be. */
+/* If queries look at more than this fraction of the rows, boxes exclude hardly any for any reach.
+ */
 static const double nearly_all = 0.8;
 
-/* What looking at a share of the rows of a whole tree costs, in rows that a query looks at by
- * itself: where it is much, several go together, each at a third of the price. */
-static double work_of(double share)
+/* The cost of looking at a fraction of the rows of an exact tree, relative to looking at all of
+ * them one query at a time: if it is large, several queries go together, each at a third of the
+ * cost. */
+static double work_of(double visited)
 {
-  return share > 1.0 / GPNN_TREE_PATIENCE ? share / 3 : share;
+  return visited > 1.0 / GPNN_TREE_SWITCH ? visited / 3 : visited;
 }
 
 /*
- * Whether looking at a share of the rows costs a query little beside predicting from its k
- * neighbours, so that missing none is as good as free: n d against k^3/3 + 20 k^2 (factorisation
- * and covariances), of which the former takes some fifty times as long an operation where it waits
- * for memory; a fifth is little.
- * See gpnn-methods(7), equation 10.5.
+ * True if a search takes little time beside a prediction from its k neighbours, so that nothing is
+ * gained by missing some: work n d against k^3/3 + 20 k^2 (factorisation and covariances), where an
+ * operation of the search takes some fifty times as long, since it waits for memory; little means a
+ * fifth (gpnn-methods(7), equation 10.5).
  */
-static bool is_cheap(const struct gpnn_points *points, double share, size_t neighbours)
+static bool is_cheap(const struct gpnn_search_points *points, double work, size_t neighbours)
 {
   double k = (double)neighbours, solve = k * k * k / 3 + 20 * k * k;
-  return 250 * share * (double)points->n_places * (double)points->d <= solve;
+  return 250 * work * (double)points->n_distinct * (double)points->d <= solve;
 }
 
-/* The share of the rows that has to be looked at for a query to cost a 'gain'-th of what it costs
- * in a whole tree: ranking a neighbour is as dear as looking at some hundred coordinates. */
-static double worthwhile(const struct gpnn_points *points, double whole, size_t neighbours)
+/* The fraction of the rows that a query may look at to be 'gain' times as cheap as 'whole' in an
+ * exact tree: ranking a neighbour costs as much as looking at some hundred coordinates. */
+static double worthwhile(const struct gpnn_search_points *points, double whole, size_t neighbours)
 {
   const double gain = 1.3, rank = 400;
-  double cells = (double)points->n_places * (double)points->d;
+  double cells = (double)points->n_distinct * (double)points->d;
   return whole / gain - (1 - 1 / gain) * rank * (double)neighbours / cells;
 }
 
-/* Sets the effort of a tree that is there: to find all, unless the recall asked for takes much less
- * work. */
+/* Sets the effort of the tree: exact, unless the recall wanted takes much less work. */
 static enum gpnn_status tune_tree(struct gpnn_search *search,
                                   const struct gpnn_search_options *options, struct gpnn_error *err)
 {
-  const struct gpnn_points *points = &search->points;
+  const struct gpnn_search_points *points = &search->points;
   struct trial trial = {0};
   struct measure whole = {.recall = 1};
   enum gpnn_status status = trial_init(&trial, points, options, err);
@@ -290,7 +290,7 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
     status = find_effort(&trial, search, options->recall,
                          (struct efforts){WHOLE / 2, WHOLE, worth, &whole}, err);
     const struct gpnn_search_report *report = &search->report;
-    double worth_of_rows = worth * (double)points->n_places / (double)points->n;
+    double worth_of_rows = worth * (double)points->n_distinct / (double)points->n;
     if (status == GPNN_OK &&
         (report->recall < options->recall || report->visited > worth_of_rows)) {
       status = gpnn_search_set_effort(search, WHOLE, err);
@@ -308,7 +308,7 @@ static enum gpnn_status make_tree(struct gpnn_search *search,
   if (status != GPNN_OK) return status;
   report_all(search, GPNN_SEARCH_TREE, options);
   search->report.effort = WHOLE;
-  size_t n = search->points.n_places;
+  size_t n = search->points.n_distinct;
   bool is_small = n < FEW_ROWS || (options->brief && n <= BRIEF_CELLS / search->points.d);
   return is_small ? GPNN_OK : tune_tree(search, options, err);
 }
@@ -316,8 +316,8 @@ static enum gpnn_status make_tree(struct gpnn_search *search,
 enum gpnn_status gpnn_search_set_effort(struct gpnn_search *search, size_t effort,
                                         struct gpnn_error *err)
 {
-  if (search->tree == NULL) return gpnn_faiss_set_effort(search->engine, effort, err);
-  search->tree->share = (double)effort / 100;
+  if (search->tree == NULL) return gpnn_faiss_set_effort(search->faiss, effort, err);
+  search->tree->reach = (double)effort / 100;
   return GPNN_OK;
 }
 

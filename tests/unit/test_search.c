@@ -329,7 +329,7 @@ static void a_small_tree_is_not_tuned_nor_a_middling_one_for_few_queries(void **
 /* Queries abreast see what each does, unless all rows are too far for all of them. */
 static void check_abreast(size_t d, const float *block, const double *random)
 {
-  enum { LANES = GPNN_TREE_LANES, N = GPNN_TREE_ABREAST, MOST = 70 };
+  enum { LANES = GPNN_TREE_LANES, N = GPNN_TREE_TOGETHER, MOST = 70 };
   const struct gpnn_tree_loops *loops[] = {gpnn_tree_loops(), &gpnn_tree_loops_portable};
   float queries[N][MOST], bounds[N], all[2][N * LANES], one[LANES];
   const float *each[N];
@@ -400,7 +400,7 @@ static void selection_finds_what_sorting_puts_there(void **state)
           values[i] = (float)(grain == 2 ? random[i] : round(random[i] * (1 + 20 * grain)));
         memcpy(sorted, values, sizeof sorted);
         qsort(sorted, n, sizeof *sorted, compare_floats);
-        assert_true(gpnn_select_float(n, values, k) == sorted[k]);
+        assert_true(gpnn_nearest_select_float(n, values, k) == sorted[k]);
       }
   free(random);
 }
@@ -423,7 +423,7 @@ static void neighbours_are_sorted_by_distance_then_row(void **state)
         items[i].row = (int64_t)(n - i);
         sum += items[i].row;
       }
-      gpnn_neighbours_sort(n, items, items + MOST);
+      gpnn_nearest_sort(n, items, items + MOST);
       for (size_t i = 0; i < n; i++) sum -= items[i].row;
       assert_int_equal(sum, 0);
       for (size_t i = 1; i < n; i++)
@@ -450,9 +450,9 @@ static void selected_neighbours_are_those_that_sorting_puts_first(void **state)
           items[i].row = (int64_t)(n - i);
         }
         memcpy(sorted, items, n * sizeof *items);
-        gpnn_neighbours_sort(n, sorted, spare);
-        gpnn_neighbours_select(n, items, k);
-        gpnn_neighbours_sort(k, items, spare);
+        gpnn_nearest_sort(n, sorted, spare);
+        gpnn_nearest_select(n, items, k);
+        gpnn_nearest_sort(k, items, spare);
         assert_memory_equal(items, sorted, k * sizeof *items);
       }
 }

@@ -9,14 +9,14 @@ static const enum gpnn_search_kind engines[] = {GPNN_SEARCH_TREE, GPNN_SEARCH_FL
                                                 GPNN_SEARCH_HNSW};
 enum { N_ENGINES = sizeof engines / sizeof *engines };
 
-/* Normal rows, but for 'share' of them, which are at the first of 'n_places' equally spaced in
+/* Normal rows, but for 'share' of them, which are at the first of 'n_distinct' equally spaced in
  * turn. */
-static double *crowded_rows(size_t n, size_t d, size_t n_places, double share, uint64_t seed)
+static double *crowded_rows(size_t n, size_t d, size_t n_distinct, double share, uint64_t seed)
 {
   double *x = normal_rows(n, d, seed);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < d && (double)(i * 7919 % n) < share * (double)n; j++)
-      x[i * d + j] = (double)(i % n_places) + 0.25;
+      x[i * d + j] = (double)(i % n_distinct) + 0.25;
   return x;
 }
 
@@ -117,7 +117,7 @@ static void a_few_alike_are_no_crowd(void **state)
   for (size_t n = CROWD; n <= CROWD + 1; n++) {
     for (size_t i = 0; i < n * D; i++) x[i] = 0.5;
     struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, 10, 1, NULL);
-    assert_int_equal(gpnn_search_places(tree, &length) != NULL, n > CROWD);
+    assert_int_equal(gpnn_search_duplicates(tree, &length) != NULL, n > CROWD);
     assert_int_equal(length, n > CROWD ? (2 * N - CROWD) * sizeof(uint32_t) : 0);
     gpnn_search_free(tree);
   }
@@ -139,10 +139,10 @@ static struct gpnn_search_stored store(const struct gpnn_search *search, FILE **
   rewind(*file);
   assert_int_equal(fread(*bytes, 1, stored.length, *file), stored.length);
   rewind(*file);
-  const uint32_t *kept = gpnn_search_places(search, &stored.places_length);
-  *places = gpnn_alloc(stored.places_length, 1, 1);
-  memcpy(*places, kept, stored.places_length);
-  stored.places = *places;
+  const uint32_t *kept = gpnn_search_duplicates(search, &stored.duplicates_length);
+  *places = gpnn_alloc(stored.duplicates_length, 1, 1);
+  memcpy(*places, kept, stored.duplicates_length);
+  stored.duplicates = *places;
   stored.bytes = *bytes;
   stored.file = *file;
   return stored;
@@ -167,9 +167,9 @@ static void a_loaded_search_knows_its_crowds(void **state)
     release(a);
     release(b);
     gpnn_search_free(loaded);
-    part.places_length -= 1;
+    part.duplicates_length -= 1;
     assert_fails(gpnn_search_load(&loaded, part, N, D, x, report, none, &err), GPNN_EFORMAT, "fit");
-    part.places_length = N * sizeof *places;
+    part.duplicates_length = N * sizeof *places;
     assert_fails(gpnn_search_load(&loaded, part, N, D, x, report, none, &err), GPNN_EFORMAT, "fit");
     fclose(file);
     free(bytes);
@@ -194,7 +194,7 @@ static void damaged_places_lead_nowhere(void **state)
     uint32_t *places;
     struct gpnn_search *search = build(engines[e % 2], N, D, x, K, 1, NULL), *loaded = NULL;
     struct gpnn_search_stored stored = store(search, &file, &bytes, &places);
-    for (size_t i = 0; i < stored.places_length / sizeof *places; i++)
+    for (size_t i = 0; i < stored.duplicates_length / sizeof *places; i++)
       if (gpnn_rng_uniform(&rng) < 0.3)
         places[i] = (uint32_t)(gpnn_rng_uniform(&rng) * (e % 4 < 2 ? 2 * N : 4e9));
     assert_ok(gpnn_search_load(&loaded, stored, N, D, x, gpnn_search_describe(search), none, &err));

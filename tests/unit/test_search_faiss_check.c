@@ -22,8 +22,8 @@ struct saved {
   struct gpnn_search_report report;
 };
 
-/* 'n_places' different rows there are. */
-static struct saved save(enum gpnn_search_kind kind, size_t n, size_t n_places)
+/* 'n_distinct' different rows there are. */
+static struct saved save(enum gpnn_search_kind kind, size_t n, size_t n_distinct)
 {
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   struct gpnn_search *search = NULL;
@@ -32,7 +32,7 @@ static struct saved save(enum gpnn_search_kind kind, size_t n, size_t n_places)
   gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
   assert_non_null(s.x);
   for (size_t i = 0; i < n * D; i++)
-    s.x[i] = i < n_places * D ? gpnn_rng_normal(&rng) : s.x[i - n_places * D];
+    s.x[i] = i < n_distinct * D ? gpnn_rng_normal(&rng) : s.x[i - n_distinct * D];
   options.kind = kind;
   options.neighbours = K;
   assert_ok(gpnn_search_build(&search, n, D, s.x, &options, &err));

@@ -1,5 +1,5 @@
 /*
- * The frame of the engines that work in single precision (search_engine.h).
+ * The coordinate frame of engines that work in single precision.
  */
 #include <float.h>
 #include <math.h>
@@ -7,9 +7,9 @@
 
 #include "base/memory.h"
 #include "linalg/simd.h"
-#include "search/search_private.h"
+#include "search/points_private.h"
 
-static double middle_of(double a, double b, double c)
+static double median_of(double a, double b, double c)
 {
   return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
@@ -17,11 +17,11 @@ static double middle_of(double a, double b, double c)
 enum { BLOCK = 64 };
 
 /*
- * Coordinates of a row from 'from' on, as many as there are up to BLOCK; returns how many.  Each is
- * a sum in the order of the inputs, so that it rounds the same on every machine.
+ * Writes up to BLOCK coordinates of a row, from number 'from' on; returns how many.  Each is a sum
+ * in the order of the inputs, so that it rounds the same on every machine.
  */
-GPNN_SIMD static size_t coordinates(const struct gpnn_frame *frame, const double *row, size_t from,
-                                    double z[BLOCK])
+GPNN_SIMD static size_t coordinates(const struct gpnn_float_frame *frame, const double *row,
+                                    size_t from, double z[BLOCK])
 {
   size_t d = frame->d, n = d - from < BLOCK ? d - from : BLOCK;
   if (frame->map == NULL) {
@@ -38,8 +38,9 @@ GPNN_SIMD static size_t coordinates(const struct gpnn_frame *frame, const double
   return n;
 }
 
-/* The largest magnitude among the coordinates of 64 rows spread evenly over all. */
-static double largest_coordinate(const struct gpnn_frame *frame, const struct gpnn_points *points)
+/* The largest finite magnitude among the coordinates of 64 evenly spaced rows. */
+static double largest_coordinate(const struct gpnn_float_frame *frame,
+                                 const struct gpnn_search_points *points)
 {
   enum { SAMPLE = 64 };
   size_t n = points->n, d = points->d;
@@ -57,26 +58,26 @@ static double largest_coordinate(const struct gpnn_frame *frame, const struct gp
   return largest;
 }
 
-bool gpnn_frame_alloc(struct gpnn_frame *frame, size_t d, bool has_map)
+bool gpnn_float_frame_alloc(struct gpnn_float_frame *frame, size_t d, bool has_map)
 {
-  *frame = (struct gpnn_frame){.d = d, .scale = 1};
+  *frame = (struct gpnn_float_frame){.d = d, .scale = 1};
   frame->origin = gpnn_alloc(d, 1, sizeof *frame->origin);
   if (has_map)
     frame->map = gpnn_alloc(d, d, sizeof *frame->map);
   else
     frame->factor = gpnn_alloc(d, 1, sizeof *frame->factor);
   if (frame->origin != NULL && (has_map ? frame->map : frame->factor) != NULL) return true;
-  gpnn_frame_release(frame);
+  gpnn_float_frame_release(frame);
   return false;
 }
 
-bool gpnn_frame_init(struct gpnn_frame *frame, const struct gpnn_points *points)
+bool gpnn_float_frame_init(struct gpnn_float_frame *frame, const struct gpnn_search_points *points)
 {
   size_t n = points->n, d = points->d;
   const double *x = points->x;
-  if (!gpnn_frame_alloc(frame, d, points->map != NULL)) return false;
+  if (!gpnn_float_frame_alloc(frame, d, points->map != NULL)) return false;
   for (size_t j = 0; j < d; j++)
-    frame->origin[j] = middle_of(x[j], x[n / 2 * d + j], x[(n - 1) * d + j]);
+    frame->origin[j] = median_of(x[j], x[n / 2 * d + j], x[(n - 1) * d + j]);
   for (size_t i = 0; i < d * d && frame->map != NULL; i++)
     frame->map[i % d * d + i / d] = points->map[i];
   for (size_t j = 0; j < d && frame->map == NULL; j++)
@@ -92,18 +93,19 @@ bool gpnn_frame_init(struct gpnn_frame *frame, const struct gpnn_points *points)
   return true;
 }
 
-void gpnn_frame_release(struct gpnn_frame *frame)
+void gpnn_float_frame_release(struct gpnn_float_frame *frame)
 {
   free(frame->origin);
   free(frame->factor);
   free(frame->map);
-  *frame = (struct gpnn_frame){0};
+  *frame = (struct gpnn_float_frame){0};
 }
 
-/* Outliers so far out that their squares would overflow single precision stay at the edge. */
-double gpnn_frame_apply(const struct gpnn_frame *frame, const double *row, float *framed)
+/* Outliers are clamped to the edge: their squares would overflow single precision. */
+double gpnn_float_frame_apply(const struct gpnn_float_frame *frame, const double *row,
+                              float *framed)
 {
-  const double edge = GPNN_FRAME_EDGE;
+  const double edge = GPNN_FLOAT_FRAME_EDGE;
   double z[BLOCK], squares = 0;
   for (size_t from = 0, count; from < frame->d; from += count) {
     count = coordinates(frame, row, from, z);
@@ -116,10 +118,10 @@ double gpnn_frame_apply(const struct gpnn_frame *frame, const double *row, float
 }
 
 /*
- * Each coordinate c is off by at most 2^-24 |c|, those of a row at distance r by at most
- * 2^-24 (|q| + r); the sum of d squares adds its own rounding.  Generously summed up.
+ * Rounding moves each coordinate c by at most 2^-24 |c|, and so a row at distance r from query q by
+ * at most 2^-24 (|q| + r); the sum of d squares adds its own rounding.  The bound is generous.
  */
-double gpnn_frame_blur(const struct gpnn_frame *frame, double norm, double distance)
+double gpnn_float_frame_error(const struct gpnn_float_frame *frame, double norm, double distance)
 {
   double d = (double)frame->d;
   return 0x1p-22 * (norm + (sqrt(d) + d / 4) * distance) + 0x1p-60 * sqrt(d);

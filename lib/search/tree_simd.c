@@ -1,19 +1,19 @@
 /*
- * The loops of a tree over 16 rows or boxes (search_engine.h).
+ * The loops of a tree over 16 rows or boxes, for each set of instructions.
  *
- * In both, a coordinate's difference is squared and added in the same order, and rounding keeps
- * order: a row is never nearer than its box.
+ * Rows and boxes add up squared differences of coordinates in the same order, and rounding is
+ * monotone: a row is never nearer than its box.
  */
 #include <string.h>
 
 #include "linalg/simd.h"
-#include "search/search_private.h"
+#include "search/tree_private.h"
 
-/* Coordinates after which a block of rows that are all too far, for one query or for several, is
- * given up. */
-enum { STRIDE = 16, LONG_STRIDE = 64, LANES = GPNN_TREE_LANES, QUERIES = GPNN_TREE_ABREAST };
+/* Coordinates after which a block is given up if all its rows are too far away from one query, or
+ * from several. */
+enum { STRIDE = 16, LONG_STRIDE = 64, LANES = GPNN_TREE_LANES, QUERIES = GPNN_TREE_TOGETHER };
 
-/* ---- any machine ---- */
+/* ---- portable ---- */
 
 GPNN_SIMD static size_t scan_portable(size_t d, const float *block, const float *query, float bound,
                                       uint32_t first, float *distances, uint32_t *positions)
@@ -115,7 +115,7 @@ AVX512 static size_t scan_avx512(size_t d, const float *block, const float *quer
   return (size_t)__builtin_popcount(near);
 }
 
-/* One sum for each query, so that no addition waits for the one before. */
+/* One sum per query, so that no addition waits for the previous one. */
 AVX512 static bool measure_avx512(size_t d, const float *block, const float *const *queries,
                                   const float *bounds, float *distances)
 {

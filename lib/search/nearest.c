@@ -1,11 +1,8 @@
-/*
- * Selection and sorting of neighbours (search_engine.h).
- */
+#include "search/nearest.h"
+
 #include <string.h>
 
-#include "search/search_private.h"
-
-/* ---- selection ---- */
+/* ---- selecting values ---- */
 
 static float middle_of(float a, float b, float c)
 {
@@ -13,30 +10,21 @@ static float middle_of(float a, float b, float c)
   return c < low ? low : c > high ? high : c;
 }
 
-/* Moves values below 'pivot', or not above it, to the front; returns how many.  Without branches,
- * which no processor could foresee. */
-static size_t part_below(size_t n, float *values, float pivot)
+/*
+ * Moves values below 'pivot', or for 'ties' those not above it, to the front; returns how many
+ * there are.  Without branches, which no processor could predict.  Inlined for each value of
+ * 'ties'.
+ */
+static inline size_t partition(size_t n, float *values, float pivot, bool ties)
 {
-  size_t less = 0;
+  size_t front = 0;
   for (size_t i = 0; i < n; i++) {
     float value = values[i];
-    values[i] = values[less];
-    values[less] = value;
-    less += value < pivot;
+    values[i] = values[front];
+    values[front] = value;
+    front += ties ? value <= pivot : value < pivot;
   }
-  return less;
-}
-
-static size_t part_equal(size_t n, float *values, float pivot)
-{
-  size_t equal = 0;
-  for (size_t i = 0; i < n; i++) {
-    float value = values[i];
-    values[i] = values[equal];
-    values[equal] = value;
-    equal += value <= pivot;
-  }
-  return equal;
+  return front;
 }
 
 static void insertion_sort(size_t n, float *values)
@@ -49,14 +37,14 @@ static void insertion_sort(size_t n, float *values)
   }
 }
 
-float gpnn_select_float(size_t n, float *values, size_t k)
+float gpnn_nearest_select_float(size_t n, float *values, size_t k)
 {
   enum { FEW = 12 };
   while (n > FEW) {
     float third = middle_of(values[n / 6], values[n / 2], values[n - 1 - n / 6]);
     float pivot = middle_of(middle_of(values[0], values[n / 3], values[n / 4]), third,
                             middle_of(values[n - 1], values[n - 1 - n / 3], values[n - 1 - n / 4]));
-    size_t less = part_below(n, values, pivot);
+    size_t less = partition(n, values, pivot, false);
     if (k < less) {
       n = less;
       continue;
@@ -64,7 +52,7 @@ float gpnn_select_float(size_t n, float *values, size_t k)
     values += less;
     n -= less;
     k -= less;
-    size_t equal = part_equal(n, values, pivot);
+    size_t equal = partition(n, values, pivot, true);
     if (k < equal) return pivot;
     values += equal;
     n -= equal;
@@ -74,29 +62,24 @@ float gpnn_select_float(size_t n, float *values, size_t k)
   return values[k];
 }
 
-/* ---- sorting ---- */
+/* ---- selecting neighbours ---- */
 
-static bool nearer(struct gpnn_neighbour a, struct gpnn_neighbour b)
-{
-  return (a.distance < b.distance) | ((a.distance == b.distance) & (a.row < b.row));
-}
-
-/* Hoare's selection; no two are alike. */
-void gpnn_neighbours_select(size_t n, struct gpnn_neighbour *neighbours, size_t k)
+/* Hoare's selection; no two neighbours compare equal. */
+void gpnn_nearest_select(size_t n, struct gpnn_neighbour *neighbours, size_t k)
 {
   size_t begin = 0, end = n;
   while (end - begin > 1 && k > begin && k < end) {
     struct gpnn_neighbour pivot = neighbours[begin + (end - begin) / 2];
     size_t i = begin, j = end - 1;
     for (;; i++, j--) {
-      while (nearer(neighbours[i], pivot)) i++;
-      while (nearer(pivot, neighbours[j])) j--;
+      while (gpnn_nearest_precedes(neighbours[i], pivot)) i++;
+      while (gpnn_nearest_precedes(pivot, neighbours[j])) j--;
       if (i >= j) break;
       struct gpnn_neighbour swapped = neighbours[i];
       neighbours[i] = neighbours[j];
       neighbours[j] = swapped;
     }
-    /* Those before i come before all others; where the scans met, they met at the pivot. */
+    /* Those before i precede all others; scans that met did so at the pivot. */
     if (k <= i)
       end = i;
     else
@@ -104,14 +87,17 @@ void gpnn_neighbours_select(size_t n, struct gpnn_neighbour *neighbours, size_t 
   }
 }
 
-/* Sorts what is nearly sorted; gives up, and returns false, after 'most' moves. */
+/* ---- sorting ---- */
+
+/* Sorts a list that is nearly sorted; gives up and returns false after 'most' moves. */
 static bool insert_in_order(size_t n, struct gpnn_neighbour *neighbours, size_t most)
 {
   size_t moves = 0;
   for (size_t i = 1; i < n && moves <= most; i++) {
     struct gpnn_neighbour item = neighbours[i];
     size_t at = i;
-    for (; at > 0 && nearer(item, neighbours[at - 1]); at--) neighbours[at] = neighbours[at - 1];
+    for (; at > 0 && gpnn_nearest_precedes(item, neighbours[at - 1]); at--)
+      neighbours[at] = neighbours[at - 1];
     neighbours[at] = item;
     moves += i - at;
   }
@@ -124,7 +110,7 @@ static void merge(const struct gpnn_neighbour *from, size_t middle, size_t n,
 {
   size_t left = 0, right = middle, at = 0;
   while (left < middle && right < n) {
-    bool take_right = nearer(from[right], from[left]);
+    bool take_right = gpnn_nearest_precedes(from[right], from[left]);
     to[at++] = from[take_right ? right : left];
     right += take_right;
     left += !take_right;
@@ -160,7 +146,8 @@ static size_t digit_of(struct gpnn_neighbour item, size_t digit)
   return bits >> (64 - DIGITS * DIGIT_BITS + digit * DIGIT_BITS) & (VALUES - 1);
 }
 
-/* Sorts by the upper half of the distances' bits, whose order is theirs since none is negative. */
+/* Sorts by the upper half of the distances' bits, which are ordered as the distances are, since
+ * none is negative. */
 static void radix_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_neighbour *spare)
 {
   size_t starts[DIGITS][VALUES] = {{0}};
@@ -180,7 +167,7 @@ static void radix_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_
   }
 }
 
-void gpnn_neighbours_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_neighbour *spare)
+void gpnn_nearest_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_neighbour *spare)
 {
   enum { MANY = 128 };
   if (n >= MANY) {
@@ -188,4 +175,18 @@ void gpnn_neighbours_sort(size_t n, struct gpnn_neighbour *neighbours, struct gp
     if (insert_in_order(n, neighbours, n)) return;
   }
   merge_sort(n, neighbours, spare);
+}
+
+/* ---- heaps ---- */
+
+void gpnn_nearest_replace(struct gpnn_neighbour *heap, size_t k, struct gpnn_neighbour item)
+{
+  size_t at = 0;
+  for (size_t child = 1; child < k; child = 2 * at + 1) {
+    if (child + 1 < k && gpnn_nearest_precedes(heap[child], heap[child + 1])) child++;
+    if (!gpnn_nearest_precedes(item, heap[child])) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = item;
 }
