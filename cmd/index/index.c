@@ -107,12 +107,12 @@ static void warn_of_outlier(const struct cli *cli, const char *name,
 {
   static const double most = 0.5;
   char target[GPNN_MASK_BYTES];
-  if (training->dataset.n <= 2 || training->largest_share <= most) return;
+  if (training->dataset.n <= 2 || training->outlier_fraction <= most) return;
   target_name(&training->dataset.schema, training->outlier_target, target);
   cli_warn(
       cli, "%s: one row, whose target%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
       name, training->dataset.n_more > 0 ? " " : "", training->dataset.n_more > 0 ? target : "",
-      training->outlier, 100 * training->largest_share);
+      training->outlier, 100 * training->outlier_fraction);
 }
 
 /* A number as it would be typed. */
@@ -150,7 +150,7 @@ static void warn_of_all_far(const struct cli *cli, const char *name,
                             const struct gpnn_training *training)
 {
   enum { SHOWN = 10 };
-  const struct gpnn_far_columns *far = &training->far;
+  const struct gpnn_far_columns *far = &training->outlier_columns;
   struct gpnn_feature_cursor at = {0};
   for (size_t f = 0; f < far->n && f < SHOWN; f++)
     warn_of_far(cli, name, &training->dataset.schema, &at, &far->of[f]);

@@ -1,14 +1,14 @@
 /*
- * training: from the rows of a table to the contents of an index.
+ * training: from the rows of a table to a dataset.
  *
  * Calling sequence: gpnn_training_begin() with an open table and the roles of its columns;
  * gpnn_training_read(); gpnn_training_finish(), which draws the calibration rows, learns the
- * standardisation from the others and applies it; then 'dataset' is ready for
- * gpnn_index_write().  gpnn_training_release() at the end, whatever happened.
+ * scaling from the others and standardises all; then 'dataset' is ready for gpnn_index_write().
+ * gpnn_training_release() at the end, whatever happened.
  *
- * Memory: some blocks of rows, whatever their number.  Rows are kept in files without a name
- * (base/spool.h), as they were read and then standardised, a double a number; the contents are
- * mapped from the latter.  Calibration rows are in memory.
+ * Memory: a few blocks of rows, however many there are.  Rows are stored in unlinked files
+ * (base/spool.h), as they were read and then standardised, 8 bytes a number; the dataset is mapped
+ * from the latter.  Calibration rows are in memory.
  */
 #ifndef GPNN_DATASET_TRAINING_H
 #define GPNN_DATASET_TRAINING_H
@@ -19,7 +19,7 @@
 
 #include "base/spool.h"
 #include "base/status.h"
-#include "dataset/index.h"
+#include "dataset/dataset.h"
 #include "dataset/scaling.h"
 #include "table/schema.h"
 #include "table/skipped.h"
@@ -29,9 +29,9 @@ struct gpnn_training_options {
   double whiten_eps;
   bool limits;              /* of inputs (dataset/limits.h) */
   bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
-  size_t calibration_rows;  /* exactly so many */
+  size_t calibration_rows;  /* exactly this many */
   uint64_t seed;
-  int threads; /* results do not depend on it */
+  int threads; /* results do not depend on them */
 };
 
 #define GPNN_TRAINING_OPTIONS_INIT                \
@@ -44,16 +44,16 @@ struct gpnn_training {
   struct gpnn_columns_map map;
   size_t n;                     /* rows read so far */
   size_t n_others;              /* further targets, regressors, noise variance */
-  size_t width;                 /* numbers of a row as read: inputs, target, others */
-  struct gpnn_spool read, rows; /* rows as read; and standardised, part after part */
-  double *held;                 /* owned; the calibration rows, part after part */
+  size_t width;                 /* numbers in a row as read: inputs, target, others */
+  struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
+  double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_skipped skipped;  /* rows left out */
-  struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest at the end */
-  double largest_share;         /* of a target's variance, in one row; near 1: an outlier rules */
-  double outlier;               /* that row's target, in table units */
-  size_t outlier_target;        /* and which target it is: 0 is the first */
-  struct gpnn_far_columns far;  /* inputs, by feature, that have cells beyond their limits */
-  const char *volatile *watch;  /* borrowed, or NULL; as in base/atomic_file.h, for its files */
+  struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest is set at the end */
+  double outlier;               /* the target's value, in table units, that contributes most to */
+  double outlier_fraction;      /* its variance, and the fraction that it contributes */
+  size_t outlier_target;        /* the target it is of: 0 is the first */
+  struct gpnn_far_columns outlier_columns; /* features that have cells beyond their limits */
+  const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
 };
 
 #define GPNN_TRAINING_INIT                           \
@@ -61,8 +61,8 @@ struct gpnn_training {
     .read = GPNN_SPOOL_INIT, .rows = GPNN_SPOOL_INIT \
   }
 
-/* Chooses the columns' roles in 'table' (gpnn_schema_choose).  'training' must be empty; its files
- * will be in the directory of 'beside', the index to be. */
+/* Chooses the columns' roles in 'table' (gpnn_schema_choose()).  'training' must be empty.  Its
+ * files will be in the directory of 'beside', the index to be written. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *training,
                                                      const struct gpnn_table *table,
                                                      const struct gpnn_roles *roles,
@@ -71,15 +71,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *train
 /* How a table is read. */
 struct gpnn_training_reading {
   const char *na; /* text of a missing value, or NULL */
-  bool skip_bad;  /* leave bad rows out and count them */
-  int threads;    /* above 1: records are cut, read as numbers and kept at the same time */
-  void (*progress)(size_t n_rows); /* told now and then how many there are; or NULL */
+  bool skip_bad;  /* leave bad rows out and count them instead of failing */
+  int threads;    /* above 1: records are split, read as numbers and stored at the same time */
+  void (*progress)(size_t n_rows); /* called now and then with the rows so far; or NULL */
 };
 
 /*
  * Reads all records of 'table', once.  Results do not depend on threads.  GPNN_EDATA: the first bad
- * row, unless such are to be left out.  GPNN_EIO: the disk is full.  Otherwise as
- * gpnn_table_next().
+ * row, unless bad rows are left out.  GPNN_EIO: the disk is full.  Otherwise as gpnn_table_next().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *training,
                                                     struct gpnn_table *table,
@@ -87,10 +86,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
                                                     struct gpnn_error *err);
 
 /*
- * Completes 'dataset', but for its groups.  GPNN_EDATA: fewer than 2 rows remain for training,
- * nothing to standardise by (gpnn_scaling_learn_rows), or a regressor that is constant or a
- * combination of others; sentences begin with 'table_name'.  GPNN_EINVAL: whitening with periodic
- * inputs or places on the globe.  GPNN_EIO: the disk is full.
+ * Completes 'dataset' except for its groups.  GPNN_EDATA: fewer than 2 rows remain for training, or
+ * the scaling cannot be learnt from them (gpnn_scaling_learn_rows()); messages begin with
+ * 'table_name' and the column.  GPNN_EINVAL: whitening with periodic inputs or positions on the
+ * globe.  GPNN_EIO: the disk is full.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                                       const struct gpnn_training_options *options,

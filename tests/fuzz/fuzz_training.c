@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dataset/index.h"
 #include "dataset/training.h"
 #include "fuzz.h"
 #include "models/local/localgp.h"

@@ -1,0 +1,42 @@
+/*
+ * training: what training.c and training_standardise.c share.
+ */
+#ifndef GPNN_DATASET_TRAINING_PRIVATE_H
+#define GPNN_DATASET_TRAINING_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mapping.h"
+#include "base/status.h"
+#include "dataset/training.h"
+#include "stats/row_source.h"
+
+/* All rows as read, some of which are held out for calibration. */
+struct gpnn_training_rows {
+  const struct gpnn_schema *schema;
+  const double *read;          /* row-major */
+  struct gpnn_mapping mapping; /* that it lies in */
+  size_t width;                /* numbers in a row as read */
+  size_t n_features;           /* numbers that its inputs expand to */
+  size_t n_held_out;
+  const uint64_t *held_out; /* ascending */
+  bool all_numbers;         /* every input is a number, which is its own only feature */
+};
+
+/* The rows that are not held out, as rows of features, then the other numbers.  'rows' is borrowed;
+ * n is how many there are. */
+struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, size_t n, int threads);
+
+/*
+ * Standardises the rows of 'source' by the scaling of 'training', and in memory those held out, in
+ * the order 'drawn'; then points the arrays of the dataset at them and finds the target's outlier.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_standardise(struct gpnn_training *training,
+                                                           const struct gpnn_row_source *source,
+                                                           const struct gpnn_training_rows *rows,
+                                                           const uint64_t *drawn,
+                                                           struct gpnn_error *err);
+
+#endif

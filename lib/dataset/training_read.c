@@ -1,0 +1,166 @@
+/*
+ * Reading the training table: records are copied, read as numbers and written to a file in three
+ * stages, which threads run at the same time.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/pipeline.h"
+#include "dataset/training.h"
+#include "stats/row_source.h"
+#include "table/columns.h"
+#include "table/records.h"
+
+/* Reads the columns of a row that are neither input nor the first target. */
+static enum gpnn_status read_others(const struct gpnn_training *training,
+                                    const struct gpnn_table *table,
+                                    const struct gpnn_record *record, const char *na,
+                                    double *others, struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  const struct gpnn_columns_map *map = &training->map;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < schema->n_more && status == GPNN_OK; t++)
+    status = gpnn_columns_number(table, record, map->more[t], na, others++, err);
+  for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++)
+    status = gpnn_columns_number(table, record, map->regressors[j], na, others++, err);
+  if (status == GPNN_OK && schema->has_noise)
+    status = gpnn_schema_noise(map, table, record, na, others, err);
+  return status;
+}
+
+/* Records and the rows read from them.  A failure of the table counts only after the records before
+ * it, since one of them may be bad. */
+struct batch {
+  struct gpnn_records records;
+  size_t n_malformed;      /* malformed records that were left out */
+  size_t first_malformed;  /* line of the first of them */
+  enum gpnn_status status; /* of the table after the last record: GPNN_END, or a failure */
+  struct gpnn_error error;
+  double *rows; /* owned; gpnn_row_source_block() rows by width */
+  size_t n;     /* of them */
+};
+
+struct reading {
+  struct gpnn_training *training;
+  struct gpnn_table *table;
+  const struct gpnn_training_reading *how;
+  struct batch batches[GPNN_PIPELINE_SLOTS];
+  size_t n_written; /* rows written to the file */
+};
+
+/* The first stage: copies records. */
+static enum gpnn_status copy_records(void *context, size_t slot, struct gpnn_error *err)
+{
+  enum { MOST_BYTES = 1 << 18 };
+  struct reading *r = context;
+  struct batch *batch = &r->batches[slot];
+  (void)err;
+  gpnn_records_clear(&batch->records);
+  batch->n_malformed = 0;
+  batch->status = GPNN_OK;
+  size_t most = gpnn_row_source_block(r->training->width);
+  while (batch->records.n < most && batch->records.text_length < MOST_BYTES) {
+    struct gpnn_record record;
+    batch->status = gpnn_table_next(r->table, &record, &batch->error);
+    if (batch->status == GPNN_OK)
+      batch->status = gpnn_records_add(&batch->records, &record, &batch->error);
+    else if (batch->status == GPNN_EDATA && r->how->skip_bad) {
+      if (batch->n_malformed++ == 0) batch->first_malformed = record.line;
+      batch->status = GPNN_OK;
+    }
+    if (batch->status != GPNN_OK) return GPNN_END;
+  }
+  return GPNN_OK;
+}
+
+/* Reads one record into 'row', which holds anything if the record is bad. */
+static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *record, double *row,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_training *training = r->training;
+  struct gpnn_schema *schema = &training->dataset.schema;
+  const char *na = r->how->na;
+  double *target = row + schema->n_inputs;
+  enum gpnn_status status =
+      gpnn_columns_number(r->table, record, training->map.target, na, target, err);
+  if (status == GPNN_OK && training->n_others > 0)
+    status = read_others(training, r->table, record, na, target + 1, err);
+  if (status == GPNN_OK)
+    status = gpnn_schema_learn(schema, &training->map, r->table, record, na, row, err);
+  return status;
+}
+
+/* The second stage: reads them as numbers. */
+static enum gpnn_status read_rows(void *context, size_t slot, struct gpnn_error *err)
+{
+  struct reading *r = context;
+  struct batch *batch = &r->batches[slot];
+  struct gpnn_training *training = r->training;
+  struct gpnn_error why;
+  batch->n = 0;
+  for (size_t i = 0; i < batch->records.n; i++) {
+    const struct gpnn_record record = gpnn_records_get(&batch->records, i);
+    enum gpnn_status status = read_row(r, &record, batch->rows + batch->n * training->width, &why);
+    if (status == GPNN_OK) {
+      batch->n++;
+    } else if (status == GPNN_EDATA && r->how->skip_bad) {
+      gpnn_skipped_add(&training->skipped, &record, &why);
+    } else {
+      if (err != NULL) *err = why;
+      return status;
+    }
+  }
+  gpnn_skipped_add_malformed(&training->skipped, batch->n_malformed, batch->first_malformed);
+  training->n += batch->n;
+  training->dataset.n_skipped = training->skipped.n;
+  if (r->how->progress != NULL) r->how->progress(training->n);
+  if (batch->status == GPNN_OK || batch->status == GPNN_END) return GPNN_OK;
+  if (err != NULL) *err = batch->error;
+  return batch->status;
+}
+
+/* The third stage: writes them to the file. */
+static enum gpnn_status write_rows(void *context, size_t slot, struct gpnn_error *err)
+{
+  struct reading *r = context;
+  const struct batch *batch = &r->batches[slot];
+  size_t width = r->training->width;
+  enum gpnn_status status = gpnn_spool_write(&r->training->read, r->n_written * width,
+                                             batch->n * width, batch->rows, err);
+  r->n_written += batch->n;
+  return status;
+}
+
+static void interrupt_reading(void *context)
+{
+  struct reading *r = context;
+  gpnn_input_interrupt(gpnn_table_input(r->table));
+}
+
+static enum gpnn_status run_stages(struct reading *r, struct gpnn_error *err)
+{
+  const struct gpnn_pipeline pipeline = {
+      {copy_records, read_rows, write_rows}, interrupt_reading, r};
+  size_t width = r->training->width;
+  bool overlap = r->how->threads > 1;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) {
+    r->batches[i].rows = gpnn_alloc(gpnn_row_source_block(width), width, sizeof(double));
+    if (r->batches[i].rows == NULL) return gpnn_fail_memory(err, "for the training rows");
+  }
+  if (overlap) status = gpnn_input_allow_interrupt(gpnn_table_input(r->table), err);
+  return status == GPNN_OK ? gpnn_pipeline_run(&pipeline, overlap, err) : status;
+}
+
+enum gpnn_status gpnn_training_read(struct gpnn_training *training, struct gpnn_table *table,
+                                    const struct gpnn_training_reading *how, struct gpnn_error *err)
+{
+  struct reading reading = {.training = training, .table = table, .how = how};
+  enum gpnn_status status = run_stages(&reading, err);
+  for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) {
+    gpnn_records_release(&reading.batches[i].records);
+    free(reading.batches[i].rows);
+  }
+  return status;
+}
