@@ -123,39 +123,40 @@ static void write_value(char out[GPNN_NUMBER_BYTES], double value)
     snprintf(out, GPNN_NUMBER_BYTES, "%.0f", value);
 }
 
-/* Warns of cells of one input that lie far outside the rest.  A value that is there twice is no
- * slip but has been meant. */
+/* Warns of cells of one input that lie far outside the rest.  A value that is there twice is
+ * no slip but has been meant. */
 static void warn_of_far(const struct cli *cli, const char *name, const struct gpnn_schema *schema,
-                        struct gpnn_feature_cursor *at, const struct gpnn_far *far)
+                        struct gpnn_feature_cursor *at, const struct gpnn_outliers *outliers)
 {
   char shown[GPNN_MASK_BYTES], value[GPNN_NUMBER_BYTES];
-  gpnn_schema_feature_name(schema, at, far->column, shown);
-  write_value(value, far->value);
-  if (far->n_equal > 1)
+  gpnn_schema_feature_name(schema, at, outliers->column, shown);
+  write_value(value, outliers->value);
+  if (outliers->n_equal > 1)
     cli_warn(cli,
              "%s: column '%s': %zu cells are %s, far outside the rest (%.6g to %.6g): a code for "
              "\"missing\"? --na %s --skip-bad",
-             name, shown, far->n_equal, value, far->low, far->high, value);
-  else if (far->n == 1)
+             name, shown, outliers->n_equal, value, outliers->low, outliers->high, value);
+  else if (outliers->n == 1)
     cli_warn(cli, "%s: column '%s': one cell is %s, far outside the rest (%.6g to %.6g): a slip?",
-             name, shown, value, far->low, far->high);
+             name, shown, value, outliers->low, outliers->high);
   else
     cli_warn(cli,
              "%s: column '%s': %zu cells, %s one of them, are far outside the rest (%.6g to %.6g): "
              "slips?",
-             name, shown, far->n, value, far->low, far->high);
+             name, shown, outliers->n, value, outliers->low, outliers->high);
 }
 
 static void warn_of_all_far(const struct cli *cli, const char *name,
                             const struct gpnn_training *training)
 {
   enum { SHOWN = 10 };
-  const struct gpnn_far_columns *far = &training->outlier_columns;
+  const struct gpnn_outlier_columns *outliers = &training->outlier_columns;
   struct gpnn_feature_cursor at = {0};
-  for (size_t f = 0; f < far->n && f < SHOWN; f++)
-    warn_of_far(cli, name, &training->dataset.schema, &at, &far->of[f]);
-  if (far->n > SHOWN)
-    cli_warn(cli, "%s: %zu more columns have cells far outside the rest", name, far->n - SHOWN);
+  for (size_t f = 0; f < outliers->n && f < SHOWN; f++)
+    warn_of_far(cli, name, &training->dataset.schema, &at, &outliers->of[f]);
+  if (outliers->n > SHOWN)
+    cli_warn(cli, "%s: %zu more columns have cells far outside the rest", name,
+             outliers->n - SHOWN);
 }
 
 static void describe_training(const struct cli *cli, const char *name,

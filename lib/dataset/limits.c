@@ -11,15 +11,15 @@
 #include "base/rng.h"
 
 enum {
-  SAMPLE = 1024,   /* rows that centre and spread come from */
-  LEAST = 12,      /* of its cells that differ from the centre, for a column to be judged */
-  NEAR = 3,        /* spreads */
-  OCTAVES = 48,    /* factors of 2 from there outwards; the last has no end */
-  GAP = 4,         /* octaves */
-  MOST_SHARE = 50, /* one in so many cells may be far */
+  SAMPLE = 1024,     /* rows that centre and spread come from */
+  LEAST = 12,        /* cells that must differ from the centre for a column to be judged */
+  INNER = 3,         /* spreads within which no cell is an outlier */
+  OCTAVES = 48,      /* factors of 2 from there outwards; the last has no end */
+  GAP = 4,           /* octaves */
+  FEW_OUTLIERS = 50, /* one in this many cells may be an outlier */
 };
 
-/* Of the distances of two codes on one side: 88 and 99, but not 1000 and 2000. */
+/* The greatest ratio of the distances of two codes: 88 and 99, but not 1000 and 2000. */
 static const double most_apart = 1.25;
 
 /* ---- centre and spread ---- */
@@ -27,12 +27,11 @@ static const double most_apart = 1.25;
 /* Halves of numbers, so that no difference overflows. */
 struct column {
   double centre; /* half the median */
-  double
-      near; /* half the distance up to which cells are near; infinite: the column is not judged */
-  double edge; /* half the distance beyond which they are far; infinite: none is */
+  double inner;  /* half the distance within which no cell is an outlier; infinite: not judged */
+  double outer;  /* half the distance beyond which cells are outliers; infinite: there are none */
 };
 
-/* From 'n' values of a column, which are changed. */
+/* Finds centre and spread from 'n' values of a column, which are overwritten. */
 static struct column judge(size_t n, double *values)
 {
   struct column column = {0, INFINITY, INFINITY};
@@ -45,12 +44,12 @@ static struct column judge(size_t n, double *values)
   qsort(values, differ, sizeof *values, gpnn_compare_doubles);
   double spread = values[(differ - 1) / 2];
   column.centre = centre / 2;
-  /* A spread that is rounding says nothing. */
-  if (spread > fmax(4 * DBL_EPSILON * fabs(centre), DBL_MIN)) column.near = NEAR * spread;
+  /* A spread of the order of rounding errors means nothing. */
+  if (spread > fmax(4 * DBL_EPSILON * fabs(centre), DBL_MIN)) column.inner = INNER * spread;
   return column;
 }
 
-/* The sample's cells, column after column; '*n' of each. */
+/* Draws '*n' rows; 'cells' holds column after column. */
 static enum gpnn_status draw(const struct gpnn_row_source *rows, size_t n_in, size_t *n,
                              double *cells, struct gpnn_error *err)
 {
@@ -70,7 +69,8 @@ static enum gpnn_status draw(const struct gpnn_row_source *rows, size_t n_in, si
   return status;
 }
 
-static bool is_alone(const struct gpnn_feature *features, size_t n_in, size_t j)
+/* True if column 'j' may have limits: a number of its own without a unit. */
+static bool may_have_limits(const struct gpnn_feature *features, size_t n_in, size_t j)
 {
   if (features == NULL) return true;
   if (features[j].has_unit) return false;
@@ -88,7 +88,7 @@ static enum gpnn_status judge_all(const struct gpnn_row_source *rows, size_t n_i
   enum gpnn_status status = draw(rows, n_in, &n, cells, err);
   for (size_t j = 0; j < n_in && status == GPNN_OK; j++) {
     columns[j] = (struct column){0, INFINITY, INFINITY};
-    if (is_alone(features, n_in, j)) columns[j] = judge(n, cells + j * n);
+    if (may_have_limits(features, n_in, j)) columns[j] = judge(n, cells + j * n);
   }
   free(cells);
   return status;
@@ -99,7 +99,7 @@ static enum gpnn_status judge_all(const struct gpnn_row_source *rows, size_t n_i
 struct octaves {
   size_t n_in, width;
   const struct column *columns;
-  double *n; /* n_in by OCTAVES: cells that are not near */
+  double *n; /* n_in by OCTAVES: cells beyond the inner distance */
 };
 
 static double distance(const struct column *column, double value)
@@ -113,8 +113,8 @@ static void count_octaves(const void *state, size_t count, const double *rows, d
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < o->n_in; j++) {
       double from = distance(&o->columns[j], rows[i * o->width + j]);
-      if (from <= o->columns[j].near) continue;
-      int octave = ilogb(from / o->columns[j].near);
+      if (from <= o->columns[j].inner) continue;
+      int octave = ilogb(from / o->columns[j].inner);
       found[j * OCTAVES + (size_t)(octave < OCTAVES ? octave : OCTAVES - 1)]++;
     }
 }
@@ -125,44 +125,45 @@ static void fold_octaves(void *state, const double *found)
   for (size_t i = 0; i < o->n_in * OCTAVES; i++) o->n[i] += found[i];
 }
 
-/* Finds where a gap begins with cells behind it, and returns how many these are. */
+/* Sets the outer distance to the beginning of the gap, if there are cells beyond one, and returns
+ * how many. */
 static size_t find_gap(const double *n, struct column *column)
 {
-  int begin = 0, k = 0; /* 'begin' is the octave behind the last cell that is not far */
-  double far = 0;
+  int begin = 0, k = 0; /* 'begin' is the octave after the last cell that is not an outlier */
+  double beyond = 0;
   for (; k < OCTAVES && k < begin + GAP; k++)
     if (n[k] > 0) begin = k + 1;
-  for (; k < OCTAVES; k++) far += n[k];
-  if (far > 0) column->edge = ldexp(column->near, begin);
-  return (size_t)far;
+  for (; k < OCTAVES; k++) beyond += n[k];
+  if (beyond > 0) column->outer = ldexp(column->inner, begin);
+  return (size_t)beyond;
 }
 
-/* Finds the columns that have far cells. */
-static enum gpnn_status find_far(const struct gpnn_row_source *rows, size_t n_in,
-                                 struct column *columns, struct gpnn_far_columns *far,
-                                 struct gpnn_error *err)
+/* Finds the columns that have outliers. */
+static enum gpnn_status find_outliers(const struct gpnn_row_source *rows, size_t n_in,
+                                      struct column *columns, struct gpnn_outlier_columns *outliers,
+                                      struct gpnn_error *err)
 {
   struct octaves octaves = {n_in, rows->width, columns, gpnn_alloc(n_in, OCTAVES, sizeof(double))};
-  far->of = gpnn_alloc(n_in, 1, sizeof *far->of);
+  outliers->of = gpnn_alloc(n_in, 1, sizeof *outliers->of);
   const struct gpnn_row_reduction reduction = {count_octaves, fold_octaves, &octaves,
                                                n_in * OCTAVES};
-  enum gpnn_status status = octaves.n == NULL || far->of == NULL
+  enum gpnn_status status = octaves.n == NULL || outliers->of == NULL
                                 ? gpnn_fail_memory(err, "for the limits of the inputs")
                                 : gpnn_row_source_reduce(rows, &reduction, err);
   for (size_t j = 0; j < n_in && status == GPNN_OK; j++) {
     size_t n = find_gap(octaves.n + j * OCTAVES, &columns[j]);
-    if (n > 0) far->of[far->n++] = (struct gpnn_far){.column = j, .n = n};
+    if (n > 0) outliers->of[outliers->n++] = (struct gpnn_outliers){.column = j, .n = n};
   }
   free(octaves.n);
   return status;
 }
 
-/* ---- what is far ---- */
+/* ---- describing outliers ---- */
 
-/* Cells below the rest, of the rest, and above it. */
-enum { BELOW, REST, ABOVE, REGIONS };
+/* Outliers below, the other cells, and outliers above. */
+enum { BELOW, INSIDE, ABOVE, REGIONS };
 
-/* A least or greatest value and how many cells have it; numbers of a pass. */
+/* A least or greatest value and how many cells have it; doubles, as they are reduced. */
 struct end {
   double value, n;
 };
@@ -171,16 +172,17 @@ struct ends {
   struct end least, greatest;
 };
 
-struct sides {
+struct regions {
   size_t width;
   const struct column *columns;
-  const struct gpnn_far_columns *far;
-  struct ends *ends; /* far->n by REGIONS */
+  const struct gpnn_outlier_columns *outliers;
+  struct ends *ends; /* outliers->n by REGIONS */
 };
 
 enum { END_NUMBERS = sizeof(struct ends) / sizeof(double) };
 
-/* Takes 'more' to '*end' if it goes farther in the direction of 'sign', or as far. */
+/* Merges two ends: the value that lies farther in the direction of 'sign' remains, and the counts
+ * of equal values add up. */
 static void merge(struct end *end, struct end more, double sign)
 {
   if (more.n == 0) return;
@@ -198,16 +200,16 @@ static void merge_ends(struct ends *ends, const struct ends *more)
 
 static void find_ends(const void *state, size_t count, const double *rows, double *found)
 {
-  const struct sides *s = state;
+  const struct regions *r = state;
   struct ends *ends = (struct ends *)(void *)found;
   for (size_t i = 0; i < count; i++)
-    for (size_t f = 0; f < s->far->n; f++) {
-      size_t j = s->far->of[f].column;
-      double value = rows[i * s->width + j];
-      const struct column *column = &s->columns[j];
-      int region = distance(column, value) <= column->edge ? REST
-                   : value / 2 < column->centre            ? BELOW
-                                                           : ABOVE;
+    for (size_t f = 0; f < r->outliers->n; f++) {
+      size_t j = r->outliers->of[f].column;
+      double value = rows[i * r->width + j];
+      const struct column *column = &r->columns[j];
+      int region = distance(column, value) <= column->outer ? INSIDE
+                   : value / 2 < column->centre             ? BELOW
+                                                            : ABOVE;
       const struct end cell = {value, 1};
       merge_ends(&ends[f * REGIONS + (size_t)region], &(struct ends){cell, cell});
     }
@@ -215,19 +217,19 @@ static void find_ends(const void *state, size_t count, const double *rows, doubl
 
 static void fold_ends(void *state, const double *found)
 {
-  const struct sides *s = state;
+  const struct regions *r = state;
   const struct ends *ends = (const struct ends *)(const void *)found;
-  for (size_t i = 0; i < s->far->n * REGIONS; i++) merge_ends(&s->ends[i], &ends[i]);
+  for (size_t i = 0; i < r->outliers->n * REGIONS; i++) merge_ends(&r->ends[i], &ends[i]);
 }
 
-/* Cells of a region that have its least or its greatest value. */
+/* The number of cells of a region that have its least or its greatest value. */
 static size_t n_at_ends(const struct ends *ends)
 {
   bool is_one = ends->least.value == ends->greatest.value;
   return (size_t)(ends->least.n + (is_one ? 0 : ends->greatest.n));
 }
 
-/* Whether these lie close together for how far they are: as one limit, they lose little. */
+/* True if the ends lie so close together that little is lost by clipping both. */
 static bool are_close(const struct column *column, const struct ends *ends)
 {
   double least = distance(column, ends->least.value);
@@ -236,7 +238,7 @@ static bool are_close(const struct column *column, const struct ends *ends)
          fmax(least, greatest) / most_apart <= fmin(least, greatest);
 }
 
-/* Whether all 'n' far cells are codes, one or two on either side. */
+/* True if all 'n' outliers are codes, one or two on either side. */
 static bool are_codes(size_t n, const struct column *column, const struct ends *ends)
 {
   const struct ends *below = &ends[BELOW], *above = &ends[ABOVE];
@@ -244,51 +246,55 @@ static bool are_codes(size_t n, const struct column *column, const struct ends *
          are_close(column, above);
 }
 
-static void take_commoner(struct gpnn_far *far, struct end end)
+/* Takes the value of 'end' if it is the most frequent yet. */
+static void take_most_frequent(struct gpnn_outliers *outliers, struct end end)
 {
-  if ((size_t)end.n <= far->n_equal) return;
-  far->value = end.value;
-  far->n_equal = (size_t)end.n;
+  if ((size_t)end.n <= outliers->n_equal) return;
+  outliers->value = end.value;
+  outliers->n_equal = (size_t)end.n;
 }
 
-/* Tells of the far cells; returns whether they are so few, or so much alike, that they do not
- * belong to the column. */
+/* Describes the outliers of a column; false if they are too many, and not codes, so that they
+ * rather belong to it. */
 static bool describe(size_t n, const struct column *column, const struct ends *ends,
-                     struct gpnn_far *far)
+                     struct gpnn_outliers *outliers)
 {
-  size_t few = n < MOST_SHARE ? 1 : n / MOST_SHARE;
-  far->low = ends[REST].least.value;
-  far->high = ends[REST].greatest.value;
-  take_commoner(far, ends[BELOW].least);
-  take_commoner(far, ends[BELOW].greatest);
-  take_commoner(far, ends[ABOVE].least);
-  take_commoner(far, ends[ABOVE].greatest);
-  return far->n <= few || are_codes(far->n, column, ends);
+  size_t few = n < FEW_OUTLIERS ? 1 : n / FEW_OUTLIERS;
+  outliers->low = ends[INSIDE].least.value;
+  outliers->high = ends[INSIDE].greatest.value;
+  take_most_frequent(outliers, ends[BELOW].least);
+  take_most_frequent(outliers, ends[BELOW].greatest);
+  take_most_frequent(outliers, ends[ABOVE].least);
+  take_most_frequent(outliers, ends[ABOVE].greatest);
+  return outliers->n <= few || are_codes(outliers->n, column, ends);
 }
 
-/* Keeps the columns whose far cells do not belong to them. */
+/* Describes the outliers of all columns and drops columns whose outliers belong to them. */
 static enum gpnn_status describe_all(const struct gpnn_row_source *rows,
-                                     const struct column *columns, struct gpnn_far_columns *far,
-                                     struct gpnn_error *err)
+                                     const struct column *columns,
+                                     struct gpnn_outlier_columns *outliers, struct gpnn_error *err)
 {
   size_t n_kept = 0;
-  struct sides sides = {rows->width, columns, far, gpnn_alloc(far->n, REGIONS, sizeof *sides.ends)};
-  if (sides.ends == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
-  const struct gpnn_row_reduction reduction = {find_ends, fold_ends, &sides,
-                                               far->n * REGIONS * END_NUMBERS};
+  struct regions regions = {rows->width, columns, outliers,
+                            gpnn_alloc(outliers->n, REGIONS, sizeof *regions.ends)};
+  if (regions.ends == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
+  const struct gpnn_row_reduction reduction = {find_ends, fold_ends, &regions,
+                                               outliers->n * REGIONS * END_NUMBERS};
   enum gpnn_status status = gpnn_row_source_reduce(rows, &reduction, err);
-  for (size_t f = 0; f < far->n && status == GPNN_OK; f++)
-    if (describe(rows->n, &columns[far->of[f].column], sides.ends + f * REGIONS, &far->of[f]))
-      far->of[n_kept++] = far->of[f];
-  far->n = n_kept;
-  free(sides.ends);
+  for (size_t f = 0; f < outliers->n && status == GPNN_OK; f++)
+    if (describe(rows->n, &columns[outliers->of[f].column], regions.ends + f * REGIONS,
+                 &outliers->of[f]))
+      outliers->of[n_kept++] = outliers->of[f];
+  outliers->n = n_kept;
+  free(regions.ends);
   return status;
 }
 
 /* ---- limits ---- */
 
 static enum gpnn_status set_limits(struct gpnn_limits *limits, size_t n_in,
-                                   const struct column *columns, const struct gpnn_far_columns *far,
+                                   const struct column *columns,
+                                   const struct gpnn_outlier_columns *outliers,
                                    struct gpnn_error *err)
 {
   limits->lower = gpnn_alloc(n_in, 2, sizeof *limits->lower);
@@ -299,30 +305,32 @@ static enum gpnn_status set_limits(struct gpnn_limits *limits, size_t n_in,
     limits->lower[j] = -DBL_MAX;
     limits->upper[j] = DBL_MAX;
   }
-  for (size_t f = 0; f < far->n; f++) {
-    const struct column *column = &columns[far->of[f].column];
-    limits->lower[far->of[f].column] = fmax(2 * (column->centre - 2 * column->edge), -DBL_MAX);
-    limits->upper[far->of[f].column] = fmin(2 * (column->centre + 2 * column->edge), DBL_MAX);
+  for (size_t f = 0; f < outliers->n; f++) {
+    const struct column *column = &columns[outliers->of[f].column];
+    limits->lower[outliers->of[f].column] =
+        fmax(2 * (column->centre - 2 * column->outer), -DBL_MAX);
+    limits->upper[outliers->of[f].column] = fmin(2 * (column->centre + 2 * column->outer), DBL_MAX);
   }
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_limits_learn(struct gpnn_limits *limits, struct gpnn_far_columns *far,
+enum gpnn_status gpnn_limits_learn(struct gpnn_limits *limits,
+                                   struct gpnn_outlier_columns *outliers,
                                    const struct gpnn_row_source *rows, size_t n_in,
                                    const struct gpnn_feature *features, struct gpnn_error *err)
 {
-  struct gpnn_far_columns found = {0};
+  struct gpnn_outlier_columns found = {0};
   struct column *columns = gpnn_alloc(n_in, 1, sizeof *columns);
   enum gpnn_status status = columns == NULL ? gpnn_fail_memory(err, "for the limits of the inputs")
                                             : judge_all(rows, n_in, features, columns, err);
-  if (status == GPNN_OK) status = find_far(rows, n_in, columns, &found, err);
+  if (status == GPNN_OK) status = find_outliers(rows, n_in, columns, &found, err);
   if (status == GPNN_OK && found.n > 0) status = describe_all(rows, columns, &found, err);
   if (status == GPNN_OK && found.n > 0) status = set_limits(limits, n_in, columns, &found, err);
   free(columns);
   if (status == GPNN_OK)
-    *far = found;
+    *outliers = found;
   else
-    gpnn_far_columns_release(&found);
+    gpnn_outlier_columns_release(&found);
   return status;
 }
 
@@ -350,8 +358,8 @@ void gpnn_limits_release(struct gpnn_limits *limits)
   *limits = (struct gpnn_limits){0};
 }
 
-void gpnn_far_columns_release(struct gpnn_far_columns *far)
+void gpnn_outlier_columns_release(struct gpnn_outlier_columns *outliers)
 {
-  free(far->of);
-  *far = (struct gpnn_far_columns){0};
+  free(outliers->of);
+  *outliers = (struct gpnn_outlier_columns){0};
 }

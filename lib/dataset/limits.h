@@ -1,20 +1,20 @@
 /*
- * limits: how far an input may lie from the rest of its column before it counts as no farther.
+ * limits: clipping the outliers of inputs.
  *
- * One wild cell, a slip of the keyboard or a code for "missing", would set the scale of its column
- * by itself, and leave none for the others to differ by.  So cells are told from the rest by what
- * few of them cannot move, and count as the limit that they exceed.
+ * A single wild cell, a typing error or a code for "missing", would set the scale of its column and
+ * leave the other cells nothing to differ by.  So outliers are found by statistics that a few cells
+ * cannot move, and are clipped to the limits of their column.
  *
- * The centre of a column is its median, its spread the median distance to it of the cells that
- * differ from it, so that a column most of whose cells are equal is judged by the others.  Cells
- * within three spreads are near.  Going outwards from there by factors of 2, what lies beyond a gap
- * of a factor of 16 or more is far; a long tail seldom has such a gap.  A column gets limits if its
- * far cells are no more than one, or one in fifty, or are codes: one value on either side, or two
- * whose distances differ by a quarter at most, so that little is lost where both count as one
- * limit; levels such as 1, 2, 5, 1000 and 2000 are none.  The limits are a factor of 2 into the
- * gap, so that far cells are no neighbours of the rest. A column without far cells has none.
+ * The centre of a column is its median.  Its spread is the median distance from the centre of those
+ * cells that differ from it, so that a column most of whose cells are equal is judged by the
+ * others. Beyond three spreads distances are counted by octaves.  Cells beyond a gap of four empty
+ * octaves, a factor of 16, are outliers; a long tail seldom has such a gap.  A column gets limits
+ * if it has at most one outlier, or one in fifty cells, or if its outliers are codes: on either
+ * side one value or two whose distances from the centre differ by at most a quarter, so that little
+ * is lost if both are clipped; levels such as 1, 2, 5, 1000 and 2000 are not codes.  The limits lie
+ * a factor of 2 into the gap, so that clipped cells are not neighbours of the others.
  *
- * Centre and spread come from 1024 random rows, all else from all rows.
+ * Centre and spread come from 1024 random rows, everything else from all rows.
  */
 #ifndef GPNN_DATASET_LIMITS_H
 #define GPNN_DATASET_LIMITS_H
@@ -26,49 +26,51 @@
 #include "stats/row_source.h"
 #include "table/schema.h"
 
-/* A zeroed object has no limits and may be released. */
+/* The limits of n columns.  A zeroed object has none and may be released. */
 struct gpnn_limits {
-  size_t n;      /* columns */
-  double *lower; /* owned; n of them, -DBL_MAX where there is none; NULL: no column has limits */
-  double *upper; /* owned with 'lower'; n of them, DBL_MAX where there is none */
-};
-
-/* The far cells of a column. */
-struct gpnn_far {
-  size_t column;
-  size_t n;         /* how many */
-  double value;     /* the most frequent of the farthest and nearest on either side */
-  size_t n_equal;   /* cells of that value */
-  double low, high; /* the rest's range */
-};
-
-/* A zeroed object is empty and may be released. */
-struct gpnn_far_columns {
   size_t n;
-  struct gpnn_far *of; /* owned; by column */
+  double *lower; /* owned; n, -DBL_MAX for a column without limits; NULL: no column has limits */
+  double *upper; /* owned with 'lower'; n, DBL_MAX for a column without limits */
+};
+
+/* The outliers of a column. */
+struct gpnn_outliers {
+  size_t column;
+  size_t n;
+  double value;     /* the most frequent of the least and greatest outliers on either side */
+  size_t n_equal;   /* cells of that value */
+  double low, high; /* range of the other cells */
+};
+
+/* The columns that got limits.  A zeroed object is empty and may be released. */
+struct gpnn_outlier_columns {
+  size_t n;
+  struct gpnn_outliers *of; /* owned; n, by column */
 };
 
 /*
- * Learns the limits of the first 'n_in' columns of 'rows', and tells of those columns that got any
- * in 'far'.  Both must be zeroed.  Columns that are one of several coordinates of a point or have a
- * unit get none ('features' may be NULL: there are no such).  What 'rows' fails with is passed on.
+ * Learns the limits of the first 'n_in' columns of 'rows', and describes the outliers of the
+ * columns that got some.  'limits' and 'outliers' must be zeroed.  Columns that have a unit or are
+ * one of several coordinates of a point get no limits; 'features' may be NULL: there are no such
+ * columns. GPNN_ENOMEM, and whatever 'rows' fails with.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_limits_learn(struct gpnn_limits *limits,
-                                                   struct gpnn_far_columns *far,
+                                                   struct gpnn_outlier_columns *outliers,
                                                    const struct gpnn_row_source *rows, size_t n_in,
                                                    const struct gpnn_feature *features,
                                                    struct gpnn_error *err);
 
+/* True if column 'j' has limits. */
 bool gpnn_limits_has(const struct gpnn_limits *limits, size_t j);
 
-/* What 'value' in column 'j' counts as. */
+/* 'value' of column 'j', clipped. */
 double gpnn_limits_apply(const struct gpnn_limits *limits, size_t j, double value);
 
-/* 'value', or the middle of the limits where it is beyond them: for moments, which far cells shall
- * not move. */
+/* 'value' of column 'j', or the middle of the limits if it is an outlier: for moments, which
+ * outliers should not move. */
 double gpnn_limits_fill(const struct gpnn_limits *limits, size_t j, double value);
 
 void gpnn_limits_release(struct gpnn_limits *limits);
-void gpnn_far_columns_release(struct gpnn_far_columns *far);
+void gpnn_outlier_columns_release(struct gpnn_outlier_columns *outliers);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "table/columns.h"
 
-/* ---- one row at a time ------------------------------------------------------------------- */
+/* ---- row by row ---- */
 
 enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader, const struct gpnn_dataset *dataset,
                                   const struct gpnn_table *table, const char *na,
@@ -84,11 +84,11 @@ void gpnn_reader_release(struct gpnn_reader *reader)
   *reader = (struct gpnn_reader){0};
 }
 
-/* ---- a whole table ----------------------------------------------------------------------- */
+/* ---- a whole table ---- */
 
-/* Makes room for one more row. */
-static enum gpnn_status make_room(struct gpnn_rows *rows, const struct gpnn_reader *reader,
-                                  bool inputs_only, struct gpnn_error *err)
+/* Allocates for one more row. */
+static enum gpnn_status grow(struct gpnn_rows *rows, const struct gpnn_reader *reader,
+                             bool inputs_only, struct gpnn_error *err)
 {
   size_t n = rows->n + 1, d = reader->dataset->d;
   bool enough = gpnn_grow(&rows->x, &rows->x_capacity, n * d, sizeof *rows->x);
@@ -108,7 +108,7 @@ static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reade
   const struct gpnn_scaling *scaling = &reader->dataset->scaling;
   size_t n_unseen = 0, n = rows->n;
   enum gpnn_status status = gpnn_table_next(table, record, err);
-  if (status == GPNN_OK) status = make_room(rows, reader, inputs_only, err);
+  if (status == GPNN_OK) status = grow(rows, reader, inputs_only, err);
   if (status != GPNN_OK) return status;
   double y = 0, variance = 0;
   double *regressors = reader->reads_regressors ? rows->regressors + n * rows->n_regressors : NULL;

@@ -1,9 +1,9 @@
 /*
- * rows: later tables read for an index: one row at a time, or a whole table with its targets.
+ * reader: reading tables by the columns and the scaling of a dataset, row by row or whole.
  *
- * gpnn_reader_open() finds the columns; then for each record of the table gpnn_reader_read() gives
- * what a prediction needs, and gpnn_reader_target() what it is compared with;
- * gpnn_reader_release() at the end.  gpnn_rows_read() does all of this.
+ * Row by row: gpnn_reader_open() finds the columns; then for each record of the table
+ * gpnn_reader_read() gives what a prediction needs, and gpnn_reader_target() what to compare it
+ * with; gpnn_reader_release() at the end.  gpnn_rows_read() does all of this for a whole table.
  */
 #ifndef GPNN_DATASET_READER_H
 #define GPNN_DATASET_READER_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dataset/index.h"
+#include "dataset/dataset.h"
 #include "table/skipped.h"
 #include "table/table.h"
 
@@ -23,14 +23,15 @@ struct gpnn_reader {
   const struct gpnn_table *table;     /* borrowed */
   const char *na;                     /* borrowed */
   bool reads_regressors;
-  struct gpnn_columns_map map; /* where the columns are; has_noise tells of noise variances */
-  double *features;            /* owned; one row as the table has it */
+  struct gpnn_columns_map map; /* where the columns are; has_noise: with noise variances */
+  double *features;            /* owned; one row before scaling */
 };
 
 /*
- * Finds the columns of 'dataset' in 'table' (gpnn_schema_match()); 'reader' must be zeroed.  Where
- * the mean of the parameters in use has regressors, 'reads_regressors' makes those necessary
- * (GPNN_EMISMATCH names what is missing) and read; otherwise they are left alone.
+ * Finds the columns of 'dataset' in 'table'.  'reader' must be zeroed.  'na' is the text of a
+ * missing value, or NULL.  With 'reads_regressors', for parameters whose mean has regressors, those
+ * are required and read; otherwise they are ignored.  GPNN_EMISMATCH names the columns that are
+ * missing (gpnn_schema_match()).  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader,
                                                   const struct gpnn_dataset *dataset,
@@ -38,30 +39,30 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader,
                                                   bool reads_regressors, struct gpnn_error *err);
 
 /*
- * Reads 'record': d standardised inputs to 'x', n_regressors standardised regressors to
- * 'regressors' (untouched, and may be NULL, unless they are read), and the row's noise variance to
- * '*noise', in the target's units squared, 0 where the table has none: gpnn_scaling_noise() of a
- * target's view standardises it.  'n_unseen' as in gpnn_schema_encode().  GPNN_EDATA: a value is
- * bad (as there, and in gpnn_schema_noise()); then 'x' and 'regressors' may hold anything.
+ * Reads 'record': d standardised inputs to 'x'; n_regressors standardised regressors to
+ * 'regressors', which may be NULL unless they are read; and to '*noise' the row's noise variance in
+ * the target's units squared, 0 if the table has none (gpnn_scaling_noise() standardises it for a
+ * target).  'n_unseen' as in gpnn_schema_encode().  GPNN_EDATA: a value is bad; then 'x' and
+ * 'regressors' may hold anything.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_read(const struct gpnn_reader *reader,
                                                   const struct gpnn_record *record, double *x,
                                                   double *regressors, double *noise,
                                                   size_t *n_unseen, struct gpnn_error *err);
 
-/* Column of the table that target 't' is in: 0 is that of the contents, 1 and more are the further
- * ones; SIZE_MAX: the table does not have it. */
+/* The table's column of target 't', or SIZE_MAX if it has none: 0 is the dataset's target, 1 and
+ * more are the further ones. */
 size_t gpnn_reader_target_column(const struct gpnn_reader *reader, size_t t);
 
-/* Reads target 't' of 'record', in table units; NaN if it is missing or the table does not have it.
- * GPNN_EDATA: it is no number. */
+/* Reads target 't' of 'record', in table units; NaN if it is missing or has no column.  GPNN_EDATA:
+ * it is not a number. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_target(const struct gpnn_reader *reader,
                                                     const struct gpnn_record *record, size_t t,
                                                     double *y, struct gpnn_error *err);
 
 void gpnn_reader_release(struct gpnn_reader *reader);
 
-/* A zeroed object is empty and may be released. */
+/* The rows of a table.  A zeroed object is empty and may be released. */
 struct gpnn_rows {
   size_t n;
   double *x; /* owned; n by d, standardised */
@@ -74,10 +75,11 @@ struct gpnn_rows {
 };
 
 /*
- * Reads the rest of 'table' for the target of 'dataset', which must be there (GPNN_EMISMATCH)
- * unless only the inputs are wanted: then 'y' and 'noise' stay NULL.  'reads_regressors' as in
- * gpnn_reader_open().  Bad rows are left out if 'skip_bad', else GPNN_EDATA.  'rows' must be
- * zeroed.
+ * Reads the remaining records of 'table', which must have the target of 'dataset' (GPNN_EMISMATCH),
+ * unless 'inputs_only': then 'y' and 'noise' stay NULL.  'na' and 'reads_regressors' as in
+ * gpnn_reader_open().  With 'skip_bad', bad rows are left out and counted; otherwise the first is
+ * GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A table without records gives
+ * n = 0.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows,
                                                 const struct gpnn_dataset *dataset,
@@ -85,7 +87,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows,
                                                 bool inputs_only, bool reads_regressors,
                                                 bool skip_bad, struct gpnn_error *err);
 
-/* Puts the rows, of 'd' inputs each, in random order. */
+/* Shuffles the rows, which have 'd' inputs each. */
 void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed);
 
 void gpnn_rows_release(struct gpnn_rows *rows);

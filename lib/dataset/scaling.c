@@ -36,7 +36,7 @@ static uint32_t group_of(const struct gpnn_feature *features, size_t j)
   return features == NULL ? (uint32_t)j : features[j].group;
 }
 
-/* The first feature after 'j' that is not of its group. */
+/* The first feature after 'j' that is not in its group. */
 static size_t group_end(const struct gpnn_feature *features, size_t n_in, size_t j)
 {
   size_t end = j + 1;
@@ -44,7 +44,7 @@ static size_t group_end(const struct gpnn_feature *features, size_t n_in, size_t
   return end;
 }
 
-/* Root of the sum of squares, over- and underflow avoided. */
+/* Root of the sum of squares, without overflow or underflow. */
 static double length_of(size_t n, const double *values)
 {
   double length = 0;
@@ -76,7 +76,8 @@ static enum gpnn_status learn_scale(struct gpnn_scaling *scaling,
   return GPNN_OK;
 }
 
-/* An eigenvector's sign is arbitrary: the entry of largest magnitude shall be positive. */
+/* The sign that makes the entry of largest magnitude positive: an eigenvector's own is arbitrary.
+ */
 static double sign_of(size_t d, const double *vector)
 {
   size_t largest = 0;
@@ -86,10 +87,10 @@ static double sign_of(size_t d, const double *vector)
 }
 
 /*
- * A direction varies unless its variance is rounding beside what it would be were the columns
- * uncorrelated.  Comparing with the largest eigenvalue instead would drop columns for being
- * measured in large units: in one of the published data sets, a column whose standard deviation
- * is 1e-7 of another's.
+ * True unless the variance of a direction is rounding, compared with what it would be if the
+ * columns were uncorrelated.  Comparing with the largest eigenvalue instead would drop columns for
+ * their units: in one of the published data sets, a column whose standard deviation is 1e-7 of
+ * another's.
  */
 static bool direction_varies(size_t d, double lambda, const double *u, const double *variance)
 {
@@ -192,8 +193,8 @@ static enum gpnn_status learn_inputs(struct gpnn_scaling *scaling,
 
 /* ---- further targets and regressors ---- */
 
-/* Factors correlations (lower triangle, column-major) in place, as far as each column has a
- * variance of its own; '*at' is the first without. */
+/* Factorises correlations (lower triangle, column-major) in place; false if a column has hardly any
+ * variance of its own, and '*at' is the first such column. */
 static bool is_independent(size_t d, double *r, size_t *at)
 {
   static const double least = 1e-12;
@@ -208,7 +209,7 @@ static bool is_independent(size_t d, double *r, size_t *at)
   return true;
 }
 
-/* Regressors are the columns from 'first' on; '*at' is the one at fault. */
+/* Regressors are the columns from 'first' on; '*at' is the one that is dependent. */
 static enum gpnn_status check_independent(const struct gpnn_scaling *scaling,
                                           const struct gpnn_row_source *rows, size_t first,
                                           size_t *at, struct gpnn_error *err)
@@ -228,8 +229,8 @@ static enum gpnn_status check_independent(const struct gpnn_scaling *scaling,
   return status;
 }
 
-/* Keeps a copy of the moments of 'n' columns, each of which has to vary. */
-static enum gpnn_status keep_moments(size_t first, size_t n, const struct gpnn_moments *moments,
+/* Copies the moments of 'n' columns, each of which must vary. */
+static enum gpnn_status copy_moments(size_t first, size_t n, const struct gpnn_moments *moments,
                                      struct gpnn_moments **kept, size_t *at, struct gpnn_error *err)
 {
   *kept = gpnn_alloc(n, 1, sizeof **kept);
@@ -266,14 +267,14 @@ static enum gpnn_status learn(struct gpnn_scaling *learnt,
     }
   enum gpnn_status status = learn_inputs(learnt, columns->features, rows, moments, at, err);
   if (status == GPNN_OK)
-    status = keep_moments(more, columns->n_more, moments, &learnt->more, at, err);
+    status = copy_moments(more, columns->n_more, moments, &learnt->more, at, err);
   if (status == GPNN_OK)
-    status = keep_moments(regressors, columns->n_regressors, moments, &learnt->regressors, at, err);
+    status = copy_moments(regressors, columns->n_regressors, moments, &learnt->regressors, at, err);
   if (status == GPNN_OK) status = check_independent(learnt, rows, regressors, at, err);
   return status;
 }
 
-/* Rows whose inputs are within limits, as their moments are to be learnt. */
+/* Rows for learning moments, whose outliers are replaced. */
 struct limited {
   const struct gpnn_row_source *rows;
   const struct gpnn_limits *limits;
@@ -291,7 +292,7 @@ static enum gpnn_status read_limited(void *context, size_t from, size_t count, d
   return status;
 }
 
-/* Learns all that is asked for from 'rows', after limits if they shall be. */
+/* Learns limits if they are wanted, then moments, then everything else. */
 static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
                                       const struct gpnn_scaling_columns *columns,
                                       const struct gpnn_row_source *rows, size_t *at,
@@ -299,17 +300,17 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
 {
   size_t n_columns = columns->n_in + 1 + columns->n_more + columns->n_regressors;
   struct limited limited = {rows, &learnt->limits};
-  const struct gpnn_row_source within = {rows->n, rows->width, read_limited, &limited,
-                                         rows->threads};
+  const struct gpnn_row_source replaced = {rows->n, rows->width, read_limited, &limited,
+                                           rows->threads};
   enum gpnn_status status = GPNN_OK;
-  if (columns->far != NULL && learnt->method != GPNN_SCALING_NONE)
-    status = gpnn_limits_learn(&learnt->limits, columns->far, rows, columns->n_in,
+  if (columns->outliers != NULL && learnt->method != GPNN_SCALING_NONE)
+    status = gpnn_limits_learn(&learnt->limits, columns->outliers, rows, columns->n_in,
                                columns->features, err);
   if (status != GPNN_OK) return status;
   struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
   status = moments == NULL ? gpnn_fail_memory(err, "for the standardisation")
-                           : gpnn_moments_learn(&within, n_columns, moments, err);
-  if (status == GPNN_OK) status = learn(learnt, columns, &within, moments, at, err);
+                           : gpnn_moments_learn(&replaced, n_columns, moments, err);
+  if (status == GPNN_OK) status = learn(learnt, columns, &replaced, moments, at, err);
   free(moments);
   return status;
 }
@@ -335,7 +336,7 @@ enum gpnn_status gpnn_scaling_learn_rows(struct gpnn_scaling *scaling,
   return status;
 }
 
-/* Inputs and targets that are in memory. */
+/* Inputs and targets in memory. */
 struct arrays {
   size_t d;
   const double *x, *y;
@@ -401,7 +402,7 @@ void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, dou
         z[kept++] = (gpnn_limits_apply(&scaling->limits, j, x[j]) - mean[j]) * weight[j];
     break;
   case GPNN_SCALING_WHITEN:
-    /* Column by column: sums that do not wait for one another. */
+    /* Column by column, so that no sum waits for another. */
     for (size_t i = 0; i < scaling->n_out; i++) z[i] = 0;
     for (size_t j = 0; j < n_in; j++) {
       double deviation = gpnn_limits_apply(&scaling->limits, j, x[j]) - mean[j];

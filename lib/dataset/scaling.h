@@ -1,26 +1,24 @@
 /*
- * standard: standardisation of inputs and target (gpnn-methods(7), equations 1.1 to 1.7).
+ * scaling: standardising inputs and targets (gpnn-methods(7), equations 1.1 to 1.7).
  *
  * y <- (y - mean) / sd with the training mean and population standard deviation.
- *   whiten  x <- W (x - mean) / sqrt(d),  W = diag(1/sqrt(lambda + eps)) U',  from the
- *           symmetric eigendecomposition U diag(lambda) U' of the population covariance.
- *           eps is absolute, in raw units squared; a direction whose variance is rounding
- *           (under 1e-12 of what it would be were the columns uncorrelated) is dropped.
+ *   whiten  x <- W (x - mean) / sqrt(d),  W = diag(1/sqrt(lambda + eps)) U',  from the symmetric
+ *           eigendecomposition U diag(lambda) U' of the population covariance.  eps is absolute, in
+ *           table units squared.  A direction is dropped if its variance is less than 1e-12 of what
+ *           it would be if the columns were uncorrelated: that is rounding.
  *   scale   x_j <- (x_j - mean_j) / (sqrt(d) sd_j); a constant column is dropped.
- *   none    inputs as they are (the target is standardised all the same).
- * Where an input has limits (dataset/limits.h) x is within them, and a cell beyond them counts for
- * mean, sd and covariance as the middle between them.  The factor 1/sqrt(d) uses the number of
- * features that remain.  For whiten that is the number of features given, so that published runs
- * are reproduced.
+ *   none    inputs as they are; targets are standardised all the same.
+ * Inputs that have limits (dataset/limits.h) are clipped to them first; for mean, sd and covariance
+ * a cell beyond them counts as the middle between them.  d is the number of features that remain;
+ * for whiten it is the number of features given, so that published runs are reproduced.
  *
- * Features of one group (table/schema.h) are coordinates of one point, whose distances are to keep
- * their proportions: under scale they take one factor, 1 / (sqrt(d) s), with s^2 the sum of their
- * variances and d the number of groups that remain (of features, where each is its own group), and
- * are dropped only if none of them varies.  Features that have a unit are centred, their factor
- * is 1.  whiten mixes all and takes no groups.
+ * Features of one group (table/schema.h) are coordinates of one point, and distances between points
+ * keep their proportions: scale divides them all by sqrt(d) s, where s^2 is the sum of their
+ * variances and d the number of groups that remain, and drops them only if none of them varies.
+ * Features that have a unit are only centred.  whiten mixes all inputs and accepts no groups.
  *
- * Every target has a mean and sd of its own.  Regressors t <- (t - mean) / sd; known noise
- * variances v <- v / y_sd^2.
+ * Every target has its own mean and sd.  Regressors t <- (t - mean) / sd; known noise variances
+ * v <- v / y_sd^2.
  */
 #ifndef GPNN_DATASET_SCALING_H
 #define GPNN_DATASET_SCALING_H
@@ -39,12 +37,12 @@ enum gpnn_scaling_method {
   GPNN_SCALING_WHITEN = 2,
 };
 
-/* A zeroed object is empty and may be released.  Arrays are owned. */
+/* What was learnt.  A zeroed object is empty and may be released.  Arrays are owned. */
 struct gpnn_scaling {
   enum gpnn_scaling_method method;
-  size_t n_in;               /* features that come in */
-  size_t n_out;              /* standardised inputs d that go out */
-  struct gpnn_limits limits; /* of the features that come in, before all else */
+  size_t n_in;               /* features before */
+  size_t n_out;              /* d, standardised inputs after */
+  struct gpnn_limits limits; /* of the n_in features */
   double *mean;              /* n_in */
   double *weight;            /* none: NULL.  scale: n_in factors, 0 for a dropped column.
                                 whiten: n_out by n_in, row-major */
@@ -56,55 +54,59 @@ struct gpnn_scaling {
   struct gpnn_moments *regressors; /* n_regressors */
 };
 
-/* "scale" -> GPNN_SCALING_SCALE and so on; false if 'name' is none of them. */
+/* "scale" -> GPNN_SCALING_SCALE and so on; false, and '*method' untouched, if there is no such
+ * method. */
 bool gpnn_scaling_by_name(const char *name, enum gpnn_scaling_method *method);
 const char *gpnn_scaling_name(enum gpnn_scaling_method method);
 
-/* What the first columns of rows are to learn from: inputs' features, then the first target, then
- * the rest. */
+/* What the columns of rows are: the features of inputs, the first target, further targets, then
+ * regressors. */
 struct gpnn_scaling_columns {
   size_t n_in;
   const struct gpnn_feature *features; /* n_in of them; NULL: no groups, no units */
   size_t n_more;                       /* further targets */
   size_t n_regressors;
-  /* NULL: inputs get no limits.  Otherwise, but for none, they get them where they need them
-   * (dataset/limits.h), and this receives which. */
-  struct gpnn_far_columns *far;
+  /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/limits.h), except
+   * under none, and this describes their outliers. */
+  struct gpnn_outlier_columns *outliers;
 };
 
 /*
- * Learns the standardisation of 'columns' from 'rows'.  'scaling' must be zeroed.  GPNN_EDATA:
- * fewer than 2 rows, a constant target, no input that varies; or '*at', the number of a column, is
- * a further target or regressor that is constant, a regressor that is a combination of a constant
- * and those before it (by a Cholesky factor of their correlations: of its variance less than 1e-12
- * is its own), has values whose difference is beyond all numbers, or under whiten a variance that
- * is.  Otherwise '*at' is SIZE_MAX; 'at' may be NULL.  GPNN_EINVAL: groups under whiten.
- * Columns far from zero lose no digits; columns of magnitude 1e+-150 neither overflow nor vanish
- * under scale.  What 'rows' fails with is passed on.
+ * Learns the scaling of 'columns' from 'rows'.  'scaling' must be zeroed, and stays so on failure.
+ *
+ * GPNN_EDATA, and '*at' is the number of the column concerned: a further target or a regressor is
+ * constant; a regressor is a linear combination of a constant and those before it (less than 1e-12
+ * of its variance is its own, by a Cholesky factor of their correlations); differences between
+ * values overflow, or under whiten their variance does.
+ * GPNN_EDATA, and '*at' is SIZE_MAX: fewer than 2 rows, a constant target, or no input varies.
+ * GPNN_EINVAL: groups under whiten.  GPNN_ENUMERIC: the covariance overflows or has no eigenvalues.
+ * GPNN_ENOMEM, and whatever 'rows' fails with.  'at' may be NULL.
+ *
+ * Columns far from zero lose no digits; under scale, columns of magnitude 1e+-150 neither overflow
+ * nor vanish.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_scaling_learn_rows(struct gpnn_scaling *scaling, enum gpnn_scaling_method method, double eps,
                         const struct gpnn_scaling_columns *columns,
                         const struct gpnn_row_source *rows, size_t *at, struct gpnn_error *err);
 
-/* The same from inputs and targets in memory: 'x' is n by n_in, row-major, 'y' has n numbers. */
+/* The same without limits from arrays: 'x' is n by n_in, row-major, and 'y' has n targets. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_scaling_learn(struct gpnn_scaling *scaling, enum gpnn_scaling_method method, double eps,
                    size_t n, size_t n_in, const struct gpnn_feature *features, const double *x,
                    const double *y, struct gpnn_error *err);
 
-/* Standardises one row: 'x' has n_in numbers, 'z' n_out; they may not overlap except that
- * z == x is allowed under none and scale. */
+/* Standardises one row: 'x' has n_in numbers, 'z' n_out.  They must not overlap, but under none and
+ * scale z == x is allowed. */
 void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, double *z);
 
 /* Standardises the n_regressors regressors of one row in place. */
 void gpnn_scaling_apply_regressors(const struct gpnn_scaling *scaling, double *values);
 
-/* A variance in units of 'sd' squared; one beyond all numbers is the largest of them, and says as
- * little. */
+/* 'variance' in units of sd^2, or DBL_MAX if that overflows. */
 double gpnn_scaling_variance(double variance, double sd);
 
-/* A noise variance in units of the target squared, standardised so. */
+/* A noise variance in the target's units squared, standardised. */
 double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance);
 
 void gpnn_scaling_release(struct gpnn_scaling *scaling);

@@ -142,7 +142,7 @@ void gpnn_training_release(struct gpnn_training *training)
 {
   gpnn_schema_release(&training->dataset.schema);
   gpnn_scaling_release(&training->dataset.scaling);
-  gpnn_far_columns_release(&training->outlier_columns);
+  gpnn_outlier_columns_release(&training->outlier_columns);
   gpnn_columns_map_release(&training->map);
   gpnn_spool_release(&training->read);
   gpnn_spool_release(&training->rows);

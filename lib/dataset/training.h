@@ -52,7 +52,7 @@ struct gpnn_training {
   double outlier;               /* the target's value, in table units, that contributes most to */
   double outlier_fraction;      /* its variance, and the fraction that it contributes */
   size_t outlier_target;        /* the target it is of: 0 is the first */
-  struct gpnn_far_columns outlier_columns; /* features that have cells beyond their limits */
+  struct gpnn_outlier_columns outlier_columns; /* features that have cells beyond their limits */
   const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
 };
 

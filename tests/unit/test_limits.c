@@ -17,11 +17,11 @@ static enum gpnn_status read_values(void *context, size_t from, size_t count, do
 }
 
 /* Learns the limits of one column; 'far' has room for what is told of it. */
-static bool is_limited(size_t n, double *values, double *lower, double *upper, struct gpnn_far *far)
+static bool is_limited(size_t n, double *values, double *lower, double *upper, struct gpnn_outliers *far)
 {
   const struct gpnn_row_source source = {n, 1, read_values, values, 1};
   struct gpnn_limits limits = {0};
-  struct gpnn_far_columns told = {0};
+  struct gpnn_outlier_columns told = {0};
   assert_ok(gpnn_limits_learn(&limits, &told, &source, 1, NULL, &err));
   bool limited = gpnn_limits_has(&limits, 0);
   assert_int_equal(told.n, limited);
@@ -31,7 +31,7 @@ static bool is_limited(size_t n, double *values, double *lower, double *upper, s
     *far = told.of[0];
   }
   gpnn_limits_release(&limits);
-  gpnn_far_columns_release(&told);
+  gpnn_outlier_columns_release(&told);
   return limited;
 }
 
@@ -39,7 +39,7 @@ static bool is_limited(size_t n, double *values, double *lower, double *upper, s
 static void assert_found(size_t n, size_t every, double wild)
 {
   double values[N], lower, upper, least = INFINITY, greatest = -INFINITY;
-  struct gpnn_far far;
+  struct gpnn_outliers far;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, n, GPNN_RNG_TEST);
   for (size_t i = 0; i < n; i++) {
@@ -113,7 +113,7 @@ static void columns_without_wild_cells_have_no_limits(void **state)
   enum { KINDS = 12 };
   static const size_t sizes[] = {2, 20, 100, N};
   double values[N], lower, upper;
-  struct gpnn_far far;
+  struct gpnn_outliers far;
   for (int kind = 0; kind < KINDS; kind++)
     for (size_t s = 0; s < 4; s++) {
       struct gpnn_rng rng;
@@ -128,7 +128,7 @@ static void rare_levels_are_no_slips_but_what_is_wild_beside_them_is(void **stat
 {
   (void)state;
   double values[N] = {0}, lower, upper;
-  struct gpnn_far far;
+  struct gpnn_outliers far;
   for (size_t i = 0; i < N; i += 40) values[i] = 1;
   assert_false(is_limited(N, values, &lower, &upper, &far));
   for (size_t i = 1; i < N; i += 100) values[i] = -99999;
@@ -140,7 +140,7 @@ static void many_cells_are_wild_only_if_they_are_alike(void **state)
 {
   (void)state;
   double values[N], lower, upper;
-  struct gpnn_far far;
+  struct gpnn_outliers far;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 6, GPNN_RNG_TEST);
   for (size_t i = 0; i < N; i++) values[i] = gpnn_rng_normal(&rng);
@@ -159,7 +159,7 @@ static void many_cells_are_wild_only_if_they_are_alike(void **state)
 static bool are_two_levels_limited(double a, double b)
 {
   double values[N], lower, upper;
-  struct gpnn_far far;
+  struct gpnn_outliers far;
   for (size_t i = 0; i < N; i++) values[i] = i % 5 == 0 ? a : i % 5 == 1 ? b : (double)(i % 5 - 2);
   return is_limited(N, values, &lower, &upper, &far);
 }
@@ -180,7 +180,7 @@ static void the_commonest_of_the_outermost_and_innermost_is_told(void **state)
 {
   (void)state;
   double values[N], lower, upper;
-  struct gpnn_far far;
+  struct gpnn_outliers far;
   for (size_t i = 0; i < N; i++) values[i] = (double)(i % 50);
   values[3] = -1e20;
   values[40] = values[1500] = values[2500] = -99999;
@@ -228,17 +228,17 @@ static void points_and_what_has_a_unit_have_no_limits(void **state)
                                    unit[] = {{0, true}, {1, false}, {2, false}};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
   struct gpnn_limits limits = {0};
-  struct gpnn_far_columns far = {0};
+  struct gpnn_outlier_columns far = {0};
   assert_ok(gpnn_limits_learn(&limits, &far, &source, 3, pair, &err));
   assert_int_equal(far.n, 1);
   assert_int_equal(far.of[0].column, 0);
   gpnn_limits_release(&limits);
-  gpnn_far_columns_release(&far);
+  gpnn_outlier_columns_release(&far);
   assert_ok(gpnn_limits_learn(&limits, &far, &source, 3, unit, &err));
   assert_int_equal(far.n, 2);
   assert_int_equal(far.of[0].column, 1);
   gpnn_limits_release(&limits);
-  gpnn_far_columns_release(&far);
+  gpnn_outlier_columns_release(&far);
 }
 
 static void limits_do_not_depend_on_threads(void **state)
@@ -246,7 +246,7 @@ static void limits_do_not_depend_on_threads(void **state)
   (void)state;
   size_t good = N;
   struct gpnn_limits limits[2] = {{0}};
-  struct gpnn_far_columns far[2] = {{0}};
+  struct gpnn_outlier_columns far[2] = {{0}};
   for (int i = 0; i < 2; i++) {
     const struct gpnn_row_source source = {N, 3, read_three, &good, i == 0 ? 1 : 3};
     assert_ok(gpnn_limits_learn(&limits[i], &far[i], &source, 3, NULL, &err));
@@ -256,7 +256,7 @@ static void limits_do_not_depend_on_threads(void **state)
   assert_memory_equal(far[0].of, far[1].of, 3 * sizeof *far[0].of);
   for (int i = 0; i < 2; i++) {
     gpnn_limits_release(&limits[i]);
-    gpnn_far_columns_release(&far[i]);
+    gpnn_outlier_columns_release(&far[i]);
   }
 }
 
@@ -265,7 +265,7 @@ static void what_a_source_fails_with_is_passed_on(void **state)
   (void)state;
   size_t good = 2000;
   struct gpnn_limits limits = {0};
-  struct gpnn_far_columns far = {0};
+  struct gpnn_outlier_columns far = {0};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 2};
   assert_fails(gpnn_limits_learn(&limits, &far, &source, 3, NULL, &err), GPNN_EIO, "disk is gone");
   assert_true(limits.lower == NULL && far.of == NULL);

@@ -205,12 +205,12 @@ static void learn_pairs(struct gpnn_scaling *scaling, enum gpnn_scaling_method m
                         bool limits)
 {
   double *rows = make_pairs(2000, wild);
-  struct gpnn_far_columns far = {0};
+  struct gpnn_outlier_columns far = {0};
   const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
   const struct gpnn_scaling_columns columns = {2, NULL, 0, 0, limits ? &far : NULL};
   assert_ok(gpnn_scaling_learn_rows(scaling, method, 0, &columns, &source, NULL, &err));
   assert_int_equal(far.n, limits && wild != 0 && method != GPNN_SCALING_NONE ? 2 : 0);
-  gpnn_far_columns_release(&far);
+  gpnn_outlier_columns_release(&far);
   free(rows);
 }
 
