@@ -17,7 +17,8 @@ static enum gpnn_status read_values(void *context, size_t from, size_t count, do
 }
 
 /* Learns the limits of one column; 'far' has room for what is told of it. */
-static bool is_limited(size_t n, double *values, double *lower, double *upper, struct gpnn_outliers *far)
+static bool is_limited(size_t n, double *values, double *lower, double *upper,
+                       struct gpnn_outliers *far)
 {
   const struct gpnn_row_source source = {n, 1, read_values, values, 1};
   struct gpnn_limits limits = {0};

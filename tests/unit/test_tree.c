@@ -1,0 +1,178 @@
+/* Trees: their loops, their queries, and their bytes. */
+#include "searches.h"
+
+/* Sizes around those of blocks, leaves and groups; few and many columns. */
+static void a_tree_of_any_size_equals_brute_force(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 500, 511, 512, 513, 8191, 8193};
+  static const size_t widths[] = {1, 2, 16, 17, 40};
+  for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+      size_t n = sizes[i], d = widths[w];
+      double *x = normal_rows(n, d, 20 + i);
+      check_exact(GPNN_SEARCH_TREE, n, d, x, n < 20 ? n : 20, x, 10, NULL);
+      free(x);
+    }
+}
+
+/* Queries that go through the leaves together find what each would by itself. */
+static void queries_together_find_what_each_does(void **state)
+{
+  (void)state;
+  enum { N = 6001, D = 70, Q = 203, K = 20 };
+  double *x = normal_rows(N, D, 48), *queries = normal_rows(Q, D, 49);
+  for (size_t i = 0; i < N * D; i++) x[i] = round(2 * x[i]);
+  check_exact(GPNN_SEARCH_TREE, N, D, x, Q, queries, K, NULL);
+  struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, D, x, K, 1, NULL);
+  struct answers all = query_counted(tree, Q, queries, K, 3),
+                 again = query_counted(tree, Q, queries, K, 1);
+  assert_true(all.visited > Q * (size_t)N / 2);
+  assert_int_equal(all.visited, again.visited);
+  for (size_t q = 0; q < Q; q++) {
+    struct answers one = query(tree, 1, queries + q * D, K, 1);
+    assert_memory_equal(one.rows, all.rows + q * K, K * sizeof *one.rows);
+    release(one);
+  }
+  release(all);
+  release(again);
+  gpnn_search_free(tree);
+  free(x);
+  free(queries);
+}
+
+/* Queries together see what each does, unless all rows are too far away from all of them. */
+static void check_together(size_t d, const float *block, const double *random)
+{
+  enum { LANES = GPNN_TREE_LANES, N = GPNN_TREE_TOGETHER, MOST = 70 };
+  const struct gpnn_tree_loops *loops[] = {gpnn_tree_loops(), &gpnn_tree_loops_portable};
+  float queries[N][MOST], bounds[N], all[2][N * LANES], one[LANES];
+  const float *each[N];
+  uint32_t positions[LANES];
+  for (size_t q = 0; q < N; q++) {
+    each[q] = queries[q];
+    bounds[q] = q == 2 ? 1e30F : 0;
+    for (size_t j = 0; j < d; j++) queries[q][j] = (float)random[q * MOST + j];
+  }
+  for (size_t l = 0; l < 2; l++) {
+    assert_true(loops[l]->measure(d, block, each, bounds, all[l]));
+    for (size_t q = 0; q < N; q++) {
+      assert_int_equal(loops[l]->scan(d, block, each[q], 1e30F, 0, one, positions), LANES);
+      for (size_t i = 0; i < LANES; i++) assert_close(all[l][q * LANES + i], one[i], 1e-5);
+    }
+    bounds[2] = -1;
+    assert_false(loops[l]->measure(d, block, each, bounds, all[l]));
+    bounds[2] = 1e30F;
+  }
+}
+
+/* Whatever instructions the loops use, they see the same. */
+static void the_loops_of_this_machine_equal_the_portable_ones(void **state)
+{
+  (void)state;
+  enum { MOST = 70, LANES = GPNN_TREE_LANES };
+  const struct gpnn_tree_loops *ours = gpnn_tree_loops(), *plain = &gpnn_tree_loops_portable;
+  double *random = normal_rows(2 * MOST * LANES + MOST, 1, 35);
+  float block[2 * MOST * LANES], query[MOST];
+  for (size_t i = 0; i < 2 * MOST * LANES; i++)
+    block[i] = (float)(random[i] + (i / LANES % 2 == 0 ? -1 : 1));
+  for (size_t j = 0; j < MOST; j++) query[j] = (float)random[2 * MOST * LANES + j];
+  for (size_t d = 1; d <= MOST; d++) {
+    float a[LANES], b[LANES], all[LANES];
+    uint32_t at_a[LANES], at_b[LANES];
+    assert_int_equal(plain->scan(d, block, query, 1e30F, 7, all, at_a), LANES);
+    for (size_t cut = 0; cut < LANES; cut++) {
+      float bound = all[cut] * 1.001F;
+      size_t n = plain->scan(d, block, query, bound, 7, a, at_a);
+      assert_int_equal(ours->scan(d, block, query, bound, 7, b, at_b), n);
+      assert_memory_equal(at_a, at_b, n * sizeof *at_a);
+      for (size_t i = 0; i < n; i++) assert_close(a[i], b[i], 1e-5);
+    }
+    check_together(d, block, random);
+    plain->boxes(d, block, query, a);
+    ours->boxes(d, block, query, b);
+    for (size_t i = 0; i < LANES; i++) assert_close(a[i], b[i], 1e-5);
+  }
+  free(random);
+}
+
+static void a_tree_of_other_rows_is_refused(void **state)
+{
+  (void)state;
+  enum { N = 1000, D = 2 };
+  static const double rotation[] = {1, 0, 0, 1};
+  const struct gpnn_search_metric none = searches_euclidean, rotated = {NULL, rotation};
+  double *x = normal_rows(N, D, 39);
+  struct gpnn_search *search = build(GPNN_SEARCH_TREE, N, D, x, 5, 0.9, NULL), *loaded = NULL;
+  struct copy copy = copy_of(search);
+  const struct gpnn_search_report report = *gpnn_search_describe(search);
+  const struct {
+    size_t length, n, d;
+    struct gpnn_search_metric metric;
+    size_t effort;
+  } wrong[] = {
+      {copy.stored.length - 64, N, D, none, report.effort},
+      {0, N, D, none, report.effort},
+      {copy.stored.length, N - 1, D, none, report.effort},
+      {copy.stored.length, N / 2, 2 * D, none, report.effort},
+      {copy.stored.length, N, D, rotated, report.effort},
+      {copy.stored.length, N, D, none, 0},
+      {copy.stored.length, N, D, none, 101},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct gpnn_search_stored stored = copy.stored;
+    struct gpnn_search_report other = report;
+    stored.length = wrong[i].length;
+    other.effort = wrong[i].effort;
+    assert_fails(
+        gpnn_search_load(&loaded, stored, wrong[i].n, wrong[i].d, x, &other, wrong[i].metric, &err),
+        GPNN_EFORMAT, "does not fit");
+  }
+  struct gpnn_search_stored nothing = {0};
+  assert_fails(gpnn_search_load(&loaded, nothing, N, D, x, &report, none, &err), GPNN_EFORMAT,
+               "missing");
+  assert_null(loaded);
+  gpnn_search_free(search);
+  copy_release(&copy);
+  free(x);
+}
+
+/* Whatever a tree's bytes are, its answers name rows that are there (and the sanitizers watch). */
+static void a_tree_of_nonsense_stays_within_bounds(void **state)
+{
+  (void)state;
+  enum { N = 3000, D = 3, Q = 20, K = 40, HEADER = 64, TIMES = 30 };
+  double *x = normal_rows(N, D, 40);
+  struct gpnn_search *search = build(GPNN_SEARCH_TREE, N, D, x, K, 1, NULL);
+  struct copy copy = copy_of(search);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 41, GPNN_RNG_TEST);
+  for (size_t times = 0; times < TIMES; times++) {
+    struct gpnn_search *loaded = NULL;
+    unsigned char *at = copy.bytes;
+    for (size_t i = HEADER; i < copy.stored.length; i++)
+      if (gpnn_rng_below(&rng, times % 3 == 0 ? 1 : 50) == 0)
+        at[i] = times % 3 == 1 ? 0 : (unsigned char)gpnn_rng_below(&rng, 256);
+    assert_ok(gpnn_search_load(&loaded, copy.stored, N, D, x, gpnn_search_describe(search),
+                               searches_euclidean, &err));
+    struct answers found = query(loaded, Q, x, K, 2);
+    for (size_t i = 0; i < Q * K; i++) assert_in_range(found.rows[i], 0, N - 1);
+    release(found);
+    gpnn_search_free(loaded);
+  }
+  gpnn_search_free(search);
+  copy_release(&copy);
+  free(x);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_tree_of_any_size_equals_brute_force),
+      cmocka_unit_test(queries_together_find_what_each_does),
+      cmocka_unit_test(the_loops_of_this_machine_equal_the_portable_ones),
+      cmocka_unit_test(a_tree_of_other_rows_is_refused),
+      cmocka_unit_test(a_tree_of_nonsense_stays_within_bounds),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
