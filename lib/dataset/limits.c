@@ -339,13 +339,13 @@ bool gpnn_limits_has(const struct gpnn_limits *limits, size_t j)
   return limits->lower != NULL && (limits->lower[j] > -DBL_MAX || limits->upper[j] < DBL_MAX);
 }
 
-double gpnn_limits_apply(const struct gpnn_limits *limits, size_t j, double value)
+double gpnn_limits_clip(const struct gpnn_limits *limits, size_t j, double value)
 {
   if (limits->lower == NULL) return value;
   return fmin(fmax(value, limits->lower[j]), limits->upper[j]);
 }
 
-double gpnn_limits_fill(const struct gpnn_limits *limits, size_t j, double value)
+double gpnn_limits_replace(const struct gpnn_limits *limits, size_t j, double value)
 {
   if (limits->lower == NULL) return value;
   if (value >= limits->lower[j] && value <= limits->upper[j]) return value;

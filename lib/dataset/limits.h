@@ -64,11 +64,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_limits_learn(struct gpnn_limits *limits,
 bool gpnn_limits_has(const struct gpnn_limits *limits, size_t j);
 
 /* 'value' of column 'j', clipped. */
-double gpnn_limits_apply(const struct gpnn_limits *limits, size_t j, double value);
+double gpnn_limits_clip(const struct gpnn_limits *limits, size_t j, double value);
 
 /* 'value' of column 'j', or the middle of the limits if it is an outlier: for moments, which
  * outliers should not move. */
-double gpnn_limits_fill(const struct gpnn_limits *limits, size_t j, double value);
+double gpnn_limits_replace(const struct gpnn_limits *limits, size_t j, double value);
 
 void gpnn_limits_release(struct gpnn_limits *limits);
 void gpnn_outlier_columns_release(struct gpnn_outlier_columns *outliers);

@@ -288,7 +288,7 @@ static enum gpnn_status read_limited(void *context, size_t from, size_t count, d
   enum gpnn_status status = limited->rows->read(limited->rows->context, from, count, rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
     for (size_t j = 0; j < limited->limits->n; j++)
-      rows[i * width + j] = gpnn_limits_fill(limited->limits, j, rows[i * width + j]);
+      rows[i * width + j] = gpnn_limits_replace(limited->limits, j, rows[i * width + j]);
   return status;
 }
 
@@ -399,13 +399,13 @@ void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, dou
   case GPNN_SCALING_SCALE:
     for (size_t j = 0; j < n_in; j++)
       if (weight[j] != 0)
-        z[kept++] = (gpnn_limits_apply(&scaling->limits, j, x[j]) - mean[j]) * weight[j];
+        z[kept++] = (gpnn_limits_clip(&scaling->limits, j, x[j]) - mean[j]) * weight[j];
     break;
   case GPNN_SCALING_WHITEN:
     /* Column by column, so that no sum waits for another. */
     for (size_t i = 0; i < scaling->n_out; i++) z[i] = 0;
     for (size_t j = 0; j < n_in; j++) {
-      double deviation = gpnn_limits_apply(&scaling->limits, j, x[j]) - mean[j];
+      double deviation = gpnn_limits_clip(&scaling->limits, j, x[j]) - mean[j];
       for (size_t i = 0; i < scaling->n_out; i++) z[i] += weight[i * n_in + j] * deviation;
     }
     break;

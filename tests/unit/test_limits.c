@@ -16,31 +16,31 @@ static enum gpnn_status read_values(void *context, size_t from, size_t count, do
   return GPNN_OK;
 }
 
-/* Learns the limits of one column; 'far' has room for what is told of it. */
+/* Learns the limits of one column; false if it gets none, and the other arguments are untouched. */
 static bool is_limited(size_t n, double *values, double *lower, double *upper,
-                       struct gpnn_outliers *far)
+                       struct gpnn_outliers *outliers)
 {
   const struct gpnn_row_source source = {n, 1, read_values, values, 1};
   struct gpnn_limits limits = {0};
-  struct gpnn_outlier_columns told = {0};
-  assert_ok(gpnn_limits_learn(&limits, &told, &source, 1, NULL, &err));
+  struct gpnn_outlier_columns found = {0};
+  assert_ok(gpnn_limits_learn(&limits, &found, &source, 1, NULL, &err));
   bool limited = gpnn_limits_has(&limits, 0);
-  assert_int_equal(told.n, limited);
+  assert_int_equal(found.n, limited);
   if (limited) {
     *lower = limits.lower[0];
     *upper = limits.upper[0];
-    *far = told.of[0];
+    *outliers = found.of[0];
   }
   gpnn_limits_release(&limits);
-  gpnn_outlier_columns_release(&told);
+  gpnn_outlier_columns_release(&found);
   return limited;
 }
 
-/* Every 'every'th of n normal values is 'wild': the rest keep within limits that it exceeds. */
+/* If every 'every'th of n normal values is 'wild', the others are within limits that it exceeds. */
 static void assert_found(size_t n, size_t every, double wild)
 {
   double values[N], lower, upper, least = INFINITY, greatest = -INFINITY;
-  struct gpnn_outliers far;
+  struct gpnn_outliers outliers;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, n, GPNN_RNG_TEST);
   for (size_t i = 0; i < n; i++) {
@@ -49,19 +49,19 @@ static void assert_found(size_t n, size_t every, double wild)
     least = fmin(least, values[i]);
     greatest = fmax(greatest, values[i]);
   }
-  if (!is_limited(n, values, &lower, &upper, &far))
+  if (!is_limited(n, values, &lower, &upper, &outliers))
     fail_msg("no limits with each %zuth of %zu cells %g", every, n, wild);
   assert_true(lower < least && upper > greatest);
   assert_true(lower > -20 && upper < 20);
   assert_true(wild < lower || wild > upper);
-  assert_int_equal(far.n, n / every);
-  assert_int_equal(far.n_equal, n / every);
-  assert_near(far.value, wild, 0);
-  assert_near(far.low, least, 0);
-  assert_near(far.high, greatest, 0);
+  assert_int_equal(outliers.n, n / every);
+  assert_int_equal(outliers.n_equal, n / every);
+  assert_near(outliers.value, wild, 0);
+  assert_near(outliers.low, least, 0);
+  assert_near(outliers.high, greatest, 0);
 }
 
-static void wild_cells_are_told_from_the_rest(void **state)
+static void outliers_are_found(void **state)
 {
   (void)state;
   static const double wild[] = {1e5, -99999, -1e20, 1e300, 1.7e308, -1.7e308, 100};
@@ -108,64 +108,64 @@ static double honest(int kind, size_t i, struct gpnn_rng *rng)
   }
 }
 
-static void columns_without_wild_cells_have_no_limits(void **state)
+static void columns_without_outliers_have_no_limits(void **state)
 {
   (void)state;
   enum { KINDS = 12 };
   static const size_t sizes[] = {2, 20, 100, N};
   double values[N], lower, upper;
-  struct gpnn_outliers far;
+  struct gpnn_outliers outliers;
   for (int kind = 0; kind < KINDS; kind++)
     for (size_t s = 0; s < 4; s++) {
       struct gpnn_rng rng;
       gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
       for (size_t i = 0; i < sizes[s]; i++) values[i] = honest(kind, i, &rng);
-      if (is_limited(sizes[s], values, &lower, &upper, &far))
+      if (is_limited(sizes[s], values, &lower, &upper, &outliers))
         fail_msg("kind %d of %zu: %g to %g", kind, sizes[s], lower, upper);
     }
 }
 
-static void rare_levels_are_no_slips_but_what_is_wild_beside_them_is(void **state)
+static void rare_levels_are_not_outliers_but_cells_far_from_them_are(void **state)
 {
   (void)state;
   double values[N] = {0}, lower, upper;
-  struct gpnn_outliers far;
+  struct gpnn_outliers outliers;
   for (size_t i = 0; i < N; i += 40) values[i] = 1;
-  assert_false(is_limited(N, values, &lower, &upper, &far));
+  assert_false(is_limited(N, values, &lower, &upper, &outliers));
   for (size_t i = 1; i < N; i += 100) values[i] = -99999;
-  assert_true(is_limited(N, values, &lower, &upper, &far));
+  assert_true(is_limited(N, values, &lower, &upper, &outliers));
   assert_true(lower < 0 && upper > 1 && lower > -20 && upper < 20);
 }
 
-static void many_cells_are_wild_only_if_they_are_alike(void **state)
+static void many_cells_are_outliers_only_if_they_are_equal(void **state)
 {
   (void)state;
   double values[N], lower, upper;
-  struct gpnn_outliers far;
+  struct gpnn_outliers outliers;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 6, GPNN_RNG_TEST);
   for (size_t i = 0; i < N; i++) values[i] = gpnn_rng_normal(&rng);
   for (size_t i = 0; i < N; i += 10) values[i] = i % 20 == 0 ? -999 : 9999;
-  assert_true(is_limited(N, values, &lower, &upper, &far));
+  assert_true(is_limited(N, values, &lower, &upper, &outliers));
   for (size_t i = 0; i < N; i += 10) values[i] = 5000 + (double)i;
-  assert_false(is_limited(N, values, &lower, &upper, &far));
+  assert_false(is_limited(N, values, &lower, &upper, &outliers));
   for (size_t i = 0; i < N; i += 10)
     if (i % 60 != 0) values[i] = 0;
-  assert_true(is_limited(N, values, &lower, &upper, &far));
-  assert_int_equal(far.n_equal, 1);
-  assert_int_equal(far.n, (N + 59) / 60);
+  assert_true(is_limited(N, values, &lower, &upper, &outliers));
+  assert_int_equal(outliers.n_equal, 1);
+  assert_int_equal(outliers.n, (N + 59) / 60);
 }
 
 /* Every fifth cell is each of two values, of which 0 to 2 are the others. */
 static bool are_two_levels_limited(double a, double b)
 {
   double values[N], lower, upper;
-  struct gpnn_outliers far;
+  struct gpnn_outliers outliers;
   for (size_t i = 0; i < N; i++) values[i] = i % 5 == 0 ? a : i % 5 == 1 ? b : (double)(i % 5 - 2);
-  return is_limited(N, values, &lower, &upper, &far);
+  return is_limited(N, values, &lower, &upper, &outliers);
 }
 
-static void two_levels_that_differ_are_no_codes(void **state)
+static void two_levels_that_differ_are_not_codes(void **state)
 {
   (void)state;
   assert_true(are_two_levels_limited(998, 999));
@@ -177,39 +177,39 @@ static void two_levels_that_differ_are_no_codes(void **state)
   assert_false(are_two_levels_limited(1e300, 1.7e308));
 }
 
-static void the_commonest_of_the_outermost_and_innermost_is_told(void **state)
+static void the_most_frequent_of_the_outermost_and_innermost_is_reported(void **state)
 {
   (void)state;
   double values[N], lower, upper;
-  struct gpnn_outliers far;
+  struct gpnn_outliers outliers;
   for (size_t i = 0; i < N; i++) values[i] = (double)(i % 50);
   values[3] = -1e20;
   values[40] = values[1500] = values[2500] = -99999;
   values[2000] = 1e6;
-  assert_true(is_limited(N, values, &lower, &upper, &far));
-  assert_int_equal(far.n, 5);
-  assert_int_equal(far.n_equal, 3);
-  assert_near(far.value, -99999, 0);
+  assert_true(is_limited(N, values, &lower, &upper, &outliers));
+  assert_int_equal(outliers.n, 5);
+  assert_int_equal(outliers.n_equal, 3);
+  assert_near(outliers.value, -99999, 0);
 }
 
-static void cells_beyond_the_limits_count_as_them_and_are_filled_with_their_middle(void **state)
+static void outliers_are_clipped_or_replaced_by_the_middle_of_the_limits(void **state)
 {
   (void)state;
   double bounds[] = {-2, -DBL_MAX, 4, DBL_MAX};
   const struct gpnn_limits limits = {2, bounds, bounds + 2}, none = {0};
-  assert_near(gpnn_limits_apply(&limits, 0, -1e308), -2, 0);
-  assert_near(gpnn_limits_apply(&limits, 0, 1e308), 4, 0);
-  assert_near(gpnn_limits_apply(&limits, 0, 4), 4, 0);
-  assert_near(gpnn_limits_fill(&limits, 0, 4), 4, 0);
-  assert_near(gpnn_limits_fill(&limits, 0, 4.1), 1, 0);
-  assert_near(gpnn_limits_apply(&limits, 1, 1e308), 1e308, 0);
-  assert_near(gpnn_limits_fill(&limits, 1, 1e308), 1e308, 0);
-  assert_near(gpnn_limits_apply(&none, 7, 1e308), 1e308, 0);
+  assert_near(gpnn_limits_clip(&limits, 0, -1e308), -2, 0);
+  assert_near(gpnn_limits_clip(&limits, 0, 1e308), 4, 0);
+  assert_near(gpnn_limits_clip(&limits, 0, 4), 4, 0);
+  assert_near(gpnn_limits_replace(&limits, 0, 4), 4, 0);
+  assert_near(gpnn_limits_replace(&limits, 0, 4.1), 1, 0);
+  assert_near(gpnn_limits_clip(&limits, 1, 1e308), 1e308, 0);
+  assert_near(gpnn_limits_replace(&limits, 1, 1e308), 1e308, 0);
+  assert_near(gpnn_limits_clip(&none, 7, 1e308), 1e308, 0);
   assert_true(gpnn_limits_has(&limits, 0) && !gpnn_limits_has(&limits, 1));
   assert_false(gpnn_limits_has(&none, 0));
 }
 
-/* N rows of 3 columns, each with wild cells. */
+/* N rows of 3 columns, each with outliers; rows from '*good' on cannot be read. */
 static enum gpnn_status read_three(void *context, size_t from, size_t count, double *rows,
                                    struct gpnn_error *error)
 {
@@ -221,7 +221,7 @@ static enum gpnn_status read_three(void *context, size_t from, size_t count, dou
   return GPNN_OK;
 }
 
-static void points_and_what_has_a_unit_have_no_limits(void **state)
+static void points_and_features_with_a_unit_have_no_limits(void **state)
 {
   (void)state;
   size_t good = N;
@@ -229,17 +229,17 @@ static void points_and_what_has_a_unit_have_no_limits(void **state)
                                    unit[] = {{0, true}, {1, false}, {2, false}};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
   struct gpnn_limits limits = {0};
-  struct gpnn_outlier_columns far = {0};
-  assert_ok(gpnn_limits_learn(&limits, &far, &source, 3, pair, &err));
-  assert_int_equal(far.n, 1);
-  assert_int_equal(far.of[0].column, 0);
+  struct gpnn_outlier_columns outliers = {0};
+  assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, pair, &err));
+  assert_int_equal(outliers.n, 1);
+  assert_int_equal(outliers.of[0].column, 0);
   gpnn_limits_release(&limits);
-  gpnn_outlier_columns_release(&far);
-  assert_ok(gpnn_limits_learn(&limits, &far, &source, 3, unit, &err));
-  assert_int_equal(far.n, 2);
-  assert_int_equal(far.of[0].column, 1);
+  gpnn_outlier_columns_release(&outliers);
+  assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, unit, &err));
+  assert_int_equal(outliers.n, 2);
+  assert_int_equal(outliers.of[0].column, 1);
   gpnn_limits_release(&limits);
-  gpnn_outlier_columns_release(&far);
+  gpnn_outlier_columns_release(&outliers);
 }
 
 static void limits_do_not_depend_on_threads(void **state)
@@ -247,44 +247,45 @@ static void limits_do_not_depend_on_threads(void **state)
   (void)state;
   size_t good = N;
   struct gpnn_limits limits[2] = {{0}};
-  struct gpnn_outlier_columns far[2] = {{0}};
+  struct gpnn_outlier_columns outliers[2] = {{0}};
   for (int i = 0; i < 2; i++) {
     const struct gpnn_row_source source = {N, 3, read_three, &good, i == 0 ? 1 : 3};
-    assert_ok(gpnn_limits_learn(&limits[i], &far[i], &source, 3, NULL, &err));
+    assert_ok(gpnn_limits_learn(&limits[i], &outliers[i], &source, 3, NULL, &err));
   }
-  assert_int_equal(far[0].n, 3);
+  assert_int_equal(outliers[0].n, 3);
   assert_memory_equal(limits[0].lower, limits[1].lower, 6 * sizeof(double));
-  assert_memory_equal(far[0].of, far[1].of, 3 * sizeof *far[0].of);
+  assert_memory_equal(outliers[0].of, outliers[1].of, 3 * sizeof *outliers[0].of);
   for (int i = 0; i < 2; i++) {
     gpnn_limits_release(&limits[i]);
-    gpnn_outlier_columns_release(&far[i]);
+    gpnn_outlier_columns_release(&outliers[i]);
   }
 }
 
-static void what_a_source_fails_with_is_passed_on(void **state)
+static void a_failure_of_the_source_is_passed_on(void **state)
 {
   (void)state;
   size_t good = 2000;
   struct gpnn_limits limits = {0};
-  struct gpnn_outlier_columns far = {0};
+  struct gpnn_outlier_columns outliers = {0};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 2};
-  assert_fails(gpnn_limits_learn(&limits, &far, &source, 3, NULL, &err), GPNN_EIO, "disk is gone");
-  assert_true(limits.lower == NULL && far.of == NULL);
+  assert_fails(gpnn_limits_learn(&limits, &outliers, &source, 3, NULL, &err), GPNN_EIO,
+               "disk is gone");
+  assert_true(limits.lower == NULL && outliers.of == NULL);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wild_cells_are_told_from_the_rest),
-      cmocka_unit_test(columns_without_wild_cells_have_no_limits),
-      cmocka_unit_test(rare_levels_are_no_slips_but_what_is_wild_beside_them_is),
-      cmocka_unit_test(many_cells_are_wild_only_if_they_are_alike),
-      cmocka_unit_test(two_levels_that_differ_are_no_codes),
-      cmocka_unit_test(the_commonest_of_the_outermost_and_innermost_is_told),
-      cmocka_unit_test(cells_beyond_the_limits_count_as_them_and_are_filled_with_their_middle),
-      cmocka_unit_test(points_and_what_has_a_unit_have_no_limits),
+      cmocka_unit_test(outliers_are_found),
+      cmocka_unit_test(columns_without_outliers_have_no_limits),
+      cmocka_unit_test(rare_levels_are_not_outliers_but_cells_far_from_them_are),
+      cmocka_unit_test(many_cells_are_outliers_only_if_they_are_equal),
+      cmocka_unit_test(two_levels_that_differ_are_not_codes),
+      cmocka_unit_test(the_most_frequent_of_the_outermost_and_innermost_is_reported),
+      cmocka_unit_test(outliers_are_clipped_or_replaced_by_the_middle_of_the_limits),
+      cmocka_unit_test(points_and_features_with_a_unit_have_no_limits),
       cmocka_unit_test(limits_do_not_depend_on_threads),
-      cmocka_unit_test(what_a_source_fails_with_is_passed_on),
+      cmocka_unit_test(a_failure_of_the_source_is_passed_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

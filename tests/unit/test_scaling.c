@@ -143,7 +143,7 @@ static void constant_columns_are_dropped_under_scale(void **state)
   gpnn_scaling_release(&scaling);
 }
 
-static void rounding_noise_is_no_variation(void **state)
+static void rounding_errors_are_not_variation(void **state)
 {
   (void)state;
   double x[4] = {1e9, 1e9, nextafter(1e9, 2e9), 1e9}, y[4] = {1, 2, 3, 4};
@@ -205,16 +205,16 @@ static void learn_pairs(struct gpnn_scaling *scaling, enum gpnn_scaling_method m
                         bool limits)
 {
   double *rows = make_pairs(2000, wild);
-  struct gpnn_outlier_columns far = {0};
+  struct gpnn_outlier_columns outliers = {0};
   const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
-  const struct gpnn_scaling_columns columns = {2, NULL, 0, 0, limits ? &far : NULL};
+  const struct gpnn_scaling_columns columns = {2, NULL, 0, 0, limits ? &outliers : NULL};
   assert_ok(gpnn_scaling_learn_rows(scaling, method, 0, &columns, &source, NULL, &err));
-  assert_int_equal(far.n, limits && wild != 0 && method != GPNN_SCALING_NONE ? 2 : 0);
-  gpnn_outlier_columns_release(&far);
+  assert_int_equal(outliers.n, limits && wild != 0 && method != GPNN_SCALING_NONE ? 2 : 0);
+  gpnn_outlier_columns_release(&outliers);
   free(rows);
 }
 
-static void one_wild_cell_in_a_hundred_moves_no_scale(void **state)
+static void one_outlier_in_a_hundred_cells_hardly_changes_the_scale(void **state)
 {
   (void)state;
   static const double wild[] = {1e5, -99999, -1e20, 1e300, -1.7e308};
@@ -238,7 +238,7 @@ static void one_wild_cell_in_a_hundred_moves_no_scale(void **state)
     }
 }
 
-static void limits_are_kept_from_those_who_do_not_ask_and_from_none(void **state)
+static void there_are_no_limits_unless_wanted_and_none_under_none(void **state)
 {
   (void)state;
   struct gpnn_scaling plain = {0}, none = {0};
@@ -285,7 +285,7 @@ static void none_leaves_inputs_and_standardises_the_target(void **state)
   gpnn_scaling_release(&scaling);
 }
 
-static void hopeless_tables_are_refused(void **state)
+static void tables_without_variation_are_refused(void **state)
 {
   (void)state;
   const double x[] = {1, 2, 3}, same[] = {4, 4, 4};
@@ -341,7 +341,7 @@ static void points_keep_their_shape_when_scaled(void **state)
                GPNN_EINVAL, "whitening mixes inputs");
 }
 
-static void a_point_that_stays_put_is_dropped_whole(void **state)
+static void a_point_that_does_not_vary_is_dropped_whole(void **state)
 {
   (void)state;
   static const struct gpnn_feature features[] = {{0, true}, {0, true}, {0, true}};
@@ -430,7 +430,7 @@ static enum gpnn_status learn_nearly_collinear(double extra, size_t *at, struct 
   return status;
 }
 
-static void collinear_regressors_are_told_apart_from_near_ones(void **state)
+static void collinear_regressors_are_distinguished_from_nearly_collinear_ones(void **state)
 {
   (void)state;
   double values[N * 2];
@@ -448,7 +448,7 @@ static void collinear_regressors_are_told_apart_from_near_ones(void **state)
   assert_int_equal(at, 3);
 }
 
-static void a_noise_variance_is_a_number_in_any_unit(void **state)
+static void a_noise_variance_is_finite_in_any_unit(void **state)
 {
   (void)state;
   const struct gpnn_scaling small = {.y_sd = 1e-3}, two = {.y_sd = 2};
@@ -467,19 +467,19 @@ int main(void)
       cmocka_unit_test(whitening_drops_dependent_directions),
       cmocka_unit_test(whitening_keeps_columns_of_very_different_units),
       cmocka_unit_test(constant_columns_are_dropped_under_scale),
-      cmocka_unit_test(rounding_noise_is_no_variation),
+      cmocka_unit_test(rounding_errors_are_not_variation),
       cmocka_unit_test(extreme_magnitudes_survive_scaling),
-      cmocka_unit_test(one_wild_cell_in_a_hundred_moves_no_scale),
-      cmocka_unit_test(limits_are_kept_from_those_who_do_not_ask_and_from_none),
+      cmocka_unit_test(one_outlier_in_a_hundred_cells_hardly_changes_the_scale),
+      cmocka_unit_test(there_are_no_limits_unless_wanted_and_none_under_none),
       cmocka_unit_test(values_too_far_apart_are_refused_with_their_column),
       cmocka_unit_test(none_leaves_inputs_and_standardises_the_target),
-      cmocka_unit_test(hopeless_tables_are_refused),
+      cmocka_unit_test(tables_without_variation_are_refused),
       cmocka_unit_test(points_keep_their_shape_when_scaled),
-      cmocka_unit_test(a_point_that_stays_put_is_dropped_whole),
+      cmocka_unit_test(a_point_that_does_not_vary_is_dropped_whole),
       cmocka_unit_test(further_targets_have_their_own_mean_and_sd),
       cmocka_unit_test(regressors_have_mean_zero_and_variance_one),
-      cmocka_unit_test(collinear_regressors_are_told_apart_from_near_ones),
-      cmocka_unit_test(a_noise_variance_is_a_number_in_any_unit),
+      cmocka_unit_test(collinear_regressors_are_distinguished_from_nearly_collinear_ones),
+      cmocka_unit_test(a_noise_variance_is_finite_in_any_unit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
