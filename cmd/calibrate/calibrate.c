@@ -95,8 +95,8 @@ static enum gpnn_status find_witnesses(const struct cli *cli, const struct calib
 /* Reads the table of the user's own, if there is one, for the target of 'dataset'. */
 static enum gpnn_status read_table(const struct cli *cli, const struct calibrate_arguments *a,
                                    const struct gpnn_dataset *dataset,
-                                   const struct gpnn_parameters *params, struct gpnn_rows *rows,
-                                   struct gpnn_error *err)
+                                   const struct gpnn_parameters *params,
+                                   struct gpnn_reader_rows *rows, struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
   bool inputs_only = a->like != NULL;
@@ -105,18 +105,18 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
   enum gpnn_status status =
       gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
   if (status == GPNN_OK)
-    status = gpnn_rows_read(rows, dataset, table, cli->na, inputs_only, reads_regressors,
-                            a->skip_bad != SKIP_NONE, err);
+    status = gpnn_reader_rows_read(rows, dataset, table, cli->na, inputs_only, reads_regressors,
+                                   a->skip_bad != SKIP_NONE, err);
   if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);
-  if (status == GPNN_OK && !inputs_only) gpnn_rows_shuffle(rows, dataset->d, cli->seed);
+  if (status == GPNN_OK && !inputs_only) gpnn_reader_rows_shuffle(rows, dataset->d, cli->seed);
   return status;
 }
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_arguments *a,
-                                  enum gpnn_calibrate_on on, const struct gpnn_rows *table,
+                                  enum gpnn_calibrate_on on, const struct gpnn_reader_rows *table,
                                   const struct gpnn_localgp *gp, struct gpnn_parameters *params,
                                   struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
@@ -235,7 +235,7 @@ static enum gpnn_status run_target(const struct cli *cli, const struct calibrate
                                    const struct gpnn_index *index, struct gpnn_parameters *params,
                                    struct gpnn_error *err)
 {
-  struct gpnn_rows rows = {0};
+  struct gpnn_reader_rows rows = {0};
   struct gpnn_localgp *gp = NULL;
   struct gpnn_calibrate_report calibration = {0};
   struct witnesses witnesses = {0};
@@ -248,7 +248,7 @@ static enum gpnn_status run_target(const struct cli *cli, const struct calibrate
   if (status == GPNN_OK) status = apply(cli, a, &witnesses, &calibration, params, err);
   gpnn_calibrate_report_release(&calibration);
   gpnn_localgp_free(gp);
-  gpnn_rows_release(&rows);
+  gpnn_reader_rows_release(&rows);
   return status;
 }
 

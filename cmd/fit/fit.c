@@ -83,14 +83,14 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
 
 /* Reads the inputs of rows like which candidates are to be scored. */
 static enum gpnn_status read_like(const struct cli *cli, const char *path,
-                                  const struct gpnn_index *index, struct gpnn_rows *rows,
+                                  const struct gpnn_index *index, struct gpnn_reader_rows *rows,
                                   struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
   enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
   if (status == GPNN_OK)
-    status =
-        gpnn_rows_read(rows, gpnn_index_dataset(index), table, cli->na, true, false, true, err);
+    status = gpnn_reader_rows_read(rows, gpnn_index_dataset(index), table, cli->na, true, false,
+                                   true, err);
   if (status == GPNN_OK) status = skip_check(cli, SKIP_ALL, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows", gpnn_table_name(table));
@@ -101,7 +101,7 @@ static enum gpnn_status read_like(const struct cli *cli, const char *path,
 enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct fit_arguments *a = arguments;
-  struct gpnn_rows like = {0};
+  struct gpnn_reader_rows like = {0};
   struct gpnn_points points = {0};
   struct gpnn_index *index = NULL;
   struct gpnn_parameters start = {0};
@@ -118,7 +118,7 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
     a->choose.like = &points;
   }
   if (status == GPNN_OK) status = fit_and_write(cli, a, index, err);
-  gpnn_rows_release(&like);
+  gpnn_reader_rows_release(&like);
   gpnn_parameters_release(&start);
   gpnn_index_close(index);
   return status;

@@ -87,7 +87,7 @@ void gpnn_reader_release(struct gpnn_reader *reader)
 /* ---- a whole table ---- */
 
 /* Allocates for one more row. */
-static enum gpnn_status grow(struct gpnn_rows *rows, const struct gpnn_reader *reader,
+static enum gpnn_status grow(struct gpnn_reader_rows *rows, const struct gpnn_reader *reader,
                              bool inputs_only, struct gpnn_error *err)
 {
   size_t n = rows->n + 1, d = reader->dataset->d;
@@ -101,7 +101,7 @@ static enum gpnn_status grow(struct gpnn_rows *rows, const struct gpnn_reader *r
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for the rows");
 }
 
-static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reader *reader,
+static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpnn_reader *reader,
                                  struct gpnn_table *table, bool inputs_only,
                                  struct gpnn_record *record, struct gpnn_error *err)
 {
@@ -124,9 +124,10 @@ static enum gpnn_status read_row(struct gpnn_rows *rows, const struct gpnn_reade
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows, const struct gpnn_dataset *dataset,
-                                struct gpnn_table *table, const char *na, bool inputs_only,
-                                bool reads_regressors, bool skip_bad, struct gpnn_error *err)
+enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
+                                       const struct gpnn_dataset *dataset, struct gpnn_table *table,
+                                       const char *na, bool inputs_only, bool reads_regressors,
+                                       bool skip_bad, struct gpnn_error *err)
 {
   struct gpnn_reader reader = {0};
   enum gpnn_status status = gpnn_reader_open(&reader, dataset, table, na, reads_regressors, err);
@@ -159,7 +160,7 @@ static void swap(double *values, size_t width, size_t i, size_t k)
   }
 }
 
-void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed)
+void gpnn_reader_rows_shuffle(struct gpnn_reader_rows *rows, size_t d, uint64_t seed)
 {
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, GPNN_RNG_GIVEN_ROWS);
@@ -172,7 +173,7 @@ void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed)
   }
 }
 
-void gpnn_rows_release(struct gpnn_rows *rows)
+void gpnn_reader_rows_release(struct gpnn_reader_rows *rows)
 {
   free(rows->x);
   free(rows->y);

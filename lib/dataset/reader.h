@@ -3,7 +3,8 @@
  *
  * Row by row: gpnn_reader_open() finds the columns; then for each record of the table
  * gpnn_reader_read() gives what a prediction needs, and gpnn_reader_target() what to compare it
- * with; gpnn_reader_release() at the end.  gpnn_rows_read() does all of this for a whole table.
+ * with; gpnn_reader_release() at the end.  gpnn_reader_rows_read() does all of this for a whole
+ * table.
  */
 #ifndef GPNN_DATASET_READER_H
 #define GPNN_DATASET_READER_H
@@ -63,7 +64,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_target(const struct gpnn_reader *re
 void gpnn_reader_release(struct gpnn_reader *reader);
 
 /* The rows of a table.  A zeroed object is empty and may be released. */
-struct gpnn_rows {
+struct gpnn_reader_rows {
   size_t n;
   double *x; /* owned; n by d, standardised */
   double *y; /* owned; n, standardised */
@@ -81,15 +82,15 @@ struct gpnn_rows {
  * GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A table without records gives
  * n = 0.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_rows_read(struct gpnn_rows *rows,
-                                                const struct gpnn_dataset *dataset,
-                                                struct gpnn_table *table, const char *na,
-                                                bool inputs_only, bool reads_regressors,
-                                                bool skip_bad, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
+                                                       const struct gpnn_dataset *dataset,
+                                                       struct gpnn_table *table, const char *na,
+                                                       bool inputs_only, bool reads_regressors,
+                                                       bool skip_bad, struct gpnn_error *err);
 
 /* Shuffles the rows, which have 'd' inputs each. */
-void gpnn_rows_shuffle(struct gpnn_rows *rows, size_t d, uint64_t seed);
+void gpnn_reader_rows_shuffle(struct gpnn_reader_rows *rows, size_t d, uint64_t seed);
 
-void gpnn_rows_release(struct gpnn_rows *rows);
+void gpnn_reader_rows_release(struct gpnn_reader_rows *rows);
 
 #endif

@@ -139,16 +139,17 @@ static void read_rows(const struct gpnn_index *index)
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_error err = {0};
   struct gpnn_table *table;
-  struct gpnn_rows rows = {0};
+  struct gpnn_reader_rows rows = {0};
   size_t length;
   char *text = write_table(&dataset->schema, &length);
   struct gpnn_table_options options = {',', true};
   if (gpnn_table_open(&table, fuzz_file(1, text, length), &options, &err) == GPNN_OK) {
-    enum gpnn_status status = gpnn_rows_read(&rows, dataset, table, "NA", true, false, false, &err);
+    enum gpnn_status status =
+        gpnn_reader_rows_read(&rows, dataset, table, "NA", true, false, false, &err);
     if (status != GPNN_OK) fuzz_expect_failure(status, &err);
     gpnn_table_close(table);
   }
-  gpnn_rows_release(&rows);
+  gpnn_reader_rows_release(&rows);
   free(text);
 }
 

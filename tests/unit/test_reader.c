@@ -13,8 +13,8 @@ static void shuffled_rows_keep_their_targets_and_lose_their_order(void **state)
     x[i * D] = 2 * y[i];
     x[i * D + 1] = 3 * y[i];
   }
-  struct gpnn_rows rows = {.n = N, .x = x, .y = y};
-  gpnn_rows_shuffle(&rows, D, 1);
+  struct gpnn_reader_rows rows = {.n = N, .x = x, .y = y};
+  gpnn_reader_rows_shuffle(&rows, D, 1);
   for (size_t i = 0; i < N; i++) {
     assert_near(x[i * D], 2 * y[i], 0);
     assert_near(x[i * D + 1], 3 * y[i], 0);
@@ -33,16 +33,16 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   const struct gpnn_roles roles = {.target = "a,b", .regressors = "r,s", .row_noise = "v"};
   struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
-  struct gpnn_rows rows = {0};
+  struct gpnn_reader_rows rows = {0};
   char *text = numbered_table();
   train(&training, text, &roles, GPNN_SCALING_SCALE, ROWS / 3);
   const struct gpnn_dataset *c = &training.dataset;
   const char *path = scratch_text("u.tsv", text);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, true, false, &err));
+  assert_ok(gpnn_reader_rows_read(&rows, c, table, "NA", false, true, false, &err));
   gpnn_table_close(table);
   assert_int_equal(rows.n, ROWS);
-  gpnn_rows_shuffle(&rows, c->d, 3);
+  gpnn_reader_rows_shuffle(&rows, c->d, 3);
   for (size_t i = 0; i < c->n; i++) {
     size_t k = 0;
     while (k < ROWS && rows.y[k] != c->y[i]) k++;
@@ -50,12 +50,12 @@ static void later_rows_are_read_as_training_rows_are(void **state)
     assert_true(rows.x[k] == c->x[i] && rows.noise[k] == c->noise[i]);
     assert_memory_equal(rows.regressors + 2 * k, c->regressors + 2 * i, 2 * sizeof(double));
   }
-  gpnn_rows_release(&rows);
+  gpnn_reader_rows_release(&rows);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_rows_read(&rows, c, table, "NA", false, false, false, &err));
+  assert_ok(gpnn_reader_rows_read(&rows, c, table, "NA", false, false, false, &err));
   gpnn_table_close(table);
   assert_null(rows.regressors);
-  gpnn_rows_release(&rows);
+  gpnn_reader_rows_release(&rows);
   free(text);
   gpnn_training_release(&training);
 }
