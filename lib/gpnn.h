@@ -120,6 +120,7 @@
 #include "simulate/process.h"
 #include "simulate/risk.h"
 #include "simulate/synthetic.h"
+#include "simulate/theory.h"
 
 #include "models/local/choose.h"
 #include "models/local/distance.h"

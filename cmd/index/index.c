@@ -286,7 +286,7 @@ static enum gpnn_status take_metric(const struct gpnn_dataset *dataset, const ch
   for (size_t t = 0; t < metric->n; t++) {
     const struct gpnn_parameters *params = &metric->params[t];
     double *own = metric->lengthscale + t * d;
-    gpnn_parameters_expand(params, d, dataset->group, own);
+    gpnn_covariance_expand(&params->covariance, d, dataset->group, own);
     if (params->neighbours > metric->neighbours) metric->neighbours = params->neighbours;
     if (!gpnn_search_same_metric(d, first,
                                  (struct gpnn_search_metric){own, params->covariance.rotation}))

@@ -47,17 +47,16 @@ static bool check_kind(const struct cli *cli, enum gpnn_synthetic_kind kind)
 static bool read_truths(const struct cli *cli, const struct arguments *a,
                         struct gpnn_synthetic_options *o)
 {
-  struct gpnn_assumed truth = {.covariance = {gpnn_kernel_by_name("rbf"), 0, 1, 0.9, 0.1}};
+  struct gpnn_assumed_model truth = simulate_default_parameters();
   for (size_t i = 0; i < a->truths.n; i++) {
     const char *text = a->truths.items[i];
     if (o->kind == GPNN_SYNTHETIC_FUNCTION && strncmp(text, "noise=", 6) != 0)
       return cli_refuse(cli, "option --true: a function has noise alone");
-    if (!simulate_set_parameter(cli, "true", text, GPNN_SIMULATE_COEFFICIENT, true, &truth))
+    if (!simulate_set_parameter(cli, "true", text, GPNN_RISK_COEFFICIENT, true, &truth))
       return false;
   }
-  const struct gpnn_isotropic *c = &truth.covariance;
-  o->process = (struct gpnn_process){c->kernel, c->smoothness, c->lengthscale, c->kernelscale};
-  o->noise.variance = c->noise;
+  o->process = truth.covariance;
+  o->noise.variance = truth.covariance.noise;
   return true;
 }
 

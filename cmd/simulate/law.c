@@ -49,15 +49,21 @@ bool simulate_set_inputs(const struct cli *cli, const struct simulate_inputs *gi
   return check_function(cli, function, inputs->d);
 }
 
-bool simulate_find_parameter(size_t n, const char *text, enum gpnn_simulate_parameter *parameter,
+struct gpnn_assumed_model simulate_default_parameters(void)
+{
+  return (struct gpnn_assumed_model){
+      .covariance = gpnn_covariance_isotropic(gpnn_kernel_by_name("rbf"), 0, 1, 0.9, 0.1)};
+}
+
+bool simulate_find_parameter(size_t n, const char *text, enum gpnn_risk_parameter *parameter,
                              const char **value)
 {
   size_t length = strcspn(text, "=");
   if (text[length] == '\0') return false;
   for (size_t p = 0; p < n; p++) {
-    const char *name = gpnn_simulate_name((enum gpnn_simulate_parameter)p);
+    const char *name = gpnn_risk_parameter_name((enum gpnn_risk_parameter)p);
     if (strlen(name) != length || memcmp(name, text, length) != 0) continue;
-    *parameter = (enum gpnn_simulate_parameter)p;
+    *parameter = (enum gpnn_risk_parameter)p;
     *value = text + length + 1;
     return true;
   }
@@ -66,15 +72,15 @@ bool simulate_find_parameter(size_t n, const char *text, enum gpnn_simulate_para
 
 const char *simulate_parameters(size_t n)
 {
-  return n > GPNN_SIMULATE_COEFFICIENT ? "lengthscale, kernelscale, noise or coefficient"
-                                       : "lengthscale, kernelscale or noise";
+  return n > GPNN_RISK_COEFFICIENT ? "lengthscale, kernelscale, noise or coefficient"
+                                   : "lengthscale, kernelscale or noise";
 }
 
 bool simulate_set_parameter(const struct cli *cli, const char *option, const char *text, size_t n,
-                            bool is_truth, struct gpnn_assumed *of)
+                            bool is_truth, struct gpnn_assumed_model *of)
 {
-  struct gpnn_isotropic *c = &of->covariance;
-  enum gpnn_simulate_parameter parameter;
+  struct gpnn_covariance *c = &of->covariance;
+  enum gpnn_risk_parameter parameter;
   const char *value;
   double number;
   char shown[GPNN_MASK_BYTES];
@@ -82,9 +88,9 @@ bool simulate_set_parameter(const struct cli *cli, const char *option, const cha
     if (gpnn_kernel_parse(text + 7, &c->kernel, &c->smoothness)) return true;
   } else if (simulate_find_parameter(n, text, &parameter, &value) &&
              gpnn_number_read(value, strlen(value), &number) == GPNN_NUMBER_OK &&
-             (gpnn_simulate_allows(parameter, number) ||
-              (is_truth && parameter == GPNN_SIMULATE_NOISE && number == 0))) {
-    *gpnn_simulate_value(of, parameter) = number;
+             (gpnn_risk_parameter_allows(parameter, number) ||
+              (is_truth && parameter == GPNN_RISK_NOISE && number == 0))) {
+    *gpnn_risk_parameter_value(of, parameter) = number;
     return true;
   }
   return cli_refuse(

@@ -32,9 +32,12 @@ bool simulate_set_inputs(const struct cli *cli, const struct simulate_inputs *gi
                          const struct gpnn_function *function, size_t usual,
                          struct gpnn_inputs *inputs);
 
+/* The parameters of truth and assumption where the command line says nothing. */
+struct gpnn_assumed_model simulate_default_parameters(void);
+
 /* The parameter, one of the first 'n', that 'text' names up to an equals sign; its value begins at
  * '*value'. */
-bool simulate_find_parameter(size_t n, const char *text, enum gpnn_simulate_parameter *parameter,
+bool simulate_find_parameter(size_t n, const char *text, enum gpnn_risk_parameter *parameter,
                              const char **value);
 
 /* The names of the first 'n' parameters, all or all but the coefficient, as a phrase. */
@@ -43,7 +46,7 @@ const char *simulate_parameters(size_t n);
 /* Sets the kernel or one of the first 'n' parameters as 'text' says, NAME=VALUE, an item of
  * 'option'.  A truth may have no noise. */
 bool simulate_set_parameter(const struct cli *cli, const char *option, const char *text, size_t n,
-                            bool is_truth, struct gpnn_assumed *of);
+                            bool is_truth, struct gpnn_assumed_model *of);
 
 /* Whether fields can be told apart that the character stands between. */
 bool simulate_check_delimiter(const struct cli *cli, char delimiter);

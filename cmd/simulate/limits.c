@@ -5,11 +5,12 @@
 #include "base/memory.h"
 #include "cmd/simulate/options.h"
 #include "cmd/simulate/simulate.h"
+#include "simulate/theory.h"
 
 struct limits {
   struct simulate_options options;
   const struct cli *cli;
-  struct gpnn_assumed *assumed; /* owned; of each choice */
+  struct gpnn_assumed_model *assumed; /* owned; of each choice */
   struct gpnn_output *output;
 };
 
@@ -28,18 +29,18 @@ static enum gpnn_status gather(struct limits *r, struct gpnn_error *err)
 }
 
 /* The line of choice 'c' at row[i] rows. */
-static enum gpnn_status write_line(const struct limits *r, const struct gpnn_simulated *simulated,
+static enum gpnn_status write_line(const struct limits *r, const struct gpnn_risk_result *simulated,
                                    size_t i, size_t c, struct gpnn_error *err)
 {
   const struct simulate_options *o = &r->options;
   size_t m = o->neighbours;
-  double noise = o->simulate.truth.covariance.noise;
-  struct gpnn_estimate mse = gpnn_simulated_mse(simulated, c);
-  struct gpnn_estimate nll = gpnn_simulated_nll(simulated, c, 1);
-  struct gpnn_estimate cal = gpnn_simulated_cal(simulated, c, 1);
-  struct gpnn_simulate_limits limits =
-      gpnn_simulate_limits(noise, o->choices[c].assumed.covariance.noise, m);
-  struct gpnn_simulate_limits matched = gpnn_simulate_limits(noise, noise, m);
+  double noise = o->simulate.actual.covariance.noise;
+  struct gpnn_estimate mse = gpnn_risk_mse(simulated, c);
+  struct gpnn_estimate nll = gpnn_risk_nll(simulated, c, 1);
+  struct gpnn_estimate cal = gpnn_risk_cal(simulated, c, 1);
+  struct gpnn_theory_limits limits =
+      gpnn_theory_limits(noise, o->choices[c].assumed.covariance.noise, m);
+  struct gpnn_theory_limits matched = gpnn_theory_limits(noise, noise, m);
   const double numbers[] = {mse.value,  mse.se,      nll.value,   nll.se,
                             cal.value,  cal.se,      limits.mse,  limits.nll,
                             limits.cal, matched.mse, matched.nll, matched.cal};
@@ -52,12 +53,12 @@ static enum gpnn_status write_line(const struct limits *r, const struct gpnn_sim
 
 static enum gpnn_status write_rows(struct limits *r, size_t i, struct gpnn_error *err)
 {
-  struct gpnn_simulated simulated = {0};
+  struct gpnn_risk_result simulated = {0};
   enum gpnn_status status =
       simulate_run(&r->options, r->cli, i, r->options.neighbours, &simulated, err);
   for (size_t c = 0; c < r->options.n_choices && status == GPNN_OK; c++)
     status = write_line(r, &simulated, i, c, err);
-  gpnn_simulated_release(&simulated);
+  gpnn_risk_release(&simulated);
   return status == GPNN_OK ? gpnn_output_flush(r->output, err) : status;
 }
 

@@ -79,12 +79,12 @@ static bool read_rows(struct simulate_options *o, const struct cli *cli)
 /* Only risks have a trend, the last of the parameters. */
 static size_t n_parameters(const struct simulate_options *o)
 {
-  return o->has_coefficient ? GPNN_SIMULATE_N_PARAMETERS : GPNN_SIMULATE_COEFFICIENT;
+  return o->has_coefficient ? GPNN_RISK_N_PARAMETERS : GPNN_RISK_COEFFICIENT;
 }
 
 static bool set_parameters(struct simulate_options *o, const struct cli *cli)
 {
-  struct gpnn_assumed truth = {.covariance = {gpnn_kernel_by_name("rbf"), 0, 1, 0.9, 0.1}};
+  struct gpnn_assumed_model truth = simulate_default_parameters();
   for (size_t i = 0; i < o->truths.n; i++)
     if (!simulate_set_parameter(cli, "true", o->truths.items[i], n_parameters(o), true, &truth))
       return false;
@@ -93,8 +93,8 @@ static bool set_parameters(struct simulate_options *o, const struct cli *cli)
     if (!simulate_set_parameter(cli, "assume", o->assumptions.items[i], n_parameters(o), false,
                                 &o->assumed))
       return false;
-  o->simulate.truth = (struct gpnn_truth){o->function, truth.covariance, truth.coefficient};
-  if (o->function != NULL) o->simulate.truth.covariance.kernelscale = 0;
+  o->simulate.actual = (struct gpnn_actual_model){o->function, truth.covariance, truth.coefficient};
+  if (o->function != NULL) o->simulate.actual.covariance.kernelscale = 0;
   return true;
 }
 
@@ -113,8 +113,8 @@ static bool read_range_of(const struct simulate_options *o, const char *text, si
          gpnn_number_read(value, (size_t)(colon - value), &range->from) == GPNN_NUMBER_OK &&
          gpnn_number_read(colon + 1, (size_t)(second - colon - 1), &range->to) == GPNN_NUMBER_OK &&
          gpnn_number_read_u64(second + 1, (size_t)(end - second - 1), &range->n) &&
-         gpnn_simulate_allows(range->parameter, range->from) &&
-         gpnn_simulate_allows(range->parameter, range->to) && range->n >= 2 &&
+         gpnn_risk_parameter_allows(range->parameter, range->from) &&
+         gpnn_risk_parameter_allows(range->parameter, range->to) && range->n >= 2 &&
          range->n <= SIMULATE_VALUES && isfinite((range->to - range->from) * (double)range->n);
 }
 
@@ -125,7 +125,7 @@ static bool read_grid(const struct simulate_options *o, const char *text,
   uint64_t n_values = 1;
   do {
     size_t length = strcspn(text, ",");
-    if (grid->n == GPNN_SIMULATE_N_PARAMETERS) return false;
+    if (grid->n == GPNN_RISK_N_PARAMETERS) return false;
     struct simulate_range *range = &grid->ranges[grid->n];
     if (!read_range_of(o, text, length, range)) return false;
     for (size_t i = 0; i < grid->n; i++)
@@ -166,12 +166,13 @@ static void add_choices(struct simulate_options *o, const struct simulate_grid *
   for (uint64_t i = 0; i < n_values; i++) {
     struct simulate_choice *choice = &o->choices[o->n_choices++];
     const struct simulate_range *first = &grid->ranges[0];
-    *choice = (struct simulate_choice){gpnn_simulate_name(first->parameter),
+    *choice = (struct simulate_choice){gpnn_risk_parameter_name(first->parameter),
                                        value_of(first, i % first->n), o->assumed};
     uint64_t rest = i;
     for (size_t r = 0; r < grid->n; r++) {
       const struct simulate_range *range = &grid->ranges[r];
-      *gpnn_simulate_value(&choice->assumed, range->parameter) = value_of(range, rest % range->n);
+      *gpnn_risk_parameter_value(&choice->assumed, range->parameter) =
+          value_of(range, rest % range->n);
       rest /= range->n;
     }
   }
@@ -188,7 +189,7 @@ enum gpnn_status simulate_options_choose(struct simulate_options *o, struct gpnn
 
 /* ---- the rest ----------------------------------------------------------------------------- */
 
-static void tell(void *context, size_t n)
+static void show_progress(void *context, size_t n)
 {
   struct simulate_options *o = context;
   o->n_told += n;
@@ -197,7 +198,7 @@ static void tell(void *context, size_t n)
 
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli)
 {
-  struct gpnn_simulate_options *s = &o->simulate;
+  struct gpnn_risk_options *s = &o->simulate;
   if (!simulate_check_delimiter(cli, o->delimiter) || !read_rows(o, cli) ||
       !simulate_set_inputs(cli, &o->inputs, o->function, 20, &s->inputs) ||
       !set_parameters(o, cli) || !read_vary(o, cli))
@@ -211,9 +212,9 @@ bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli)
   s->debias = o->debias;
   s->seed = cli->seed;
   s->threads = cli->threads;
-  s->tell = tell;
+  s->progress = show_progress;
   s->context = o;
-  o->n_to_tell = o->n_rows * o->draws * (o->points + s->n_held);
+  o->n_to_tell = o->n_rows * o->draws * (o->points + s->n_heldout);
   return true;
 }
 
@@ -223,15 +224,15 @@ void simulate_options_release(struct simulate_options *o)
 }
 
 enum gpnn_status simulate_run(struct simulate_options *o, const struct cli *cli, size_t i, size_t m,
-                              struct gpnn_simulated *simulated, struct gpnn_error *err)
+                              struct gpnn_risk_result *simulated, struct gpnn_error *err)
 {
-  struct gpnn_simulate_options *s = &o->simulate;
+  struct gpnn_risk_options *s = &o->simulate;
   if (o->row[i] < m)
     return gpnn_fail(err, GPNN_EINVAL, "option --rows: %" PRIu64 " rows have no %zu neighbours",
                      o->row[i], m);
   s->n = o->row[i];
   s->m = m;
-  enum gpnn_status status = gpnn_simulate(simulated, s, err);
+  enum gpnn_status status = gpnn_risk_simulate(simulated, s, err);
   if (status != GPNN_OK) return status;
   char text[CLI_ABOUT_BYTES];
   struct cli about = *cli;
@@ -287,10 +288,10 @@ enum gpnn_status simulate_write_choice(const struct simulate_options *o, struct 
 enum gpnn_status simulate_write_end(const struct simulate_options *o, struct gpnn_output *output,
                                     const struct simulate_choice *choice, struct gpnn_error *err)
 {
-  struct gpnn_assumed assumed = choice->assumed;
-  double values[GPNN_SIMULATE_N_PARAMETERS];
+  struct gpnn_assumed_model assumed = choice->assumed;
+  double values[GPNN_RISK_N_PARAMETERS];
   for (size_t p = 0; p < n_parameters(o); p++)
-    values[p] = *gpnn_simulate_value(&assumed, (enum gpnn_simulate_parameter)p);
+    values[p] = *gpnn_risk_parameter_value(&assumed, (enum gpnn_risk_parameter)p);
   enum gpnn_status status = simulate_write_numbers(o, output, n_parameters(o), values, err);
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
@@ -304,6 +305,6 @@ enum gpnn_status simulate_write_header(const struct simulate_options *o, struct 
     status = simulate_write_text(o, output, column[i], err);
   for (size_t p = 0; p < n_parameters(o) && status == GPNN_OK; p++)
     status =
-        simulate_write_text(o, output, gpnn_simulate_name((enum gpnn_simulate_parameter)p), err);
+        simulate_write_text(o, output, gpnn_risk_parameter_name((enum gpnn_risk_parameter)p), err);
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }

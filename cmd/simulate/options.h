@@ -19,7 +19,7 @@ enum {
 
 /* Values that an assumed parameter is given in turn: n, equally spaced, both ends among them. */
 struct simulate_range {
-  enum gpnn_simulate_parameter parameter;
+  enum gpnn_risk_parameter parameter;
   double from, to;
   uint64_t n;
 };
@@ -27,7 +27,7 @@ struct simulate_range {
 /* Ranges whose values are combined, each with each of the others: the first runs fastest. */
 struct simulate_grid {
   size_t n;
-  struct simulate_range ranges[GPNN_SIMULATE_N_PARAMETERS];
+  struct simulate_range ranges[GPNN_RISK_N_PARAMETERS];
 };
 
 /* One choice of assumed parameters, and which of them is varied, the first of a grid; NULL:
@@ -35,7 +35,7 @@ struct simulate_grid {
 struct simulate_choice {
   const char *varied;
   double at;
-  struct gpnn_assumed assumed;
+  struct gpnn_assumed_model assumed;
 };
 
 enum simulate_neighbours_by { SIMULATE_BY_THEORY, SIMULATE_BY_SEARCH };
@@ -56,11 +56,11 @@ struct simulate_options {
   /* ---- */
   size_t n_rows;
   uint64_t row[SIMULATE_ROWS]; /* rising */
-  struct gpnn_assumed assumed;
+  struct gpnn_assumed_model assumed;
   struct simulate_grid grids[CLI_LIST_ITEMS]; /* of each --vary */
   size_t n_choices;
   struct simulate_choice *choices; /* owned; at least one */
-  struct gpnn_simulate_options simulate;
+  struct gpnn_risk_options simulate;
   size_t n_told, n_to_tell; /* points done, and in all */
 };
 
@@ -83,7 +83,7 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
                1e-100, 1e100),                                                                     \
       CLI_COUNT('m', "neighbours", options.neighbours, "M", "neighbours of a prediction (100)", 1, \
                 1e5),                                                                              \
-      CLI_COUNT(0, "test", options.points, "N", "test points (1000)", 1, GPNN_SIMULATE_MOST),      \
+      CLI_COUNT(0, "test", options.points, "N", "test points (1000)", 1, GPNN_RISK_MOST_POINTS),   \
       CLI_COUNT(0, "draws", options.draws, "K", "training sets, each for all test points (1)", 1,  \
                 1e6),                                                                              \
       CLI_LIST('t', "true", options.truths, "NAME=VALUE", "a parameter of the truth"),             \
@@ -107,7 +107,8 @@ void simulate_options_release(struct simulate_options *o);
 /* Simulates row[i] rows with 'm' neighbours, assuming what o->simulate.assumed says, and warns of
  * what was out of the ordinary.  'simulated' must be zeroed. */
 GPNN_MUST_CHECK enum gpnn_status simulate_run(struct simulate_options *o, const struct cli *cli,
-                                              size_t i, size_t m, struct gpnn_simulated *simulated,
+                                              size_t i, size_t m,
+                                              struct gpnn_risk_result *simulated,
                                               struct gpnn_error *err);
 
 /* Writes a field of text; 'n' fields of numbers, NA where one is none: each behind a delimiter. */

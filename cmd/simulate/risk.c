@@ -5,13 +5,14 @@
 #include "base/memory.h"
 #include "cmd/simulate/options.h"
 #include "cmd/simulate/simulate.h"
+#include "simulate/theory.h"
 #include "stats/power_law.h"
 
 /* What a line may be about; in the order of lines. */
 enum quantity {
   RISK,
   DERIVATIVE, /* by each parameter */
-  NLL = DERIVATIVE + GPNN_SIMULATE_N_PARAMETERS,
+  NLL = DERIVATIVE + GPNN_RISK_N_PARAMETERS,
   CAL,
   NLL_AFTER,
   CAL_AFTER,
@@ -30,10 +31,10 @@ struct risk {
   double schedule; /* 0: not given */
   double step;
   bool derivatives;
-  size_t n_each;                /* assumptions of a choice: itself, and stencils behind it */
-  struct gpnn_assumed *assumed; /* owned; n_choices by n_each */
-  double *series;               /* owned; n_choices by N_QUANTITIES by n_rows: values so far */
-  double *rows;                 /* owned; n_rows: numbers of rows */
+  size_t n_each;                      /* assumptions of a choice: itself, and stencils behind it */
+  struct gpnn_assumed_model *assumed; /* owned; n_choices by n_each */
+  double *series; /* owned; n_choices by N_QUANTITIES by n_rows: values so far */
+  double *rows;   /* owned; n_rows: numbers of rows */
   struct gpnn_output *output;
 };
 
@@ -54,18 +55,18 @@ static bool resolve(const struct cli *cli, void *arguments)
  * together: another coefficient changes no weight, another noise or scale no correlation. */
 static size_t stencil_at(size_t parameter)
 {
-  return 1 + GPNN_STENCIL * (GPNN_SIMULATE_N_PARAMETERS - 1 - parameter);
+  return 1 + GPNN_STENCIL * (GPNN_RISK_N_PARAMETERS - 1 - parameter);
 }
 
 static enum gpnn_status add_stencils(const struct risk *r, size_t c, struct gpnn_error *err)
 {
-  for (size_t p = 0; p < GPNN_SIMULATE_N_PARAMETERS; p++)
-    if (!gpnn_simulate_stencil(&r->options.choices[c].assumed, (enum gpnn_simulate_parameter)p,
-                               r->step, r->assumed + c * r->n_each + stencil_at(p)))
+  for (size_t p = 0; p < GPNN_RISK_N_PARAMETERS; p++)
+    if (!gpnn_risk_stencil(&r->options.choices[c].assumed, (enum gpnn_risk_parameter)p, r->step,
+                           r->assumed + c * r->n_each + stencil_at(p)))
       return gpnn_fail(err, GPNN_EINVAL,
                        "option --step: two steps of %g down from it, %s is not "
                        "positive",
-                       r->step, gpnn_simulate_name((enum gpnn_simulate_parameter)p));
+                       r->step, gpnn_risk_parameter_name((enum gpnn_risk_parameter)p));
   return GPNN_OK;
 }
 
@@ -74,7 +75,7 @@ static enum gpnn_status gather(struct risk *r, struct gpnn_error *err)
   struct simulate_options *o = &r->options;
   enum gpnn_status status = simulate_options_choose(o, err);
   if (status != GPNN_OK) return status;
-  r->n_each = r->derivatives ? 1 + GPNN_STENCIL * GPNN_SIMULATE_N_PARAMETERS : 1;
+  r->n_each = r->derivatives ? 1 + GPNN_STENCIL * GPNN_RISK_N_PARAMETERS : 1;
   r->assumed = gpnn_alloc(o->n_choices, r->n_each, sizeof *r->assumed);
   r->series = gpnn_alloc(o->n_choices * N_QUANTITIES, o->n_rows, sizeof *r->series);
   r->rows = gpnn_alloc(o->n_rows, 1, sizeof *r->rows);
@@ -95,34 +96,34 @@ static enum gpnn_status gather(struct risk *r, struct gpnn_error *err)
 static bool is_wanted(const struct risk *r, size_t quantity)
 {
   if (quantity == RISK) return true;
-  return quantity < NLL ? r->derivatives : r->options.simulate.n_held > 0;
+  return quantity < NLL ? r->derivatives : r->options.simulate.n_heldout > 0;
 }
 
-static struct gpnn_estimate find(const struct risk *r, const struct gpnn_simulated *simulated,
+static struct gpnn_estimate find(const struct risk *r, const struct gpnn_risk_result *simulated,
                                  size_t c, size_t quantity)
 {
   size_t a = c * r->n_each;
-  double factor = r->options.simulate.n_held > 0 ? gpnn_simulated_factor(simulated, a).value : 1;
+  double factor = r->options.simulate.n_heldout > 0 ? gpnn_risk_factor(simulated, a).value : 1;
   switch (quantity) {
   case RISK:
-    return gpnn_simulated_risk(simulated, a);
+    return gpnn_risk_of_mean(simulated, a);
   case NLL:
-    return gpnn_simulated_nll(simulated, a, 1);
+    return gpnn_risk_nll(simulated, a, 1);
   case CAL:
-    return gpnn_simulated_cal(simulated, a, 1);
+    return gpnn_risk_cal(simulated, a, 1);
   case NLL_AFTER:
-    return gpnn_simulated_nll(simulated, a, factor);
+    return gpnn_risk_nll(simulated, a, factor);
   case CAL_AFTER:
-    return gpnn_simulated_cal(simulated, a, factor);
+    return gpnn_risk_cal(simulated, a, factor);
   case FACTOR:
-    return gpnn_simulated_factor(simulated, a);
+    return gpnn_risk_factor(simulated, a);
   default:
-    return gpnn_simulated_derivative(simulated, a + stencil_at(quantity - DERIVATIVE), r->step);
+    return gpnn_risk_derivative(simulated, a + stencil_at(quantity - DERIVATIVE), r->step);
   }
 }
 
 /* The line of a quantity of choice 'c' at row[i] rows. */
-static enum gpnn_status write_line(const struct risk *r, const struct gpnn_simulated *simulated,
+static enum gpnn_status write_line(const struct risk *r, const struct gpnn_risk_result *simulated,
                                    size_t i, size_t c, size_t quantity, struct gpnn_error *err)
 {
   const struct simulate_options *o = &r->options;
@@ -131,7 +132,7 @@ static enum gpnn_status write_line(const struct risk *r, const struct gpnn_simul
   struct gpnn_power_law slope;
   values[i] = found.value;
   gpnn_power_law_fit_last(&slope, i + 1, r->rows, values);
-  double stone = r->schedule > 0 ? gpnn_simulate_exponent(r->schedule, o->simulate.inputs.d) : NAN;
+  double stone = r->schedule > 0 ? gpnn_theory_exponent(r->schedule, o->simulate.inputs.d) : NAN;
   const double numbers[] = {found.value, found.se, slope.slope, slope.r2, stone};
   enum gpnn_status status = simulate_write_size(o, r->output, i, simulated->m, err);
   if (status == GPNN_OK) status = simulate_write_text(o, r->output, quantity_names[quantity], err);
@@ -145,19 +146,19 @@ static size_t neighbours_of(const struct risk *r, size_t i)
 {
   const struct simulate_options *o = &r->options;
   if (!(r->schedule > 0)) return o->neighbours;
-  return gpnn_simulate_schedule(r->schedule, o->simulate.inputs.d, o->neighbours,
-                                o->row[o->n_rows - 1], o->row[i]);
+  return gpnn_theory_schedule(r->schedule, o->simulate.inputs.d, o->neighbours,
+                              o->row[o->n_rows - 1], o->row[i]);
 }
 
 static enum gpnn_status write_rows(struct risk *r, size_t i, struct gpnn_error *err)
 {
-  struct gpnn_simulated simulated = {0};
+  struct gpnn_risk_result simulated = {0};
   enum gpnn_status status =
       simulate_run(&r->options, r->cli, i, neighbours_of(r, i), &simulated, err);
   for (size_t c = 0; c < r->options.n_choices; c++)
     for (size_t q = 0; q < N_QUANTITIES && status == GPNN_OK; q++)
       if (is_wanted(r, q)) status = write_line(r, &simulated, i, c, q, err);
-  gpnn_simulated_release(&simulated);
+  gpnn_risk_release(&simulated);
   return status == GPNN_OK ? gpnn_output_flush(r->output, err) : status;
 }
 
@@ -202,8 +203,8 @@ static const struct cli_option options[] = {
              1e3),
     CLI_FLAG(0, "derivatives", derivatives, "how the risk moves with each parameter"),
     CLI_REAL(0, "step", step, "H", "step of --derivatives (0.01)", 1e-9, 1e9),
-    CLI_COUNT(0, "calibrate", options.simulate.n_held, "C",
-              "nll and cal, before and after, by C points", 1, GPNN_SIMULATE_MOST),
+    CLI_COUNT(0, "calibrate", options.simulate.n_heldout, "C",
+              "nll and cal, before and after, by C points", 1, GPNN_RISK_MOST_POINTS),
     SIMULATE_OPTIONS,
 };
 

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/sample.h"
-#include "simulate/risk.h"
+#include "simulate/theory.h"
 #include "stats/normal.h"
 #include "stats/sum.h"
 
@@ -339,8 +339,8 @@ static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *er
 /* gpnn-methods(7), equations 11.14 and 11.16, for parameters that are those of the process. */
 static void set_limits(struct gpnn_advice *advice, const struct gpnn_parameters *params)
 {
-  struct gpnn_simulate_limits limits =
-      gpnn_simulate_limits(params->covariance.noise, params->covariance.noise, advice->neighbours);
+  struct gpnn_theory_limits limits =
+      gpnn_theory_limits(params->covariance.noise, params->covariance.noise, advice->neighbours);
   advice->limit_rmse = sqrt(limits.mse);
   advice->limit_nll = params->covariance.noise == 0 ? -INFINITY : limits.nll;
 }

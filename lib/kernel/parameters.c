@@ -65,14 +65,6 @@ bool gpnn_parameters_can_have(double kernelscale, double noise)
   return kernelscale > 0 && noise >= 0 && isfinite(kernelscale + noise);
 }
 
-void gpnn_parameters_expand(const struct gpnn_parameters *params, size_t d, const uint32_t *group,
-                            double *lengthscale)
-{
-  for (size_t j = 0; j < d; j++)
-    lengthscale[j] =
-        params->covariance.lengthscale[params->covariance.n_lengthscales == 1 ? 0 : group[j]];
-}
-
 void gpnn_parameters_release(struct gpnn_parameters *params)
 {
   free(params->target);

@@ -116,11 +116,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_paramet
  * not negative, and their sum finite. */
 bool gpnn_parameters_can_have(double kernelscale, double noise);
 
-/* Fills 'lengthscale' with d values: those of the inputs' groups ('group', d of them, as in
- * struct gpnn_dataset), or the single one d times. */
-void gpnn_parameters_expand(const struct gpnn_parameters *params, size_t d, const uint32_t *group,
-                            double *lengthscale);
-
 void gpnn_parameters_release(struct gpnn_parameters *params);
 
 /* Releases each of an array of 'n' and frees it; NULL is allowed. */

@@ -1,7 +1,7 @@
 /*
  * Matrices are trapezoids in panels (linalg/panels.h): a column and a row for each neighbour, and
- * below them one row for the place.  C + ratio I = L L' is factored, ratio being noise by kernel
- * scale, which leaves v = L^-1 c in the last row; then w = L^-T v and k'w = kernelscale v'v.
+ * below them one row for the point.  Factoring C + ratio I = L L', with ratio = noise /
+ * kernelscale, leaves v = L^-1 c in that last row; then w = L^-T v and k'w = kernelscale v'v.
  */
 #include "simulate/kriging.h"
 
@@ -17,72 +17,77 @@
 #include "linalg/panels.h"
 #include "linalg/simd.h"
 
-/* Correlations between the neighbours, and with the place; good where 'kernel' is not NULL. */
-struct correlations {
+/* What a matrix of correlations depends on besides the points; without a kernel: nothing yet. */
+struct correlation {
   const struct gpnn_kernel *kernel;
   double smoothness, lengthscale;
+};
+
+/* Correlations of the neighbours with each other and with the point, kept for reuse. */
+struct correlations {
+  struct correlation of;
   double *trapezoid; /* owned */
 };
 
 struct gpnn_kriging {
   const struct gpnn_panel_set *set;
-  size_t most, d, m;
-  size_t stride;             /* of coordinates: whole vectors */
-  double *offsets, *columns; /* d by stride: neighbours and then the place, coordinate after
-                                coordinate; as put, and divided by a lengthscale */
-  struct correlations assumed, truth;
-  double *k;           /* a trapezoid, then its factor; C + ratio I, of these correlations: */
-  const double *given; /* trapezoid, of assumed or truth */
-  double ratio;
-  struct correlations solved; /* what weights were found for, with 'ratio'; it has no trapezoid */
-  double explained;           /* v'v */
-  double jitter;              /* by kernel scale */
-  double *w, *product;        /* m and zeros up to a whole vector; scratch as large */
+  size_t max_neighbours, d, m;
+  size_t stride;             /* from one coordinate to the next: whole vectors */
+  double *offsets, *columns; /* d by stride: the neighbours and then the point, one coordinate
+                                after another; as given, and divided by a lengthscale */
+  struct correlations assumed, actual;
+  const double *given;       /* the trapezoid of 'assumed' or 'actual' that was factored last, */
+  double ratio;              /* and noise / kernelscale then */
+  double *k;                 /* trapezoid: C + ratio I, then its factor */
+  struct correlation solved; /* what 'w' was found for, with 'ratio' */
+  double explained;          /* v'v */
+  double jitter;             /* divided by the kernel scale */
+  double *w, *product;       /* m numbers and zeros up to a whole vector; scratch of that size */
 };
 
-/* Rounding may leave a variance under zero; what is no number stays that. */
+/* Rounding may leave a variance below zero.  A NaN stays one. */
 static double not_negative(double variance)
 {
   return variance < 0 ? 0 : variance;
 }
 
-/* ---- room --------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------- */
 
-enum { MOST_LANES = 8 }; /* of any set */
+enum { MAX_LANES = 8 }; /* of any panel set */
 
-static size_t whole(size_t n)
+static size_t whole_vectors(size_t n)
 {
-  return (n + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
+  return (n + MAX_LANES - 1) / MAX_LANES * MAX_LANES;
 }
 
 static double *trapezoid_new(const struct gpnn_kriging *s)
 {
-  size_t lanes = s->set->lanes, n_panels = (s->most + lanes) / lanes;
-  return gpnn_alloc(n_panels, gpnn_panel_size(s->most, lanes), sizeof(double));
+  size_t lanes = s->set->lanes, n_panels = (s->max_neighbours + lanes) / lanes;
+  return gpnn_alloc(n_panels, gpnn_panel_size(s->max_neighbours, lanes), sizeof(double));
 }
 
-enum gpnn_status gpnn_kriging_new(struct gpnn_kriging **weights, size_t most, size_t d,
+enum gpnn_status gpnn_kriging_new(struct gpnn_kriging **kriging, size_t max_neighbours, size_t d,
                                   struct gpnn_error *err)
 {
   struct gpnn_kriging *s = gpnn_alloc(1, 1, sizeof *s);
-  if (s == NULL) return gpnn_fail_memory(err, "for weights");
+  if (s == NULL) return gpnn_fail_memory(err, "for kriging");
   s->set = gpnn_panels_best();
-  s->most = most;
+  s->max_neighbours = max_neighbours;
   s->d = d;
-  s->stride = whole(most + 1);
+  s->stride = whole_vectors(max_neighbours + 1);
   s->offsets = gpnn_alloc(d, s->stride, sizeof *s->offsets);
   s->columns = gpnn_alloc(d, s->stride, sizeof *s->columns);
   s->assumed.trapezoid = trapezoid_new(s);
-  s->truth.trapezoid = trapezoid_new(s);
+  s->actual.trapezoid = trapezoid_new(s);
   s->k = trapezoid_new(s);
   s->w = gpnn_alloc(s->stride, 1, sizeof *s->w);
   s->product = gpnn_alloc(s->stride, 1, sizeof *s->product);
-  if (!s->offsets || !s->columns || !s->assumed.trapezoid || !s->truth.trapezoid || !s->k ||
+  if (!s->offsets || !s->columns || !s->assumed.trapezoid || !s->actual.trapezoid || !s->k ||
       !s->w || !s->product) {
     gpnn_kriging_free(s);
-    return gpnn_fail_memory(err, "for weights");
+    return gpnn_fail_memory(err, "for kriging");
   }
-  *weights = s;
+  *kriging = s;
   return GPNN_OK;
 }
 
@@ -92,7 +97,7 @@ void gpnn_kriging_free(struct gpnn_kriging *s)
   free(s->offsets);
   free(s->columns);
   free(s->assumed.trapezoid);
-  free(s->truth.trapezoid);
+  free(s->actual.trapezoid);
   free(s->k);
   free(s->w);
   free(s->product);
@@ -101,39 +106,43 @@ void gpnn_kriging_free(struct gpnn_kriging *s)
 
 /* ---- correlations ------------------------------------------------------------------------- */
 
-void gpnn_kriging_put(struct gpnn_kriging *s, size_t m, const double *offsets)
+void gpnn_kriging_set_neighbours(struct gpnn_kriging *s, size_t m, const double *offsets)
 {
-  assert(m > 0 && m <= s->most);
+  assert(m > 0 && m <= s->max_neighbours);
   s->m = m;
-  s->assumed.kernel = s->truth.kernel = s->solved.kernel = NULL;
+  s->assumed.of.kernel = s->actual.of.kernel = s->solved.kernel = NULL;
   memset(s->offsets, 0, s->d * s->stride * sizeof *s->offsets);
   for (size_t j = 0; j < s->d; j++)
     for (size_t i = 0; i < m; i++) s->offsets[j * s->stride + i] = offsets[i * s->d + j];
 }
 
-static bool are_of(const struct correlations *c, const struct gpnn_isotropic *covariance)
+static struct correlation correlation_of(const struct gpnn_covariance *covariance)
 {
-  return c->kernel == covariance->kernel && c->smoothness == covariance->smoothness &&
-         c->lengthscale == covariance->lengthscale;
+  return (struct correlation){covariance->kernel, covariance->smoothness,
+                              *gpnn_covariance_lengthscales(covariance)};
 }
 
-/* The correlations of 'covariance': those kept for either purpose, or made in 'c'. */
-static const double *correlate(struct gpnn_kriging *s, const struct gpnn_isotropic *covariance,
+static bool is_same(const struct correlation *a, const struct correlation *b)
+{
+  return a->kernel == b->kernel && a->smoothness == b->smoothness &&
+         a->lengthscale == b->lengthscale;
+}
+
+/* Returns the trapezoid of 'wanted', computing it in 'c' unless there is one already. */
+static const double *correlate(struct gpnn_kriging *s, struct correlation wanted,
                                struct correlations *c)
 {
-  if (are_of(&s->assumed, covariance)) return s->assumed.trapezoid;
-  if (are_of(&s->truth, covariance)) return s->truth.trapezoid;
-  double inverse = 1 / covariance->lengthscale;
+  if (is_same(&s->assumed.of, &wanted)) return s->assumed.trapezoid;
+  if (is_same(&s->actual.of, &wanted)) return s->actual.trapezoid;
+  double inverse = 1 / wanted.lengthscale;
   for (size_t i = 0; i < s->d * s->stride; i++) s->columns[i] = s->offsets[i] * inverse;
-  c->kernel = covariance->kernel;
-  c->smoothness = covariance->smoothness;
-  c->lengthscale = covariance->lengthscale;
-  gpnn_kernel_fill_panels(c->kernel, c->smoothness, s->set, s->m, s->m + 1, s->d, s->stride,
+  c->of = wanted;
+  gpnn_kernel_fill_panels(wanted.kernel, wanted.smoothness, s->set, s->m, s->m + 1, s->d, s->stride,
                           s->columns, c->trapezoid);
   return c->trapezoid;
 }
 
-/* Row 'i' of a trapezoid; its numbers are set->lanes apart. */
+/* Row 'i' of a trapezoid, whose numbers are set->lanes apart. */
 static const double *row_of(const struct gpnn_kriging *s, const double *trapezoid, size_t i)
 {
   return trapezoid + gpnn_panel_at(s->m, s->set->lanes, i, 0);
@@ -141,7 +150,7 @@ static const double *row_of(const struct gpnn_kriging *s, const double *trapezoi
 
 /* ---- the solve ---------------------------------------------------------------------------- */
 
-/* Writes C + ratio I, and c below it: of each panel, the columns as far as its last row. */
+/* Writes C + ratio I and, below it, c: each panel's columns up to its last row. */
 static void fill(void *context, double *k)
 {
   const struct gpnn_kriging *s = context;
@@ -153,19 +162,19 @@ static void fill(void *context, double *k)
   for (size_t i = 0; i < s->m; i++) k[gpnn_panel_at(s->m, lanes, i, i)] += s->ratio;
 }
 
-/* Factors C + ratio I of 'covariance', whose correlations are made in 'c' where there are none;
- * whatever was solved before is gone. */
-static enum gpnn_status factor(struct gpnn_kriging *s, const struct gpnn_isotropic *covariance,
+/* Factors C + ratio I of 'covariance', computing its correlations in 'c' if need be.  The weights
+ * found before are lost. */
+static enum gpnn_status factor(struct gpnn_kriging *s, const struct gpnn_covariance *covariance,
                                struct correlations *c, struct gpnn_error *err)
 {
   s->solved.kernel = NULL;
-  s->given = correlate(s, covariance, c);
+  s->given = correlate(s, correlation_of(covariance), c);
   s->ratio = covariance->noise / covariance->kernelscale;
   fill(s, s->k);
   return gpnn_cholesky_factor_panels(s->set, s->m, s->m + 1, s->k, 1, fill, s, &s->jitter, err);
 }
 
-/* b[j] -= (number j of the rows of a panel)'x for the first n columns. */
+/* b[j] -= (column j of a panel)'x for the first n columns. */
 GPNN_SIMD static void subtract_rows(size_t lanes, size_t n, const double *panel, const double *x,
                                     double *b)
 {
@@ -192,8 +201,8 @@ static void solve_transposed(const struct gpnn_kriging *s, double *b)
   }
 }
 
-/* Copies v to s->w, and finds v'v. */
-static void take_solution(struct gpnn_kriging *s)
+/* Copies v to s->w and computes v'v. */
+static void read_solution(struct gpnn_kriging *s)
 {
   const double *v = row_of(s, s->k, s->m);
   memset(s->w, 0, s->stride * sizeof *s->w);
@@ -204,18 +213,18 @@ static void take_solution(struct gpnn_kriging *s)
   }
 }
 
-enum gpnn_status gpnn_kriging_find(struct gpnn_kriging *s, const struct gpnn_isotropic *assumed,
-                                   const double **w, double *latent, double *jitter,
-                                   struct gpnn_error *err)
+enum gpnn_status gpnn_kriging_weights(struct gpnn_kriging *s, const struct gpnn_covariance *assumed,
+                                      const double **w, double *latent, double *jitter,
+                                      struct gpnn_error *err)
 {
+  struct correlation wanted = correlation_of(assumed);
   double scale = assumed->kernelscale;
-  if (!are_of(&s->solved, assumed) || s->ratio != assumed->noise / scale) {
+  if (!is_same(&s->solved, &wanted) || s->ratio != assumed->noise / scale) {
     enum gpnn_status status = factor(s, assumed, &s->assumed, err);
     if (status != GPNN_OK) return status;
-    take_solution(s);
+    read_solution(s);
     solve_transposed(s, s->w);
-    s->solved =
-        (struct correlations){assumed->kernel, assumed->smoothness, assumed->lengthscale, NULL};
+    s->solved = wanted;
   }
   *w = s->w;
   *latent = not_negative(scale * (1 - s->explained));
@@ -223,15 +232,16 @@ enum gpnn_status gpnn_kriging_find(struct gpnn_kriging *s, const struct gpnn_iso
   return GPNN_OK;
 }
 
-/* ---- the truth ---------------------------------------------------------------------------- */
+/* ---- under the true process --------------------------------------------------------------- */
 
-double gpnn_kriging_error(struct gpnn_kriging *s, const struct gpnn_isotropic *truth, double factor)
+double gpnn_kriging_risk(struct gpnn_kriging *s, const struct gpnn_covariance *actual,
+                         double factor)
 {
   double ww = 0, wc = 0, wcw = 0;
   for (size_t i = 0; i < s->m; i++) ww += s->w[i] * s->w[i];
-  double noise = truth->noise * factor * factor * ww;
-  if (truth->kernelscale == 0) return noise;
-  const double *correlation = correlate(s, truth, &s->truth);
+  double noise = actual->noise * factor * factor * ww;
+  if (actual->kernelscale == 0) return noise;
+  const double *correlation = correlate(s, correlation_of(actual), &s->actual);
   memset(s->product, 0, s->stride * sizeof *s->product);
   s->set->subtract_product(s->m, correlation, s->w, s->product);
   const double *c = row_of(s, correlation, s->m);
@@ -239,10 +249,10 @@ double gpnn_kriging_error(struct gpnn_kriging *s, const struct gpnn_isotropic *t
     wc += s->w[i] * c[i * s->set->lanes];
     wcw -= s->w[i] * s->product[i];
   }
-  return noise + truth->kernelscale * not_negative(1 - factor * (2 * wc - factor * wcw));
+  return noise + actual->kernelscale * not_negative(1 - factor * (2 * wc - factor * wcw));
 }
 
-/* y = L z, in the first m places of both. */
+/* y = L z, for the m neighbours. */
 static void multiply(const struct gpnn_kriging *s, const double *z, double *y)
 {
   for (size_t i = 0; i < s->m; i++) {
@@ -253,26 +263,26 @@ static void multiply(const struct gpnn_kriging *s, const double *z, double *y)
   }
 }
 
-enum gpnn_status gpnn_kriging_draw(struct gpnn_kriging *s, const struct gpnn_isotropic *truth,
+enum gpnn_status gpnn_kriging_draw(struct gpnn_kriging *s, const struct gpnn_covariance *actual,
                                    struct gpnn_rng *rng, double *y, double *f, double *jitter,
                                    struct gpnn_error *err)
 {
-  double root = sqrt(truth->kernelscale), sum = 0;
+  double root = sqrt(actual->kernelscale), sum = 0;
   for (size_t i = 0; i < s->m; i++) s->product[i] = gpnn_rng_normal(rng);
-  double here = gpnn_rng_normal(rng);
+  double z_point = gpnn_rng_normal(rng);
   *jitter = 0;
-  if (truth->kernelscale == 0) {
-    for (size_t i = 0; i < s->m; i++) y[i] = sqrt(truth->noise) * s->product[i];
+  if (actual->kernelscale == 0) {
+    for (size_t i = 0; i < s->m; i++) y[i] = sqrt(actual->noise) * s->product[i];
     *f = 0;
     return GPNN_OK;
   }
-  enum gpnn_status status = factor(s, truth, &s->truth, err);
+  enum gpnn_status status = factor(s, actual, &s->actual, err);
   if (status != GPNN_OK) return status;
-  take_solution(s);
+  read_solution(s);
   for (size_t i = 0; i < s->m; i++) sum += s->w[i] * s->product[i];
   multiply(s, s->product, y);
   for (size_t i = 0; i < s->m; i++) y[i] *= root;
-  *f = root * (sum + sqrt(not_negative(1 - s->explained)) * here);
-  *jitter = s->jitter * truth->kernelscale;
+  *f = root * (sum + sqrt(not_negative(1 - s->explained)) * z_point);
+  *jitter = s->jitter * actual->kernelscale;
   return GPNN_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * The factor is kept in square tiles, and each operation works on whole ones, from left to right:
- * so what is done to a place does not depend on how many come after its tile.
+ * The factor is kept in square tiles, and every operation works on whole tiles from left to right,
+ * so that the value at a point does not depend on how many points come after its tile.
  */
 #include "simulate/process.h"
 
@@ -19,11 +19,11 @@
 enum { TILE = GPNN_PROCESS_TILE, AREA = TILE * TILE };
 
 struct draw {
-  const struct gpnn_process *process;
-  size_t n, d, n_tiles; /* tiles in a column */
-  double *x;            /* the places over the lengthscale, row after row */
-  double *columns;      /* the same in tiles, each column after column */
-  double *tiles;        /* lower triangle, row after row of tiles; each column-major */
+  const struct gpnn_covariance *covariance;
+  size_t n, d, n_tiles; /* tiles per side */
+  double *x;            /* the points over the lengthscale, row by row */
+  double *columns;      /* the same tile by tile, each column by column */
+  double *tiles;        /* lower triangle, row by row of tiles; each tile column-major */
   double *z, *f;        /* n_tiles times TILE */
 };
 
@@ -32,20 +32,21 @@ static double *tile_at(const struct draw *w, size_t i, size_t j)
   return w->tiles + (i * (i + 1) / 2 + j) * AREA;
 }
 
-/* How many places tile 'i' has. */
+/* The number of points in tile 'i'. */
 static size_t height(const struct draw *w, size_t i)
 {
   size_t left = w->n - i * TILE;
   return left < TILE ? left : TILE;
 }
 
-/* False: a place is too many lengthscales away for a number. */
-static bool scale_places(const struct draw *w, const double *x)
+/* False if a point is not finite once divided by the lengthscale. */
+static bool scale_points(const struct draw *w, const double *x)
 {
+  double lengthscale = *gpnn_covariance_lengthscales(w->covariance);
   bool good = true;
   for (size_t i = 0; i < w->n; i++)
     for (size_t j = 0; j < w->d; j++) {
-      double value = x[i * w->d + j] / w->process->lengthscale;
+      double value = x[i * w->d + j] / lengthscale;
       good = good && isfinite(value);
       w->x[i * w->d + j] = value;
       w->columns[(i / TILE * w->d + j) * TILE + i % TILE] = value;
@@ -53,23 +54,20 @@ static bool scale_places(const struct draw *w, const double *x)
   return good;
 }
 
-/* Covariances of the places of tile 'i' with those of tile 'j'.  Always of as many numbers: the
- * last ones of a vector loop may be rounded otherwise.  Places that are not there have none. */
+/* Writes the covariances of the points of tile 'i' with those of tile 'j', zero past the last
+ * point.  They are computed for whole tiles, as the end of a vector loop may round differently. */
 static void fill(const struct draw *w, size_t i, size_t j)
 {
-  const struct gpnn_process *process = w->process;
-  size_t there = height(w, i);
+  size_t n_points = height(w, i);
   for (size_t c = 0; c < height(w, j); c++) {
     double *column = tile_at(w, i, j) + c * TILE;
-    gpnn_kernel_distances(TILE, w->d, TILE, w->columns + i * w->d * TILE,
-                          w->x + (j * TILE + c) * w->d, column);
-    process->kernel->correlation(process->smoothness, TILE, column);
-    for (size_t r = 0; r < there; r++) column[r] *= process->kernelscale;
-    memset(column + there, 0, (TILE - there) * sizeof *column);
+    gpnn_covariance_vector(w->covariance, TILE, w->d, TILE, w->columns + i * w->d * TILE,
+                           w->x + (j * TILE + c) * w->d, column);
+    memset(column + n_points, 0, (TILE - n_points) * sizeof *column);
   }
 }
 
-/* Takes off what the tiles to the left explain. */
+/* Subtracts what the tiles to the left explain. */
 static void reduce(const struct draw *w, size_t i, size_t j)
 {
   for (size_t k = 0; k < j; k++)
@@ -77,42 +75,42 @@ static void reduce(const struct draw *w, size_t i, size_t j)
                 TILE, tile_at(w, j, k), TILE, 1, tile_at(w, i, j), TILE);
 }
 
-/* Factors the leading 'n' by 'n' of a tile in place.  A place that those before it settle takes no
- * part: its pivot is 1, nothing depends on it, and its deviate 'z' becomes 0. */
-GPNN_SIMD static void factor(size_t n, double least, double *restrict a, bool *settled,
+/* Factors the leading 'n' by 'n' part of a tile in place.  A point whose value the points before it
+ * determine is left out: its pivot is 1, nothing depends on it, and its deviate 'z' becomes 0. */
+GPNN_SIMD static void factor(size_t n, double least, double *restrict a, bool *determined,
                              double *restrict z)
 {
   for (size_t j = 0; j < n; j++) {
     double *column = a + j * TILE;
     for (size_t k = 0; k < j; k++) {
       const double *left = a + k * TILE;
-      double share = left[j];
+      double multiplier = left[j];
 #pragma omp simd
-      for (size_t i = j; i < n; i++) column[i] -= share * left[i];
+      for (size_t i = j; i < n; i++) column[i] -= multiplier * left[i];
     }
-    settled[j] = !(column[j] > least);
-    double root = settled[j] ? 1 : sqrt(column[j]);
+    determined[j] = !(column[j] > least);
+    double root = determined[j] ? 1 : sqrt(column[j]);
     column[j] = root;
-    for (size_t i = j + 1; i < n; i++) column[i] = settled[j] ? 0 : column[i] / root;
-    if (settled[j]) z[j] = 0;
+    for (size_t i = j + 1; i < n; i++) column[i] = determined[j] ? 0 : column[i] / root;
+    if (determined[j]) z[j] = 0;
   }
 }
 
-/* Tile (i, j) times the inverse of the factor on the diagonal. */
-static void divide(const struct draw *w, size_t i, size_t j, const bool *settled)
+/* Multiplies tile (i, j) by the inverse of the factor on the diagonal. */
+static void divide(const struct draw *w, size_t i, size_t j, const bool *determined)
 {
   double *a = tile_at(w, i, j);
   cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, TILE, TILE, 1,
               tile_at(w, j, j), TILE, a, TILE);
   for (size_t c = 0; c < TILE; c++)
-    if (settled[c]) memset(a + c * TILE, 0, TILE * sizeof *a);
+    if (determined[c]) memset(a + c * TILE, 0, TILE * sizeof *a);
 }
 
-/* A column of tiles under way. */
+/* The column of tiles being factored. */
 struct column {
   const struct draw *draw;
   size_t j;
-  bool settled[TILE];
+  bool determined[TILE];
 };
 
 static void begin_tile(void *context, size_t thread, size_t piece)
@@ -128,21 +126,21 @@ static void end_tile(void *context, size_t thread, size_t piece)
 {
   const struct column *column = context;
   (void)thread;
-  divide(column->draw, column->j + 1 + piece, column->j, column->settled);
+  divide(column->draw, column->j + 1 + piece, column->j, column->determined);
 }
 
 static void factor_all(const struct draw *w, int threads)
 {
-  double least = GPNN_PROCESS_LEAST * w->process->kernelscale;
+  double least = GPNN_PROCESS_LEAST * w->covariance->kernelscale;
   for (size_t j = 0; j < w->n_tiles; j++) {
     struct column column = {.draw = w, .j = j};
     gpnn_threads_each(threads, w->n_tiles - j, 1, begin_tile, &column);
-    factor(height(w, j), least, tile_at(w, j, j), column.settled, w->z + j * TILE);
+    factor(height(w, j), least, tile_at(w, j, j), column.determined, w->z + j * TILE);
     gpnn_threads_each(threads, w->n_tiles - j - 1, 1, end_tile, &column);
   }
 }
 
-/* f = L z, in the rows of a tile, where f begins as z. */
+/* f = L z in the rows of tile 'i'; f starts out as z. */
 static void multiply_tiles(void *context, size_t thread, size_t i)
 {
   const struct draw *w = context;
@@ -162,14 +160,14 @@ static void multiply(struct draw *w, int threads)
   gpnn_threads_each(threads, w->n_tiles, 1, multiply_tiles, w);
 }
 
-enum gpnn_status gpnn_process_draw(const struct gpnn_process *process, size_t n, size_t d,
+enum gpnn_status gpnn_process_draw(const struct gpnn_covariance *covariance, size_t n, size_t d,
                                    const double *x, int threads, double *z, struct gpnn_error *err)
 {
   assert(n <= GPNN_PROCESS_MOST);
   threads = gpnn_blas_claim(threads);
   if (threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = GPNN_OK;
-  struct draw w = {.process = process, .n = n, .d = d, .n_tiles = (n + TILE - 1) / TILE};
+  struct draw w = {.covariance = covariance, .n = n, .d = d, .n_tiles = (n + TILE - 1) / TILE};
   w.x = gpnn_alloc(n, d, sizeof *w.x);
   w.columns = gpnn_alloc(w.n_tiles * TILE, d, sizeof *w.columns);
   w.tiles = gpnn_alloc(w.n_tiles * (w.n_tiles + 1) / 2, AREA, sizeof *w.tiles);
@@ -177,12 +175,12 @@ enum gpnn_status gpnn_process_draw(const struct gpnn_process *process, size_t n,
   w.f = gpnn_alloc(w.n_tiles, TILE, sizeof *w.f);
   if (w.x == NULL || w.columns == NULL || w.tiles == NULL || w.z == NULL || w.f == NULL) {
     status = gpnn_fail(err, GPNN_ENOMEM,
-                       "not enough memory for a Gaussian process at %zu places: it takes %.3g GiB",
+                       "not enough memory for a Gaussian process at %zu points: it takes %.3g GiB",
                        n, 4 * (double)n * (double)n / 0x1p30);
-  } else if (!scale_places(&w, x)) {
-    status =
-        gpnn_fail(err, GPNN_ENUMERIC,
-                  "a place by the lengthscale is not finite: scales or parameters are extreme");
+  } else if (!scale_points(&w, x)) {
+    status = gpnn_fail(
+        err, GPNN_ENUMERIC,
+        "a point divided by the lengthscale is not finite: scales or parameters are extreme");
   } else {
     memcpy(w.z, z, n * sizeof *z);
     factor_all(&w, threads);

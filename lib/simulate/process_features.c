@@ -7,13 +7,13 @@
 #include "linalg/simd.h"
 #include "simulate/process.h"
 
-enum { BLOCK = 256 }; /* features at a time: their phases stay on the stack */
+enum { BLOCK = 256 }; /* features evaluated at a time, with their angles on the stack */
 
 static const double two_pi = 6.283185307179586;
 
 struct gpnn_features {
   size_t n, d;
-  double *frequency; /* in blocks of BLOCK features, each input after input */
+  double *frequency; /* block after block of BLOCK features; in each, input after input */
   double *phase, *amplitude;
 };
 
@@ -37,16 +37,16 @@ static double gamma_deviate(double shape, struct gpnn_rng *rng)
   }
 }
 
-/* What the normal frequencies of a feature are divided by: 1 for rbf, and for the others a
- * deviate that makes them of Student's t.  Frequencies stay finite, however rough the kernel. */
-static double spread(const struct gpnn_process *process, struct gpnn_rng *rng)
+/* What the normal frequencies of a feature are divided by: 1 for rbf; for the others a deviate that
+ * turns them into Student's t.  Frequencies stay finite however rough the kernel is. */
+static double spread(const struct gpnn_covariance *covariance, struct gpnn_rng *rng)
 {
-  bool needed = gpnn_kernel_needs_smoothness(process->kernel);
-  double nu = needed ? process->smoothness : process->kernel->smoothness;
+  bool needed = gpnn_kernel_needs_smoothness(covariance->kernel);
+  double nu = needed ? covariance->smoothness : covariance->kernel->smoothness;
   return isinf(nu) ? 1 : sqrt(fmax(gamma_deviate(nu, rng), 1e-200) / nu);
 }
 
-static void draw_features(struct gpnn_features *features, const struct gpnn_process *process,
+static void draw_features(struct gpnn_features *features, const struct gpnn_covariance *covariance,
                           uint64_t seed)
 {
   for (size_t k = 0; k < features->n; k++) {
@@ -55,14 +55,14 @@ static void draw_features(struct gpnn_features *features, const struct gpnn_proc
     double *frequency = features->frequency + k / BLOCK * BLOCK * features->d + k % BLOCK;
     features->phase[k] = two_pi * gpnn_rng_uniform(&rng);
     features->amplitude[k] =
-        sqrt(2 * gpnn_rng_exponential(&rng) * process->kernelscale / (double)features->n);
-    double divisor = spread(process, &rng) * process->lengthscale;
+        sqrt(2 * gpnn_rng_exponential(&rng) * covariance->kernelscale / (double)features->n);
+    double divisor = spread(covariance, &rng) * *gpnn_covariance_lengthscales(covariance);
     for (size_t j = 0; j < features->d; j++) frequency[j * BLOCK] = gpnn_rng_normal(&rng) / divisor;
   }
 }
 
 enum gpnn_status gpnn_features_new(struct gpnn_features **features,
-                                   const struct gpnn_process *process, size_t n, size_t d,
+                                   const struct gpnn_covariance *covariance, size_t n, size_t d,
                                    uint64_t seed, struct gpnn_error *err)
 {
   assert(n >= 1);
@@ -77,12 +77,12 @@ enum gpnn_status gpnn_features_new(struct gpnn_features **features,
     gpnn_features_free(new);
     return gpnn_fail_memory(err, "for random features");
   }
-  draw_features(new, process, seed);
+  draw_features(new, covariance, seed);
   *features = new;
   return GPNN_OK;
 }
 
-/* What a block of features adds at one place.  Features that are not there have amplitude 0. */
+/* The sum of a block of features at one point.  Features past the last have amplitude 0. */
 GPNN_SIMD static double block_value(size_t d, const double *restrict frequency,
                                     const double *restrict phase, const double *restrict amplitude,
                                     const double *restrict x)

@@ -1,17 +1,17 @@
 /*
- * simulate: how good predictions from nearest neighbours are at any number of training rows,
- * without a data set of that size (Allison et al. 2023, algorithm 1; gpnn-methods(7), section 11).
+ * risk: how good predictions from nearest neighbours are with any number of training rows, without
+ * a data set of that size (A Algorithm 1; T 7.2; specification sections 7 to 9).
  *
  * Test points are drawn, their m nearest of n training rows are found (simulate/neighbours.h), and
- * the errors of predictions with assumed parameters are judged against a truth, y = coefficient
- * |x|^2 + function(x) + process(x) + noise, for several assumptions at once: places and responses
- * are the same for all.
+ * predictions with assumed parameters are scored against what the responses actually are,
+ *   y = coefficient |x|^2 + function(x) + process(x) + noise,
+ * for several assumptions at once on the same points and responses.
  *
- * Responses are drawn, at the m + 1 places of each point, as published; or their expectations are
- * taken, given the places: a closed form, of the same mean and with far less error, as only the
- * places are left to chance.
+ * Responses are either drawn at each point and its m neighbours, as published; or the scores are
+ * their expectations given the points, in closed form: the same in the mean and with far less
+ * error, as only the points are left to chance.
  *
- * Calling sequence: gpnn_simulate(); then gpnn_simulated_*(); gpnn_simulated_release().
+ * Calling sequence: gpnn_risk_simulate(); any of the estimates below; gpnn_risk_release().
  */
 #ifndef GPNN_SIMULATE_RISK_H
 #define GPNN_SIMULATE_RISK_H
@@ -21,138 +21,123 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "kernel/covariance.h"
 #include "linalg/cholesky.h"
 #include "simulate/function.h"
-#include "simulate/kriging.h"
 #include "simulate/neighbours.h"
 
-/* Most test points, and as many held out. */
-#define GPNN_SIMULATE_MOST 1000000000u
+/* The most test points, and the most held-out points. */
+#define GPNN_RISK_MOST_POINTS 1000000000u
 
 /* Where responses come from. */
-struct gpnn_truth {
+struct gpnn_actual_model {
   const struct gpnn_function *function; /* NULL: zero */
-  struct gpnn_isotropic covariance;     /* its kernelscale may be 0: no process */
+  struct gpnn_covariance covariance;    /* isotropic; kernelscale may be 0: no process */
   double coefficient;                   /* of |x|^2 */
 };
 
-/* What predictions take it for: a process about coefficient |x|^2. */
-struct gpnn_assumed {
-  struct gpnn_isotropic covariance; /* kernelscale > 0 */
+/* What predictions take them for: a process with mean coefficient |x|^2. */
+struct gpnn_assumed_model {
+  struct gpnn_covariance covariance; /* isotropic; kernelscale > 0 */
   double coefficient;
 };
 
-enum gpnn_simulate_parameter {
-  GPNN_SIMULATE_LENGTHSCALE,
-  GPNN_SIMULATE_KERNELSCALE,
-  GPNN_SIMULATE_NOISE,
-  GPNN_SIMULATE_COEFFICIENT,
-  GPNN_SIMULATE_N_PARAMETERS
+enum gpnn_risk_parameter {
+  GPNN_RISK_LENGTHSCALE,
+  GPNN_RISK_KERNELSCALE,
+  GPNN_RISK_NOISE,
+  GPNN_RISK_COEFFICIENT,
+  GPNN_RISK_N_PARAMETERS
 };
 
-struct gpnn_simulate_options {
+struct gpnn_risk_options {
   struct gpnn_inputs inputs;
-  struct gpnn_truth truth;
-  uint64_t n;      /* training rows */
-  size_t m;        /* neighbours; at most n */
-  size_t n_points; /* test points, 1 to GPNN_SIMULATE_MOST */
-  size_t n_held;   /* further points, to calibrate on; at most as many */
-  size_t n_draws;  /* training sets, > 0: each point is judged with each */
-  bool by_search;  /* as struct gpnn_neighbours_options says */
-  bool drawn;      /* responses are drawn, not averaged over */
-  bool debias;     /* means are multiplied by 1 + noise / (m kernelscale) (gpnn-methods(7),
-                      equation 3.11) */
+  struct gpnn_actual_model actual;
+  uint64_t n;       /* training rows */
+  size_t m;         /* neighbours; 1 to n */
+  size_t n_points;  /* test points; 1 to GPNN_RISK_MOST_POINTS */
+  size_t n_heldout; /* further points to calibrate on; 0 to GPNN_RISK_MOST_POINTS */
+  size_t n_draws;   /* training sets, > 0: each point is scored with each */
+  bool by_search;   /* as in struct gpnn_neighbours_options */
+  bool drawn;       /* draw responses instead of averaging over them */
+  bool debias;      /* multiply means by 1 + noise / (m kernelscale) (T; section 4) */
   size_t n_assumed;
-  const struct gpnn_assumed *assumed; /* alike ones best stand together: they share work */
+  const struct gpnn_assumed_model *assumed; /* n_assumed; put similar ones side by side: they share
+                                               computations */
   uint64_t seed;
-  int threads;
-  void (*tell)(void *context, size_t n); /* n more points are done, of n_draws times n_points and
-                                            n_held; NULL: nobody asks */
+  int threads; /* > 0 */
+  /* Called after 'n' more points, n_draws (n_points + n_heldout) in all; or NULL. */
+  void (*progress)(void *context, size_t n);
   void *context;
 };
 
-/* Of each assumption and each point, means over the draws.  A zeroed object is empty and may be
- * released. */
-struct gpnn_simulated {
-  size_t n_assumed, n_points, n_held, m;
-  double *risk;              /* owned; n_assumed by n_points: E (mean - f)^2, f without its noise */
+/* For each assumption and each point, the means over the draws.  A zeroed object is empty and may
+ * be released. */
+struct gpnn_risk_result {
+  size_t n_assumed, n_points, n_heldout, m;
+  double *risk;              /* owned; n_assumed by n_points: E (mean - f)^2, f without noise */
   double *mse;               /* owned; n_assumed by n_points: E (mean - y)^2 */
   double *log_variance;      /* owned; n_assumed by n_points: log of the predictive variance */
   double *z2;                /* owned; n_assumed by n_points: E (mean - y)^2 / variance */
-  double *held_z2;           /* owned; n_assumed by n_held */
-  struct gpnn_jitter jitter; /* by unit of y squared */
+  double *heldout_z2;        /* owned; n_assumed by n_heldout */
+  struct gpnn_jitter jitter; /* in units of y squared */
 };
 
 /*
- * Simulates into 'simulated', which must be zeroed.  Test point i is the same for every n, m, draw
- * and assumption, and so is held-out point i.  GPNN_EINVAL: as gpnn_neighbours_new(), or a function
- * that has no such inputs.  GPNN_ENUMERIC: a covariance is not positive definite.  Memory: 32 bytes
- * a point and assumption, besides what gpnn_neighbours_new() takes.
+ * Simulates into 'result', which must be zeroed; after a failure it still is.  Test point i is the
+ * same for every n, m, draw and assumption, and so is held-out point i.  The result does not depend
+ * on the number of threads.  GPNN_EINVAL: as gpnn_neighbours_new(), or a function that does not
+ * take inputs.d inputs.  GPNN_ENUMERIC: a covariance matrix is not positive definite, or a
+ * prediction not finite.  Memory: 32 bytes per point and assumption, besides what
+ * gpnn_neighbours_new() takes.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_simulate(struct gpnn_simulated *simulated,
-                                               const struct gpnn_simulate_options *options,
-                                               struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_risk_simulate(struct gpnn_risk_result *result,
+                                                    const struct gpnn_risk_options *options,
+                                                    struct gpnn_error *err);
 
-void gpnn_simulated_release(struct gpnn_simulated *simulated);
+void gpnn_risk_release(struct gpnn_risk_result *result);
 
-/* ---- simulate_score.c: what came out ----------------------------------------------------------
- */
+/* ---- estimates ---------------------------------------------------------------------------- */
 
-/* A mean over test points and its standard error, infinite from one point.  Where there are several
- * draws a point counts once, with its mean over them: points share the training set of a draw, and
- * draws share the points, so that neither is as good as new. */
+/* A mean over the test points and its standard error, which is infinite for one point.  With
+ * several draws a point counts once, with its mean over them: the points share each training set,
+ * and the training sets share the points, so neither are independent. */
 struct gpnn_estimate {
   double value, se;
 };
 
-/* Of assumption 'a', with its variances multiplied by 'factor' (gpnn-methods(7), section 9). */
-struct gpnn_estimate gpnn_simulated_risk(const struct gpnn_simulated *simulated, size_t a);
-struct gpnn_estimate gpnn_simulated_mse(const struct gpnn_simulated *simulated, size_t a);
-struct gpnn_estimate gpnn_simulated_nll(const struct gpnn_simulated *simulated, size_t a,
-                                        double factor);
-struct gpnn_estimate gpnn_simulated_cal(const struct gpnn_simulated *simulated, size_t a,
-                                        double factor);
+/* Those of assumption 'a'; NLL and CAL with its variances multiplied by 'factor' (section 6). */
+struct gpnn_estimate gpnn_risk_of_mean(const struct gpnn_risk_result *result, size_t a);
+struct gpnn_estimate gpnn_risk_mse(const struct gpnn_risk_result *result, size_t a);
+struct gpnn_estimate gpnn_risk_nll(const struct gpnn_risk_result *result, size_t a, double factor);
+struct gpnn_estimate gpnn_risk_cal(const struct gpnn_risk_result *result, size_t a, double factor);
 
-/* The factor of calibration: the mean of z^2 over the points held out (gpnn-methods(7), equation
- * 8.2). */
-struct gpnn_estimate gpnn_simulated_factor(const struct gpnn_simulated *simulated, size_t a);
+/* The calibration factor of T eq. 22: the mean of z^2 over the held-out points; NaN without any. */
+struct gpnn_estimate gpnn_risk_factor(const struct gpnn_risk_result *result, size_t a);
 
-/* Assumptions of a five-point stencil: all but the middle one, which has no part in it. */
+/* ---- parameters --------------------------------------------------------------------------- */
+
+/* Points of a five-point stencil: all but the middle one, whose coefficient is zero. */
 enum { GPNN_STENCIL = 4 };
 
-/* Writes 'at' with one parameter less and more 1 and 2 times 'step' to 'stencil'.  False, with
- * nothing written: a parameter that has to be positive would not be. */
-bool gpnn_simulate_stencil(const struct gpnn_assumed *at, enum gpnn_simulate_parameter parameter,
-                           double step, struct gpnn_assumed stencil[GPNN_STENCIL]);
+/* Writes 'centre' with 'parameter' changed by -2, -1, 1 and 2 times 'step' to 'stencil'.  False,
+ * with nothing written, if a parameter that must be positive would not be. */
+bool gpnn_risk_stencil(const struct gpnn_assumed_model *centre, enum gpnn_risk_parameter parameter,
+                       double step, struct gpnn_assumed_model stencil[GPNN_STENCIL]);
 
-/* The derivative of the risk, to O(step^4), from the assumptions that gpnn_simulate_stencil()
- * wrote, of which 'first' is the first. */
-struct gpnn_estimate gpnn_simulated_derivative(const struct gpnn_simulated *simulated, size_t first,
-                                               double step);
+/* The derivative of the risk, to O(step^4), from the assumptions that gpnn_risk_stencil() wrote,
+ * of which 'first' is the first. */
+struct gpnn_estimate gpnn_risk_derivative(const struct gpnn_risk_result *result, size_t first,
+                                          double step);
 
-/* ---- simulate_score.c: what theory says -------------------------------------------------------
- */
+/* Where a parameter's value is kept, to read or change it. */
+double *gpnn_risk_parameter_value(struct gpnn_assumed_model *assumed,
+                                  enum gpnn_risk_parameter parameter);
 
-/* The value of a parameter, to look at or change. */
-double *gpnn_simulate_value(struct gpnn_assumed *assumed, enum gpnn_simulate_parameter parameter);
+/* "lengthscale", "kernelscale", "noise" or "coefficient". */
+const char *gpnn_risk_parameter_name(enum gpnn_risk_parameter parameter);
 
-/* "lengthscale" and so on; whether 'value' is finite, and positive where that is asked. */
-const char *gpnn_simulate_name(enum gpnn_simulate_parameter parameter);
-bool gpnn_simulate_allows(enum gpnn_simulate_parameter parameter, double value);
-
-/* MSE, NLL and CAL as n goes to infinity, each but for O(m^-2) (gpnn-methods(7), equations 11.14 to
- * 11.16), where the noise variance is 'noise' and is taken for 'assumed'. */
-struct gpnn_simulate_limits {
-  double mse, nll, cal;
-};
-struct gpnn_simulate_limits gpnn_simulate_limits(double noise, double assumed, size_t m);
-
-/* Stone's exponent -2p / (2p + d): how fast the risk can fall with n, for functions of smoothness
- * p of d inputs. */
-double gpnn_simulate_exponent(double p, size_t d);
-
-/* m_n = ceil(C n^(2p / (2p + d))), C being such that it is 'most' at n = 'largest'; at least 1
- * and at most n (gpnn-methods(7), equation 11.18). */
-size_t gpnn_simulate_schedule(double p, size_t d, size_t most, uint64_t largest, uint64_t n);
+/* True if 'value' is finite and, except for the coefficient, positive. */
+bool gpnn_risk_parameter_allows(enum gpnn_risk_parameter parameter, double value);
 
 #endif

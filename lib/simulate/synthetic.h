@@ -61,7 +61,7 @@ struct gpnn_synthetic_options {
   enum gpnn_synthetic_kind kind;
   struct gpnn_inputs inputs;
   const struct gpnn_function *function; /* FUNCTION: of inputs.d inputs */
-  struct gpnn_process process;          /* the others */
+  struct gpnn_covariance process;       /* the others: isotropic, its noise is not used */
   size_t n_features;                    /* FEATURES */
   uint64_t n;                           /* EXACT: rows there are; LOCAL: rows to be near to */
   size_t m;                             /* LOCAL: neighbours, at most n */

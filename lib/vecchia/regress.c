@@ -108,7 +108,7 @@ void gpnn_regress_add(struct gpnn_regress_sums *sums, const double *residuals, d
 
 enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
                                       const struct gpnn_whiten_rows *rows,
-                                      const struct gpnn_parameters *params,
+                                      const struct gpnn_covariance *covariance,
                                       const double *lengthscale, int threads,
                                       struct gpnn_error *err)
 {
@@ -119,8 +119,8 @@ enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
   if (residuals == NULL || variances == NULL) status = gpnn_fail_memory(err, "for a regression");
   for (size_t begin = 0; begin < rows->n && status == GPNN_OK; begin += CHUNK) {
     size_t end = rows->n - begin < CHUNK ? rows->n : begin + CHUNK;
-    status = gpnn_whiten(rows, params, lengthscale, begin, end, NULL, threads, residuals, variances,
-                         &sums->jitter, err);
+    status = gpnn_whiten(rows, covariance, lengthscale, begin, end, NULL, threads, residuals,
+                         variances, &sums->jitter, err);
     /* By one thread, so that rounding does not depend on how rows were shared out. */
     for (size_t i = 0; i < end - begin && status == GPNN_OK; i++)
       gpnn_regress_add(sums, residuals + i * w, variances[i]);
@@ -240,7 +240,7 @@ static enum gpnn_status sum_rows(const struct gpnn_regress_rows *rows, const uin
     status = gpnn_fail_memory(err, "for a regression");
     goto out;
   }
-  gpnn_parameters_expand(params, rows->d, group, lengthscale);
+  gpnn_covariance_expand(&params->covariance, rows->d, group, lengthscale);
   for (size_t i = 0; i < rows->n; i++) order[i] = (int64_t)i; /* drawn in random order */
   search.neighbours = m;
   search.lengthscale = lengthscale;
@@ -249,7 +249,8 @@ static enum gpnn_status sum_rows(const struct gpnn_regress_rows *rows, const uin
       gpnn_vecchia_neighbours(rows->n, rows->d, rows->x, order, 0, NULL, &search, neighbours, err);
   struct gpnn_whiten_rows view = gpnn_regress_view(rows, m, neighbours);
   if (status == GPNN_OK)
-    status = gpnn_regress_add_all(sums, &view, params, lengthscale, options->threads, err);
+    status =
+        gpnn_regress_add_all(sums, &view, &params->covariance, lengthscale, options->threads, err);
 out:
   free(lengthscale);
   free(order);

@@ -138,7 +138,7 @@ void gpnn_regress_add(struct gpnn_regress_sums *sums, const double *residuals, d
 /* Adds all 'rows', whitened under 'params' and 'lengthscale' (d), in their order. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_regress_add_all(struct gpnn_regress_sums *sums,
                                                       const struct gpnn_whiten_rows *rows,
-                                                      const struct gpnn_parameters *params,
+                                                      const struct gpnn_covariance *covariance,
                                                       const double *lengthscale, int threads,
                                                       struct gpnn_error *err);
 

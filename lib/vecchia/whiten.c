@@ -6,89 +6,73 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "kernel/kernel.h"
 #include "linalg/blas.h"
 
-enum { TOGETHER = 16 }; /* rows that a thread takes at a time */
+enum { CHUNK = 16 }; /* rows that a thread takes at a time */
 
-/* Share of the kernel scale that no variance is less than: the least jitter. */
+/* The least variance as a fraction of the kernel scale: that of the least jitter. */
 static const double least_variance = 1e-10;
 
-/* One row's solve: what a thread needs for it. */
+/* What a thread needs to whiten one row after another. */
 struct solve {
   const struct gpnn_whiten_rows *rows;
-  const struct gpnn_parameters *params;
+  const struct gpnn_covariance *covariance;
   const double *lengthscale;
-  size_t m;              /* neighbours of this row */
-  const int64_t *listed; /* m of them */
-  double *columns;       /* d by rows->m: scaled neighbours, one column after another */
-  double *point;         /* d: one scaled row */
-  double *k;             /* m by m: covariance, then its factor */
-  double *work;          /* gpnn_cholesky_work(m) */
-  double *rhs;           /* 1 + n_values by m: covariances with the row, the neighbours' values */
+  size_t m;        /* neighbours of this row */
+  double *columns; /* d by rows->m: scaled neighbours, one column after another */
+  double *point;   /* d: one scaled row */
+  double *noise;   /* m: known noise variances of the neighbours; NULL: none */
+  double *k;       /* m by m: covariance, then its factor */
+  double *work;    /* gpnn_cholesky_work(m) */
+  double *rhs;     /* 1 + n_values by m: covariances with the row, then the neighbours' values */
   struct gpnn_jitter jitter; /* of this thread's rows */
 };
 
 static bool solve_init(struct solve *s, const struct gpnn_whiten_rows *rows,
-                       const struct gpnn_parameters *params, const double *lengthscale)
+                       const struct gpnn_covariance *covariance, const double *lengthscale)
 {
-  *s = (struct solve){.rows = rows, .params = params, .lengthscale = lengthscale};
+  *s = (struct solve){.rows = rows, .covariance = covariance, .lengthscale = lengthscale};
   s->columns = gpnn_alloc(rows->d, rows->m, sizeof *s->columns);
   s->point = gpnn_alloc(rows->d, 1, sizeof *s->point);
+  if (rows->noise != NULL) s->noise = gpnn_alloc(rows->m, 1, sizeof *s->noise);
   s->k = gpnn_alloc(rows->m, rows->m, sizeof *s->k);
   s->work = gpnn_alloc(gpnn_cholesky_work(rows->m), 1, sizeof *s->work);
   s->rhs = gpnn_alloc(1 + rows->n_values, rows->m, sizeof *s->rhs);
-  return s->columns != NULL && s->point != NULL && s->k != NULL && s->work != NULL &&
-         s->rhs != NULL;
+  return s->columns != NULL && s->point != NULL && (s->noise != NULL || rows->noise == NULL) &&
+         s->k != NULL && s->work != NULL && s->rhs != NULL;
 }
 
 static void solve_release(struct solve *s)
 {
   free(s->columns);
   free(s->point);
+  free(s->noise);
   free(s->k);
   free(s->work);
   free(s->rhs);
-}
-
-/* Writes the covariances of s->point with the neighbours from number 'from' on. */
-static void fill_column(const struct solve *s, size_t from, double *column)
-{
-  const struct gpnn_parameters *params = s->params;
-  size_t n = s->m - from;
-  gpnn_kernel_distances(n, s->rows->d, s->rows->m, s->columns + from, s->point, column);
-  params->covariance.kernel->correlation(params->covariance.smoothness, n, column);
-  for (size_t i = 0; i < n; i++) column[i] *= params->covariance.kernelscale;
-}
-
-static double noise_of(const struct solve *s, size_t row)
-{
-  return s->params->covariance.noise + (s->rows->noise == NULL ? 0 : s->rows->noise[row]);
 }
 
 /* Writes the lower triangle of K. */
 static void fill_covariance(void *context, double *k)
 {
   const struct solve *s = context;
-  for (size_t a = 0; a < s->m; a++) {
-    for (size_t j = 0; j < s->rows->d; j++) s->point[j] = s->columns[j * s->rows->m + a];
-    fill_column(s, a, k + a * s->m + a);
-    k[a * s->m + a] += noise_of(s, (size_t)s->listed[a]);
-  }
+  gpnn_covariance_matrix(s->covariance, s->m, s->rows->d, s->rows->m, s->columns, s->noise,
+                         s->point, k);
 }
 
-/* Copies the neighbours of 'row', scaled, and their values. */
+/* Collects the neighbours of 'row': their scaled inputs, known noise and values. */
 static void gather(struct solve *s, size_t row)
 {
   const struct gpnn_whiten_rows *rows = s->rows;
+  const int64_t *neighbours = rows->neighbours + row * rows->m;
   size_t d = rows->d, w = rows->n_values;
-  s->listed = rows->neighbours + row * rows->m;
-  for (s->m = 0; s->m < rows->m && s->listed[s->m] >= 0;) s->m++;
+  for (s->m = 0; s->m < rows->m && neighbours[s->m] >= 0;) s->m++;
   for (size_t a = 0; a < s->m; a++) {
-    size_t from = (size_t)s->listed[a];
+    size_t from = (size_t)neighbours[a];
     for (size_t j = 0; j < d; j++)
       s->columns[j * rows->m + a] = rows->x[from * d + j] / s->lengthscale[j];
     for (size_t v = 0; v < w; v++) s->rhs[(1 + v) * s->m + a] = rows->values[from * w + v];
+    if (s->noise != NULL) s->noise[a] = rows->noise[from];
   }
 }
 
@@ -97,7 +81,8 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
 {
   const struct gpnn_whiten_rows *rows = s->rows;
   size_t d = rows->d, w = rows->n_values;
-  double jitter = 0, scale = s->params->covariance.kernelscale;
+  double jitter = 0, scale = s->covariance->kernelscale;
+  double noise = s->covariance->noise + (rows->noise == NULL ? 0 : rows->noise[row]);
   gather(s, row);
   fill_covariance(s, s->k);
   enum gpnn_status status =
@@ -105,11 +90,11 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
   if (status != GPNN_OK) return status;
   gpnn_jitter_note(&s->jitter, jitter > 0, jitter);
   for (size_t j = 0; j < d; j++) s->point[j] = rows->x[row * d + j] / s->lengthscale[j];
-  fill_column(s, 0, s->rhs);
+  gpnn_covariance_vector(s->covariance, s->m, d, rows->m, s->columns, s->point, s->rhs);
   gpnn_cholesky_forward(s->m, s->k, 1 + w, s->rhs);
   int m = (int)s->m;
-  *variance = fmax(scale + noise_of(s, row) + jitter - cblas_ddot(m, s->rhs, 1, s->rhs, 1),
-                   least_variance * scale);
+  *variance =
+      fmax(scale + noise + jitter - cblas_ddot(m, s->rhs, 1, s->rhs, 1), least_variance * scale);
   for (size_t v = 0; v < w; v++)
     residuals[v] = rows->values[row * w + v] - cblas_ddot(m, s->rhs, 1, s->rhs + (1 + v) * s->m, 1);
   return GPNN_OK;
@@ -118,36 +103,35 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
 /* What all threads share. */
 struct whitening {
   const struct gpnn_whiten_rows *rows;
-  const struct gpnn_parameters *params;
+  const struct gpnn_covariance *covariance;
   const double *lengthscale;
   size_t begin; /* the first row */
   double *residuals, *variances;
-  struct solve *solves; /* owned; one a thread, made when it is first needed */
+  struct solve *solves; /* owned; one per thread, made when first needed */
 };
 
-/* Whitens the row 'i' after the first. */
+/* Whitens row begin + i. */
 static enum gpnn_status whiten_row(void *context, size_t thread, size_t i, struct gpnn_error *err)
 {
   const struct whitening *w = context;
   struct solve *solve = &w->solves[thread];
-  if (solve->rows == NULL && !solve_init(solve, w->rows, w->params, w->lengthscale))
+  if (solve->rows == NULL && !solve_init(solve, w->rows, w->covariance, w->lengthscale))
     return gpnn_fail_memory(err, "for whitening");
   return whiten_one(solve, w->begin + i, w->residuals + i * w->rows->n_values, w->variances + i,
                     err);
 }
 
 enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows,
-                             const struct gpnn_parameters *params, const double *lengthscale,
+                             const struct gpnn_covariance *covariance, const double *lengthscale,
                              size_t begin, size_t end, struct gpnn_team *team, int threads,
                              double *residuals, double *variances, struct gpnn_jitter *jitter,
                              struct gpnn_error *err)
 {
-  struct whitening w = {rows, params, lengthscale, begin, residuals, variances, NULL};
+  struct whitening w = {rows, covariance, lengthscale, begin, residuals, variances, NULL};
   threads = gpnn_threads_for(threads, end - begin);
   w.solves = gpnn_alloc((size_t)threads, 1, sizeof *w.solves);
   if (w.solves == NULL) return gpnn_fail_memory(err, "for whitening");
-  enum gpnn_status status =
-      gpnn_team_try(team, threads, end - begin, TOGETHER, whiten_row, &w, err);
+  enum gpnn_status status = gpnn_team_try(team, threads, end - begin, CHUNK, whiten_row, &w, err);
   for (int t = 0; t < threads; t++) {
     gpnn_jitter_note(jitter, w.solves[t].jitter.n, w.solves[t].jitter.most);
     solve_release(&w.solves[t]);

@@ -238,7 +238,7 @@ static void test_gradients_agree_with_central_differences(void **state)
                                            .mean.n_coefficients = 1,
                                            .mean.coefficients = coefficients};
           double each[20];
-          gpnn_parameters_expand(&params, columns[c], r.group, each);
+          gpnn_covariance_expand(&params.covariance, columns[c], r.group, each);
           struct lists lists = nearest(&r, each, sizes[s], variant & 1);
           check_gradient(&r, &params, GPNN_DENSITY_CONDITIONAL, &lists);
           check_gradient(&r, &params, GPNN_DENSITY_JOINT, &lists);

@@ -2,15 +2,14 @@
  * made. */
 #include "base/rng.h"
 #include "base/threads.h"
+#include "covariance.h"
 #include "linalg/blas_threads.h"
 #include "simulate/process.h"
 #include "unit.h"
 
-static struct gpnn_process process_of(const char *kernel, double lengthscale, double kernelscale)
+static struct gpnn_covariance process_of(const char *kernel, double lengthscale, double kernelscale)
 {
-  struct gpnn_process process = {NULL, 0, lengthscale, kernelscale};
-  assert_true(gpnn_kernel_parse(kernel, &process.kernel, &process.smoothness));
-  return process;
+  return covariance_of(kernel, lengthscale, kernelscale, 0);
 }
 
 static double *normals(size_t n, uint64_t seed)
@@ -45,7 +44,7 @@ static void exact_draws_have_the_covariance(void **state)
   double *a = calloc((size_t)N * N, sizeof *a);
   assert_non_null(a);
   for (size_t k = 0; k < 5; k++) {
-    struct gpnn_process process = process_of(kernels[k], 0.4, 1.7);
+    struct gpnn_covariance process = process_of(kernels[k], 0.4, 1.7);
     size_t n = k < 2 ? N : 20; /* more than a tile, or part of one */
     memset(a, 0, (size_t)N * N * sizeof *a);
     for (size_t i = 0; i < n; i++) {
@@ -57,7 +56,7 @@ static void exact_draws_have_the_covariance(void **state)
         double sum = 0;
         double r = hypot(x[i * D] - x[j * D], x[i * D + 1] - x[j * D + 1]) / 0.4;
         for (size_t c = 0; c < n; c++) sum += a[c * n + i] * a[c * n + j];
-        /* sqrt(1e-10) where a place is settled by those before */
+        /* sqrt(1e-10) where the points before determine one */
         assert_near(sum, 1.7 * correlation(kernels[k], r), 2e-5);
         if (k != 0) assert_near(sum, 1.7 * correlation(kernels[k], r), 1e-12);
       }
@@ -73,7 +72,7 @@ static void longer_draws_begin_with_shorter_ones_and_threads_do_not_matter(void 
   enum { LONG = 5 * GPNN_PROCESS_TILE, SHORT = 2 * GPNN_PROCESS_TILE, D = 3 };
   double *x = normals(LONG * D, 5);
   for (size_t k = 0; k < 2; k++) {
-    struct gpnn_process process = process_of(kernels[k], 1.5, 1);
+    struct gpnn_covariance process = process_of(kernels[k], 1.5, 1);
     double *f = normals(LONG, 6);
     assert_ok(gpnn_process_draw(&process, LONG, D, x, 1, f, &err));
     for (int threads = 1; threads <= 3; threads++) {
@@ -90,13 +89,13 @@ static void longer_draws_begin_with_shorter_ones_and_threads_do_not_matter(void 
   free(x);
 }
 
-/* Many places in a line that a smooth process settles from few: nothing grows, and a place that
- * comes twice has one value. */
-static void settled_places_follow_those_before(void **state)
+/* Many points on a line, of which a few determine a smooth process: errors do not grow, and a point
+ * that comes twice has one value. */
+static void determined_points_follow_those_before(void **state)
 {
   (void)state;
   enum { N = 1000 };
-  struct gpnn_process process = process_of("rbf", 1, 1);
+  struct gpnn_covariance process = process_of("rbf", 1, 1);
   double *x = malloc(N * sizeof *x), *f = normals(N, 9);
   assert_non_null(x);
   for (int i = 0; i < N; i++) x[i] = (i * 7 % (N / 2)) / (double)N;
@@ -109,10 +108,10 @@ static void settled_places_follow_those_before(void **state)
   free(f);
 }
 
-static void a_draw_of_no_or_one_place(void **state)
+static void a_draw_at_no_or_one_point(void **state)
 {
   (void)state;
-  struct gpnn_process process = process_of("exp", 2, 4);
+  struct gpnn_covariance process = process_of("exp", 2, 4);
   double x[1] = {3}, f[1] = {-1.5};
   assert_ok(gpnn_process_draw(&process, 0, 1, x, 1, f, &err));
   assert_true(f[0] == -1.5);
@@ -131,7 +130,7 @@ static void features_have_the_covariance_on_average(void **state)
   for (size_t i = 0; i < PLACES; i++)
     for (size_t j = 0; j < D; j++) x[i * D + j] = 0.7 + steps[i] / sqrt(D);
   for (size_t k = 0; k < 5; k++) {
-    struct gpnn_process process = process_of(kernels[k], 0.6, 1.3);
+    struct gpnn_covariance process = process_of(kernels[k], 0.6, 1.3);
     double sums[PLACES] = {0}, squares[PLACES] = {0};
     for (uint64_t seed = 0; seed < DRAWS; seed++) {
       struct gpnn_features *features = NULL;
@@ -156,7 +155,7 @@ static void features_are_a_function(void **state)
 {
   (void)state;
   enum { N = 50, D = 4 };
-  struct gpnn_process process = process_of("matern:0.01", 1, 1); /* of enormous frequencies */
+  struct gpnn_covariance process = process_of("matern:0.01", 1, 1); /* of enormous frequencies */
   struct gpnn_features *features = NULL;
   double *x = normals(N * D, 13), all[N], one = 0;
   assert_ok(gpnn_features_new(&features, &process, 700, D, 1, &err));
@@ -176,8 +175,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exact_draws_have_the_covariance),
       cmocka_unit_test(longer_draws_begin_with_shorter_ones_and_threads_do_not_matter),
-      cmocka_unit_test(settled_places_follow_those_before),
-      cmocka_unit_test(a_draw_of_no_or_one_place),
+      cmocka_unit_test(determined_points_follow_those_before),
+      cmocka_unit_test(a_draw_at_no_or_one_point),
       cmocka_unit_test(features_have_the_covariance_on_average),
       cmocka_unit_test(features_are_a_function),
   };

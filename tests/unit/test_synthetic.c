@@ -2,6 +2,7 @@
  * written. */
 #include "base/rng.h"
 #include "base/threads.h"
+#include "covariance.h"
 #include "linalg/blas_threads.h"
 #include "scratch.h"
 #include "simulate/synthetic.h"
@@ -13,7 +14,7 @@ static struct gpnn_synthetic_options options_of(enum gpnn_synthetic_kind kind)
       .kind = kind,
       .inputs = {GPNN_INPUTS_NORMAL, 2, 0.7},
       .function = gpnn_function_by_name("waves"),
-      .process = {gpnn_kernel_by_name("matern32"), 0, 0.8, 0.9},
+      .process = covariance_of("matern32", 0.8, 0.9, 0),
       .n_features = 30,
       .n = 300,
       .m = 4,

@@ -215,9 +215,8 @@ static void whitened_squares_are_the_dense_quadratic_form_and_determinant(void *
   double lengthscale[] = {0.9, 1.4}, noise[ROWS], residuals[ROWS], variances[ROWS];
   int64_t order[ROWS], lists[ROWS * ROWS];
   for (size_t i = 0; i < ROWS; i++) noise[i] = 0.01 * (double)(i % 5);
-  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("matern52"),
-                                   .covariance.kernelscale = 1.3,
-                                   .covariance.noise = 0.2};
+  struct gpnn_covariance covariance = {
+      .kernel = gpnn_kernel_by_name("matern52"), .kernelscale = 1.3, .noise = 0.2};
   struct gpnn_vecchia_options options = GPNN_VECCHIA_OPTIONS_INIT;
   options.neighbours = ROWS;
   options.lengthscale = lengthscale;
@@ -225,7 +224,7 @@ static void whitened_squares_are_the_dense_quadratic_form_and_determinant(void *
   assert_ok(gpnn_vecchia_neighbours(ROWS, D, x, order, 0, NULL, &options, lists, &err));
   struct gpnn_whiten_rows rows = {ROWS, D, 1, ROWS, x, noise, z, lists};
   struct gpnn_jitter jitter = {0, 0};
-  assert_ok(gpnn_whiten(&rows, &params, lengthscale, 0, ROWS, NULL, 2, residuals, variances,
+  assert_ok(gpnn_whiten(&rows, &covariance, lengthscale, 0, ROWS, NULL, 2, residuals, variances,
                         &jitter, &err));
   assert_int_equal(jitter.n, 0);
   double squares = 0, logdet = 0;
@@ -256,12 +255,11 @@ static void equal_rows_without_noise_stay_finite(void **state)
   (void)state;
   double x[8] = {0}, z[4] = {1, 2, 3, 4}, residuals[4], variances[4], lengthscale[] = {1, 1};
   int64_t lists[] = {-1, -1, 0, -1, 0, 1, 0, 1};
-  struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("rbf"),
-                                   .covariance.kernelscale = 2};
+  struct gpnn_covariance covariance = {.kernel = gpnn_kernel_by_name("rbf"), .kernelscale = 2};
   struct gpnn_whiten_rows rows = {4, 2, 1, 2, x, NULL, z, lists};
   struct gpnn_jitter jitter = {5, 1e-12}; /* of rows before these */
-  assert_ok(
-      gpnn_whiten(&rows, &params, lengthscale, 0, 4, NULL, 2, residuals, variances, &jitter, &err));
+  assert_ok(gpnn_whiten(&rows, &covariance, lengthscale, 0, 4, NULL, 2, residuals, variances,
+                        &jitter, &err));
   assert_int_equal(jitter.n, 7); /* the third and the fourth, whose neighbours are alike */
   assert_close(jitter.most, 2e-10, 1e-12);
   assert_near(variances[0], 2, 0);

@@ -88,11 +88,11 @@ struct validation {
                           rows of other folds */
   double *ratio;       /* d: of the lengthscales */
   double extent;
-  struct gpnn_parameters params; /* being tried; borrows 'lengthscale' */
-  double *lengthscale;           /* d */
-  double *residuals;             /* n by n_terms + 1 */
-  double *variances;             /* n */
-  double *coefficients, *covariance;
+  struct gpnn_covariance covariance; /* being tried, without its metric: */
+  double *lengthscale;               /* d */
+  double *residuals;                 /* n by n_terms + 1 */
+  double *variances;                 /* n */
+  double *coefficients, *coefficient_covariance;
   struct gpnn_team *team; /* loops are as many as folds at points of the grid */
 };
 
@@ -106,7 +106,7 @@ static void validation_release(struct validation *v)
   free(v->residuals);
   free(v->variances);
   free(v->coefficients);
-  free(v->covariance);
+  free(v->coefficient_covariance);
   gpnn_team_free(v->team);
 }
 
@@ -120,10 +120,10 @@ static bool validation_alloc(struct validation *v)
   v->residuals = gpnn_alloc(n, p + 1, sizeof *v->residuals);
   v->variances = gpnn_alloc(n, 1, sizeof *v->variances);
   v->coefficients = gpnn_alloc(p, 1, sizeof *v->coefficients);
-  v->covariance = gpnn_alloc(p, p, sizeof *v->covariance);
+  v->coefficient_covariance = gpnn_alloc(p, p, sizeof *v->coefficient_covariance);
   return v->neighbours != NULL && v->ratio != NULL && v->lengthscale != NULL &&
          v->residuals != NULL && v->variances != NULL && v->coefficients != NULL &&
-         v->covariance != NULL;
+         v->coefficient_covariance != NULL;
 }
 
 /* The diagonal of the box around the rows, inputs divided by their ratio. */
@@ -276,7 +276,7 @@ static enum gpnn_status score_rows(const struct validation *v, size_t fold, doub
     double error = q[p], variance = v->variances[i];
     for (size_t t = 0; t < p; t++) {
       error -= q[t] * v->coefficients[t];
-      for (size_t s = 0; s < p; s++) variance += q[t] * v->covariance[t * p + s] * q[s];
+      for (size_t s = 0; s < p; s++) variance += q[t] * v->coefficient_covariance[t * p + s] * q[s];
     }
     status = gpnn_metrics_add(metrics, error, 0, sqrt(scale * variance), INFINITY, err);
   }
@@ -293,12 +293,13 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
   double left = 0;
   enum gpnn_status status = gpnn_regress_sums_init(&sums, v->rows.n_terms, err);
   if (status == GPNN_OK)
-    status = gpnn_whiten(&view, &v->params, v->lengthscale, 0, n, v->team, o->threads, v->residuals,
-                         v->variances, &sums.jitter, err);
+    status = gpnn_whiten(&view, &v->covariance, v->lengthscale, 0, n, v->team, o->threads,
+                         v->residuals, v->variances, &sums.jitter, err);
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
       if (i % o->n_folds != fold) gpnn_regress_add(&sums, v->residuals + i * w, v->variances[i]);
-    status = gpnn_regress_solve(&sums, v->units.names, v->coefficients, v->covariance, &left, err);
+    status = gpnn_regress_solve(&sums, v->units.names, v->coefficients, v->coefficient_covariance,
+                                &left, err);
   }
   if (status == GPNN_OK) status = score_rows(v, fold, expected_scale(o, &sums, left), metrics, err);
   gpnn_regress_sums_release(&sums);
@@ -313,7 +314,7 @@ static enum gpnn_status score_point(struct validation *v, struct gpnn_conjugate_
   struct gpnn_metrics_result result;
   enum gpnn_status status = GPNN_OK;
   point->rmspe = point->crps = NAN;
-  v->params.covariance.noise = point->noise;
+  v->covariance.noise = point->noise;
   for (size_t j = 0; j < v->rows.d; j++) v->lengthscale[j] = point->lengthscale * v->ratio[j];
   for (size_t fold = 0; fold < v->options->n_folds && status == GPNN_OK; fold++)
     status = score_fold(v, fold, &metrics, err);
@@ -389,9 +390,9 @@ static enum gpnn_status choose(const struct gpnn_dataset *dataset,
                                struct gpnn_conjugate_report *report, struct gpnn_error *err)
 {
   struct validation v = {.options = options,
-                         .params = {.covariance.kernel = options->kernel,
-                                    .covariance.smoothness = options->smoothness,
-                                    .covariance.kernelscale = 1}};
+                         .covariance = {.kernel = options->kernel,
+                                        .smoothness = options->smoothness,
+                                        .kernelscale = 1}};
   *report = (struct gpnn_conjugate_report){0};
   enum gpnn_status status = validation_init(&v, dataset, err);
   report->n_scored = v.rows.n;
@@ -420,7 +421,7 @@ static enum gpnn_status sum_all(const struct gpnn_dataset *dataset,
     status = gpnn_fail_memory(err, "for a posterior");
     goto out;
   }
-  gpnn_parameters_expand(params, d, dataset->group, lengthscale);
+  gpnn_covariance_expand(&params->covariance, d, dataset->group, lengthscale);
   for (size_t i = 0; i < n; i++) order[i] = (int64_t)i; /* drawn in random order */
   status = gpnn_regress_draw(&rows, dataset, params->mean.kind, n, o->seed, GPNN_RNG_FOLDS, err);
   if (status == GPNN_OK)
@@ -428,7 +429,7 @@ static enum gpnn_status sum_all(const struct gpnn_dataset *dataset,
   if (status == GPNN_OK) status = gpnn_regress_sums_init(sums, rows.n_terms, err);
   struct gpnn_whiten_rows view = gpnn_regress_view(&rows, m, neighbours);
   if (status == GPNN_OK)
-    status = gpnn_regress_add_all(sums, &view, params, lengthscale, o->threads, err);
+    status = gpnn_regress_add_all(sums, &view, &params->covariance, lengthscale, o->threads, err);
 out:
   gpnn_regress_rows_release(&rows);
   free(lengthscale);

@@ -180,7 +180,7 @@ static enum gpnn_status begin_turning(struct problem *problem, struct gpnn_error
   turning->turn = turning->map + d * d;
   turning->by_map = turning->turn + d * d;
   turning->one = turning->by_map + d * d;
-  gpnn_parameters_expand(problem->targets->params, d, problem->dataset->group,
+  gpnn_covariance_expand(&problem->targets->params->covariance, d, problem->dataset->group,
                          problem->lengthscale);
   for (size_t j = 0; j < d; j++) turning->base[j * d + j] = 1 / problem->lengthscale[j];
   return GPNN_OK;
@@ -402,7 +402,7 @@ static enum gpnn_status refresh(struct problem *problem, const double *u, struct
   const struct gpnn_dataset *dataset = problem->dataset;
   gpnn_fit_coordinates_set(&problem->coordinates, u);
   set_turning(problem, u);
-  gpnn_parameters_expand(problem->targets->params, dataset->d, dataset->group,
+  gpnn_covariance_expand(&problem->targets->params->covariance, dataset->d, dataset->group,
                          problem->lengthscale);
   problem->lists_changed = false;
   if (is_known(problem)) return GPNN_OK;

@@ -47,7 +47,7 @@ static enum gpnn_status space_new(struct space *space, const struct gpnn_localgp
   space->heap = gpnn_alloc((size_t)space->threads, k, sizeof *space->heap);
   if (space->inverse == NULL || space->heap == NULL)
     return gpnn_fail_memory(err, "for calibration");
-  gpnn_parameters_expand(params, data->d, data->group, space->inverse);
+  gpnn_covariance_expand(&params->covariance, data->d, data->group, space->inverse);
   for (size_t j = 0; j < data->d; j++) space->inverse[j] = 1 / space->inverse[j];
   if (params->covariance.rotation == NULL) return GPNN_OK;
   space->rotated = gpnn_alloc(data->n, data->d, sizeof *space->rotated);

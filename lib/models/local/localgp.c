@@ -86,7 +86,7 @@ static void set_lengthscales(struct gpnn_localgp *gp)
 {
   const struct gpnn_dataset *data = gp->data;
   struct gpnn_localgp_metric *metric = gp->metric;
-  gpnn_parameters_expand(gp->params, data->d, data->group, metric->lengthscale);
+  gpnn_covariance_expand(&gp->params->covariance, data->d, data->group, metric->lengthscale);
   for (size_t j = 0; j < data->d; j++) metric->inverse[j] = 1 / metric->lengthscale[j];
 }
 

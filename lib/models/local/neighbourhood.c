@@ -573,7 +573,7 @@ enum gpnn_status gpnn_neighbourhood_objective(
   if (inverse == NULL || !evaluation_alloc(&e, result->gradient != NULL)) {
     status = gpnn_fail_memory(err, "for neighbourhoods");
   } else {
-    gpnn_parameters_expand(params, d, dataset->group, inverse);
+    gpnn_covariance_expand(&params->covariance, d, dataset->group, inverse);
     for (size_t j = 0; j < d; j++) inverse[j] = 1 / inverse[j];
     status = gpnn_team_try(team, (int)e.n_threads, n_pieces, 1, evaluate_rows, &e, err);
     if (status == GPNN_OK) status = add_up(&e, result, err);

@@ -626,29 +626,6 @@ static void check_compares_coefficients_with_the_terms_of_the_index(void **state
     }
 }
 
-static void expand_repeats_a_single_lengthscale(void **state)
-{
-  (void)state;
-  double lengthscale[] = {4, 5}, out[2];
-  struct gpnn_parameters params = {.covariance.n_lengthscales = 2,
-                                   .covariance.lengthscale = lengthscale};
-  gpnn_parameters_expand(&params, 2, (const uint32_t[]){0, 1}, out);
-  assert_true(out[0] == 4 && out[1] == 5);
-  params.covariance.n_lengthscales = 1;
-  gpnn_parameters_expand(&params, 2, (const uint32_t[]){0, 1}, out);
-  assert_true(out[0] == 4 && out[1] == 4);
-}
-
-static void expand_gives_inputs_of_a_group_its_lengthscale(void **state)
-{
-  (void)state;
-  double lengthscale[] = {4, 5, 6}, out[5];
-  struct gpnn_parameters params = {.covariance.n_lengthscales = 3,
-                                   .covariance.lengthscale = lengthscale};
-  gpnn_parameters_expand(&params, 5, (const uint32_t[]){1, 1, 0, 2, 1}, out);
-  assert_memory_equal(out, ((double[]){5, 5, 4, 6, 5}), sizeof out);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -674,8 +651,6 @@ int main(void)
       cmocka_unit_test(control_bytes_are_masked_in_messages),
       cmocka_unit_test(check_compares_columns_and_index),
       cmocka_unit_test(check_compares_coefficients_with_the_terms_of_the_index),
-      cmocka_unit_test(expand_repeats_a_single_lengthscale),
-      cmocka_unit_test(expand_gives_inputs_of_a_group_its_lengthscale),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
