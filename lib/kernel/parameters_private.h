@@ -1,10 +1,72 @@
 /*
- * params_text: what the reader and the writer of parameters agree upon.
+ * parameters_private: what the reader and the writer of parameters share: the lines of the format,
+ * each with its name, its values and where they belong, in the order in which they are written.
+ *
+ * A new line of the format is a new row of the table in parameters_lines.c.
  */
 #ifndef GPNN_KERNEL_PARAMETERS_PRIVATE_H
 #define GPNN_KERNEL_PARAMETERS_PRIVATE_H
 
+#include "kernel/parameters.h"
+
 #define GPNN_PARAMETERS_FIRST_LINE "# gpnn parameters"
-enum { GPNN_PARAMETERS_VERSION = 1 };
+enum { GPNN_PARAMETERS_VERSION = 1, GPNN_PARAMETERS_MAX_LINES = 64 };
+
+/* Part of the text. */
+struct gpnn_span {
+  const char *at;
+  size_t length;
+};
+
+/* The parameters read so far, in blocks of one target each, and the position in the text. */
+struct gpnn_parameters_reader {
+  struct gpnn_parameters *blocks; /* owned; the last is being read */
+  size_t n_blocks, capacity;
+  void *targets;    /* tree of the blocks' targets, to find one that comes twice */
+  const char *name; /* of the stream, for messages */
+  size_t line;      /* number of the current line */
+  struct gpnn_error *err;
+  /* Of the last block: */
+  struct gpnn_parameters *params;
+  bool seen[GPNN_PARAMETERS_MAX_LINES]; /* which lines of the table were read */
+  size_t n_seen, n_comments;
+  size_t n_covariance; /* numbers in the lower triangle of mean.covariance */
+};
+
+/* A line of the format. */
+struct gpnn_parameters_line;
+
+/* Line 'i' of the format in the order of writing, or NULL past the last.  Lines that name a target
+ * are not among them. */
+const struct gpnn_parameters_line *gpnn_parameters_line_at(size_t i);
+
+const char *gpnn_parameters_line_name(const struct gpnn_parameters_line *line);
+bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line);
+
+/* Reads what follows the name of a line into the last block.  GPNN_EDATA: no value, too many, or a
+ * bad one. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_line_read(const struct gpnn_parameters_line *line,
+                                                           struct gpnn_parameters_reader *reader,
+                                                           struct gpnn_span values);
+
+/* Writes a line, or nothing if 'params' have no value for it. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_line_write(const struct gpnn_parameters_line *line,
+                                                            const struct gpnn_parameters *params,
+                                                            struct gpnn_output *output,
+                                                            struct gpnn_error *err);
+
+/* Checks what can only be known at the end of a block: that no required line is missing and that
+ * values agree.  Expands the covariance of the mean's coefficients to the full matrix. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader);
+
+/* GPNN_EDATA with "stream:line: " and the sentence. */
+GPNN_PRINTF(2, 3)
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse(struct gpnn_parameters_reader *reader,
+                                                        const char *format, ...);
+
+bool gpnn_parameters_is_blank(char c);
+
+/* Takes the next word off 'rest'; an empty one if there is none. */
+struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest);
 
 #endif

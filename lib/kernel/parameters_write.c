@@ -1,108 +1,15 @@
-#include <inttypes.h>
 #include <string.h>
 
-#include "kernel/parameters.h"
 #include "kernel/parameters_private.h"
 
-/* A tab and a number. */
-static enum gpnn_status write_field(struct gpnn_output *output, double value,
-                                    struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_output_text(output, "\t", err);
-  return status == GPNN_OK ? gpnn_output_number(output, value, err) : status;
-}
-
-static enum gpnn_status write_list(struct gpnn_output *output, const char *name, size_t n,
-                                   const double *values, struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_output_text(output, name, err);
-  for (size_t j = 0; j < n && status == GPNN_OK; j++) status = write_field(output, values[j], err);
-  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
-}
-
-static enum gpnn_status write_real(struct gpnn_output *output, const char *name, double value,
-                                   struct gpnn_error *err)
-{
-  return write_list(output, name, 1, &value, err);
-}
-
-static enum gpnn_status write_kernel(struct gpnn_output *output,
-                                     const struct gpnn_parameters *params, struct gpnn_error *err)
-{
-  char kernel[GPNN_KERNEL_BYTES];
-  gpnn_kernel_write(params->covariance.kernel, params->covariance.smoothness, kernel);
-  return gpnn_output_printf(output, err, "kernel\t%s\n", kernel);
-}
-
-/* The lower triangle, row by row, behind one name. */
-static enum gpnn_status write_covariance(struct gpnn_output *output,
-                                         const struct gpnn_parameters *params,
-                                         struct gpnn_error *err)
-{
-  size_t p = params->mean.n_coefficients;
-  enum gpnn_status status = gpnn_output_text(output, "covariance", err);
-  for (size_t i = 0; i < p; i++)
-    for (size_t j = 0; j <= i && status == GPNN_OK; j++)
-      status = write_field(output, params->mean.covariance[i * p + j], err);
-  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
-}
-
-static enum gpnn_status write_mean(struct gpnn_output *output, const struct gpnn_parameters *params,
-                                   struct gpnn_error *err)
-{
-  if (params->mean.kind == GPNN_MEAN_ZERO) return GPNN_OK;
-  enum gpnn_status status =
-      gpnn_output_printf(output, err, "mean\t%s\n", gpnn_mean_name(params->mean.kind));
-  if (status == GPNN_OK)
-    status = write_list(output, "coefficients", params->mean.n_coefficients,
-                        params->mean.coefficients, err);
-  if (status == GPNN_OK && params->mean.covariance != NULL)
-    status = write_covariance(output, params, err);
-  return status;
-}
-
-static enum gpnn_status write_conformal(struct gpnn_output *output,
-                                        const struct gpnn_parameters *params,
-                                        struct gpnn_error *err)
-{
-  if (params->calibration.n_conformal == 0) return GPNN_OK;
-  enum gpnn_status status = gpnn_output_text(output, "conformal", err);
-  for (size_t i = 0; i < params->calibration.n_conformal && status == GPNN_OK; i++) {
-    status = write_field(output, params->calibration.conformal_level[i], err);
-    if (status == GPNN_OK)
-      status = write_field(output, params->calibration.conformal_width[i], err);
-  }
-  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
-}
-
-/* All lines of a block but its comments and its target. */
+/* All lines of a block except its comments and its target. */
 static enum gpnn_status write_values(struct gpnn_output *output,
                                      const struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  enum gpnn_status status = write_kernel(output, params, err);
-  if (status == GPNN_OK && params->covariance.n_rotation > 0)
-    status = write_list(output, "rotation", params->covariance.n_rotation,
-                        params->covariance.rotation, err);
-  if (status == GPNN_OK)
-    status = write_list(output, "lengthscale", params->covariance.n_lengthscales,
-                        params->covariance.lengthscale, err);
-  if (status == GPNN_OK)
-    status = write_real(output, "kernelscale", params->covariance.kernelscale, err);
-  if (status == GPNN_OK) status = write_real(output, "noise", params->covariance.noise, err);
-  if (status == GPNN_OK) status = write_mean(output, params, err);
-  if (status == GPNN_OK && params->degrees > 0)
-    status = write_real(output, "degrees", params->degrees, err);
-  if (status == GPNN_OK)
-    status = gpnn_output_printf(output, err, "neighbours\t%zu\n", params->neighbours);
-  if (status == GPNN_OK && params->provenance.fit_rows > 0)
-    status = gpnn_output_printf(output, err, "fit-rows\t%zu\n", params->provenance.fit_rows);
-  if (status == GPNN_OK && params->calibration.has_factor)
-    status = write_real(output, "calibration", params->calibration.factor, err);
-  if (status == GPNN_OK) status = write_conformal(output, params, err);
-  if (status == GPNN_OK && params->calibration.has_distance)
-    status = write_list(output, "distances", GPNN_N_DISTANCES, params->calibration.distance, err);
-  if (status == GPNN_OK && params->provenance.has_index)
-    status = gpnn_output_printf(output, err, "index\t%016" PRIx64 "\n", params->provenance.index);
+  const struct gpnn_parameters_line *line;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL && status == GPNN_OK; i++)
+    status = gpnn_parameters_line_write(line, params, output, err);
   return status;
 }
 
@@ -157,7 +64,7 @@ enum gpnn_status gpnn_parameters_write_all(const struct gpnn_parameters *params,
     status = gpnn_output_printf(output, err, "%s %d\n", GPNN_PARAMETERS_FIRST_LINE,
                                 GPNN_PARAMETERS_VERSION);
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    /* Above the first target comments are of the first block, like those below it. */
+    /* Comments above the first target are read as those of the first block. */
     if (i > 0) status = write_target(output, params[i].target, err);
     if (status == GPNN_OK && params[i].provenance.comments != NULL)
       status = gpnn_output_text(output, params[i].provenance.comments, err);

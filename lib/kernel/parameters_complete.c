@@ -1,0 +1,104 @@
+/*
+ * Checks of a whole block of parameters.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel/parameters_private.h"
+#include "linalg/blas.h"
+
+/* The same as gpnn_parameters_refuse(), about the last block as a whole. */
+GPNN_PRINTF(2, 3)
+static enum gpnn_status refuse_block(struct gpnn_parameters_reader *reader, const char *format, ...)
+{
+  char what[256], shown[GPNN_MASK_BYTES];
+  const char *target = reader->params->target;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  if (target == NULL) return gpnn_fail(reader->err, GPNN_EDATA, "%s: %s", reader->name, what);
+  return gpnn_fail(reader->err, GPNN_EDATA, "%s: target \"%s\": %s", reader->name,
+                   gpnn_mask(shown, target, strlen(target)), what);
+}
+
+/* True if 'v' of order p can be a covariance matrix: its correlations are positive definite once
+ * the diagonal is raised a little.  'r' is scratch of the same size. */
+static bool is_covariance(size_t p, const double *v, double *r)
+{
+  const double rounding = 1e-9;
+  for (size_t i = 0; i < p; i++)
+    for (size_t j = 0; j <= i; j++) {
+      double scale = sqrt(v[i * p + i]) * sqrt(v[j * p + j]), value = v[i * p + j];
+      r[j * p + i] = i == j ? 1 + rounding : value == 0 ? 0 : value / scale;
+      if (!(fabs(r[j * p + i]) <= 1 + rounding)) return false;
+    }
+  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)p, r, (lapack_int)p) == 0;
+}
+
+/* With an invalid covariance matrix, predictions could have negative variances. */
+static enum gpnn_status check_covariance(struct gpnn_parameters_reader *reader, size_t p,
+                                         const double *v)
+{
+  double *r = gpnn_alloc(p, p, sizeof *r);
+  if (r == NULL) return gpnn_fail_memory(reader->err, "for the parameters");
+  bool good = is_covariance(p, v, r);
+  free(r);
+  return good ? GPNN_OK
+              : refuse_block(reader, "covariance: of some sum of the coefficients it is negative");
+}
+
+/* Replaces the lower triangle by the full matrix. */
+static enum gpnn_status fill_covariance(struct gpnn_parameters_reader *reader)
+{
+  struct gpnn_parameters *params = reader->params;
+  size_t p = params->mean.n_coefficients, wanted = 0, k = 0;
+  if (reader->n_covariance == 0) return GPNN_OK;
+  if (!gpnn_multiply(p, p + 1, &wanted) || wanted / 2 != reader->n_covariance)
+    return refuse_block(reader,
+                        "covariance: %zu numbers, the lower triangle of %zu coefficients has %zu",
+                        reader->n_covariance, p, wanted / 2);
+  double *full = gpnn_alloc(p, p, sizeof *full);
+  if (full == NULL) return gpnn_fail_memory(reader->err, "for the parameters");
+  for (size_t i = 0; i < p; i++)
+    for (size_t j = 0; j <= i; j++)
+      full[i * p + j] = full[j * p + i] = params->mean.covariance[k++];
+  free(params->mean.covariance);
+  params->mean.covariance = full;
+  for (size_t i = 0; i < p; i++)
+    if (full[i * p + i] < 0) return refuse_block(reader, "covariance: a variance is negative");
+  return check_covariance(reader, p, full);
+}
+
+static enum gpnn_status check_mean(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_parameters *params = reader->params;
+  size_t p = params->mean.n_coefficients;
+  const char *mean = gpnn_mean_name(params->mean.kind);
+  if (params->mean.kind == GPNN_MEAN_ZERO && p > 0)
+    return refuse_block(reader, "coefficients: a mean of zero has none");
+  if (params->mean.kind == GPNN_MEAN_ZERO && reader->n_covariance > 0)
+    return refuse_block(reader, "covariance: there are no coefficients it could be of");
+  if (params->mean.kind != GPNN_MEAN_ZERO && p == 0)
+    return refuse_block(reader, "mean: %s without coefficients", mean);
+  if (params->mean.kind == GPNN_MEAN_CONSTANT && p != 1)
+    return refuse_block(reader, "coefficients: %zu of them, a constant mean has one", p);
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_parameters_line *line;
+  for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL; i++)
+    if (gpnn_parameters_line_is_required(line) && !reader->seen[i])
+      return refuse_block(reader, "%s is missing", gpnn_parameters_line_name(line));
+  if (!gpnn_parameters_can_have(reader->params->covariance.kernelscale,
+                                reader->params->covariance.noise))
+    return refuse_block(reader, "kernelscale and noise are too large to add");
+  enum gpnn_status status = check_mean(reader);
+  return status == GPNN_OK ? fill_covariance(reader) : status;
+}
