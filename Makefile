@@ -178,7 +178,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_SHARED) $(LIB)
 # The tools' own main functions, without what a process does but once, and for their options cut
 # off from all files.
 FUZZ_ONCE := sigaction atexit fclose cli_guard cli_open_output
-FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_parameters_read gpnn_parameters_read_all \
+FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_parameters_read_one gpnn_parameters_read \
   gpnn_atomic_file_create
 FUZZ_TOOLS := $(CMD_COMMON) $(BUILD)/tests/fuzz/tools.o
 $(BUILD)/fuzz/%_eval: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%)

@@ -278,9 +278,9 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
     status = run_target(&about, a, index, &params[t], err);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write_all(params, n, output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(params, n, output, err);
   status = cli_close_output(output, status, err);
-  gpnn_parameters_release_all(params, n);
+  gpnn_parameters_free(params, n);
   gpnn_index_close(index);
   return status;
 }

@@ -52,7 +52,7 @@ enum gpnn_status open_all(const struct cli *cli, const char *path, const char *p
   bool other_index = false;
   enum gpnn_status status = open_check_order(path, params_path, err);
   if (status == GPNN_OK) status = gpnn_index_open(index, path, verify, err);
-  if (status == GPNN_OK) status = gpnn_parameters_read_all(params, n, params_path, err);
+  if (status == GPNN_OK) status = gpnn_parameters_read(params, n, params_path, err);
   for (size_t t = 0; t < *n && status == GPNN_OK; t++)
     status = check_pair(gpnn_index_dataset(*index), &(*params)[t], params_path, &other_index, err);
   if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
@@ -65,7 +65,7 @@ enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *
 {
   bool other_index = false;
   enum gpnn_status status = gpnn_index_open(index, path, verify, err);
-  if (status == GPNN_OK) status = gpnn_parameters_read(params, params_path, err);
+  if (status == GPNN_OK) status = gpnn_parameters_read_one(params, params_path, err);
   if (status == GPNN_OK)
     status = check_pair(gpnn_index_dataset(*index), params, params_path, &other_index, err);
   if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);

@@ -75,9 +75,9 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
   enum gpnn_status status = check_targets(index, n, err);
   if (status == GPNN_OK) status = fit_all(cli, a, index, n, params, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write_all(params, n, output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(params, n, output, err);
   status = cli_close_output(output, status, err);
-  gpnn_parameters_release_all(params, n);
+  gpnn_parameters_free(params, n);
   return status;
 }
 
@@ -109,7 +109,7 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
   if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK && a->start != NULL) {
-    status = gpnn_parameters_read(&start, a->start, err);
+    status = gpnn_parameters_read_one(&start, a->start, err);
     if (status == GPNN_OK) fit_start(cli, a, &start);
   }
   if (status == GPNN_OK && a->like != NULL) {

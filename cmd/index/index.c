@@ -257,7 +257,7 @@ struct metric {
 
 static void metric_release(struct metric *metric)
 {
-  gpnn_parameters_release_all(metric->params, metric->n);
+  gpnn_parameters_free(metric->params, metric->n);
   free(metric->lengthscale);
 }
 

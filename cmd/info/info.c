@@ -249,10 +249,10 @@ static enum gpnn_status describe_index(struct run *r, bool verify, struct gpnn_e
 static enum gpnn_status describe_params(struct run *r, struct gpnn_error *err)
 {
   struct gpnn_parameters params = {0};
-  enum gpnn_status status = gpnn_parameters_read(&params, cli_operand(r->cli, 0), err);
+  enum gpnn_status status = gpnn_parameters_read_one(&params, cli_operand(r->cli, 0), err);
   if (params.target != NULL) gpnn_mask_all(params.target, "");
   if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write(&params, r->output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(&params, 1, r->output, err);
   status = cli_close_output(r->output, status, err);
   gpnn_parameters_release(&params);
   return status;

@@ -402,7 +402,7 @@ static void release(struct run *r)
   carry_release(&r->carry);
   gpnn_reader_release(&r->reader);
   gpnn_table_close(r->table);
-  gpnn_parameters_release_all(r->params, r->n_targets);
+  gpnn_parameters_free(r->params, r->n_targets);
   gpnn_index_close(r->index);
 }
 

@@ -329,7 +329,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status = run_target(&r, index, &params[t], err);
   status = cli_close_output(r.output, status, err);
-  gpnn_parameters_release_all(params, n);
+  gpnn_parameters_free(params, n);
   gpnn_index_close(index);
   return status;
 }

@@ -78,7 +78,7 @@ void gpnn_parameters_release(struct gpnn_parameters *params)
   *params = (struct gpnn_parameters){0};
 }
 
-void gpnn_parameters_release_all(struct gpnn_parameters *params, size_t n)
+void gpnn_parameters_free(struct gpnn_parameters *params, size_t n)
 {
   for (size_t i = 0; i < n; i++) gpnn_parameters_release(&params[i]);
   free(params);

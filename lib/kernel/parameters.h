@@ -1,6 +1,6 @@
 /*
- * params: the parameters of a local Gaussian process, and the text they travel as
- * (the format of gpnn-parameters(5)).
+ * parameters: the parameters of a model, and the text that carries them from tool to tool, in the
+ * format of gpnn-parameters(5).
  *
  * All values are in standardised units: lengthscales in units of the standardised inputs,
  * kernel scale and noise variance in units of the standardised target squared.
@@ -55,70 +55,66 @@ struct gpnn_parameters {
 };
 
 /*
- * Reads parameters from 'path' ("-": standard input): those of one target, or of several one
- * after another, each beginning with a line that names its target.  '*params' gets an array of
- * '*n' >= 1 in the order of the text, for gpnn_parameters_release_all().
+ * Reads parameters from 'path' ("-": standard input): those of one target, or of several one after
+ * another, each beginning with a line that names its target.  '*params' gets an array of '*n' >= 1
+ * in the order of the text, for gpnn_parameters_free(); after a failure neither is set.
  *
- * Names may come in any order; kernel, lengthscale, kernelscale and noise are required, of the
- * others neighbours is 400 where it is missing.  Blank lines are passed over; of a target's lines
- * from # the first 100 are kept as comments, cut to 500 bytes and without blanks at their ends,
- * except that a first line naming a later format version is refused (GPNN_EVERSION).  GPNN_EDATA,
- * with "path:line: ..." or, where it is of no one line, "path: ...": a NUL byte, unknown or
- * repeated name, missing name, a target twice, value out of range, values that do not go together,
- * empty input.  A table in place of parameters is told as such (GPNN_EDATA), and so is an index
- * file (GPNN_EMISMATCH).
+ * Lines may come in any order.  Kernel, lengthscale, kernelscale and noise are required; neighbours
+ * are 400 if the line is missing.  Blank lines are ignored.  The first 100 lines of a target that
+ * begin with # are kept as comments, cut to 500 bytes and without blanks at their ends; but a first
+ * line that names a later version of the format is refused (GPNN_EVERSION).
+ * GPNN_EDATA, with "path:line: ..." or, if it concerns no single line, "path: ...": a NUL byte, an
+ * unknown or repeated name, a missing line, a target that comes twice, a value out of range, values
+ * that contradict each other, empty input, a table instead of parameters.  GPNN_EMISMATCH: an index
+ * file instead of parameters.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_all(struct gpnn_parameters **params,
-                                                          size_t *n, const char *path,
-                                                          struct gpnn_error *err);
-
-/* The same where one target is expected; several are GPNN_EMISMATCH.  'params' must be zeroed. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters *params,
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
                                                       const char *path, struct gpnn_error *err);
 
-/* GPNN_EDATA: a target of this name would not read back: it is empty, has a line end, or a blank at
- * either end. */
+/* The same into one structure, which must be zeroed; parameters of several targets are
+ * GPNN_EMISMATCH. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_one(struct gpnn_parameters *params,
+                                                          const char *path, struct gpnn_error *err);
+
+/* GPNN_EDATA if a target of this name could not be read back: the name is empty, contains a line
+ * end, or has a blank at either end. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_target(const char *name,
                                                               struct gpnn_error *err);
 
 /*
- * Writes the parameters of 'n' targets so that reading them gives the same values exactly.
- * GPNN_EINVAL, with nothing written: of several one has no target's name, or the same as another.
- * GPNN_EDATA as gpnn_parameters_check_target(), likewise.
+ * Writes the parameters of 'n' >= 1 targets so that reading them gives exactly the same values.
+ * GPNN_EINVAL, with nothing written: one of several has no target's name, or that of another.
+ * GPNN_EDATA as gpnn_parameters_check_target(), also with nothing written.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_all(const struct gpnn_parameters *params,
-                                                           size_t n, struct gpnn_output *output,
-                                                           struct gpnn_error *err);
-
-/* The same for one. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params,
-                                                       struct gpnn_output *output,
+                                                       size_t n, struct gpnn_output *output,
                                                        struct gpnn_error *err);
 
-/* Adds one comment line (without "# " and line end), of which 508 bytes are kept. */
+/* Adds one comment line, given without "# " and line end, and cut to 508 bytes. */
 GPNN_PRINTF(3, 4)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params,
                                                          struct gpnn_error *err, const char *format,
                                                          ...);
 
 /*
- * Checks that parameters fit an index of 'dataset' and 'fingerprint': another number of
- * lengthscales or of coefficients, or an index of other columns, is GPNN_EMISMATCH.
- * '*other_index' tells whether they name another index of the same columns, which is worth a
- * warning.
+ * Checks that parameters fit a dataset with this fingerprint.  GPNN_EMISMATCH: the number of
+ * lengthscales, of a rotation's entries or of coefficients is wrong, or they were made from an
+ * index with other columns.  '*other_index' is set to true if they were made from another index
+ * with the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,
                                                        uint64_t fingerprint, bool *other_index,
                                                        struct gpnn_error *err);
 
-/* Whether parameters may have these: they read back only if the kernel scale is positive, the noise
+/* True if parameters with these values can be read back: the kernel scale is positive, the noise
  * not negative, and their sum finite. */
 bool gpnn_parameters_can_have(double kernelscale, double noise);
 
+/* Releases what one structure holds and zeroes it. */
 void gpnn_parameters_release(struct gpnn_parameters *params);
 
-/* Releases each of an array of 'n' and frees it; NULL is allowed. */
-void gpnn_parameters_release_all(struct gpnn_parameters *params, size_t n);
+/* Releases each of an array of 'n' and frees the array; NULL is allowed. */
+void gpnn_parameters_free(struct gpnn_parameters *params, size_t n);
 
 #endif

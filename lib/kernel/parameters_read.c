@@ -209,8 +209,8 @@ static enum gpnn_status read_text(struct gpnn_parameters_reader *reader, struct 
   return read_lines(reader, text);
 }
 
-enum gpnn_status gpnn_parameters_read_all(struct gpnn_parameters **params, size_t *n,
-                                          const char *path, struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n, const char *path,
+                                      struct gpnn_error *err)
 {
   struct gpnn_input *input = NULL;
   struct gpnn_parameters_reader reader = {.err = err};
@@ -227,26 +227,26 @@ enum gpnn_status gpnn_parameters_read_all(struct gpnn_parameters **params, size_
     *params = reader.blocks;
     *n = reader.n_blocks;
   } else {
-    gpnn_parameters_release_all(reader.blocks, reader.n_blocks);
+    gpnn_parameters_free(reader.blocks, reader.n_blocks);
   }
   free(bytes);
   gpnn_input_close(input);
   return status;
 }
 
-enum gpnn_status gpnn_parameters_read(struct gpnn_parameters *params, const char *path,
-                                      struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_read_one(struct gpnn_parameters *params, const char *path,
+                                          struct gpnn_error *err)
 {
   struct gpnn_parameters *blocks = NULL;
   size_t n = 0;
-  enum gpnn_status status = gpnn_parameters_read_all(&blocks, &n, path, err);
+  enum gpnn_status status = gpnn_parameters_read(&blocks, &n, path, err);
   if (status != GPNN_OK) return status;
   if (n == 1) {
     *params = blocks[0];
     free(blocks);
     return GPNN_OK;
   }
-  gpnn_parameters_release_all(blocks, n);
+  gpnn_parameters_free(blocks, n);
   return gpnn_fail(err, GPNN_EMISMATCH, "%s: parameters of %zu targets: expected one",
                    strcmp(path, "-") == 0 ? "(stdin)" : path, n);
 }

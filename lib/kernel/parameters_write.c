@@ -56,8 +56,8 @@ static enum gpnn_status check_targets(const struct gpnn_parameters *params, size
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_parameters_write_all(const struct gpnn_parameters *params, size_t n,
-                                           struct gpnn_output *output, struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params, size_t n,
+                                       struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = check_targets(params, n, err);
   if (status == GPNN_OK)
@@ -72,10 +72,4 @@ enum gpnn_status gpnn_parameters_write_all(const struct gpnn_parameters *params,
     if (status == GPNN_OK) status = write_values(output, &params[i], err);
   }
   return status;
-}
-
-enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params,
-                                       struct gpnn_output *output, struct gpnn_error *err)
-{
-  return gpnn_parameters_write_all(params, 1, output, err);
 }

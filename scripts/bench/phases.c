@@ -103,7 +103,7 @@ int main(int argc, char **argv)
   gpnn_blas_single_thread();
   enum gpnn_status status = time_open(argv[1], &err);
   if (status == GPNN_OK) status = gpnn_index_open(&index, argv[1], false, &err);
-  if (status == GPNN_OK) status = gpnn_parameters_read(&params, argv[2], &err);
+  if (status == GPNN_OK) status = gpnn_parameters_read_one(&params, argv[2], &err);
   if (status == GPNN_OK) status = time_search(index, m, &err);
   if (status == GPNN_OK) status = time_predict(index, &params, m, &err);
   if (status != GPNN_OK) fprintf(stderr, "phases: %s\n", err.text);

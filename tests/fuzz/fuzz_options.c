@@ -45,10 +45,10 @@ enum gpnn_status __wrap_gpnn_table_open(struct gpnn_table **table, const char *p
                                         struct gpnn_error *err);
 enum gpnn_status __wrap_gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
                                         struct gpnn_error *err);
-enum gpnn_status __wrap_gpnn_parameters_read(struct gpnn_parameters *params, const char *path,
-                                             struct gpnn_error *err);
-enum gpnn_status __wrap_gpnn_parameters_read_all(struct gpnn_parameters **params, size_t *n,
-                                                 const char *path, struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_parameters_read_one(struct gpnn_parameters *params, const char *path,
+                                                 struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
+                                             const char *path, struct gpnn_error *err);
 enum gpnn_status __wrap_gpnn_atomic_file_create(struct gpnn_atomic_file *file, const char *target,
                                                 struct gpnn_error *err);
 enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
@@ -77,15 +77,15 @@ enum gpnn_status __wrap_gpnn_index_open(struct gpnn_index **index, const char *p
   return refuse(path, err);
 }
 
-enum gpnn_status __wrap_gpnn_parameters_read(struct gpnn_parameters *params, const char *path,
-                                             struct gpnn_error *err)
+enum gpnn_status __wrap_gpnn_parameters_read_one(struct gpnn_parameters *params, const char *path,
+                                                 struct gpnn_error *err)
 {
   (void)params;
   return refuse(path, err);
 }
 
-enum gpnn_status __wrap_gpnn_parameters_read_all(struct gpnn_parameters **params, size_t *n,
-                                                 const char *path, struct gpnn_error *err)
+enum gpnn_status __wrap_gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
+                                             const char *path, struct gpnn_error *err)
 {
   (void)params;
   (void)n;

@@ -9,7 +9,7 @@ static char *write_all(const struct gpnn_parameters *params, size_t n, size_t *l
   struct gpnn_error err = {0};
   struct gpnn_output *output;
   FUZZ_EXPECT(gpnn_output_open(&output, fuzz_sink(), &err) == GPNN_OK);
-  FUZZ_EXPECT(gpnn_parameters_write_all(params, n, output, &err) == GPNN_OK);
+  FUZZ_EXPECT(gpnn_parameters_write(params, n, output, &err) == GPNN_OK);
   FUZZ_EXPECT(gpnn_output_close(output, &err) == GPNN_OK);
   return fuzz_drain(length);
 }
@@ -72,12 +72,12 @@ static void write_and_read(const struct gpnn_parameters *params, size_t n)
   size_t n_again, length, same_length;
   char *text = write_all(params, n, &length);
   const char *path = fuzz_file(1, text, length);
-  FUZZ_EXPECT(gpnn_parameters_read_all(&again, &n_again, path, &err) == GPNN_OK);
+  FUZZ_EXPECT(gpnn_parameters_read(&again, &n_again, path, &err) == GPNN_OK);
   FUZZ_EXPECT(n_again == n);
   for (size_t i = 0; i < n; i++) check_same(&params[i], &again[i]);
   char *same = write_all(again, n, &same_length);
   FUZZ_EXPECT(length == same_length && memcmp(text, same, length) == 0);
-  gpnn_parameters_release_all(again, n);
+  gpnn_parameters_free(again, n);
   free(text);
   free(same);
 }
@@ -88,8 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   struct gpnn_parameters *params = NULL;
   size_t n = 0;
   if (length > 1 << 16) return 0;
-  enum gpnn_status status =
-      gpnn_parameters_read_all(&params, &n, fuzz_file(0, bytes, length), &err);
+  enum gpnn_status status = gpnn_parameters_read(&params, &n, fuzz_file(0, bytes, length), &err);
   if (status != GPNN_OK) {
     fuzz_expect_failure(status, &err);
     FUZZ_EXPECT(params == NULL);
@@ -98,6 +97,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   FUZZ_EXPECT(n > 0);
   for (size_t i = 0; i < n; i++) check_values(&params[i]);
   write_and_read(params, n);
-  gpnn_parameters_release_all(params, n);
+  gpnn_parameters_free(params, n);
   return 0;
 }

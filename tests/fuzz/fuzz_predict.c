@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   struct gpnn_error err = {0};
   struct gpnn_parameters *params = NULL;
   size_t n = 0;
-  if (gpnn_parameters_read_all(&params, &n, fuzz_file(0, bytes, length), &err) != GPNN_OK) return 0;
+  if (gpnn_parameters_read(&params, &n, fuzz_file(0, bytes, length), &err) != GPNN_OK) return 0;
   for (size_t i = 0; i < n; i++) {
     bool is_other;
     const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
@@ -105,6 +105,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     else
       fuzz_expect_failure(status, &err);
   }
-  gpnn_parameters_release_all(params, n);
+  gpnn_parameters_free(params, n);
   return 0;
 }

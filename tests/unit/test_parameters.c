@@ -41,7 +41,7 @@ static enum gpnn_status read_text(const struct place *place, const char *text,
                                   struct gpnn_parameters *params, struct gpnn_error *err)
 {
   put(place, text, strlen(text));
-  return gpnn_parameters_read(params, place->path, err);
+  return gpnn_parameters_read_one(params, place->path, err);
 }
 
 /* The text is refused, with 'wanted' in the sentence and nothing in the parameters. */
@@ -113,7 +113,7 @@ static void a_nul_byte_is_refused_on_any_line(void **state)
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     struct gpnn_parameters params = {0};
     put(place, lines[i], lengths[i]);
-    assert_fails(gpnn_parameters_read(&params, place->path, &err), GPNN_EDATA,
+    assert_fails(gpnn_parameters_read_one(&params, place->path, &err), GPNN_EDATA,
                  "x.par:1: holds a NUL byte");
   }
 }
@@ -136,9 +136,9 @@ static void written_parameters_read_back_exactly(void **state)
   struct gpnn_parameters back = {0};
   struct gpnn_output *output = NULL;
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_parameters_write(&params, output, &err));
+  assert_ok(gpnn_parameters_write(&params, 1, output, &err));
   assert_ok(gpnn_output_close(output, &err));
-  assert_ok(gpnn_parameters_read(&back, place->path, &err));
+  assert_ok(gpnn_parameters_read_one(&back, place->path, &err));
   assert_ptr_equal(back.covariance.kernel, params.covariance.kernel);
   assert_int_equal(back.covariance.n_lengthscales, 3);
   assert_memory_equal(back.covariance.lengthscale, lengthscale, sizeof lengthscale);
@@ -161,7 +161,7 @@ static void written_text_is_the_documented_one(void **state)
   assert_ok(gpnn_parameters_comment(&params, &err, "rows %d", 3000));
   assert_ok(gpnn_parameters_comment(&params, &err, "from a\nb"));
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_parameters_write(&params, output, &err));
+  assert_ok(gpnn_parameters_write(&params, 1, output, &err));
   assert_ok(gpnn_output_close(output, &err));
   gpnn_parameters_release(&params);
   FILE *file = fopen(place->path, "rb");
@@ -170,7 +170,7 @@ static void written_text_is_the_documented_one(void **state)
   fclose(file);
   assert_string_equal(text, "# gpnn parameters 1\n# rows 3000\n# from a b\n" BASE
                             "neighbours\t400\nindex\t0000000000001234\n");
-  assert_ok(gpnn_parameters_read(&params, place->path, &err));
+  assert_ok(gpnn_parameters_read_one(&params, place->path, &err));
   assert_string_equal(params.provenance.comments, "# rows 3000\n# from a b\n");
   gpnn_parameters_release(&params);
 }
@@ -307,7 +307,7 @@ static void write_all(const struct place *place, const struct gpnn_parameters *p
 {
   struct gpnn_output *output = NULL;
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_parameters_write_all(params, n, output, &err));
+  assert_ok(gpnn_parameters_write(params, n, output, &err));
   assert_ok(gpnn_output_close(output, &err));
 }
 
@@ -322,11 +322,11 @@ static void any_parameters_read_back_the_same(void **state)
     for (size_t i = 0; i < n; i++)
       params[i] = any_params(&rng, n == 1 && round % 2 == 0 ? NULL : targets[i]);
     write_all(*state, params, n);
-    assert_ok(gpnn_parameters_read_all(&back, &n_back, ((struct place *)*state)->path, &err));
+    assert_ok(gpnn_parameters_read(&back, &n_back, ((struct place *)*state)->path, &err));
     assert_int_equal(n_back, n);
     for (size_t i = 0; i < n; i++) assert_same(&params[i], &back[i]);
     for (size_t i = 0; i < n; i++) gpnn_parameters_release(&params[i]);
-    gpnn_parameters_release_all(back, n_back);
+    gpnn_parameters_free(back, n_back);
   }
 }
 
@@ -344,7 +344,7 @@ static void all_optional_lines_are_the_documented_ones(void **state)
   char back[sizeof text + 1] = "";
   size_t n = 0;
   put(place, text, strlen(text));
-  assert_ok(gpnn_parameters_read_all(&params, &n, place->path, &err));
+  assert_ok(gpnn_parameters_read(&params, &n, place->path, &err));
   assert_int_equal(n, 2);
   assert_string_equal(params[0].target, "y 1");
   assert_true(params[0].covariance.smoothness == 1.2 && params[0].degrees == 4.5);
@@ -360,7 +360,7 @@ static void all_optional_lines_are_the_documented_ones(void **state)
   back[fread(back, 1, sizeof back - 1, file)] = '\0';
   fclose(file);
   assert_string_equal(back, text);
-  gpnn_parameters_release_all(params, n);
+  gpnn_parameters_free(params, n);
 }
 
 static void several_targets_are_refused_where_one_is_expected(void **state)
@@ -381,11 +381,11 @@ static void each_target_keeps_a_hundred_comments(void **state)
       length += (size_t)snprintf(text + length, sizeof text - length, "# c\n");
   }
   put(place, text, length);
-  assert_ok(gpnn_parameters_read_all(&params, &n, place->path, &err));
+  assert_ok(gpnn_parameters_read(&params, &n, place->path, &err));
   assert_int_equal(n, 2);
   assert_int_equal(strlen(params[0].provenance.comments), 60 * strlen("# c\n"));
   assert_int_equal(strlen(params[1].provenance.comments), 100 * strlen("# c\n"));
-  gpnn_parameters_release_all(params, n);
+  gpnn_parameters_free(params, n);
 }
 
 static void blocks_that_are_not_whole_are_refused(void **state)
@@ -413,15 +413,15 @@ static void names_that_would_not_read_back_are_not_written(void **state)
   assert_ok(read_text(place, BASE, &params[0], &err));
   assert_ok(read_text(place, BASE, &params[1], &err));
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_fails(gpnn_parameters_write_all(params, 2, output, &err), GPNN_EINVAL, "need their names");
+  assert_fails(gpnn_parameters_write(params, 2, output, &err), GPNN_EINVAL, "need their names");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     params[0].target = gpnn_copy_text(names[i], strlen(names[i]));
-    assert_fails(gpnn_parameters_write(params, output, &err), GPNN_EDATA, "cannot hold");
+    assert_fails(gpnn_parameters_write(params, 1, output, &err), GPNN_EDATA, "cannot hold");
     free(params[0].target);
   }
   params[0].target = gpnn_copy_text("y", 1);
   params[1].target = gpnn_copy_text("y", 1);
-  assert_fails(gpnn_parameters_write_all(params, 2, output, &err), GPNN_EINVAL,
+  assert_fails(gpnn_parameters_write(params, 2, output, &err), GPNN_EINVAL,
                "target \"y\": has parameters twice");
   gpnn_output_abandon(output);
   gpnn_parameters_release(&params[0]);
@@ -491,9 +491,9 @@ static void a_rotation_reads_back_and_has_to_fit(void **state)
   struct gpnn_output *output = NULL;
   bool other;
   assert_ok(gpnn_output_open(&output, place->path, &err));
-  assert_ok(gpnn_parameters_write(&params, output, &err));
+  assert_ok(gpnn_parameters_write(&params, 1, output, &err));
   assert_ok(gpnn_output_close(output, &err));
-  assert_ok(gpnn_parameters_read(&back, place->path, &err));
+  assert_ok(gpnn_parameters_read_one(&back, place->path, &err));
   assert_int_equal(back.covariance.n_rotation, 9);
   for (size_t i = 0; i < 9; i++) assert_true(back.covariance.rotation[i] == rotation[i]);
   const uint32_t group[] = {0, 1, 2}, point[] = {0, 0, 1};
@@ -571,11 +571,11 @@ static void other_kinds_of_file_are_told_as_such(void **state)
                  "x.par:1: unknown name \"lat,lon,price\": is this a table?");
   char bytes[GPNN_CONTAINER_KIND_BYTES] = GPNN_CONTAINER_MAGIC;
   put(place, bytes, sizeof bytes);
-  assert_fails(gpnn_parameters_read(&params, place->path, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_parameters_read_one(&params, place->path, &err), GPNN_EMISMATCH,
                "x.par is an index, not parameters");
   bytes[20] = GPNN_CONTAINER_MODEL;
   put(place, bytes, sizeof bytes);
-  assert_fails(gpnn_parameters_read(&params, place->path, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_parameters_read_one(&params, place->path, &err), GPNN_EMISMATCH,
                "x.par is a model file, not parameters");
 }
 

@@ -16,7 +16,7 @@ static const size_t neighbour_counts[GPNN_CHOOSE_COUNTS] = {16, 32, 64, 128, 256
 
 void gpnn_choose_trial_release(struct gpnn_choose_trial *trial)
 {
-  gpnn_parameters_release_all(trial->params, trial->n_targets);
+  gpnn_parameters_free(trial->params, trial->n_targets);
   free(trial->loss);
   *trial = (struct gpnn_choose_trial){0};
 }

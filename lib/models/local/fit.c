@@ -358,7 +358,7 @@ enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_dataset *const dataset
     *report = own;
     free(fitted);
   } else if (fitted != NULL) {
-    gpnn_parameters_release_all(fitted, n);
+    gpnn_parameters_free(fitted, n);
   }
   free(seen);
   return status;
