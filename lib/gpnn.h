@@ -101,12 +101,14 @@
 #include "dataset/scaling.h"
 #include "dataset/training.h"
 
+#include "kernel/coefficients.h"
 #include "kernel/covariance.h"
 #include "kernel/kernel.h"
 #include "kernel/mean.h"
 #include "kernel/parameters.h"
 #include "kernel/rotation.h"
 
+#include "vecchia/gls.h"
 #include "vecchia/regress.h"
 #include "vecchia/vecchia.h"
 #include "vecchia/whiten.h"

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/progress.h"
-#include "vecchia/regress.h"
+#include "kernel/coefficients.h"
 
 struct telling {
   const struct cli *cli;
@@ -60,7 +60,7 @@ static enum gpnn_status annotate(const struct gpnn_conjugate_report *report, siz
     status = gpnn_parameters_comment(
         params, err, "chosen: effective range %.4g, noise ratio %.4g, RMSPE %.4f, CRPS %.4f",
         best->range, best->noise, best->rmspe, best->crps);
-  if (status == GPNN_OK) status = gpnn_regress_describe(params, dataset, err);
+  if (status == GPNN_OK) status = gpnn_coefficients_describe(params, dataset, err);
   return status;
 }
 

@@ -4,7 +4,7 @@
 
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
-#include "vecchia/regress.h"
+#include "kernel/coefficients.h"
 
 /* A candidate in words: "exp ARD by loo of 32". */
 static const char *describe(const struct gpnn_candidate *candidate, char text[96])
@@ -64,8 +64,8 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
                                      report->fewest.neighbours, report->fewest.nll);
   /* With a standard error, coefficients are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)
-    status =
-        gpnn_regress_describe(params, gpnn_dataset_target(gpnn_index_dataset(index), target), err);
+    status = gpnn_coefficients_describe(
+        params, gpnn_dataset_target(gpnn_index_dataset(index), target), err);
   return status;
 }
 

@@ -4,7 +4,7 @@
 #include "linalg/blas_threads.h"
 #include "models/conjugate/conjugate.h"
 #include "models/local/localgp.h"
-#include "vecchia/regress.h"
+#include "vecchia/gls.h"
 
 enum { N = 48, D = 2, C = 6, P = D + 1 };
 static const double one_noise[] = {0.2};
@@ -172,9 +172,9 @@ static void a_line_through_independent_rows_has_n_less_two_degrees(void **state)
 static void dense_folds(const struct gpnn_dataset *dataset, const struct gpnn_conjugate_options *o,
                         double lengthscale, double noise, double *rmspe, double *crps)
 {
-  struct gpnn_regress_rows rows = {0};
+  struct gpnn_gls_rows rows = {0};
   *rmspe = *crps = 0;
-  assert_ok(gpnn_regress_draw(&rows, dataset, GPNN_MEAN_LINEAR, N, o->seed, GPNN_RNG_FOLDS, &err));
+  assert_ok(gpnn_gls_draw_rows(&rows, dataset, GPNN_MEAN_LINEAR, N, o->seed, GPNN_RNG_FOLDS, &err));
   for (size_t fold = 0; fold < o->n_folds; fold++) {
     double x[N * D], y[N];
     size_t n = 0;
@@ -195,7 +195,7 @@ static void dense_folds(const struct gpnn_dataset *dataset, const struct gpnn_co
     }
   }
   *rmspe = sqrt(*rmspe);
-  gpnn_regress_rows_release(&rows);
+  gpnn_gls_rows_release(&rows);
 }
 
 static void a_fold_is_predicted_from_the_others_alone(void **state)

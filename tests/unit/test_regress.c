@@ -1,8 +1,10 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "gls.h"
+#include "kernel/coefficients.h"
 #include "linalg/blas_threads.h"
 #include "unit.h"
+#include "vecchia/gls.h"
 #include "vecchia/regress.h"
 
 enum { N = 50, D = 2, P = 2 };
@@ -203,7 +205,7 @@ static void coefficients_in_table_units_are_those_of_the_table(void **state)
   (void)state;
   struct setting s, table;
   struct gpnn_regress_options options = with_neighbours(N);
-  struct gpnn_regress_units units = {0};
+  struct gpnn_coefficient_units units = {0};
   double coefficients[3], standard_errors[3];
   struct gpnn_regress_report report;
   set_up(&s, N, GPNN_MEAN_REGRESSORS);
@@ -218,13 +220,13 @@ static void coefficients_in_table_units_are_those_of_the_table(void **state)
   table.params.covariance.noise *= 49;
   assert_ok(gpnn_regress(&s.dataset, &options, &s.params, &report, &err));
   assert_ok(gpnn_regress(&table.dataset, &options, &table.params, &report, &err));
-  assert_ok(gpnn_regress_units_init(&units, &s.dataset, GPNN_MEAN_REGRESSORS, &err));
-  assert_ok(gpnn_regress_in_units(&s.params, &units, coefficients, standard_errors, &err));
+  assert_ok(gpnn_coefficient_units_init(&units, &s.dataset, GPNN_MEAN_REGRESSORS, &err));
+  assert_ok(gpnn_coefficients_in_units(&s.params, &units, coefficients, standard_errors, &err));
   for (size_t t = 0; t < 3; t++) {
     assert_close(coefficients[t], table.params.mean.coefficients[t], 1e-9);
     assert_close(standard_errors[t], sqrt(table.params.mean.covariance[t * 3 + t]), 1e-9);
   }
-  gpnn_regress_units_release(&units);
+  gpnn_coefficient_units_release(&units);
   tear_down(&s);
   tear_down(&table);
 }
@@ -241,7 +243,7 @@ static void comments_say_coefficients_with_units(void **state)
                                    .mean.covariance = covariance};
   s.moments[1].mean = 0;
   covariance[4] = 0.01;
-  assert_ok(gpnn_regress_describe(&params, &s.dataset, &err));
+  assert_ok(gpnn_coefficients_describe(&params, &s.dataset, &err));
   assert_string_equal(params.provenance.comments,
                       "# coefficient constant 37 (standard error 14) in F?CH\n"
                       "# coefficient slope 14 (standard error 2.8) in F?CH per unit of slope\n"
@@ -251,7 +253,7 @@ static void comments_say_coefficients_with_units(void **state)
   params.provenance.comments = NULL;
   params.mean.covariance = NULL;
   params.mean.kind = GPNN_MEAN_LINEAR;
-  assert_ok(gpnn_regress_describe(&params, &s.dataset, &err));
+  assert_ok(gpnn_coefficients_describe(&params, &s.dataset, &err));
   assert_string_equal(params.provenance.comments,
                       "# coefficient constant 107 in F?CH\n"
                       "# coefficient east 3.5 in F?CH per unit of east\n"
@@ -266,14 +268,14 @@ static void inputs_that_were_scaled_are_told_in_their_units(void **state)
   struct setting s;
   double mean[] = {10, 20, 30}, weight[] = {0.5, 0, 0.1}; /* the second was constant */
   struct gpnn_column columns[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
-  struct gpnn_regress_units units = {0};
+  struct gpnn_coefficient_units units = {0};
   set_up(&s, N, GPNN_MEAN_LINEAR);
   s.dataset.schema.n_inputs = s.dataset.scaling.n_in = 3;
   s.dataset.schema.inputs = columns;
   s.dataset.scaling.method = GPNN_SCALING_SCALE;
   s.dataset.scaling.mean = mean;
   s.dataset.scaling.weight = weight;
-  assert_ok(gpnn_regress_units_init(&units, &s.dataset, GPNN_MEAN_LINEAR, &err));
+  assert_ok(gpnn_coefficient_units_init(&units, &s.dataset, GPNN_MEAN_LINEAR, &err));
   assert_int_equal(units.n_terms, 3);
   assert_string_equal(units.names[1], "a");
   assert_string_equal(units.names[2], "c");
@@ -281,7 +283,7 @@ static void inputs_that_were_scaled_are_told_in_their_units(void **state)
   assert_near(units.terms[1].sd, 2, 0);
   assert_near(units.terms[2].mean, 30, 0);
   assert_near(units.terms[2].sd, 10, 1e-14);
-  gpnn_regress_units_release(&units);
+  gpnn_coefficient_units_release(&units);
   tear_down(&s);
 }
 

@@ -6,8 +6,9 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "kernel/coefficients.h"
 #include "stats/metrics.h"
-#include "vecchia/regress.h"
+#include "vecchia/gls.h"
 #include "vecchia/vecchia.h"
 #include "vecchia/whiten.h"
 
@@ -64,16 +65,16 @@ static enum gpnn_status check(const struct gpnn_dataset *dataset,
 
 /* a* of the posterior: coefficients under a flat prior take a row each from the scale. */
 static double posterior_shape(const struct gpnn_conjugate_options *o,
-                              const struct gpnn_regress_sums *sums)
+                              const struct gpnn_gls_sums *sums)
 {
   return o->prior_shape + ((double)sums->n_rows - (double)sums->n_terms) / 2;
 }
 
 /* E[s2] = b* / (a* - 1). */
 static double expected_scale(const struct gpnn_conjugate_options *o,
-                             const struct gpnn_regress_sums *sums, double left)
+                             const struct gpnn_gls_sums *sums, double residual)
 {
-  return (o->prior_scale + left / 2) / (posterior_shape(o, sums) - 1);
+  return (o->prior_scale + residual / 2) / (posterior_shape(o, sums) - 1);
 }
 
 /* ---- folds -------------------------------------------------------------------------------- */
@@ -81,8 +82,8 @@ static double expected_scale(const struct gpnn_conjugate_options *o,
 /* A cross-validation under way. */
 struct validation {
   const struct gpnn_conjugate_options *options;
-  struct gpnn_regress_rows rows; /* row i is of fold i mod K: they are in random order */
-  struct gpnn_regress_units units;
+  struct gpnn_gls_rows rows; /* row i is of fold i mod K: they are in random order */
+  struct gpnn_coefficient_units units;
   size_t m;
   int64_t *neighbours; /* K by n by m: for each fold left out, those of each row; only
                           rows of other folds */
@@ -98,8 +99,8 @@ struct validation {
 
 static void validation_release(struct validation *v)
 {
-  gpnn_regress_rows_release(&v->rows);
-  gpnn_regress_units_release(&v->units);
+  gpnn_gls_rows_release(&v->rows);
+  gpnn_coefficient_units_release(&v->units);
   free(v->neighbours);
   free(v->ratio);
   free(v->lengthscale);
@@ -250,8 +251,8 @@ static enum gpnn_status validation_init(struct validation *v, const struct gpnn_
   const struct gpnn_conjugate_options *o = v->options;
   size_t n = dataset->n < o->most_rows ? dataset->n : o->most_rows;
   enum gpnn_status status =
-      gpnn_regress_draw(&v->rows, dataset, o->mean, n, o->seed, GPNN_RNG_FOLDS, err);
-  if (status == GPNN_OK) status = gpnn_regress_units_init(&v->units, dataset, o->mean, err);
+      gpnn_gls_draw_rows(&v->rows, dataset, o->mean, n, o->seed, GPNN_RNG_FOLDS, err);
+  if (status == GPNN_OK) status = gpnn_coefficient_units_init(&v->units, dataset, o->mean, err);
   if (status != GPNN_OK) return status;
   v->m = o->neighbours < n ? o->neighbours : n;
   if (!validation_alloc(v)) return gpnn_fail_memory(err, "for cross-validation");
@@ -288,21 +289,23 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
 {
   const struct gpnn_conjugate_options *o = v->options;
   size_t n = v->rows.n, w = v->rows.n_terms + 1;
-  struct gpnn_whiten_rows view = gpnn_regress_view(&v->rows, v->m, v->neighbours + fold * n * v->m);
-  struct gpnn_regress_sums sums = {0};
-  double left = 0;
-  enum gpnn_status status = gpnn_regress_sums_init(&sums, v->rows.n_terms, err);
+  struct gpnn_whiten_rows view =
+      gpnn_gls_with_neighbours(&v->rows, v->m, v->neighbours + fold * n * v->m);
+  struct gpnn_gls_sums sums = {0};
+  double residual = 0;
+  enum gpnn_status status = gpnn_gls_sums_init(&sums, v->rows.n_terms, err);
   if (status == GPNN_OK)
     status = gpnn_whiten(&view, &v->covariance, v->lengthscale, 0, n, v->team, o->threads,
                          v->residuals, v->variances, &sums.jitter, err);
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
-      if (i % o->n_folds != fold) gpnn_regress_add(&sums, v->residuals + i * w, v->variances[i]);
-    status = gpnn_regress_solve(&sums, v->units.names, v->coefficients, v->coefficient_covariance,
-                                &left, err);
+      if (i % o->n_folds != fold) gpnn_gls_add(&sums, v->residuals + i * w, v->variances[i]);
+    status = gpnn_gls_solve(&sums, v->units.names, v->coefficients, v->coefficient_covariance,
+                            &residual, err);
   }
-  if (status == GPNN_OK) status = score_rows(v, fold, expected_scale(o, &sums, left), metrics, err);
-  gpnn_regress_sums_release(&sums);
+  if (status == GPNN_OK)
+    status = score_rows(v, fold, expected_scale(o, &sums, residual), metrics, err);
+  gpnn_gls_sums_release(&sums);
   return status;
 }
 
@@ -404,58 +407,32 @@ static enum gpnn_status choose(const struct gpnn_dataset *dataset,
 
 /* ---- the posterior ------------------------------------------------------------------------ */
 
-/* Sums over all rows, in random order, under kernel scale 1. */
-static enum gpnn_status sum_all(const struct gpnn_dataset *dataset,
-                                const struct gpnn_conjugate_options *o,
-                                const struct gpnn_parameters *params,
-                                struct gpnn_regress_sums *sums, struct gpnn_error *err)
-{
-  size_t n = dataset->n, d = dataset->d, m = params->neighbours < n ? params->neighbours : n;
-  struct gpnn_regress_rows rows = {0};
-  double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale);
-  int64_t *order = gpnn_alloc(n, 1, sizeof *order);
-  int64_t *neighbours = gpnn_alloc(n, m, sizeof *neighbours);
-  struct gpnn_vecchia_options options = {m, lengthscale, o->search, o->recall, o->seed, o->threads};
-  enum gpnn_status status = GPNN_OK;
-  if (lengthscale == NULL || order == NULL || neighbours == NULL) {
-    status = gpnn_fail_memory(err, "for a posterior");
-    goto out;
-  }
-  gpnn_covariance_expand(&params->covariance, d, dataset->group, lengthscale);
-  for (size_t i = 0; i < n; i++) order[i] = (int64_t)i; /* drawn in random order */
-  status = gpnn_regress_draw(&rows, dataset, params->mean.kind, n, o->seed, GPNN_RNG_FOLDS, err);
-  if (status == GPNN_OK)
-    status = gpnn_vecchia_neighbours(n, d, rows.x, order, 0, NULL, &options, neighbours, err);
-  if (status == GPNN_OK) status = gpnn_regress_sums_init(sums, rows.n_terms, err);
-  struct gpnn_whiten_rows view = gpnn_regress_view(&rows, m, neighbours);
-  if (status == GPNN_OK)
-    status = gpnn_regress_add_all(sums, &view, &params->covariance, lengthscale, o->threads, err);
-out:
-  gpnn_regress_rows_release(&rows);
-  free(lengthscale);
-  free(order);
-  free(neighbours);
-  return status;
-}
-
 enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_dataset *dataset,
                                           const struct gpnn_conjugate_options *options,
                                           struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  struct gpnn_parameters unscaled = *params; /* borrows the lengthscales */
-  struct gpnn_regress_sums sums = {0};
-  struct gpnn_regress_units units = {0};
-  double left;
+  struct gpnn_covariance unscaled = params->covariance; /* borrows its arrays */
+  struct gpnn_gls_sums sums = {0};
+  struct gpnn_coefficient_units units = {0};
+  const struct gpnn_vecchia_options vecchia = {params->neighbours, NULL,          options->search,
+                                               options->recall,    options->seed, options->threads};
+  size_t n_terms = gpnn_mean_width(params->mean.kind, dataset->d, dataset->n_regressors);
+  double residual;
   enum gpnn_status status = GPNN_OK;
-  unscaled.covariance.kernelscale = 1;
+  unscaled.kernelscale = 1;
   if (dataset->noise != NULL)
     status =
         gpnn_fail(err, GPNN_EINVAL, "known noise of the rows has no place under a conjugate prior");
-  if (status == GPNN_OK) status = sum_all(dataset, options, &unscaled, &sums, err);
-  if (status == GPNN_OK) status = gpnn_regress_units_init(&units, dataset, params->mean.kind, err);
-  if (status == GPNN_OK) status = gpnn_regress_apply(&sums, units.names, params, &left, err);
+  if (status == GPNN_OK) status = gpnn_gls_sums_init(&sums, n_terms, err);
+  if (status == GPNN_OK)
+    status = gpnn_gls_add_dataset(&sums, dataset, params->mean.kind, &unscaled, dataset->n,
+                                  GPNN_RNG_FOLDS, &vecchia, err);
+  if (status == GPNN_OK)
+    status = gpnn_coefficient_units_init(&units, dataset, params->mean.kind, err);
+  if (status == GPNN_OK)
+    status = gpnn_gls_set_coefficients(&sums, units.names, &params->mean, &residual, err);
   if (status == GPNN_OK) {
-    double scale = expected_scale(options, &sums, left);
+    double scale = expected_scale(options, &sums, residual);
     size_t p = params->mean.n_coefficients;
     params->covariance.kernelscale = scale;
     params->covariance.noise *= scale;
@@ -463,8 +440,8 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_dataset *dataset,
     params->provenance.fit_rows = sums.n_rows;
     for (size_t i = 0; i < p * p; i++) params->mean.covariance[i] *= scale;
   }
-  gpnn_regress_units_release(&units);
-  gpnn_regress_sums_release(&sums);
+  gpnn_coefficient_units_release(&units);
+  gpnn_gls_sums_release(&sums);
   return status;
 }
 

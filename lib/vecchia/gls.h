@@ -1,0 +1,112 @@
+/*
+ * gls: coefficients of the mean by generalised least squares, from whitened rows (T eq. 6;
+ * specification sections 4 and 10).
+ *
+ * With the terms T (n by p) of the mean (kernel/mean.h) and the covariance M of the target,
+ *   g = V T'M^-1 y,   V = (T'M^-1 T)^-1,   residual y'M^-1 y - g'V^-1 g.
+ * M is in Vecchia's form (vecchia/vecchia.h): each row is whitened given its nearest earlier rows
+ * (vecchia/whiten.h), which leaves nothing but sums over rows to be formed.  With as many
+ * neighbours as there are rows M is exact.
+ *
+ * Calling sequence: gpnn_gls_sums_init(), any of gpnn_gls_add*(), gpnn_gls_solve() or
+ * gpnn_gls_set_coefficients(), gpnn_gls_sums_release().
+ */
+#ifndef GPNN_VECCHIA_GLS_H
+#define GPNN_VECCHIA_GLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "kernel/covariance.h"
+#include "kernel/mean.h"
+#include "linalg/cholesky.h"
+#include "vecchia/vecchia.h"
+#include "vecchia/whiten.h"
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* Random rows of a data set in random order; their values are the terms of the mean and then the
+ * target.  Arrays are owned; a zeroed object may be released. */
+struct gpnn_gls_rows {
+  size_t n, d, n_terms;
+  double *x;      /* n by d */
+  double *values; /* n by n_terms + 1 */
+  double *noise;  /* n known noise variances, or NULL */
+};
+
+/* Draws 'n' <= dataset->n rows with the random numbers of 'purpose'.  'rows' must be zeroed, and
+ * still is after a failure, which is GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_gls_draw_rows(struct gpnn_gls_rows *rows,
+                                                    const struct gpnn_dataset *dataset,
+                                                    enum gpnn_mean mean, size_t n, uint64_t seed,
+                                                    enum gpnn_rng_purpose purpose,
+                                                    struct gpnn_error *err);
+
+/* The same rows with the lists of 'm' neighbours each that gpnn_whiten() takes; both borrowed. */
+struct gpnn_whiten_rows gpnn_gls_with_neighbours(const struct gpnn_gls_rows *rows, size_t m,
+                                                 const int64_t *neighbours);
+
+void gpnn_gls_rows_release(struct gpnn_gls_rows *rows);
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+/* Sums over rows of z z' / variance, where z are the residuals of the terms and of the target. */
+struct gpnn_gls_sums {
+  size_t n_terms, n_rows;
+  double *products; /* owned; (n_terms + 1) squared, lower triangle in column-major order */
+  struct gpnn_jitter jitter; /* of the rows whitened */
+};
+
+/* Sets sums to zero; the caller releases them.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_gls_sums_init(struct gpnn_gls_sums *sums, size_t n_terms,
+                                                    struct gpnn_error *err);
+
+/* Adds one row: 'residuals' (n_terms + 1) with 'variance', as gpnn_whiten() writes them. */
+void gpnn_gls_add(struct gpnn_gls_sums *sums, const double *residuals, double variance);
+
+/* Whitens 'rows' as gpnn_whiten() does, and adds them in their order. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_gls_add_rows(struct gpnn_gls_sums *sums,
+                                                   const struct gpnn_whiten_rows *rows,
+                                                   const struct gpnn_covariance *covariance,
+                                                   const double *lengthscale, int threads,
+                                                   struct gpnn_error *err);
+
+/*
+ * Draws 'n' <= dataset->n rows with the random numbers of 'purpose', finds the nearest earlier rows
+ * of each under the lengthscales of 'covariance', and adds them.  'options' say how many neighbours
+ * (at most n are used), how to search, seed and threads; their lengthscale is ignored.
+ * Cost O(n (m^3/3 + m^2 (d + p))) and the search; memory O(n m).  Fails as gpnn_whiten() and
+ * gpnn_vecchia_neighbours() do.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_gls_add_dataset(struct gpnn_gls_sums *sums, const struct gpnn_dataset *dataset,
+                     enum gpnn_mean mean, const struct gpnn_covariance *covariance, size_t n,
+                     enum gpnn_rng_purpose purpose, const struct gpnn_vecchia_options *options,
+                     struct gpnn_error *err);
+
+void gpnn_gls_sums_release(struct gpnn_gls_sums *sums);
+
+/* ---- solution ----------------------------------------------------------------------------- */
+
+/*
+ * Writes g (n_terms) to 'coefficients', V (n_terms squared) to 'covariance', and '*residual'.
+ * Without terms only '*residual' is written.  GPNN_EDATA: the terms are collinear; the message
+ * names the first that is a combination of those before it, out of 'names' (n_terms).
+ * GPNN_ENUMERIC: a sum is not finite.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_gls_solve(const struct gpnn_gls_sums *sums,
+                                                char *const *names, double *coefficients,
+                                                double *covariance, double *residual,
+                                                struct gpnn_error *err);
+
+/* The same, with g and V put into 'mean' in place of what it held. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_gls_set_coefficients(const struct gpnn_gls_sums *sums,
+                                                           char *const *names,
+                                                           struct gpnn_mean_function *mean,
+                                                           double *residual,
+                                                           struct gpnn_error *err);
+
+#endif
