@@ -12,12 +12,12 @@
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
 
-/* Rows of a block in which every pair is looked at. */
+/* Rows of a block that is searched by comparing all pairs. */
 enum { LEAF = 4096 };
 
 /* ---- orders ------------------------------------------------------------------------------- */
 
-/* A row and what it is sorted by. */
+/* A row and its sort key. */
 struct keyed {
   double key;
   int64_t row;
@@ -121,16 +121,16 @@ enum gpnn_status gpnn_vecchia_order(enum gpnn_order kind, size_t n, size_t d, co
 
 /* ---- neighbours --------------------------------------------------------------------------- */
 
-/* What is being found; lists are sorted by (distance, row); row -1 is a place still free. */
-struct hunt {
+/* The search under way.  Lists are sorted by (distance, row); a free slot has row -1. */
+struct task {
   const struct gpnn_vecchia_options *options;
   size_t n, d, m;
   const double *x;
   const int64_t *order;
   double *inverse;   /* d: 1 / lengthscale */
-  int64_t *place;    /* n: of the row at each position of the order, which list it has; -1: none */
-  int64_t *rows;     /* a list of m for each wanted row */
-  double *distances; /* likewise: squared */
+  int64_t *list;     /* n: number of the list of the row at each position of the order; -1: none */
+  int64_t *rows;     /* the lists, of m rows each */
+  double *distances; /* their squared distances */
 };
 
 static bool is_nearer(double distance, int64_t row, double other_distance, int64_t other_row)
@@ -139,98 +139,98 @@ static bool is_nearer(double distance, int64_t row, double other_distance, int64
   return distance < other_distance || (distance == other_distance && row < other_row);
 }
 
-/* Puts a row into the list at 'place' if it is among the nearest so far. */
-static void offer(const struct hunt *hunt, int64_t place, double distance, int64_t row)
+/* Inserts a row into a list if it is among the nearest so far. */
+static void offer(const struct task *task, int64_t list, double distance, int64_t row)
 {
-  int64_t *rows = hunt->rows + (size_t)place * hunt->m;
-  double *distances = hunt->distances + (size_t)place * hunt->m;
-  size_t at = hunt->m;
+  int64_t *rows = task->rows + (size_t)list * task->m;
+  double *distances = task->distances + (size_t)list * task->m;
+  size_t at = task->m;
   while (at > 0 && is_nearer(distance, row, distances[at - 1], rows[at - 1])) at--;
-  if (at == hunt->m) return;
-  memmove(rows + at + 1, rows + at, (hunt->m - 1 - at) * sizeof *rows);
-  memmove(distances + at + 1, distances + at, (hunt->m - 1 - at) * sizeof *distances);
+  if (at == task->m) return;
+  memmove(rows + at + 1, rows + at, (task->m - 1 - at) * sizeof *rows);
+  memmove(distances + at + 1, distances + at, (task->m - 1 - at) * sizeof *distances);
   rows[at] = row;
   distances[at] = distance;
 }
 
-/* Squared distance of two rows, added up as gpnn_kernel_distances() does, so that equal pairs
- * have equal distances wherever they meet. */
-static double distance_of(const struct hunt *hunt, size_t a, size_t b)
+/* Squared distance of two rows, summed in the order of gpnn_kernel_distances(), so that a pair has
+ * the same distance wherever it is compared. */
+static double distance_of(const struct task *task, size_t a, size_t b)
 {
   double sum = 0;
-  for (size_t j = 0; j < hunt->d; j++) {
-    double inverse = hunt->inverse[j];
-    double t = hunt->x[a * hunt->d + j] * inverse - hunt->x[b * hunt->d + j] * inverse;
+  for (size_t j = 0; j < task->d; j++) {
+    double inverse = task->inverse[j];
+    double t = task->x[a * task->d + j] * inverse - task->x[b * task->d + j] * inverse;
     sum += t * t;
   }
   return sum;
 }
 
-/* What a thread needs to look through leaves. */
-struct leaf_room {
+/* What a thread needs to search a leaf. */
+struct leaf_scratch {
   double *columns, *point, *r2; /* d columns of LEAF; d; LEAF */
 };
 
-static void leaf_room_release(struct leaf_room *room)
+static void leaf_scratch_release(struct leaf_scratch *scratch)
 {
-  free(room->columns);
-  free(room->point);
-  free(room->r2);
+  free(scratch->columns);
+  free(scratch->point);
+  free(scratch->r2);
 }
 
-static bool leaf_room_init(struct leaf_room *room, size_t d)
+static bool leaf_scratch_init(struct leaf_scratch *scratch, size_t d)
 {
-  room->columns = gpnn_alloc(d, LEAF, sizeof *room->columns);
-  room->point = gpnn_alloc(d, 1, sizeof *room->point);
-  room->r2 = gpnn_alloc(LEAF, 1, sizeof *room->r2);
-  return room->columns != NULL && room->point != NULL && room->r2 != NULL;
+  scratch->columns = gpnn_alloc(d, LEAF, sizeof *scratch->columns);
+  scratch->point = gpnn_alloc(d, 1, sizeof *scratch->point);
+  scratch->r2 = gpnn_alloc(LEAF, 1, sizeof *scratch->r2);
+  return scratch->columns != NULL && scratch->point != NULL && scratch->r2 != NULL;
 }
 
-/* A look through all leaves. */
-struct look {
-  const struct hunt *hunt;
-  struct leaf_room *rooms; /* owned; one a thread */
+/* A pass over all leaves. */
+struct pass {
+  const struct task *task;
+  struct leaf_scratch *scratch; /* owned; one per thread */
 };
 
-/* Offers the rows of a leaf those before them in it. */
-static void look_through(void *context, size_t thread, size_t leaf)
+/* Compares each row of a leaf with those before it there. */
+static void search_leaf(void *context, size_t thread, size_t leaf)
 {
-  const struct look *look = context;
-  const struct hunt *hunt = look->hunt;
-  const struct leaf_room *room = &look->rooms[thread];
-  size_t d = hunt->d, begin = leaf * LEAF, end = hunt->n - begin < LEAF ? hunt->n : begin + LEAF;
+  const struct pass *pass = context;
+  const struct task *task = pass->task;
+  const struct leaf_scratch *scratch = &pass->scratch[thread];
+  size_t d = task->d, begin = leaf * LEAF, end = task->n - begin < LEAF ? task->n : begin + LEAF;
   for (size_t i = begin; i < end; i++) {
     size_t before = i - begin;
-    const double *x = hunt->x + (size_t)hunt->order[i] * d;
-    int64_t place = hunt->place[i];
-    for (size_t j = 0; j < d; j++) room->point[j] = x[j] * hunt->inverse[j];
-    if (place >= 0 && before > 0) {
-      double *last = hunt->distances + (size_t)place * hunt->m + hunt->m - 1;
-      gpnn_kernel_distances(before, d, LEAF, room->columns, room->point, room->r2);
+    const double *x = task->x + (size_t)task->order[i] * d;
+    int64_t list = task->list[i];
+    for (size_t j = 0; j < d; j++) scratch->point[j] = x[j] * task->inverse[j];
+    if (list >= 0 && before > 0) {
+      double *last = task->distances + (size_t)list * task->m + task->m - 1;
+      gpnn_kernel_distances(before, d, LEAF, scratch->columns, scratch->point, scratch->r2);
       for (size_t k = 0; k < before; k++)
-        if (room->r2[k] <= *last) offer(hunt, place, room->r2[k], hunt->order[begin + k]);
+        if (scratch->r2[k] <= *last) offer(task, list, scratch->r2[k], task->order[begin + k]);
     }
-    for (size_t j = 0; j < d; j++) room->columns[j * LEAF + before] = room->point[j];
+    for (size_t j = 0; j < d; j++) scratch->columns[j * LEAF + before] = scratch->point[j];
   }
 }
 
-static enum gpnn_status look_through_leaves(const struct hunt *hunt, struct gpnn_error *err)
+static enum gpnn_status search_leaves(const struct task *task, struct gpnn_error *err)
 {
-  size_t n_leaves = (hunt->n + LEAF - 1) / LEAF;
-  int threads = gpnn_threads_for(hunt->options->threads, n_leaves);
-  struct look look = {hunt, gpnn_alloc((size_t)threads, 1, sizeof *look.rooms)};
-  bool enough = look.rooms != NULL;
-  for (int t = 0; enough && t < threads; t++) enough = leaf_room_init(&look.rooms[t], hunt->d);
-  if (enough) gpnn_threads_each(threads, n_leaves, 1, look_through, &look);
-  for (int t = 0; look.rooms != NULL && t < threads; t++) leaf_room_release(&look.rooms[t]);
-  free(look.rooms);
+  size_t n_leaves = (task->n + LEAF - 1) / LEAF;
+  int threads = gpnn_threads_for(task->options->threads, n_leaves);
+  struct pass pass = {task, gpnn_alloc((size_t)threads, 1, sizeof *pass.scratch)};
+  bool enough = pass.scratch != NULL;
+  for (int t = 0; enough && t < threads; t++) enough = leaf_scratch_init(&pass.scratch[t], task->d);
+  if (enough) gpnn_threads_each(threads, n_leaves, 1, search_leaf, &pass);
+  for (int t = 0; pass.scratch != NULL && t < threads; t++) leaf_scratch_release(&pass.scratch[t]);
+  free(pass.scratch);
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for a search among earlier rows");
 }
 
-/* Rows gathered for a search, and the search's answers. */
+/* Rows collected for a search. */
 struct gathered {
   size_t n;
-  int64_t *rows; /* of 'x', or lists, of each */
+  int64_t *rows; /* the number of each, or its position in the order */
   double *x;     /* n by d */
 };
 
@@ -247,53 +247,52 @@ static bool gathered_alloc(struct gathered *g, size_t n, size_t d)
   return g->rows != NULL && g->x != NULL;
 }
 
-/* The rows at positions [begin, end), by their numbers, so that a search's ties are ties by
- * row number. */
-static bool gather_earlier(const struct hunt *hunt, size_t begin, size_t end, struct gathered *g)
+/* The rows at positions [begin, end), sorted by number, as the search breaks ties by position. */
+static bool gather_earlier(const struct task *task, size_t begin, size_t end, struct gathered *g)
 {
-  size_t d = hunt->d;
+  size_t d = task->d;
   if (!gathered_alloc(g, end - begin, d)) return false;
   g->n = end - begin;
-  memcpy(g->rows, hunt->order + begin, g->n * sizeof *g->rows);
+  memcpy(g->rows, task->order + begin, g->n * sizeof *g->rows);
   qsort(g->rows, g->n, sizeof *g->rows, gpnn_compare_int64s);
   for (size_t i = 0; i < g->n; i++)
-    memcpy(g->x + i * d, hunt->x + (size_t)g->rows[i] * d, d * sizeof *g->x);
+    memcpy(g->x + i * d, task->x + (size_t)g->rows[i] * d, d * sizeof *g->x);
   return true;
 }
 
-/* The wanted rows at positions [begin, end): 'rows' are positions. */
-static bool gather_wanted(const struct hunt *hunt, size_t begin, size_t end, struct gathered *g)
+/* The wanted rows among positions [begin, end); 'rows' has their positions. */
+static bool gather_wanted(const struct task *task, size_t begin, size_t end, struct gathered *g)
 {
-  size_t d = hunt->d, n = 0;
-  for (size_t i = begin; i < end; i++) n += hunt->place[i] >= 0;
+  size_t d = task->d, n = 0;
+  for (size_t i = begin; i < end; i++) n += task->list[i] >= 0;
   if (!gathered_alloc(g, n, d)) return false;
   for (size_t i = begin; i < end; i++) {
-    if (hunt->place[i] < 0) continue;
+    if (task->list[i] < 0) continue;
     g->rows[g->n] = (int64_t)i;
-    memcpy(g->x + g->n++ * d, hunt->x + (size_t)hunt->order[i] * d, d * sizeof *g->x);
+    memcpy(g->x + g->n++ * d, task->x + (size_t)task->order[i] * d, d * sizeof *g->x);
   }
   return true;
 }
 
-/* Offers each of 'wanted' its nearest among 'earlier'. */
-static enum gpnn_status search_earlier(const struct hunt *hunt, const struct gathered *earlier,
+/* Finds the nearest of 'earlier' to each of 'wanted'. */
+static enum gpnn_status search_earlier(const struct task *task, const struct gathered *earlier,
                                        const struct gathered *wanted, struct gpnn_error *err)
 {
-  const struct gpnn_vecchia_options *o = hunt->options;
+  const struct gpnn_vecchia_options *o = task->options;
   const struct gpnn_search_options options = {.kind = o->kind,
                                               .recall = o->recall,
-                                              .neighbours = hunt->m,
+                                              .neighbours = task->m,
                                               .lengthscale = o->lengthscale,
                                               .seed = o->seed,
                                               .threads = o->threads};
-  size_t k = hunt->m < earlier->n ? hunt->m : earlier->n;
+  size_t k = task->m < earlier->n ? task->m : earlier->n;
   struct gpnn_search *search = NULL;
   int64_t *found = gpnn_alloc(wanted->n, k, sizeof *found);
   double *distances = gpnn_alloc(wanted->n, k, sizeof *distances);
   enum gpnn_status status =
       found == NULL || distances == NULL
           ? gpnn_fail_memory(err, "for a search among earlier rows")
-          : gpnn_search_build(&search, earlier->n, hunt->d, earlier->x, &options, err);
+          : gpnn_search_build(&search, earlier->n, task->d, earlier->x, &options, err);
   if (status == GPNN_OK)
     status = gpnn_search_query(search, wanted->n, wanted->x, k, found, distances, o->threads, err);
   for (size_t i = 0; i < wanted->n && status == GPNN_OK; i++) {
@@ -301,8 +300,8 @@ static enum gpnn_status search_earlier(const struct hunt *hunt, const struct gat
     for (size_t a = 0; a < k; a++) {
       if (found[i * k + a] < 0) continue;
       int64_t row = earlier->rows[found[i * k + a]];
-      offer(hunt, hunt->place[position],
-            distance_of(hunt, (size_t)hunt->order[position], (size_t)row), row);
+      offer(task, task->list[position],
+            distance_of(task, (size_t)task->order[position], (size_t)row), row);
     }
   }
   gpnn_search_free(search);
@@ -311,47 +310,48 @@ static enum gpnn_status search_earlier(const struct hunt *hunt, const struct gat
   return status;
 }
 
-/* The second half of the block [begin, end), cut at 'middle', among its first half. */
-static enum gpnn_status search_half(const struct hunt *hunt, size_t begin, size_t middle,
+/* Searches the first half of the block [begin, end), split at 'middle', for neighbours of the
+ * second. */
+static enum gpnn_status search_half(const struct task *task, size_t begin, size_t middle,
                                     size_t end, struct gpnn_error *err)
 {
   struct gathered earlier = {0}, wanted = {0};
   enum gpnn_status status = GPNN_OK;
-  if (!gather_wanted(hunt, middle, end, &wanted) ||
-      (wanted.n > 0 && !gather_earlier(hunt, begin, middle, &earlier)))
+  if (!gather_wanted(task, middle, end, &wanted) ||
+      (wanted.n > 0 && !gather_earlier(task, begin, middle, &earlier)))
     status = gpnn_fail_memory(err, "for a search among earlier rows");
   else if (wanted.n > 0)
-    status = search_earlier(hunt, &earlier, &wanted, err);
+    status = search_earlier(task, &earlier, &wanted, err);
   gathered_release(&earlier);
   gathered_release(&wanted);
   return status;
 }
 
-static enum gpnn_status hunt_all(const struct hunt *hunt, struct gpnn_error *err)
+static enum gpnn_status search_all(const struct task *task, struct gpnn_error *err)
 {
-  enum gpnn_status status = look_through_leaves(hunt, err);
-  for (size_t half = LEAF; half < hunt->n && status == GPNN_OK; half *= 2)
-    for (size_t begin = 0; hunt->n - begin > half && status == GPNN_OK; begin += 2 * half) {
-      size_t middle = begin + half, rest = hunt->n - middle;
-      status = search_half(hunt, begin, middle, rest < half ? hunt->n : middle + half, err);
+  enum gpnn_status status = search_leaves(task, err);
+  for (size_t half = LEAF; half < task->n && status == GPNN_OK; half *= 2)
+    for (size_t begin = 0; task->n - begin > half && status == GPNN_OK; begin += 2 * half) {
+      size_t middle = begin + half, rest = task->n - middle;
+      status = search_half(task, begin, middle, rest < half ? task->n : middle + half, err);
       if (rest <= half) break;
     }
   return status;
 }
 
-/* Says which positions are wanted, and where their lists are. */
-static enum gpnn_status place_lists(struct hunt *hunt, size_t n_wanted, const int64_t *wanted,
-                                    struct gpnn_error *err)
+/* Numbers the lists by position, and empties them. */
+static enum gpnn_status number_lists(struct task *task, size_t n_wanted, const int64_t *wanted,
+                                     struct gpnn_error *err)
 {
-  int64_t *list = gpnn_alloc(hunt->n, 1, sizeof *list); /* of each row */
+  int64_t *list = gpnn_alloc(task->n, 1, sizeof *list); /* of each row */
   if (list == NULL) return gpnn_fail_memory(err, "for a search among earlier rows");
-  for (size_t i = 0; i < hunt->n; i++) list[i] = wanted == NULL ? (int64_t)i : -1;
+  for (size_t i = 0; i < task->n; i++) list[i] = wanted == NULL ? (int64_t)i : -1;
   for (size_t i = 0; wanted != NULL && i < n_wanted; i++) list[wanted[i]] = (int64_t)i;
-  for (size_t i = 0; i < hunt->n; i++) hunt->place[i] = list[hunt->order[i]];
+  for (size_t i = 0; i < task->n; i++) task->list[i] = list[task->order[i]];
   free(list);
-  for (size_t i = 0; i < n_wanted * hunt->m; i++) {
-    hunt->rows[i] = -1;
-    hunt->distances[i] = INFINITY;
+  for (size_t i = 0; i < n_wanted * task->m; i++) {
+    task->rows[i] = -1;
+    task->distances[i] = INFINITY;
   }
   return GPNN_OK;
 }
@@ -364,25 +364,25 @@ enum gpnn_status gpnn_vecchia_neighbours(size_t n, size_t d, const double *x, co
   size_t m = options->neighbours;
   if (wanted == NULL) n_wanted = n;
   if (m == 0) return gpnn_fail(err, GPNN_EINVAL, "no neighbours are asked for");
-  struct hunt hunt = {.options = options, .n = n, .d = d, .m = m, .x = x, .order = order};
+  struct task task = {.options = options, .n = n, .d = d, .m = m, .x = x, .order = order};
   enum gpnn_status status = GPNN_OK;
-  hunt.inverse = gpnn_alloc(d, 1, sizeof *hunt.inverse);
-  hunt.place = gpnn_alloc(n, 1, sizeof *hunt.place);
-  hunt.rows = gpnn_alloc(n_wanted, m, sizeof *hunt.rows);
-  hunt.distances = gpnn_alloc(n_wanted, m, sizeof *hunt.distances);
-  if (hunt.inverse == NULL || hunt.place == NULL || hunt.rows == NULL || hunt.distances == NULL) {
+  task.inverse = gpnn_alloc(d, 1, sizeof *task.inverse);
+  task.list = gpnn_alloc(n, 1, sizeof *task.list);
+  task.rows = gpnn_alloc(n_wanted, m, sizeof *task.rows);
+  task.distances = gpnn_alloc(n_wanted, m, sizeof *task.distances);
+  if (task.inverse == NULL || task.list == NULL || task.rows == NULL || task.distances == NULL) {
     status = gpnn_fail_memory(err, "for a search among earlier rows");
     goto out;
   }
   for (size_t j = 0; j < d; j++)
-    hunt.inverse[j] = options->lengthscale == NULL ? 1 : 1 / options->lengthscale[j];
-  status = place_lists(&hunt, n_wanted, wanted, err);
-  if (status == GPNN_OK) status = hunt_all(&hunt, err);
-  if (status == GPNN_OK) memcpy(neighbours, hunt.rows, n_wanted * m * sizeof *neighbours);
+    task.inverse[j] = options->lengthscale == NULL ? 1 : 1 / options->lengthscale[j];
+  status = number_lists(&task, n_wanted, wanted, err);
+  if (status == GPNN_OK) status = search_all(&task, err);
+  if (status == GPNN_OK) memcpy(neighbours, task.rows, n_wanted * m * sizeof *neighbours);
 out:
-  free(hunt.inverse);
-  free(hunt.place);
-  free(hunt.rows);
-  free(hunt.distances);
+  free(task.inverse);
+  free(task.list);
+  free(task.rows);
+  free(task.distances);
   return status;
 }
