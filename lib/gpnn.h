@@ -116,6 +116,7 @@
 #include "likelihood/conformal.h"
 
 #include "simulate/function.h"
+#include "simulate/inputs.h"
 #include "simulate/kriging.h"
 #include "simulate/neighbours.h"
 #include "simulate/noise.h"

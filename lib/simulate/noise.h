@@ -1,5 +1,5 @@
 /*
- * noise: independent deviates of mean 0 and a given variance, of several laws.
+ * noise: independent deviates with mean 0 and a given variance, from several distributions.
  */
 #ifndef GPNN_SIMULATE_NOISE_H
 #define GPNN_SIMULATE_NOISE_H
@@ -16,15 +16,15 @@ enum gpnn_noise_law {
 
 struct gpnn_noise {
   enum gpnn_noise_law law;
-  double degrees;  /* of freedom, > 2; STUDENT alone */
+  double degrees;  /* of freedom, > 2; for STUDENT only */
   double variance; /* >= 0 */
 };
 
-/* Reads "normal", "laplace" or "student:NU" with a finite NU > 2 into 'noise', whose variance
- * stays; false, with nothing set: it is none of them. */
+/* Reads "normal", "laplace" or "student:NU", with a finite NU > 2, into 'noise', whose variance is
+ * left alone.  False, with nothing set, for anything else. */
 bool gpnn_noise_parse(const char *text, struct gpnn_noise *noise);
 
-/* One deviate, finite; takes two words of the sequence. */
+/* Draws one deviate, which is finite; takes two words of the generator's sequence. */
 double gpnn_noise_draw(const struct gpnn_noise *noise, struct gpnn_rng *rng);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * process: draws of a Gaussian process with mean 0 and isotropic covariance
  *   kernelscale c(|x - x'| / lengthscale)
- * (specification section 1): exactly at a moderate number of points, or approximately at any
+ * (gpnn-methods(7), equation 2.2): exactly at a moderate number of points, or approximately at any
  * number.  The noise of the covariances given here is not used.
  *
  * Exact draws: f = L z, where L is the Cholesky factor of the covariance matrix and z is standard
@@ -10,13 +10,12 @@
  * variance given those before it is at most GPNN_PROCESS_LEAST kernelscale takes its mean given
  * them; otherwise rounding would grow from one such point to the next.
  *
- * Approximate draws: random Fourier features (Rahimi and Recht 2007)
- *   f(x) = sqrt(kernelscale / F) sum_k a_k cos(w_k'x + b_k),
- * with lengthscale w_k from the kernel's spectral density (rbf: standard normal; Matern:
- * multivariate t with 2 nu degrees of freedom), b_k uniform on [0, 2 pi) and a_k^2 / 2 standard
- * exponential.  Averaged over all of these the covariance is exact.  Given the w_k, f is a Gaussian
- * process whose covariance at any one distance has an error of standard deviation at most
- * kernelscale / sqrt(2 F).
+ * Approximate draws: random Fourier features (Rahimi and Recht 2007; gpnn-methods(7),
+ * equation 11.20) f(x) = sqrt(kernelscale / F) sum_k a_k cos(w_k'x + b_k), with lengthscale w_k
+ * from the kernel's spectral density (rbf: standard normal; Matern: multivariate t with 2 nu
+ * degrees of freedom), b_k uniform on [0, 2 pi) and a_k^2 / 2 standard exponential.  Averaged over
+ * all of these the covariance is exact.  Given the w_k, f is a Gaussian process whose covariance at
+ * any one distance has an error of standard deviation at most kernelscale / sqrt(2 F).
  */
 #ifndef GPNN_SIMULATE_PROCESS_H
 #define GPNN_SIMULATE_PROCESS_H

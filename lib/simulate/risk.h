@@ -1,6 +1,6 @@
 /*
  * risk: how good predictions from nearest neighbours are with any number of training rows, without
- * a data set of that size (A Algorithm 1; T 7.2; specification sections 7 to 9).
+ * a data set of that size (Allison et al. 2023, algorithm 1; gpnn-methods(7), section 11).
  *
  * Test points are drawn, their m nearest of n training rows are found (simulate/neighbours.h), and
  * predictions with assumed parameters are scored against what the responses actually are,
@@ -60,7 +60,7 @@ struct gpnn_risk_options {
   size_t n_draws;   /* training sets, > 0: each point is scored with each */
   bool by_search;   /* as in struct gpnn_neighbours_options */
   bool drawn;       /* draw responses instead of averaging over them */
-  bool debias;      /* multiply means by 1 + noise / (m kernelscale) (T; section 4) */
+  bool debias;      /* multiply means by 1 + noise / (m kernelscale) (gpnn-methods(7), eq. 3.11) */
   size_t n_assumed;
   const struct gpnn_assumed_model *assumed; /* n_assumed; put similar ones side by side: they share
                                                computations */
@@ -106,13 +106,15 @@ struct gpnn_estimate {
   double value, se;
 };
 
-/* Those of assumption 'a'; NLL and CAL with its variances multiplied by 'factor' (section 6). */
+/* Those of assumption 'a'; NLL and CAL with its variances multiplied by 'factor' (gpnn-methods(7),
+ * section 9). */
 struct gpnn_estimate gpnn_risk_of_mean(const struct gpnn_risk_result *result, size_t a);
 struct gpnn_estimate gpnn_risk_mse(const struct gpnn_risk_result *result, size_t a);
 struct gpnn_estimate gpnn_risk_nll(const struct gpnn_risk_result *result, size_t a, double factor);
 struct gpnn_estimate gpnn_risk_cal(const struct gpnn_risk_result *result, size_t a, double factor);
 
-/* The calibration factor of T eq. 22: the mean of z^2 over the held-out points; NaN without any. */
+/* The calibration factor: the mean of z^2 over the held-out points (gpnn-methods(7), equation 8.2);
+ * NaN without any. */
 struct gpnn_estimate gpnn_risk_factor(const struct gpnn_risk_result *result, size_t a);
 
 /* ---- parameters --------------------------------------------------------------------------- */

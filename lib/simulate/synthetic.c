@@ -9,9 +9,9 @@
 
 struct gpnn_synthetic {
   struct gpnn_synthetic_options options;
-  double *drawn;                  /* EXACT: the values of all rows */
-  struct gpnn_features *features; /* FEATURES */
-  struct gpnn_neighbours *near;   /* LOCAL */
+  double *drawn;                      /* EXACT: the values of all rows */
+  struct gpnn_features *features;     /* FEATURES */
+  struct gpnn_neighbours *neighbours; /* LOCAL */
 };
 
 /* ---- warps -------------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ double gpnn_warp_value(const struct gpnn_warp *warp, double x)
   return x;
 }
 
-/* ---- what is drawn ------------------------------------------------------------------------ */
+/* ---- functions ---------------------------------------------------------------------------- */
 
 static void draw_inputs(const struct gpnn_synthetic_options *o, enum gpnn_rng_purpose purpose,
                         uint64_t first, size_t n, double *x)
@@ -58,15 +58,15 @@ static void draw_inputs(const struct gpnn_synthetic_options *o, enum gpnn_rng_pu
   }
 }
 
-/* Draws the process at all rows, and at those that fill up the last tile: so that the values of
- * these rows do not depend on how many there are. */
+/* Draws the process at all rows and at those that would complete the last tile, so that no value
+ * depends on the number of rows. */
 static enum gpnn_status draw_exact(struct gpnn_synthetic *s, struct gpnn_error *err)
 {
   const struct gpnn_synthetic_options *o = &s->options;
   if (o->n > GPNN_PROCESS_MOST)
     return gpnn_fail(err, GPNN_EINVAL,
-                     "an exact Gaussian process has at most %d rows (of these it takes 4 GiB), not "
-                     "%llu: draw it by features",
+                     "an exact Gaussian process has at most %d rows (which take 4 GiB), not %llu: "
+                     "draw it by features",
                      (int)GPNN_PROCESS_MOST, (unsigned long long)o->n);
   size_t n = ((size_t)o->n + GPNN_PROCESS_TILE - 1) / GPNN_PROCESS_TILE * GPNN_PROCESS_TILE;
   double *x = gpnn_alloc(n, o->inputs.d, sizeof *x);
@@ -103,10 +103,10 @@ static enum gpnn_status prepare(struct gpnn_synthetic *s, struct gpnn_error *err
   case GPNN_SYNTHETIC_LOCAL:
     break;
   }
-  /* Blocks of points go to threads here. */
-  struct gpnn_neighbours_options near = {
+  /* One thread: blocks of points are already shared out. */
+  struct gpnn_neighbours_options options = {
       .inputs = o->inputs, .n = o->n, .m = o->m, .seed = o->seed, .threads = 1};
-  return gpnn_neighbours_new(&s->near, &near, err);
+  return gpnn_neighbours_new(&s->neighbours, &options, err);
 }
 
 enum gpnn_status gpnn_synthetic_new(struct gpnn_synthetic **synthetic,
@@ -139,13 +139,13 @@ void gpnn_synthetic_free(struct gpnn_synthetic *s)
   if (s == NULL) return;
   free(s->drawn);
   gpnn_features_free(s->features);
-  gpnn_neighbours_free(s->near);
+  gpnn_neighbours_free(s->neighbours);
   free(s);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Inputs and function at rows of one cloud. */
+/* Inputs and function of rows that share one function. */
 static void make_rows(const struct gpnn_synthetic *s, uint64_t first, size_t n, double *x,
                       double *f)
 {
@@ -162,8 +162,8 @@ static void make_rows(const struct gpnn_synthetic *s, uint64_t first, size_t n, 
   }
 }
 
-/* A point and its neighbours.  The process is drawn at their offsets from the point, which tell
- * neighbours apart that have the same coordinates to rounding. */
+/* A point and its neighbours.  The process is drawn at their offsets from the point, which differ
+ * even where the neighbours' coordinates are the same to within rounding. */
 static enum gpnn_status make_point(const struct gpnn_synthetic *s, uint64_t number, double *x,
                                    double *f, struct gpnn_error *err)
 {
@@ -173,7 +173,7 @@ static enum gpnn_status make_point(const struct gpnn_synthetic *s, uint64_t numb
   if (point == NULL) return gpnn_fail_memory(err, "for a point");
   draw_inputs(o, GPNN_RNG_POINT, number, 1, point);
   memset(x, 0, d * sizeof *x);
-  enum gpnn_status status = gpnn_neighbours_find(s->near, number, 1, point, x + d, err);
+  enum gpnn_status status = gpnn_neighbours_find(s->neighbours, number, 1, point, x + d, err);
   if (status == GPNN_OK) {
     struct gpnn_rng rng;
     gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_RESPONSE, number);
@@ -193,7 +193,7 @@ static bool are_finite(size_t n, const double *values)
   return true;
 }
 
-/* Noise on all rows, and the warp. */
+/* Adds noise to all rows and warps their inputs. */
 static enum gpnn_status finish(const struct gpnn_synthetic *s, uint64_t first, size_t n, double *x,
                                const double *f, double *y, struct gpnn_error *err)
 {

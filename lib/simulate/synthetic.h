@@ -1,18 +1,17 @@
 /*
- * synthetic: tables of simulated rows, in pieces that may be made in any order, and apart.
+ * synthetic: tables of simulated rows, which may be made in any order and in separate pieces.
  *
- * A row has inputs x, the value f of a function there, and y = f + noise.  What it is depends on
- * the seed and its number alone.  Inputs, function, noise and those of other numbers are drawn
- * apart from each other: another law of the noise leaves inputs and function as they were.
+ * A row has inputs x, the value f of a function there, and y = f + noise.  It depends on the seed
+ * and its number alone.  Inputs, function and noise have random numbers of their own: changing the
+ * distribution of the noise leaves inputs and function as they were.
  * The function is
  *   FUNCTION   a known one (simulate/function.h)
  *   EXACT      a draw of a Gaussian process, of at most GPNN_PROCESS_MOST rows
- *   FEATURES   nearly one, of any number of rows (simulate/process.h)
- *   LOCAL      a draw for each of any number of points and its nearest rows (see
- *              gpnn-methods(7), section 11): an item is the point, rank 0, and its m nearest
- *              of n rows, nearest first; rows of different points have nothing to do with each
- *              other
- * Warps are applied to the inputs that are told, not to those that the function sees.
+ *   FEATURES   an approximate draw, of any number of rows (simulate/process.h)
+ *   LOCAL      a separate draw for each point and its nearest rows, for any number of points (see
+ *              gpnn-methods(7), section 11): an item is the point, with rank 0, and its m nearest
+ *              of n rows, nearest first; rows of different points are independent
+ * Warps change the inputs that are written, not those that the function is evaluated at.
  *
  * Calling sequence: gpnn_synthetic_new(), gpnn_synthetic_make() or gpnn_synthetic_write() any
  * number of times, gpnn_synthetic_free().
@@ -38,8 +37,9 @@ enum gpnn_synthetic_kind {
   GPNN_SYNTHETIC_LOCAL,
 };
 
-/* Warps of a coordinate, which make a stationary process another (gpnn-methods(7), equation 11.25).
- */
+/* Warps of a coordinate, which make a stationary process non-stationary (gpnn-methods(7), equation
+ * 11.25).
+ * For gamma = 0 each is the identity. */
 enum gpnn_warp_law {
   GPNN_WARP_NONE,
   GPNN_WARP_NEGATIVE, /* (1 + gamma) x where x < 0 */
@@ -52,7 +52,7 @@ struct gpnn_warp {
   double gamma; /* >= 0 */
 };
 
-/* "negative", "power" or "cubic"; false if it is none. */
+/* "negative", "power" or "cubic"; false, with nothing set, for any other name. */
 bool gpnn_warp_by_name(const char *name, enum gpnn_warp_law *law);
 
 double gpnn_warp_value(const struct gpnn_warp *warp, double x);
@@ -60,10 +60,10 @@ double gpnn_warp_value(const struct gpnn_warp *warp, double x);
 struct gpnn_synthetic_options {
   enum gpnn_synthetic_kind kind;
   struct gpnn_inputs inputs;
-  const struct gpnn_function *function; /* FUNCTION: of inputs.d inputs */
-  struct gpnn_covariance process;       /* the others: isotropic, its noise is not used */
+  const struct gpnn_function *function; /* FUNCTION: takes inputs.d inputs */
+  struct gpnn_covariance process;       /* the others; isotropic; its noise is not used */
   size_t n_features;                    /* FEATURES */
-  uint64_t n;                           /* EXACT: rows there are; LOCAL: rows to be near to */
+  uint64_t n;                           /* EXACT: rows in all; LOCAL: training rows */
   size_t m;                             /* LOCAL: neighbours, at most n */
   struct gpnn_noise noise;
   struct gpnn_warp warp;
@@ -74,32 +74,33 @@ struct gpnn_synthetic_options {
 struct gpnn_synthetic;
 
 /*
- * Prepares; an EXACT process is drawn here (time n^3 / 3, memory 4 n^2 bytes).  GPNN_EINVAL: an
- * EXACT process of too many rows, inputs that are not of this dimension, or whose neighbours cannot
- * be had.
+ * Prepares.  An EXACT process is drawn here (time n^3 / 3, memory 4 n^2 bytes).  GPNN_EINVAL: too
+ * many rows for an EXACT process, a disk with other than two inputs, or neighbours that
+ * gpnn_neighbours_new() refuses.  GPNN_ENUMERIC: as gpnn_process_draw().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_synthetic_new(struct gpnn_synthetic **synthetic,
                                                     const struct gpnn_synthetic_options *options,
                                                     struct gpnn_error *err);
 
-/* What it was made from; function and kernel are borrowed. */
+/* The options it was made with; their function and kernel must outlive it. */
 const struct gpnn_synthetic_options *gpnn_synthetic_given(const struct gpnn_synthetic *synthetic);
 
-/* Rows of an item: 1, or m + 1. */
+/* Rows per item: 1, or m + 1 for LOCAL. */
 size_t gpnn_synthetic_rows_each(const struct gpnn_synthetic *synthetic);
 
 /*
- * Makes the rows of 'n' items from number 'first' on: 'x' (rows by d), 'f' and 'y' (rows).  On the
- * calling thread.  GPNN_ENUMERIC: a value that is not finite.
+ * Makes the rows of 'n' items from number 'first' on: 'x' (rows by d), 'f' and 'y' (rows).  Runs on
+ * the calling thread and may run on several at once.  Of an EXACT process, first + n must not
+ * exceed its rows.  GPNN_ENUMERIC: a value is not finite.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_synthetic_make(const struct gpnn_synthetic *synthetic,
                                                      uint64_t first, size_t n, double *x, double *f,
                                                      double *y, struct gpnn_error *err);
 
-/* How rows are told: columns x1 ... xd [f] y, of LOCAL with point and rank in front. */
+/* How rows are written: columns x1 ... xd [f] y; for LOCAL preceded by point and rank. */
 struct gpnn_synthetic_format {
   char delimiter;
-  bool truth; /* whether f is among them */
+  bool truth; /* write f */
 };
 
 /* Writes the names of the columns. */
@@ -108,8 +109,8 @@ gpnn_synthetic_write_header(const struct gpnn_synthetic *synthetic,
                             const struct gpnn_synthetic_format *format, struct gpnn_output *output,
                             struct gpnn_error *err);
 
-/* Makes rows as gpnn_synthetic_make() does, on all threads, and writes them in order, numbers in
- * their shortest form.  Memory is bounded, whatever 'n' is. */
+/* Makes rows as gpnn_synthetic_make() does, on all threads, and writes them in order, with numbers
+ * in their shortest form.  Memory does not grow with 'n', which may be 0. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_synthetic_write(const struct gpnn_synthetic *synthetic,
                                                       const struct gpnn_synthetic_format *format,
                                                       uint64_t first, uint64_t n,

@@ -7,13 +7,13 @@
 #include "simulate/synthetic.h"
 
 enum {
-  BLOCK_NUMBERS = 65536, /* that a thread makes at once; more where an item has more */
-  OTHERS = 4,            /* columns that are not inputs, at most: point, rank, f, y */
+  BLOCK_NUMBERS = 65536, /* that a thread makes at once, unless one item has more */
+  OTHERS = 4,            /* most columns that are not inputs: point, rank, f, y */
 };
 
 /* ---- rows as text ------------------------------------------------------------------------- */
 
-/* What a thread works in. */
+/* What a thread makes and writes at once. */
 struct block {
   double *x, *f, *y;
   char *text;
@@ -102,8 +102,8 @@ struct writing {
   const struct gpnn_synthetic *s;
   const struct gpnn_synthetic_format *format;
   uint64_t first, n;    /* items to write */
-  uint64_t items;       /* of a block */
-  struct block *blocks; /* owned; one a thread, made when it is first needed */
+  uint64_t items;       /* per block */
+  struct block *blocks; /* owned; one per thread, made when first needed */
   struct gpnn_output *output;
 };
 
@@ -127,7 +127,7 @@ static enum gpnn_status write_block(void *context, size_t thread, size_t b, stru
   return gpnn_output_write(w->output, block->text, block->length, err);
 }
 
-/* Items of a block. */
+/* Items per block. */
 static size_t block_items(const struct gpnn_synthetic *s)
 {
   size_t width = gpnn_synthetic_given(s)->inputs.d + OTHERS;

@@ -1,6 +1,6 @@
 /*
- * gls: coefficients of the mean by generalised least squares, from whitened rows (T eq. 6;
- * specification sections 4 and 10).
+ * gls: coefficients of the mean by generalised least squares, from whitened rows (gpnn-methods(7),
+ * equations 6.6 and 6.7).
  *
  * With the terms T (n by p) of the mean (kernel/mean.h) and the covariance M of the target,
  *   g = V T'M^-1 y,   V = (T'M^-1 T)^-1,   residual y'M^-1 y - g'V^-1 g.

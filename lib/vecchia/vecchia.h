@@ -3,7 +3,8 @@
  *
  * The density of n values is the product of the density of each given all before it.  Conditioning
  * on the m nearest of those only gives Vecchia's (1988) approximation, which is also that of the
- * nearest-neighbour Gaussian process (Datta et al. 2016).  With m >= n - 1 it is exact, whatever
+ * nearest-neighbour Gaussian process (Datta et al. 2016; gpnn-methods(7),
+ * equation 6.1).  With m >= n - 1 it is exact, whatever
  * the order.
  *
  * Calling sequence: gpnn_vecchia_order(), gpnn_vecchia_neighbours(), then vecchia/whiten.h or an
@@ -26,7 +27,7 @@ enum gpnn_order {
 /*
  * Writes the numbers of the n rows of 'x' (n by d, row-major) to 'order' from the first to the
  * last. Principal: ties are broken by row number; of the component's two directions, the one whose
- * largest entry is positive (specification of LOO-k, A.10.2).  'seed' only matters to a random
+ * largest entry is positive (Jankowiak and Pleiss 2021, A.10.2).  'seed' only matters to a random
  * order. GPNN_EINVAL: no such order; GPNN_ENUMERIC: no principal component.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_vecchia_order(enum gpnn_order kind, size_t n, size_t d,

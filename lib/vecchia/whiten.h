@@ -6,9 +6,9 @@
  * values z the row keeps
  *   residual  z_i - b'z_N,   variance  kernelscale + noise - k'b.
  * If the neighbours come before the row in an order (vecchia/vecchia.h), residual / sqrt(variance)
- * turns values with that covariance, in Vecchia's form (specification section 10), into independent
- * ones with variance 1.  If they are the nearest training rows, the residuals of the target and of
- * the terms of its mean give the prediction error for any coefficients.
+ * turns values with that covariance, in Vecchia's form (gpnn-methods(7), equations 6.2 to 6.5),
+ * into independent ones with variance 1.  If they are the nearest training rows, the residuals of
+ * the target and of the terms of its mean give the prediction error for any coefficients.
  */
 #ifndef GPNN_VECCHIA_WHITEN_H
 #define GPNN_VECCHIA_WHITEN_H

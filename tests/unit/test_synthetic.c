@@ -305,7 +305,7 @@ static void what_cannot_be_made_is_refused(void **state)
   struct gpnn_synthetic_options options = options_of(GPNN_SYNTHETIC_EXACT);
   options.n = GPNN_PROCESS_MOST + 1;
   assert_fails(gpnn_synthetic_new(&synthetic, &options, &err), GPNN_EINVAL,
-               "at most 32768 rows (of these it takes 4 GiB), not 32769");
+               "at most 32768 rows (which take 4 GiB), not 32769");
   options = options_of(GPNN_SYNTHETIC_LOCAL);
   options.m = 301;
   assert_fails(gpnn_synthetic_new(&synthetic, &options, &err), GPNN_EINVAL, "301");
