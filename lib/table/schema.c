@@ -1,7 +1,9 @@
+/*
+ * A schema's columns in a table, and the features that its inputs become.
+ */
 #include "table/schema.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +12,7 @@
 #include "base/memory.h"
 #include "table/columns.h"
 #include "table/columns_private.h"
-
-static const double PI = 3.14159265358979323846;
+#include "table/schema_private.h"
 
 static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
 {
@@ -40,86 +41,6 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   release_column(&schema->target);
   release_column(&schema->noise);
   *schema = (struct gpnn_schema){0};
-}
-
-/* ---- levels of categories ---------------------------------------------------------------- */
-
-/* Compares bytes, a shorter text before a longer one that begins with it. */
-static int compare_texts(const char *a, size_t n_a, const char *b, size_t n_b)
-{
-  size_t n = n_a < n_b ? n_a : n_b;
-  int order = n == 0 ? 0 : memcmp(a, b, n);
-  return order != 0 ? order : (n_a > n_b) - (n_a < n_b);
-}
-
-/* Where in 'order' the level 'text' is, or else belongs; true if it is there. */
-static bool find_level(const struct gpnn_column *column, const struct gpnn_level_order *order,
-                       const char *text, size_t length, size_t *place)
-{
-  size_t low = 0, high = order->n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2, level = order->levels[middle];
-    int side = compare_texts(column->levels[level], column->level_lengths[level], text, length);
-    if (side == 0) {
-      *place = middle;
-      return true;
-    }
-    if (side < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  *place = low;
-  return false;
-}
-
-/* Puts a level of 'column' into its place; room for it is there. */
-static void insert_level(const struct gpnn_column *column, struct gpnn_level_order *order,
-                         size_t level)
-{
-  size_t place;
-  find_level(column, order, column->levels[level], column->level_lengths[level], &place);
-  memmove(order->levels + place + 1, order->levels + place,
-          (order->n - place) * sizeof *order->levels);
-  order->levels[place] = level;
-  order->n++;
-}
-
-/* Takes out the last level that was added. */
-static void remove_last_level(struct gpnn_column *column, struct gpnn_level_order *order)
-{
-  size_t level = column->n_levels - 1, place = 0;
-  find_level(column, order, column->levels[level], column->level_lengths[level], &place);
-  order->n--;
-  memmove(order->levels + place, order->levels + place + 1,
-          (order->n - place) * sizeof *order->levels);
-  free(column->levels[level]);
-  column->n_levels--;
-}
-
-/* Makes '*array' one item longer than 'n'. */
-static bool lengthen(void *array, size_t n, size_t item_bytes)
-{
-  size_t capacity = n; /* gpnn_grow() rounds up, and 1000 levels need no thrift */
-  return gpnn_grow(array, &capacity, n + 1, item_bytes);
-}
-
-static enum gpnn_status add_level(struct gpnn_column *column, struct gpnn_level_order *order,
-                                  const struct gpnn_field *field, struct gpnn_error *err)
-{
-  size_t n = column->n_levels;
-  char *text = gpnn_copy_text(field->text, field->length);
-  if (text == NULL || !lengthen(&column->levels, n, sizeof *column->levels) ||
-      !lengthen(&column->level_lengths, n, sizeof *column->level_lengths) ||
-      !lengthen(&order->levels, n, sizeof *order->levels)) {
-    free(text);
-    return gpnn_fail_memory(err, "for the levels of a category");
-  }
-  column->levels[n] = text;
-  column->level_lengths[n] = field->length;
-  column->n_levels++;
-  insert_level(column, order, n);
-  return GPNN_OK;
 }
 
 /* ---- a schema's columns in a table ------------------------------------------------------- */
@@ -212,21 +133,6 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
   return GPNN_OK;
 }
 
-/* Sorts the levels each category has so far. */
-static enum gpnn_status order_levels(const struct gpnn_schema *schema, struct gpnn_columns_map *map,
-                                     struct gpnn_error *err)
-{
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    struct gpnn_level_order *order = &map->orders[i];
-    if (column->kind != GPNN_COLUMN_CATEGORY) continue;
-    order->levels = gpnn_alloc(column->n_levels, 1, sizeof *order->levels);
-    if (order->levels == NULL) return gpnn_fail_memory(err, "for the levels of a category");
-    for (size_t level = 0; level < column->n_levels; level++) insert_level(column, order, level);
-  }
-  return GPNN_OK;
-}
-
 enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struct gpnn_table *table,
                                    struct gpnn_columns_map *map, struct gpnn_error *err)
 {
@@ -246,7 +152,7 @@ enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struc
   } else {
     status = match_positions(schema, table, &new, err);
   }
-  if (status == GPNN_OK) status = order_levels(schema, &new, err);
+  if (status == GPNN_OK) status = gpnn_schema_order_levels(schema, &new, err);
   new.has_target = new.target != SIZE_MAX;
   new.has_noise = new.noise != SIZE_MAX;
   if (status != GPNN_OK)
@@ -276,7 +182,7 @@ void gpnn_columns_map_release(struct gpnn_columns_map *map)
 
 /* ---- features ---------------------------------------------------------------------------- */
 
-static size_t width(const struct gpnn_column *column)
+size_t gpnn_schema_width(const struct gpnn_column *column)
 {
   switch (column->kind) {
   case GPNN_COLUMN_CATEGORY:
@@ -296,7 +202,7 @@ static size_t width(const struct gpnn_column *column)
 size_t gpnn_schema_features(const struct gpnn_schema *schema)
 {
   size_t n = 0;
-  for (size_t i = 0; i < schema->n_inputs; i++) n += width(&schema->inputs[i]);
+  for (size_t i = 0; i < schema->n_inputs; i++) n += gpnn_schema_width(&schema->inputs[i]);
   return n;
 }
 
@@ -312,7 +218,7 @@ bool gpnn_schema_groups(const struct gpnn_schema *schema, struct gpnn_feature *f
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
     bool one_group = is_point(column);
-    for (size_t k = 0; k < width(column); k++) {
+    for (size_t k = 0; k < gpnn_schema_width(column); k++) {
       *features++ = (struct gpnn_feature){group, column->kind == GPNN_COLUMN_LATITUDE};
       group += !one_group;
     }
@@ -330,9 +236,9 @@ static const struct gpnn_column *input_of(const struct gpnn_schema *schema,
   struct gpnn_feature_cursor start = {0};
   if (at == NULL) at = &start;
   if (*feature < at->first) *at = start;
-  for (; *feature - at->first >= width(&schema->inputs[at->input]); at->input++) {
+  for (; *feature - at->first >= gpnn_schema_width(&schema->inputs[at->input]); at->input++) {
     assert(at->input < schema->n_inputs);
-    at->first += width(&schema->inputs[at->input]);
+    at->first += gpnn_schema_width(&schema->inputs[at->input]);
   }
   *feature -= at->first;
   return &schema->inputs[at->input];
@@ -391,199 +297,4 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn
   struct composed whole = {.length = 0};
   add_group(&whole, schema, column);
   return gpnn_mask(name, whole.text, whole.length);
-}
-
-/* The remainder is exact, and so x and x + period, where that is exact too, are one point. */
-static void point_on_circle(double x, double period, double *features)
-{
-  double angle = 2 * PI * (remainder(x, period) / period);
-  features[0] = sin(angle);
-  features[1] = cos(angle);
-}
-
-static void point_on_sphere(double latitude, double longitude, double *features)
-{
-  double phi = latitude * (PI / 180), lambda = remainder(longitude, 360) * (PI / 180);
-  features[0] = GPNN_EARTH_RADIUS * cos(phi) * cos(lambda);
-  features[1] = GPNN_EARTH_RADIUS * cos(phi) * sin(lambda);
-  features[2] = GPNN_EARTH_RADIUS * sin(phi);
-}
-
-/* ---- rows -------------------------------------------------------------------------------- */
-
-/* Reads a category's level into '*level'; false in '*is_known' if it has not been seen. */
-static enum gpnn_status read_level(const struct gpnn_schema *schema,
-                                   const struct gpnn_columns_map *map, size_t input,
-                                   const struct gpnn_table *table, const struct gpnn_record *record,
-                                   const char *na, bool *is_known, size_t *level,
-                                   struct gpnn_error *err)
-{
-  const struct gpnn_field *field = &record->fields[map->inputs[input]];
-  if (gpnn_field_is_missing(field, na))
-    return gpnn_columns_fail_field(table, record, map->inputs[input], "missing value", false, err);
-  const struct gpnn_level_order *order = &map->orders[input];
-  assert(order->n == schema->inputs[input].n_levels);
-  size_t place;
-  *is_known = find_level(&schema->inputs[input], order, field->text, field->length, &place);
-  if (*is_known) *level = order->levels[place];
-  return GPNN_OK;
-}
-
-/* Reads the number of a point on a circle or a sphere, where degrees are within bounds. */
-static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
-                                        const struct gpnn_columns_map *map, size_t input,
-                                        const struct gpnn_table *table,
-                                        const struct gpnn_record *record, const char *na,
-                                        double *value, struct gpnn_error *err)
-{
-  enum gpnn_column_kind kind = schema->inputs[input].kind;
-  enum gpnn_status status = gpnn_columns_number(table, record, map->inputs[input], na, value, err);
-  if (status == GPNN_OK && kind == GPNN_COLUMN_LATITUDE && fabs(*value) > 90)
-    status = gpnn_columns_fail_field(table, record, map->inputs[input],
-                                     "a latitude is from -90 to 90 degrees", true, err);
-  if (status == GPNN_OK && kind == GPNN_COLUMN_LONGITUDE && fabs(*value) > 720)
-    status = gpnn_columns_fail_field(table, record, map->inputs[input],
-                                     "a longitude is from -720 to 720 degrees", true, err);
-  return status;
-}
-
-/* Reads one cell; a new level is -1 for now. */
-static enum gpnn_status read_cell(const struct gpnn_schema *schema,
-                                  const struct gpnn_columns_map *map, size_t input,
-                                  const struct gpnn_table *table, const struct gpnn_record *record,
-                                  const char *na, double *cell, struct gpnn_error *err)
-{
-  const struct gpnn_column *column = &schema->inputs[input];
-  if (column->kind == GPNN_COLUMN_NUMBER)
-    return gpnn_columns_number(table, record, map->inputs[input], na, cell, err);
-  if (column->kind != GPNN_COLUMN_CATEGORY)
-    return read_coordinate(schema, map, input, table, record, na, cell, err);
-  bool is_known;
-  size_t level = 0;
-  enum gpnn_status status =
-      read_level(schema, map, input, table, record, na, &is_known, &level, err);
-  if (status != GPNN_OK) return status;
-  if (!is_known && column->n_levels == GPNN_LEVELS_MAX)
-    return gpnn_columns_fail_field(table, record, map->inputs[input],
-                                   "has more than 1000 levels: is it a category?", false, err);
-  *cell = is_known ? (double)level : -1;
-  return GPNN_OK;
-}
-
-static bool is_new_level(const struct gpnn_column *column, double cell)
-{
-  return column->kind == GPNN_COLUMN_CATEGORY && cell < 0;
-}
-
-enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
-                                   const struct gpnn_table *table, const struct gpnn_record *record,
-                                   const char *na, double *cells, struct gpnn_error *err)
-{
-  /* All that may be wrong with the row is found before any of its levels is added. */
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    enum gpnn_status status = read_cell(schema, map, i, table, record, na, &cells[i], err);
-    if (status != GPNN_OK) return status;
-  }
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    struct gpnn_column *column = &schema->inputs[i];
-    if (!is_new_level(column, cells[i])) continue;
-    const struct gpnn_field *field = &record->fields[map->inputs[i]];
-    enum gpnn_status status = add_level(column, &map->orders[i], field, err);
-    if (status == GPNN_OK) continue;
-    while (i-- > 0)
-      if (is_new_level(&schema->inputs[i], cells[i]))
-        remove_last_level(&schema->inputs[i], &map->orders[i]);
-    return status;
-  }
-  for (size_t i = 0; i < schema->n_inputs; i++)
-    if (is_new_level(&schema->inputs[i], cells[i]))
-      cells[i] = (double)(schema->inputs[i].n_levels - 1);
-  return GPNN_OK;
-}
-
-void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, double *features)
-{
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    switch (column->kind) {
-    case GPNN_COLUMN_NUMBER:
-      *features = cells[i];
-      break;
-    case GPNN_COLUMN_CATEGORY:
-      for (size_t l = 0; l < column->n_levels; l++) features[l] = cells[i] == (double)l;
-      break;
-    case GPNN_COLUMN_PERIODIC:
-      point_on_circle(cells[i], column->period, features);
-      break;
-    case GPNN_COLUMN_LATITUDE:
-      point_on_sphere(cells[i], cells[column->partner], features);
-      break;
-    case GPNN_COLUMN_LONGITUDE:
-      break;
-    }
-    features += width(column);
-  }
-}
-
-/* Reads one input into its features; 'unseen' is set for a level that is not known. */
-static enum gpnn_status encode_input(const struct gpnn_schema *schema,
-                                     const struct gpnn_columns_map *map, size_t input,
-                                     const struct gpnn_table *table,
-                                     const struct gpnn_record *record, const char *na,
-                                     double *features, bool *unseen, struct gpnn_error *err)
-{
-  const struct gpnn_column *column = &schema->inputs[input];
-  bool is_known = true;
-  size_t level = 0;
-  double value = 0, other = 0;
-  if (column->kind == GPNN_COLUMN_NUMBER)
-    return gpnn_columns_number(table, record, map->inputs[input], na, features, err);
-  if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
-  enum gpnn_status status =
-      column->kind == GPNN_COLUMN_CATEGORY
-          ? read_level(schema, map, input, table, record, na, &is_known, &level, err)
-          : read_coordinate(schema, map, input, table, record, na, &value, err);
-  if (status == GPNN_OK && column->kind == GPNN_COLUMN_LATITUDE)
-    status = read_coordinate(schema, map, column->partner, table, record, na, &other, err);
-  if (status != GPNN_OK) return status;
-  if (column->kind == GPNN_COLUMN_PERIODIC) point_on_circle(value, column->period, features);
-  if (column->kind == GPNN_COLUMN_LATITUDE) point_on_sphere(value, other, features);
-  for (size_t l = 0; l < column->n_levels; l++) features[l] = is_known && l == level;
-  *unseen = !is_known;
-  return GPNN_OK;
-}
-
-enum gpnn_status gpnn_schema_encode(const struct gpnn_schema *schema,
-                                    const struct gpnn_columns_map *map,
-                                    const struct gpnn_table *table,
-                                    const struct gpnn_record *record, const char *na,
-                                    double *features, size_t *n_unseen, struct gpnn_error *err)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    bool unseen = false;
-    enum gpnn_status status =
-        encode_input(schema, map, i, table, record, na, features, &unseen, err);
-    if (status != GPNN_OK) return status;
-    n += unseen;
-    features += width(&schema->inputs[i]);
-  }
-  *n_unseen += n;
-  return GPNN_OK;
-}
-
-enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,
-                                   const struct gpnn_table *table, const struct gpnn_record *record,
-                                   const char *na, double *variance, struct gpnn_error *err)
-{
-  double value = 0;
-  if (map->has_noise) {
-    enum gpnn_status status = gpnn_columns_number(table, record, map->noise, na, &value, err);
-    if (status != GPNN_OK) return status;
-    if (value < 0)
-      return gpnn_columns_fail_field(table, record, map->noise, "a variance is not negative", true,
-                                     err);
-  }
-  *variance = value;
-  return GPNN_OK;
 }

@@ -84,7 +84,7 @@ struct gpnn_roles {
 };
 
 /* The levels of one category in the order of their bytes: how a level is found by its text.
- * Private to schema.c. */
+ * Private to lib/table/schema*.c. */
 struct gpnn_level_order {
   size_t n;
   size_t *levels; /* n of them */
