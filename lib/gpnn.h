@@ -53,7 +53,6 @@
 #include "base/bytes.h"
 #include "base/child.h"
 #include "base/compare.h"
-#include "base/container.h"
 #include "base/mapping.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -63,6 +62,7 @@
 #include "base/spool.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "container/container.h"
 
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"

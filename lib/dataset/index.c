@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/container.h"
 #include "base/memory.h"
+#include "container/container.h"
 #include "dataset/index_private.h"
 
 /* The groups of the features that remain, numbered anew; every direction of whitening is one. */

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "base/container.h"
+#include "container/container.h"
 #include "dataset/dataset_private.h"
 #include "dataset/index.h"
 
@@ -19,7 +19,7 @@ struct gpnn_index {
   char *provenance;                  /* owned; dataset.provenance */
   bool is_verified;
   pthread_mutex_t *loading; /* owned: streams of one index share their place in it
-                               (base/container.h), so that one search is loaded at a time */
+                               (container/container.h), so that one search is loaded at a time */
 };
 
 /* The sections of an index, and the minor version of gpnn-index(5) that introduced each. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/container.h"
 #include "base/memory.h"
+#include "container/container.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/index_private.h"
 

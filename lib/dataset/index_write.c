@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/container.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "container/container.h"
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "container/container.h"
 #include "kernel/parameters_private.h"
 
 enum { DEFAULT_NEIGHBOURS = 400, MAX_BYTES = 16 << 20 };

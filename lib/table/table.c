@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "base/memory.h"
+#include "container/container.h"
 #include "table/table_private.h"
 
 /* ---- the first line ---------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "base/container.h"
+#include "container/container.h"
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/reader.h"

@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "base/container.h"
+#include "container/container.h"
 
 /* A directory for each test, and the file in it that the tests write. */
 struct place {

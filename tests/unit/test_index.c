@@ -6,10 +6,10 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "base/container.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "container/container.h"
 #include "dataset/index.h"
 #include "dataset/sample.h"
 #include "linalg/blas_threads.h"

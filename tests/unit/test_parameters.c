@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include "base/container.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "container/container.h"
 #include "kernel/parameters.h"
 
 struct place {

@@ -1,6 +1,6 @@
 /* Records of CSV and TSV tables, good and malformed, in any chunks. */
-#include "base/container.h"
 #include "base/rng.h"
+#include "container/container.h"
 #include "scratch.h"
 #include "table/table.h"
 

@@ -1,13 +1,13 @@
 /*
  * container_private: the layout of containers (gpnn-index(5)), which writing and reading share.
  */
-#ifndef GPNN_BASE_CONTAINER_PRIVATE_H
-#define GPNN_BASE_CONTAINER_PRIVATE_H
+#ifndef GPNN_CONTAINER_CONTAINER_PRIVATE_H
+#define GPNN_CONTAINER_CONTAINER_PRIVATE_H
 
 #include <string.h>
 #include <zlib.h>
 
-#include "base/container.h"
+#include "container/container.h"
 
 /* Offsets in the header and in an entry of the table. */
 enum {

@@ -22,8 +22,8 @@
  * Threads: an open container is read-only and may be shared, but for gpnn_container_stream(); a
  * writer belongs to one thread at a time.
  */
-#ifndef GPNN_BASE_CONTAINER_H
-#define GPNN_BASE_CONTAINER_H
+#ifndef GPNN_CONTAINER_CONTAINER_H
+#define GPNN_CONTAINER_CONTAINER_H
 
 #include <stdbool.h>
 #include <stddef.h>

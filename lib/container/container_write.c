@@ -10,7 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "base/bytes.h"
-#include "base/container_private.h"
+#include "container/container_private.h"
 
 struct gpnn_container_writer {
   const struct gpnn_container_format *format;

@@ -1,7 +1,7 @@
 /*
  * Recognising and reading containers.
  */
-#include "base/container.h"
+#include "container/container.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/container_private.h"
 #include "base/memory.h"
+#include "container/container_private.h"
 
 const char *gpnn_container_kind_name(enum gpnn_container_kind kind)
 {
