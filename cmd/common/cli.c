@@ -152,7 +152,8 @@ static void summary(const struct cli *cli)
 }
 
 /* Says what went wrong, if anything, and returns the exit status: the one place where a status
- * becomes one. */
+ * becomes one.  GPNN_EINVAL is about what the command line asks for, which may only show once the
+ * files it names are open: a column that is not there. */
 static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn_error *err)
 {
   progress_erase();

@@ -31,7 +31,8 @@ enum gpnn_status {
   GPNN_EVERSION = 6,   /* our file, of a version this library does not read */
   GPNN_EMISMATCH = 7,  /* two things that do not belong together */
   GPNN_ENUMERIC = 8,   /* not positive definite, no convergence, not finite */
-  GPNN_EINVAL = 9,     /* an argument has a value that is not allowed */
+  GPNN_EINVAL = 9,     /* what the caller asked for is not allowed or not there: the fault is in the
+                          arguments, a tool's command line, not in what files contain */
   GPNN_EEXTERNAL = 10, /* a library we depend on failed */
 };
 

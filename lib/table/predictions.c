@@ -72,7 +72,7 @@ static enum gpnn_status find_intervals(struct gpnn_predictions_target *t,
     if (status == GPNN_END) continue; /* half an interval is somebody else's column */
     if (status != GPNN_OK) return status;
     if (t->n_intervals == GPNN_PREDICTIONS_INTERVALS)
-      return gpnn_fail(err, GPNN_EINVAL, "%s: more than %d intervals", gpnn_table_name(table),
+      return gpnn_fail(err, GPNN_EDATA, "%s: more than %d intervals", gpnn_table_name(table),
                        GPNN_PREDICTIONS_INTERVALS);
     t->intervals[t->n_intervals++] = interval;
   }
@@ -192,7 +192,7 @@ static enum gpnn_status add_named(struct gpnn_predictions *p, const struct gpnn_
   p->n_targets++;
   status = find_optional(t, table, err);
   if (status == GPNN_OK && !same_form(t, &p->targets[0]))
-    status = gpnn_fail(err, GPNN_EINVAL,
+    status = gpnn_fail(err, GPNN_EDATA,
                        "%s: target '%s' has other columns of predictions than the first",
                        gpnn_table_name(table), gpnn_mask(shown, name, strlen(name)));
   return status;

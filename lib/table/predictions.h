@@ -48,7 +48,8 @@ struct gpnn_predictions_wanted {
 /*
  * Finds the columns.  There are several targets where no column is asked for, none is called
  * 'mean', and some are called mean_NAME with a truth NAME.  GPNN_EINVAL: a column is missing or
- * there twice, or targets have predictions of different form.
+ * there twice.  GPNN_EDATA: there are too many intervals, or targets have predictions of different
+ * form.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *predictions,
                                                        const struct gpnn_table *table,
