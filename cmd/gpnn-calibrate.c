@@ -4,7 +4,7 @@
 
 #define ARGUMENTS struct calibrate_arguments
 
-static const struct cli_word by[] = {
+static const struct cli_word adjustments[] = {
     {"factor", GPNN_CALIBRATE_FACTOR}, {"noise", GPNN_CALIBRATE_NOISE}, CLI_END_OF_WORDS};
 
 static const struct cli_option options[] = {
@@ -14,12 +14,13 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "like", like, "TABLE", "on training rows made as distant as TABLE's"),
     CLI_TEXT(0, "with", with, "TABLE", "on the rows of TABLE"),
     CLI_AUTO('c', "rows", rows, "N|auto", "how many rows (all held out; 1000 with --loo)", 1, 1e12),
-    CLI_CHOICE(0, "by", by, "WHAT", "what to change", by),
+    CLI_CHOICE(0, "adjust", by, "WHAT", "", adjustments),
     CLI_PROBABILITIES(0, "conformal", conformal, "P[,P...]",
                       "store widths of intervals, as for 0.5,0.95"),
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1, 1e6),
     SKIP_OPTION(skip_bad, "leave bad rows of TABLE out; all: be they many"),
+    CLI_OLD_NAME(0, "by", "adjust"),
 };
 
 static const struct cli_tool tool = {

@@ -6,6 +6,10 @@
 
 enum { MOST = 1000000, MOST_NEIGHBOURS = 20000 };
 
+/* What a parameter can be fixed at. */
+#define LEAST 1e-300
+#define GREATEST 1e300
+
 static const struct cli_word presets[] = {{"paper", FIT_PAPER}, CLI_END_OF_WORDS};
 static const struct cli_word methods[] = {
     {"local", FIT_LOCAL}, {"conjugate", FIT_CONJUGATE}, CLI_END_OF_WORDS};
@@ -20,7 +24,7 @@ static const struct cli_word rotations[] = {{"auto", FIT_ROTATE_AUTO},
                                             {"whiten", GPNN_ROTATE_WHITEN},
                                             {"learn", GPNN_ROTATE_LEARN},
                                             CLI_END_OF_WORDS};
-static const struct cli_word metrics[] = {
+static const struct cli_word sharing[] = {
     {"shared", FIT_SHARED}, {"ratio", FIT_RATIO}, {"own", FIT_OWN}, CLI_END_OF_WORDS};
 static const struct cli_word means[] = {{"zero", GPNN_MEAN_ZERO},
                                         {"constant", GPNN_MEAN_CONSTANT},
@@ -39,38 +43,59 @@ static const struct cli_word optimizers[] = {{"auto", GPNN_OPTIMIZER_USUAL},
 static const struct cli_word scores[] = {
     {"rmspe", GPNN_CONJUGATE_RMSPE}, {"crps", GPNN_CONJUGATE_CRPS}, CLI_END_OF_WORDS};
 
+static const struct cli_option tuning[] = {
+    CLI_COUNT(0, "blocks", choose.fit.n_blocks, "N", "block: blocks of training rows (10)", 1,
+              MOST),
+    CLI_COUNT(0, "block-size", choose.fit.block_size, "N", "block: rows per block (300)", 2,
+              MOST_NEIGHBOURS),
+    CLI_COUNT(0, "steps", choose.fit.steps, "N", "others: steps of adam (1500)", 1, MOST),
+    CLI_COUNT(0, "batch", choose.fit.batch, "N", "others: rows per step (64)", 1, MOST),
+    CLI_COUNT(0, "refresh", choose.fit.refresh, "N",
+              "others: steps between neighbour searches (250)", 1, MOST),
+    CLI_END_OF_SETTINGS,
+};
+
+static const struct cli_option fixed[] = {
+    CLI_REAL(0, "lengthscale", choose.fit.fixed_lengthscale, "V", "", LEAST, GREATEST),
+    CLI_REAL(0, "kernelscale", choose.fit.fixed_kernelscale, "V", "", LEAST, GREATEST),
+    CLI_REAL(0, "noise", choose.fit.fixed_noise, "V", "", LEAST, GREATEST),
+    CLI_END_OF_SETTINGS,
+};
+
 static const struct cli_option options[] = {
     CLI_CHOICE(0, "preset", preset, "paper", "the published method: one lengthscale, adam",
                presets),
     CLI_CHOICE(0, "method", method, "NAME", "", methods),
     CLI_CHOICE(0, "effort", choose.effort, "E", "what to try", efforts),
-    CLI_TEXT('k', "kernel", kernel, "KERNEL",
-             "auto, exp, matern32, matern52, rbf, matern:NU (auto)"),
+    CLI_TEXT(0, "kernel", kernel, "KERNEL", "auto, exp, matern32, matern52, rbf, matern:NU (auto)"),
     CLI_CHOICE(0, "ard", ard, "A", "a lengthscale for each input", ard),
     CLI_CHOICE(0, "rotate", rotate, "R", "mix inputs", rotations),
     CLI_AUTO('m', "neighbours", neighbours, "M", "neighbours to predict from, or auto (auto)", 1,
              1e6),
-    CLI_CHOICE(0, "metric", metric, "M", "of several targets", metrics),
-    CLI_CHOICE(0, "mean", choose.fit.mean, "MEAN", "", means),
+    CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
+    CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),
     CLI_CHOICES(0, "objective", objectives, "O[,O]", "(by effort)", objectives, 2),
     CLI_CHOICE(0, "optimizer", choose.fit.optimizer, "NAME", "(by objective)", optimizers),
-    CLI_COUNT(0, "blocks", choose.fit.n_blocks, "N", "block: blocks of training rows (10)", 1,
-              MOST),
-    CLI_COUNT(0, "block-size", choose.fit.block_size, "N", "block: rows a block (300)", 2,
-              MOST_NEIGHBOURS),
-    CLI_AUTO(0, "k", k, "K", "others: neighbours a row, or auto (32)", 1, MOST_NEIGHBOURS),
-    CLI_COUNT(0, "rows", choose.fit.rows, "N", "others: rows to learn from (8000)", 1, 1e9),
-    CLI_COUNT(0, "steps", choose.fit.steps, "N", "others: steps of adam (1500)", 1, MOST),
-    CLI_COUNT(0, "batch", choose.fit.batch, "N", "others: rows a step (64)", 1, MOST),
-    CLI_COUNT(0, "refresh", choose.fit.refresh, "N",
-              "others: steps between neighbour searches (250)", 1, MOST),
-    CLI_REAL(0, "thin", choose.fit.thin, "EPS", "others: pass over neighbours within EPS (off)", 0,
+    CLI_AUTO(0, "objective-neighbours", k, "K", "loo, mll-k, vecchia: neighbours per row (32)", 1,
+             MOST_NEIGHBOURS),
+    CLI_COUNT(0, "rows", choose.fit.rows, "N", "loo, mll-k, vecchia: rows to use (8000)", 1, 1e9),
+    CLI_REAL(0, "thin", choose.fit.thin, "EPS", "loo, mll-k: ignore neighbours within EPS (off)", 0,
              1e6),
     CLI_TEXT(0, "like", like, "TABLE", "choose for rows like those of TABLE"),
-    CLI_LIST(0, "fix", fix, "NAME=V", "hold lengthscale, kernelscale or noise at V"),
+    CLI_SETTINGS(0, "fix", "NAME=V", "hold lengthscale, kernelscale or noise at V", fixed),
     CLI_COUNT(0, "folds", n_folds, "K", "conjugate: folds of the cross-validation (5)", 2, 1000),
     CLI_CHOICE(0, "score", score, "S", "conjugate: to choose by", scores),
     CLI_TEXT(0, "start", start, "PARAMS", "start from these parameters"),
+    CLI_SETTINGS(0, "tune", "NAME=VALUE", "finer points of the estimation; see the manual", tuning),
+    CLI_ALIAS(0, "blocks", "tune"),
+    CLI_ALIAS(0, "block-size", "tune"),
+    CLI_OLD_NAME(0, "steps", "tune"),
+    CLI_OLD_NAME(0, "batch", "tune"),
+    CLI_OLD_NAME(0, "refresh", "tune"),
+    CLI_OLD_NAME(0, "metric", "lengthscales"),
+    CLI_OLD_NAME(0, "mean", "mean-function"),
+    CLI_OLD_NAME(0, "k", "objective-neighbours"),
+    CLI_OLD_NAME('k', NULL, "kernel"),
 };
 
 static const struct cli_tool tool = {

@@ -37,6 +37,9 @@ enum cli_type {
   CLI_TYPE_FLAG_OR,
   CLI_TYPE_LIST,
   CLI_TYPE_PROBABILITIES,
+  CLI_TYPE_SETTINGS,
+  CLI_TYPE_ALIAS,
+  CLI_TYPE_OLD_NAME,
 };
 
 /* A word that may be chosen, and what it stands for.  Lists end with CLI_END_OF_WORDS. */
@@ -69,7 +72,7 @@ struct cli_probabilities {
 };
 
 struct cli_option {
-  const char *name; /* long name */
+  const char *name; /* long name; NULL for an alias that is a letter only */
   char letter;      /* 0: long only */
   enum cli_type type;
   size_t at;            /* where in the arguments its value goes */
@@ -77,6 +80,7 @@ struct cli_option {
   const char *help;     /* what it does */
   double low, high;     /* numbers: the range allowed */
   const struct cli_word *words;
+  const struct cli_option *settings; /* the last has no name */
 };
 
 /* The place of 'member', which has to be of type 'type'. */
@@ -86,9 +90,9 @@ struct cli_option {
   _Generic(((ARGUMENTS *)NULL)->member, int        \
            : offsetof(ARGUMENTS, member), unsigned \
            : offsetof(ARGUMENTS, member))
-#define CLI_ROW(kind, letter, name, at, argument, help, low, high, words) \
-  {                                                                       \
-    name, letter, CLI_TYPE_##kind, at, argument, help, low, high, words   \
+#define CLI_ROW(kind, letter, name, at, argument, help, low, high, words)     \
+  {                                                                           \
+    name, letter, CLI_TYPE_##kind, at, argument, help, low, high, words, NULL \
   }
 
 /* bool: true if it is given */
@@ -130,5 +134,28 @@ struct cli_option {
 #define CLI_PROBABILITIES(letter, name, member, argument, help)                                  \
   CLI_ROW(PROBABILITIES, letter, name, CLI_AT(struct cli_probabilities, member), argument, help, \
           0, 0, NULL)
+/* NAME=VALUE, once or several times, where NAME is that of one of 'settings': rows like others,
+ * without letters, that end with CLI_END_OF_SETTINGS */
+#define CLI_SETTINGS(letter, name, argument, help, settings)                 \
+  {                                                                          \
+    name, letter, CLI_TYPE_SETTINGS, 0, argument, help, 0, 0, NULL, settings \
+  }
+#define CLI_END_OF_SETTINGS                                 \
+  {                                                         \
+    NULL, 0, CLI_TYPE_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL \
+  }
+/* Another name for the option called 'now', not listed in help; or, if that is an option with
+ * settings, for the setting that has this name */
+#define CLI_ALIAS(letter, name, now) CLI_ROW(ALIAS, letter, name, 0, now, NULL, 0, 0, NULL)
+/* The same for a name of an earlier release, whose use is answered with a note; to be taken away
+ * with the next */
+#define CLI_OLD_NAME(letter, name, now) CLI_ROW(OLD_NAME, letter, name, 0, now, NULL, 0, 0, NULL)
+
+/* True of other names for an option. */
+bool cli_is_alias(const struct cli_option *option);
+
+/* The setting called name[length] of 'option'; NULL if it has none. */
+const struct cli_option *cli_find_setting(const struct cli_option *option, const char *name,
+                                          size_t length);
 
 #endif

@@ -158,6 +158,44 @@ static bool add_item(const struct cli *cli, const struct cli_option *option, con
   return true;
 }
 
+/* ---- settings ----------------------------------------------------------------------------- */
+
+const struct cli_option *cli_find_setting(const struct cli_option *option, const char *name,
+                                          size_t length)
+{
+  const struct cli_option *setting = option->settings;
+  for (; setting->name != NULL; setting++)
+    if (strlen(setting->name) == length && memcmp(setting->name, name, length) == 0) return setting;
+  return NULL;
+}
+
+/* NAME is none of the settings', or nothing is set. */
+static bool refuse_setting(const struct cli *cli, const struct cli_option *option, const char *text)
+{
+  enum { MOST = 16 };
+  struct cli_word words[MOST + 1] = {CLI_END_OF_WORDS};
+  char names[CLI_WORDS_BYTES], shown[GPNN_MASK_BYTES];
+  for (size_t i = 0; i < MOST && option->settings[i].name != NULL; i++)
+    words[i] = (struct cli_word){option->settings[i].name, 0};
+  return cli_refuse(cli, "option --%s: NAME=VALUE, where NAME is %s, not \"%s\"", option->name,
+                    cli_list_words(names, words), gpnn_mask(shown, text, strlen(text)));
+}
+
+static bool set_setting(const struct cli *cli, const struct cli_row *row, const char *text)
+{
+  const struct cli_option *option = row->option;
+  size_t length = strcspn(text, "=");
+  const struct cli_option *setting = cli_find_setting(option, text, length);
+  if (setting == NULL || text[length] == '\0') return refuse_setting(cli, option, text);
+  char name[64];
+  snprintf(name, sizeof name, "%s %s", option->name, setting->name);
+  struct cli_option named = *setting;
+  named.name = name; /* for messages */
+  return cli_set_value(cli, &(struct cli_row){&named, row->arguments, 0}, text + length + 1);
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
 /* An empty text is never meant, but as the spelling of a missing value.  Numbers and delimiters say
  * themselves what they want. */
 static bool is_empty(const struct cli *cli, const struct cli_row *row, const char *text)
@@ -168,6 +206,7 @@ static bool is_empty(const struct cli *cli, const struct cli_row *row, const cha
   case CLI_TYPE_CHOICES:
   case CLI_TYPE_LIST:
   case CLI_TYPE_PROBABILITIES:
+  case CLI_TYPE_SETTINGS:
     return text[0] == '\0' && cli_value(row) != (const void *)&cli->na;
   default:
     return false;
@@ -206,6 +245,11 @@ bool cli_set_value(const struct cli *cli, const struct cli_row *row, const char 
     return add_item(cli, option, text, value);
   case CLI_TYPE_PROBABILITIES:
     return set_probabilities(cli, option, text, value);
+  case CLI_TYPE_SETTINGS:
+    return set_setting(cli, row, text);
+  case CLI_TYPE_ALIAS:
+  case CLI_TYPE_OLD_NAME:
+    break; /* have no value of their own */
   }
   return false;
 }

@@ -13,7 +13,7 @@
 enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
 enum fit_method { FIT_LOCAL, FIT_CONJUGATE };
 enum fit_ard { FIT_ARD_AUTO, FIT_ARD_YES, FIT_ARD_NO };
-enum fit_metric { FIT_SHARED, FIT_RATIO, FIT_OWN };
+enum fit_lengthscales { FIT_SHARED, FIT_RATIO, FIT_OWN };
 enum { FIT_ROTATE_AUTO = -1 };
 
 /* Strings are those of the command line; NULL: not given. */
@@ -23,14 +23,13 @@ struct fit_arguments {
   const char *kernel, *like, *start;
   enum fit_ard ard;
   int rotate; /* an enum gpnn_rotate, or FIT_ROTATE_AUTO */
-  enum fit_metric metric;
+  enum fit_lengthscales lengthscales;
   size_t neighbours, k; /* 0: auto */
   struct cli_choices objectives;
-  struct cli_list fix;
   size_t n_folds; /* of the conjugate model, as the next */
   enum gpnn_conjugate_score score;
   struct gpnn_choose_options choose; /* fit_resolve() completes it, but for the threads */
-  bool is_shared;                    /* fit_resolve(): one metric for all targets */
+  bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */
 };
 
 #define FIT_ARGUMENTS_INIT                                        \

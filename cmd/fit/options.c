@@ -1,34 +1,10 @@
 #include <string.h>
 
-#include "base/number.h"
 #include "cmd/fit/fit.h"
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
 {
   return cli_refuse(cli, "option --%s: %s", option, allowed);
-}
-
-/* --fix NAME=VALUE */
-static bool fix_parameter(const struct cli *cli, const char *text, struct gpnn_fit_options *fit)
-{
-  const struct {
-    const char *name;
-    double *value;
-  } names[] = {{"lengthscale", &fit->fixed_lengthscale},
-               {"kernelscale", &fit->fixed_kernelscale},
-               {"noise", &fit->fixed_noise}};
-  const char *equals = strchr(text, '=');
-  double value = 0;
-  if (equals == NULL ||
-      gpnn_number_read(equals + 1, strlen(equals + 1), &value) != GPNN_NUMBER_OK || !(value > 0))
-    return wrong(cli, "fix", "NAME=VALUE with a positive VALUE, as in noise=0.1");
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    size_t length = strlen(names[i].name);
-    if (length != (size_t)(equals - text) || strncmp(text, names[i].name, length) != 0) continue;
-    *names[i].value = value;
-    return true;
-  }
-  return wrong(cli, "fix", "the parameters are lengthscale, kernelscale and noise");
 }
 
 /* The published method: one lengthscale, Adam, 10 blocks of 300, 400 neighbours. */
@@ -84,8 +60,6 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
   a->choose.objective = objectives->n == 0;
   if (objectives->n > 0) fit->first = (enum gpnn_objective_kind)objectives->of[0];
   if (objectives->n > 1) fit->second = (enum gpnn_objective_kind)objectives->of[1];
-  for (size_t i = 0; i < a->fix.n; i++)
-    if (!fix_parameter(cli, a->fix.items[i], fit)) return false;
   fit->seed = cli->seed;
   return check_start(cli, a);
 }
@@ -100,15 +74,16 @@ static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a
   return a->ard != FIT_ARD_YES || wrong(cli, "ard", "is of --method local");
 }
 
-/* --metric shared|ratio|own */
-static bool resolve_metric(const struct cli *cli, struct fit_arguments *a)
+/* What the targets have in common. */
+static bool resolve_lengthscales(const struct cli *cli, struct fit_arguments *a)
 {
-  a->choose.fit.same_ratio = a->metric == FIT_RATIO;
+  static const char option[] = "lengthscales";
+  a->choose.fit.same_ratio = a->lengthscales == FIT_RATIO;
   if (a->choose.fit.same_ratio && a->choose.fit.fixed_noise > 0)
-    return wrong(cli, "metric", "ratio leaves no noise to --fix");
-  if (a->method == FIT_CONJUGATE && cli_given(cli, "metric") && a->metric != FIT_OWN)
-    return wrong(cli, "metric", "shared and ratio are of --method local");
-  a->is_shared = a->metric != FIT_OWN && a->method != FIT_CONJUGATE;
+    return wrong(cli, option, "ratio leaves no noise to --fix");
+  if (a->method == FIT_CONJUGATE && cli_given(cli, option) && a->lengthscales != FIT_OWN)
+    return wrong(cli, option, "shared and ratio are of --method local");
+  a->is_shared = a->lengthscales != FIT_OWN && a->method != FIT_CONJUGATE;
   return true;
 }
 
@@ -116,7 +91,7 @@ bool fit_resolve(const struct cli *cli, void *arguments)
 {
   struct fit_arguments *a = arguments;
   return check_conjugate(cli, a) && apply_preset(cli, a) && resolve_model(cli, a) &&
-         resolve_estimation(cli, a) && resolve_metric(cli, a) &&
+         resolve_estimation(cli, a) && resolve_lengthscales(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->like);
 }

@@ -147,13 +147,13 @@ static const struct cli_word warps[] = {{"none", GPNN_WARP_NONE},
 
 static const struct cli_option options[] = {
     CLI_CHOICE(0, "kind", kind, "KIND", "", kinds),
-    CLI_COUNT('n', "rows", rows, "N", "rows; local: rows neighbours are from (1000)", 1,
+    CLI_COUNT('n', "size", rows, "N", "rows; local: rows neighbours are from (1000)", 1,
               GPNN_NEIGHBOURS_MOST),
     CLI_COUNT(0, "first", first, "R", "number of the first row; local: point (0)", 0,
               GPNN_NEIGHBOURS_MOST),
     CLI_COUNT(0, "dimension", inputs.dimension, "D", "inputs (as the function has, else 2)", 1,
               10000),
-    CLI_CHOICE(0, "inputs", inputs.law, "LAW", "their law", simulate_law_words),
+    CLI_CHOICE(0, "input-law", inputs.law, "LAW", "of inputs", simulate_law_words),
     CLI_REAL(0, "scale", inputs.scale, "S", "sd, radius, half width (1; normal: 1/sqrt(D))", 1e-100,
              1e100),
     CLI_LIST('t', "true", truths, "NAME=VALUE",
@@ -166,9 +166,12 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "noise-law", noise_law, "LAW", "normal, laplace or student:NU (normal)"),
     CLI_CHOICE(0, "warp", warp.law, "LAW", "of inputs", warps),
     CLI_REAL(0, "gamma", warp.gamma, "G", "strength of the warp (1)", 0, 100),
-    CLI_FLAG(0, "truth", truth, "a column f before y: y without noise"),
+    CLI_FLAG(0, "noiseless", truth, "a column f before y: y without noise"),
     CLI_FLAG(0, "no-header", no_header, "no line of names"),
     CLI_DELIMITER('d', "delimiter", delimiter, "C", "field delimiter (tab)"),
+    CLI_OLD_NAME(0, "rows", "size"),
+    CLI_OLD_NAME(0, "inputs", "input-law"),
+    CLI_OLD_NAME(0, "truth", "noiseless"),
 };
 
 static const struct cli_tool tool = {

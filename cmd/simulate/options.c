@@ -69,7 +69,7 @@ static bool read_rows(struct simulate_options *o, const struct cli *cli)
   bool good = second != NULL ? read_range(o, colon, second) : read_list(o);
   for (size_t i = 1; i < o->n_rows && good; i++) good = o->row[i] > o->row[i - 1];
   return good || cli_refuse(cli,
-                            "option --rows: up to %d whole numbers from 1 to 1e18 that rise, as in "
+                            "option --size: up to %d whole numbers from 1 to 1e18 that rise, as in "
                             "1e4,1e5, or A:B:COUNT of them",
                             SIMULATE_ROWS);
 }
@@ -206,7 +206,7 @@ bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli)
   s->by_search = o->neighbours_by == SIMULATE_BY_SEARCH;
   s->drawn = o->responses == SIMULATE_DRAWN;
   if (s->inputs.law == GPNN_INPUTS_CUBE && !s->by_search)
-    return cli_refuse(cli, "option --inputs: cube goes with --neighbours-by search");
+    return cli_refuse(cli, "option --input-law: cube goes with --neighbours-by search");
   s->n_points = o->points;
   s->n_draws = o->draws;
   s->debias = o->debias;
@@ -228,7 +228,7 @@ enum gpnn_status simulate_run(struct simulate_options *o, const struct cli *cli,
 {
   struct gpnn_risk_options *s = &o->simulate;
   if (o->row[i] < m)
-    return gpnn_fail(err, GPNN_EINVAL, "option --rows: %" PRIu64 " rows have no %zu neighbours",
+    return gpnn_fail(err, GPNN_EINVAL, "option --size: %" PRIu64 " rows have no %zu neighbours",
                      o->row[i], m);
   s->n = o->row[i];
   s->m = m;

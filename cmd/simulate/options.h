@@ -74,11 +74,11 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
 
 /* The shared rows of the table of options of a mode, whose ARGUMENTS have them as 'options'. */
 #define SIMULATE_OPTIONS                                                                           \
-  CLI_TEXT('n', "rows", options.rows, "LIST",                                                      \
+  CLI_TEXT('n', "size", options.rows, "LIST",                                                      \
            "training rows: N,... or A:B:COUNT (1e4,1e5,1e6,1e7)"),                                 \
       CLI_COUNT(0, "dimension", options.inputs.dimension, "D",                                     \
                 "inputs (20; as the law or function has it)", 1, 10000),                           \
-      CLI_CHOICE(0, "inputs", options.inputs.law, "LAW", "their law", simulate_law_words),         \
+      CLI_CHOICE(0, "input-law", options.inputs.law, "LAW", "of inputs", simulate_law_words),      \
       CLI_REAL(0, "scale", options.inputs.scale, "S", "sd, radius or half side (1/sqrt(D), or 1)", \
                1e-100, 1e100),                                                                     \
       CLI_COUNT('m', "neighbours", options.neighbours, "M", "neighbours of a prediction (100)", 1, \
@@ -93,7 +93,8 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
       CLI_CHOICE(0, "responses", options.responses, "HOW", "", simulate_responses_words),          \
       CLI_FLAG(0, "debias", options.debias, "means without the bias they have at many rows"),      \
       CLI_DELIMITER('d', "delimiter", options.delimiter, "C",                                      \
-                    "field delimiter of the output (tab)")
+                    "field delimiter of the output (tab)"),                                        \
+      CLI_OLD_NAME(0, "rows", "size"), CLI_OLD_NAME(0, "inputs", "input-law")
 
 /* Makes sense of what was given; says what is wrong, if anything is. */
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli);

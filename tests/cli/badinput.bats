@@ -382,7 +382,7 @@ par() {
   for name in 'a b' $'n\nl' -dash $'e\e[31mx'; do
     cp train.tsv "./$name.tsv"
     gpnn-index -o "$name.gpi" -- "$name.tsv"
-    gpnn-fit --steps 5 -- "$name.gpi" >"./$name.par"
+    gpnn-fit --tune steps=5 -- "$name.gpi" >"./$name.par"
     gpnn-info --verify -- "$name.gpi" | grep -qx $'verified\tyes'
     gpnn-predict -q -p "./$name.par" -- "$name.gpi" "$name.tsv" >out.tsv
     assert_sane out.tsv
@@ -429,7 +429,7 @@ par() {
         gpnn-index --standardise $how -o t.gpi train.tsv 2>/dev/null
         gpnn-predict -q t.gpi -p t.par train.tsv >out.tsv
         assert_sane out.tsv
-        gpnn-fit --steps 20 t.gpi >fit.par
+        gpnn-fit --tune steps=20 t.gpi >fit.par
         gpnn-predict -q t.gpi -p fit.par train.tsv >out.tsv
         assert_sane out.tsv
         gpnn-calibrate -q --loo t.gpi -p t.par >cal.par
@@ -470,7 +470,7 @@ par() {
       assert_sane out.tsv
     done
   done
-  gpnn-fit --steps 20 --rows 500 d.gpi >fit.par
+  gpnn-fit --tune steps=20 --rows 500 d.gpi >fit.par
   gpnn-predict -q d.gpi -p fit.par few.tsv >out.tsv
   assert_sane out.tsv
 }

@@ -21,10 +21,10 @@ prepare_gap() {
 @test "the factor multiplies kernel scale and noise, noise alone keeps the kernel scale" {
   prepare
   gpnn-calibrate t.gpi <t.par >factor.par
-  gpnn-calibrate --by factor t.gpi <t.par | cmp factor.par -
+  gpnn-calibrate --adjust factor t.gpi <t.par | cmp factor.par -
   factor=$(value calibration factor.par)
   assert_near "$(value kernelscale factor.par)" "$factor" 1e-12
-  gpnn-calibrate --by noise t.gpi <t.par >noise.par
+  gpnn-calibrate --adjust noise t.gpi <t.par >noise.par
   assert_equal "$(value kernelscale noise.par)" 1
   [[ $(value noise noise.par) != 0.04 ]]
   run ! value calibration noise.par
@@ -36,7 +36,7 @@ prepare_gap() {
 @test "where no noise is small enough, the factor is used and a warning says so" {
   prepare
   sed 's/kernelscale.*/kernelscale\t1e6/; s/lengthscale.*/lengthscale\t0.01/' t.par >wide.par
-  gpnn-calibrate --by noise t.gpi <wide.par >noise.par 2>err.txt
+  gpnn-calibrate --adjust noise t.gpi <wide.par >noise.par 2>err.txt
   grep -q 'no noise variance makes the variances right' err.txt
   gpnn-calibrate t.gpi <wide.par >factor.par
   diff <(grep -v '#' noise.par) <(grep -v '#' factor.par)
@@ -122,7 +122,7 @@ prepare_gap() {
   assert_fails 2 'exclude each other' gpnn-calibrate --with test.tsv --like test.tsv t.gpi -p t.par
   assert_fails 2 'skip-bad is about' gpnn-calibrate --blocked 5 --skip-bad t.gpi -p t.par
   assert_fails 2 'cannot both be standard input' gpnn-calibrate --like - t.gpi
-  assert_fails 2 'factor or noise' gpnn-calibrate --by both t.gpi -p t.par
+  assert_fails 2 'factor or noise' gpnn-calibrate --adjust both t.gpi -p t.par
   assert_fails 1 'leaves none of 700 training rows' gpnn-calibrate --blocked 700 t.gpi -p t.par
 }
 
@@ -154,7 +154,7 @@ prepare_few() {
   make_table 90 3 >few.tsv
   make_table 50 3 90 >other.tsv
   gpnn-index -q --calibration-rows "$1" -o few.gpi few.tsv
-  gpnn-fit -q -j 1 --ard yes --kernel matern32 --rotate none --steps 60 -m 20 few.gpi >few.par
+  gpnn-fit -q -j 1 --ard yes --kernel matern32 --rotate none --tune steps=60 -m 20 few.gpi >few.par
   grep -v '^fit-rows' few.par >silent.par
 }
 
@@ -195,7 +195,7 @@ prepare_few() {
   # Those that are too small for these rows are so for others; by what, the comment says.
   awk -F '\t' -v OFS='\t' '$1 == "kernelscale" || $1 == "noise" { $2 /= 100 } 1' few.par >small.par
   gpnn-calibrate -q --loo few.gpi <small.par | grep -q '^# not calibrated: factor .*, or more, standard'
-  gpnn-calibrate -q --loo --by noise few.gpi <small.par >noise.cal
+  gpnn-calibrate -q --loo --adjust noise few.gpi <small.par >noise.cal
   assert_equal "$(value kernelscale noise.cal)" "$(value kernelscale small.par)"
   grep -q '^# not calibrated: noise alone, instead of a factor .*, or more, standard' noise.cal
 }

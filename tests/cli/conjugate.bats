@@ -15,7 +15,7 @@ prepare() {
 
 @test "the conjugate method finds the coefficient and predicts with it" {
   prepare
-  gpnn-fit --method conjugate --mean regressors t.gpi >t.par
+  gpnn-fit --method conjugate --mean-function regressors t.gpi >t.par
   assert_equal "$(value neighbours t.par)" 15
   assert_equal "$(value kernel t.par)" exp
   # 2 * 2 of the prior and 600 rows, less two coefficients.
@@ -34,15 +34,15 @@ prepare() {
   assert_equal "$(value neighbours t.par)" 9
   grep -q '^# fit: conjugate, 3 folds of 600 of 600 rows' t.par
   awk -F '\t' '$1 == "lengthscale" { exit !($2 / $3 > 1.9999 && $2 / $3 < 2.0001) }' t.par
-  gpnn-fit --method conjugate -k matern52 -m 7 t.gpi >t.par
+  gpnn-fit --method conjugate --kernel matern52 -m 7 t.gpi >t.par
   assert_equal "$(value kernel t.par)" matern52
   assert_equal "$(value neighbours t.par)" 7
 }
 
 @test "the conjugate method prints the same for any number of threads" {
   prepare
-  gpnn-fit --method conjugate --mean linear -j 1 t.gpi >one
-  gpnn-fit --method conjugate --mean linear -j 3 t.gpi >three
+  gpnn-fit --method conjugate --mean-function linear -j 1 t.gpi >one
+  gpnn-fit --method conjugate --mean-function linear -j 3 t.gpi >three
   cmp one three
 }
 

@@ -14,7 +14,7 @@ set -e
 mkdir "$1"
 gpnn-split -q --seed 3 -f 1:1 -o "$1/a" -o "$1/b" - <train.tsv
 gpnn-index -q -m 20 -o "$1/t.gpi" train.tsv
-gpnn-fit -q -m 20 --kernel exp --steps 5 "$1/t.gpi" >"$1/fit.par"
+gpnn-fit -q -m 20 --kernel exp --tune steps=5 "$1/t.gpi" >"$1/fit.par"
 gpnn-calibrate -q "$1/t.gpi" <"$1/fit.par" >"$1/t.par"
 gpnn-predict -q -j 2 --interval 0.9 "$1/t.gpi" -p "$1/t.par" test.tsv >"$1/pred.tsv"
 gpnn-eval -q "$1/pred.tsv" >"$1/scores"

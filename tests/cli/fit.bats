@@ -10,7 +10,7 @@ setup_file() {
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
 }
 
-quick=(--rows 200 --steps 20 --batch 16 --refresh 10 --k 8)
+quick=(--rows 200 --tune steps=20 --tune batch=16 --tune refresh=10 --objective-neighbours 8)
 
 # fit OPTION...: parameters by few steps, unless the options say otherwise.
 fit() {
@@ -31,21 +31,21 @@ fit() {
   grep -q '^# fit: block objective ' t.par
 }
 
-@test "--k, --rows and --steps are in the comment, as they were used" {
-  fit --kernel exp --ard no -m 20 --rows 120 --steps 7 --k 5 >t.par
+@test "neighbours, rows and steps are in the comment, as they were used" {
+  fit --kernel exp --ard no -m 20 --rows 120 --tune steps=7 --objective-neighbours 5 >t.par
   grep -qE '^# fit: loo objective .*, 120 of 500 rows, k 5, 8 evaluations$' t.par
-  fit --kernel exp --ard no -m 20 --rows 120 --k 5 --objective mll-k >t.par
+  fit --kernel exp --ard no -m 20 --rows 120 --objective-neighbours 5 --objective mll-k >t.par
   grep -q ' k 4, ' t.par # the row itself counts
-  fit --kernel exp --ard no -m 20 --rows 1000000 --k 9 --batch 1000 --objective loo >t.par
+  fit --kernel exp --ard no -m 20 --rows 1000000 --objective-neighbours 9 --tune batch=1000 --objective loo >t.par
   grep -q ', 500 of 500 rows, k 9, ' t.par
   head -n 6 "$BATS_FILE_TMPDIR/train.tsv" >small.tsv
   gpnn-index --calibration-rows 0 -o small.gpi small.tsv
-  gpnn-fit --kernel exp --ard no -m 20 --steps 5 --k 32 small.gpi >t.par
+  gpnn-fit --kernel exp --ard no -m 20 --tune steps=5 --objective-neighbours 32 small.gpi >t.par
   grep -q ', 5 of 5 rows, k 4, ' t.par
 }
 
-@test "--batch, --refresh and the seed change the steps of adam" {
-  for options in '' '--batch 17' '--refresh 3' '-s 9' '--optimizer lbfgs'; do
+@test "batch, refresh and the seed change the steps of adam" {
+  for options in '' '--tune batch=17' '--tune refresh=3' '-s 9' '--optimizer lbfgs'; do
     # shellcheck disable=SC2086 # a list of options
     fit --kernel exp --ard yes -m 20 $options | grep '^noise' >>all
   done
@@ -53,20 +53,20 @@ fit() {
 }
 
 @test "--mean names the terms, and their coefficients follow" {
-  fit --kernel exp --ard no -m 20 --mean zero >t.par
+  fit --kernel exp --ard no -m 20 --mean-function zero >t.par
   run ! grep -q coefficients t.par
-  fit --kernel exp --ard no -m 20 --mean constant >t.par
+  fit --kernel exp --ard no -m 20 --mean-function constant >t.par
   assert_equal "$(value mean t.par)" constant
   assert_equal "$(grep '^coefficients' t.par | awk '{ print NF }')" 2
   awk -F '\t' -v OFS='\t' 'NR > 1 { $4 += 30 * $2 } 1' "$BATS_FILE_TMPDIR/train.tsv" >steep.tsv
   gpnn-index --calibration-rows 0 -o steep.gpi steep.tsv
-  gpnn-fit "${quick[@]}" --kernel exp --ard no -m 20 --mean linear steep.gpi >t.par
+  gpnn-fit "${quick[@]}" --kernel exp --ard no -m 20 --mean-function linear steep.gpi >t.par
   assert_equal "$(grep '^coefficients' t.par | awk '{ print NF }')" 5
   assert_near "$(awk '/^# coefficient x2 / { print $4 }' t.par)" 30 2
   gpnn-index --calibration-rows 0 --regressors x2 -x x1,x3 -o steep.gpi steep.tsv
-  gpnn-fit "${quick[@]}" --kernel exp --ard no -m 20 --mean regressors steep.gpi >t.par
+  gpnn-fit "${quick[@]}" --kernel exp --ard no -m 20 --mean-function regressors steep.gpi >t.par
   assert_near "$(awk '/^# coefficient x2 / { print $4 }' t.par)" 30 2
-  assert_fails 1 'no regressors for the mean' gpnn-fit --mean regressors "$BATS_FILE_TMPDIR/t.gpi"
+  assert_fails 1 'no regressors for the mean' gpnn-fit --mean-function regressors "$BATS_FILE_TMPDIR/t.gpi"
 }
 
 @test "a kernel of any smoothness can be asked for" {
@@ -86,7 +86,7 @@ fit() {
   sed -n '1p; 402,$p' all.tsv >test.tsv
   gpnn-index --calibration-rows 0 -o m.gpi train.tsv
   for how in none whiten learn; do
-    gpnn-fit --rows 300 --steps 200 --k 12 --kernel matern52 --ard yes -m 30 --rotate $how m.gpi >$how.par
+    gpnn-fit --rows 300 --tune steps=200 --objective-neighbours 12 --kernel matern52 --ard yes -m 30 --rotate $how m.gpi >$how.par
     gpnn-predict m.gpi -p $how.par test.tsv | gpnn-eval | value rmse >$how
   done
   run ! grep -q rotation none.par
@@ -98,7 +98,7 @@ fit() {
   assert_fails 2 'a rotation can be learnt with ARD alone' \
     gpnn-fit --kernel exp --ard no --rotate learn m.gpi
   assert_fails 2 'inputs cannot be rotated with a linear mean' \
-    gpnn-fit --kernel exp --ard yes --rotate whiten --mean linear m.gpi
+    gpnn-fit --kernel exp --ard yes --rotate whiten --mean-function linear m.gpi
 }
 
 @test "with -v every candidate is told in a line, and the parameters say what was chosen" {
@@ -128,8 +128,8 @@ fit() {
   grep -q 'tried .* by loo of 8' log
 }
 
-@test "--k auto tries several numbers" {
-  fit -v --kernel exp --ard yes --rotate none -m 20 --k auto >t.par 2>log
+@test "--objective-neighbours auto tries several numbers" {
+  fit -v --kernel exp --ard yes --rotate none -m 20 --objective-neighbours auto >t.par 2>log
   assert_below 2 "$(grep -o 'by loo of [0-9]*' log | sort -u | wc -l)"
 }
 
@@ -143,7 +143,7 @@ fit() {
   awk -F '\t' -v OFS='\t' 'NR == 1 { print; next }
     { print; print $1 + 1e-5, $2 - 1e-5, $3, $4 + 1e-4 }' "$BATS_FILE_TMPDIR/train.tsv" >twice.tsv
   gpnn-index --calibration-rows 0 -o twice.gpi twice.tsv
-  options=(--kernel matern32 --ard no -m 20 --rows 500 --k 8 --optimizer lbfgs)
+  options=(--kernel matern32 --ard no -m 20 --rows 500 --objective-neighbours 8 --optimizer lbfgs)
   gpnn-fit "${options[@]}" twice.gpi >twice.par 2>err
   grep -q '^gpnn-fit: .*most rows have near duplicates .*--thin' err
   gpnn-fit "${options[@]}" --thin 0.001 twice.gpi >thin.par 2>err
@@ -168,7 +168,7 @@ fit() {
 
 @test "--start and --fix are kept to" {
   printf 'kernel\texp\nlengthscale\t0.7\t0.8\t0.9\nkernelscale\t1\nnoise\t0.05\nneighbours\t33\n' >s.par
-  fit --start s.par --rotate none --steps 1 >t.par
+  fit --start s.par --rotate none --tune steps=1 >t.par
   assert_equal "$(value kernel t.par)" exp
   assert_equal "$(value neighbours t.par)" 33
   assert_near "$(value lengthscale t.par)" 0.7 0.08
@@ -182,14 +182,15 @@ fit() {
   cp "$BATS_FILE_TMPDIR/t.gpi" .
   printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\n' >s.par
   assert_fails 2 '^option --effort: fast, normal or thorough' gpnn-fit --effort slow t.gpi
-  assert_fails 2 '^option --mean: zero, constant, linear or regressors' gpnn-fit --mean cubic t.gpi
+  assert_fails 2 '^option --mean-function: zero, constant, linear or regressors' gpnn-fit --mean-function cubic t.gpi
   assert_fails 2 '^option --rotate: auto, none, whiten or learn' gpnn-fit --rotate yes t.gpi
   for o in x none 'loo,' ',loo' loo,x loo,loo,loo 'loo loo' verylongobjectivename LOO; do
     assert_fails 2 '^option --objective: block, loo, mll-k or vecchia, or 2 of them with a comma between' \
       gpnn-fit --objective "$o" t.gpi
   done
-  for o in '--k 0' '--k -1' '--k x' '--k 1e9' '--rows 0' '--rows x' '--steps 0' '--steps -5' \
-    '--batch 0' '--refresh 0' '--thin -1' '--thin nan' '--thin x'; do
+  for o in '--objective-neighbours 0' '--objective-neighbours -1' '--objective-neighbours x' \
+    '--objective-neighbours 1e9' '--rows 0' '--rows x' '--tune steps=0' '--tune steps=-5' \
+    '--tune batch=0' '--tune refresh=0' '--thin -1' '--thin nan' '--thin x'; do
     # shellcheck disable=SC2086 # an option and its value
     assert_fails 2 "^option ${o% *}" gpnn-fit $o t.gpi
   done

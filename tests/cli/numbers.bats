@@ -234,17 +234,17 @@ pipeline() {
   make_table 60 2 >once.tsv
   awk -v OFS='\t' '{ print } NR > 1 { print $1, $2, -$3 }' once.tsv >train.tsv
   gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
-  local model=(--kernel exp --ard no --rotate none -m 20 --k 19)
+  local model=(--kernel exp --ard no --rotate none -m 20 --objective-neighbours 19)
   gpnn-fit "${model[@]}" --objective block --fix noise=1e-17 t.gpi 2>err.txt >t.par
   grep -q '^gpnn-fit: 1 of the blocks had a covariance that is not positive definite; up to ' err.txt
   local o
   for o in adam lbfgs; do
-    gpnn-fit "${model[@]}" --objective loo --optimizer $o --steps 20 --fix noise=1e-17 t.gpi 2>err.txt >t.par
+    gpnn-fit "${model[@]}" --objective loo --optimizer $o --tune steps=20 --fix noise=1e-17 t.gpi 2>err.txt >t.par
     grep -q '^gpnn-fit: 120 of the neighbourhoods had a covariance that is not positive definite; up to ' err.txt
-    gpnn-fit "${model[@]}" --objective loo --optimizer $o --steps 20 t.gpi 2>err.txt >t.par
+    gpnn-fit "${model[@]}" --objective loo --optimizer $o --tune steps=20 t.gpi 2>err.txt >t.par
     run ! grep -q 'positive definite' err.txt
   done
-  gpnn-fit "${model[@]}" --objective loo --mean linear --fix noise=1e-17 t.gpi 2>err.txt >t.par
+  gpnn-fit "${model[@]}" --objective loo --mean-function linear --fix noise=1e-17 t.gpi 2>err.txt >t.par
   grep -Eq '^gpnn-fit: [1-9][0-9]* of the rows that the mean was estimated from had a covariance' err.txt
 }
 

@@ -30,10 +30,10 @@ load helper
   make_table 800 3 >train.tsv
   make_table 100 3 800 >test.tsv
   gpnn-index -o t.gpi train.tsv
-  gpnn-fit --kernel exp --ard yes -m 60 --steps 30 t.gpi >t.par
+  gpnn-fit --kernel exp --ard yes -m 60 --tune steps=30 t.gpi >t.par
   gpnn-calibrate t.gpi <t.par >t.cal 2>/dev/null
   gpnn-predict t.gpi -p t.cal test.tsv >files.tsv
-  gpnn-fit --kernel exp --ard yes -m 60 --steps 30 t.gpi | gpnn-calibrate -q t.gpi | gpnn-predict t.gpi -p - test.tsv >pipe.tsv
+  gpnn-fit --kernel exp --ard yes -m 60 --tune steps=30 t.gpi | gpnn-calibrate -q t.gpi | gpnn-predict t.gpi -p - test.tsv >pipe.tsv
   cmp files.tsv pipe.tsv
 }
 
@@ -43,8 +43,8 @@ load helper
   gpnn-index -j 1 -o one.gpi train.tsv
   gpnn-index -j 2 -o two.gpi train.tsv
   cmp one.gpi two.gpi
-  gpnn-fit -j 1 -m 60 --steps 20 one.gpi >one.par
-  gpnn-fit -j 2 -m 60 --steps 20 one.gpi >two.par
+  gpnn-fit -j 1 -m 60 --tune steps=20 one.gpi >one.par
+  gpnn-fit -j 2 -m 60 --tune steps=20 one.gpi >two.par
   cmp one.par two.par
   gpnn-calibrate -q -j 1 one.gpi <one.par >one.cal
   gpnn-calibrate -q -j 3 one.gpi <one.par >two.cal
@@ -63,7 +63,7 @@ load helper
   gpnn-index --search ivf -j 1 -m 50 -o one.gpi train.tsv
   gpnn-index --search ivf -j 2 -m 50 -o two.gpi train.tsv
   cmp one.gpi two.gpi
-  gpnn-fit --kernel rbf --ard no -m 50 --steps 30 one.gpi >t.par
+  gpnn-fit --kernel rbf --ard no -m 50 --tune steps=30 one.gpi >t.par
   gpnn-predict -j 1 one.gpi -p t.par test.tsv >one.tsv
   gpnn-predict -j 2 --batch 13 one.gpi -p t.par test.tsv >two.tsv
   cmp one.tsv two.tsv
@@ -76,7 +76,7 @@ load helper
   gpnn-index -o a.gpi train.tsv
   gpnn-index -o b.gpi train.csv.gz
   cmp a.gpi b.gpi
-  gpnn-fit --kernel exp --ard yes -m 40 --steps 30 a.gpi >t.par
+  gpnn-fit --kernel exp --ard yes -m 40 --tune steps=30 a.gpi >t.par
   gpnn-predict a.gpi -p t.par test.tsv >a.tsv
   awk -F '\t' -v OFS='\t' '{ print $4, "extra" NR, $3, $1, $2 }' test.tsv >shuffled.tsv
   gpnn-predict a.gpi -p t.par shuffled.tsv >b.tsv
@@ -141,7 +141,7 @@ load helper
 @test "calibrating twice finds a factor of one" {
   make_table 2000 2 >train.tsv
   gpnn-index -o t.gpi train.tsv
-  gpnn-fit --kernel matern32 --ard yes -m 50 --steps 100 t.gpi | gpnn-calibrate t.gpi >once.par
+  gpnn-fit --kernel matern32 --ard yes -m 50 --tune steps=100 t.gpi | gpnn-calibrate t.gpi >once.par
   gpnn-calibrate t.gpi <once.par >twice.par
   for name in kernelscale noise calibration; do
     assert_near "$(value $name twice.par)" "$(value $name once.par)" 1e-9
@@ -152,7 +152,7 @@ load helper
   make_table 1500 2 >train.tsv
   make_table 300 2 1500 >own.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
-  gpnn-fit --kernel matern32 --ard yes -m 50 --steps 100 t.gpi >t.par
+  gpnn-fit --kernel matern32 --ard yes -m 50 --tune steps=100 t.gpi >t.par
   assert_fails 1 'holds no calibration rows; hold some out' gpnn-calibrate t.gpi -p t.par
   gpnn-calibrate --loo t.gpi <t.par >loo.par
   gpnn-calibrate --loo -c auto t.gpi <t.par >auto.par
@@ -179,7 +179,7 @@ rows read:gpnn-index -o x.gpi t.tsv
 rows read:gpnn-eval p.tsv
 rows counted:gpnn-split -f 1:1 -o a -o b t.tsv
 rows predicted:gpnn-predict -p t.par t.gpi t.tsv
-models tried:gpnn-fit --effort fast -k exp -m 10 t.gpi
+models tried:gpnn-fit --effort fast --kernel exp -m 10 t.gpi
 of 100 rows written \(100 %\):gpnn-simulate data -n 100
 of 30 points simulated \([0-9]+ %\):gpnn-simulate limits -m 5 --test 30 -n 100
 of 30 points simulated \([0-9]+ %\):gpnn-simulate risk -m 5 --test 30 -n 100

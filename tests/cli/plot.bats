@@ -74,7 +74,7 @@ assert_svg() {
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 11 == 0' >train.tsv
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 55 == 3' >test.tsv
   gpnn-index -y cnt -o b.gpi train.tsv
-  gpnn-fit --effort fast -k exp -m 30 b.gpi >b.par
+  gpnn-fit --effort fast --kernel exp -m 30 b.gpi >b.par
   gpnn-predict -p b.par --keep mnth,hr --interval 0.5,0.9 b.gpi test.tsv >p.tsv
   for kind in calibration pit predicted residuals band map; do
     gpnn-plot "$kind" p.tsv >"$kind.svg"

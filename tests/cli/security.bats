@@ -80,7 +80,7 @@ parameters() {
     { printf '"%s",y\n' "${name//\"/\"\"}"; printf '%s\n' 1,2 2,4 3,4 4,7 5,6 6,9 7,8 8,8 9,9 10,9; } >t.csv
     gpnn-index -v --calibration-rows 0 -o o.gpi t.csv 2>err.txt
     gpnn-info o.gpi >info.txt
-    gpnn-fit -v --mean linear --ard yes -k exp -m 3 --effort fast o.gpi >p.par 2>>err.txt
+    gpnn-fit -v --mean-function linear --ard yes --kernel exp -m 3 --effort fast o.gpi >p.par 2>>err.txt
     for file in err.txt info.txt p.par; do assert_shown $file; done
     assert_equal "$(grep -cP '^kernel\t' p.par)" 1
   done < <(terminal_names)

@@ -116,7 +116,7 @@ advise() {
   make_table 900 2 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "v", "r"; next }
     { r = sin(NR); print $1, $2, $3 + 2 * r, NR % 2 ? 0.0001 : 0.1, r }' >train.tsv
   gpnn-index -q -y y -x x1,x2 --row-noise v --regressors r -o t.gpi train.tsv
-  gpnn-fit -q --effort fast -k exp --ard yes -m 16 --mean regressors t.gpi >t.par
+  gpnn-fit -q --effort fast --kernel exp --ard yes -m 16 --mean-function regressors t.gpi >t.par
   assert_equal "$(grep -c '^lengthscale	.*	' t.par)" 1
   advise -q -p t.par --test 200 t.gpi >out.tsv
   assert_below "$(value rmse out.tsv)" 1
@@ -126,7 +126,7 @@ advise() {
   make_table 800 2 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "z"; next }
     { print $0, sin(7 * $2) + 0.01 * ((NR * 7919) % 10) }' >train.tsv
   gpnn-index -q -y y,z -o t.gpi train.tsv
-  gpnn-fit -q -k matern32 --ard no --rotate none -m 10 --objective block t.gpi >t.par
+  gpnn-fit -q --kernel matern32 --ard no --rotate none -m 10 --objective block t.gpi >t.par
   advise -q -p t.par --test 100 t.gpi >out.tsv
   assert_equal "$(grep '^target' out.tsv | cut -f 2 | paste -sd ' ')" 'y z'
   assert_equal "$(grep -c '^verdict' out.tsv)" 2

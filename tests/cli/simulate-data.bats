@@ -13,7 +13,7 @@ moments() {
 @test "tables have the columns that the kind and the options say" {
   assert_equal "$(data -n 2 | head -n 1)" $'x1\tx2\ty'
   assert_equal "$(data -n 5 | wc -l)" 6
-  assert_equal "$(data -n 2 --truth --dimension 3 -d , | head -n 1)" 'x1,x2,x3,f,y'
+  assert_equal "$(data -n 2 --noiseless --dimension 3 -d , | head -n 1)" 'x1,x2,x3,f,y'
   assert_equal "$(data -n 2 --kind local -m 1 --test 1 | cut -f 1-2 | tr '\n\t' '  ')" 'point rank 0 0 0 1 '
   assert_equal "$(data -n 2 --kind function --function oakley | head -n 1 | wc -w)" 16
   assert_equal "$(data --no-header -n 3 --kind features --features 5 | wc -l)" 3
@@ -63,24 +63,24 @@ moments() {
   read -r mean square < <(moments t.tsv x3)
   assert_near "$mean" 0 0.014
   assert_near "$square" 0.25 0.01
-  data --kind function --function zero --inputs cube --scale 2 -n 20000 >t.tsv
+  data --kind function --function zero --input-law cube --scale 2 -n 20000 >t.tsv
   read -r mean square < <(moments t.tsv x2)
   assert_near "$square" 1.3333 0.035
   column x1 t.tsv | awk '$1 > 2 || $1 < -2 { exit 1 }'
-  data --kind function --function zero --inputs disk --scale 3 -n 20000 |
+  data --kind function --function zero --input-law disk --scale 3 -n 20000 |
     awk 'NR > 1 { r = $1 * $1 + $2 * $2; if (r > 9) exit 1; n += r < 4.5 } END { exit n < 9700 || n > 10300 }'
 }
 
 @test "noise is of its law and variance, on the same rows" {
   for law in normal laplace student:12; do
-    data --kind function --function oakley --noise-law $law -t noise=0.3 --truth -n 20000 >$law.tsv
+    data --kind function --function oakley --noise-law $law -t noise=0.3 --noiseless -n 20000 >$law.tsv
     awk 'NR > 1 { print $17 - $16 }' $law.tsv | awk '{ q += $1 * $1 } END { print q / NR }' >square
     assert_near "$(cat square)" 0.3 0.02
     cut -f 1-16 $law.tsv >$law.x
   done
   cmp normal.x laplace.x
   cmp normal.x student:12.x
-  data --kind function --function waves -t noise=0 --truth -n 100 | awk '$3 != $4 && NR > 1 { exit 1 }'
+  data --kind function --function waves -t noise=0 --noiseless -n 100 | awk '$3 != $4 && NR > 1 { exit 1 }'
 }
 
 @test "warps change the inputs alone" {
@@ -106,9 +106,9 @@ moments() {
 }
 
 @test "other tools read it: a fit finds the noise" {
-  data -n 4000 -t kernel=matern52 -t noise=0.2 --truth >t.tsv
+  data -n 4000 -t kernel=matern52 -t noise=0.2 --noiseless >t.tsv
   gpnn-index --drop f -o t.gpi t.tsv
-  gpnn-fit --effort fast -k matern52 --ard no -m 50 t.gpi >t.par
+  gpnn-fit --effort fast --kernel matern52 --ard no -m 50 t.gpi >t.par
   # which is in units of the target's variance
   column y t.tsv | awk '{ s += $1; q += $1 * $1 } END { print q / NR - (s / NR) ^ 2 }' >variance
   assert_near "$(awk "{ print \$1 * $(value noise t.par) }" variance)" 0.2 0.02
@@ -124,8 +124,8 @@ moments() {
   assert_fails 2 'option --features goes with' gpnn-simulate data --features 9
   assert_fails 2 'option --neighbours goes with' gpnn-simulate data -m 9
   assert_fails 2 'option --test goes with' gpnn-simulate data --kind features --test 9
-  assert_fails 2 'option --inputs: normal, disk or cube' gpnn-simulate data --inputs ball
-  assert_fails 2 'disk has 2 dimensions, not 3' gpnn-simulate data --inputs disk --dimension 3
+  assert_fails 2 'option --input-law: normal, disk or cube' gpnn-simulate data --input-law ball
+  assert_fails 2 'disk has 2 dimensions, not 3' gpnn-simulate data --input-law disk --dimension 3
   assert_fails 2 'option --noise-law' gpnn-simulate data --noise-law student:2
   assert_fails 2 'option --warp: none, negative, power or cubic, not "round"' gpnn-simulate data --warp round
   assert_fails 2 'option --gamma goes with --warp' gpnn-simulate data --gamma 1
@@ -133,7 +133,7 @@ moments() {
   assert_fails 2 'at most 32768 rows .*: draw it by features' gpnn-simulate data -n 32769
   assert_fails 2 'at most 32768 rows' gpnn-simulate data -n 1 --first 32768
   assert_fails 2 'more than the|neighbours' gpnn-simulate data --kind local -n 5 -m 6
-  assert_fails 2 'search' gpnn-simulate data --kind local --inputs cube
+  assert_fails 2 'search' gpnn-simulate data --kind local --input-law cube
   assert_fails 2 'below 1e18' gpnn-simulate data --kind features --first 1e18
   assert_fails 2 'part of numbers' gpnn-simulate data -d 5
   assert_fails 2 'part of numbers or names' gpnn-simulate data -d x

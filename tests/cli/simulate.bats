@@ -9,7 +9,7 @@ limits() {
 }
 
 risk() {
-  gpnn-simulate risk --inputs disk -m 20 --test 100 "$@"
+  gpnn-simulate risk --input-law disk -m 20 --test 100 "$@"
 }
 
 # ---- limits -----------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 @test "risk: mse less noise, and the derivative its difference" {
   common=(-n 1e4 -t noise=0.1)
   risk "${common[@]}" -a noise=0.2 >r.tsv
-  gpnn-simulate limits --inputs disk -m 20 --test 100 "${common[@]}" -a noise=0.2 >l.tsv
+  gpnn-simulate limits --input-law disk -m 20 --test 100 "${common[@]}" -a noise=0.2 >l.tsv
   assert_near "$(column value r.tsv)" "$(column mse l.tsv | awk '{ printf "%.12g", $1 - 0.1 }')" 1e-11
   risk "${common[@]}" --vary noise=0.199:0.201:2 >two.tsv
   risk "${common[@]}" -a noise=0.2 --derivatives --step 0.02 >d.tsv
@@ -175,7 +175,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 }
 
 @test "rows are a list or a range" {
-  assert_equal "$(limits -n 20,1e3,1000000000000000001 2>&1 | grep -c 'option --rows')" 1
+  assert_equal "$(limits -n 20,1e3,1000000000000000001 2>&1 | grep -c 'option --size')" 1
   limits -n 1778:1e6:12 | column rows | tr '\n' ' ' >rows
   grep -qx '1778 .* 1000000 ' rows
   assert_equal "$(wc -w <rows)" 12
@@ -199,7 +199,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   limits -n 1e4 -t kernel=matern:0.75 -a kernel=matern32 | column mse
   limits -n 1e15 --debias -a noise=2 -a kernelscale=0.5 >t.tsv
   assert_near "$(column mse t.tsv)" 0.105 1e-5
-  risk -n 1e3 --inputs cube --dimension 3 --neighbours-by search | column value
+  risk -n 1e3 --input-law cube --dimension 3 --neighbours-by search | column value
   risk -n 1e3 --scale 0.7071 | column value
 }
 
@@ -228,13 +228,13 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 
 @test "mistakes are told" {
   simulate=(gpnn-simulate limits)
-  assert_fails 2 'option --rows: up to 256 whole' "${simulate[@]}" -n 1e5,1e4
-  assert_fails 2 'option --rows: ' "${simulate[@]}" -n 1.5
-  assert_fails 2 'option --rows: ' "${simulate[@]}" -n 2e18
-  assert_fails 2 'option --rows: ' "${simulate[@]}" -n 1e3:1e4
-  assert_fails 2 'option --rows: ' "${simulate[@]}" -n 1:3:10
-  assert_fails 2 'option --rows: ' "${simulate[@]}" -n 1e3,
-  assert_fails 2 'option --inputs: normal, disk or cube' "${simulate[@]}" --inputs ball
+  assert_fails 2 'option --size: up to 256 whole' "${simulate[@]}" -n 1e5,1e4
+  assert_fails 2 'option --size: ' "${simulate[@]}" -n 1.5
+  assert_fails 2 'option --size: ' "${simulate[@]}" -n 2e18
+  assert_fails 2 'option --size: ' "${simulate[@]}" -n 1e3:1e4
+  assert_fails 2 'option --size: ' "${simulate[@]}" -n 1:3:10
+  assert_fails 2 'option --size: ' "${simulate[@]}" -n 1e3,
+  assert_fails 2 'option --input-law: normal, disk or cube' "${simulate[@]}" --input-law ball
   assert_fails 2 'option --true: .*"noise=-1"' "${simulate[@]}" -t noise=-1
   assert_fails 2 'option --true: kernel=rbf, exp, .*"kernel=cubic"' "${simulate[@]}" -t kernel=cubic
   assert_fails 2 'option --assume: .*"noise=0"' "${simulate[@]}" -a noise=0
@@ -251,8 +251,8 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   for delimiter in 5 e N x - . _; do
     assert_fails 2 'part of numbers or names' "${simulate[@]}" -d "$delimiter"
   done
-  assert_fails 2 '' "${simulate[@]}" --inputs disk --dimension 3
-  assert_fails 2 'cube goes with --neighbours-by search' "${simulate[@]}" --inputs cube
+  assert_fails 2 '' "${simulate[@]}" --input-law disk --dimension 3
+  assert_fails 2 'cube goes with --neighbours-by search' "${simulate[@]}" --input-law cube
   assert_fails 2 'one operand too many' "${simulate[@]}" table.tsv
   assert_fails 2 'option --step is for --derivatives' gpnn-simulate risk --step 0.1
   assert_fails 2 'noise is not positive' gpnn-simulate risk -a noise=0.01 --derivatives

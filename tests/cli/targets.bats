@@ -17,14 +17,14 @@ prepare() {
 }
 
 fit() {
-  gpnn-fit -q -k matern32 --ard yes --rotate none -m 30 --objective block "$@" t.gpi
+  gpnn-fit -q --kernel matern32 --ard yes --rotate none -m 30 --objective block "$@" t.gpi
 }
 
 @test "targets share a metric unless each is to have its own" {
   prepare
   fit >default.par
-  fit --metric shared >shared.par
-  fit --metric own >own.par
+  fit --lengthscales shared >shared.par
+  fit --lengthscales own >own.par
   cmp default.par shared.par
   [ "$(grep -c '^target' shared.par)" -eq 2 ]
   [ "$(grep '^lengthscale' shared.par | sort -u | wc -l)" -eq 1 ]
@@ -36,8 +36,8 @@ fit() {
   two_targets 60 >once.tsv
   awk -v OFS='\t' '{ print } NR > 1 { print $1, $2, -$3, -$4 }' once.tsv >train.tsv
   gpnn-index -q --calibration-rows 0 -y y,z -o t.gpi train.tsv
-  local model=(--objective block -k exp --ard no --rotate none -m 20 --fix noise=1e-17)
-  gpnn-fit "${model[@]}" --metric own t.gpi 2>err.txt >t.par
+  local model=(--objective block --kernel exp --ard no --rotate none -m 20 --fix noise=1e-17)
+  gpnn-fit "${model[@]}" --lengthscales own t.gpi 2>err.txt >t.par
   grep -q '^gpnn-fit: target y: 1 of the blocks had a covariance that is not positive definite' err.txt
   grep -q '^gpnn-fit: target z: 1 of the blocks had a covariance that is not positive definite' err.txt
   gpnn-fit "${model[@]}" t.gpi 2>&1 >t.par | grep -q '^gpnn-fit: all targets: 2 of the blocks had a covariance'
@@ -61,7 +61,7 @@ fit() {
 
 @test "under ratio noise and kernel scale are in the same proportion, calibrated too" {
   prepare
-  fit --metric ratio >ratio.par
+  fit --lengthscales ratio >ratio.par
   gpnn-calibrate -q -p ratio.par t.gpi >calibrated.par
   for file in ratio.par calibrated.par; do
     awk '$1 == "kernelscale" { scale = $2 } $1 == "noise" { printf "%.10g\n", $2 / scale }' "$file"
@@ -72,7 +72,7 @@ fit() {
 
 @test "its own metric is that of an index of one target" {
   prepare
-  fit --metric own | awk '$1 == "target" { on = $2 == "z" } on && $1 ~ /scale|noise/' >own.txt
+  fit --lengthscales own | awk '$1 == "target" { on = $2 == "z" } on && $1 ~ /scale|noise/' >own.txt
   gpnn-index -q -y z -x x1,x2 -o t.gpi train.tsv
   fit | grep -E '^[a-z]*(scale|noise)' >alone.txt
   cmp own.txt alone.txt
@@ -98,8 +98,8 @@ fit() {
 
 @test "a metric is shared, ratio or own, and the conjugate method shares none" {
   prepare
-  assert_fails 2 "option --metric: shared, ratio or own" gpnn-fit --metric all t.gpi
-  assert_fails 2 "are of --method local" gpnn-fit --method conjugate --metric shared t.gpi
+  assert_fails 2 "option --lengthscales: shared, ratio or own" gpnn-fit --lengthscales all t.gpi
+  assert_fails 2 "are of --method local" gpnn-fit --method conjugate --lengthscales shared t.gpi
 }
 
 @test "the conjugate method fits each target as it does the only one" {

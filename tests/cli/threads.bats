@@ -25,8 +25,8 @@ without() {
   local command k
   for command in 'gpnn-simulate data -j 4 --kind function --function waves --dimension 2 -n 50000' \
     'gpnn-index -j 4 --search ivf -o x.gpi train.tsv' 'gpnn-index -j 4 -o x.gpi train.tsv' \
-    'gpnn-fit -j 4 -k exp -m 20 --objective block --block-size 60 tree.gpi' \
-    'gpnn-fit -j 4 -k exp -m 20 --k 32 --objective loo --steps 20 tree.gpi' \
+    'gpnn-fit -j 4 --kernel exp -m 20 --objective block --block-size 60 tree.gpi' \
+    'gpnn-fit -j 4 --kernel exp -m 20 --objective-neighbours 32 --objective loo --tune steps=20 tree.gpi' \
     'gpnn-calibrate -j 4 -p t.par tree.gpi' 'gpnn-predict -j 4 -p t.par tree.gpi train.tsv'; do
     ${command/-j 4/-j 1} >expected
     [[ ! -e x.gpi ]] || mv x.gpi expected
@@ -45,8 +45,8 @@ without() {
   gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 300 >train.tsv
   gpnn-index -j 1 -m 20 -o t.gpi train.tsv
   local fit
-  for fit in '--method conjugate -m 15' '--objective loo -k exp -m 20' \
-    '--objective block -k exp --blocks 4 --block-size 60'; do
+  for fit in '--method conjugate -m 15' '--objective loo --kernel exp -m 20' \
+    '--objective block --kernel exp --blocks 4 --block-size 60'; do
     without 20 gpnn-fit -j 2 $fit t.gpi >/dev/null
     [[ ! -s refused ]] || complain "$fit: more than a few are started"
   done
