@@ -31,8 +31,7 @@ static const struct cli_tool tool = {
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS,
     .min_operands = 1,
     .max_operands = 1,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = calibrate_resolve,
     .run = calibrate_run};
 

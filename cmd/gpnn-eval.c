@@ -29,8 +29,7 @@ static const struct cli_tool tool = {
     .purpose = "Score predictions against the truth: accuracy, log likelihood, calibration.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .max_operands = 1,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = eval_resolve,
     .run = eval_run};
 

@@ -105,8 +105,7 @@ static const struct cli_tool tool = {
     .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_TABLE | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 1,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = fit_resolve,
     .run = fit_run};
 

@@ -45,8 +45,7 @@ static const struct cli_tool tool = {
                "neighbour search, and write it all to one index file.",
     .groups = CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
     .max_operands = 1,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = index_resolve,
     .run = index_run};
 

@@ -41,8 +41,7 @@ static const struct cli_tool tool = {
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 2,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = plot_resolve,
     .run = plot_run};
 

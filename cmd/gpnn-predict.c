@@ -40,8 +40,7 @@ static const struct cli_tool tool = {
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 2,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = predict_resolve,
     .run = predict_run};
 

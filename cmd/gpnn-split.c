@@ -19,8 +19,7 @@ static const struct cli_tool tool = {
                "their order and their text.",
     .groups = CLI_TABLE | CLI_SEEDED | CLI_PROGRESS,
     .max_operands = 1,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = split_resolve,
     .run = split_run};
 

@@ -47,8 +47,8 @@ struct cli_tool {
   enum gpnn_status (*run)(const struct cli *cli, void *arguments, struct gpnn_error *err);
 };
 
-/* The options and their number. */
-#define CLI_OPTIONS(rows) (rows), sizeof(rows) / sizeof(rows)[0]
+/* The options of a struct cli_tool and their number. */
+#define CLI_OPTIONS(rows) .options = (rows), .n_options = sizeof(rows) / sizeof(rows)[0]
 
 enum cli_progress { CLI_PROGRESS_AUTO, CLI_PROGRESS_ALWAYS, CLI_PROGRESS_NEVER };
 

@@ -6,9 +6,9 @@
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-static bool set_number(const struct cli *cli, const struct cli_option *option, const char *text,
-                       void *value)
+static bool set_number(const struct cli *cli, const struct cli_row *row, const char *text)
 {
+  const struct cli_option *option = row->option;
   double number = 0;
   bool whole = option->type != CLI_TYPE_REAL;
   bool good = gpnn_number_read(text, strlen(text), &number) == GPNN_NUMBER_OK &&
@@ -25,33 +25,32 @@ static bool set_number(const struct cli *cli, const struct cli_option *option, c
   }
   uint64_t exact = 0;
   if (whole) /* above 2^53 a double is not exact */
-    *(size_t *)value =
+    *(size_t *)cli_value(row) =
         gpnn_number_read_u64(text, strlen(text), &exact) ? (size_t)exact : (size_t)number;
   else
-    *(double *)value = number;
+    *(double *)cli_value(row) = number;
   return true;
 }
 
-static bool set_auto(const struct cli *cli, const struct cli_option *option, const char *text,
-                     void *value)
+static bool set_auto(const struct cli *cli, const struct cli_row *row, const char *text)
 {
-  if (strcmp(text, "auto") != 0) return set_number(cli, option, text, value);
-  *(size_t *)value = 0;
+  if (strcmp(text, "auto") != 0) return set_number(cli, row, text);
+  *(size_t *)cli_value(row) = 0;
   return true;
 }
 
-static bool set_seed(const struct cli *cli, const struct cli_option *option, const char *text,
-                     void *value)
+static bool set_seed(const struct cli *cli, const struct cli_row *row, const char *text)
 {
-  if (gpnn_number_read_u64(text, strlen(text), value)) return true;
+  const struct cli_option *option = row->option;
+  if (gpnn_number_read_u64(text, strlen(text), cli_value(row))) return true;
   return cli_refuse(cli, "option --%s: not a whole number from 0 to 2^64-1: \"%s\"", option->name,
                     text);
 }
 
-static bool set_probabilities(const struct cli *cli, const struct cli_option *option,
-                              const char *text, void *value)
+static bool set_probabilities(const struct cli *cli, const struct cli_row *row, const char *text)
 {
-  struct cli_probabilities *list = value;
+  const struct cli_option *option = row->option;
+  struct cli_probabilities *list = cli_value(row);
   list->n = 0;
   do {
     size_t length = strcspn(text, ",");
@@ -93,19 +92,19 @@ static bool find_word(const struct cli_word *words, const char *text, size_t len
   return false;
 }
 
-static bool set_choice(const struct cli *cli, const struct cli_option *option, const char *text,
-                       void *value)
+static bool set_choice(const struct cli *cli, const struct cli_row *row, const char *text)
 {
+  const struct cli_option *option = row->option;
   char shown[GPNN_MASK_BYTES], words[CLI_WORDS_BYTES];
-  if (find_word(option->words, text, strlen(text), value)) return true;
+  if (find_word(option->words, text, strlen(text), cli_value(row))) return true;
   return cli_refuse(cli, "option --%s: %s, not \"%s\"", option->name,
                     cli_list_words(words, option->words), gpnn_mask(shown, text, strlen(text)));
 }
 
-static bool set_choices(const struct cli *cli, const struct cli_option *option, const char *text,
-                        void *value)
+static bool set_choices(const struct cli *cli, const struct cli_row *row, const char *text)
 {
-  struct cli_choices *list = value;
+  const struct cli_option *option = row->option;
+  struct cli_choices *list = cli_value(row);
   char shown[GPNN_MASK_BYTES], words[CLI_WORDS_BYTES];
   const char *rest = text;
   list->n = 0;
@@ -123,22 +122,37 @@ static bool set_choices(const struct cli *cli, const struct cli_option *option, 
 }
 
 /* 'text' is NULL where the option stands alone. */
-static bool set_flag_or(const struct cli *cli, const struct cli_option *option, const char *text,
-                        void *value)
+static bool set_flag_or(const struct cli *cli, const struct cli_row *row, const char *text)
 {
+  const struct cli_option *option = row->option;
   char shown[GPNN_MASK_BYTES];
   if (text == NULL) text = "";
-  if (find_word(option->words, text, strlen(text), value)) return true;
+  if (find_word(option->words, text, strlen(text), cli_value(row))) return true;
   return cli_refuse(cli, "option --%s: alone, or --%s=%s, not \"%s\"", option->name, option->name,
                     option->argument, gpnn_mask(shown, text, strlen(text)));
 }
 
-/* ---- text --------------------------------------------------------------------------------- */
+/* ---- text and flags
+ * --------------------------------------------------------------------------------- */
 
-static bool set_delimiter(const struct cli *cli, const struct cli_option *option, const char *text,
-                          void *value)
+static bool set_flag(const struct cli *cli, const struct cli_row *row, const char *text)
 {
-  char *delimiter = value;
+  (void)cli, (void)text;
+  *(bool *)cli_value(row) = true;
+  return true;
+}
+
+static bool set_text(const struct cli *cli, const struct cli_row *row, const char *text)
+{
+  (void)cli;
+  *(const char **)cli_value(row) = text;
+  return true;
+}
+
+static bool set_delimiter(const struct cli *cli, const struct cli_row *row, const char *text)
+{
+  const struct cli_option *option = row->option;
+  char *delimiter = cli_value(row);
   if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
     *delimiter = '\t';
   else if (strlen(text) == 1 && strchr("\"\r\n", text[0]) == NULL)
@@ -148,10 +162,10 @@ static bool set_delimiter(const struct cli *cli, const struct cli_option *option
   return true;
 }
 
-static bool add_item(const struct cli *cli, const struct cli_option *option, const char *text,
-                     void *value)
+static bool add_item(const struct cli *cli, const struct cli_row *row, const char *text)
 {
-  struct cli_list *list = value;
+  const struct cli_option *option = row->option;
+  struct cli_list *list = cli_value(row);
   if (list->n == CLI_LIST_ITEMS)
     return cli_refuse(cli, "option --%s: given more than %d times", option->name, CLI_LIST_ITEMS);
   list->items[list->n++] = text;
@@ -196,60 +210,32 @@ static bool set_setting(const struct cli *cli, const struct cli_row *row, const 
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* An empty text is never meant, but as the spelling of a missing value.  Numbers and delimiters say
- * themselves what they want. */
-static bool is_empty(const struct cli *cli, const struct cli_row *row, const char *text)
-{
-  switch (row->option->type) {
-  case CLI_TYPE_TEXT:
-  case CLI_TYPE_CHOICE:
-  case CLI_TYPE_CHOICES:
-  case CLI_TYPE_LIST:
-  case CLI_TYPE_PROBABILITIES:
-  case CLI_TYPE_SETTINGS:
-    return text[0] == '\0' && cli_value(row) != (const void *)&cli->na;
-  default:
-    return false;
-  }
-}
+/* How a type reads its value, and whether it leaves an empty one, which is never meant, to be
+ * refused here; the others say themselves what they want. */
+static const struct {
+  bool (*set)(const struct cli *cli, const struct cli_row *row, const char *text);
+  bool refuses_empty;
+} types[] = {
+    [CLI_TYPE_FLAG] = {set_flag, false},
+    [CLI_TYPE_TEXT] = {set_text, true},
+    [CLI_TYPE_COUNT] = {set_number, false},
+    [CLI_TYPE_AUTO] = {set_auto, false},
+    [CLI_TYPE_REAL] = {set_number, false},
+    [CLI_TYPE_SEED] = {set_seed, false},
+    [CLI_TYPE_DELIMITER] = {set_delimiter, false},
+    [CLI_TYPE_CHOICE] = {set_choice, true},
+    [CLI_TYPE_CHOICES] = {set_choices, true},
+    [CLI_TYPE_FLAG_OR] = {set_flag_or, false},
+    [CLI_TYPE_LIST] = {add_item, true},
+    [CLI_TYPE_PROBABILITIES] = {set_probabilities, true},
+    [CLI_TYPE_SETTINGS] = {set_setting, true},
+};
 
 bool cli_set_value(const struct cli *cli, const struct cli_row *row, const char *text)
 {
   const struct cli_option *option = row->option;
-  void *value = cli_value(row);
-  if (is_empty(cli, row, text))
+  bool is_na = cli_value(row) == (const void *)&cli->na; /* may well be spelt as nothing */
+  if (types[option->type].refuses_empty && text[0] == '\0' && !is_na)
     return cli_refuse(cli, "option --%s: its value is empty", option->name);
-  switch (option->type) {
-  case CLI_TYPE_FLAG:
-    *(bool *)value = true;
-    return true;
-  case CLI_TYPE_TEXT:
-    *(const char **)value = text;
-    return true;
-  case CLI_TYPE_COUNT:
-  case CLI_TYPE_REAL:
-    return set_number(cli, option, text, value);
-  case CLI_TYPE_AUTO:
-    return set_auto(cli, option, text, value);
-  case CLI_TYPE_SEED:
-    return set_seed(cli, option, text, value);
-  case CLI_TYPE_DELIMITER:
-    return set_delimiter(cli, option, text, value);
-  case CLI_TYPE_CHOICE:
-    return set_choice(cli, option, text, value);
-  case CLI_TYPE_CHOICES:
-    return set_choices(cli, option, text, value);
-  case CLI_TYPE_FLAG_OR:
-    return set_flag_or(cli, option, text, value);
-  case CLI_TYPE_LIST:
-    return add_item(cli, option, text, value);
-  case CLI_TYPE_PROBABILITIES:
-    return set_probabilities(cli, option, text, value);
-  case CLI_TYPE_SETTINGS:
-    return set_setting(cli, row, text);
-  case CLI_TYPE_ALIAS:
-  case CLI_TYPE_OLD_NAME:
-    break; /* have no value of their own */
-  }
-  return false;
+  return types[option->type].set(cli, row, text);
 }

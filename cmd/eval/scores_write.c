@@ -75,36 +75,38 @@ static void put_given(const struct writer *w, size_t t, const struct scores_cell
   }
 }
 
+/* One metric of each level. */
+static void put_levels(const struct writer *w, struct row *row, const char *name, const char *tail,
+                       const double values[])
+{
+  const struct cli_probabilities *levels = &w->scores->levels;
+  for (size_t i = 0; i < levels->n; i++)
+    put_numbered(row, name, 100 * levels->p[i], tail, values[i]);
+}
+
 /* The metrics with a unit, in units of the training standard deviation. */
 static void put_standard(const struct writer *w, const struct gpnn_metrics_result *m,
                          struct row *row)
 {
-  const struct cli_probabilities *levels = &w->scores->levels;
   put(row, "rmse_standard", m->rmse);
   put(row, "mse_standard", m->mse);
   put(row, "mae_standard", m->mae);
   if (!m->has_sd) return;
   put(row, "nll_standard", m->nll);
   put(row, "crps_standard", m->crps);
-  for (size_t i = 0; i < levels->n; i++)
-    put_numbered(row, "width", 100 * levels->p[i], "_standard", m->width[i]);
-  for (size_t i = 0; i < levels->n; i++)
-    put_numbered(row, "score", 100 * levels->p[i], "_standard", m->score[i]);
+  put_levels(w, row, "width", "_standard", m->width);
+  put_levels(w, row, "score", "_standard", m->score);
 }
 
 static void put_probabilistic(const struct writer *w, const struct gpnn_metrics_result *m,
                               struct row *row)
 {
-  const struct cli_probabilities *levels = &w->scores->levels;
   put(row, "nll", m->nll);
   put(row, "cal", m->cal);
   put(row, "crps", m->crps);
-  for (size_t i = 0; i < levels->n; i++)
-    put_numbered(row, "coverage", 100 * levels->p[i], "", m->coverage[i]);
-  for (size_t i = 0; i < levels->n; i++)
-    put_numbered(row, "width", 100 * levels->p[i], "", m->width[i]);
-  for (size_t i = 0; i < levels->n; i++)
-    put_numbered(row, "score", 100 * levels->p[i], "", m->score[i]);
+  put_levels(w, row, "coverage", "", m->coverage);
+  put_levels(w, row, "width", "", m->width);
+  put_levels(w, row, "score", "", m->score);
   put(row, "pit_distance", m->pit_distance);
   for (size_t i = 0; i < GPNN_METRICS_PIT_BINS; i++)
     put_numbered(row, "pit", (double)(i + 1), "", m->pit[i]);

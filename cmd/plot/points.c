@@ -106,8 +106,8 @@ static void draw_rows(struct plot *plot, const struct points *p)
 
 /* ---- predicted ---------------------------------------------------------------------------- */
 
-static enum gpnn_status draw_predicted(struct plot *plot, const struct points *p,
-                                       const char *target, struct gpnn_error *err)
+static enum gpnn_status draw_predicted(struct plot *plot, struct points *p, const char *target,
+                                       struct gpnn_error *err)
 {
   struct plot_range range = range_of(&p->x), y = range_of(&p->y);
   plot_range_add(&range, y.low);
@@ -126,18 +126,28 @@ static enum gpnn_status draw_predicted(struct plot *plot, const struct points *p
   return GPNN_OK;
 }
 
+/* Reads the points and draws them. */
+static enum gpnn_status plot_points(struct plot *plot, struct points *p,
+                                    enum gpnn_status (*draw)(struct plot *plot, struct points *p,
+                                                             const char *target,
+                                                             struct gpnn_error *err),
+                                    struct gpnn_error *err)
+{
+  struct gpnn_predictions found = {0};
+  enum gpnn_status status = plot_find(plot, plot->o->y, p->standardised, &found, err);
+  if (status == GPNN_OK) status = plot_predictions(plot, &found, take, p, err);
+  if (status == GPNN_OK)
+    status = draw(plot, p, gpnn_table_column(plot->table, found.targets[0].truth), err);
+  free(p->x.values);
+  free(p->y.values);
+  gpnn_predictions_release(&found);
+  return status;
+}
+
 enum gpnn_status plot_predicted(struct plot *plot, struct gpnn_error *err)
 {
   struct points p = {0};
-  struct gpnn_predictions found = {0};
-  enum gpnn_status status = plot_find(plot, plot->o->y, false, &found, err);
-  if (status == GPNN_OK) status = plot_predictions(plot, &found, take, &p, err);
-  if (status == GPNN_OK)
-    status = draw_predicted(plot, &p, gpnn_table_column(plot->table, found.targets[0].truth), err);
-  free(p.x.values);
-  free(p.y.values);
-  gpnn_predictions_release(&found);
-  return status;
+  return plot_points(plot, &p, draw_predicted, err);
 }
 
 /* ---- residuals ---------------------------------------------------------------------------- */
@@ -221,13 +231,5 @@ static enum gpnn_status draw_residuals(struct plot *plot, struct points *p, cons
 enum gpnn_status plot_residuals(struct plot *plot, struct gpnn_error *err)
 {
   struct points p = {.standardised = true};
-  struct gpnn_predictions found = {0};
-  enum gpnn_status status = plot_find(plot, plot->o->y, true, &found, err);
-  if (status == GPNN_OK) status = plot_predictions(plot, &found, take, &p, err);
-  if (status == GPNN_OK)
-    status = draw_residuals(plot, &p, gpnn_table_column(plot->table, found.targets[0].truth), err);
-  free(p.x.values);
-  free(p.y.values);
-  gpnn_predictions_release(&found);
-  return status;
+  return plot_points(plot, &p, draw_residuals, err);
 }
