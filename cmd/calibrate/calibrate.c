@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/common/open.h"
+#include "cmd/common/report.h"
 #include "dataset/reader.h"
 #include "likelihood/conformal.h"
 

@@ -96,21 +96,3 @@ enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *in
 {
   return open_localgps(cli, index, 1, params, params_path, neighbours, gp, err);
 }
-
-void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter)
-{
-  if (jitter->n == 0) return;
-  cli_warn(
-      cli,
-      "%zu of the %s had a covariance that is not positive definite; up to %.1e was added to its "
-      "diagonal",
-      jitter->n, what, jitter->most);
-}
-
-void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts)
-{
-  report_jitter(cli, "rows", &counts->jitter);
-  if (counts->n_clamped > 0)
-    cli_note(cli, "%zu rows had a variance that rounding made negative; set to zero",
-             counts->n_clamped);
-}

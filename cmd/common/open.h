@@ -54,10 +54,4 @@ GPNN_MUST_CHECK enum gpnn_status open_localgps(const struct cli *cli,
                                                const char *params_path, size_t neighbours,
                                                struct gpnn_localgp *gps[], struct gpnn_error *err);
 
-/* Warns of covariances, of 'what', that needed jitter, if there are any. */
-void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter);
-
-/* Warns about what was out of the ordinary in many predictions. */
-void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts);
-
 #endif

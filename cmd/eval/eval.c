@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/report.h"
 #include "dataset/index.h"
 #include "table/columns.h"
 
@@ -105,14 +106,9 @@ static enum gpnn_status check_rows(struct run *r, struct gpnn_error *err)
 {
   bool any = false;
   for (size_t t = 0; t < r->predictions.n_targets; t++) {
-    const char *target = r->predictions.targets[t].name;
-    char shown[GPNN_MASK_BYTES] = "";
-    if (target != NULL) gpnn_mask(shown, target, strlen(target));
     any = any || r->scores.all.cells[t].metrics.n > 0;
-    if (r->n_left_out[t] > 0)
-      cli_warn(r->cli, "%s: %s%s%s%zu rows without truth or prediction left out",
-               gpnn_table_name(r->table), target == NULL ? "" : "target '", shown,
-               target == NULL ? "" : "': ", r->n_left_out[t]);
+    report_left_out(r->cli, r->table, r->predictions.targets[t].name, r->n_left_out[t],
+                    "truth or prediction");
   }
   if (any) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%s: no row with a truth and a prediction",

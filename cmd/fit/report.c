@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/report.h"
 #include "kernel/coefficients.h"
 
 /* A candidate in words: "exp ARD by loo of 32". */

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
+#include "cmd/common/report.h"
 #include "cmd/plot/plot.h"
 #include "stats/student.h"
 #include "table/columns.h"
@@ -89,7 +91,8 @@ static enum gpnn_status read_row(struct plot *plot, struct band *b, struct gpnn_
 static int compare(const void *a, const void *b)
 {
   const struct place *p = a, *q = b;
-  return p->x != q->x ? (p->x > q->x) - (p->x < q->x) : (p->mean > q->mean) - (p->mean < q->mean);
+  int order = gpnn_compare_doubles(&p->x, &q->x);
+  return order != 0 ? order : gpnn_compare_doubles(&p->mean, &q->mean);
 }
 
 static enum gpnn_status read_rows(struct plot *plot, struct band *b, struct gpnn_error *err)
@@ -97,7 +100,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct band *b, struct gpnn
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, b, err);
   if (status != GPNN_END) return status;
-  plot_left_out(plot, b->n_left_out, "input or prediction");
+  report_left_out(plot->cli, plot->table, NULL, b->n_left_out, "input or prediction");
   if (b->n == 0)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with an input and a prediction",
                      gpnn_table_name(plot->table));

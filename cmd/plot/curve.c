@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "cmd/common/report.h"
 #include "cmd/plot/plot.h"
 #include "stats/power_law.h"
 #include "table/columns.h"
@@ -164,15 +166,9 @@ static enum gpnn_status read_row(struct plot *plot, struct curve *c, struct gpnn
   return status;
 }
 
-static int compare_points(const void *a, const void *b)
-{
-  const struct point *p = a, *q = b;
-  return (p->x > q->x) - (p->x < q->x);
-}
-
 static enum gpnn_status fit_line(struct line *line, struct gpnn_error *err)
 {
-  qsort(line->points, line->n, sizeof *line->points, compare_points);
+  qsort(line->points, line->n, sizeof *line->points, gpnn_compare_doubles); /* by x */
   double *x = gpnn_alloc(line->n, 2, sizeof *x);
   if (x == NULL) return gpnn_fail_memory(err, "for a slope");
   double *y = x + line->n;
@@ -192,7 +188,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct curve *c, struct gpn
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, c, err);
   if (status != GPNN_END) return status;
-  plot_left_out(plot, c->n_missing, "a value");
+  report_left_out(plot->cli, plot->table, NULL, c->n_missing, "a value");
   if (c->n_zero > 0)
     cli_warn(plot->cli, "%s: %zu values have no place on logarithmic axes, and are left out", name,
              c->n_zero);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
+#include "cmd/common/report.h"
 #include "table/columns.h"
 
 /* The columns of one metric; SIZE_MAX: there is none. */
@@ -177,17 +179,13 @@ static enum gpnn_status read_row(struct plot *plot, struct reader *r, struct gpn
   return status;
 }
 
-static int order(double a, double b)
-{
-  return (a > b) - (a < b);
-}
-
 static int compare_values(const void *a, const void *b)
 {
   const struct landscape_value *v = a, *w = b;
-  if (v->metric != w->metric) return v->metric < w->metric ? -1 : 1;
-  if (v->parameter != w->parameter) return v->parameter < w->parameter ? -1 : 1;
-  return v->rows != w->rows ? order(v->rows, w->rows) : order(v->at, w->at);
+  int order = gpnn_compare_sizes(&v->metric, &w->metric);
+  if (order == 0) order = gpnn_compare_sizes(&v->parameter, &w->parameter);
+  if (order == 0) order = gpnn_compare_doubles(&v->rows, &w->rows);
+  return order != 0 ? order : gpnn_compare_doubles(&v->at, &w->at);
 }
 
 static enum gpnn_status read_rows(struct plot *plot, struct reader *r, struct gpnn_error *err)
@@ -195,7 +193,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct reader *r, struct gp
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, r, err);
   if (status != GPNN_END) return status;
-  plot_left_out(plot, r->n_left_out, "a parameter varied or a value");
+  report_left_out(plot->cli, plot->table, NULL, r->n_left_out, "a parameter varied or a value");
   if (r->l->n == 0 && r->quantity != SIZE_MAX && plot->o->y != NULL)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with a value of a quantity in --truth",
                      gpnn_table_name(plot->table));

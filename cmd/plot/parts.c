@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/report.h"
 #include "cmd/plot/plot.h"
 #include "table/columns.h"
 
@@ -49,12 +50,6 @@ enum gpnn_status plot_find(const struct plot *plot, const char *truth, bool need
   return GPNN_OK;
 }
 
-void plot_left_out(const struct plot *plot, size_t n, const char *what)
-{
-  if (n > 0)
-    cli_warn(plot->cli, "%s: %zu rows without %s left out", gpnn_table_name(plot->table), n, what);
-}
-
 enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
                                   enum gpnn_status (*take)(void *into,
                                                            const struct gpnn_predictions_row *row,
@@ -81,7 +76,7 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
     if (status != GPNN_OK) return status;
   }
   if (status != GPNN_END) return status;
-  plot_left_out(plot, n_left_out, "truth or prediction");
+  report_left_out(plot->cli, plot->table, NULL, n_left_out, "truth or prediction");
   if (n > 0) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%s: no row with a truth and a prediction",
                    gpnn_table_name(plot->table));

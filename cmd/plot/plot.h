@@ -78,9 +78,6 @@ plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
                                           struct gpnn_error *err),
                  void *into, struct gpnn_error *err);
 
-/* Warns of 'n' rows without 'what'. */
-void plot_left_out(const struct plot *plot, size_t n, const char *what);
-
 /* Numbers, growing; a zeroed object is empty, free() of 'values' releases it. */
 struct plot_numbers {
   double *values; /* owned */

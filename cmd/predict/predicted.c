@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "cmd/common/open.h"
+#include "cmd/common/report.h"
 
 /* ---- fields ------------------------------------------------------------------------------- */
 

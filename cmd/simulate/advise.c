@@ -7,6 +7,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/report.h"
 #include "cmd/simulate/simulate.h"
 #include "models/local/predict.h"
 
@@ -360,8 +361,7 @@ static const struct cli_tool tool = {
     .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 1,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = resolve,
     .run = run};
 

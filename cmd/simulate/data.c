@@ -179,8 +179,7 @@ static const struct cli_tool tool = {
     .synopsis = "[OPTION...]",
     .purpose = "Make a synthetic table, of any number of rows: inputs x1, x2 ..., target y.",
     .groups = CLI_THREADS | CLI_SEEDED | CLI_OUTPUT | CLI_PROGRESS,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = resolve,
     .run = run};
 

@@ -106,8 +106,7 @@ static const struct cli_tool tool = {
     .purpose = "How good predictions of a simulated process become as rows grow, with right\n"
                "parameters or wrong ones: MSE, NLL and CAL, and where theory says they end.",
     .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = resolve,
     .run = run};
 

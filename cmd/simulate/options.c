@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/report.h"
 
 const struct cli_word simulate_neighbours_words[] = {
     {"theory", SIMULATE_BY_THEORY}, {"search", SIMULATE_BY_SEARCH}, CLI_END_OF_WORDS};

@@ -214,8 +214,7 @@ static const struct cli_tool tool = {
     .purpose = "How far predicted means are from a simulated truth as rows grow, and how fast\n"
                "that falls: risk curves with their slopes, landscapes, derivatives.",
     .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    CLI_OPTIONS(options),
     .resolve = resolve,
     .run = run};
 

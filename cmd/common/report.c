@@ -1,0 +1,31 @@
+#include "cmd/common/report.h"
+
+#include <string.h>
+
+void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter)
+{
+  if (jitter->n == 0) return;
+  cli_warn(
+      cli,
+      "%zu of the %s had a covariance that is not positive definite; up to %.1e was added to its "
+      "diagonal",
+      jitter->n, what, jitter->most);
+}
+
+void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts)
+{
+  report_jitter(cli, "rows", &counts->jitter);
+  if (counts->n_clamped > 0)
+    cli_note(cli, "%zu rows had a variance that rounding made negative; set to zero",
+             counts->n_clamped);
+}
+
+void report_left_out(const struct cli *cli, const struct gpnn_table *table, const char *target,
+                     size_t n, const char *what)
+{
+  char shown[GPNN_MASK_BYTES] = "";
+  if (n == 0) return;
+  if (target != NULL) gpnn_mask(shown, target, strlen(target));
+  cli_warn(cli, "%s: %s%s%s%zu rows without %s left out", gpnn_table_name(table),
+           target == NULL ? "" : "target '", shown, target == NULL ? "" : "': ", n, what);
+}

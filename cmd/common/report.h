@@ -1,0 +1,22 @@
+/*
+ * report: what was out of the ordinary in a run, counted by the library and said here, so that
+ * every tool says the same of the same.  Counts of zero say nothing.
+ */
+#ifndef GPNN_CMD_COMMON_REPORT_H
+#define GPNN_CMD_COMMON_REPORT_H
+
+#include "cmd/common/cli.h"
+#include "models/local/localgp.h"
+
+/* Warns of covariances, of 'what' (plural), that needed jitter. */
+void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter);
+
+/* Says what happened in predictions. */
+void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts);
+
+/* Warns of 'n' rows of 'table' left out because they have no 'what'; 'target' is whose rows they
+ * are, where the table has several (else NULL). */
+void report_left_out(const struct cli *cli, const struct gpnn_table *table, const char *target,
+                     size_t n, const char *what);
+
+#endif
