@@ -164,8 +164,8 @@ static void write_head(struct script *s, const struct plot *plot, bool png)
 static void flatten(const struct gpnn_child *gnuplot, char *line, size_t bytes)
 {
   size_t n = 0;
-  for (size_t i = 0; i < gnuplot->n_said && n + 1 < bytes; i++) {
-    char c = gnuplot->said[i];
+  for (size_t i = 0; i < gnuplot->n_message && n + 1 < bytes; i++) {
+    char c = gnuplot->message[i];
     bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
     if (!blank)
       line[n++] = c;
@@ -189,13 +189,13 @@ static enum gpnn_status run_gnuplot(const struct script *script, struct gpnn_chi
                      "none)");
   if (status != GPNN_OK) return status;
   if (gnuplot->exit_status == 0 && gnuplot->n_output > 0) return GPNN_OK;
-  char said[GPNN_CHILD_SAID_BYTES + 1];
-  flatten(gnuplot, said, sizeof said);
+  char message[GPNN_CHILD_MESSAGE_BYTES + 1];
+  flatten(gnuplot, message, sizeof message);
   if (gnuplot->exit_status < 0)
     return gpnn_fail(err, GPNN_EEXTERNAL, "gnuplot was ended by a signal%s%s",
-                     said[0] == '\0' ? "" : ": ", said);
+                     message[0] == '\0' ? "" : ": ", message);
   return gpnn_fail(err, GPNN_EEXTERNAL, "gnuplot failed with status %d: %s", gnuplot->exit_status,
-                   said[0] == '\0' ? "no picture, no message" : said);
+                   message[0] == '\0' ? "no picture, no message" : message);
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */

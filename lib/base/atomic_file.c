@@ -18,28 +18,28 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-static void tell_watch(const struct gpnn_atomic_file *file)
+static void set_watch(const struct gpnn_atomic_file *file)
 {
   if (file->watch != NULL) *file->watch = file->temporary;
 }
 
 static void empty(struct gpnn_atomic_file *file)
 {
-  if (file->watch != NULL) *file->watch = NULL; /* before its name goes: a signal may come */
+  if (file->watch != NULL) *file->watch = NULL; /* first: a signal may come at any moment */
   if (file->directory >= 0) close(file->directory);
   free(file->target);
   free(file->temporary);
   *file = (struct gpnn_atomic_file)GPNN_ATOMIC_FILE_INIT;
 }
 
-/* Length of the directory part of 'path', its last slash included; 0 if it has none. */
+/* The length of the directory part of 'path', with its last slash; 0 if there is none. */
 static size_t directory_length(const char *path)
 {
   const char *slash = strrchr(path, '/');
   return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
-/* The directory of 'path', owned by the caller; NULL: no memory. */
+/* The directory of 'path', to be freed by the caller; NULL if there is no memory. */
 static char *directory_of(const char *path)
 {
   size_t length = directory_length(path);
@@ -53,14 +53,14 @@ static char *temporary_name(const char *target)
   size_t length = strlen(target), dir = directory_length(target);
   char *name = malloc(length + 1 + sizeof suffix);
   if (name == NULL) return NULL;
-  /* A name of 255 bytes leaves no room for more, so the temporary one keeps less of it. */
+  /* File names are limited to 255 bytes, so that a long one has to be shortened. */
   int keep = length - dir > 200 ? 200 : (int)(length - dir);
   snprintf(name, length + 1 + sizeof suffix, "%.*s.%.*s%s", (int)dir, target, keep, target + dir,
            suffix);
   return name;
 }
 
-/* mkstemp() for any mode: replaces the last letters of 'name' until no file has it. */
+/* mkstemp() with a mode: tries random letters at the end of 'name' until no file has that name. */
 static int create_unique(char *name, mode_t mode)
 {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
@@ -86,7 +86,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* What the symbolic link 'link' says, beside which it is meant; NULL: it cannot be told. */
+/* What the symbolic link 'link' points to, resolved against its own directory but no further; to be
+ * freed by the caller.  NULL: unknown. */
 static char *next_link(const char *link)
 {
   enum { ROOM = 4096 };
@@ -106,7 +107,7 @@ static char *next_link(const char *link)
   return next;
 }
 
-/* The number of our descriptor that the link 'link' stands for, or -1. */
+/* Our own descriptor that the link 'link' in /proc represents, or -1. */
 static int descriptor_of(const char *link)
 {
   struct stat named, held;
@@ -140,27 +141,30 @@ bool gpnn_atomic_file_is_open(const char *path, int *fd)
   return is_open;
 }
 
-/* Where a symbolic link leads, and in 'st' what is there.  The system may refuse to follow it, in
- * directories that all may write to, but not to tell its text: so it must have followed it to the
- * very file that the text names, or others change the link under us.  NULL and errno: it leads to
- * nothing, or may not be followed. */
+/*
+ * The path that a symbolic link leads to, to be freed by the caller, and the file's state in 'st'.
+ * In directories that everyone may write to, the system may refuse to follow a link though it lets
+ * us read it.  So we insist that stat(), which obeys that protection, arrives at the very file that
+ * realpath() found; otherwise somebody may be changing the link under us.  NULL, and errno is set:
+ * it leads to nothing, or may not be followed.
+ */
 static char *follow(const char *link, struct stat *st)
 {
-  enum { TRIES = 10 }; /* for the file, which may be replaced between two looks at it */
+  enum { TRIES = 10 }; /* as the file may be replaced between the two calls */
   for (int tries = 0; tries < TRIES; tries++) {
     struct stat named;
-    char *place = realpath(link, NULL);
-    if (place == NULL) return NULL;
-    int failed = stat(link, st) == 0 && lstat(place, &named) == 0 ? 0 : errno;
-    if (failed == 0 && is_same(st, &named)) return place;
-    free(place);
+    char *resolved = realpath(link, NULL);
+    if (resolved == NULL) return NULL;
+    int failed = stat(link, st) == 0 && lstat(resolved, &named) == 0 ? 0 : errno;
+    if (failed == 0 && is_same(st, &named)) return resolved;
+    free(resolved);
     errno = failed == 0 ? ELOOP : failed;
     if (failed != 0 && failed != ENOENT) return NULL;
   }
   return NULL;
 }
 
-/* Where the file is to be, and in 'st' what is there already, if something is. */
+/* Sets target and 'replaces', and 'st' if there is a file to replace. */
 static enum gpnn_status locate(struct gpnn_atomic_file *file, const char *target, struct stat *st,
                                struct gpnn_error *err)
 {
@@ -168,7 +172,7 @@ static enum gpnn_status locate(struct gpnn_atomic_file *file, const char *target
   if (gpnn_atomic_file_is_open(target, &fd))
     return gpnn_fail(err, GPNN_EIO, "%s: is an open stream, not a name for a file", target);
   file->replaces = lstat(target, st) == 0;
-  /* Where we cannot know, there may be something that must not be replaced. */
+  /* If we may not look, there may be something that must not be replaced. */
   if (!file->replaces && errno != ENOENT) return create_failed(target, errno, err);
   bool is_link = file->replaces && S_ISLNK(st->st_mode);
   file->target = is_link ? follow(target, st) : gpnn_copy_text(target, strlen(target));
@@ -195,7 +199,7 @@ enum gpnn_status gpnn_atomic_file_create(struct gpnn_atomic_file *file, const ch
     if (file->temporary == NULL) status = create_failed(target, errno, err);
   }
   if (status == GPNN_OK) {
-    tell_watch(file); /* the name is completed in its place, and then the file is made */
+    set_watch(file); /* before the file exists; the name is completed in place */
     file->fd = create_unique(file->temporary, file->replaces ? ours : all);
     if (file->fd < 0) status = create_failed(target, errno, err);
   }
@@ -203,37 +207,38 @@ enum gpnn_status gpnn_atomic_file_create(struct gpnn_atomic_file *file, const ch
   return status;
 }
 
-/* Gives the new file the old one's access control list, or takes away what it has of its
- * directory's; false where the system refuses. */
-static bool take_over_list(const struct gpnn_atomic_file *file)
+/* Gives the new file the access control list of the old one, or removes what it inherited from its
+ * directory if the old one had none.  False if the system refuses. */
+static bool copy_access_list(const struct gpnn_atomic_file *file)
 {
 #ifdef __linux__
   static const char name[] = "system.posix_acl_access";
   char list[4096];
   ssize_t n = lgetxattr(file->target, name, list, sizeof list);
-  bool is_known = n >= 0 || errno == ENODATA || errno == ENOTSUP;
+  bool is_readable = n >= 0 || errno == ENODATA || errno == ENOTSUP;
   if (n > 0) return fsetxattr(file->fd, name, list, (size_t)n, 0) == 0;
-  return (fremovexattr(file->fd, name) == 0 || errno == ENODATA || errno == ENOTSUP) && is_known;
+  return (fremovexattr(file->fd, name) == 0 || errno == ENODATA || errno == ENOTSUP) && is_readable;
 #else
   (void)file;
   return true;
 #endif
 }
 
-/* Gives the new file what the old one had; false where the system refuses.  With a list, the bits
- * of the group bound what the list gives to anybody. */
-static bool take_over(const struct gpnn_atomic_file *file)
+/* Gives the new file the owner, group, list and mode of the old one.  If the group or the list
+ * cannot be kept, the group gets what others have; as these bits also mask the entries of an access
+ * control list, no entry then grants more.  False, and errno is set: the mode cannot be set. */
+static bool copy_permissions(const struct gpnn_atomic_file *file)
 {
   mode_t mode = file->mode, others = mode & S_IRWXO;
   bool is_kept = (fchown(file->fd, file->owner, file->group) == 0 ||
                   fchown(file->fd, (uid_t)-1, file->group) == 0) &&
-                 take_over_list(file);
+                 copy_access_list(file);
   if (!is_kept) mode = (mode & ~(mode_t)S_IRWXG) | (others << 3 & mode);
   return fchmod(file->fd, mode) == 0;
 }
 
-/* Flushes a file or directory to disk; returns 0 or an error number.  Systems that cannot say
- * EINVAL or EROFS, and then there is nothing more to do. */
+/* Flushes a file or directory to disk; returns 0 or an error number.  File systems that cannot do
+ * it answer EINVAL or EROFS, and there is nothing more that we could do. */
 static int sync_descriptor(int fd)
 {
   int failed;
@@ -254,8 +259,8 @@ enum gpnn_status gpnn_atomic_file_sync(const struct gpnn_atomic_file *file, stru
   return failed == 0 ? GPNN_OK : write_failed(file, failed, err);
 }
 
-/* Opens the directory of 'path'; '*fd' is -1 where we may write to it but not read it.  Returns 0
- * or an error number. */
+/* Opens the directory of 'path' in order to flush it.  Returns 0 or an error number; '*fd' is -1,
+ * without an error, if we may write to the directory but not read it. */
 static int open_directory(const char *path, int *fd)
 {
   char *dir = directory_of(path);
@@ -267,29 +272,29 @@ static int open_directory(const char *path, int *fd)
   return failed;
 }
 
-enum gpnn_status gpnn_atomic_file_settle(struct gpnn_atomic_file *file, struct gpnn_error *err)
+enum gpnn_status gpnn_atomic_file_prepare(struct gpnn_atomic_file *file, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (file->replaces && !take_over(file)) status = write_failed(file, errno, err);
+  if (file->replaces && !copy_permissions(file)) status = write_failed(file, errno, err);
   if (status == GPNN_OK) status = gpnn_atomic_file_sync(file, err);
-  close(file->fd); /* what it has is on disk: no failure of this matters */
+  close(file->fd); /* all is on disk, so a failure does not matter */
   file->fd = -1;
   if (status != GPNN_OK) return status;
   int failed = open_directory(file->target, &file->directory);
-  file->is_settled = failed == 0;
+  file->is_prepared = failed == 0;
   return failed == 0 ? GPNN_OK : write_failed(file, failed, err);
 }
 
 enum gpnn_status gpnn_atomic_file_commit(struct gpnn_atomic_file *file, struct gpnn_error *err)
 {
-  enum gpnn_status status = file->is_settled ? GPNN_OK : gpnn_atomic_file_settle(file, err);
+  enum gpnn_status status = file->is_prepared ? GPNN_OK : gpnn_atomic_file_prepare(file, err);
   if (status == GPNN_OK && rename(file->temporary, file->target) != 0)
     status = write_failed(file, errno, err);
   if (status != GPNN_OK) {
     gpnn_atomic_file_abandon(file);
     return status;
   }
-  /* The rename is durable once the directory is on disk. */
+  /* The new name is durable once the directory is on disk. */
   int failed = file->directory < 0 ? 0 : sync_descriptor(file->directory);
   if (failed != 0) status = gpnn_fail_errno(err, failed, "%s: its directory", file->target);
   empty(file);
@@ -304,20 +309,20 @@ void gpnn_atomic_file_abandon(struct gpnn_atomic_file *file)
   empty(file);
 }
 
-/* Finds the name of a file, symbolic links followed, and the directory that has it. */
-static bool find_place(const char *path, char **name, struct stat *directory)
+/* The file name in 'path', after following a symbolic link, and the state of its directory. */
+static bool locate_name(const char *path, char **name, struct stat *directory)
 {
   struct stat st;
   bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-  char *place = is_link ? realpath(path, NULL) : gpnn_copy_text(path, strlen(path));
-  char *dir = place == NULL ? NULL : directory_of(place);
+  char *resolved = is_link ? realpath(path, NULL) : gpnn_copy_text(path, strlen(path));
+  char *dir = resolved == NULL ? NULL : directory_of(resolved);
   bool found = dir != NULL && stat(dir, directory) == 0;
   if (found) {
-    const char *last = place + directory_length(place);
+    const char *last = resolved + directory_length(resolved);
     *name = gpnn_copy_text(last, strlen(last));
   }
   free(dir);
-  free(place);
+  free(resolved);
   return found && *name != NULL;
 }
 
@@ -325,7 +330,7 @@ bool gpnn_atomic_file_same(const char *a, const char *b)
 {
   struct stat a_directory, b_directory;
   char *a_name = NULL, *b_name = NULL;
-  bool same = find_place(a, &a_name, &a_directory) && find_place(b, &b_name, &b_directory) &&
+  bool same = locate_name(a, &a_name, &a_directory) && locate_name(b, &b_name, &b_directory) &&
               is_same(&a_directory, &b_directory) && strcmp(a_name, b_name) == 0;
   free(a_name);
   free(b_name);

@@ -17,7 +17,7 @@
 
 enum { N_STREAMS = 3, PIECE_BYTES = 64 * 1024 };
 
-/* Standard input, output and error of the child: ours and its end of each; -1: closed. */
+/* The child's standard input, output and error: our end of each and its own; -1 once closed. */
 struct streams {
   int ours[N_STREAMS], its[N_STREAMS];
 };
@@ -36,8 +36,9 @@ static void close_all(struct streams *s)
   }
 }
 
-/* Moves an end off the numbers of the standard streams, where giving it to the child under its own
- * number would leave it closed there.  -1: it cannot be, and is closed. */
+/* Gives a descriptor a number above those of the standard streams.  We may have been started
+ * without these, and a descriptor that is passed on under its own number would be closed in the
+ * child, as all of ours are.  -1: there is no such number; the descriptor is closed. */
 static int move_end(int fd)
 {
   int moved = fcntl(fd, F_DUPFD_CLOEXEC, N_STREAMS);
@@ -47,7 +48,7 @@ static int move_end(int fd)
   return moved;
 }
 
-/* Sockets, since writing to one can fail without a signal. */
+/* Sockets rather than pipes, as send() can be told not to raise SIGPIPE. */
 static bool open_streams(struct streams *s)
 {
   for (int i = 0; i < N_STREAMS; i++) {
@@ -60,7 +61,7 @@ static bool open_streams(struct streams *s)
   return true;
 }
 
-/* Starts the program, under the signal mask 'mask'; returns what posix_spawnp() does. */
+/* Starts the program with the signal mask 'mask'; returns 0 or an error number. */
 static int spawn(const struct streams *s, char *const *arguments, char *const *environment,
                  const sigset_t *mask, pid_t *pid)
 {
@@ -82,7 +83,7 @@ static int spawn(const struct streams *s, char *const *arguments, char *const *e
   return failed;
 }
 
-/* The same; no signal comes between the start of the program and its being watched. */
+/* The same, with all signals blocked until the new process is watched. */
 static int start(const struct streams *s, char *const *arguments, char *const *environment,
                  volatile pid_t *watch, pid_t *pid)
 {
@@ -96,7 +97,7 @@ static int start(const struct streams *s, char *const *arguments, char *const *e
   return failed;
 }
 
-/* Sends some of the input; closes our end once all is sent, or the child reads no more. */
+/* Sends some of the input, and closes our end once all is sent or the child has stopped reading. */
 static enum gpnn_status feed(struct streams *s, const char **input, size_t *left,
                              struct gpnn_error *err)
 {
@@ -104,7 +105,7 @@ static enum gpnn_status feed(struct streams *s, const char **input, size_t *left
   if (*left > 0) sent = send(s->ours[0], *input, *left, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return GPNN_OK;
   if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
-    return gpnn_fail_errno(err, errno, "another program cannot be given its input");
+    return gpnn_fail_errno(err, errno, "cannot send input to another program");
   if (sent > 0) {
     *input += sent;
     *left -= (size_t)sent;
@@ -122,7 +123,7 @@ static enum gpnn_status take_output(struct streams *s, struct gpnn_child *child,
   if (got < 0 && errno == EINTR) return GPNN_OK;
   /* A child that ends before it has read all of its input resets the connection. */
   if (got < 0 && errno != ECONNRESET)
-    return gpnn_fail_errno(err, errno, "what another program writes cannot be read");
+    return gpnn_fail_errno(err, errno, "cannot read what another program writes");
   if (got > 0)
     child->n_output += (size_t)got;
   else
@@ -130,23 +131,23 @@ static enum gpnn_status take_output(struct streams *s, struct gpnn_child *child,
   return GPNN_OK;
 }
 
-/* Reads on where there is no more room, lest the child wait. */
-static void take_said(struct streams *s, struct gpnn_child *child)
+/* Once there is no more room, what is read is dropped: the child must not wait for us. */
+static void take_message(struct streams *s, struct gpnn_child *child)
 {
-  char piece[GPNN_CHILD_SAID_BYTES];
+  char piece[GPNN_CHILD_MESSAGE_BYTES];
   ssize_t got = read(s->ours[2], piece, sizeof piece);
   if (got < 0 && errno == EINTR) return;
   if (got <= 0) {
     close_end(&s->ours[2]);
     return;
   }
-  size_t room = sizeof child->said - child->n_said;
+  size_t room = sizeof child->message - child->n_message;
   size_t kept = (size_t)got < room ? (size_t)got : room;
-  memcpy(child->said + child->n_said, piece, kept);
-  child->n_said += kept;
+  memcpy(child->message + child->n_message, piece, kept);
+  child->n_message += kept;
 }
 
-/* Serves the streams until the child has closed its output and messages. */
+/* Serves the streams until the child has closed its output and its error stream. */
 static enum gpnn_status serve(struct streams *s, struct gpnn_child *child, const char *input,
                               size_t left, struct gpnn_error *err)
 {
@@ -157,17 +158,18 @@ static enum gpnn_status serve(struct streams *s, struct gpnn_child *child, const
                                       {.fd = s->ours[2], .events = POLLIN}};
     if (poll(waits, N_STREAMS, -1) < 0) {
       if (errno == EINTR) continue;
-      return gpnn_fail_errno(err, errno, "another program cannot be waited for");
+      return gpnn_fail_errno(err, errno, "cannot wait for another program");
     }
     if (waits[0].revents != 0) status = feed(s, &input, &left, err);
     if (status == GPNN_OK && waits[1].revents != 0) status = take_output(s, child, err);
-    if (waits[2].revents != 0) take_said(s, child);
+    if (waits[2].revents != 0) take_message(s, child);
   }
   return status;
 }
 
-/* Waits for the end, which '*how' tells as waitpid() does.  Until it is waited for, the number
- * cannot be another program's; before that it is watched no more. */
+/* Waits for the end, described in '*how' as by waitpid().  The process id stays ours until
+ * waitpid() has collected it, so it is no longer watched by then: the handler could end another
+ * process. */
 static bool wait_for_end(pid_t pid, volatile pid_t *watch, int *how)
 {
   siginfo_t info;
@@ -197,10 +199,10 @@ enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments
   for (int i = 0; i < N_STREAMS; i++) close_end(&s.its[i]);
   struct gpnn_child run = {0};
   enum gpnn_status status = serve(&s, &run, input, n, err);
-  close_all(&s); /* a child that is not listened to any more ends when it writes */
+  close_all(&s); /* after a failure a child that goes on writing gets SIGPIPE, and ends */
   int how;
   if (!wait_for_end(pid, watch, &how) && status == GPNN_OK)
-    status = gpnn_fail_errno(err, errno, "%s: how it ended cannot be told", arguments[0]);
+    status = gpnn_fail_errno(err, errno, "%s: cannot find out how it ended", arguments[0]);
   if (status != GPNN_OK) {
     gpnn_child_release(&run);
     return status;

@@ -1,9 +1,11 @@
 /*
- * child: another program run to its end, with bytes for it to read and what it writes kept.
+ * child: runs another program to its end, feeding it input and keeping what it writes.
  *
- * The program is started as it is, without a shell.  It is fed and listened to at once, so that
- * neither side can wait for the other for ever; a program that stops reading early is no failure
- * and raises no signal.
+ * The program is started directly, without a shell.  Input, output and messages are served at the
+ * same time, so that neither side can wait for the other for ever.  A program that stops reading
+ * its input early causes neither a failure nor a SIGPIPE.
+ *
+ * Threads: no shared state, but a child inherits whatever its parent has open without FD_CLOEXEC.
  */
 #ifndef GPNN_BASE_CHILD_H
 #define GPNN_BASE_CHILD_H
@@ -13,25 +15,28 @@
 
 #include "base/status.h"
 
-enum { GPNN_CHILD_SAID_BYTES = 400 };
+enum { GPNN_CHILD_MESSAGE_BYTES = 400 };
 
 /* A zeroed object is empty and may be released. */
 struct gpnn_child {
-  char *output; /* owned; what it wrote to standard output */
+  char *output; /* owned; standard output; NULL if there was none */
   size_t n_output, capacity;
-  char said[GPNN_CHILD_SAID_BYTES]; /* the beginning of what it wrote to standard error */
-  size_t n_said;                    /* bytes of it; no NUL behind */
-  int exit_status;                  /* -1: it was ended by a signal */
+  char message[GPNN_CHILD_MESSAGE_BYTES]; /* the beginning of its standard error */
+  size_t n_message;                       /* bytes of it; there is no terminating NUL */
+  int exit_status;                        /* -1 if a signal ended it */
 };
 
 /*
- * Runs the program 'arguments[0]', searched for in PATH, with the 'arguments' and 'environment'
+ * Runs the program 'arguments[0]', found by way of PATH, with these arguments and environment
  * (both end with NULL), gives it the 'n' bytes 'input' as standard input, and waits for its end.
- * 'child' must be zeroed.  How the program ended is for the caller to judge.  GPNN_EEXTERNAL: there
- * is no such program.  GPNN_EIO, GPNN_ENOMEM: the system refused.
+ * 'child' must be zeroed before, and is released by the caller.
  *
- * 'watch' (or NULL) is for who may be interrupted and would leave the program behind: '*watch' is
- * its process as long as there is one, and 0 otherwise.  A signal handler may end what it names.
+ * GPNN_OK: it ran; whether it succeeded is for the caller to judge by exit_status.  GPNN_EEXTERNAL:
+ * there is no such program.  GPNN_EIO, GPNN_ENOMEM: the system refused.  After a failure 'child' is
+ * untouched, and no process is left.
+ *
+ * A caller that a signal may interrupt passes 'watch', or else NULL: '*watch' is the process id
+ * while the process exists, and 0 otherwise, so that a signal handler can end it.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments,
                                                 char *const *environment, const char *input,

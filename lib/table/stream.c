@@ -364,7 +364,7 @@ enum gpnn_status gpnn_output_settle(struct gpnn_output *output, struct gpnn_erro
 {
   enum gpnn_status status = gpnn_output_flush(output, err);
   if (status != GPNN_OK || output->file.temporary == NULL) return status;
-  return gpnn_atomic_file_settle(&output->file, err);
+  return gpnn_atomic_file_prepare(&output->file, err);
 }
 
 enum gpnn_status gpnn_output_close(struct gpnn_output *output, struct gpnn_error *err)

@@ -327,22 +327,22 @@ static void a_watch_names_the_file_until_it_is_gone(void **state)
   assert_int_equal(scratch_count(1), 1);
 }
 
-static void a_settled_file_has_no_name_yet(void **state)
+static void a_prepared_file_has_no_name_yet(void **state)
 {
   (void)state;
-  const char *path = scratch_text("settled", "old");
+  const char *path = scratch_text("prepared", "old");
   struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
   assert_ok(gpnn_atomic_file_create(&file, path, &err));
   put(&file, "new");
   assert_ok(gpnn_atomic_file_sync(&file, &err));
   put(&file, "er");
-  assert_ok(gpnn_atomic_file_settle(&file, &err));
+  assert_ok(gpnn_atomic_file_prepare(&file, &err));
   assert_int_equal(file.fd, -1);
   assert_holds(path, "old");
   assert_ok(gpnn_atomic_file_commit(&file, &err));
   assert_holds(path, "newer");
   assert_ok(gpnn_atomic_file_create(&file, path, &err));
-  assert_ok(gpnn_atomic_file_settle(&file, &err));
+  assert_ok(gpnn_atomic_file_prepare(&file, &err));
   gpnn_atomic_file_abandon(&file);
   assert_holds(path, "newer");
   assert_int_equal(scratch_count(1), 1);
@@ -391,7 +391,7 @@ int main(void)
       cmocka_unit_test(names_of_the_greatest_length_can_be_written),
       cmocka_unit_test(a_name_without_a_folder_is_of_the_current_one),
       cmocka_unit_test(a_watch_names_the_file_until_it_is_gone),
-      cmocka_unit_test(a_settled_file_has_no_name_yet),
+      cmocka_unit_test(a_prepared_file_has_no_name_yet),
       cmocka_unit_test(what_cannot_be_told_is_not_replaced),
       cmocka_unit_test(a_commit_that_fails_leaves_nothing),
   };

@@ -25,8 +25,8 @@ static void what_it_writes_and_how_it_ends_is_told(void **state)
   assert_int_equal(child.exit_status, 3);
   assert_int_equal(child.n_output, 3);
   assert_memory_equal(child.output, "ABC", 3);
-  assert_int_equal(child.n_said, 5);
-  assert_memory_equal(child.said, "said\n", 5);
+  assert_int_equal(child.n_message, 5);
+  assert_memory_equal(child.message, "said\n", 5);
   gpnn_child_release(&child);
 }
 
@@ -50,8 +50,8 @@ static void a_flood_of_messages_is_read_and_its_beginning_kept(void **state)
   (void)state;
   struct gpnn_child child = {0};
   assert_ok(run(&child, "yes message | head -c 1000000 >&2; echo done", NULL, 0, &err));
-  assert_int_equal(child.n_said, GPNN_CHILD_SAID_BYTES);
-  assert_memory_equal(child.said, "message\nmessage\n", 16);
+  assert_int_equal(child.n_message, GPNN_CHILD_MESSAGE_BYTES);
+  assert_memory_equal(child.message, "message\nmessage\n", 16);
   assert_int_equal(child.n_output, 5);
   gpnn_child_release(&child);
 }
@@ -62,7 +62,7 @@ static void what_is_said_after_the_output_is_closed_is_read_to_its_end(void **st
   struct gpnn_child child = {0};
   assert_ok(run(&child, "exec 1>&-; head -c 1000000 /dev/zero >&2", NULL, 0, &err));
   assert_int_equal(child.exit_status, 0);
-  assert_int_equal(child.n_said, GPNN_CHILD_SAID_BYTES);
+  assert_int_equal(child.n_message, GPNN_CHILD_MESSAGE_BYTES);
   assert_int_equal(child.n_output, 0);
   gpnn_child_release(&child);
 }
