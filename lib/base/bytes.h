@@ -1,7 +1,8 @@
 /*
- * bytes: little-endian integers and IEEE-754 reals at any address.
+ * bytes: little-endian integers and IEEE 754 doubles at any address, aligned or not.
  *
- * Headers of binary files are composed and read through these, never by writing a struct.
+ * The headers of binary files are composed and parsed with these functions, never by reading or
+ * writing a struct, so that files are the same on every machine.
  */
 #ifndef GPNN_BASE_BYTES_H
 #define GPNN_BASE_BYTES_H

@@ -1,8 +1,8 @@
 /*
- * memory: allocation whose sizes cannot overflow.
+ * memory: allocation with sizes that cannot overflow.
  *
- * Blocks come from the C allocator and go back with free().  Nothing here aborts: a
- * failure is NULL or false, and the caller turns it into GPNN_ENOMEM.
+ * Blocks come from the C allocator and are returned with free().  Nothing here aborts: a failure is
+ * NULL or false, which the caller reports with gpnn_fail_memory().  Threads: no shared state.
  */
 #ifndef GPNN_BASE_MEMORY_H
 #define GPNN_BASE_MEMORY_H
@@ -14,19 +14,21 @@
 bool gpnn_multiply(size_t a, size_t b, size_t *product);
 
 /*
- * Returns a zeroed block of n*m items of 'item_bytes' bytes, 64-byte aligned, or NULL.
- * A count of zero gives a valid block of no items.
+ * Returns a zeroed block of n*m items of 'item_bytes' bytes, 64-byte aligned, or NULL if there is
+ * no memory or the size does not fit.  A count of zero gives a valid block without items.
  */
 void *gpnn_alloc(size_t n, size_t m, size_t item_bytes);
 
 /*
- * Makes room for at least 'needed' items of 'item_bytes' bytes in the growing array
- * '*array' (NULL at first; malloc alignment), whose room is '*capacity' items, by growing
- * it by half or more.  On false the array and its capacity are unchanged.
+ * Makes room for at least 'needed' items of 'item_bytes' bytes in a growing array.  'array' is the
+ * address of the pointer to it (NULL at first; aligned as by malloc()) and '*capacity' the number
+ * of items that it has room for.  It grows by at least half, so that appending items one by one
+ * takes linear time; new items are not initialised.  False: the array and its capacity are
+ * unchanged.
  */
 bool gpnn_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
 
-/* A NUL-terminated copy of 'length' bytes of 'text', or NULL. */
+/* A copy of 'length' bytes of 'text' and a terminating NUL, to be freed by the caller, or NULL. */
 char *gpnn_copy_text(const char *text, size_t length);
 
 #endif

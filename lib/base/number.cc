@@ -9,14 +9,14 @@
 namespace
 {
 
-bool blank(char c)
+bool is_blank(char c)
 {
   return c == ' ' || c == '\t';
 }
 
-// A number too far from zero or too close to it has the same error code; the sign of the
-// decimal exponent tells which: the position of the first significant digit is enough.
-bool tiny(const char *begin, const char *end)
+// std::from_chars() has one error code for numbers too large and too small for a double.  They are
+// so far from 1 that the decimal exponent of the first significant digit tells them apart.
+bool is_tiny(const char *begin, const char *end)
 {
   long scale = 0, exponent = 0;
   bool point = false, significant = false;
@@ -41,11 +41,11 @@ bool tiny(const char *begin, const char *end)
   return scale + exponent < 0;
 }
 
-// ---- short numbers, most of those in tables ----
-// Up to 16 bytes are handled at once, as digits 0 to 9 in the bytes of two words, those to the
-// left in the lower bytes of 'left', with zeros in front.  A whole number up to 2^53 and a power of
-// ten up to 10^22 are doubles, and so their quotient is rounded once, as it should be (Clinger
-// 1990).
+// ---- a fast path for short numbers, as most numbers in tables are ----
+// Up to 16 characters are converted at once, as digits 0 to 9 in the bytes of two words; the
+// leftmost digits are in the lowest bytes of 'left', and leading zeros fill up.  An integer up to
+// 2^53 and a power of ten up to 10^22 are exact doubles, so that their quotient is rounded only
+// once, and therefore correctly (Clinger 1990, How to read floating point numbers accurately).
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && FLT_EVAL_METHOD == 0
 constexpr bool has_words = true;
@@ -71,7 +71,7 @@ template <class Word> uint64_t load(const char *s)
   return word;
 }
 
-// The 'length' (1 to 16) bytes from 's' on, each less '0' if it is a digit and otherwise over 9.
+// The 'length' (1 to 16) characters from 's' on: digits as 0 to 9, anything else as more than 9.
 words load_digits(const char *s, size_t length)
 {
   constexpr uint64_t zeros = every_byte('0');
@@ -88,7 +88,7 @@ words load_digits(const char *s, size_t length)
   return {0, (bytes ^ zeros) << (8 * (8 - length))};
 }
 
-// The highest bit of the first byte that is a point, if any is; of later bytes anything.
+// The highest bit of the first byte that holds a point, or 0 if none does.
 uint64_t find_point(uint64_t word)
 {
   uint64_t other = word ^ every_byte('.' ^ '0');
@@ -96,16 +96,15 @@ uint64_t find_point(uint64_t word)
   return points & -points;
 }
 
-// 'word' without the byte whose highest bit is 'point': the bytes in front of it move up, and
-// 'in' comes in front of them.
+// 'word' without the byte whose highest bit is 'point': the bytes before it move up by one, and
+// 'in' becomes the first.
 uint64_t take_out(uint64_t word, uint64_t point, uint64_t in)
 {
   uint64_t before = (point >> 7) - 1, behind = ~((point << 1) - 1);
   return (word & behind) | (word & before) << 8 | in;
 }
 
-// Takes a point out and returns how many digits stand behind it; 'has_point' is false if there is
-// none.
+// Removes the point, if there is one, and returns the number of digits after it.
 size_t take_point(words &digits, bool &has_point)
 {
   uint64_t left = find_point(digits.left), right = find_point(digits.right);
@@ -125,7 +124,7 @@ bool are_digits(uint64_t word)
   return ((word | (word + every_byte(6))) & every_byte(0xf0)) == 0;
 }
 
-// Eight digits as a number: pairs of them, pairs of pairs, and both fours.
+// The value of eight digits: first of pairs, then of the two groups of four.
 uint64_t join(uint64_t word)
 {
   constexpr uint64_t pairs = 0x000000ff000000ff;
@@ -134,8 +133,8 @@ uint64_t join(uint64_t word)
   return ((word & pairs) * first + ((word >> 16) & pairs) * second) >> 32;
 }
 
-// Reads digits with an optional point and an optional minus; false: not of this form, or not
-// exactly so.
+// Reads digits with an optional point and minus; false if the text is anything else, or if the
+// result might not be correctly rounded.
 bool read_short(const char *text, size_t length, double &value)
 {
   static constexpr double powers[most] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -162,8 +161,8 @@ extern "C" enum gpnn_number gpnn_number_read(const char *text, size_t length, do
 {
   if (has_words && read_short(text, length, *value)) return GPNN_NUMBER_OK;
   const char *begin = text, *end = text + length;
-  while (begin != end && blank(*begin)) begin++;
-  while (begin != end && blank(end[-1])) end--;
+  while (begin != end && is_blank(*begin)) begin++;
+  while (begin != end && is_blank(end[-1])) end--;
   if (begin != end && *begin == '+') {
     begin++;
     if (begin != end && *begin == '-') return GPNN_NUMBER_BAD;
@@ -172,7 +171,7 @@ extern "C" enum gpnn_number gpnn_number_read(const char *text, size_t length, do
   auto [stop, code] = std::from_chars(begin, end, parsed);
   if (code == std::errc::invalid_argument || stop != end) return GPNN_NUMBER_BAD;
   if (code == std::errc::result_out_of_range) {
-    if (!tiny(begin, end)) return GPNN_NUMBER_NOT_FINITE;
+    if (!is_tiny(begin, end)) return GPNN_NUMBER_NOT_FINITE;
     parsed = *begin == '-' ? -0.0 : 0.0;
   }
   if (!std::isfinite(parsed)) return GPNN_NUMBER_NOT_FINITE;

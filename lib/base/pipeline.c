@@ -17,19 +17,20 @@ static enum gpnn_status run_in_turn(const struct gpnn_pipeline *pipeline, struct
   return status;
 }
 
-/* ---- at the same time --------------------------------------------------------------------- */
+/* ---- stages at the same time
+ * --------------------------------------------------------------------- */
 
 struct run {
   const struct gpnn_pipeline *pipeline;
-  pthread_mutex_t mutex; /* guards all below, but each stage may read its own 'done' */
+  pthread_mutex_t mutex; /* guards all members below; a stage reads its own 'done' without it */
   pthread_cond_t changed;
-  size_t done[GPNN_PIPELINE_COUNT]; /* how many batches have left each stage */
-  size_t end;                       /* how many there will be; SIZE_MAX: not known */
-  enum gpnn_status status;          /* of the first batch that failed, which is number 'end' */
+  size_t done[GPNN_PIPELINE_COUNT]; /* how many batches each stage has finished */
+  size_t end;                       /* how many batches there will be; SIZE_MAX: unknown yet */
+  enum gpnn_status status;          /* of the first batch that failed, whose number is 'end' */
   struct gpnn_error error;
 };
 
-/* Waits for the next batch of a stage; false: there is none. */
+/* Waits for the next batch of a stage; false if there will be none. */
 static bool wait_for_batch(struct run *run, int stage)
 {
   const size_t *done = run->done;
@@ -46,7 +47,7 @@ static bool wait_for_batch(struct run *run, int stage)
   return is_there;
 }
 
-/* Tells the other stages what became of a stage's batch. */
+/* Records the outcome of a stage's present batch, and wakes the other stages. */
 static void end_batch(struct run *run, int stage, enum gpnn_status status,
                       const struct gpnn_error *error)
 {
@@ -87,8 +88,8 @@ static void *run_writing(void *run)
   return NULL;
 }
 
-/* There are to be no batches. */
-static void call_off(struct run *run)
+/* Ends the stages before their first batch. */
+static void cancel(struct run *run)
 {
   pthread_mutex_lock(&run->mutex);
   run->end = 0;
@@ -96,7 +97,7 @@ static void call_off(struct run *run)
   pthread_mutex_unlock(&run->mutex);
 }
 
-/* False, with nothing done: there are no threads for it. */
+/* False, and nothing has been done, if the system has no threads for it. */
 static bool run_all(struct run *run)
 {
   pthread_t writer, reader;
@@ -105,7 +106,7 @@ static bool run_all(struct run *run)
   if (has_reader)
     run_stage(run, GPNN_PIPELINE_WORK);
   else
-    call_off(run);
+    cancel(run);
   pthread_join(writer, NULL);
   if (!has_reader) return false;
   if (run->status != GPNN_OK) run->pipeline->interrupt(run->pipeline->context);

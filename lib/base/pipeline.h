@@ -1,9 +1,10 @@
 /*
- * pipeline: batches that are read, worked on and written, each stage while the others are busy with
- * the batches behind and before it.
+ * pipeline: batches that are read, worked on and written, the three stages working at the same
+ * time on successive batches.
  *
- * The caller keeps the batches in GPNN_PIPELINE_SLOTS places.  From when it is read until it is
- * written a batch has its place, which then takes another one: a stage that is ahead waits.
+ * The caller keeps the batches in GPNN_PIPELINE_SLOTS slots, numbered from 0.  A batch occupies its
+ * slot from being read until it has been written, and then the slot is used again: a stage that is
+ * ahead waits.
  */
 #ifndef GPNN_BASE_PIPELINE_H
 #define GPNN_BASE_PIPELINE_H
@@ -22,23 +23,25 @@ enum {
 };
 
 struct gpnn_pipeline {
-  /* What each stage does with the batch in a place.  GPNN_END, of reading: it is the last one. */
+  /* What each stage does to the batch in a slot.  The read stage returns GPNN_END with the last
+   * batch, which may be empty and still passes through the other stages. */
   enum gpnn_status (*steps[GPNN_PIPELINE_COUNT])(void *context, size_t slot,
                                                  struct gpnn_error *err);
-  /* Makes a reading that waits, and every later one, fail soon; called from another thread. */
+  /* Called from another thread: makes the read stage fail soon, even if it is waiting for input,
+   * and whenever it is called again. */
   void (*interrupt)(void *context);
   void *context;
 };
 
 /*
- * Takes every batch through the stages.  Each stage has the batches in order, one at a time, and so
- * needs to guard only what it shares with another.  With 'overlap' reading and writing have threads
- * of their own, and the work is done by the caller's; without, and where no threads can be had, all
- * is done in turn.
+ * Takes every batch through the three stages.  Each stage gets the batches in order, one at a time,
+ * so that it need only protect what it shares with other stages.  With 'overlap', reading and
+ * writing have threads of their own and the caller's thread works; without it, and if no threads
+ * can be started, the caller's thread does everything in turn, in slot 0.
  *
- * The first batch that fails in any stage, in the order of the batches, ends the run: the batches
- * before it are written, none from it on is, and its failure is returned.  So that it does not
- * wait for what a slow pipe may still bring, reading is then interrupted.
+ * The first batch, in the order of batches, that fails in any stage ends the run: the batches
+ * before it are written, it and all later ones are not, and its failure is returned.  Reading is
+ * then interrupted, so as not to wait for what a slow pipe may still deliver.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_pipeline_run(const struct gpnn_pipeline *pipeline,
                                                    bool overlap, struct gpnn_error *err);

@@ -27,8 +27,8 @@ void gpnn_rng_init_at(struct gpnn_rng *rng, uint64_t seed, enum gpnn_rng_purpose
                       uint64_t index)
 {
   gpnn_rng_init(rng, seed, purpose);
-  /* A start that is a hash of all three: sequences of neighbours in 'index' do not overlap but by
-   * chance, as they would if the index were merely added to the counter. */
+  /* The start is a hash of all three.  If the index were merely added to the counter, the sequences
+   * of neighbouring items would overlap. */
   rng->state = mix(rng->state ^ mix(index + golden));
 }
 
@@ -41,10 +41,10 @@ uint64_t gpnn_rng_next(struct gpnn_rng *rng)
 uint64_t gpnn_rng_below(struct gpnn_rng *rng, uint64_t bound)
 {
   assert(bound > 0);
-  /* Words under 2^64 mod bound are refused, so that every residue is equally likely. */
-  uint64_t refused = -bound % bound, word;
+  /* Words below 2^64 mod bound are rejected, so that every remainder is equally likely. */
+  uint64_t rejected = -bound % bound, word;
   do word = gpnn_rng_next(rng);
-  while (word < refused);
+  while (word < rejected);
   return word % bound;
 }
 
@@ -53,8 +53,7 @@ double gpnn_rng_uniform(struct gpnn_rng *rng)
   return (double)(gpnn_rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* Radius and angle of a point whose coordinates are independent normal deviates (Box and Muller).
- */
+/* The radius and the angle of a point whose coordinates are independent normal deviates. */
 static double polar_normal(struct gpnn_rng *rng, double *angle)
 {
   double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
@@ -79,8 +78,8 @@ void gpnn_rng_normals(struct gpnn_rng *rng, size_t n, double *x)
 
 double gpnn_rng_exponential(struct gpnn_rng *rng)
 {
-  /* -log(1 - u), u from the end of (0, 1) that is nearer: small and large deviates alike keep
-   * their digits. */
+  /* -log(1 - u), with u measured from the nearer end of (0, 1), so that small and large deviates
+   * alike have all their digits. */
   uint64_t word = gpnn_rng_next(rng);
   if (word >> 63 == 0) return -log1p(-((double)word + 0.5) * 0x1p-64);
   return -log(((double)~word + 0.5) * 0x1p-64);
@@ -95,8 +94,8 @@ uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length)
 }
 
 /*
- * A set of integers that are not where they were: open addressing over a table of at
- * least 2k slots.  key + 1 is stored so that 0 marks an empty slot.
+ * The entries of a permutation that have moved: a hash table with open addressing, at most half
+ * full.  It stores key + 1, so that 0 marks an empty slot.
  */
 struct moved {
   uint64_t *keys, *values;
@@ -118,8 +117,8 @@ enum gpnn_status gpnn_rng_sample(struct gpnn_rng *rng, uint64_t n, size_t k, uin
                                  struct gpnn_error *err)
 {
   assert(k <= n);
-  /* The first k steps of a Fisher-Yates shuffle of 0..n-1, of which only the entries that
-   * have moved are kept.  Each step touches two, hence at most 2k of them. */
+  /* The first k steps of a Fisher-Yates shuffle of 0 ... n-1, of which only the entries that have
+   * moved are stored.  Each step touches two of them, hence at most 2k. */
   struct moved map = {.mask = 63};
   while (map.mask < 4 * k) map.mask = map.mask * 2 + 1;
   map.keys = gpnn_alloc(map.mask + 1, 1, sizeof *map.keys);

@@ -26,7 +26,7 @@ enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
   struct gpnn_spool made = {.beside = gpnn_copy_text(beside, strlen(beside))};
   made.fd = fcntl(file.fd, F_DUPFD_CLOEXEC, 0);
   int errnum = errno;
-  gpnn_atomic_file_abandon(&file); /* takes the name away, while the descriptor keeps the file */
+  gpnn_atomic_file_abandon(&file); /* removes the name; our descriptor keeps the file */
   if (made.beside == NULL)
     status = gpnn_fail_memory(err, "for a file name");
   else if (made.fd < 0)
@@ -38,7 +38,8 @@ enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, const char *beside,
   return status;
 }
 
-static void reach(struct gpnn_spool *spool, size_t end)
+/* Raises the length to 'end', in whichever order threads write. */
+static void extend(struct gpnn_spool *spool, size_t end)
 {
   size_t n = __atomic_load_n(&spool->n, __ATOMIC_RELAXED);
   while (n < end && !__atomic_compare_exchange_n(&spool->n, &n, end, true, __ATOMIC_RELAXED,
@@ -49,7 +50,7 @@ static void reach(struct gpnn_spool *spool, size_t end)
 enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
                                   const double *numbers, struct gpnn_error *err)
 {
-  const size_t most = PTRDIFF_MAX / sizeof *numbers; /* more cannot be mapped */
+  const size_t most = PTRDIFF_MAX / sizeof *numbers; /* as more could not be mapped */
   if (at > most || n > most - at) return write_failed(spool, EFBIG, err);
   const char *bytes = (const char *)numbers;
   size_t left = n * sizeof *numbers;
@@ -62,7 +63,7 @@ enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
     to += put;
     left -= (size_t)put;
   }
-  reach(spool, at + n);
+  extend(spool, at + n);
   return GPNN_OK;
 }
 
@@ -70,7 +71,7 @@ enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err
 {
   struct gpnn_mapping mapping;
   if (!gpnn_mapping_open(&mapping, spool->fd, spool->n * sizeof *spool->numbers))
-    return gpnn_fail_errno(err, errno, "%s: the rows for it cannot be mapped", spool->beside);
+    return gpnn_fail_errno(err, errno, "%s: cannot map a temporary file beside it", spool->beside);
   spool->numbers = mapping.start;
   return GPNN_OK;
 }

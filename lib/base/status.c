@@ -38,7 +38,7 @@ enum gpnn_status gpnn_fail_errno(struct gpnn_error *err, int errnum, const char 
     char reason[128] = "unknown error";
     if (strerror_r(errnum, reason, sizeof reason) != 0)
       snprintf(reason, sizeof reason, "error %d", errnum);
-    /* The reason matters more than the end of a long file name. */
+    /* The reason matters more than the end of a long file name, which is cut instead. */
     size_t used = strlen(err->text), room = sizeof err->text - strlen(reason) - sizeof "...: ";
     bool is_cut = used > room;
     if (is_cut) used = room;
@@ -68,7 +68,7 @@ enum gpnn_status gpnn_prefix(struct gpnn_error *err, enum gpnn_status status, co
   return status;
 }
 
-/* Takes the character at 's'; its length, or 0 if it is malformed. */
+/* Decodes the UTF-8 character at 's'; returns its length, or 0 if it is malformed. */
 static size_t decode(const unsigned char *s, size_t n, uint32_t *code)
 {
   static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -81,9 +81,9 @@ static size_t decode(const unsigned char *s, size_t n, uint32_t *code)
     if ((s[i] & 0xc0) != 0x80) return 0;
     *code = *code << 6 | (s[i] & 0x3f);
   }
-  bool refused =
+  bool rejected =
       *code < smallest[length] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000);
-  return refused ? 0 : length;
+  return rejected ? 0 : length;
 }
 
 size_t gpnn_utf8_length(const char *bytes, size_t n)
@@ -92,15 +92,15 @@ size_t gpnn_utf8_length(const char *bytes, size_t n)
   return n == 0 ? 0 : decode((const unsigned char *)bytes, n, &code);
 }
 
-/* Length of the well-formed printable UTF-8 character at 's', or 0. */
+/* The length of the well-formed and printable UTF-8 character at 's', or 0. */
 static size_t printable(const unsigned char *s, size_t n)
 {
   uint32_t code;
   size_t length = decode(s, n, &code);
-  bool refused = code < 0x20 || (code >= 0x7f && code < 0xa0) /* C0 and C1 controls */
-                 || (code >= 0x200b && code < 0x2010)         /* zero width, direction marks */
-                 || (code >= 0x2028 && code < 0x202f) || (code >= 0x2066 && code < 0x206a);
-  return refused ? 0 : length;
+  bool rejected = code < 0x20 || (code >= 0x7f && code < 0xa0) /* C0 and C1 controls */
+                  || (code >= 0x200b && code < 0x2010)         /* zero width, direction marks */
+                  || (code >= 0x2028 && code < 0x202f) || (code >= 0x2066 && code < 0x206a);
+  return rejected ? 0 : length;
 }
 
 const char *gpnn_mask(char out[GPNN_MASK_BYTES], const char *bytes, size_t n_bytes)

@@ -27,7 +27,7 @@ int gpnn_threads_for(int threads, size_t n)
   return n < (size_t)threads ? (int)n : threads;
 }
 
-/* Where there is an OpenMP runtime, as FAISS needs one. */
+/* NULL unless the program has an OpenMP runtime, which FAISS needs. */
 #pragma weak omp_get_num_places
 #pragma weak omp_get_place_num_procs
 #pragma weak omp_get_place_proc_ids
@@ -68,14 +68,15 @@ bool gpnn_threads_start(pthread_t *thread, void *(*run)(void *), void *context)
 /* ---- loops -------------------------------------------------------------------------------- */
 
 struct loop {
-  size_t n_pieces, together;
-  gpnn_threads_step *step; /* or */
-  gpnn_threads_task *work, *take;
+  size_t n_pieces, chunk_size;
+  gpnn_threads_step *step;        /* or NULL: */
+  gpnn_threads_task *work, *take; /* 'take' may be NULL */
   void *context;
-  atomic_size_t next;    /* stretch of 'together' pieces to hand out; there may be none */
-  pthread_mutex_t mutex; /* guards all below */
+  atomic_size_t next;    /* the chunk to hand out next, which may be past the last */
+  pthread_mutex_t mutex; /* guards all members below */
   pthread_cond_t changed;
-  size_t n_taken, failed;  /* pieces taken, in their order; the first that failed, or n_pieces */
+  size_t n_taken;          /* pieces passed to 'take' */
+  size_t failed;           /* the first piece that failed, or n_pieces */
   enum gpnn_status status; /* of that one */
   struct gpnn_error error;
 };
@@ -85,11 +86,12 @@ static size_t divide_up(size_t a, size_t b)
   return a / b + (a % b > 0);
 }
 
-/* Hands no more pieces out: those before 'piece' have been. */
+/* Keeps the failure if it is the first in the order of pieces, and hands out no more chunks: all
+ * pieces before this one have been handed out already. */
 static void note_failure(struct loop *loop, size_t piece, enum gpnn_status status,
                          const struct gpnn_error *error)
 {
-  atomic_store(&loop->next, divide_up(loop->n_pieces, loop->together));
+  atomic_store(&loop->next, divide_up(loop->n_pieces, loop->chunk_size));
   pthread_mutex_lock(&loop->mutex);
   if (piece < loop->failed) {
     loop->failed = piece;
@@ -100,7 +102,7 @@ static void note_failure(struct loop *loop, size_t piece, enum gpnn_status statu
   pthread_mutex_unlock(&loop->mutex);
 }
 
-/* Sleeps until all pieces before this one have been taken; false: one of them has failed. */
+/* Sleeps until all pieces before this one have been taken; false if one of them has failed. */
 static bool wait_for_turn(struct loop *loop, size_t piece)
 {
   pthread_mutex_lock(&loop->mutex);
@@ -133,13 +135,13 @@ static enum gpnn_status do_piece(struct loop *loop, size_t thread, size_t piece,
   return status;
 }
 
-static void take_part(struct loop *loop, size_t thread)
+static void work_on(struct loop *loop, size_t thread)
 {
   struct gpnn_error error = {0};
-  size_t n_stretches = divide_up(loop->n_pieces, loop->together), stretch;
-  while ((stretch = atomic_fetch_add(&loop->next, 1)) < n_stretches) {
-    size_t piece = stretch * loop->together, left = loop->n_pieces - piece;
-    size_t end = piece + (left < loop->together ? left : loop->together);
+  size_t n_chunks = divide_up(loop->n_pieces, loop->chunk_size), chunk;
+  while ((chunk = atomic_fetch_add(&loop->next, 1)) < n_chunks) {
+    size_t piece = chunk * loop->chunk_size, left = loop->n_pieces - piece;
+    size_t end = piece + (left < loop->chunk_size ? left : loop->chunk_size);
     enum gpnn_status status = GPNN_OK;
     for (; piece < end && status == GPNN_OK; piece++) {
       status = do_piece(loop, thread, piece, &error);
@@ -151,20 +153,20 @@ static void take_part(struct loop *loop, size_t thread)
 /* ---- teams -------------------------------------------------------------------------------- */
 
 struct gpnn_team {
-  size_t n_helpers; /* threads besides the caller's that there may be */
+  size_t n_helpers; /* the most threads to have besides the caller's */
   size_t n_started;
   bool has_tried; /* to start them */
   pthread_t *helpers;
-  pthread_mutex_t mutex; /* guards all below */
+  pthread_mutex_t mutex; /* guards all members below */
   pthread_cond_t called, left;
   struct loop *loop;          /* open to helpers, or NULL */
-  size_t n_loops;             /* so far: which one it is */
-  size_t n_wanted, n_entered; /* helpers, in it */
-  size_t n_inside;            /* of those, who are not out of it yet */
+  size_t n_loops;             /* so far, which numbers them */
+  size_t n_wanted, n_entered; /* helpers of the present loop */
+  size_t n_inside;            /* helpers that are still working on a loop */
   bool ends;
 };
 
-/* Takes part in every loop that it is called to in time. */
+/* A helper's thread: works on every loop that it wakes up for in time. */
 static void *help(void *context)
 {
   struct gpnn_team *team = context;
@@ -180,7 +182,7 @@ static void *help(void *context)
     last = team->n_loops;
     team->n_inside++;
     pthread_mutex_unlock(&team->mutex);
-    take_part(loop, thread);
+    work_on(loop, thread);
     pthread_mutex_lock(&team->mutex);
     team->n_inside--;
     if (team->n_inside == 0) pthread_cond_signal(&team->left);
@@ -189,10 +191,11 @@ static void *help(void *context)
   return NULL;
 }
 
-/* Starts as many helpers as can be had, once. */
+/* Starts as many helpers as the system has threads for. */
 static void start(struct gpnn_team *team)
 {
-  /* Raised by what the thread itself does: blocked, they would end the program without a word. */
+  /* Signals that a thread raises by its own faults.  If they were blocked, the system would end the
+   * program without calling its handlers. */
   static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT};
   sigset_t blocked, before;
   sigfillset(&blocked);
@@ -241,7 +244,7 @@ static void call(struct gpnn_team *team, struct loop *loop, size_t n)
   if (!team->has_tried) start(team);
 }
 
-/* Closes the loop to those who have not come, and sleeps until those who have are out of it. */
+/* Closes the loop to helpers that have not entered it, and waits for those that have. */
 static void dismiss(struct gpnn_team *team)
 {
   pthread_mutex_lock(&team->mutex);
@@ -250,18 +253,18 @@ static void dismiss(struct gpnn_team *team)
   pthread_mutex_unlock(&team->mutex);
 }
 
-/* Runs a loop on up to 'threads' threads of a team, the caller's among them. */
+/* Runs a loop on up to 'threads' threads: the caller's and helpers of the team. */
 static void run_in_team(struct gpnn_team *team, struct loop *loop, int threads)
 {
-  size_t n_stretches = divide_up(loop->n_pieces, loop->together);
-  size_t n = (size_t)gpnn_threads_for(threads, n_stretches) - 1;
+  size_t n_chunks = divide_up(loop->n_pieces, loop->chunk_size);
+  size_t n = (size_t)gpnn_threads_for(threads, n_chunks) - 1;
   if (n > team->n_helpers) n = team->n_helpers;
   atomic_init(&loop->next, 0);
   pthread_mutex_init(&loop->mutex, NULL);
   pthread_cond_init(&loop->changed, NULL);
   loop->failed = loop->n_pieces;
   if (n > 0) call(team, loop, n);
-  take_part(loop, 0);
+  work_on(loop, 0);
   if (n > 0) dismiss(team);
   pthread_cond_destroy(&loop->changed);
   pthread_mutex_destroy(&loop->mutex);
@@ -270,7 +273,7 @@ static void run_in_team(struct gpnn_team *team, struct loop *loop, int threads)
 static void run(struct loop *loop, int threads)
 {
   struct gpnn_team team;
-  team_init(&team, gpnn_threads_for(threads, divide_up(loop->n_pieces, loop->together)));
+  team_init(&team, gpnn_threads_for(threads, divide_up(loop->n_pieces, loop->chunk_size)));
   run_in_team(&team, loop, threads);
   team_release(&team);
 }
@@ -281,19 +284,19 @@ static enum gpnn_status outcome_of(const struct loop *loop, struct gpnn_error *e
   return loop->status;
 }
 
-/* ---- for callers -------------------------------------------------------------------------- */
+/* ---- the interface -------------------------------------------------------------------------- */
 
-void gpnn_threads_each(int threads, size_t n_pieces, size_t together, gpnn_threads_step *step,
+void gpnn_threads_each(int threads, size_t n_pieces, size_t chunk, gpnn_threads_step *step,
                        void *context)
 {
-  struct loop loop = {.n_pieces = n_pieces, .together = together, .step = step, .context = context};
+  struct loop loop = {.n_pieces = n_pieces, .chunk_size = chunk, .step = step, .context = context};
   run(&loop, threads);
 }
 
-enum gpnn_status gpnn_threads_try(int threads, size_t n_pieces, size_t together,
+enum gpnn_status gpnn_threads_try(int threads, size_t n_pieces, size_t chunk,
                                   gpnn_threads_task *task, void *context, struct gpnn_error *err)
 {
-  return gpnn_team_try(NULL, threads, n_pieces, together, task, context, err);
+  return gpnn_team_try(NULL, threads, n_pieces, chunk, task, context, err);
 }
 
 enum gpnn_status gpnn_threads_in_order(int threads, size_t n_pieces, gpnn_threads_task *work,
@@ -301,7 +304,7 @@ enum gpnn_status gpnn_threads_in_order(int threads, size_t n_pieces, gpnn_thread
                                        struct gpnn_error *err)
 {
   struct loop loop = {
-      .n_pieces = n_pieces, .together = 1, .work = work, .take = take, .context = context};
+      .n_pieces = n_pieces, .chunk_size = 1, .work = work, .take = take, .context = context};
   run(&loop, threads);
   return outcome_of(&loop, err);
 }
@@ -315,11 +318,10 @@ enum gpnn_status gpnn_team_new(struct gpnn_team **team, int threads, struct gpnn
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_team_try(struct gpnn_team *team, int threads, size_t n_pieces,
-                               size_t together, gpnn_threads_task *task, void *context,
-                               struct gpnn_error *err)
+enum gpnn_status gpnn_team_try(struct gpnn_team *team, int threads, size_t n_pieces, size_t chunk,
+                               gpnn_threads_task *task, void *context, struct gpnn_error *err)
 {
-  struct loop loop = {.n_pieces = n_pieces, .together = together, .work = task, .context = context};
+  struct loop loop = {.n_pieces = n_pieces, .chunk_size = chunk, .work = task, .context = context};
   if (team == NULL)
     run(&loop, threads);
   else
