@@ -147,7 +147,7 @@ static void list_bin(struct writer *w, const struct gpnn_metrics *metrics, size_
                      struct row *row)
 {
   size_t bins = w->form->bins;
-  if (i == 0) gpnn_metrics_pit_shares(metrics, bins, w->shares);
+  if (i == 0) gpnn_metrics_pit_histogram(metrics, bins, w->shares);
   put(row, "from", (double)i / (double)bins);
   put(row, "to", (double)(i + 1) / (double)bins);
   put(row, "share", w->shares[i]);

@@ -130,7 +130,7 @@ static enum gpnn_status draw_pit(struct plot *plot, const struct counted *c, str
   size_t bins = plot->o->bins > 0 ? plot->o->bins : 20, n = c->metrics.n_with_sd;
   double low, high, tallest = 0, *shares = gpnn_alloc(bins, 1, sizeof *shares);
   if (shares == NULL) return gpnn_fail_memory(err, "for the bins");
-  gpnn_metrics_pit_shares(&c->metrics, bins, shares);
+  gpnn_metrics_pit_histogram(&c->metrics, bins, shares);
   chance(n, 1 / (double)bins, &low, &high);
   script_add(s, "# middle of the bin, density\n");
   script_data(s, "pit");

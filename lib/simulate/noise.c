@@ -26,15 +26,15 @@ bool gpnn_noise_parse(const char *text, struct gpnn_noise *noise)
   return true;
 }
 
-/* Variance 2.  An exponential deviate is finite whatever the word it comes from. */
+/* A deviate of variance 2, which is finite because exponential deviates are. */
 static double laplace(struct gpnn_rng *rng)
 {
   double size = gpnn_rng_exponential(rng);
   return gpnn_rng_next(rng) >> 63 != 0 ? -size : size;
 }
 
-/* The polar form of Box and Muller with Student's radius (R. W. Bailey 1994, Polar generation of
- * random variates with the t-distribution, Math. Comp. 62): exact for any 'degrees'. */
+/* The polar method of Box and Muller with the radius of Student's t: exact for any 'degrees' (R. W.
+ * Bailey 1994, Polar generation of random variates with the t-distribution, Math. Comp. 62). */
 static double student(double degrees, struct gpnn_rng *rng)
 {
   double radius = sqrt(degrees * expm1(-2 / degrees * log(1 - gpnn_rng_uniform(rng))));

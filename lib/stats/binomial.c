@@ -11,17 +11,18 @@ size_t gpnn_binomial_quantile(size_t n, double p, double q)
 {
   if (n == 0 || p <= 0) return 0;
   if (p >= 1) return n;
-  /* Below ten standard deviations, and some for the skewness of few successes, nothing adds up. */
+  /* Start ten standard deviations below the mean, and a little more because the distribution of few
+   * successes is skewed: what lies below is negligible. */
   double mean = (double)n * p, reach = 10 * sqrt(mean * (1 - p)) + 50;
   double first = mean > reach ? floor(mean - reach) : 0;
   size_t k = (size_t)first;
-  double probability = exp(log_probability((double)n, p, first)), below = probability;
+  double probability = exp(log_probability((double)n, p, first)), cdf = probability;
   const double odds = p / (1 - p);
-  while (below < q && k < n) {
+  while (cdf < q && k < n) {
     probability *= (double)(n - k) / (double)(k + 1) * odds;
     k++;
-    below += probability;
-    if (probability < 1e-300 && (double)k > mean) break; /* rounding keeps the sum below q */
+    cdf += probability;
+    if (probability < 1e-300 && (double)k > mean) break; /* by rounding, the sum stays below q */
   }
   return k;
 }

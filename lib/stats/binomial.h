@@ -1,5 +1,6 @@
 /*
- * binomial: the binomial distribution, for how far a counted share may be off by chance.
+ * binomial: the binomial distribution, for how far a counted fraction may be off by chance.
+ * Threads: no shared state.
  */
 #ifndef GPNN_STATS_BINOMIAL_H
 #define GPNN_STATS_BINOMIAL_H
@@ -7,9 +8,9 @@
 #include <stddef.h>
 
 /*
- * The least k with P(K <= k) >= 'q', where K is the number of successes in 'n' trials of
- * probability 'p', for p in [0, 1] and q in (0, 1).  By adding probabilities up, some 20 standard
- * deviations of them at most: O(sqrt(n)).
+ * The 'q' quantile, q in (0, 1), of the number K of successes in 'n' trials of probability 'p' in
+ * [0, 1]: the least k with P(K <= k) >= q; 0 without trials.  It adds up the probabilities within
+ * ten standard deviations of the mean, in time O(sqrt(n)).
  */
 size_t gpnn_binomial_quantile(size_t n, double p, double q);
 

@@ -6,16 +6,17 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Terms so much smaller than the largest are left out: e^-44, to allow for their number. */
+/* Terms are left out once they are smaller than the largest by this factor, e^-44, which allows for
+ * their number. */
 static const double negligible = 1e-19;
 
 /* ---- Poisson probabilities ---- */
 
-/* From here on Stirling's series is exact to rounding. */
+/* From here on Stirling's series is accurate to rounding. */
 static const double stirling = 16;
 
-/* log Gamma(b + 1) less Stirling's (b + 1/2) log b - b + log(2 pi) / 2, for b >= 'stirling'. */
-static double stirling_rest(double b)
+/* log Gamma(b + 1) minus Stirling's (b + 1/2) log b - b + log(2 pi) / 2, for b >= 'stirling'. */
+static double stirling_remainder(double b)
 {
   double u = 1 / (b * b);
   return (1.0 / 12 -
@@ -24,7 +25,7 @@ static double stirling_rest(double b)
          b;
 }
 
-/* b log(b / y) + y - b >= 0 without cancellation where y is near b (Loader 2000, Fast and accurate
+/* b log(b / y) + y - b >= 0, without cancellation for y near b (Loader 2000, Fast and accurate
  * computation of binomial probabilities). */
 static double deviance(double b, double y)
 {
@@ -41,70 +42,71 @@ static double deviance(double b, double y)
 /* log p(b; y) = log(y^b e^-y / Gamma(b + 1)) for b = -1/2, 0, 1/2, 1 ... and y >= 0. */
 static double log_poisson(double b, double y)
 {
-  if (b >= stirling) return -stirling_rest(b) - deviance(b, y) - 0.5 * log(2 * pi * b);
+  if (b >= stirling) return -stirling_remainder(b) - deviance(b, y) - 0.5 * log(2 * pi * b);
   bool is_whole = b == floor(b);
   double factorial = is_whole ? 1 : sqrt(pi); /* Gamma(1/2) is that of b = -1/2 */
   for (double k = is_whole ? 1 : 0.5; k <= b; k++) factorial *= k;
   return (b == 0 ? 0 : b * log(y)) - y - log(factorial);
 }
 
-/* P(J <= k) / P(J = k) for k <= mu, and P(J >= k) / P(J = k) for k >= mu: sums of terms that fall.
+/* P(J <= k) / P(J = k) for k <= mu, and P(J >= k) / P(J = k) for k >= mu: sums of decreasing terms.
  */
-static double terms_below(double k, double mu)
+static double sum_below(double k, double mu)
 {
   double term = 1, sum = 1;
   for (; k > 0 && term > negligible * sum; k--) sum += term *= k / mu;
   return sum;
 }
 
-static double terms_above(double k, double mu)
+static double sum_above(double k, double mu)
 {
   double term = 1, sum = 1;
   while (term > negligible * sum) sum += term *= mu / ++k;
   return sum;
 }
 
-/* log P(J <= k) for k >= 0: by its own terms, or by those of the other side if they are fewer. */
-static double log_poisson_below(double k, double mu)
+/* log P(J <= k) for k >= 0, summing whichever tail has fewer terms. */
+static double log_poisson_cdf(double k, double mu)
 {
-  if (k <= mu) return log_poisson(k, mu) + log(terms_below(k, mu));
-  return log1p(-exp(log_poisson(k + 1, mu)) * terms_above(k + 1, mu));
+  if (k <= mu) return log_poisson(k, mu) + log(sum_below(k, mu));
+  return log1p(-exp(log_poisson(k + 1, mu)) * sum_above(k + 1, mu));
 }
 
 /* log P(J > k) for k >= -1. */
-static double log_poisson_above(double k, double mu)
+static double log_poisson_survival(double k, double mu)
 {
   if (k < 0) return 0;
-  if (k + 1 >= mu) return log_poisson(k + 1, mu) + log(terms_above(k + 1, mu));
-  return log1p(-exp(log_poisson(k, mu)) * terms_below(k, mu));
+  if (k + 1 >= mu) return log_poisson(k + 1, mu) + log(sum_above(k + 1, mu));
+  return log1p(-exp(log_poisson(k, mu)) * sum_below(k, mu));
 }
 
 /* ---- the two tails ---- */
 
-struct law {
+struct distribution {
   double a, mu; /* half the degrees of freedom, half the non-centrality */
 };
 
-/* Log of a tail's probability, and how fast it changes with log x: x f(x) over the probability. */
+/* The log of a tail's probability, and its derivative by log x: x f(x) divided by the probability.
+ */
 struct tail {
   double log, slope;
 };
 
-static struct law law_of(size_t d, double lambda)
+static struct distribution distribution_of(size_t d, double lambda)
 {
   assert(d > 0 && lambda >= 0);
-  /* What is smaller changes no digit, but its powers would leave the range of doubles. */
-  return (struct law){(double)d / 2, lambda < 1e-200 ? 0 : lambda / 2};
+  /* A smaller lambda changes no digit, but its powers would underflow. */
+  return (struct distribution){(double)d / 2, lambda < 1e-200 ? 0 : lambda / 2};
 }
 
 /*
- * The first term of F that counts.  Terms grow from s - 1 to s by y / (a + s) times
+ * The first term of F that is not negligible.  Terms grow from s - 1 to s by y / (a + s) times
  * P(J <= s) / P(J <= s - 1), which is at least 1 and at least mu / s: they rise at least up to the
  * s where y max(1, mu / s) = a + s, and from there down they fall at least that fast.
  */
-static double first_below(struct law law, double y)
+static double first_below(struct distribution dist, double y)
 {
-  double a = law.a, mu = law.mu, product = 1;
+  double a = dist.a, mu = dist.mu, product = 1;
   double balanced = 2 * mu * y / (a + sqrt(a * a + 4 * mu * y));
   double s = floor(fmax(balanced, fmax(y - a, 0)));
   for (; s > 0 && product > negligible; s--) product *= (a + s) / y * fmin(1, s / mu);
@@ -112,35 +114,35 @@ static double first_below(struct law law, double y)
 }
 
 /*
- * F and its slope, by s rising.  'share' is P(J = s) / P(J <= s), a share of each term in the
- * density: f = sum over s of p(a + s; y) P(J = s) (a + s) / x.
+ * The lower tail F and its slope, by ascending s.  'hazard' is P(J = s) / P(J <= s), which turns a
+ * term of F into one of the density: f = sum over s of p(a + s; y) P(J = s) (a + s) / x.
  */
-static struct tail tail_below(struct law law, double y)
+static struct tail tail_below(struct distribution dist, double y)
 {
-  double s = first_below(law, y), log_below = log_poisson_below(s, law.mu);
-  double scale = log_poisson(law.a + s, y) + log_below;
-  double share = exp(log_poisson(s, law.mu) - log_below);
+  double s = first_below(dist, y), log_cdf = log_poisson_cdf(s, dist.mu);
+  double scale = log_poisson(dist.a + s, y) + log_cdf;
+  double hazard = exp(log_poisson(s, dist.mu) - log_cdf);
   double term = 1, sum = 0, density = 0;
   for (;; s++) {
     sum += term;
-    density += term * share * (law.a + s);
-    double grown = share * law.mu / (s + 1);
-    double ratio = y / (law.a + s + 1) * (1 + grown);
+    density += term * hazard * (dist.a + s);
+    double grown = hazard * dist.mu / (s + 1);
+    double ratio = y / (dist.a + s + 1) * (1 + grown);
     if (ratio < 1 && term * ratio < negligible * 100 * (1 - ratio) * sum) break;
-    share = grown / (1 + grown);
+    hazard = grown / (1 + grown);
     term *= ratio;
   }
   return (struct tail){scale + log(sum), density / sum};
 }
 
-/* The last term of 1 - F that counts, by the same reasoning: from s to s - 1 terms grow by
- * (a + s) / y times P(J > s - 1) / P(J > s), at least 1 and at least (s + 1) / mu. */
-static double last_above(struct law law, double first, double y)
+/* The last term of 1 - F that is not negligible, by the same reasoning: from s to s - 1 terms grow
+ * by (a + s) / y times P(J > s - 1) / P(J > s), at least 1 and at least (s + 1) / mu. */
+static double last_above(struct distribution dist, double first, double y)
 {
-  double a = law.a, mu = law.mu, product = 1;
+  double a = dist.a, mu = dist.mu, product = 1;
   double balanced = (sqrt((a - 1) * (a - 1) + 4 * mu * y) - (a + 1)) / 2;
   double s = fmax(ceil(fmin(balanced, y - a)), first);
-  if (mu == 0) return -1; /* no others */
+  if (mu == 0) return -1; /* P(J > s) is 0 for s >= 0 */
   while (product < 1 / negligible) {
     s++;
     product *= (a + s) / y * fmax(1, (s + 1) / mu);
@@ -148,7 +150,7 @@ static double last_above(struct law law, double first, double y)
   return s;
 }
 
-/* log Q(1/2, y) = log erfc(sqrt y); far out the asymptotic series (DLMF 7.12.1). */
+/* log Q(1/2, y) = log erfc(sqrt y); for large y by the asymptotic series (DLMF 7.12.1). */
 static double log_erfc_root(double y)
 {
   if (y < 500) return log(erfc(sqrt(y)));
@@ -157,24 +159,26 @@ static double log_erfc_root(double y)
 }
 
 /*
- * 1 - F and its slope, by s falling.  'share' is P(J = s + 1) / P(J > s), again a share of each
- * term in the density: f = sum over s >= -1 of p(a + s; y) P(J = s + 1) / 2.
+ * The upper tail 1 - F and its slope, by descending s.  'hazard' is P(J = s + 1) / P(J > s), which
+ * again turns terms into those of the density: f = sum over s >= -1 of p(a + s; y) P(J = s + 1)
+ * / 2.
  */
-static struct tail tail_above(struct law law, double y)
+static struct tail tail_above(struct distribution dist, double y)
 {
-  bool is_odd = law.a != floor(law.a);
-  double first = (is_odd ? 0.5 : 0) - law.a, s = last_above(law, first, y);
-  double log_above = log_poisson_above(s, law.mu), scale = log_poisson(law.a + s, y) + log_above;
-  double share = s < -1 ? 0 : exp(log_poisson(s + 1, law.mu) - log_above);
+  bool is_odd = dist.a != floor(dist.a);
+  double first = (is_odd ? 0.5 : 0) - dist.a, s = last_above(dist, first, y);
+  double log_survival = log_poisson_survival(s, dist.mu),
+         scale = log_poisson(dist.a + s, y) + log_survival;
+  double hazard = s < -1 ? 0 : exp(log_poisson(s + 1, dist.mu) - log_survival);
   double term = 1, sum = 0, density = 0;
   for (;; s--) {
     if (s >= first) sum += term;
-    density += term * share;
+    density += term * hazard;
     if (s <= fmin(first, -1)) break;
-    double grown = s < 0 ? 0 : share * (s + 1) / law.mu;
-    double ratio = (law.a + s) / y * (1 + grown);
+    double grown = s < 0 ? 0 : hazard * (s + 1) / dist.mu;
+    double ratio = (dist.a + s) / y * (1 + grown);
     if (ratio < 1 && term * ratio < negligible * 100 * (1 - ratio) * sum) break;
-    share = grown / (1 + grown);
+    hazard = grown / (1 + grown);
     term *= ratio;
   }
   double log_sum = scale + log(sum);
@@ -185,55 +189,55 @@ static struct tail tail_above(struct law law, double y)
   return (struct tail){log_sum, y * density * exp(scale - log_sum)};
 }
 
-/* The median is below the mean, and not far. */
-static bool is_lower_half(struct law law, double y)
+/* Judged by the mean, as the median is only a little below it. */
+static bool is_lower_half(struct distribution dist, double y)
 {
-  return y < law.a + law.mu;
+  return y < dist.a + dist.mu;
 }
 
 double gpnn_chisquare_log_cdf(double x, size_t d, double lambda)
 {
-  struct law law = law_of(d, lambda);
+  struct distribution dist = distribution_of(d, lambda);
   if (!(x > 0)) return -INFINITY;
   if (isinf(x)) return 0;
-  if (is_lower_half(law, x / 2)) return tail_below(law, x / 2).log;
-  return log1p(-exp(tail_above(law, x / 2).log));
+  if (is_lower_half(dist, x / 2)) return tail_below(dist, x / 2).log;
+  return log1p(-exp(tail_above(dist, x / 2).log));
 }
 
 double gpnn_chisquare_log_survival(double x, size_t d, double lambda)
 {
-  struct law law = law_of(d, lambda);
+  struct distribution dist = distribution_of(d, lambda);
   if (!(x > 0)) return 0;
   if (isinf(x)) return -INFINITY;
-  if (is_lower_half(law, x / 2)) return log1p(-exp(tail_below(law, x / 2).log));
-  return tail_above(law, x / 2).log;
+  if (is_lower_half(dist, x / 2)) return log1p(-exp(tail_below(dist, x / 2).log));
+  return tail_above(dist, x / 2).log;
 }
 
 double gpnn_chisquare_log_density(double x, size_t d, double lambda)
 {
-  struct law law = law_of(d, lambda);
+  struct distribution dist = distribution_of(d, lambda);
   if (!(x > 0) || isinf(x)) return -INFINITY;
-  /* The terms of a tail are those of the density, too, where that tail is the lesser. */
-  bool is_lower = is_lower_half(law, x / 2);
-  struct tail tail = is_lower ? tail_below(law, x / 2) : tail_above(law, x / 2);
+  /* Summing the smaller tail gives the density as well. */
+  bool is_lower = is_lower_half(dist, x / 2);
+  struct tail tail = is_lower ? tail_below(dist, x / 2) : tail_above(dist, x / 2);
   return tail.log + log(tail.slope) - log(x);
 }
 
 /* ---- quantiles ---- */
 
 /*
- * The x whose tail has 'log' by Newton's steps on that as a function of log x.  The lower one is
- * concave there, so that steps from the left never pass the root; what goes astray from elsewhere
- * is kept between the nearest values known to lie on either side.
+ * The x at which the log of a tail is 'log', by Newton's method for it as a function of log x. That
+ * function is concave for the lower tail, so that steps from the left never pass the root; steps
+ * that go astray are kept between the nearest points known to lie on either side of it.
  */
-static double invert(struct tail (*tail_at)(struct law, double), double direction, double log,
-                     struct law law, double x)
+static double invert(struct tail (*tail_at)(struct distribution, double), double direction,
+                     double log, struct distribution dist, double x)
 {
   enum { STEPS = 300 };
-  const double farthest = 8, near = 1e-9; /* the next step is of the order of the square */
+  const double farthest = 8, near = 1e-9; /* the next step would be of the order of its square */
   double least = 0, most = INFINITY;
   for (int step = 0; step < STEPS; step++) {
-    struct tail tail = tail_at(law, x / 2);
+    struct tail tail = tail_at(dist, x / 2);
     double change = direction * (log - tail.log) / tail.slope;
     change = fmax(fmin(change, farthest), -farthest);
     if (fabs(change) < near) return x * exp(change);
@@ -250,18 +254,18 @@ static double invert(struct tail (*tail_at)(struct law, double), double directio
 double gpnn_chisquare_quantile_lower(double log_p, size_t d, double lambda, double start)
 {
   assert(log_p < 0 && isfinite(log_p));
-  struct law law = law_of(d, lambda);
+  struct distribution dist = distribution_of(d, lambda);
   if (start <= 0) {
-    /* For small y F is e^-mu y^a / Gamma(a + 1), and p(a; 1) = 1 / (e Gamma(a + 1)). */
-    double log_y = (log_p + law.mu - log_poisson(law.a, 1) - 1) / law.a;
-    start = 2 * exp(fmin(log_y, log(law.a + law.mu)));
+    /* For small y, F is about e^-mu y^a / Gamma(a + 1), and p(a; 1) = 1 / (e Gamma(a + 1)). */
+    double log_y = (log_p + dist.mu - log_poisson(dist.a, 1) - 1) / dist.a;
+    start = 2 * exp(fmin(log_y, log(dist.a + dist.mu)));
   }
-  return invert(tail_below, 1, log_p, law, start);
+  return invert(tail_below, 1, log_p, dist, start);
 }
 
 double gpnn_chisquare_quantile_upper(double log_q, size_t d, double lambda, double start)
 {
   assert(log_q < 0 && isfinite(log_q));
-  struct law law = law_of(d, lambda);
-  return invert(tail_above, -1, log_q, law, start > 0 ? start : 2 * (law.a + law.mu));
+  struct distribution dist = distribution_of(d, lambda);
+  return invert(tail_above, -1, log_q, dist, start > 0 ? start : 2 * (dist.a + dist.mu));
 }

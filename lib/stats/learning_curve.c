@@ -2,32 +2,32 @@
 
 #include <math.h>
 
-/* What is fitted. */
+/* The points to fit. */
 struct points {
   size_t count;
   const double *n, *value, *weight;
   double least_floor;
 };
 
-/* How much the power law has risen at 'n' above where it is at 'unit': without cancellation for
- * exponents near 0, where floor and scale are both large. */
+/* (n / unit)^-exponent - 1, without cancellation for exponents near 0, at which floor and scale are
+ * both large. */
 static double rise(double n, double unit, double exponent)
 {
   return expm1(-exponent * log(n / unit));
 }
 
-/* Sum of weighted squares that the curve leaves. */
+/* The weighted sum of squared residuals. */
 static double misfit(const struct points *p, const struct gpnn_learning_curve *curve)
 {
   double sum = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double off = p->value[i] - gpnn_learning_curve_at(curve, p->n[i]);
-    sum += p->weight[i] * off * off;
+    double residual = p->value[i] - gpnn_learning_curve_at(curve, p->n[i]);
+    sum += p->weight[i] * residual * residual;
   }
   return sum;
 }
 
-/* Where the best line would have its floor too low: the best with the least floor allowed. */
+/* The best scale for the least floor allowed, when the best line's floor would be too low. */
 static void hold_floor(const struct points *p, struct gpnn_learning_curve *curve)
 {
   double product = 0, square = 0;
@@ -40,7 +40,8 @@ static void hold_floor(const struct points *p, struct gpnn_learning_curve *curve
   curve->scale = fmax(0, product / square);
 }
 
-/* Finds floor and scale for the curve's exponent, and returns the misfit. */
+/* Finds floor and scale for the curve's exponent, and returns the misfit: a straight line in the
+ * powers of n. */
 static double fit_line(const struct points *p, struct gpnn_learning_curve *curve)
 {
   double weights = 0, mean_rise = 0, mean_value = 0, product = 0, square = 0;
@@ -52,9 +53,9 @@ static double fit_line(const struct points *p, struct gpnn_learning_curve *curve
   mean_rise /= weights;
   mean_value /= weights;
   for (size_t i = 0; i < p->count; i++) {
-    double off = rise(p->n[i], curve->unit, curve->exponent) - mean_rise;
-    product += p->weight[i] * off * (p->value[i] - mean_value);
-    square += p->weight[i] * off * off;
+    double deviation = rise(p->n[i], curve->unit, curve->exponent) - mean_rise;
+    product += p->weight[i] * deviation * (p->value[i] - mean_value);
+    square += p->weight[i] * deviation * deviation;
   }
   curve->scale = square > 0 ? fmax(0, product / square) : 0;
   curve->floor = mean_value - curve->scale * (1 + mean_rise);
@@ -69,7 +70,7 @@ static double misfit_at(const struct points *p, double log_exponent,
   return fit_line(p, curve);
 }
 
-/* The best logarithm of an exponent in [low, high], where the misfit has one valley. */
+/* The logarithm in [low, high] of the best exponent; the misfit should have one minimum there. */
 static double golden_section(const struct points *p, double low, double high,
                              struct gpnn_learning_curve *curve)
 {

@@ -52,7 +52,7 @@ static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double e
   if (status != GPNN_OK) return status;
   gpnn_sum_add(&metrics->nll, gpnn_student_nll(error, scale, df));
   gpnn_sum_add(&metrics->cal, z * z);
-  /* So far out the prediction has no width. */
+  /* If t overflows, the predicted distribution is a point in comparison. */
   gpnn_sum_add(&metrics->crps, isinf(t) ? fabs(error) : scale * gpnn_student_crps(t, df));
   metrics->pit[metrics->n_with_sd++] = gpnn_student_cdf(t, df);
   return GPNN_OK;
@@ -75,7 +75,7 @@ enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, do
   return GPNN_OK;
 }
 
-/* Kolmogorov distance of the PIT values from uniform. */
+/* The Kolmogorov distance of the PIT values from the uniform distribution. */
 static double pit_distance(struct gpnn_metrics *metrics)
 {
   size_t n = metrics->n_with_sd;
@@ -89,18 +89,19 @@ static double pit_distance(struct gpnn_metrics *metrics)
   return distance;
 }
 
-void gpnn_metrics_pit_shares(const struct gpnn_metrics *metrics, size_t n_bins, double *shares)
+void gpnn_metrics_pit_histogram(const struct gpnn_metrics *metrics, size_t n_bins,
+                                double *fractions)
 {
   size_t n = metrics->n_with_sd;
-  for (size_t bin = 0; bin < n_bins; bin++) shares[bin] = 0;
+  for (size_t bin = 0; bin < n_bins; bin++) fractions[bin] = 0;
   for (size_t i = 0; i < n; i++) {
     size_t bin = (size_t)(metrics->pit[i] * (double)n_bins);
-    shares[bin < n_bins ? bin : n_bins - 1]++;
+    fractions[bin < n_bins ? bin : n_bins - 1]++;
   }
-  for (size_t bin = 0; bin < n_bins; bin++) shares[bin] /= (double)n;
+  for (size_t bin = 0; bin < n_bins; bin++) fractions[bin] /= (double)n;
 }
 
-static void put_interval(const struct gpnn_metrics *metrics, size_t i,
+static void set_interval(const struct gpnn_metrics *metrics, size_t i,
                          struct gpnn_metrics_result *result)
 {
   struct gpnn_coverage_result r = gpnn_coverage_result(&metrics->coverage[i], metrics->levels[i]);
@@ -123,10 +124,10 @@ enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
   r.nll = gpnn_sum_mean(&metrics->nll, n_sd);
   r.cal = gpnn_sum_mean(&metrics->cal, n_sd);
   r.crps = gpnn_sum_mean(&metrics->crps, n_sd);
-  for (size_t i = 0; i < metrics->n_levels && n_sd > 0; i++) put_interval(metrics, i, &r);
+  for (size_t i = 0; i < metrics->n_levels && n_sd > 0; i++) set_interval(metrics, i, &r);
   if (n_sd > 0) {
     r.pit_distance = pit_distance(metrics);
-    gpnn_metrics_pit_shares(metrics, GPNN_METRICS_PIT_BINS, r.pit);
+    gpnn_metrics_pit_histogram(metrics, GPNN_METRICS_PIT_BINS, r.pit);
   }
   *result = r;
   return GPNN_OK;

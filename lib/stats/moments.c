@@ -13,8 +13,8 @@
 
 /* ---- moments ---- */
 
-/* What is known of each of 'n_columns' columns: one array after another, so that a row is worked
- * on column after column. */
+/* What the passes find out about each of 'n_columns' columns, as arrays so that loops over the
+ * columns of a row can use vectors. */
 struct columns {
   size_t n_columns, width;
   double *low, *high;
@@ -82,7 +82,7 @@ static void fold_deviations(void *state, const double *sum)
   for (size_t j = 0; j < columns->n_columns; j++) columns->sum[j] += sum[j];
 }
 
-/* Sums of deviations, then of their squares. */
+/* The sums of deviations, then those of their squares. */
 static void add_squares(const void *state, size_t count, const double *rows, double *mapped)
 {
   const struct columns *columns = state;
@@ -112,8 +112,8 @@ static bool varies(const struct columns *columns, size_t j)
   return high - low > fmax(4 * DBL_EPSILON * largest, DBL_MIN);
 }
 
-/* Units and middles of the ranges; a column that does not vary keeps a unit of 0. */
-static void set_middles(struct columns *columns)
+/* Sets units and centres from the ranges; a column that does not vary keeps the unit 0. */
+static void set_centres(struct columns *columns)
 {
   for (size_t j = 0; j < columns->n_columns; j++) {
     if (!varies(columns, j)) continue;
@@ -125,7 +125,7 @@ static void set_middles(struct columns *columns)
   }
 }
 
-/* From sums about the middles to sums about the means. */
+/* Moves the centres from the middles of the ranges to the means. */
 static void move_centres(struct columns *columns, size_t n)
 {
   for (size_t j = 0; j < columns->n_columns; j++) {
@@ -134,7 +134,7 @@ static void move_centres(struct columns *columns, size_t n)
   }
 }
 
-static void take_moments(const struct columns *columns, size_t n, struct gpnn_moments *moments)
+static void compute_moments(const struct columns *columns, size_t n, struct gpnn_moments *moments)
 {
   for (size_t j = 0; j < columns->n_columns; j++) {
     moments[j] = (struct gpnn_moments){columns->low[j], 0};
@@ -158,21 +158,21 @@ enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t
   const struct gpnn_row_reduction squares = {add_squares, fold_squares, &columns, 2 * n_columns};
   enum gpnn_status status = gpnn_row_source_reduce(source, &ranges, err);
   if (status == GPNN_OK) {
-    set_middles(&columns);
+    set_centres(&columns);
     status = gpnn_row_source_reduce(source, &deviations, err);
   }
   if (status == GPNN_OK) {
     move_centres(&columns, source->n);
     status = gpnn_row_source_reduce(source, &squares, err);
   }
-  if (status == GPNN_OK) take_moments(&columns, source->n, moments);
+  if (status == GPNN_OK) compute_moments(&columns, source->n, moments);
   free(columns.low);
   return status;
 }
 
 /* ---- covariance ---- */
 
-/* Rows centred at once: a d by CENTRED column-major matrix, our rows being its columns. */
+/* The number of rows centred at once, as the columns of a d by CENTRED column-major matrix. */
 enum { CENTRED = 256 };
 
 struct products {
@@ -182,7 +182,7 @@ struct products {
   double *cov; /* d by d */
 };
 
-/* Finds the sum of products, d by d; behind it is room for CENTRED by d. */
+/* The sum of products, d by d; after it there is room for the centred rows, d by CENTRED. */
 static void add_products(const void *state, size_t count, const double *rows, double *mapped)
 {
   const struct products *p = state;

@@ -17,10 +17,10 @@ double gpnn_normal_cdf(double z)
 
 double gpnn_normal_quantile(double p)
 {
-  /* By symmetry the lower tail, where gpnn_normal_cdf() keeps its relative accuracy. */
+  /* By symmetry in the lower tail, where gpnn_normal_cdf() has its relative accuracy. */
   if (p > 0.5) return -gpnn_normal_quantile(1 - p);
-  /* Abramowitz and Stegun 26.2.23 (error 4.5e-4), then Halley's steps on log Phi's ratio,
-   * each of which triples the number of right digits. */
+  /* Abramowitz and Stegun 26.2.23 (with an error of 4.5e-4), then steps of Halley's method, each of
+   * which triples the number of correct digits. */
   double t = sqrt(-2 * log(p));
   double z = (2.515517 + t * (0.802853 + t * 0.010328)) /
                  (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
@@ -34,7 +34,7 @@ double gpnn_normal_quantile(double p)
 
 double gpnn_normal_half_width(double p)
 {
-  /* The upper tail (1-p)/2 keeps its digits where (1+p)/2 would round to 1. */
+  /* By the lower tail, as (1 - p)/2 has digits where (1 + p)/2 would round to 1. */
   return -gpnn_normal_quantile((1 - p) / 2);
 }
 

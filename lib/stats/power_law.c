@@ -5,14 +5,14 @@
 
 #include "stats/sum.h"
 
-/* Points to be fitted, whose coordinates are logarithms or still want theirs taken. */
+/* The points to fit; unless 'is_log', logarithms of the coordinates have yet to be taken. */
 struct points {
   size_t n;
   const double *x, *y;
   bool is_log;
 };
 
-/* Point 'i' in logarithms; whether both are finite. */
+/* The logarithms of point 'i'; false unless both are finite. */
 static bool point_at(const struct points *points, size_t i, double *x, double *y)
 {
   *x = points->is_log ? points->x[i] : log(points->x[i]);
@@ -20,7 +20,7 @@ static bool point_at(const struct points *points, size_t i, double *x, double *y
   return isfinite(*x) && isfinite(*y);
 }
 
-/* Where the points are around. */
+/* The mean of the points that can be used; returns their number. */
 static size_t find_centre(const struct points *points, double *centre_x, double *centre_y)
 {
   struct gpnn_sum sum_x = {0}, sum_y = {0};
@@ -53,11 +53,11 @@ static void fit_points(struct gpnn_power_law *fit, const struct points *points)
   if (fit->n < 3 || !(xx > 0)) return;
   fit->slope = xy / xx;
   fit->intercept = centre_y - fit->slope * centre_x;
-  /* From the residuals themselves: yy less what is explained would cancel where the fit is good. */
+  /* From the residuals themselves, as yy - slope xy would cancel if the fit is good. */
   for (size_t i = 0; i < points->n; i++) {
     if (!point_at(points, i, &x, &y)) continue;
-    double off = y - centre_y - fit->slope * (x - centre_x);
-    rest += off * off;
+    double residual = y - centre_y - fit->slope * (x - centre_x);
+    rest += residual * residual;
   }
   fit->se = sqrt(rest / (double)(fit->n - 2) / xx);
   fit->r2 = yy > 0 ? 1 - rest / yy : NAN;

@@ -10,7 +10,7 @@
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
-static size_t place(double offset, double step, size_t n)
+static size_t cell_along(double offset, double step, size_t n)
 {
   double i = floor(offset / step);
   return !(i > 0) ? 0 : i >= (double)n ? n - 1 : (size_t)i;
@@ -18,8 +18,8 @@ static size_t place(double offset, double step, size_t n)
 
 size_t gpnn_scatter_cell(const struct gpnn_scatter_grid *grid, double x, double y)
 {
-  return place(y - grid->y0, grid->dy, grid->ny) * grid->nx +
-         place(x - grid->x0, grid->dx, grid->nx);
+  return cell_along(y - grid->y0, grid->dy, grid->ny) * grid->nx +
+         cell_along(x - grid->x0, grid->dx, grid->nx);
 }
 
 void gpnn_scatter_count(const struct gpnn_scatter_grid *grid, size_t n, const double *x,
@@ -42,7 +42,7 @@ void gpnn_scatter_average(const struct gpnn_scatter_grid *grid, size_t n, const 
 
 /* ---- order -------------------------------------------------------------------------------- */
 
-/* By x, then by y, so that the order is the same wherever it is made. */
+/* By x, then by y, so that the order is the same with any qsort(). */
 static int compare_pairs(const void *a, const void *b)
 {
   const double *p = a, *q = b;
@@ -51,14 +51,14 @@ static int compare_pairs(const void *a, const void *b)
 }
 
 enum gpnn_status gpnn_scatter_lattice(size_t n, const double *values, size_t most, bool *regular,
-                                      double *step, size_t *places, struct gpnn_error *err)
+                                      double *step, size_t *points, struct gpnn_error *err)
 {
   double *sorted = gpnn_alloc(n, 1, sizeof *sorted);
   if (sorted == NULL) return gpnn_fail_memory(err, "to sort coordinates");
   memcpy(sorted, values, n * sizeof *sorted);
   qsort(sorted, n, sizeof *sorted, gpnn_compare_doubles);
   double range = sorted[n - 1] - sorted[0], least = range;
-  /* Gaps that cannot be steps are rounding. */
+  /* The step is the least gap that is not merely rounding. */
   for (size_t i = 1; i < n; i++) {
     double gap = sorted[i] - sorted[i - 1];
     if (gap > range / (2 * (double)most) && gap < least) least = gap;
@@ -73,17 +73,17 @@ enum gpnn_status gpnn_scatter_lattice(size_t n, const double *values, size_t mos
   *regular = good;
   if (good) {
     *step = exact;
-    *places = (size_t)count + 1;
+    *points = (size_t)count + 1;
   }
   return GPNN_OK;
 }
 
 static double quantile(const double *sorted, size_t n, double p)
 {
-  double at = p * (double)(n - 1);
-  size_t i = (size_t)at;
-  double part = at - (double)i;
-  return i + 1 < n ? sorted[i] + part * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+  double rank = p * (double)(n - 1);
+  size_t i = (size_t)rank;
+  double fraction = rank - (double)i;
+  return i + 1 < n ? sorted[i] + fraction * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
 enum gpnn_status gpnn_scatter_quantiles(size_t n, const double *x, const double *y, size_t n_groups,

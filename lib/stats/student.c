@@ -7,8 +7,8 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* From here on df/2 is so large that the transformation to a normal variable is exact to
- * rounding, and the continued fraction, whose steps grow with its root, slow. */
+/* From here on the transformation to a normal variable is accurate to rounding, while the continued
+ * fraction takes ever more steps, as the square root of df. */
 static const double many = 10000;
 
 /* log(1 + s^2), without overflow of the square. */
@@ -17,8 +17,9 @@ static double log_one_plus_square(double s)
   return fabs(s) > 1e8 ? 2 * log(fabs(s)) : log1p(s * s);
 }
 
-/* Gamma(a + 1/2) / Gamma(a) for a > 0, to rounding: its asymptotic series far out, reached from
- * small a by Gamma(a + 1) = a Gamma(a).  Differences of lgamma() would lose digits with a. */
+/* Gamma(a + 1/2) / Gamma(a) for a > 0, accurate to rounding: by its asymptotic series for large a,
+ * to which Gamma(a + 1) = a Gamma(a) leads from small a.  Differences of lgamma() would lose digits
+ * as a grows. */
 static double gamma_ratio(double a)
 {
   double product = 1;
@@ -73,9 +74,9 @@ static double beta_fraction(double a, double b, double x)
   return fraction;
 }
 
-/* The normal variable with as much probability below as 't' has: Hill's expansion (1970, CACM
- * 13(10), algorithm 395), here for df >= 'many' only. */
-static double as_normal(double t, double df)
+/* The normal variable with the same cumulative probability as 't', by Hill's expansion (1970, CACM
+ * 13(10), algorithm 395), which is accurate for df >= 'many'. */
+static double normal_equivalent(double t, double df)
 {
   double a = df - 0.5, b = 48 * a * a;
   double y = a * log_one_plus_square(t / sqrt(df));
@@ -102,7 +103,7 @@ double gpnn_student_density(double t, double df)
 double gpnn_student_cdf(double t, double df)
 {
   if (isinf(df) || isinf(t)) return gpnn_normal_cdf(t);
-  if (df >= many) return gpnn_normal_cdf(as_normal(t, df));
+  if (df >= many) return gpnn_normal_cdf(normal_equivalent(t, df));
   return t < 0 ? lower_tail(t, df) : 1 - lower_tail(-t, df);
 }
 
@@ -111,12 +112,12 @@ double gpnn_student_quantile(double p, double df)
   if (isinf(df)) return gpnn_normal_quantile(p);
   if (p > 0.5) return -gpnn_student_quantile(1 - p, df);
   if (p == 0.5) return 0;
-  /* Newton's steps on log F(-e^u) as a function of u, which is concave: after the first, every
-   * step goes the same way, down, until rounding turns it. */
+  /* Newton's method for log F(-e^u) as a function of u.  It is concave: after the first step, all
+   * others go down, until rounding reverses one. */
   double u = log(-gpnn_normal_quantile(p));
   for (int step = 0; step < 100; step++) {
-    double t = -exp(u), log_below = log(gpnn_student_cdf(t, df));
-    double change = (log_below - log(p)) / exp(log_density(t, df) + u - log_below);
+    double t = -exp(u), log_cdf = log(gpnn_student_cdf(t, df));
+    double change = (log_cdf - log(p)) / exp(log_density(t, df) + u - log_cdf);
     u += change;
     if (step > 0 && !(change < -1e-16)) break;
   }
@@ -125,7 +126,7 @@ double gpnn_student_quantile(double p, double df)
 
 double gpnn_student_half_width(double p, double df)
 {
-  /* The upper tail (1-p)/2 keeps its digits where (1+p)/2 would round to 1. */
+  /* By the lower tail, as (1 - p)/2 has digits where (1 + p)/2 would round to 1. */
   return -gpnn_student_quantile((1 - p) / 2, df);
 }
 
@@ -144,7 +145,7 @@ double gpnn_student_crps(double t, double df)
   static const double one_over_sqrt_pi = 0.56418958354775628695;
   double inner = t * (2 * gpnn_student_cdf(t, df) - 1);
   if (isinf(df)) return inner + 2 * gpnn_normal_density(t) - one_over_sqrt_pi;
-  /* f(t) (df + t^2), whose square would overflow before the product vanishes. */
+  /* f(t) (df + t^2), avoiding the square, which would overflow before the product vanishes. */
   double middle = df * peak(df) * exp(-(df - 1) / 2 * log_one_plus_square(t / sqrt(df)));
   double ratio = gamma_ratio(df / 2);
   double last = sqrt(df / pi) * ratio * ratio / gamma_ratio(df - 0.5);

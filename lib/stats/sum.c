@@ -12,12 +12,12 @@ void gpnn_sum_add(struct gpnn_sum *s, double value)
 double gpnn_sum_mean(const struct gpnn_sum *s, size_t n)
 {
   if (n == 0) return NAN;
-  /* Beyond the largest number the compensation would be infinity less infinity. */
+  /* If the sum has overflowed, the compensation is a NaN. */
   return (isinf(s->sum) ? s->sum : s->sum + s->compensation) / (double)n;
 }
 
-/* Numbers from 'least' to 'most' are squared as they are, and 2^63 such squares have a sum; those
- * beyond as shares of 'unit', or of its inverse. */
+/* Numbers from 'least' to 'most' are squared as they are, and even 2^63 such squares do not
+ * overflow; larger ones are squared in units of 'unit', smaller ones in units of its inverse. */
 static const double least = 0x1p-500, most = 0x1p+480, unit = 0x1p+600;
 
 void gpnn_squares_add(struct gpnn_squares *s, double value)

@@ -1,6 +1,6 @@
 /*
- * sum: addition that keeps the digits of small terms (Neumaier 1974), and sums of squares of any
- * numbers.
+ * sum: compensated sums (Neumaier 1974), and sums of squares that neither overflow nor underflow.
+ * Threads: an object belongs to one thread at a time.
  */
 #ifndef GPNN_STATS_SUM_H
 #define GPNN_STATS_SUM_H
@@ -14,12 +14,13 @@ struct gpnn_sum {
 
 void gpnn_sum_add(struct gpnn_sum *sum, double value);
 
-/* The sum divided by 'n', the number of terms; NaN where that is 0. */
+/* The sum divided by 'n', the number of terms; NaN if n is 0. */
 double gpnn_sum_mean(const struct gpnn_sum *sum, size_t n);
 
 /*
- * Squares of numbers so large or small that these would be beyond the range of a double, kept in
- * units of their own (Blue 1978).  A zeroed object is the empty sum.
+ * A sum of squares of any finite numbers: squares that would overflow or underflow are summed
+ * apart, scaled (Blue 1978, A portable Fortran program to find the Euclidean norm of a vector).  A
+ * zeroed object is the empty sum.
  */
 struct gpnn_squares {
   struct gpnn_sum small, usual, large;
@@ -27,10 +28,10 @@ struct gpnn_squares {
 
 void gpnn_squares_add(struct gpnn_squares *squares, double value);
 
-/* The root of the mean of 'n' squares; NaN where n is 0. */
+/* The root of the mean of the 'n' squares; NaN if n is 0. */
 double gpnn_squares_root_mean(const struct gpnn_squares *squares, size_t n);
 
-/* Their mean, which may be zero or infinite though the root is not. */
+/* Their mean, which may underflow to 0 or overflow though its root does not; NaN if n is 0. */
 double gpnn_squares_mean(const struct gpnn_squares *squares, size_t n);
 
 #endif

@@ -306,7 +306,7 @@ static void right_predictions_of_student_truths_are_calibrated(void **state)
   gpnn_metrics_release(&metrics);
 }
 
-static void pit_shares_of_any_number_of_bins_count_every_row_once(void **state)
+static void a_pit_histogram_of_any_number_of_bins_counts_every_row_once(void **state)
 {
   (void)state;
   struct gpnn_metrics metrics = {0};
@@ -315,12 +315,12 @@ static void pit_shares_of_any_number_of_bins_count_every_row_once(void **state)
     assert_ok(gpnn_metrics_add(
         &metrics, i == 3 ? 50 : gpnn_normal_quantile(i == 2 ? 0.6 : 0.1 * (double)(i + 1)), 0, 1,
         INFINITY, &err));
-  gpnn_metrics_pit_shares(&metrics, 4, shares);
+  gpnn_metrics_pit_histogram(&metrics, 4, shares);
   assert_close(shares[0], 0.5, 0);
   assert_close(shares[1], 0, 0);
   assert_close(shares[2], 0.25, 0);
   assert_close(shares[3], 0.25, 0);
-  gpnn_metrics_pit_shares(&metrics, 1, shares);
+  gpnn_metrics_pit_histogram(&metrics, 1, shares);
   assert_close(shares[0], 1, 0);
   gpnn_metrics_release(&metrics);
 }
@@ -356,7 +356,7 @@ int main(void)
       cmocka_unit_test(a_student_prediction_is_scored_as_one),
       cmocka_unit_test(rows_of_different_degrees_of_freedom_mix),
       cmocka_unit_test(right_predictions_of_student_truths_are_calibrated),
-      cmocka_unit_test(pit_shares_of_any_number_of_bins_count_every_row_once),
+      cmocka_unit_test(a_pit_histogram_of_any_number_of_bins_counts_every_row_once),
       cmocka_unit_test(too_few_degrees_of_freedom_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
