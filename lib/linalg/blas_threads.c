@@ -8,26 +8,25 @@
 
 #include "linalg/blas.h"
 
-/* Where OpenBLAS has it, which calls it before a fork: not in its headers. */
+/* Of OpenBLAS, which calls it before a fork, but not in its headers; NULL with any other BLAS. */
 #pragma weak blas_thread_shutdown_
 extern int blas_thread_shutdown_(void);
 
 void gpnn_blas_single_thread(void)
 {
   openblas_set_num_threads(1);
-  /* OpenBLAS starts its threads as the program is loaded, and they look for work for a tenth of a
-   * second, which other threads of the program could use. */
+  /* OpenBLAS starts its threads while the program is being loaded.  They spin for a tenth of a
+   * second, in which other threads of the program could use the processors. */
   if (blas_thread_shutdown_ != NULL) blas_thread_shutdown_();
 }
 
-/* Where OpenBLAS has them: its pool of buffers, which does not shrink.  Not in its headers either.
- */
+/* Likewise: OpenBLAS's pool of buffers, which never shrinks. */
 #pragma weak blas_memory_alloc
 #pragma weak blas_memory_free
 extern void *blas_memory_alloc(int position);
 extern void blas_memory_free(void *buffer);
 
-/* Whether the address space of the process is bounded, in one way or another. */
+/* True if the address space of the process is limited in any way. */
 static bool is_limited(void)
 {
   struct rlimit all, data;
@@ -35,8 +34,8 @@ static bool is_limited(void)
          (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY);
 }
 
-/* Whether there is room for the buffers of 'n' threads, and for what else each takes: a stack, and
- * an arena for its allocations. */
+/* True if there is room for the buffers of 'n' threads and for what else each thread takes: a
+ * stack, and an arena of the allocator. */
 static bool has_room(int n)
 {
   const uint64_t mib = 1 << 20, buffer = 128 * mib, thread = 80 * mib, spare = 16 * mib;

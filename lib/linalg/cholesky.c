@@ -1,6 +1,6 @@
 /*
- * With scratch, matrices are copied into panels (linalg/panels.h) and worked on there, in half the
- * time of LAPACK at the orders that local blocks have.
+ * With scratch memory, matrices are copied into panels (linalg/panels.h) and factored or inverted
+ * there, which takes half the time of LAPACK at the orders of local models.
  */
 #include "linalg/cholesky.h"
 
@@ -29,8 +29,8 @@ static bool factor_by_lapack(size_t n, double *k)
 {
   lapack_int order = (lapack_int)n;
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', order, k, order) != 0) return false;
-  /* dpotrf compares pivots with zero, which a NaN passes; but a NaN or infinity anywhere in row i
-   * of the lower triangle ends up in L_ii, so the diagonal of the factor tells. */
+  /* dpotrf compares pivots with zero, which does not catch a NaN.  But a NaN or infinity anywhere
+   * in row i of the lower triangle ends up in L_ii, so it is enough to look at the diagonal. */
   for (size_t i = 0; i < n; i++)
     if (!isfinite(k[i * n + i])) return false;
   return true;
@@ -46,9 +46,9 @@ static bool factor_columns(size_t n, double *k, double *work)
   return true;
 }
 
-/* A matrix to factor: column after column, or in panels with right-hand sides below. */
+/* A matrix to factor: column-major, or in panels with right-hand sides below. */
 struct matrix {
-  const struct gpnn_panel_set *set; /* NULL: column after column */
+  const struct gpnn_panel_set *set; /* NULL: column-major */
   size_t n, n_rows;
   double *k, *work;
 };
@@ -66,20 +66,21 @@ static double largest_on_diagonal(const struct matrix *m)
 }
 
 /*
- * Whether each pivot of a factor stands out from the rounding of the sum that it is left of: else
- * it may as well be zero, and what is solved with it means nothing.  'largest' was on the diagonal
- * of K; row i of L has K_ii as the sum of its squares, so that rows of much noise do not speak for
+ * True if each pivot exceeds the rounding errors of the subtractions that led to it; otherwise it
+ * might as well be zero, and solutions would mean nothing.  'largest' was the largest diagonal
+ * element of K, for a quick test.  If that fails, each pivot is compared with its own K_ii, which
+ * is the sum of the squares of row i of L, so that rows with much noise do not decide for the
  * others.
  */
-static bool pivots_stand_out(const struct matrix *m, double largest)
+static bool pivots_exceed_rounding(const struct matrix *m, double largest)
 {
   double least = INFINITY;
   for (size_t i = 0; i < m->n; i++) least = fmin(least, *element(m, i, i));
   if (least * least > gpnn_cholesky_rounding(m->n) * largest) return true;
   for (size_t i = 0; i < m->n; i++) {
-    double whole = 0, root = *element(m, i, i);
-    for (size_t j = 0; j <= i; j++) whole += *element(m, i, j) * *element(m, i, j);
-    if (!(root * root > gpnn_cholesky_rounding(m->n) * whole)) return false;
+    double diagonal = 0, root = *element(m, i, i);
+    for (size_t j = 0; j <= i; j++) diagonal += *element(m, i, j) * *element(m, i, j);
+    if (!(root * root > gpnn_cholesky_rounding(m->n) * diagonal)) return false;
   }
   return true;
 }
@@ -89,7 +90,7 @@ static bool factor_matrix(const struct matrix *m)
   double largest = largest_on_diagonal(m);
   bool done =
       m->set == NULL ? factor_columns(m->n, m->k, m->work) : m->set->factor(m->n, m->n_rows, m->k);
-  return done && pivots_stand_out(m, largest);
+  return done && pivots_exceed_rounding(m, largest);
 }
 
 static bool lower_is_finite(const struct matrix *m)
@@ -113,8 +114,8 @@ static enum gpnn_status factor_with_jitter(const struct matrix *m, double scale,
 {
   assert(m->n <= INT_MAX);
   double tried = 0;
-  for (double share = 1e-10; m->n > 0 && !factor_matrix(m); share *= 10) {
-    if (share > 2e-4)
+  for (double factor = 1e-10; m->n > 0 && !factor_matrix(m); factor *= 10) {
+    if (factor > 2e-4)
       return gpnn_fail(err, GPNN_ENUMERIC,
                        "covariance matrix of order %zu is not positive definite, even with %.3g "
                        "on its diagonal",
@@ -123,7 +124,7 @@ static enum gpnn_status factor_with_jitter(const struct matrix *m, double scale,
     if (!lower_is_finite(m))
       return gpnn_fail(err, GPNN_ENUMERIC,
                        "covariance matrix of order %zu holds a value that is not finite", m->n);
-    tried = share * scale;
+    tried = factor * scale;
     for (size_t i = 0; i < m->n; i++) *element(m, i, i) += tried;
   }
   *jitter = tried;
@@ -192,7 +193,7 @@ static void invert_by_lapack(size_t n, double *factor)
 {
   lapack_int order = (lapack_int)n;
   lapack_int failed = LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', order, factor, order);
-  assert(failed == 0); /* the diagonal of a factor has no zero */
+  assert(failed == 0); /* it fails only if a diagonal element is zero */
   (void)failed;
 }
 

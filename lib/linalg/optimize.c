@@ -11,13 +11,13 @@
 /* ---- lbfgs ---------------------------------------------------------------------------- */
 
 /*
- * NLopt's L-BFGS (Luksan's) keeps to bounds; liblbfgs, as fast where none is met, cannot, and
- * the likelihood of irrelevant or noiseless columns falls for ever along a logarithm.
- * NLopt returns its last point rather than its best one when the line search fails, which
- * near an optimum is rounding; so the best point is kept here.
+ * We use NLopt's L-BFGS (Luksan's) because it respects bounds, without which the logarithm of a
+ * parameter would go to infinity when a column is irrelevant or free of noise; liblbfgs, otherwise
+ * as fast, has none.  When its line search fails, as it does from rounding close to an optimum,
+ * NLopt returns its last point rather than the best; so we keep the best point ourselves.
  */
 
-/* The search as its objective sees it. */
+/* The state of a search, for its objective. */
 struct run {
   gpnn_objective *objective;
   void *context;
@@ -28,7 +28,7 @@ struct run {
   struct gpnn_error *err;
 };
 
-/* Worse than any real value, yet finite: the line search does arithmetic with it. */
+/* Worse than any real value, yet finite, as the line search does arithmetic with it. */
 static const double infinitely_bad = 1e30;
 
 /* Ends the search with the failure in 'own'. */
@@ -50,7 +50,7 @@ static double evaluate(unsigned n, const double *x, double *gradient, void *data
     status = gpnn_fail(&own, GPNN_ENUMERIC, "the objective is not finite");
   own.status = status;
   if (status != GPNN_OK) {
-    /* A search that starts at a bad point has no slope to follow. */
+    /* From a bad first point, the search would have no gradient to follow. */
     if (first || status != GPNN_ENUMERIC) give_up(run, &own);
     for (unsigned i = 0; gradient != NULL && i < n; i++) gradient[i] = 0;
     return infinitely_bad;
@@ -80,7 +80,7 @@ static const char *outcome(nlopt_result result)
   }
 }
 
-/* The value no longer changes in any digit that prediction would notice. */
+/* Smaller changes of the objective make no difference to predictions. */
 static const double value_tolerance = 1e-8;
 
 enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, size_t n,
@@ -130,7 +130,7 @@ enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, si
   double *gradient = gpnn_alloc(n, 4, sizeof *gradient);
   if (gradient == NULL) return gpnn_fail_memory(err, "for the optimiser");
   double *mean = gradient + n, *square = mean + n, *u = square + n;
-  double unseen1 = 1, unseen2 = 1, rate; /* beta^t */
+  double power1 = 1, power2 = 1, rate; /* beta1^t, beta2^t */
   enum gpnn_status status = GPNN_OK;
   memcpy(u, x, n * sizeof *x);
   for (size_t t = 0; t < adam->n_steps && status == GPNN_OK; t++) {
@@ -138,12 +138,12 @@ enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, si
     if (status != GPNN_OK) break;
     if (t == 0) own.start = own.end;
     rate = adam->falling ? adam->rate * (1 - (double)t / (double)adam->n_steps) : adam->rate;
-    unseen1 *= beta1;
-    unseen2 *= beta2;
+    power1 *= beta1;
+    power2 *= beta2;
     for (size_t i = 0; i < n; i++) {
       mean[i] = beta1 * mean[i] + (1 - beta1) * gradient[i];
       square[i] = beta2 * square[i] + (1 - beta2) * gradient[i] * gradient[i];
-      u[i] -= rate * (mean[i] / (1 - unseen1)) / (sqrt(square[i] / (1 - unseen2)) + epsilon);
+      u[i] -= rate * (mean[i] / (1 - power1)) / (sqrt(square[i] / (1 - power2)) + epsilon);
       if (adam->lower != NULL) u[i] = fmin(fmax(u[i], adam->lower[i]), adam->upper[i]);
     }
     own.n_evaluations++;

@@ -1,8 +1,9 @@
 /*
- * optimize: minimisers of smooth functions, behind one interface.
+ * optimize: minimisers of smooth functions of n variables, behind one interface.
  *
- * lbfgs is a library's limited-memory BFGS; adam is first-order, for objectives that are
- * samples too, with beta (0.9, 0.999) and epsilon 1e-8 (gpnn-methods(7), equation 4.24).
+ * lbfgs is the limited-memory BFGS method of NLopt, for deterministic objectives with gradients;
+ * adam is a first-order method with beta (0.9, 0.999) and epsilon 1e-8, which also serves
+ * objectives that are random samples (gpnn-methods(7), equation 4.24). Threads: no shared state.
  */
 #ifndef GPNN_LINALG_OPTIMIZE_H
 #define GPNN_LINALG_OPTIMIZE_H
@@ -12,21 +13,26 @@
 
 #include "base/status.h"
 
-/* Writes f(x) to '*f' and, unless NULL, its n derivatives to 'gradient'. */
+/* Writes f(x) to '*f' and, unless it is NULL, the n derivatives of f to 'gradient'.  GPNN_ENUMERIC
+ * means that f cannot be computed at 'x'. */
 typedef enum gpnn_status gpnn_objective(void *context, size_t n, const double *x, double *f,
                                         double *gradient, struct gpnn_error *err);
 
 struct gpnn_optimize_report {
   size_t n_evaluations;
-  double start, end;   /* objective values */
-  const char *outcome; /* one static phrase: why it stopped */
+  double start, end;   /* values of the objective before and after */
+  const char *outcome; /* why it stopped; static text */
 };
 
 /*
- * Minimises from 'x' (n numbers, start in, best point out).  'lower' and 'upper' bound x, n
- * numbers each.  A point where the objective fails with GPNN_ENUMERIC is treated as
- * infinitely bad, except the first one; any other failure ends the search and is returned.
- * At most 'most' evaluations, fewer once the value changes by less than 1e-8 of itself.
+ * Minimises the objective from the point 'x' (n >= 1 numbers), which is replaced by the best point
+ * found, within the bounds 'lower' and 'upper' (n numbers each).  It evaluates the objective at
+ * most 'most' times, and stops earlier once the value changes by less than 1e-8 of itself.
+ *
+ * A point at which the objective fails with GPNN_ENUMERIC, or is not finite, counts as infinitely
+ * bad, except the first point; there, and after any other failure, the search ends with that
+ * failure.  GPNN_EEXTERNAL: NLopt refused to start.  After a failure 'x' and '*report' are
+ * untouched.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context,
                                                      size_t n, size_t most, const double *lower,
@@ -37,14 +43,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, 
 struct gpnn_adam {
   size_t n_steps;
   double rate;
-  bool falling;                /* the rate falls in a line to zero */
-  const double *lower, *upper; /* bounds, n numbers each, or NULL: none */
+  bool falling;                /* the rate decreases linearly to zero */
+  const double *lower, *upper; /* bounds, n numbers each, or both NULL */
 };
 
 /*
- * Steps of Adam from 'x'; x becomes the last iterate, as in the paper.  Gradients may be of random
- * samples; the objective without a gradient is asked for once, at the end, for report->end.  Any
- * failure of the objective ends it and is returned.
+ * Takes the steps of Adam from 'x', which becomes the last iterate (as published, not the best
+ * one). Gradients may be those of random samples.  At the end the objective is evaluated once
+ * without a gradient, for report->end.  Any failure of the objective ends the search and is
+ * returned, with 'x' and '*report' untouched.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context,
                                                     size_t n, const struct gpnn_adam *adam,

@@ -1,4 +1,4 @@
-/* Which set of loops the processor can run. */
+/* Finds out which sets of loops the processor can run. */
 #include "linalg/panels.h"
 
 static bool can_run(const struct gpnn_panel_set *set)

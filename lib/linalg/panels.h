@@ -1,21 +1,23 @@
 /*
- * panels: lower trapezoids in panels of a few rows, and the innermost loops over them.
+ * panels: lower trapezoids stored in panels of a few rows, and the innermost loops over them.
  *
- * A trapezoid has n columns and n_rows >= n rows: a covariance matrix K = L L', lower triangle,
- * and below it right-hand sides, one a row.  Factoring it by the rows of the triangle leaves L
- * there, and in row b' below it the solution (L^-1 b)': forward solves fall out of the same sweep.
+ * A trapezoid has n columns and n_rows >= n rows: the lower triangle of a covariance matrix
+ * K = L L', and below it right-hand sides, one per row.  Factoring it row by row leaves L in the
+ * triangle, and in a row b' below it the solution (L^-1 b)': forward substitution comes out of the
+ * same sweep.
  *
- * A panel is as many rows as the processor has numbers in a vector ("lanes").  Panels follow one
- * another, each with its columns one after another:
+ * A panel consists of as many rows as a vector of the processor has numbers ("lanes").  Panels
+ * follow one another in memory, each one column-major:
  *   element (i, j) is a[i / lanes * panel + j * lanes + i % lanes],
- * where 'panel' is gpnn_panel_size(n, lanes).  Blocks are 64-byte aligned and have room for whole
- * panels; what is above the diagonal within the last block of columns of a panel, in rows from
- * n_rows on and in columns from n on is scratch that holds finite numbers.
+ * where 'panel' is gpnn_panel_size(n, lanes).  Arrays are 64-byte aligned and have room for whole
+ * panels.  Elements above the diagonal in the last block of columns of a panel, in rows from n_rows
+ * on and in columns from n on are scratch, but must be finite.
  *
- * The loops are compiled once for each set of instructions (lib/linalg/panels_*.c, from templates)
- * and chosen at run time.  With a given set a row's numbers depend on its own data alone.
+ * The loops are compiled once for each instruction set (panels_avx512.c, panels_avx2.c and
+ * panels_portable.c include the templates panels_*_private.h) and chosen at run time.  With a given
+ * set, the results in a row depend on the data of that row alone.
  *
- * Private to lib and its tests.
+ * Threads: no shared state.  For the library and its tests; not installed.
  */
 #ifndef GPNN_LINALG_PANELS_H
 #define GPNN_LINALG_PANELS_H
@@ -23,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What becomes of a squared distance r^2: see kernel/kernel.h. */
+/* The correlation as a function of a squared distance r^2; the formulas are in kernel/kernel.h. */
 enum gpnn_panel_form {
   GPNN_PANEL_DISTANCE, /* r^2 itself */
   GPNN_PANEL_EXP,
@@ -34,68 +36,70 @@ enum gpnn_panel_form {
 
 struct gpnn_panel_set {
   const char *name;
-  size_t lanes; /* doubles; twice as many floats */
+  size_t lanes; /* doubles in a vector; there are twice as many floats */
 
-  /* Factors a trapezoid in place.  False: a pivot is not positive and finite, and 'a' is undefined.
-   * A NaN or an infinity in the lower triangle of K is always noticed. */
+  /* Factors a trapezoid in place.  False if a pivot is not positive and finite, which a NaN or an
+   * infinity anywhere in the lower triangle of K always causes; 'a' is then undefined. */
   bool (*factor)(size_t n, size_t n_rows, double *a);
   bool (*factor_float)(size_t n, size_t n_rows, float *a);
 
-  /* Copies the lower triangle of a matrix of n columns, one after another, to panels, with zeros
-   * around it; and copies the lower triangle back. */
+  /* Copy the lower triangle of a column-major n by n matrix to panels, with zeros around it, and
+   * back. */
   void (*pack)(size_t n, const double *k, double *a);
   void (*unpack)(size_t n, const double *a, double *k);
 
-  /* Replaces the factor in the n rows of 'a' by K^-1.  'work' is scratch as large. */
+  /* Replaces the factor in the n rows of 'a' by K^-1; 'work' is scratch of the same size. */
   void (*invert)(size_t n, double *a, double *work);
 
-  /* Fills a trapezoid with the correlations of points i and j.  'columns' has the coordinates, one
-   * after another, each of 'stride' numbers, a multiple of 8 and no less than n_rows; 64-byte
-   * aligned. */
+  /* Fills a trapezoid with the correlations of points i and j.  'columns' contains the d
+   * coordinates of the points, one array of 'stride' numbers after another; 'stride' is a multiple
+   * of 8 and at least n_rows, and 'columns' 64-byte aligned. */
   void (*fill)(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t d, size_t stride,
                const double *columns, double *a);
 
-  /* Replaces n values of r^2 by correlations: exp is within 1 unit in the last place, results
-   * below the normal numbers included, the square root within 1 as well. */
+  /* Replaces n values of r^2 by correlations.  The exponential, subnormal results included, and the
+   * square root are each accurate to 1 unit in the last place. */
   void (*correlate)(enum gpnn_panel_form form, size_t n, double *r2);
 
-  /* Rounds a trapezoid of doubles to one of floats. */
+  /* Rounds a trapezoid of doubles to one of floats, in their own layout. */
   void (*narrow)(size_t n, size_t n_rows, const double *a, float *narrowed);
 
-  /* Solve L z = b and L' z = b in place with the factor of K; 'b' has room for whole panels. */
+  /* Solve L z = b and L' z = b in place with a factor of floats; 'b' has room for whole panels. */
   void (*forward)(size_t n, const float *factor, float *b);
   void (*backward)(size_t n, const float *factor, float *b);
 
-  /* Subtracts K x from r, K being as fill() leaves it: the blocks on the diagonal are whole.  'x'
-   * and 'r' have room for whole panels, those of 'x' ending in zeros; 64-byte aligned. */
+  /* Subtracts K x from r, for K as fill() leaves it, with complete blocks on the diagonal.  'x' and
+   * 'r' are 64-byte aligned and have room for whole panels; 'x' is padded with zeros. */
   void (*subtract_product)(size_t n, const double *a, const double *x, double *r);
 };
 
 /* The best set that the processor has. */
 const struct gpnn_panel_set *gpnn_panels_best(void);
 
-/* Set 'i' of those that the processor has, the best first; NULL past the last. */
+/* The 'i'th of the sets that the processor has, the best first; NULL after the last. */
 const struct gpnn_panel_set *gpnn_panels_at(size_t i);
 
-/* Numbers from one panel to the next: columns come in sixteens, whatever a loop's block of them. */
+/* The distance from one panel to the next, in numbers: columns are padded to a multiple of 16,
+ * which suits the blocks of all sets. */
 static inline size_t gpnn_panel_size(size_t n, size_t lanes)
 {
   return (n + 15) / 16 * 16 * lanes;
 }
 
-/* Numbers in a trapezoid; the caller checks that they fit a size. */
+/* The size of a trapezoid in numbers; the caller makes sure that it does not overflow. */
 static inline size_t gpnn_panel_room(size_t n, size_t n_rows, size_t lanes)
 {
   return (n_rows + lanes - 1) / lanes * gpnn_panel_size(n, lanes);
 }
 
-/* Where element (i, j) is. */
+/* The index of element (i, j). */
 static inline size_t gpnn_panel_at(size_t n, size_t lanes, size_t i, size_t j)
 {
   return i / lanes * gpnn_panel_size(n, lanes) + j * lanes + i % lanes;
 }
 
-/* The sets; those that this compiler does not make are not to be named. */
+/* The sets.  Those for other processors than the one compiled for are declared, but do not exist.
+ */
 extern const struct gpnn_panel_set gpnn_panels_avx512, gpnn_panels_avx2, gpnn_panels_portable;
 
 #endif

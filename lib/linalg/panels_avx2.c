@@ -1,4 +1,4 @@
-/* Loops over panels for x86-64 with AVX2 and FMA; the Makefile has the compiler's flags. */
+/* Loops over panels for x86-64 with AVX2 and FMA; the compiler's flags are in the Makefile. */
 #if defined(__x86_64__)
 #define SET avx2
 #define DOUBLES 4

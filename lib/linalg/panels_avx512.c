@@ -1,4 +1,5 @@
-/* Loops over panels for x86-64 with AVX-512 (F, DQ, VL); the Makefile has the compiler's flags. */
+/* Loops over panels for x86-64 with AVX-512 (F, DQ, VL); the compiler's flags are in the
+ * Makefile. */
 #if defined(__x86_64__)
 #define SET avx512
 #define DOUBLES 8

@@ -2,25 +2,25 @@
  * panels_factor: the factorisation of a trapezoid in panels (linalg/panels.h), as a template.
  *
  * Included by linalg/panels_set_private.h once for each type of number, with
- *   REAL, ROOT   the type and its square root
- *   NAME(x)      the name x of this type's own
- *   LARGEST      its largest number
+ *   REAL, ROOT   the type and its square root function
+ *   NAME(x)      the name x with a suffix for this type
+ *   LARGEST      its largest finite number
  *   LANES        numbers in a vector, and rows in a panel
  *
- * The columns are taken in blocks of BLOCK from the left.  A tile, BLOCK columns of up to TALL
- * panels, is loaded once, less what the columns to its left say, solved with the block on the
- * diagonal, and stored.  Both factors of the product stand in memory as they are read, one panel
- * after another, so that nothing is packed.  Orders above SHALLOW are taken in slabs of DEPTH
- * columns, each subtracted from all that is right of it before the next, so that a tile's rows of
- * the slab stay in the cache.
+ * The columns are processed in blocks of BLOCK from the left.  A tile, BLOCK columns of up to TALL
+ * panels, is loaded once; the products with the columns to its left are subtracted; it is solved
+ * with the block on the diagonal, and stored.  Panels are laid out in the order in which the
+ * products read them, so that nothing needs to be packed.  Matrices of order above SHALLOW are
+ * processed in slabs of DEPTH columns, each of which is subtracted from everything to its right
+ * before the next slab begins, so that a tile's rows of the slab stay in the cache.
  *
- * Lanes above the diagonal and columns past the last of a block are computed with the others and
- * never looked at: no number of a row depends on another row's.
+ * Lanes above the diagonal and columns beyond the last one are computed like all others and never
+ * used: no result in a row depends on another row.
  */
 
 typedef REAL NAME(vec) __attribute__((vector_size(LANES * sizeof(REAL)), may_alias));
 
-/* What is factored: 'panel' numbers from one panel to the next, 'n' columns. */
+/* A matrix being factored: 'n' columns, and 'panel' numbers from one panel to the next. */
 struct NAME(matrix) {
   REAL *a;
   size_t n, panel, n_panels;
@@ -39,7 +39,7 @@ INLINE void NAME(store)(size_t tall, size_t width, REAL *a, size_t panel, NAME(v
       if (w < width) *(NAME(vec) *)(a + t * panel + w * LANES) = tile[t][w];
 }
 
-/* Subtracts from a tile the product of its rows 'a' and of the rows 'b' in columns [begin, end). */
+/* Subtracts from a tile the product of its rows 'a' with the rows 'b' over columns [begin, end). */
 INLINE void NAME(subtract)(size_t tall, size_t begin, size_t end, const REAL *a, size_t panel,
                            const REAL *b, NAME(vec) tile[][BLOCK])
 {
@@ -53,8 +53,8 @@ INLINE void NAME(subtract)(size_t tall, size_t begin, size_t end, const REAL *a,
   }
 }
 
-/* Factors the block of 'width' columns whose first number on the diagonal is '*corner', lane 'lane'
- * of 'tile'; writes the inverses of the diagonal.  False: a pivot is not positive and finite. */
+/* Factors the block of 'width' columns whose first diagonal element is '*corner', in lane 'lane' of
+ * 'tile'; writes the inverses of the diagonal.  False if a pivot is not positive and finite. */
 INLINE bool NAME(factor_block)(size_t width, REAL *corner, size_t lane, REAL *inverse,
                                NAME(vec) tile[][BLOCK])
 {
@@ -85,14 +85,14 @@ INLINE void NAME(divide)(size_t tall, size_t width, const REAL *corner, const RE
   }
 }
 
-/* A block of columns: 'width' from 'c' on, of which those from 'begin' on are still to be
- * subtracted; 'rows' are the panel that has its diagonal, less the lanes before it. */
+/* A block of 'width' columns from 'c' on.  Of the columns to its left, those from 'begin' on have
+ * yet to be subtracted.  'rows' points to its first row in the panel that contains its diagonal. */
 struct NAME(block) {
   size_t begin, c, width;
   const REAL *rows, *inverse;
 };
 
-/* Finishes the block's columns of the 'tall' panels from 'a' on. */
+/* Computes the block's columns of the 'tall' panels from 'a' on. */
 INLINE void NAME(solve_tile)(size_t tall, const struct NAME(block) * block, REAL *a, size_t panel)
 {
   NAME(vec) tile[TALL][BLOCK];
@@ -111,7 +111,7 @@ static void NAME(solve_panels)(const struct NAME(block) * block, REAL *a, size_t
   if (n > 0) NAME(solve_tile)(1, block, a, panel);
 }
 
-/* Factors columns [begin, end), from which those before 'begin' are subtracted already. */
+/* Factors columns [begin, end), from which those before 'begin' have been subtracted. */
 static bool NAME(factor_slab)(const struct NAME(matrix) * m, size_t begin, size_t end)
 {
   for (size_t c = begin; c < end; c += BLOCK) {
@@ -140,7 +140,7 @@ INLINE void NAME(subtract_slab)(size_t tall, const struct NAME(matrix) * m, size
   }
 }
 
-/* Subtracts the slab [begin, end) from what is right of it. */
+/* Subtracts the slab [begin, end) from everything to its right. */
 static void NAME(subtract_right)(const struct NAME(matrix) * m, size_t begin, size_t end)
 {
   for (size_t p = end / LANES, tall; p < m->n_panels; p += tall) {

@@ -1,19 +1,19 @@
 /*
- * panels_invert: matrices into panels (linalg/panels.h) and back, and the inverse of a matrix from
- * its factor, as a template.  Included by linalg/panels_set_private.h after panels_factor.h, of
- * double numbers.
+ * panels_invert: copies matrices into panels (linalg/panels.h) and back, and inverts a matrix from
+ * its factor; a template for doubles, included by linalg/panels_set_private.h after
+ * panels_factor_private.h.
  *
- * The rows of X = L^-T are the solutions of X L' = I, right-hand sides as any others but for the
- * zeros that they begin with; and K^-1 = X X'.
+ * The rows of X = L^-T solve X L' = I: right-hand sides like any others, except that they begin
+ * with zeros.  Then K^-1 = X X'.
  */
 
-/* Whether rows i to i + LANES of column j are all in the lower triangle. */
+/* True if rows [i, i + LANES) of column j are all in the lower triangle. */
 INLINE bool is_whole(size_t n, size_t i, size_t j)
 {
   return j <= i && i + LANES <= n;
 }
 
-/* Columns copied at a time: whole lines of the cache at both ends. */
+/* Columns copied at a time, so that both sides use whole cache lines. */
 enum { COPIED = 8 };
 
 static void pack(size_t n, const double *k, double *a)
@@ -45,7 +45,7 @@ static void unpack(size_t n, const double *a, double *k)
       }
 }
 
-/* Solves columns [begin, end) of X, from which those before 'begin' are subtracted already. */
+/* Solves columns [begin, end) of X, from which those before 'begin' have been subtracted. */
 static void solve_slab(const struct matrix_double *m, size_t begin, size_t end, double *x)
 {
   for (size_t c = begin; c < end; c += BLOCK) {
@@ -54,7 +54,7 @@ static void solve_slab(const struct matrix_double *m, size_t begin, size_t end, 
     const double *own = m->a + c / LANES * m->panel + c % LANES;
     for (size_t j = 0; j < width; j++) inverse[j] = 1 / own[(c + j) * LANES + j];
     for (size_t p = 0, tall; p <= c / LANES; p += tall) {
-      size_t from = p * LANES > begin ? p * LANES : begin; /* zeros until there */
+      size_t from = p * LANES > begin ? p * LANES : begin; /* all before are zeros */
       const struct block_double block = {from, c, width, own, inverse};
       tall = c / LANES + 1 - p < TALL ? 1 : TALL;
       solve_panels_double(&block, x + p * m->panel, m->panel, tall);
@@ -62,7 +62,7 @@ static void solve_slab(const struct matrix_double *m, size_t begin, size_t end, 
   }
 }
 
-/* Subtracts columns [begin, end) of X from those right of them. */
+/* Subtracts columns [begin, end) of X from those to their right. */
 static void subtract_solved(const struct matrix_double *m, size_t begin, size_t end, double *x)
 {
   for (size_t p = 0, tall; p < end / LANES; p += tall) {
@@ -87,7 +87,8 @@ static void invert_factor(const struct matrix_double *m, double *x)
   }
 }
 
-/* Adds to X X', in the 'tall' panels of 'a' from number 'p' on, what columns [begin, end) give. */
+/* Adds the contribution of columns [begin, end) to X X' in 'tall' panels of 'a' from panel 'p' on.
+ */
 INLINE void multiply_slab(size_t tall, const struct matrix_double *m, size_t begin, size_t end,
                           size_t p, const double *x)
 {

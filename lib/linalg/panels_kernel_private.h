@@ -1,16 +1,16 @@
 /*
- * panels_kernel: correlations of points, into panels (linalg/panels.h), as a template.
- * Included by linalg/panels_set_private.h, of double numbers.
+ * panels_kernel: fills panels (linalg/panels.h) with the correlations of points; a template for
+ * doubles, included by linalg/panels_set_private.h.
  *
- * A tile is a panel's rows by COLUMNS columns: its squared distances, by explicit differences, and
- * what the kernel makes of them stay in registers.
+ * A tile is the rows of a panel by COLUMNS columns.  Its squared distances, from explicit
+ * differences, and their correlations stay in registers.
  */
 
 enum { COLUMNS = 8 };
 
 typedef uint64_t bits __attribute__((vector_size(LANES * sizeof(uint64_t)), may_alias));
 
-/* The lesser of x and limit; x where it is a NaN. */
+/* The minimum of x and limit; NaN if x is NaN. */
 INLINE vec_double at_most(vec_double x, double limit)
 {
 #if AVX == 512
@@ -24,10 +24,10 @@ INLINE vec_double at_most(vec_double x, double limit)
 }
 
 /*
- * Square root of 0 to 1e6, or of a NaN.  AVX-512 has no fast one: its estimate of 14 bits is
- * brought to 28 by Newton's iteration for the root and for half its inverse together, and to the
- * last bit by the residual.  (Below 1e-300 the estimate is held, and what comes out is merely as
- * small.)
+ * The square root of numbers from 0 to 1e6, or of NaN.  That of AVX-512 is slow.  So its estimate
+ * of the inverse root, of 14 bits, is improved to 28 by a Newton step for the root and half its
+ * inverse together, and to full precision by the residual.  (Below 1e-300 the estimate is that for
+ * 1e-300, and the result is not exact but as small.)
  */
 INLINE vec_double root(vec_double x)
 {
@@ -46,22 +46,22 @@ INLINE vec_double root(vec_double x)
 #endif
 }
 
-/* x 2^n, rounded once; 'shifted' is n + 1.5 2^52, n from -1500 to 0. */
+/* x 2^n, rounded once, where 'shifted' is n + 1.5 2^52 and n from -1500 to 0. */
 INLINE vec_double scaled(vec_double x, vec_double shifted)
 {
 #if AVX == 512
   return (vec_double)_mm512_scalef_pd((__m512d)x, (__m512d)(shifted - 0x1.8p52));
 #else
-  /* In two steps of half the exponent, for 2^n may be no normal number. */
+  /* In two steps of half the exponent each, as 2^n may be subnormal. */
   bits twice = (bits)shifted - 0x4338000000000000u + 2046, half = twice >> 1;
   return x * (vec_double)(half << 52) * (vec_double)((twice - half) << 52);
 #endif
 }
 
 /*
- * exp(x) for x from -1000 to 0, or a NaN: 2^n exp(r), |r| <= log(2) / 2, and exp(r) by the
- * polynomial 1 + r + r^2 q(r), q interpolating at Chebyshev's points with an error of 1.3e-17 of
- * the whole.  exp(0) is 1.
+ * exp(x) for x from -1000 to 0, or NaN: 2^n exp(r) with |r| <= log(2) / 2, and exp(r) from the
+ * polynomial 1 + r + r^2 q(r), where q interpolates at Chebyshev points with a relative error of
+ * exp(r) of 1.3e-17.  exp(0) is exactly 1.
  */
 INLINE vec_double exponential(vec_double x)
 {
@@ -79,8 +79,8 @@ INLINE vec_double exponential(vec_double x)
   return scaled(1 + (r + r * r * q), shifted);
 }
 
-/* What the formulas of kernel/kernel.h make of r^2.  Roots and exponents are held where exp has
- * long been zero: a polynomial times exp must not become infinity times zero. */
+/* The correlation at r^2, by the formulas of kernel/kernel.h.  Arguments are limited to where exp
+ * is already zero, as a polynomial times exp must not become infinity times zero. */
 INLINE vec_double correlation(enum gpnn_panel_form form, vec_double r2)
 {
   if (form == GPNN_PANEL_DISTANCE) return r2;
@@ -137,7 +137,7 @@ static void fill(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t d, s
   }
 }
 
-/* Replaces 'n' values, no more than a vector of them. */
+/* Replaces 'n' values, at most as many as a vector has. */
 INLINE void correlate_some(enum gpnn_panel_form form, size_t n, double *r2)
 {
   vec_double some = {0};

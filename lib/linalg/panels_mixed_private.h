@@ -1,6 +1,6 @@
 /*
- * panels_mixed: what takes a factor of floats and a matrix of doubles (linalg/panels.h), as a
- * template.  Included by linalg/panels_set_private.h, LANES being those of floats.
+ * panels_mixed: solutions with a factor of floats, and products with a matrix of doubles, in panels
+ * (linalg/panels.h); a template included by linalg/panels_set_private.h, with LANES for floats.
  */
 
 typedef float half_vec __attribute__((vector_size(DOUBLES * sizeof(float)), may_alias));
@@ -19,7 +19,8 @@ static void narrow(size_t n, size_t n_rows, const double *a, float *narrowed)
   }
 }
 
-/* Finishes a block of 'width' of forward(); 'block' is that on the diagonal. */
+/* Solves the 'width' unknowns of a block on the diagonal, where 'rest' is b minus the products with
+ * the unknowns before. */
 static void forward_block(size_t width, const float *block, vec_float rest, float *b)
 {
   float left[LANES];
@@ -33,7 +34,7 @@ static void forward_block(size_t width, const float *block, vec_float rest, floa
 static void forward(size_t n, const float *factor, float *b)
 {
   size_t panel = gpnn_panel_size(n, LANES);
-  enum { SUMS = 4 }; /* so many additions are under way at a time */
+  enum { SUMS = 4 }; /* independent sums, as additions take several cycles */
   for (size_t i = 0; i < n; i += LANES, factor += panel) {
     vec_float sum[SUMS] = {0};
     for (size_t j = 0; j < i; j += SUMS)
@@ -43,7 +44,7 @@ static void forward(size_t n, const float *factor, float *b)
   }
 }
 
-/* Solves the block of 'width' on the diagonal with what 'rest' leaves of b. */
+/* Solves the 'width' unknowns of a block on the diagonal; 'rest' is to be subtracted from b. */
 static void backward_block(size_t width, const float *block, const float *rest, float *b)
 {
   for (size_t i = width; i-- > 0;) {
@@ -72,7 +73,7 @@ static void backward(size_t n, const float *factor, float *b)
   }
 }
 
-/* The products with what is left of and on the diagonal, and with the same mirrored. */
+/* The products with the stored part, left of and on the diagonal, and with its mirror image. */
 static void subtract_product(size_t n, const double *a, const double *x, double *r)
 {
   size_t panel = gpnn_panel_size(n, DOUBLES), n_panels = (n + DOUBLES - 1) / DOUBLES;

@@ -1,4 +1,4 @@
-/* Loops over panels for any processor with vectors of 16 bytes (SSE2, NEON), or with none. */
+/* Loops over panels for any processor, using vectors of 16 bytes (SSE2, NEON) where it has them. */
 #define SET portable
 #define DOUBLES 2
 #define AVX 0

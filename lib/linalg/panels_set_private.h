@@ -1,16 +1,16 @@
 /*
- * panels_set: all loops over panels for one set of instructions, from templates.
+ * panels_set: all loops over panels for one instruction set, made from the templates.
  *
  * Included by lib/linalg/panels_SET.c, which defines
  *   SET              the set's name
  *   DOUBLES          doubles in a vector
- *   AVX              bits of a vector whose AVX or AVX-512 intrinsics are used, 0 for none; what
- *                    the compiler's flags allow besides does not count
- *   BLOCK            columns in a block: 2 to DOUBLES, and dividing it
- *   TALL             panels in a tile: TALL * BLOCK vectors, and a few more, are in registers
- *   SHALLOW, DEPTH   orders up to SHALLOW are factored in one go, others DEPTH columns at a time:
- *                    as the cache likes it; multiples of 16
- * and is compiled with the set's flags.
+ *   AVX              256 or 512 if intrinsics for vectors of so many bits may be used, else 0,
+ *                    whatever else the compiler's flags allow
+ *   BLOCK            columns in a block, a divisor of DOUBLES greater than 1
+ *   TALL             panels in a tile, such that TALL * BLOCK vectors and a few more fit into the
+ *                    registers
+ *   SHALLOW, DEPTH   matrices of order up to SHALLOW are factored in one go, others DEPTH columns
+ * at a time, as suits the cache; multiples of 16 and is compiled with the set's flags.
  */
 #include <float.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 
 #include "linalg/panels.h"
 
-/* A loop from 'begin' to before 'end', constants, that the compiler must unroll: only then do the
+/* A loop over [begin, end), which are constants, that the compiler must unroll, as only then the
  * vectors of a tile stay in registers. */
 #if defined(__clang__)
 #define EACH(i, begin, end) \

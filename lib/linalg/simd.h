@@ -1,15 +1,14 @@
 /*
- * simd: one source for a loop, the processor's widest vectors at run time.
+ * simd: functions compiled for several instruction sets, of which the best is chosen at run time.
  *
- * A function marked GPNN_SIMD is compiled once for each instruction set below and the
- * dynamic linker picks the best one the processor has; its loops carry "#pragma omp simd".
- * Without GNU libc's support (or under the sanitizers, which run before its choice is made), and
- * where the compiler's flags ask for the widest vectors anyway, the mark is empty and the same
- * source is compiled once.
+ * A function marked GPNN_SIMD is compiled once for each instruction set below, and the dynamic
+ * linker picks the best one that the processor has; its loops carry "#pragma omp simd".  The mark
+ * is empty, and the function compiled once, without GNU libc's support, under the sanitizers (which
+ * run before the choice is made), and if the compiler's flags ask for the widest vectors anyway.
  *
- * exp(), log() and cos() are declared to have the vector forms of GNU libc's libmvec, which math.h
- * itself does only under -ffast-math.  They are within 4 units in the last place.  Vectorising them
- * takes -fno-math-errno.
+ * exp(), log() and cos() are declared to have vector versions, those of GNU libc's libmvec, which
+ * math.h itself declares only under -ffast-math.  They are accurate to 4 units in the last place.
+ * Vectorising them needs -fno-math-errno.
  */
 #ifndef GPNN_LINALG_SIMD_H
 #define GPNN_LINALG_SIMD_H
