@@ -10,28 +10,37 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The lowest 'n' bytes of an integer, n at most 8, the least significant one first. */
+static inline void gpnn_store_bytes(unsigned char *to, uint64_t value, unsigned n)
+{
+  for (unsigned i = 0; i < n; i++) to[i] = (unsigned char)(value >> 8 * i);
+}
+
+static inline uint64_t gpnn_load_bytes(const unsigned char *from, unsigned n)
+{
+  uint64_t value = 0;
+  for (unsigned i = 0; i < n; i++) value |= (uint64_t)from[i] << 8 * i;
+  return value;
+}
+
 static inline void gpnn_store_u32(unsigned char *to, uint32_t value)
 {
-  for (unsigned i = 0; i < 4; i++) to[i] = (unsigned char)(value >> 8 * i);
+  gpnn_store_bytes(to, value, 4);
 }
 
 static inline uint32_t gpnn_load_u32(const unsigned char *from)
 {
-  uint32_t value = 0;
-  for (unsigned i = 0; i < 4; i++) value |= (uint32_t)from[i] << 8 * i;
-  return value;
+  return (uint32_t)gpnn_load_bytes(from, 4);
 }
 
 static inline void gpnn_store_u64(unsigned char *to, uint64_t value)
 {
-  for (unsigned i = 0; i < 8; i++) to[i] = (unsigned char)(value >> 8 * i);
+  gpnn_store_bytes(to, value, 8);
 }
 
 static inline uint64_t gpnn_load_u64(const unsigned char *from)
 {
-  uint64_t value = 0;
-  for (unsigned i = 0; i < 8; i++) value |= (uint64_t)from[i] << 8 * i;
-  return value;
+  return gpnn_load_bytes(from, 8);
 }
 
 static inline void gpnn_store_f64(unsigned char *to, double value)

@@ -150,34 +150,33 @@ enum gpnn_status gpnn_cholesky_factor_panels(const struct gpnn_panel_set *set, s
 
 /* ---- solve -------------------------------------------------------------------------------- */
 
-void gpnn_cholesky_forward(size_t n, const double *factor, size_t n_rhs, double *b)
+/* Solves L z = b, or L' z = b. */
+static void solve_triangle(CBLAS_TRANSPOSE transpose, size_t n, const double *factor, size_t n_rhs,
+                           double *b)
 {
   int order = (int)n;
   if (n == 0 || n_rhs == 0) return;
   if (n_rhs == 1)
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, order, factor, order, b, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, transpose, CblasNonUnit, order, factor, order, b, 1);
   else
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, order, (int)n_rhs,
-                1, factor, order, b, order);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, transpose, CblasNonUnit, order, (int)n_rhs, 1,
+                factor, order, b, order);
+}
+
+void gpnn_cholesky_forward(size_t n, const double *factor, size_t n_rhs, double *b)
+{
+  solve_triangle(CblasNoTrans, n, factor, n_rhs, b);
 }
 
 void gpnn_cholesky_backward(size_t n, const double *factor, size_t n_rhs, double *b)
 {
-  int order = (int)n;
-  if (n == 0 || n_rhs == 0) return;
-  if (n_rhs == 1)
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, order, factor, order, b, 1);
-  else
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, order, (int)n_rhs,
-                1, factor, order, b, order);
+  solve_triangle(CblasTrans, n, factor, n_rhs, b);
 }
 
 void gpnn_cholesky_solve(size_t n, const double *factor, double *b)
 {
-  int order = (int)n;
-  if (n == 0) return;
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, order, factor, order, b, 1);
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, order, factor, order, b, 1);
+  gpnn_cholesky_forward(n, factor, 1, b);
+  gpnn_cholesky_backward(n, factor, 1, b);
 }
 
 double gpnn_cholesky_logdet(size_t n, const double *factor)

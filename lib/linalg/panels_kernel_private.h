@@ -92,6 +92,26 @@ INLINE vec_double correlation(enum gpnn_panel_form form, vec_double r2)
   return e;
 }
 
+/* Calls 'function' with 'form' as a constant, so that its loops are compiled for each form. */
+#define WITH_CONSTANT_FORM(form, function, ...) \
+  switch (form) {                               \
+  case GPNN_PANEL_DISTANCE:                     \
+    function(GPNN_PANEL_DISTANCE, __VA_ARGS__); \
+    break;                                      \
+  case GPNN_PANEL_EXP:                          \
+    function(GPNN_PANEL_EXP, __VA_ARGS__);      \
+    break;                                      \
+  case GPNN_PANEL_MATERN32:                     \
+    function(GPNN_PANEL_MATERN32, __VA_ARGS__); \
+    break;                                      \
+  case GPNN_PANEL_MATERN52:                     \
+    function(GPNN_PANEL_MATERN52, __VA_ARGS__); \
+    break;                                      \
+  case GPNN_PANEL_RBF:                          \
+    function(GPNN_PANEL_RBF, __VA_ARGS__);      \
+    break;                                      \
+  }
+
 INLINE void fill_tile(enum gpnn_panel_form form, size_t d, size_t stride, const double *rows,
                       const double *columns, double *a)
 {
@@ -118,23 +138,7 @@ INLINE void fill_form(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t
 static void fill(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t d, size_t stride,
                  const double *columns, double *a)
 {
-  switch (form) {
-  case GPNN_PANEL_DISTANCE:
-    fill_form(GPNN_PANEL_DISTANCE, n, n_rows, d, stride, columns, a);
-    break;
-  case GPNN_PANEL_EXP:
-    fill_form(GPNN_PANEL_EXP, n, n_rows, d, stride, columns, a);
-    break;
-  case GPNN_PANEL_MATERN32:
-    fill_form(GPNN_PANEL_MATERN32, n, n_rows, d, stride, columns, a);
-    break;
-  case GPNN_PANEL_MATERN52:
-    fill_form(GPNN_PANEL_MATERN52, n, n_rows, d, stride, columns, a);
-    break;
-  case GPNN_PANEL_RBF:
-    fill_form(GPNN_PANEL_RBF, n, n_rows, d, stride, columns, a);
-    break;
-  }
+  WITH_CONSTANT_FORM(form, fill_form, n, n_rows, d, stride, columns, a);
 }
 
 /* Replaces 'n' values, at most as many as a vector has. */
@@ -154,20 +158,7 @@ INLINE void correlate_form(enum gpnn_panel_form form, size_t n, double *r2)
 
 static void correlate(enum gpnn_panel_form form, size_t n, double *r2)
 {
-  switch (form) {
-  case GPNN_PANEL_DISTANCE:
-    break;
-  case GPNN_PANEL_EXP:
-    correlate_form(GPNN_PANEL_EXP, n, r2);
-    break;
-  case GPNN_PANEL_MATERN32:
-    correlate_form(GPNN_PANEL_MATERN32, n, r2);
-    break;
-  case GPNN_PANEL_MATERN52:
-    correlate_form(GPNN_PANEL_MATERN52, n, r2);
-    break;
-  case GPNN_PANEL_RBF:
-    correlate_form(GPNN_PANEL_RBF, n, r2);
-    break;
-  }
+  WITH_CONSTANT_FORM(form, correlate_form, n, r2);
 }
+
+#undef WITH_CONSTANT_FORM
