@@ -20,27 +20,8 @@ complain() {
   return 1
 }
 
-# make_table ROWS [INPUTS [FIRST [DELIMITER]]]: a table of inputs x1 ... and a target y, from
-# row FIRST (0) on of one endless table, so that tables of different FIRST share a function but
-# no rows.  Inputs are spread over (0, 1); y is smooth but for a tenth of noise.
-make_table() {
-  local tab=$'\t'
-  awk -v rows="$1" -v d="${2:-2}" -v first="${3:-0}" -v delimiter="${4:-$tab}" '
-    function fraction(x) { return x - int(x) }
-    BEGIN {
-      for (j = 1; j <= d; j++) printf "x%d%s", j, delimiter
-      print "y"
-      for (i = first + 1; i <= first + rows; i++) {
-        y = 3
-        for (j = 1; j <= d; j++) {
-          x = fraction(i * sqrt(j * j + 1))
-          y += sin(5 * x + j) / j
-          printf "%.6f%s", x, delimiter
-        }
-        printf "%.6f\n", y + 0.4 * (fraction(43758.5453 * (2 + sin(i * 12.9898))) - 0.5)
-      }
-    }'
-}
+# shellcheck source=tests/cli/table.bash
+source "$GPNN_ROOT/tests/cli/table.bash"
 
 # column NAME [FILE]: the values of one column of a tab-separated table.
 column() {
