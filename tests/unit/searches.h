@@ -4,25 +4,14 @@
 #ifndef GPNN_TESTS_SEARCHES_H
 #define GPNN_TESTS_SEARCHES_H
 
+#include "random.h"
 #include "unit.h"
 
 #include "base/memory.h"
-#include "base/rng.h"
 #include "search/search.h"
 #include "search/search_private.h"
 
 static const struct gpnn_search_metric searches_euclidean = {NULL, NULL};
-
-/* n by d normal deviates in a block that the caller frees. */
-static inline double *normal_rows(size_t n, size_t d, uint64_t seed)
-{
-  struct gpnn_rng rng;
-  double *x = gpnn_alloc(n, d, sizeof *x);
-  assert_non_null(x);
-  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
-  for (size_t i = 0; i < n * d; i++) x[i] = gpnn_rng_normal(&rng);
-  return x;
-}
 
 static inline struct gpnn_search *build(enum gpnn_search_kind kind, size_t n, size_t d,
                                         const double *x, size_t neighbours, double recall,

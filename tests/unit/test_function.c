@@ -1,14 +1,8 @@
 /* Known functions: published values, and what is said of their size. */
 #include "base/rng.h"
+#include "random.h"
 #include "simulate/function.h"
 #include "unit.h"
-
-static struct gpnn_rng seeded(uint64_t seed)
-{
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
-  return rng;
-}
 
 /* Values worked out from the published table of coefficients, read as text, by another program and
  * with exact summation. */

@@ -1,5 +1,5 @@
 /* Learning curves: power laws above a floor. */
-#include "base/rng.h"
+#include "random.h"
 #include "stats/learning_curve.h"
 #include "unit.h"
 
@@ -69,8 +69,7 @@ static void a_flat_or_rising_curve_has_nothing_to_gain(void **state)
 static void no_other_curve_nearby_fits_better(void **state)
 {
   (void)state;
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(4);
   for (size_t trial = 0; trial < 20; trial++) {
     double value[SIZES], weight[SIZES];
     struct gpnn_learning_curve curve;

@@ -1,4 +1,4 @@
-#include "base/rng.h"
+#include "random.h"
 #include "stats/metrics.h"
 #include "stats/normal.h"
 #include "stats/student.h"
@@ -57,8 +57,7 @@ static void right_predictions_of_normal_truths_are_calibrated(void **state)
   (void)state;
   enum { N = 20000 };
   static double y[N], mean[N], sd[N];
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(11);
   for (size_t i = 0; i < N; i++) {
     mean[i] = 5 * gpnn_rng_normal(&rng);
     sd[i] = 0.1 + gpnn_rng_uniform(&rng);
@@ -287,8 +286,7 @@ static void right_predictions_of_student_truths_are_calibrated(void **state)
   enum { N = 20000, DF = 5 };
   struct gpnn_metrics metrics = {0};
   struct gpnn_metrics_result r;
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 12, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(12);
   gpnn_metrics_levels(&metrics, 2, levels);
   for (size_t i = 0; i < N; i++) {
     double chi2 = 0, z = gpnn_rng_normal(&rng);

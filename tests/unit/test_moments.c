@@ -1,5 +1,5 @@
 #include "base/memory.h"
-#include "base/rng.h"
+#include "random.h"
 #include "source.h"
 #include "stats/moments.h"
 
@@ -9,8 +9,7 @@ enum { N = 2 * GPNN_ROW_SOURCE_BLOCK + 300, W = 5 };
 static double *make_rows(void)
 {
   double *rows = malloc(N * W * sizeof *rows);
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(3);
   for (size_t i = 0; i < N; i++) {
     double *row = rows + i * W, z = gpnn_rng_normal(&rng);
     row[0] = z;
@@ -57,9 +56,8 @@ static void a_mean_far_from_the_middle_keeps_its_digits(void **state)
   struct source_rows given = {ROWS, 1, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
   struct gpnn_moments moments;
-  struct gpnn_rng rng;
+  struct gpnn_rng rng = seeded(5);
   long double mean = 0;
-  gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
   for (size_t i = 0; i < ROWS; i++) rows[i] = i == 7 ? 1e12 : gpnn_rng_uniform(&rng);
   for (size_t i = 0; i < ROWS; i++) mean += (long double)rows[i] / ROWS;
   assert_ok(gpnn_moments_learn(&source, 1, &moments, &err));
@@ -84,8 +82,7 @@ static void covariances_are_of_the_columns_asked_for(void **state)
   (void)state;
   double *rows = malloc(N * W * sizeof *rows), cov[4] = {0}, scaled[4] = {0}, expected = 0;
   struct gpnn_moments moments[W];
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(4);
   for (size_t i = 0; i < N; i++) {
     for (size_t j = 0; j < W; j++) rows[i * W + j] = (double)j + gpnn_rng_normal(&rng);
     rows[i * W + 3] += 2 * rows[i * W + 2];

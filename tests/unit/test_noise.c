@@ -1,5 +1,6 @@
 /* Laws of noise: their names, variances, and tails. */
 #include "base/compare.h"
+#include "random.h"
 #include "simulate/noise.h"
 #include "stats/normal.h"
 #include "stats/student.h"
@@ -12,8 +13,7 @@ static double *draw(const struct gpnn_noise *noise, uint64_t seed)
 {
   double *values = malloc(N * sizeof *values);
   assert_non_null(values);
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(seed);
   for (size_t i = 0; i < N; i++) values[i] = gpnn_noise_draw(noise, &rng);
   qsort(values, N, sizeof *values, gpnn_compare_doubles);
   return values;

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/number.h"
-#include "base/rng.h"
+#include "random.h"
 #include "unit.h"
 
 static enum gpnn_number read_text(const char *text, double *value)
@@ -189,8 +189,7 @@ static size_t shortest_length(double value)
 static void any_double_survives_writing_and_reading_at_its_shortest(void **state)
 {
   (void)state;
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(1);
   for (int i = 0; i < 200000; i++) {
     uint64_t bits = gpnn_rng_next(&rng);
     double value, back = 0;
@@ -230,8 +229,7 @@ static size_t decimal_at_random(struct gpnn_rng *rng, char *text)
 static void any_decimal_reads_as_strtod_reads_it(void **state)
 {
   (void)state;
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(2);
   for (int i = 0; i < 2000000; i++) {
     char text[80], *stop;
     size_t length = decimal_at_random(&rng, text);
@@ -248,8 +246,7 @@ static void any_decimal_reads_as_strtod_reads_it(void **state)
 static void ties_round_to_even_and_their_neighbours_to_the_nearest(void **state)
 {
   (void)state;
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(3);
   for (int i = 0; i < 200000; i++) {
     /* Odd numbers above 2^53 lie halfway; and fractions of them by powers of two do. */
     uint64_t tie = ((uint64_t)1 << 53) + 2 * gpnn_rng_below(&rng, (uint64_t)1 << 52) + 1;
@@ -274,8 +271,7 @@ static void any_bytes_read_alike_at_the_end_and_in_the_middle_of_text(void **sta
 {
   (void)state;
   static const char letters[] = "0123456789....--+eE x,\t/:";
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(4);
   for (int i = 0; i < 500000; i++) {
     char middle[60];
     for (size_t k = 0; k < sizeof middle; k++)

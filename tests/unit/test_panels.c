@@ -1,10 +1,10 @@
 /* Every set of loops that this processor has, against LAPACK and long doubles. */
+#include "random.h"
 #include "unit.h"
 
 #include <float.h>
 
 #include "base/memory.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
@@ -29,8 +29,7 @@ static double *at(const struct block *b, size_t i, size_t j)
 static void block_new(struct block *b, const struct gpnn_panel_set *set, size_t n, size_t rights,
                       double noise)
 {
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, n, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(n);
   *b = (struct block){.set = set, .n = n, .n_rows = n + rights, .stride = (n + 15) / 8 * 8};
   b->columns = gpnn_alloc(D, b->stride, sizeof(double));
   b->k = gpnn_alloc(n, b->n_rows, sizeof(double));

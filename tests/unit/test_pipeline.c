@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/pipeline.h"
-#include "base/rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum { NEVER = -1 };
@@ -98,8 +98,7 @@ static void the_first_failure_in_the_order_of_batches_ends_the_run(void **state)
 {
   (void)state;
   static const char *const names[] = {"read", "work", "write"};
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(1);
   for (int i = 0; i < 600; i++) {
     struct trial t = {.n = 1 + (int)gpnn_rng_below(&rng, 12), .blocks = NEVER, .dawdles = i % 2};
     for (int k = 0; k < GPNN_PIPELINE_COUNT; k++)

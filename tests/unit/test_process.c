@@ -4,22 +4,13 @@
 #include "base/threads.h"
 #include "covariance.h"
 #include "linalg/blas_threads.h"
+#include "random.h"
 #include "simulate/process.h"
 #include "unit.h"
 
 static struct gpnn_covariance process_of(const char *kernel, double lengthscale, double kernelscale)
 {
   return covariance_of(kernel, lengthscale, kernelscale, 0);
-}
-
-static double *normals(size_t n, uint64_t seed)
-{
-  double *z = malloc(n * sizeof *z);
-  assert_non_null(z);
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
-  for (size_t i = 0; i < n; i++) z[i] = gpnn_rng_normal(&rng);
-  return z;
 }
 
 /* c(r), by the closed forms. */
@@ -40,7 +31,7 @@ static void exact_draws_have_the_covariance(void **state)
   (void)state;
   static const char *const kernels[] = {"rbf", "exp", "matern32", "matern52", "matern:1.5"};
   enum { N = GPNN_PROCESS_TILE + 5, D = 2 };
-  double *x = normals(N * D, 3);
+  double *x = normal_rows(N, D, 3);
   double *a = calloc((size_t)N * N, sizeof *a);
   assert_non_null(a);
   for (size_t k = 0; k < 5; k++) {
@@ -70,13 +61,13 @@ static void longer_draws_begin_with_shorter_ones_and_threads_do_not_matter(void 
   (void)state;
   static const char *const kernels[] = {"rbf", "matern:0.8"};
   enum { LONG = 5 * GPNN_PROCESS_TILE, SHORT = 2 * GPNN_PROCESS_TILE, D = 3 };
-  double *x = normals(LONG * D, 5);
+  double *x = normal_rows(LONG, D, 5);
   for (size_t k = 0; k < 2; k++) {
     struct gpnn_covariance process = process_of(kernels[k], 1.5, 1);
-    double *f = normals(LONG, 6);
+    double *f = normal_rows(LONG, 1, 6);
     assert_ok(gpnn_process_draw(&process, LONG, D, x, 1, f, &err));
     for (int threads = 1; threads <= 3; threads++) {
-      double *other = normals(LONG, 6), *begin = normals(SHORT, 6);
+      double *other = normal_rows(LONG, 1, 6), *begin = normal_rows(SHORT, 1, 6);
       assert_ok(gpnn_process_draw(&process, LONG, D, x, threads, other, &err));
       assert_memory_equal(f, other, LONG * sizeof *f);
       assert_ok(gpnn_process_draw(&process, SHORT, D, x, threads, begin, &err));
@@ -96,7 +87,7 @@ static void determined_points_follow_those_before(void **state)
   (void)state;
   enum { N = 1000 };
   struct gpnn_covariance process = process_of("rbf", 1, 1);
-  double *x = malloc(N * sizeof *x), *f = normals(N, 9);
+  double *x = malloc(N * sizeof *x), *f = normal_rows(N, 1, 9);
   assert_non_null(x);
   for (int i = 0; i < N; i++) x[i] = (i * 7 % (N / 2)) / (double)N;
   assert_ok(gpnn_process_draw(&process, N, 1, x, 2, f, &err));
@@ -157,7 +148,7 @@ static void features_are_a_function(void **state)
   enum { N = 50, D = 4 };
   struct gpnn_covariance process = process_of("matern:0.01", 1, 1); /* of enormous frequencies */
   struct gpnn_features *features = NULL;
-  double *x = normals(N * D, 13), all[N], one = 0;
+  double *x = normal_rows(N, D, 13), all[N], one = 0;
   assert_ok(gpnn_features_new(&features, &process, 700, D, 1, &err));
   gpnn_features_values(features, N, x, all);
   for (size_t i = 0; i < N; i++) {

@@ -1,14 +1,8 @@
 /* Random numbers: fixed sequences, no bias, distinct samples. */
 #include "base/compare.h"
 #include "base/rng.h"
+#include "random.h"
 #include "unit.h"
-
-static struct gpnn_rng seeded(uint64_t seed)
-{
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
-  return rng;
-}
 
 static void the_sequence_is_splitmix64(void **state)
 {

@@ -1,5 +1,5 @@
 /* Counts, averages, lattices and quantiles of points, by hand and by brute force. */
-#include "base/rng.h"
+#include "random.h"
 #include "stats/scatter.h"
 #include "unit.h"
 
@@ -97,8 +97,7 @@ static void groups_are_equal_and_hold_every_point(void **state)
   (void)state;
   double x[N], y[N], rows[7 * 3];
   const double p[] = {0, 1};
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
+  struct gpnn_rng rng = seeded(1);
   for (size_t i = 0; i < N; i++) {
     x[i] = gpnn_rng_uniform(&rng);
     y[i] = x[i]; /* the extremes of y are then those of x in the group */
