@@ -8,7 +8,7 @@
 #include "base/atomic_file.h"
 #include "scratch.h"
 
-/* Somebody who makes 'link' lead to 'to' just before or after another looks where it leads. */
+/* An attacker who makes 'link' point to 'to' just before or after somebody else follows it. */
 static struct {
   const char *link, *to;
   bool before;
@@ -21,7 +21,7 @@ static void meddle(void)
   meddler.link = NULL;
 }
 
-/* In the place of the C library's. */
+/* Replaces that of the C library. */
 int stat(const char *path, struct stat *st)
 {
   if (meddler.before) meddle();
@@ -80,7 +80,7 @@ static mode_t mode_of(const char *path)
   return st.st_mode & 0777;
 }
 
-static void permissions_are_the_old_files_or_the_umasks(void **state)
+static void permissions_are_kept_or_follow_the_umask(void **state)
 {
   (void)state;
   const char *path = scratch_text("mode", "old");
@@ -98,7 +98,7 @@ static void permissions_are_the_old_files_or_the_umasks(void **state)
   scratch_count(1);
 }
 
-static void nobody_reads_a_private_file_before_it_is_whole(void **state)
+static void a_private_file_is_never_readable_by_others(void **state)
 {
   (void)state;
   const char *path = scratch_text("private", "old");
@@ -111,8 +111,8 @@ static void nobody_reads_a_private_file_before_it_is_whole(void **state)
   scratch_count(1);
 }
 
-/* For root, who may give files away. */
-static void owner_and_group_are_the_old_files(void **state)
+/* For root, who may change the owner of files. */
+static void owner_and_group_are_kept(void **state)
 {
   (void)state;
   const char *path = scratch_text("owned", "old");
@@ -130,7 +130,7 @@ static void owner_and_group_are_the_old_files(void **state)
   scratch_count(1);
 }
 
-/* What another group might read, if ours were given the rights of the old one. */
+/* Another group could read the file if it got the rights of the old group. */
 static void a_group_that_cannot_be_kept_loses_its_rights(void **state)
 {
   (void)state;
@@ -164,8 +164,8 @@ static const unsigned char list[] = {
     2, 0,   0,   0,   1,   0,  6, 0, 255, 255, 255, 255, 2,   0,  6, 0, 57, 48,  0,   0,   4,  0, 0,
     0, 255, 255, 255, 255, 16, 0, 6, 0,   255, 255, 255, 255, 32, 0, 0, 0,  255, 255, 255, 255};
 
-/* The bits of the group are those of the mask, which is none of the group's rights. */
-static void an_access_control_list_is_the_old_files(void **state)
+/* The group's bits show the mask of the list, not the rights of the group. */
+static void an_access_control_list_is_kept(void **state)
 {
   (void)state;
   static const char name[] = "system.posix_acl_access";
@@ -233,8 +233,8 @@ static void a_symbolic_link_stays_and_its_target_is_replaced(void **state)
   scratch_count(1);
 }
 
-/* Or the rights of one file would be given to another. */
-static void a_symbolic_link_that_is_changed_meanwhile_mixes_no_files(void **state)
+/* Otherwise one file would get the permissions of another. */
+static void a_symbolic_link_changed_meanwhile_does_not_mix_two_files(void **state)
 {
   (void)state;
   const char *open = scratch_text("open", "old"), *private = scratch_text("private", "old");
@@ -266,7 +266,7 @@ static void devices_and_folders_are_refused(void **state)
   assert_null(file.temporary);
 }
 
-static void a_folder_that_is_not_there_is_named(void **state)
+static void a_missing_folder_is_named(void **state)
 {
   (void)state;
   struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
@@ -275,7 +275,7 @@ static void a_folder_that_is_not_there_is_named(void **state)
   assert_null(file.temporary);
 }
 
-static void names_of_the_greatest_length_can_be_written(void **state)
+static void files_with_the_longest_names_can_be_written(void **state)
 {
   (void)state;
   char name[256];
@@ -289,7 +289,7 @@ static void names_of_the_greatest_length_can_be_written(void **state)
   scratch_count(1);
 }
 
-static void a_name_without_a_folder_is_of_the_current_one(void **state)
+static void a_name_without_a_folder_is_in_the_current_one(void **state)
 {
   (void)state;
   int here = open(".", O_RDONLY | O_DIRECTORY);
@@ -348,7 +348,7 @@ static void a_prepared_file_has_no_name_yet(void **state)
   assert_int_equal(scratch_count(1), 1);
 }
 
-static void what_cannot_be_told_is_not_replaced(void **state)
+static void a_target_that_cannot_be_examined_is_not_replaced(void **state)
 {
   (void)state;
   struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
@@ -377,22 +377,22 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_appears_at_commit),
       cmocka_unit_test(an_abandoned_file_leaves_the_old_one),
-      cmocka_unit_test(permissions_are_the_old_files_or_the_umasks),
-      cmocka_unit_test(nobody_reads_a_private_file_before_it_is_whole),
-      cmocka_unit_test(owner_and_group_are_the_old_files),
+      cmocka_unit_test(permissions_are_kept_or_follow_the_umask),
+      cmocka_unit_test(a_private_file_is_never_readable_by_others),
+      cmocka_unit_test(owner_and_group_are_kept),
       cmocka_unit_test(a_group_that_cannot_be_kept_loses_its_rights),
-      cmocka_unit_test(an_access_control_list_is_the_old_files),
+      cmocka_unit_test(an_access_control_list_is_kept),
       cmocka_unit_test(temporary_names_cannot_be_foreseen),
       cmocka_unit_test(a_symbolic_link_that_leads_nowhere_is_refused),
       cmocka_unit_test(a_symbolic_link_stays_and_its_target_is_replaced),
-      cmocka_unit_test(a_symbolic_link_that_is_changed_meanwhile_mixes_no_files),
+      cmocka_unit_test(a_symbolic_link_changed_meanwhile_does_not_mix_two_files),
       cmocka_unit_test(devices_and_folders_are_refused),
-      cmocka_unit_test(a_folder_that_is_not_there_is_named),
-      cmocka_unit_test(names_of_the_greatest_length_can_be_written),
-      cmocka_unit_test(a_name_without_a_folder_is_of_the_current_one),
+      cmocka_unit_test(a_missing_folder_is_named),
+      cmocka_unit_test(files_with_the_longest_names_can_be_written),
+      cmocka_unit_test(a_name_without_a_folder_is_in_the_current_one),
       cmocka_unit_test(a_watch_names_the_file_until_it_is_gone),
       cmocka_unit_test(a_prepared_file_has_no_name_yet),
-      cmocka_unit_test(what_cannot_be_told_is_not_replaced),
+      cmocka_unit_test(a_target_that_cannot_be_examined_is_not_replaced),
       cmocka_unit_test(a_commit_that_fails_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

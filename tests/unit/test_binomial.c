@@ -5,7 +5,7 @@
 
 enum { N = 60 };
 
-/* P(K = k) of n trials, one trial after the other. */
+/* P(K = k) for n trials, adding one trial after another. */
 static void probabilities(size_t n, double p, double *mass)
 {
   mass[0] = 1;
@@ -56,7 +56,7 @@ static void many_trials_are_normal(void **state)
 static void both_tails_mirror_each_other(void **state)
 {
   (void)state;
-  /* P(K >= k) of p is P(K <= n - k) of 1 - p. */
+  /* P(K >= k) for p is P(K <= n - k) for 1 - p. */
   for (size_t n = 3; n < 5000; n = 2 * n + 1) {
     size_t low = gpnn_binomial_quantile(n, 0.3, 0.025),
            high = gpnn_binomial_quantile(n, 0.7, 0.975);

@@ -1,4 +1,4 @@
-/* Programs run to their end: what they read, write and say, and how they end. */
+/* Programs run to their end: input, output, messages, and how they end. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ static enum gpnn_status run(struct gpnn_child *child, const char *script, const 
   return gpnn_child_run(child, arguments, environ, input, n, NULL, err);
 }
 
-static void what_it_writes_and_how_it_ends_is_told(void **state)
+static void output_messages_and_exit_status_are_kept(void **state)
 {
   (void)state;
   struct gpnn_child child = {0};
@@ -56,7 +56,7 @@ static void a_flood_of_messages_is_read_and_its_beginning_kept(void **state)
   gpnn_child_release(&child);
 }
 
-static void what_is_said_after_the_output_is_closed_is_read_to_its_end(void **state)
+static void messages_after_the_output_is_closed_are_read_to_the_end(void **state)
 {
   (void)state;
   struct gpnn_child child = {0};
@@ -80,7 +80,7 @@ static void a_program_that_does_not_read_its_input_ends_well(void **state)
   free(input);
 }
 
-static void a_signal_is_told(void **state)
+static void an_end_by_a_signal_is_reported(void **state)
 {
   (void)state;
   struct gpnn_child child = {0};
@@ -89,7 +89,7 @@ static void a_signal_is_told(void **state)
   gpnn_child_release(&child);
 }
 
-static void a_missing_program_is_told_from_one_that_fails(void **state)
+static void a_missing_program_differs_from_one_that_fails(void **state)
 {
   (void)state;
   char name[] = "no-such-program-anywhere";
@@ -115,7 +115,7 @@ static void the_environment_is_the_one_given_and_nothing_is_interpreted(void **s
   gpnn_child_release(&child);
 }
 
-static void a_program_is_watched_no_longer_than_it_runs(void **state)
+static void a_program_is_watched_only_while_it_runs(void **state)
 {
   (void)state;
   char shell[] = "sh", option[] = "-c", script[] = "exit 3", missing[] = "no-such-program-anywhere";
@@ -130,7 +130,7 @@ static void a_program_is_watched_no_longer_than_it_runs(void **state)
   assert_int_equal(watch, 0);
 }
 
-/* The lowest free descriptor tells whether one more is open. */
+/* If one more descriptor were open, the lowest free one would have changed. */
 static int lowest_free(void)
 {
   int fd = open("/dev/null", O_RDONLY);
@@ -155,15 +155,15 @@ static void no_descriptor_is_left_open(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_it_writes_and_how_it_ends_is_told),
+      cmocka_unit_test(output_messages_and_exit_status_are_kept),
       cmocka_unit_test(megabytes_pass_both_ways_at_once),
       cmocka_unit_test(a_flood_of_messages_is_read_and_its_beginning_kept),
-      cmocka_unit_test(what_is_said_after_the_output_is_closed_is_read_to_its_end),
+      cmocka_unit_test(messages_after_the_output_is_closed_are_read_to_the_end),
       cmocka_unit_test(a_program_that_does_not_read_its_input_ends_well),
-      cmocka_unit_test(a_signal_is_told),
-      cmocka_unit_test(a_missing_program_is_told_from_one_that_fails),
+      cmocka_unit_test(an_end_by_a_signal_is_reported),
+      cmocka_unit_test(a_missing_program_differs_from_one_that_fails),
       cmocka_unit_test(the_environment_is_the_one_given_and_nothing_is_interpreted),
-      cmocka_unit_test(a_program_is_watched_no_longer_than_it_runs),
+      cmocka_unit_test(a_program_is_watched_only_while_it_runs),
       cmocka_unit_test(no_descriptor_is_left_open),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

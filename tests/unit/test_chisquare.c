@@ -9,7 +9,7 @@ struct reference {
   double lambda, log_below, log_above, log_density;
 };
 
-/* From 60-digit sums of the mixture of central laws. */
+/* From 60-digit sums of the mixture of central distributions. */
 static const struct reference known[] = {
     {1e-36, 1, 0, -41.672323026537549774, -7.9788456080286533268e-19, 40.5275931406881496},
     {0.7, 1, 0, -0.51547591001682565342, -0.90935559997380219337, -1.0906010612353064984},
@@ -82,8 +82,8 @@ static void quantiles_are_those_of_sixty_digits(void **state)
   }
 }
 
-/* 1 - F of even degrees is a Poisson sum: P(N < d/2), N of mean x/2. */
-static void even_degrees_without_centrality_are_poisson_sums(void **state)
+/* For even degrees 1 - F is a Poisson sum: P(N < d/2) for N of mean x/2. */
+static void central_distributions_of_even_degrees_are_poisson_sums(void **state)
 {
   (void)state;
   for (size_t d = 2; d <= 40; d += 2)
@@ -113,7 +113,7 @@ static void one_degree_is_a_folded_normal(void **state)
     }
 }
 
-/* Of three degrees the density is sinh(r delta) / (r delta) times that without centrality. */
+/* For three degrees the density is sinh(r delta) / (r delta) times the central one. */
 static void three_degrees_have_an_elementary_density(void **state)
 {
   (void)state;
@@ -126,7 +126,7 @@ static void three_degrees_have_an_elementary_density(void **state)
     }
 }
 
-/* Both sums, which share nothing but Poisson probabilities, make one together. */
+/* The two tails, computed by different sums of Poisson probabilities, add up to one. */
 static void tails_are_complements(void **state)
 {
   (void)state;
@@ -139,7 +139,7 @@ static void tails_are_complements(void **state)
         double below = gpnn_chisquare_log_cdf(x, degrees[i], lambdas[j]);
         double above = gpnn_chisquare_log_survival(x, degrees[i], lambdas[j]);
         assert_near(exp(below) + exp(above), 1, 1e-13);
-        /* across the mean, where either is computed from the other, both go on smoothly */
+        /* at the mean, where each starts to be computed from the other, both are smooth */
         double next = x * (1 + 1e-12);
         assert_true(gpnn_chisquare_log_cdf(next, degrees[i], lambdas[j]) >= below - 1e-13);
         assert_true(gpnn_chisquare_log_survival(next, degrees[i], lambdas[j]) <= above + 1e-13);
@@ -173,7 +173,7 @@ static void quantiles_invert_both_tails(void **state)
       for (size_t k = 0; k < sizeof logs / sizeof logs[0]; k++) {
         size_t d = degrees[i];
         double x = gpnn_chisquare_quantile_lower(logs[k], d, lambdas[j], 0);
-        /* what a change of x in its last digits comes to */
+        /* the effect of a change in the last digits of x */
         double slope = exp(gpnn_chisquare_log_density(x, d, lambdas[j]) + log(x) - logs[k]);
         double allowed = 1e-13 * (1 - logs[k]) + 5e-16 * slope;
         assert_near(gpnn_chisquare_log_cdf(x, d, lambdas[j]), logs[k], allowed);
@@ -184,7 +184,7 @@ static void quantiles_invert_both_tails(void **state)
       }
 }
 
-static void a_start_changes_no_digit_that_counts(void **state)
+static void the_starting_point_makes_no_difference(void **state)
 {
   (void)state;
   static const double starts[] = {1e-30, 1e-3, 5, 31, 1e3, 1e8};
@@ -215,7 +215,7 @@ static void ends_of_the_range_are_zero_and_one(void **state)
       assert_true(gpnn_chisquare_log_density(INFINITY, d, lambda) == -INFINITY);
       assert_true(isfinite(gpnn_chisquare_log_cdf(1e-290, d, lambda)));
       assert_true(isfinite(gpnn_chisquare_log_survival(1e6, d, lambda)));
-      /* next to nothing beside one: F is then all but x^(d/2) */
+      /* tiny: F is then nearly proportional to x^(d/2) */
       double low = gpnn_chisquare_log_cdf(1e-200, d, lambda);
       assert_close(gpnn_chisquare_log_cdf(1e-198, d, lambda) - low, (double)d * log(10), 1e-9);
       assert_true(fabs(gpnn_chisquare_log_cdf(2.5, d, 1e-250) - gpnn_chisquare_log_cdf(2.5, d, 0)) <
@@ -228,13 +228,13 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(logarithms_are_those_of_sixty_digits),
       cmocka_unit_test(quantiles_are_those_of_sixty_digits),
-      cmocka_unit_test(even_degrees_without_centrality_are_poisson_sums),
+      cmocka_unit_test(central_distributions_of_even_degrees_are_poisson_sums),
       cmocka_unit_test(one_degree_is_a_folded_normal),
       cmocka_unit_test(three_degrees_have_an_elementary_density),
       cmocka_unit_test(tails_are_complements),
       cmocka_unit_test(density_is_the_derivative),
       cmocka_unit_test(quantiles_invert_both_tails),
-      cmocka_unit_test(a_start_changes_no_digit_that_counts),
+      cmocka_unit_test(the_starting_point_makes_no_difference),
       cmocka_unit_test(ends_of_the_range_are_zero_and_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 enum { N = 70 };
 
-/* Scratch for a matrix of order n: without it, LAPACK does what is tested. */
+/* Scratch memory for a matrix of order n, or NULL to test LAPACK's part. */
 static double *scratch(size_t n, bool wanted)
 {
   double *work = wanted ? gpnn_alloc(gpnn_cholesky_work(n), 1, sizeof *work) : NULL;
@@ -17,7 +17,7 @@ static double *scratch(size_t n, bool wanted)
   return work;
 }
 
-/* A well-conditioned covariance; the upper triangle holds what must not be touched. */
+/* A well-conditioned covariance matrix; its upper triangle must stay untouched. */
 static void covariance(void *context, double *k)
 {
   double noise = *(const double *)context;
@@ -99,7 +99,7 @@ static void solve_gives_what_the_matrix_maps_to_b(void **state)
   free(l);
 }
 
-static void forward_solves_one_side_and_many_alike(void **state)
+static void forward_solves_one_right_hand_side_and_many_alike(void **state)
 {
   (void)state;
   double *l = factored(0.1, true), b[3 * N], one[N];
@@ -157,8 +157,8 @@ static void singular_matrix_gets_the_least_jitter(void **state)
   }
 }
 
-/* Points on a line that a smooth kernel sees, 'context' of them apart, the last two at one place:
- * the last pivot is 0, and what rounding makes of it. */
+/* The covariance of points on a line under a smooth kernel, 'context' apart, the last two at the
+ * same place: the last pivot is 0 but for rounding. */
 enum { POINTS = 12 };
 
 static void twins(void *context, double *k)
@@ -171,7 +171,7 @@ static void twins(void *context, double *k)
     }
 }
 
-static void a_pivot_that_is_mere_rounding_gets_jitter_whatever_its_sign(void **state)
+static void a_pivot_of_rounding_errors_gets_jitter_whatever_its_sign(void **state)
 {
   (void)state;
   for (int with = 0; with < 2; with++) {
@@ -186,7 +186,7 @@ static void a_pivot_that_is_mere_rounding_gets_jitter_whatever_its_sign(void **s
   }
 }
 
-/* A row of great noise beside rows of small ones leaves these as they are. */
+/* A row with much noise does not make rows with little noise get jitter. */
 static void pivots_are_judged_by_their_own_diagonal(void **state)
 {
   (void)state;
@@ -212,7 +212,7 @@ static void indefinite_matrix_is_refused_and_jitter_untouched(void **state)
   }
 }
 
-static void what_is_not_finite_is_noticed(void **state)
+static void values_that_are_not_finite_are_noticed(void **state)
 {
   (void)state;
   for (int with = 0; with < 2; with++) {
@@ -246,14 +246,14 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(factor_times_its_transpose_is_the_matrix),
       cmocka_unit_test(solve_gives_what_the_matrix_maps_to_b),
-      cmocka_unit_test(forward_solves_one_side_and_many_alike),
+      cmocka_unit_test(forward_solves_one_right_hand_side_and_many_alike),
       cmocka_unit_test(inverse_times_the_matrix_is_the_identity),
       cmocka_unit_test(logdet_of_a_known_matrix),
       cmocka_unit_test(singular_matrix_gets_the_least_jitter),
-      cmocka_unit_test(a_pivot_that_is_mere_rounding_gets_jitter_whatever_its_sign),
+      cmocka_unit_test(a_pivot_of_rounding_errors_gets_jitter_whatever_its_sign),
       cmocka_unit_test(pivots_are_judged_by_their_own_diagonal),
       cmocka_unit_test(indefinite_matrix_is_refused_and_jitter_untouched),
-      cmocka_unit_test(what_is_not_finite_is_noticed),
+      cmocka_unit_test(values_that_are_not_finite_are_noticed),
       cmocka_unit_test(order_zero_does_nothing),
   };
   gpnn_blas_single_thread();

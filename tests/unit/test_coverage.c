@@ -17,7 +17,7 @@ static void three_rows_give_what_the_formulas_give_by_hand(void **state)
   assert_close(r.score, (3 + 2 + 1 + 2 / 0.2 * (1 + 2)) / 3, 1e-14);
 }
 
-static void the_ends_belong_to_the_interval(void **state)
+static void the_bounds_belong_to_the_interval(void **state)
 {
   (void)state;
   struct gpnn_coverage coverage = {0};
@@ -27,8 +27,8 @@ static void the_ends_belong_to_the_interval(void **state)
   assert_close(gpnn_coverage_result(&coverage, 0.5).coverage, 1, 0);
 }
 
-/* The score is least for the true quantiles: over a grid of truths that stand for a normal
- * distribution, wider and narrower intervals are worse. */
+/* The score is least for the true quantiles: over truths spread like a normal distribution, wider
+ * and narrower intervals score worse. */
 static void the_score_is_proper(void **state)
 {
   (void)state;
@@ -48,7 +48,7 @@ static void the_score_is_proper(void **state)
   assert_close(scores[1], 4 * gpnn_normal_density(right) / 0.1, 1e-3);
 }
 
-static void what_is_not_known_is_nan(void **state)
+static void unknown_results_are_nan(void **state)
 {
   (void)state;
   struct gpnn_coverage coverage = {0};
@@ -71,7 +71,7 @@ static void infinite_intervals_cover_and_reversed_ones_are_refused(void **state)
   assert_true(isinf(r.width) && isinf(r.score));
 }
 
-static void the_standard_error_is_that_of_a_binomial_share(void **state)
+static void the_standard_error_is_that_of_a_binomial_fraction(void **state)
 {
   (void)state;
   assert_close(gpnn_coverage_se(0.9, 100), 0.03, 1e-14);
@@ -82,11 +82,11 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(three_rows_give_what_the_formulas_give_by_hand),
-      cmocka_unit_test(the_ends_belong_to_the_interval),
+      cmocka_unit_test(the_bounds_belong_to_the_interval),
       cmocka_unit_test(the_score_is_proper),
-      cmocka_unit_test(what_is_not_known_is_nan),
+      cmocka_unit_test(unknown_results_are_nan),
       cmocka_unit_test(infinite_intervals_cover_and_reversed_ones_are_refused),
-      cmocka_unit_test(the_standard_error_is_that_of_a_binomial_share),
+      cmocka_unit_test(the_standard_error_is_that_of_a_binomial_fraction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

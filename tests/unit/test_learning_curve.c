@@ -22,7 +22,7 @@ static double misfit(const double *value, const double *weight,
   return sum;
 }
 
-static void exact_points_give_their_curve_back(void **state)
+static void a_curve_is_recovered_from_exact_points(void **state)
 {
   (void)state;
   static const double exponents[] = {0.1, 0.25, 0.5, 1, 1.7};
@@ -91,7 +91,7 @@ static void no_other_curve_nearby_fits_better(void **state)
   }
 }
 
-static void a_point_of_more_weight_is_met_more_closely(void **state)
+static void a_point_of_greater_weight_is_fitted_more_closely(void **state)
 {
   (void)state;
   const double value[SIZES] = {1, 0.8, 0.9, 0.6, 0.5}, heavy[SIZES] = {1, 1, 1e6, 1, 1};
@@ -118,7 +118,7 @@ static void the_unit_of_rows_and_of_values_does_not_matter(void **state)
   assert_close(gpnn_learning_curve_at(&b, 8e13), 1e12 * gpnn_learning_curve_at(&a, 80000), 1e-6);
 }
 
-static void few_points_are_met(void **state)
+static void a_curve_passes_through_few_points(void **state)
 {
   (void)state;
   const double value[] = {0.5, 0.4, 0.35};
@@ -133,13 +133,13 @@ static void few_points_are_met(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(exact_points_give_their_curve_back),
+      cmocka_unit_test(a_curve_is_recovered_from_exact_points),
       cmocka_unit_test(the_floor_is_never_below_the_least),
       cmocka_unit_test(a_flat_or_rising_curve_has_nothing_to_gain),
       cmocka_unit_test(no_other_curve_nearby_fits_better),
-      cmocka_unit_test(a_point_of_more_weight_is_met_more_closely),
+      cmocka_unit_test(a_point_of_greater_weight_is_fitted_more_closely),
       cmocka_unit_test(the_unit_of_rows_and_of_values_does_not_matter),
-      cmocka_unit_test(few_points_are_met),
+      cmocka_unit_test(a_curve_passes_through_few_points),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

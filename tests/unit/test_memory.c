@@ -34,7 +34,7 @@ static void blocks_are_aligned_and_zero(void **state)
     }
 }
 
-/* Any product along the way may be the one that is too large; so may rounding up the last. */
+/* Each product may be the one that overflows, and so may rounding up to the alignment. */
 static void blocks_larger_than_memory_can_be_are_refused(void **state)
 {
   (void)state;
@@ -46,7 +46,7 @@ static void blocks_larger_than_memory_can_be_are_refused(void **state)
   assert_null(gpnn_alloc(SIZE_MAX / 2 + 1, 1, 1));
 }
 
-static void arrays_grow_and_keep_what_they_hold(void **state)
+static void arrays_keep_their_items_as_they_grow(void **state)
 {
   (void)state;
   int *array = NULL;
@@ -66,7 +66,7 @@ static void arrays_grow_and_keep_what_they_hold(void **state)
   free(array);
 }
 
-static void an_array_that_cannot_grow_is_as_it_was(void **state)
+static void an_array_that_cannot_grow_is_unchanged(void **state)
 {
   (void)state;
   char *array = NULL;
@@ -80,7 +80,7 @@ static void an_array_that_cannot_grow_is_as_it_was(void **state)
   free(array);
 }
 
-static void texts_are_copied_with_an_end(void **state)
+static void copies_of_text_are_terminated(void **state)
 {
   (void)state;
   char *copy = gpnn_copy_text("abcdef", 3);
@@ -98,9 +98,9 @@ int main(void)
       cmocka_unit_test(products_that_do_not_fit_are_noticed),
       cmocka_unit_test(blocks_are_aligned_and_zero),
       cmocka_unit_test(blocks_larger_than_memory_can_be_are_refused),
-      cmocka_unit_test(arrays_grow_and_keep_what_they_hold),
-      cmocka_unit_test(an_array_that_cannot_grow_is_as_it_was),
-      cmocka_unit_test(texts_are_copied_with_an_end),
+      cmocka_unit_test(arrays_keep_their_items_as_they_grow),
+      cmocka_unit_test(an_array_that_cannot_grow_is_unchanged),
+      cmocka_unit_test(copies_of_text_are_terminated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

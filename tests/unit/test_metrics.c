@@ -86,7 +86,7 @@ static void the_kolmogorov_distance_of_three_points_is_exact(void **state)
   assert_near(result_of(3, y, mean, sd).pit_distance, 2.0 / 3 - 0.3, 1e-12);
 }
 
-static void means_alone_give_the_metrics_of_means(void **state)
+static void without_sds_only_the_metrics_of_means_are_given(void **state)
 {
   (void)state;
   const double y[] = {1, 2}, mean[] = {1, 4};
@@ -112,9 +112,9 @@ static void sums_keep_their_digits(void **state)
   assert_close(result_of(N, y, mean, NULL).mse, (1e16 + 1e5) / N, 1e-16);
 }
 
-/* Whatever power of two the unit is, as far as the squares are within the range of a double, and
- * beyond that what is not squared. */
-static void no_unit_is_too_large_or_small(void **state)
+/* For any power of two as the unit, as far as squares are in the range of a double; beyond that,
+ * for everything that is not squared. */
+static void units_may_be_huge_or_tiny(void **state)
 {
   (void)state;
   const double y[] = {1, 2, 4}, mean[] = {1.5, 2, 3}, sd[] = {0.5, 1, 2};
@@ -160,7 +160,7 @@ static void errors_of_very_different_sizes_add_up(void **state)
     }
 }
 
-/* The error is the score of a certain prediction. */
+/* As the sd vanishes, the score becomes the absolute error. */
 static void the_smallest_standard_deviation_gives_a_score(void **state)
 {
   (void)state;
@@ -220,7 +220,7 @@ static void widths_and_scores_are_those_of_the_central_intervals(void **state)
   assert_close(r.score[1], r.width[1], 1e-15); /* all are within */
 }
 
-/* Truths and predictions moved together by any shift, and mirrored, score the same. */
+/* Shifting truths and predictions together, or mirroring both, leaves the scores alone. */
 static void scores_do_not_depend_on_origin_or_direction(void **state)
 {
   (void)state;
@@ -244,7 +244,7 @@ static struct gpnn_metrics_result student_row(double y, double sd, double df)
   return result;
 }
 
-/* With 4 degrees of freedom all is elementary: scale^2 = sd^2 / 2,
+/* With 4 degrees of freedom everything is elementary: scale^2 = sd^2 / 2,
  * f(t) = 3/8 (1 + t^2/4)^(-5/2), and the quantile of 0.95 within is 2.776445105197793. */
 static void a_student_prediction_is_scored_as_one(void **state)
 {
@@ -340,10 +340,10 @@ int main(void)
       cmocka_unit_test(crps_is_the_integral_that_defines_it),
       cmocka_unit_test(right_predictions_of_normal_truths_are_calibrated),
       cmocka_unit_test(the_kolmogorov_distance_of_three_points_is_exact),
-      cmocka_unit_test(means_alone_give_the_metrics_of_means),
+      cmocka_unit_test(without_sds_only_the_metrics_of_means_are_given),
       cmocka_unit_test(constant_truths_have_no_r2),
       cmocka_unit_test(sums_keep_their_digits),
-      cmocka_unit_test(no_unit_is_too_large_or_small),
+      cmocka_unit_test(units_may_be_huge_or_tiny),
       cmocka_unit_test(squares_add_up_however_many_there_are),
       cmocka_unit_test(errors_of_very_different_sizes_add_up),
       cmocka_unit_test(the_smallest_standard_deviation_gives_a_score),

@@ -46,8 +46,8 @@ static void moments_are_those_of_all_rows_whatever_the_unit(void **state)
   free(rows);
 }
 
-/* One row is so far off that the middle of the range is far from the mean, and what the sums about
- * it round away is more than what the mean may be wrong by. */
+/* One row is so far out that sums about the middle of the range lose more digits than the mean may
+ * lose. */
 static void a_mean_far_from_the_middle_keeps_its_digits(void **state)
 {
   (void)state;
@@ -64,7 +64,7 @@ static void a_mean_far_from_the_middle_keeps_its_digits(void **state)
   assert_close(moments.mean, (double)mean, 2e-16);
 }
 
-static void columns_not_asked_for_are_passed_over(void **state)
+static void further_columns_are_ignored(void **state)
 {
   (void)state;
   static const double rows[] = {1, 7, 3, -7, 5, INFINITY};
@@ -77,7 +77,7 @@ static void columns_not_asked_for_are_passed_over(void **state)
   assert_true(moments[1].mean == -1 && moments[1].sd == -1);
 }
 
-static void covariances_are_of_the_columns_asked_for(void **state)
+static void covariances_are_those_of_the_chosen_columns(void **state)
 {
   (void)state;
   double *rows = malloc(N * W * sizeof *rows), cov[4] = {0}, scaled[4] = {0}, expected = 0;
@@ -149,7 +149,7 @@ static void rows_so_wide_that_blocks_are_short_have_the_same_moments(void **stat
   free(rows);
 }
 
-static void what_a_source_fails_with_is_passed_on(void **state)
+static void failures_of_a_source_are_passed_on(void **state)
 {
   (void)state;
   for (int threads = 1; threads <= 3; threads++) {
@@ -168,11 +168,11 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(moments_are_those_of_all_rows_whatever_the_unit),
       cmocka_unit_test(a_mean_far_from_the_middle_keeps_its_digits),
-      cmocka_unit_test(columns_not_asked_for_are_passed_over),
-      cmocka_unit_test(covariances_are_of_the_columns_asked_for),
+      cmocka_unit_test(further_columns_are_ignored),
+      cmocka_unit_test(covariances_are_those_of_the_chosen_columns),
       cmocka_unit_test(sums_do_not_depend_on_threads),
       cmocka_unit_test(rows_so_wide_that_blocks_are_short_have_the_same_moments),
-      cmocka_unit_test(what_a_source_fails_with_is_passed_on),
+      cmocka_unit_test(failures_of_a_source_are_passed_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Laws of noise: their names, variances, and tails. */
+/* Distributions of noise: their names, variances, and tails. */
 #include "base/compare.h"
 #include "random.h"
 #include "simulate/noise.h"
@@ -37,8 +37,8 @@ static double student_below(double z, double degrees)
   return gpnn_student_cdf(z / gpnn_student_unit_scale(degrees), degrees);
 }
 
-/* Kolmogorov and Smirnov's statistic against the law with variance 1, and the shares beyond
- * four standard deviations, where the laws differ most. */
+/* The Kolmogorov-Smirnov statistic against the distribution with variance 1, and the fractions
+ * beyond four standard deviations, where the distributions differ most. */
 static void check_law(const char *text, double (*below)(double z, double degrees))
 {
   struct gpnn_noise noise = {.variance = 2.25};
@@ -55,7 +55,7 @@ static void check_law(const char *text, double (*below)(double z, double degrees
   assert_near(beyond / N, share, 4 * sqrt(share / N));
 }
 
-static void deviates_follow_their_law(void **state)
+static void deviates_have_their_distribution(void **state)
 {
   (void)state;
   check_law("normal", normal_below);
@@ -82,7 +82,7 @@ static void the_variance_is_that_given(void **state)
   }
 }
 
-static void names_that_are_none_are_refused(void **state)
+static void unknown_names_are_refused(void **state)
 {
   (void)state;
   static const char *const bad[] = {"",           "gauss",       "normal:3",    "student",
@@ -98,9 +98,9 @@ static void names_that_are_none_are_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(deviates_follow_their_law),
+      cmocka_unit_test(deviates_have_their_distribution),
       cmocka_unit_test(the_variance_is_that_given),
-      cmocka_unit_test(names_that_are_none_are_refused),
+      cmocka_unit_test(unknown_names_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static void density_is_its_formula(void **state)
 }
 
 /* Values to 20 digits from tables of erfc. */
-static void below_is_accurate_in_both_tails(void **state)
+static void cdf_is_accurate_in_both_tails(void **state)
 {
   (void)state;
   assert_true(gpnn_normal_cdf(0) == 0.5);
@@ -21,14 +21,14 @@ static void below_is_accurate_in_both_tails(void **state)
   assert_true(gpnn_normal_cdf(40) == 1);
 }
 
-static void quantile_inverts_below(void **state)
+static void quantile_inverts_cdf(void **state)
 {
   (void)state;
   for (double z = -37; z < 5; z += 0.25)
     assert_near(gpnn_normal_quantile(gpnn_normal_cdf(z)), z, 1e-9);
 }
 
-static void quantile_knows_the_usual_levels(void **state)
+static void quantiles_are_those_of_tables(void **state)
 {
   (void)state;
   assert_close(gpnn_normal_quantile(0.975), 1.9599639845400542355, 4e-15);
@@ -44,7 +44,7 @@ static void quantile_is_odd_about_one_half(void **state)
     assert_true(gpnn_normal_quantile(p) == -gpnn_normal_quantile(1 - p));
 }
 
-static void half_widths_and_losses_are_their_definitions(void **state)
+static void half_width_and_nll_are_their_definitions(void **state)
 {
   (void)state;
   assert_close(gpnn_normal_half_width(0.95), 1.959963984540054, 1e-13);
@@ -56,10 +56,10 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(density_is_its_formula),
-      cmocka_unit_test(half_widths_and_losses_are_their_definitions),
-      cmocka_unit_test(below_is_accurate_in_both_tails),
-      cmocka_unit_test(quantile_inverts_below),
-      cmocka_unit_test(quantile_knows_the_usual_levels),
+      cmocka_unit_test(half_width_and_nll_are_their_definitions),
+      cmocka_unit_test(cdf_is_accurate_in_both_tails),
+      cmocka_unit_test(quantile_inverts_cdf),
+      cmocka_unit_test(quantiles_are_those_of_tables),
       cmocka_unit_test(quantile_is_odd_about_one_half),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void plain_numbers_read_as_strtod_reads_them(void **state)
   }
 }
 
-static void what_is_no_number_is_refused_and_leaves_the_value_alone(void **state)
+static void bad_numbers_are_refused_and_leave_the_value_alone(void **state)
 {
   (void)state;
   static const char *const texts[] = {"",    " ",   "+",   "-",   "+-5",   "-+5",   "--5",
@@ -61,7 +61,7 @@ static void what_is_no_number_is_refused_and_leaves_the_value_alone(void **state
   }
 }
 
-static void no_value_that_is_not_finite_is_read(void **state)
+static void values_that_are_not_finite_are_refused(void **state)
 {
   (void)state;
   static const char *const texts[] = {"nan",
@@ -85,7 +85,7 @@ static void no_value_that_is_not_finite_is_read(void **state)
   }
 }
 
-static void what_is_too_small_for_a_double_is_zero_of_its_sign(void **state)
+static void numbers_too_small_for_a_double_are_zero_of_their_sign(void **state)
 {
   (void)state;
   static const char *const texts[] = {
@@ -129,7 +129,7 @@ static void only_the_given_bytes_are_read(void **state)
   assert_int_equal(gpnn_number_read(NULL, 0, &value), GPNN_NUMBER_BAD);
 }
 
-static void whole_numbers_are_digits_only(void **state)
+static void integers_are_digits_only(void **state)
 {
   (void)state;
   uint64_t value = 99;
@@ -175,7 +175,7 @@ static void written_numbers_are_the_shortest(void **state)
   assert_string_equal(text, "nan");
 }
 
-/* Length of the shortest of printf's forms that reads back. */
+/* The length of the shortest printf form that reads back the same. */
 static size_t shortest_length(double value)
 {
   char text[64];
@@ -242,7 +242,7 @@ static void any_decimal_reads_as_strtod_reads_it(void **state)
   }
 }
 
-/* Halfway between two doubles, and a unit of the last digit to either side of it. */
+/* Numbers halfway between two doubles, and one unit of the last digit to either side. */
 static void ties_round_to_even_and_their_neighbours_to_the_nearest(void **state)
 {
   (void)state;
@@ -295,12 +295,12 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plain_numbers_read_as_strtod_reads_them),
-      cmocka_unit_test(what_is_no_number_is_refused_and_leaves_the_value_alone),
-      cmocka_unit_test(no_value_that_is_not_finite_is_read),
-      cmocka_unit_test(what_is_too_small_for_a_double_is_zero_of_its_sign),
+      cmocka_unit_test(bad_numbers_are_refused_and_leave_the_value_alone),
+      cmocka_unit_test(values_that_are_not_finite_are_refused),
+      cmocka_unit_test(numbers_too_small_for_a_double_are_zero_of_their_sign),
       cmocka_unit_test(hundreds_of_digits_do_not_overflow_or_vanish),
       cmocka_unit_test(only_the_given_bytes_are_read),
-      cmocka_unit_test(whole_numbers_are_digits_only),
+      cmocka_unit_test(integers_are_digits_only),
       cmocka_unit_test(written_numbers_are_the_shortest),
       cmocka_unit_test(any_decimal_reads_as_strtod_reads_it),
       cmocka_unit_test(ties_round_to_even_and_their_neighbours_to_the_nearest),

@@ -18,7 +18,7 @@ static enum gpnn_status valley(void *context, size_t n, const double *x, double 
   return GPNN_OK;
 }
 
-/* The same, undefined left of -1, and a failure of its own kind right of 'context'. */
+/* The same, but undefined left of -1, and failing in another way right of '*context'. */
 static enum gpnn_status cliff(void *context, size_t n, const double *x, double *f, double *gradient,
                               struct gpnn_error *err)
 {
@@ -67,7 +67,7 @@ static void lbfgs_stops_at_a_bound(void **state)
   assert_near(x[1], 0.25, 1e-4);
 }
 
-static void lbfgs_goes_round_points_without_value(void **state)
+static void lbfgs_avoids_points_without_a_value(void **state)
 {
   (void)state;
   double x[] = {-0.99, -3};
@@ -80,7 +80,7 @@ static void lbfgs_goes_round_points_without_value(void **state)
   assert_true(f == report.end);
 }
 
-static void lbfgs_refuses_to_start_where_there_is_no_value(void **state)
+static void lbfgs_refuses_to_start_at_a_point_without_a_value(void **state)
 {
   (void)state;
   double x[] = {-2, 1};
@@ -105,9 +105,9 @@ static void other_failures_end_the_search(void **state)
   assert_true(x[0] == 0.15);
 }
 
-/* Under a constant slope both moments, corrected, are constant, so each step is
+/* Under a constant gradient both corrected moments are constant, so that each step is
  * rate * 3 / (3 + 1e-8). */
-static void adam_steps_by_its_rate_under_a_constant_slope(void **state)
+static void adam_steps_by_its_rate_under_a_constant_gradient(void **state)
 {
   (void)state;
   double x = 1, seen[10] = {0};
@@ -120,7 +120,7 @@ static void adam_steps_by_its_rate_under_a_constant_slope(void **state)
   assert_int_equal(report.n_evaluations, 6);
 }
 
-static void adam_of_no_steps_stays(void **state)
+static void adam_without_steps_stays(void **state)
 {
   (void)state;
   double x = 1, seen[10] = {0};
@@ -131,7 +131,7 @@ static void adam_of_no_steps_stays(void **state)
 }
 
 /* Four steps of 0.4 (1 - t/4) each: 0.4 + 0.3 + 0.2 + 0.1. */
-static void a_falling_rate_falls_in_a_line_to_zero(void **state)
+static void a_falling_rate_decreases_linearly_to_zero(void **state)
 {
   (void)state;
   double x = 1, seen[10] = {0};
@@ -171,12 +171,12 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lbfgs_finds_the_floor_of_a_valley),
       cmocka_unit_test(lbfgs_stops_at_a_bound),
-      cmocka_unit_test(lbfgs_goes_round_points_without_value),
-      cmocka_unit_test(lbfgs_refuses_to_start_where_there_is_no_value),
+      cmocka_unit_test(lbfgs_avoids_points_without_a_value),
+      cmocka_unit_test(lbfgs_refuses_to_start_at_a_point_without_a_value),
       cmocka_unit_test(other_failures_end_the_search),
-      cmocka_unit_test(adam_steps_by_its_rate_under_a_constant_slope),
-      cmocka_unit_test(adam_of_no_steps_stays),
-      cmocka_unit_test(a_falling_rate_falls_in_a_line_to_zero),
+      cmocka_unit_test(adam_steps_by_its_rate_under_a_constant_gradient),
+      cmocka_unit_test(adam_without_steps_stays),
+      cmocka_unit_test(a_falling_rate_decreases_linearly_to_zero),
       cmocka_unit_test(adam_keeps_within_bounds),
       cmocka_unit_test(no_more_evaluations_than_allowed),
   };

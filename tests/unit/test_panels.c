@@ -12,7 +12,7 @@
 
 enum { D = 3 };
 
-/* A covariance of order n with right-hand sides below, in panels and by columns. */
+/* A covariance matrix of order n with right-hand sides below it, in panels and column-major. */
 struct block {
   const struct gpnn_panel_set *set;
   size_t n, n_rows, stride;
@@ -86,7 +86,7 @@ static void factors_and_solutions_are_those_of_lapack(void **state)
       }
 }
 
-/* Where factors are badly determined, their product is not. */
+/* The factor of a nearly singular matrix is poorly determined, but its product is not. */
 static void nearly_singular_matrices_are_the_product_of_their_factor(void **state)
 {
   (void)state;
@@ -210,7 +210,7 @@ static double ulp(double x)
   return nextafter(x, INFINITY) - x;
 }
 
-/* rbf takes an exponential of a number that is exact, exp one of a root that is. */
+/* rbf tests the exponential at exact arguments, and exp at exact roots. */
 static void exponentials_are_within_a_unit_in_the_last_place(void **state)
 {
   (void)state;
@@ -322,7 +322,7 @@ static void floats_solve_to_their_precision(void **state)
     }
 }
 
-static void the_sets_are_those_of_the_processor_the_widest_first(void **state)
+static void the_sets_are_those_of_the_processor_widest_first(void **state)
 {
   (void)state;
   size_t n = 0;
@@ -341,7 +341,7 @@ static void the_sets_are_those_of_the_processor_the_widest_first(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_sets_are_those_of_the_processor_the_widest_first),
+      cmocka_unit_test(the_sets_are_those_of_the_processor_widest_first),
       cmocka_unit_test(factors_and_solutions_are_those_of_lapack),
       cmocka_unit_test(nearly_singular_matrices_are_the_product_of_their_factor),
       cmocka_unit_test(a_bad_number_anywhere_is_noticed),

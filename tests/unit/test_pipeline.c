@@ -8,7 +8,7 @@
 
 enum { NEVER = -1 };
 
-/* A run of 'n' batches, of which in each stage one may fail.  Each stage counts for itself. */
+/* A run of 'n' batches, one of which may fail in each stage.  Each stage has its own counts. */
 struct trial {
   int n, fails[GPNN_PIPELINE_COUNT], done[GPNN_PIPELINE_COUNT];
   int places[GPNN_PIPELINE_SLOTS]; /* the batch in each place */
@@ -17,7 +17,7 @@ struct trial {
   struct gpnn_rng rngs[GPNN_PIPELINE_COUNT];
 };
 
-/* Does what all stages do: checks that its batch is the next one, and may fail. */
+/* The common part of all stages: checks that the batch is the next one, and may fail. */
 static enum gpnn_status pass(struct trial *t, int stage, size_t slot, struct gpnn_error *err)
 {
   static const char *const names[] = {"read", "work", "write"};
@@ -25,7 +25,7 @@ static enum gpnn_status pass(struct trial *t, int stage, size_t slot, struct gpn
   struct timespec pause = {0, (long)gpnn_rng_below(&t->rngs[stage], 60000)};
   if (t->dawdles) nanosleep(&pause, NULL);
   if (batch == t->fails[stage]) return gpnn_fail(err, GPNN_EDATA, "%s %d", names[stage], batch);
-  /* Passed from stage to stage in the batch's place. */
+  /* Passed from stage to stage in the batch's slot. */
   int expected = GPNN_PIPELINE_COUNT * batch + stage - 1;
   if (stage != GPNN_PIPELINE_READ && t->places[slot] != expected)
     return gpnn_fail(err, GPNN_EINVAL, "place %d has %d", (int)slot, t->places[slot]);
@@ -115,7 +115,7 @@ static void the_first_failure_in_the_order_of_batches_ends_the_run(void **state)
   }
 }
 
-static void reading_is_at_most_the_places_ahead_of_writing(void **state)
+static void reading_is_ahead_of_writing_by_at_most_the_slots(void **state)
 {
   (void)state;
   /* Writing fails at the first batch, while reading would go on for ever. */
@@ -145,7 +145,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_batch_passes_every_stage_in_order),
       cmocka_unit_test(the_first_failure_in_the_order_of_batches_ends_the_run),
-      cmocka_unit_test(reading_is_at_most_the_places_ahead_of_writing),
+      cmocka_unit_test(reading_is_ahead_of_writing_by_at_most_the_slots),
       cmocka_unit_test(a_failure_interrupts_reading),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void the_fit_is_the_closed_form(void **state)
   assert_close(fit.se, sqrt(2.7 / 2 / 5), 1e-14);
 }
 
-static void the_standard_error_stays_good_where_the_fit_is(void **state)
+static void the_standard_error_of_a_good_fit_is_accurate(void **state)
 {
   (void)state;
   enum { N = 40 };
@@ -42,7 +42,7 @@ static void the_standard_error_stays_good_where_the_fit_is(void **state)
   assert_true(fit.se > 1e-11 && fit.se < 1e-9);
 }
 
-static void points_without_a_logarithm_are_passed_over(void **state)
+static void points_without_a_logarithm_are_skipped(void **state)
 {
   (void)state;
   const double log_x[] = {0, 1, 2, 3, 4, NAN}, log_y[] = {0, -INFINITY, 4, 6, NAN, 1};
@@ -52,7 +52,7 @@ static void points_without_a_logarithm_are_passed_over(void **state)
   assert_close(fit.slope, 2, 1e-14);
 }
 
-static void too_little_to_fit_is_nan(void **state)
+static void too_few_points_give_nan(void **state)
 {
   (void)state;
   const double two[] = {1, 2}, same[] = {1, 1, 1}, rising[] = {1, 2, 3};
@@ -103,7 +103,7 @@ static void equal_sizes_count_once(void **state)
   assert_close(fit.slope, -0.5, 1e-12);
 }
 
-static void what_is_level_but_for_rounding_has_slope_zero(void **state)
+static void values_that_are_equal_but_for_rounding_have_slope_zero(void **state)
 {
   (void)state;
   const double x[] = {1, 10, 100, 1000}, y[] = {0.3, 0.1 + 0.2, 0.3, 0.3};
@@ -118,12 +118,12 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_power_law_is_found_exactly),
       cmocka_unit_test(the_fit_is_the_closed_form),
-      cmocka_unit_test(the_standard_error_stays_good_where_the_fit_is),
-      cmocka_unit_test(points_without_a_logarithm_are_passed_over),
-      cmocka_unit_test(too_little_to_fit_is_nan),
+      cmocka_unit_test(the_standard_error_of_a_good_fit_is_accurate),
+      cmocka_unit_test(points_without_a_logarithm_are_skipped),
+      cmocka_unit_test(too_few_points_give_nan),
       cmocka_unit_test(the_last_fit_is_of_eight_sizes_whatever_the_sign),
       cmocka_unit_test(equal_sizes_count_once),
-      cmocka_unit_test(what_is_level_but_for_rounding_has_slope_zero),
+      cmocka_unit_test(values_that_are_equal_but_for_rounding_have_slope_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,8 +53,8 @@ static void bounded_integers_are_uniform(void **state)
   assert_true(gpnn_rng_below(&rng, 1) == 0);
 }
 
-/* Under a bound of 3/4 of 2^64, a plain remainder would fall in its first third, 2^62 wide,
- * half of the time. */
+/* With a bound of 3/4 of 2^64, a plain remainder would be in the first third of the range half of
+ * the time. */
 static void huge_bounds_have_no_bias(void **state)
 {
   (void)state;
@@ -126,8 +126,8 @@ static void samples_are_distinct(void **state)
   }
 }
 
-/* It could not finish, or have the memory, if its cost depended on n. */
-static void a_sample_of_very_many_costs_what_a_sample_of_few_does(void **state)
+/* If the cost depended on n, there would be neither the time nor the memory. */
+static void a_sample_costs_the_same_however_many_it_is_drawn_from(void **state)
 {
   (void)state;
   struct gpnn_rng rng = seeded(6);
@@ -222,7 +222,7 @@ int main(void)
       cmocka_unit_test(exponential_deviates_have_the_right_moments_and_are_positive),
       cmocka_unit_test(items_of_a_purpose_have_generators_of_their_own),
       cmocka_unit_test(samples_are_distinct),
-      cmocka_unit_test(a_sample_of_very_many_costs_what_a_sample_of_few_does),
+      cmocka_unit_test(a_sample_costs_the_same_however_many_it_is_drawn_from),
       cmocka_unit_test(every_ordered_sample_is_equally_likely),
       cmocka_unit_test(hashes_depend_on_every_byte_length_and_seed),
   };

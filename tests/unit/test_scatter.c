@@ -57,7 +57,7 @@ static void a_lattice_with_gaps_and_rounding_is_found(void **state)
   assert_int_equal(places, 7);
 }
 
-static void one_place_is_a_lattice_of_step_one(void **state)
+static void a_single_point_is_a_lattice_of_step_one(void **state)
 {
   (void)state;
   const double values[] = {5, 5};
@@ -68,7 +68,7 @@ static void one_place_is_a_lattice_of_step_one(void **state)
   assert_true(regular && step == 1 && places == 1);
 }
 
-static void irregular_values_and_too_many_places_are_no_lattice(void **state)
+static void irregular_values_and_too_many_points_are_not_a_lattice(void **state)
 {
   (void)state;
   const double irregular[] = {0, 1, 2.5, 3.1}, many[] = {0, 1, 2, 1000};
@@ -120,8 +120,8 @@ int main(void)
       cmocka_unit_test(points_outside_go_to_the_nearest_cell),
       cmocka_unit_test(counts_and_averages_are_those_of_each_cell),
       cmocka_unit_test(a_lattice_with_gaps_and_rounding_is_found),
-      cmocka_unit_test(one_place_is_a_lattice_of_step_one),
-      cmocka_unit_test(irregular_values_and_too_many_places_are_no_lattice),
+      cmocka_unit_test(a_single_point_is_a_lattice_of_step_one),
+      cmocka_unit_test(irregular_values_and_too_many_points_are_not_a_lattice),
       cmocka_unit_test(quantiles_run_along_x),
       cmocka_unit_test(groups_are_equal_and_hold_every_point),
   };

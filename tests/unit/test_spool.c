@@ -5,7 +5,7 @@
 #include "base/spool.h"
 #include "scratch.h"
 
-static void numbers_read_back_in_their_places(void **state)
+static void numbers_read_back_at_their_positions(void **state)
 {
   (void)state;
   struct gpnn_spool spool = GPNN_SPOOL_INIT;
@@ -22,7 +22,7 @@ static void numbers_read_back_in_their_places(void **state)
   gpnn_spool_release(&spool);
 }
 
-static void numbers_beyond_4_gib_have_places_of_their_own(void **state)
+static void positions_beyond_4_gib_are_kept_apart(void **state)
 {
   (void)state;
   struct gpnn_spool spool = GPNN_SPOOL_INIT;
@@ -53,7 +53,7 @@ static void no_file_is_ever_seen(void **state)
   assert_int_equal(scratch_count(0), 0);
 }
 
-/* Who may be interrupted watches the file's name: while it is there, and no longer. */
+/* A program that may be interrupted watches the file's name, for as long as it exists. */
 static void its_name_is_watched_until_it_is_gone(void **state)
 {
   (void)state;
@@ -64,7 +64,7 @@ static void its_name_is_watched_until_it_is_gone(void **state)
   gpnn_spool_release(&spool);
 }
 
-static void pages_let_go_are_as_they_were(void **state)
+static void evicted_pages_read_back_unchanged(void **state)
 {
   (void)state;
   enum { MANY = 1 << 16 };
@@ -84,7 +84,7 @@ static void pages_let_go_are_as_they_were(void **state)
   free(numbers);
 }
 
-/* Writes 'n' numbers where files may not be longer than 256 bytes. */
+/* Writes 'n' numbers when files are limited to 256 bytes. */
 static enum gpnn_status write_on_full_disk(struct gpnn_spool *spool, size_t n,
                                            const double *numbers, struct gpnn_error *error)
 {
@@ -99,7 +99,7 @@ static enum gpnn_status write_on_full_disk(struct gpnn_spool *spool, size_t n,
   return status;
 }
 
-static void memory_of_another_kind_is_left_alone(void **state)
+static void memory_that_is_not_mapped_is_left_alone(void **state)
 {
   (void)state;
   enum { MANY = 1 << 14 };
@@ -113,7 +113,7 @@ static void memory_of_another_kind_is_left_alone(void **state)
   for (size_t i = 0; i < MANY; i++) assert_true(numbers[i] == 1);
 }
 
-static void failures_name_the_file_that_it_is_for(void **state)
+static void failures_name_the_file_beside_it(void **state)
 {
   (void)state;
   struct gpnn_spool spool = GPNN_SPOOL_INIT;
@@ -131,13 +131,13 @@ static void failures_name_the_file_that_it_is_for(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(numbers_read_back_in_their_places),
-      cmocka_unit_test(numbers_beyond_4_gib_have_places_of_their_own),
+      cmocka_unit_test(numbers_read_back_at_their_positions),
+      cmocka_unit_test(positions_beyond_4_gib_are_kept_apart),
       cmocka_unit_test(no_file_is_ever_seen),
       cmocka_unit_test(its_name_is_watched_until_it_is_gone),
-      cmocka_unit_test(pages_let_go_are_as_they_were),
-      cmocka_unit_test(memory_of_another_kind_is_left_alone),
-      cmocka_unit_test(failures_name_the_file_that_it_is_for),
+      cmocka_unit_test(evicted_pages_read_back_unchanged),
+      cmocka_unit_test(memory_that_is_not_mapped_is_left_alone),
+      cmocka_unit_test(failures_name_the_file_beside_it),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

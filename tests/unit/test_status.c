@@ -1,9 +1,9 @@
-/* Sentences of failures, and foreign bytes made fit to be shown. */
+/* Messages of failures, and bytes from outside made safe to show. */
 #include <errno.h>
 
 #include "unit.h"
 
-static void a_failure_returns_its_status_and_sentence(void **state)
+static void a_failure_has_its_status_and_message(void **state)
 {
   (void)state;
   struct gpnn_error err = {0};
@@ -20,7 +20,7 @@ static void no_error_object_is_needed(void **state)
   assert_int_equal(gpnn_fail_memory(NULL, "x"), GPNN_ENOMEM);
 }
 
-static void a_system_failure_ends_in_the_systems_words(void **state)
+static void a_failed_system_call_ends_in_the_reason(void **state)
 {
   (void)state;
   struct gpnn_error err = {0};
@@ -30,7 +30,7 @@ static void a_system_failure_ends_in_the_systems_words(void **state)
   assert_int_equal(err.status, GPNN_ENOMEM);
 }
 
-static void context_goes_before_the_sentence(void **state)
+static void context_goes_before_the_message(void **state)
 {
   (void)state;
   struct gpnn_error err = {0};
@@ -40,7 +40,7 @@ static void context_goes_before_the_sentence(void **state)
   assert_string_equal(err.text, "file 1: inner");
 }
 
-static void long_sentences_are_cut_and_end(void **state)
+static void long_messages_are_cut_and_terminated(void **state)
 {
   (void)state;
   char longer[2 * GPNN_ERROR_BYTES];
@@ -139,11 +139,11 @@ static void characters_have_lengths(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_failure_returns_its_status_and_sentence),
+      cmocka_unit_test(a_failure_has_its_status_and_message),
       cmocka_unit_test(no_error_object_is_needed),
-      cmocka_unit_test(a_system_failure_ends_in_the_systems_words),
-      cmocka_unit_test(context_goes_before_the_sentence),
-      cmocka_unit_test(long_sentences_are_cut_and_end),
+      cmocka_unit_test(a_failed_system_call_ends_in_the_reason),
+      cmocka_unit_test(context_goes_before_the_message),
+      cmocka_unit_test(long_messages_are_cut_and_terminated),
       cmocka_unit_test(printable_text_is_shown_as_it_is),
       cmocka_unit_test(what_could_harm_a_terminal_is_not_shown),
       cmocka_unit_test(malformed_utf8_is_not_shown),

@@ -4,7 +4,7 @@
 #include "stats/student.h"
 
 /* From 40-digit evaluations of the incomplete beta function. */
-static void below_is_accurate_in_the_tail_and_the_middle(void **state)
+static void cdf_is_accurate_in_the_tail_and_the_middle(void **state)
 {
   (void)state;
   static const struct {
@@ -47,7 +47,7 @@ static void quantiles_are_those_of_tables(void **state)
   assert_true(gpnn_student_quantile(0.5, 7) == 0);
 }
 
-static void quantile_inverts_below_from_one_degree_to_very_many(void **state)
+static void quantile_inverts_cdf_from_one_degree_to_very_many(void **state)
 {
   (void)state;
   static const double dfs[] = {1, 1.3, 2, 2.01, 4, 33, 999.5, 9999, 10001, 1e6, 1e12, INFINITY};
@@ -55,14 +55,14 @@ static void quantile_inverts_below_from_one_degree_to_very_many(void **state)
   for (size_t i = 0; i < sizeof dfs / sizeof dfs[0]; i++)
     for (size_t j = 0; j < sizeof ps / sizeof ps[0]; j++) {
       double t = gpnn_student_quantile(ps[j], dfs[i]);
-      /* relative to the change of F by a change of t of 1e-12 of itself, and its own error */
+      /* relative to the change of F when t changes by 1e-12 of itself, plus F's own error */
       double allowed = 1e-12 * (1 - t * gpnn_student_density(t, dfs[i]) / ps[j]);
       assert_close(gpnn_student_cdf(t, dfs[i]), ps[j], allowed);
     }
 }
 
-/* The two ways of computing F meet where the one takes over from the other. */
-static void below_has_no_step_where_the_method_changes(void **state)
+/* The two methods of computing F agree at the point where one takes over. */
+static void cdf_is_continuous_where_the_method_changes(void **state)
 {
   (void)state;
   for (double t = -30; t < 0; t += 0.5) {
@@ -71,7 +71,7 @@ static void below_has_no_step_where_the_method_changes(void **state)
   }
 }
 
-static void many_degrees_of_freedom_come_to_the_normal(void **state)
+static void many_degrees_of_freedom_approach_the_normal(void **state)
 {
   (void)state;
   for (double z = -5; z < 5; z += 0.37) {
@@ -85,7 +85,7 @@ static void many_degrees_of_freedom_come_to_the_normal(void **state)
 }
 
 /* f is the derivative of F, and integrates to a variance of df / (df - 2). */
-static void density_is_the_derivative_of_below(void **state)
+static void density_is_the_derivative_of_the_cdf(void **state)
 {
   (void)state;
   for (double t = -4; t < 4; t += 0.3) {
@@ -137,13 +137,13 @@ static void extremes_are_neither_nan_nor_out_of_range(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(below_is_accurate_in_the_tail_and_the_middle),
+      cmocka_unit_test(cdf_is_accurate_in_the_tail_and_the_middle),
       cmocka_unit_test(few_degrees_of_freedom_have_elementary_functions),
       cmocka_unit_test(quantiles_are_those_of_tables),
-      cmocka_unit_test(quantile_inverts_below_from_one_degree_to_very_many),
-      cmocka_unit_test(below_has_no_step_where_the_method_changes),
-      cmocka_unit_test(many_degrees_of_freedom_come_to_the_normal),
-      cmocka_unit_test(density_is_the_derivative_of_below),
+      cmocka_unit_test(quantile_inverts_cdf_from_one_degree_to_very_many),
+      cmocka_unit_test(cdf_is_continuous_where_the_method_changes),
+      cmocka_unit_test(many_degrees_of_freedom_approach_the_normal),
+      cmocka_unit_test(density_is_the_derivative_of_the_cdf),
       cmocka_unit_test(crps_is_the_integral_that_defines_it),
       cmocka_unit_test(extremes_are_neither_nan_nor_out_of_range),
   };

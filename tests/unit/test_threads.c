@@ -1,4 +1,4 @@
-/* Loops that threads share: every piece once, failures and turns in the order of pieces. */
+/* Parallel loops: every piece once; failures and turns in the order of pieces. */
 #define _GNU_SOURCE /* pthread_setattr_default_np() */
 #include <limits.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ static void there_is_a_processor(void **state)
   assert_true(gpnn_threads_available() >= 1);
 }
 
-static void no_thread_is_without_a_piece(void **state)
+static void there_are_no_more_threads_than_pieces(void **state)
 {
   (void)state;
   assert_int_equal(gpnn_threads_for(8, 1), 1);
@@ -30,7 +30,7 @@ static void no_thread_is_without_a_piece(void **state)
   assert_int_equal(gpnn_threads_for(INT_MAX, SIZE_MAX), INT_MAX);
 }
 
-static void there_is_always_one(void **state)
+static void there_is_always_one_thread(void **state)
 {
   (void)state;
   assert_int_equal(gpnn_threads_for(8, 0), 1);
@@ -40,7 +40,7 @@ static void there_is_always_one(void **state)
 
 /* ---- loops -------------------------------------------------------------------------------- */
 
-/* A loop under test.  What a thread does is in places of its own, or of the piece. */
+/* A loop under test.  Each thread writes to elements of its own, or of its piece. */
 struct trial {
   int threads;                            /* that may take part */
   int fails[2];                           /* pieces whose work fails, or NEVER */
@@ -120,8 +120,8 @@ static void every_piece_is_done_once(void **state)
       }
 }
 
-/* Whichever fails first by the clock. */
-static void the_first_failure_in_the_order_of_pieces_is_told(void **state)
+/* Whichever piece happens to fail first in time. */
+static void the_first_failure_in_the_order_of_pieces_is_returned(void **state)
 {
   (void)state;
   for (int threads = 1; threads <= MOST_THREADS; threads++)
@@ -141,7 +141,7 @@ static void the_first_failure_in_the_order_of_pieces_is_told(void **state)
     }
 }
 
-static void pieces_are_taken_in_their_order_by_who_worked_on_them(void **state)
+static void pieces_are_taken_in_order_by_the_thread_that_worked_on_them(void **state)
 {
   (void)state;
   for (int threads = 1; threads <= MOST_THREADS; threads++) {
@@ -237,7 +237,7 @@ static void without_a_team_threads_are_started_for_the_loop(void **state)
 
 /* ---- what the system gives ---------------------------------------------------------------- */
 
-/* More than there are addresses for. */
+/* Asks for stacks that are larger than the address space. */
 static void forbid_threads(pthread_attr_t *before)
 {
   pthread_attr_t huge;
@@ -248,7 +248,7 @@ static void forbid_threads(pthread_attr_t *before)
   pthread_attr_destroy(&huge);
 }
 
-static void where_no_thread_can_be_had_the_caller_does_it_all(void **state)
+static void without_further_threads_the_caller_does_all_the_work(void **state)
 {
   pthread_attr_t before;
   struct trial each = trial(false), order = trial(false), called = trial(false);
@@ -273,7 +273,7 @@ static void where_no_thread_can_be_had_the_caller_does_it_all(void **state)
   }
 }
 
-/* Of each piece, whether its thread is the caller's, and takes a signal. */
+/* For each piece, whether its thread is the caller's, and whether it accepts a signal. */
 struct masks {
   pthread_t caller;
   bool is_own[MOST_PIECES], takes_term[MOST_PIECES], takes_bus[MOST_PIECES];
@@ -306,17 +306,17 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(there_is_a_processor),
-      cmocka_unit_test(no_thread_is_without_a_piece),
-      cmocka_unit_test(there_is_always_one),
+      cmocka_unit_test(there_are_no_more_threads_than_pieces),
+      cmocka_unit_test(there_is_always_one_thread),
       cmocka_unit_test(every_piece_is_done_once),
-      cmocka_unit_test(the_first_failure_in_the_order_of_pieces_is_told),
-      cmocka_unit_test(pieces_are_taken_in_their_order_by_who_worked_on_them),
+      cmocka_unit_test(the_first_failure_in_the_order_of_pieces_is_returned),
+      cmocka_unit_test(pieces_are_taken_in_order_by_the_thread_that_worked_on_them),
       cmocka_unit_test(nothing_is_taken_from_the_first_failure_on),
       cmocka_unit_test(loops_may_be_run_inside_loops),
       cmocka_unit_test(a_team_runs_one_loop_after_another),
       cmocka_unit_test(a_team_that_is_never_called_ends),
       cmocka_unit_test(without_a_team_threads_are_started_for_the_loop),
-      cmocka_unit_test(where_no_thread_can_be_had_the_caller_does_it_all),
+      cmocka_unit_test(without_further_threads_the_caller_does_all_the_work),
       cmocka_unit_test(signals_are_left_to_the_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
