@@ -194,9 +194,9 @@ static void *help(void *context)
 /* Starts as many helpers as the system has threads for. */
 static void start(struct gpnn_team *team)
 {
-  /* Signals that a thread raises by its own faults.  If they were blocked, the system would end the
-   * program without calling its handlers. */
-  static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT};
+  /* Signals that a thread brings on itself: blocked faults would end the program without its
+   * handlers, and a blocked SIGPIPE would let a tool complain of a reader that went away. */
+  static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGPIPE};
   sigset_t blocked, before;
   sigfillset(&blocked);
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&blocked, own[i]);

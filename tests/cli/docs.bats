@@ -205,7 +205,7 @@ words_of() {
 }
 
 @test "gpnn-methods(7) has every kernel, objective, mean, rotation, scaling and search" {
-  for option in gpnn-fit:kernel gpnn-fit:objective gpnn-fit:mean gpnn-fit:rotate \
+  for option in gpnn-fit:kernel gpnn-fit:objective gpnn-fit:mean-function gpnn-fit:rotate \
     gpnn-index:standardise gpnn-index:search; do
     words_of "${option%:*}" "${option#*:}" >words
     [[ $(wc -l <words) -ge 3 ]] || complain "$option: no words"
