@@ -282,7 +282,7 @@ static void show_progress(size_t n_done, size_t n_all)
 static void report_copies(const struct cli *cli, const struct gpnn_advice *advice)
 {
   static const double tolerable = 0.01;
-  double share = (double)advice->n_in_place / (double)advice->n_test;
+  double share = (double)advice->n_duplicates / (double)advice->n_test;
   if (share > tolerable)
     cli_warn(cli,
              "%.*g %% of the test rows have the inputs of another training row: if rows are copies "

@@ -13,10 +13,10 @@
 #include "stats/normal.h"
 #include "stats/sum.h"
 
-/* The first subsample is this part of the rows, each next one twice as large. */
+/* The smallest subsamples are this part of the rows, the next ones twice as large. */
 enum { FIRST_PART = 1 << GPNN_ADVISE_SIZES };
 
-/* Subsamples of one size, at most. */
+/* The most subsamples of one size. */
 enum { SUBSAMPLES = 4 };
 
 struct work {
@@ -48,7 +48,7 @@ static void work_release(struct work *w)
   free(w->latent);
   free(w->nearest);
   free(w->sets.square);
-  free(w->sets.loss);
+  free(w->sets.nll);
 }
 
 static bool work_alloc(struct work *w)
@@ -64,12 +64,12 @@ static bool work_alloc(struct work *w)
   w->latent = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->latent);
   w->nearest = gpnn_alloc(q, 1, sizeof *w->nearest);
   w->sets.square = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.square);
-  w->sets.loss = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.loss);
+  w->sets.nll = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.nll);
   return w->order && w->x && w->regressors && w->y && w->noise && w->self && w->mean && w->latent &&
-         w->nearest && w->sets.square && w->sets.loss;
+         w->nearest && w->sets.square && w->sets.nll;
 }
 
-/* Puts all rows in random order, and takes the first as test rows. */
+/* Puts all rows in random order; the first are the test rows. */
 static enum gpnn_status draw(struct work *w, struct gpnn_error *err)
 {
   const struct gpnn_dataset *data = w->data;
@@ -94,31 +94,32 @@ static enum gpnn_status draw(struct work *w, struct gpnn_error *err)
 
 /* ---- predictions ---------------------------------------------------------------------------- */
 
-/* Adds to a set, with a weight, how far off means and latent variances of the test rows are. */
+/* Adds the errors of the given means and latent variances of the test rows to a set, with a
+ * weight. */
 static enum gpnn_status add_to_set(struct work *w, size_t set, double weight, double noise,
                                    const double *mean, const double *latent, struct gpnn_error *err)
 {
   size_t q = w->sets.q, n_half[] = {(q + 1) / 2, q / 2};
-  double *square = w->sets.square + set * q, *loss = w->sets.loss + set * q, factor[2];
+  double *square = w->sets.square + set * q, *nll = w->sets.nll + set * q, factor[2];
   struct gpnn_sum ratios[2] = {{0}};
   for (size_t i = 0; i < q; i++) {
-    double off = w->y[i] - mean[i];
-    square[i] += weight * off * off;
-    gpnn_sum_add(&ratios[i % 2], off * off / (latent[i] + noise + w->noise[i]));
+    double error = w->y[i] - mean[i];
+    square[i] += weight * error * error;
+    gpnn_sum_add(&ratios[i % 2], error * error / (latent[i] + noise + w->noise[i]));
   }
   for (size_t half = 0; half < 2; half++) factor[half] = gpnn_sum_mean(&ratios[half], n_half[half]);
   for (size_t i = 0; i < q; i++) {
     double variance = factor[1 - i % 2] * (latent[i] + noise + w->noise[i]);
-    loss[i] += weight * gpnn_normal_nll(w->y[i] - mean[i], sqrt(variance));
-    if (!isfinite(loss[i]))
+    nll[i] += weight * gpnn_normal_nll(w->y[i] - mean[i], sqrt(variance));
+    if (!isfinite(nll[i]))
       return gpnn_fail(err, GPNN_ENUMERIC,
                        "test rows are predicted without uncertainty, or all without error");
   }
   return GPNN_OK;
 }
 
-/* Predicts the test rows from 'gp' with each number of neighbours, and adds what comes of it, with
- * a weight, to the next sets. */
+/* Predicts the test rows from 'gp' with each number of neighbours, and adds the errors, with a
+ * weight, to the next sets. */
 static enum gpnn_status measure(struct work *w, const struct gpnn_localgp *gp, size_t n_numbers,
                                 const size_t *numbers, double weight, struct gpnn_error *err)
 {
@@ -140,7 +141,7 @@ static enum gpnn_status measure(struct work *w, const struct gpnn_localgp *gp, s
   return status;
 }
 
-/* Adds a line, with the set it was measured by. */
+/* Adds a line for a change that was measured in the given set. */
 static struct gpnn_advise_line *add_line(struct work *w, enum gpnn_advise_about about, double rows,
                                          size_t neighbours, size_t set)
 {
@@ -175,8 +176,7 @@ static enum gpnn_status measure_subsample(struct work *w, size_t begin, size_t n
   return status;
 }
 
-/* Several subsamples of each size, without common rows, so that the luck of one does not bend the
- * curve. */
+/* Averages several disjoint subsamples of each size, so that chance does not bend the curve. */
 static enum gpnn_status measure_rows(struct work *w, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
@@ -193,7 +193,7 @@ static enum gpnn_status measure_rows(struct work *w, struct gpnn_error *err)
 
 /* ---- neighbours ----------------------------------------------------------------------------- */
 
-/* A quarter of the neighbours, half of them, all, twice as many: those that are different. */
+/* A quarter, half, all and twice the neighbours, as far as these differ. */
 static size_t choose_numbers(size_t m, size_t numbers[GPNN_ADVISE_NUMBERS])
 {
   const size_t wanted[GPNN_ADVISE_NUMBERS] = {m / 4, m / 2, m, 2 * m};
@@ -203,7 +203,7 @@ static size_t choose_numbers(size_t m, size_t numbers[GPNN_ADVISE_NUMBERS])
   return n;
 }
 
-/* Adds the end of the curve, now that it is measured, and where it goes. */
+/* Adds the measured end of the curve and the points to extrapolate to. */
 static void add_further_rows(struct work *w)
 {
   static const double times[] = {2, 10};
@@ -230,7 +230,7 @@ static enum gpnn_status measure_neighbours(struct work *w, struct gpnn_error *er
   enum gpnn_status status = measure(w, w->gp, n_numbers, numbers, 1, err);
   gpnn_localgp_set_neighbours(w->gp, w->m);
   if (status != GPNN_OK) return status;
-  for (size_t i = 0; i < w->sets.q; i++) w->advice->n_in_place += w->nearest[i] == 0;
+  for (size_t i = 0; i < w->sets.q; i++) w->advice->n_duplicates += w->nearest[i] == 0;
   while (numbers[w->sets.now] != w->m) w->sets.now++;
   w->sets.now += first;
   w->sets.n += n_numbers;
@@ -247,15 +247,15 @@ static enum gpnn_status measure_neighbours(struct work *w, struct gpnn_error *er
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-/* Makes room again for a set that came to nothing. */
+/* Clears a set that could not be completed. */
 static void clear_set(struct work *w, size_t set)
 {
   size_t q = w->sets.q;
   memset(w->sets.square + set * q, 0, q * sizeof *w->sets.square);
-  memset(w->sets.loss + set * q, 0, q * sizeof *w->sets.loss);
+  memset(w->sets.nll + set * q, 0, q * sizeof *w->sets.nll);
 }
 
-/* Predicts from all rows under other parameters.  Those that cannot predict are passed over. */
+/* Predicts from all rows under other parameters.  Those that cannot predict are skipped. */
 static enum gpnn_status measure_variant(struct work *w, const struct gpnn_parameters *params,
                                         const char *change, double times, struct gpnn_error *err)
 {
@@ -280,7 +280,7 @@ static enum gpnn_status measure_variant(struct work *w, const struct gpnn_parame
 static enum gpnn_status measure_lengthscales(struct work *w, struct gpnn_error *err)
 {
   static const double times[] = {0.25, 0.5, 2, 4};
-  struct gpnn_parameters params = *w->params; /* but for the lengthscales all is borrowed */
+  struct gpnn_parameters params = *w->params; /* all borrowed except the lengthscales */
   size_t n = params.covariance.n_lengthscales;
   enum gpnn_status status = GPNN_OK;
   params.covariance.lengthscale = gpnn_alloc(n, 1, sizeof *params.covariance.lengthscale);
@@ -334,9 +334,9 @@ static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *er
   return status;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- advice --------------------------------------------------------------------------------- */
 
-/* gpnn-methods(7), equations 11.14 and 11.16, for parameters that are those of the process. */
+/* gpnn-methods(7), equations 11.14 and 11.16, assuming the parameters are right. */
 static void set_limits(struct gpnn_advice *advice, const struct gpnn_parameters *params)
 {
   struct gpnn_theory_limits limits =

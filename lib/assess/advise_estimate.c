@@ -1,6 +1,6 @@
 /*
- * What the measured errors come to, with the bootstrap over test rows: values are those of all test
- * rows, intervals those of RESAMPLES draws of as many rows with replacement, half by half.
+ * Estimates from the measured errors: values are those of all test rows, intervals those of
+ * RESAMPLES bootstrap samples, drawn from each half of the test rows separately.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,9 @@
 
 enum { RESAMPLES = 500 };
 
-/* Figures are of the lines, of the curve's end, and of the best parameters on the other half. */
-enum { AT_END = GPNN_ADVISE_LINES, OF_BEST, N_SUBJECTS };
+/* What there are figures for: the lines, the limit of the curve, and the best parameters on the
+ * half they were not chosen on. */
+enum { LIMIT = GPNN_ADVISE_LINES, BEST, N_SUBJECTS };
 enum { RMSE, NLL, RMSE_GAIN, NLL_GAIN, N_MEASURES };
 
 struct figures {
@@ -22,10 +23,10 @@ struct figures {
 
 /* Means of a set over each half of the test rows. */
 struct means {
-  double square[2], loss[2];
+  double square[2], nll[2];
 };
 
-/* What figures are worked out from. */
+/* What figures are computed from, besides means. */
 struct basis {
   const struct gpnn_advise_sets *sets;
   const struct gpnn_advice *advice;
@@ -33,12 +34,12 @@ struct basis {
   size_t n_points;
   size_t set[GPNN_ADVISE_SIZES + 1]; /* of the curve's points */
   double rows[GPNN_ADVISE_SIZES + 1];
-  double square_weight[GPNN_ADVISE_SIZES + 1], loss_weight[GPNN_ADVISE_SIZES + 1];
+  double square_weight[GPNN_ADVISE_SIZES + 1], nll_weight[GPNN_ADVISE_SIZES + 1];
 };
 
 /* ---- means of resamples --------------------------------------------------------------------- */
 
-/* How often each test row is in resample 'r'; resample 0 is the test rows themselves. */
+/* Counts how often each test row is in resample 'r'; resample 0 is the test rows themselves. */
 static void draw_counts(size_t q, uint64_t seed, size_t r, double *count)
 {
   struct gpnn_rng rng;
@@ -54,16 +55,16 @@ static void average(const struct gpnn_advise_sets *sets, const double *count, st
 {
   size_t q = sets->q;
   for (size_t s = 0; s < sets->n; s++) {
-    const double *square = sets->square + s * q, *loss = sets->loss + s * q;
+    const double *square = sets->square + s * q, *nll = sets->nll + s * q;
     means[s] = (struct means){{0}, {0}};
     for (size_t i = 0; i < q; i++) {
       means[s].square[i % 2] += count[i] * square[i];
-      means[s].loss[i % 2] += count[i] * loss[i];
+      means[s].nll[i % 2] += count[i] * nll[i];
     }
     for (size_t half = 0; half < 2; half++) {
       double n_half = (double)((q + 1 - half) / 2);
       means[s].square[half] /= n_half;
-      means[s].loss[half] /= n_half;
+      means[s].nll[half] /= n_half;
     }
   }
 }
@@ -77,24 +78,24 @@ static double whole(const double half[2], size_t q)
 
 /* ---- figures -------------------------------------------------------------------------------- */
 
-static void set_figures(double square, double loss, double square_now, double loss_now,
+static void set_figures(double square, double nll, double square_now, double nll_now,
                         double figures[N_MEASURES])
 {
   figures[RMSE] = sqrt(square);
-  figures[NLL] = loss;
+  figures[NLL] = nll;
   figures[RMSE_GAIN] = 1 - sqrt(square / square_now);
-  figures[NLL_GAIN] = loss_now - loss;
+  figures[NLL_GAIN] = nll_now - nll;
 }
 
 /* How a measure, the logarithm of the squared error or the NLL, changes with the rows. */
 struct trend {
-  bool is_log;                      /* the curve's values are to be taken the logarithm of */
+  bool is_log;                      /* the measure is the logarithm of the curve */
   struct gpnn_learning_curve curve; /* through all sizes */
   double slope;       /* by the logarithm of the rows, over the last sizes; at most 0 */
   double curve_slope; /* the same of the curve */
 };
 
-/* The slope of 'value' over the last points; nowhere up. */
+/* The slope of 'value' over the last points, at most 0. */
 static double slope(const struct basis *b, const double *value)
 {
   enum { LAST = 3 };
@@ -127,41 +128,41 @@ static struct trend find_trend(const struct basis *b, bool is_log, double *value
 }
 
 struct trends {
-  struct trend square, loss;
+  struct trend square, nll;
 };
 
 static void find_trends(const struct basis *b, const struct means *means, struct trends *trends)
 {
-  double squares[GPNN_ADVISE_SIZES + 1], losses[GPNN_ADVISE_SIZES + 1];
+  double squares[GPNN_ADVISE_SIZES + 1], nlls[GPNN_ADVISE_SIZES + 1];
   for (size_t i = 0; i < b->n_points; i++) {
     squares[i] = whole(means[b->set[i]].square, b->sets->q);
-    losses[i] = whole(means[b->set[i]].loss, b->sets->q);
+    nlls[i] = whole(means[b->set[i]].nll, b->sets->q);
   }
   trends->square = find_trend(b, true, squares, b->square_weight);
-  trends->loss = find_trend(b, false, losses, b->loss_weight);
+  trends->nll = find_trend(b, false, nlls, b->nll_weight);
 }
 
 /*
- * The change from n to 'rows': the slope goes on, but for the part 'share' in which it flattens as
- * that of the curve does.  The curve is not followed itself: where errors fall ever faster it
- * cannot bend that way, and runs behind.
+ * The change from n to 'rows' along the slope, which a fraction 'flat' of the way flattens as that
+ * of the curve does.  The curve itself is not followed: it cannot bend downwards, and falls behind
+ * where errors fall ever faster.
  * See gpnn-methods(7), equations 12.3 and 12.4.
  */
-static double change_to(const struct trend *trend, double share, double n, double rows)
+static double change_to(const struct trend *trend, double flat, double n, double rows)
 {
   double steady = log(rows / n), flattening = 1;
   if (trend->curve_slope < 0) {
     double change = curve_value(trend, rows) - curve_value(trend, n);
     flattening = fmin(fmax(change / (trend->curve_slope * steady), 0), 1);
   }
-  return trend->slope * steady * (1 - share + share * flattening);
+  return trend->slope * steady * (1 - flat + flat * flattening);
 }
 
-/* How resample 'r' continues trends: in which part they flatten, and how they change for reasons
- * that no measured size tells of, as a normal deviate.  The value of the test rows is in the middle
- * of both. */
+/* How resample 'r' continues trends: the fraction in which they flatten, and how they change for
+ * reasons that no measured size shows, as a normal deviate.  The test rows themselves take the
+ * middle of both. */
 struct course {
-  double share, deviate;
+  double flat, deviate;
 };
 
 static struct course draw_course(uint64_t seed, size_t r)
@@ -172,42 +173,43 @@ static struct course draw_course(uint64_t seed, size_t r)
   return (struct course){(double)(r % 2), gpnn_rng_normal(&rng)};
 }
 
-/* The factor that a trend is off by: slopes wander with each doubling of the rows.  By how much is
- * experience, from tables of which a tenth was known (gpnn-simulate-advise(1)). */
-static double wander(const struct course *course, double times)
+/* The factor by which a slope has drifted, with each doubling of the rows.  How much is experience,
+ * from tables of which a tenth was known (gpnn-simulate-advise(1)). */
+static double drift(const struct course *course, double times)
 {
   static const double each_doubling = 0.2;
   return exp(course->deviate * each_doubling * sqrt(log2(times)));
 }
 
-/* Works figures of resample 'r' out from means. */
-static void work_out(const struct basis *b, const struct course *course, const struct means *means,
-                     struct figures *figures, struct trends *trends)
+/* Computes the figures of a resample from its means. */
+static void compute_figures(const struct basis *b, const struct course *course,
+                            const struct means *means, struct figures *figures,
+                            struct trends *trends)
 {
   const struct gpnn_advice *advice = b->advice;
   const struct means *now = &means[b->sets->now], *best = &means[b->best];
   size_t q = b->sets->q;
   double n = advice->lines[advice->now].rows;
-  double square_now = whole(now->square, q), loss_now = whole(now->loss, q);
+  double square_now = whole(now->square, q), nll_now = whole(now->nll, q);
   find_trends(b, means, trends);
   for (size_t i = 0; i < advice->n_lines; i++) {
     const struct gpnn_advise_line *line = &advice->lines[i];
     const struct means *of = &means[b->sets->line_set[i]];
-    double square = whole(of->square, q), loss = whole(of->loss, q);
+    double square = whole(of->square, q), nll = whole(of->nll, q);
     if (!line->measured) {
-      double factor = wander(course, line->rows / n);
-      square = square_now * exp(factor * change_to(&trends->square, course->share, n, line->rows));
-      loss = loss_now + factor * change_to(&trends->loss, course->share, n, line->rows);
+      double factor = drift(course, line->rows / n);
+      square = square_now * exp(factor * change_to(&trends->square, course->flat, n, line->rows));
+      nll = nll_now + factor * change_to(&trends->nll, course->flat, n, line->rows);
     }
-    set_figures(square, loss, square_now, loss_now, figures->of[i]);
+    set_figures(square, nll, square_now, nll_now, figures->of[i]);
   }
   const struct gpnn_learning_curve *curve = &trends->square.curve;
-  set_figures(square_now * curve->floor / gpnn_learning_curve_at(curve, n), loss_now, square_now,
-              loss_now, figures->of[AT_END]);
-  set_figures(best->square[1], best->loss[1], now->square[1], now->loss[1], figures->of[OF_BEST]);
+  set_figures(square_now * curve->floor / gpnn_learning_curve_at(curve, n), nll_now, square_now,
+              nll_now, figures->of[LIMIT]);
+  set_figures(best->square[1], best->nll[1], now->square[1], now->nll[1], figures->of[BEST]);
 }
 
-/* ---- what figures are worked out from ------------------------------------------------------- */
+/* ---- basis ---------------------------------------------------------------------------------- */
 
 /* One over the squared standard error of the mean difference between two sets' values. */
 static double weight_of(size_t q, const double *a, const double *b)
@@ -220,25 +222,25 @@ static double weight_of(size_t q, const double *a, const double *b)
 
 /*
  * The curve's points: subsamples and all rows.  What the errors of the same test rows have in
- * common moves the whole curve, which the floor takes up; so each size counts by how exactly it
- * differs from that of all rows, and these as the size before.
+ * common shifts the whole curve and goes into the floor.  So each size is weighted by how precisely
+ * it differs from that of all rows, and those take the weight of the size before.
  */
 static void find_points(struct basis *b)
 {
   const struct gpnn_advise_sets *sets = b->sets;
   const double *square_now = sets->square + sets->now * sets->q;
-  const double *loss_now = sets->loss + sets->now * sets->q;
+  const double *nll_now = sets->nll + sets->now * sets->q;
   for (size_t i = 0; i <= b->advice->now; i++) {
     size_t set = sets->line_set[i], p = b->n_points++,
            like = i < b->advice->now ? set : b->set[p - 1];
     b->set[p] = set;
     b->rows[p] = b->advice->lines[i].rows;
     b->square_weight[p] = weight_of(sets->q, sets->square + like * sets->q, square_now);
-    b->loss_weight[p] = weight_of(sets->q, sets->loss + like * sets->q, loss_now);
+    b->nll_weight[p] = weight_of(sets->q, sets->nll + like * sets->q, nll_now);
   }
 }
 
-/* The change of parameters with the lowest NLL on the even rows. */
+/* Finds the change of parameters with the lowest NLL on the even rows. */
 static void find_best(struct basis *b, const struct means *means, struct gpnn_advice *advice)
 {
   struct gpnn_advise_help *help = &advice->helps[GPNN_ADVISE_PARAMETERS];
@@ -246,9 +248,9 @@ static void find_best(struct basis *b, const struct means *means, struct gpnn_ad
   for (size_t i = 0; i < advice->n_lines; i++) {
     size_t set = b->sets->line_set[i];
     if (advice->lines[i].about != GPNN_ADVISE_PARAMETERS || set == b->sets->now ||
-        !(means[set].loss[0] < least))
+        !(means[set].nll[0] < least))
       continue;
-    least = means[set].loss[0];
+    least = means[set].nll[0];
     help->line = i;
     b->best = set;
   }
@@ -294,7 +296,7 @@ static void set_estimates(const struct figures *figures, struct gpnn_advice *adv
     advice->lines[i].rmse_gain = estimate(figures, i, RMSE_GAIN);
     advice->lines[i].nll_gain = estimate(figures, i, NLL_GAIN);
   }
-  advice->floor = estimate(figures, AT_END, RMSE);
+  advice->floor = estimate(figures, LIMIT, RMSE);
 }
 
 static void set_verdict(const struct figures *figures, struct gpnn_advice *advice)
@@ -303,7 +305,7 @@ static void set_verdict(const struct figures *figures, struct gpnn_advice *advic
   size_t more = helps[GPNN_ADVISE_NEIGHBOURS].line, best = helps[GPNN_ADVISE_PARAMETERS].line;
   helps[GPNN_ADVISE_ROWS] = help_of(figures, advice->doubled, advice->doubled);
   helps[GPNN_ADVISE_NEIGHBOURS] = help_of(figures, more, more);
-  helps[GPNN_ADVISE_PARAMETERS] = help_of(figures, OF_BEST, best);
+  helps[GPNN_ADVISE_PARAMETERS] = help_of(figures, BEST, best);
   advice->most = GPNN_ADVISE_NOTHING;
   double most = 0;
   for (enum gpnn_advise_about about = GPNN_ADVISE_ROWS; about < GPNN_ADVISE_NOTHING; about++) {
@@ -329,7 +331,7 @@ enum gpnn_status gpnn_advise_estimate(const struct gpnn_advise_sets *sets, uint6
     draw_counts(sets->q, seed, r, count);
     average(sets, count, means);
     if (r == 0) find_best(&basis, means, advice);
-    work_out(&basis, &course, means, &figures[r], &trends);
+    compute_figures(&basis, &course, means, &figures[r], &trends);
     if (r == 0) advice->curve = trends.square.curve;
   }
   if (status == GPNN_OK) {

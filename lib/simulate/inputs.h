@@ -4,7 +4,6 @@
 #ifndef GPNN_SIMULATE_INPUTS_H
 #define GPNN_SIMULATE_INPUTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/rng.h"
@@ -21,9 +20,6 @@ struct gpnn_inputs {
   size_t d;
   double scale; /* > 0 */
 };
-
-/* "normal", "disk" or "cube"; false, with nothing set, for any other name. */
-bool gpnn_inputs_by_name(const char *name, enum gpnn_inputs_law *law);
 
 /* Draws the d coordinates of one row. */
 void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, double *x);

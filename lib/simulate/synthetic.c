@@ -16,21 +16,6 @@ struct gpnn_synthetic {
 
 /* ---- warps -------------------------------------------------------------------------------- */
 
-bool gpnn_warp_by_name(const char *name, enum gpnn_warp_law *law)
-{
-  static const struct {
-    const char *name;
-    enum gpnn_warp_law law;
-  } laws[] = {
-      {"negative", GPNN_WARP_NEGATIVE}, {"power", GPNN_WARP_POWER}, {"cubic", GPNN_WARP_CUBIC}};
-  for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++)
-    if (strcmp(laws[i].name, name) == 0) {
-      *law = laws[i].law;
-      return true;
-    }
-  return false;
-}
-
 double gpnn_warp_value(const struct gpnn_warp *warp, double x)
 {
   switch (warp->law) {

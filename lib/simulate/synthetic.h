@@ -52,9 +52,6 @@ struct gpnn_warp {
   double gamma; /* >= 0 */
 };
 
-/* "negative", "power" or "cubic"; false, with nothing set, for any other name. */
-bool gpnn_warp_by_name(const char *name, enum gpnn_warp_law *law);
-
 double gpnn_warp_value(const struct gpnn_warp *warp, double x);
 
 struct gpnn_synthetic_options {

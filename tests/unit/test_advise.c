@@ -121,11 +121,11 @@ static void rows_in_the_place_of_others_are_counted(void **state)
   struct setting s;
   set_up(&s, 600);
   assert_ok(advise_on(&s, 600, 1, 1, &err));
-  assert_int_equal(s.advice.n_in_place, 0);
+  assert_int_equal(s.advice.n_duplicates, 0);
   for (size_t i = 0; i < 50; i++) memcpy(s.f.x + i * D, s.f.x + (550 + i) * D, D * sizeof *s.f.x);
   write_again(&s);
   assert_ok(advise_on(&s, 600, 1, 1, &err));
-  assert_int_equal(s.advice.n_in_place, 100);
+  assert_int_equal(s.advice.n_duplicates, 100);
   fixture_free(&s.f);
 }
 

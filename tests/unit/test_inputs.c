@@ -2,17 +2,6 @@
 
 #include "unit.h"
 
-static void laws_have_names(void **state)
-{
-  (void)state;
-  enum gpnn_inputs_law law = GPNN_INPUTS_CUBE;
-  assert_true(gpnn_inputs_by_name("normal", &law) && law == GPNN_INPUTS_NORMAL);
-  assert_true(gpnn_inputs_by_name("disk", &law) && law == GPNN_INPUTS_DISK);
-  assert_true(gpnn_inputs_by_name("cube", &law) && law == GPNN_INPUTS_CUBE);
-  assert_false(gpnn_inputs_by_name("disc", &law) || gpnn_inputs_by_name("", &law));
-  assert_true(law == GPNN_INPUTS_CUBE);
-}
-
 /* Means and variances of the coordinates: s^2, R^2/4, s^2/3, within five standard errors. */
 static void inputs_have_the_moments_of_their_law(void **state)
 {
@@ -47,7 +36,6 @@ static void inputs_have_the_moments_of_their_law(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(laws_have_names),
       cmocka_unit_test(inputs_have_the_moments_of_their_law),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
