@@ -1,4 +1,4 @@
-/* gpnn-simulate advise: what more rows, neighbours or better parameters would do for an index. */
+/* gpnn-simulate advise: what more rows, more neighbours or better parameters would gain. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static bool resolve(const struct cli *cli, void *arguments)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-/* What a measure is shifted and multiplied by to be in the units asked for. */
+/* Converts a measure to the units asked for: shift + factor * value. */
 struct measure {
   double shift, factor;
 };
@@ -59,7 +59,7 @@ static struct measure measure_nll(const struct run *r)
   return (struct measure){log(r->unit), 1};
 }
 
-/* A gain in the NLL, or in a share of the RMSE, has no unit. */
+/* Gains, in NLL or as a fraction of the RMSE, have no units. */
 static struct measure measure_gain(void)
 {
   return (struct measure){0, 1};
@@ -71,7 +71,7 @@ static enum gpnn_status put_number(struct run *r, double value, struct gpnn_erro
   return status == GPNN_OK ? gpnn_table_write_number(r->output, '\t', value, "NA", err) : status;
 }
 
-/* Writes a tab and the value, and the same for the ends of its interval. */
+/* Writes the value and the ends of its interval, each after a tab. */
 static enum gpnn_status put_estimate(struct run *r, const struct gpnn_advise_value *estimate,
                                      struct measure measure, struct gpnn_error *err)
 {
@@ -107,7 +107,7 @@ static enum gpnn_status line_estimate(struct run *r, const char *name,
   return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
 }
 
-/* RMSE and NLL of a line, under names that end alike. */
+/* Writes RMSE and NLL of a line, under names that end in 'tail'. */
 static enum gpnn_status lines_of(struct run *r, const struct gpnn_advise_line *line,
                                  const char *tail, struct gpnn_error *err)
 {
@@ -151,16 +151,16 @@ static enum gpnn_status lines_of_gains(struct run *r, const struct gpnn_advice *
 
 /* ---- the verdict ---------------------------------------------------------------------------- */
 
-/* Room for a text each, and more: numbers in it have at most three digits and an exponent. */
+/* Ample: numbers in these texts have at most three digits and an exponent. */
 enum { GAINS_BYTES = 128, HELP_BYTES = 256, VERDICT_BYTES = 1024 };
 
-/* Digits to show of a percentage: two, but 100 rather than 1e+02. */
+/* Significant digits of a percentage: two, but 100 rather than 1e+02. */
 static int percent_digits(double percent)
 {
   return fabs(percent) < 99.5 ? 2 : 3;
 }
 
-/* "RMSE -12 % (-15 to -9), NLL -0.13 (-0.16 to -0.10)": changes, where gains are kept. */
+/* Writes gains as changes: "RMSE -12 % (-15 to -9), NLL -0.13 (-0.16 to -0.10)". */
 static void write_gains(const struct gpnn_advise_help *help, char *text, size_t n_bytes)
 {
   const struct gpnn_advise_value *rmse = &help->rmse_gain, *nll = &help->nll_gain;
@@ -170,7 +170,7 @@ static void write_gains(const struct gpnn_advise_help *help, char *text, size_t 
            percent_digits(percent[2]), percent[2], -nll->value, -nll->high, -nll->low);
 }
 
-/* "with twice as many, RMSE ..."; of parameters which. */
+/* Writes "with twice as many, RMSE ..." or "with noise x 3, RMSE ...". */
 static void write_help(const struct gpnn_advice *advice, enum gpnn_advise_about about, char *text,
                        size_t n_bytes)
 {
@@ -182,9 +182,9 @@ static void write_help(const struct gpnn_advice *advice, enum gpnn_advise_about 
            gains);
 }
 
-/* What helps most, then what else helps.  Where nothing does, errors of the target's standard
- * deviation, 1 in standardised units, tell that parameters may be beyond what a small change of
- * them mends. */
+/* Writes what helps most, then what else helps.  If nothing does and the RMSE is about the target's
+ * standard deviation, 1 in standardised units, the parameters may be too far off for a small change
+ * to mend. */
 static void write_verdict(const struct gpnn_advice *advice, char *text, size_t n_bytes)
 {
   static const char *const what[] = {"more rows", "more neighbours", "better parameters"};
@@ -278,7 +278,7 @@ static void show_progress(size_t n_done, size_t n_all)
   progress_update("of all predictions done", n_done, n_all);
 }
 
-/* Errors that are measured on rows left out are too small where a copy of the row is left in. */
+/* Errors measured by leaving rows out are too small if copies of those rows are left in. */
 static void report_copies(const struct cli *cli, const struct gpnn_advice *advice)
 {
   static const double tolerable = 0.01;

@@ -8,7 +8,7 @@
 #include "cmd/simulate/law.h"
 #include "simulate/synthetic.h"
 
-/* Rows between two looks at progress and failure. */
+/* Rows written between reports of progress. */
 enum { ROUND = 1 << 18 };
 
 struct arguments {
@@ -43,7 +43,7 @@ static bool check_kind(const struct cli *cli, enum gpnn_synthetic_kind kind)
   return true;
 }
 
-/* The parameters of process and noise; a function has noise alone. */
+/* Reads the parameters of process and noise; with a known function only the noise. */
 static bool read_truths(const struct cli *cli, const struct arguments *a,
                         struct gpnn_synthetic_options *o)
 {
@@ -71,7 +71,7 @@ static bool read_laws(const struct cli *cli, const struct arguments *a,
   return true;
 }
 
-/* How many items to make: rows, or points. */
+/* The number of items to make: points if local, otherwise rows. */
 static size_t items_wanted(const struct arguments *a)
 {
   return a->kind == GPNN_SYNTHETIC_LOCAL ? a->test : a->rows;

@@ -1,4 +1,4 @@
-/* gpnn-simulate limits: MSE, NLL and CAL against rows and assumed parameters, and their limits. */
+/* gpnn-simulate limits: MSE, NLL and CAL by rows and assumed parameters, beside their limits. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,11 +10,11 @@
 struct limits {
   struct simulate_options options;
   const struct cli *cli;
-  struct gpnn_assumed_model *assumed; /* owned; of each choice */
+  struct gpnn_assumed_model *assumed; /* owned; one per choice */
   struct gpnn_output *output;
 };
 
-/* What is assumed, choice by choice. */
+/* Collects the assumptions of all choices. */
 static enum gpnn_status gather(struct limits *r, struct gpnn_error *err)
 {
   struct simulate_options *o = &r->options;
@@ -28,7 +28,7 @@ static enum gpnn_status gather(struct limits *r, struct gpnn_error *err)
   return GPNN_OK;
 }
 
-/* The line of choice 'c' at row[i] rows. */
+/* Writes the line of choice 'c' at row[i] rows. */
 static enum gpnn_status write_line(const struct limits *r, const struct gpnn_risk_result *simulated,
                                    size_t i, size_t c, struct gpnn_error *err)
 {

@@ -17,7 +17,7 @@ const struct cli_word simulate_responses_words[] = {
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Reads a whole number from 1 to GPNN_NEIGHBOURS_MOST, "1000", "1e12". */
+/* Reads a whole number from 1 to GPNN_NEIGHBOURS_MOST, such as "1000" or "1e12". */
 static bool read_count(const char *text, size_t length, uint64_t *count)
 {
   double value;
@@ -30,7 +30,7 @@ static bool read_count(const char *text, size_t length, uint64_t *count)
   return true;
 }
 
-/* N,N... */
+/* Reads N,N... */
 static bool read_list(struct simulate_options *o)
 {
   const char *text = o->rows;
@@ -43,7 +43,7 @@ static bool read_list(struct simulate_options *o)
   return true;
 }
 
-/* A:B:COUNT, its parts as 'colon' and 'second' point behind them. */
+/* Reads A:B:COUNT, where 'colon' and 'second' are its colons. */
 static bool read_range(struct simulate_options *o, const char *colon, const char *second)
 {
   uint64_t from, to, count;
@@ -56,7 +56,8 @@ static bool read_range(struct simulate_options *o, const char *colon, const char
   for (uint64_t i = 0; i < count; i++) {
     double rounded = round((double)from * exp((double)i * step));
     uint64_t rows = i + 1 == count ? to : (uint64_t)rounded;
-    bool is_repeated = o->n_rows > 0 && rows == o->row[o->n_rows - 1]; /* small ones, by rounding */
+    bool is_repeated =
+        o->n_rows > 0 && rows == o->row[o->n_rows - 1]; /* small numbers may round alike */
     if (!is_repeated) o->row[o->n_rows++] = rows;
   }
   return true;
@@ -76,7 +77,7 @@ static bool read_rows(struct simulate_options *o, const struct cli *cli)
 
 /* ---- parameters --------------------------------------------------------------------------- */
 
-/* Only risks have a trend, the last of the parameters. */
+/* The coefficient of the trend, which only the risk mode has, is the last parameter. */
 static size_t n_parameters(const struct simulate_options *o)
 {
   return o->has_coefficient ? GPNN_RISK_N_PARAMETERS : GPNN_RISK_COEFFICIENT;
@@ -100,7 +101,7 @@ static bool set_parameters(struct simulate_options *o, const struct cli *cli)
 
 /* ---- choices ------------------------------------------------------------------------------ */
 
-/* NAME=A:B:N of 'length' bytes. */
+/* Reads NAME=A:B:N from 'length' bytes. */
 static bool read_range_of(const struct simulate_options *o, const char *text, size_t length,
                           struct simulate_range *range)
 {
@@ -118,7 +119,7 @@ static bool read_range_of(const struct simulate_options *o, const char *text, si
          range->n <= SIMULATE_VALUES && isfinite((range->to - range->from) * (double)range->n);
 }
 
-/* RANGE[,RANGE...], each of another parameter. */
+/* Reads RANGE[,RANGE...], each for another parameter. */
 static bool read_grid(const struct simulate_options *o, const char *text,
                       struct simulate_grid *grid)
 {
@@ -155,7 +156,7 @@ static bool read_vary(struct simulate_options *o, const struct cli *cli)
 
 static double value_of(const struct simulate_range *range, uint64_t i)
 {
-  if (i + 1 == range->n) return range->to; /* which rounding may miss */
+  if (i + 1 == range->n) return range->to; /* exactly, despite rounding */
   return range->from + (range->to - range->from) * (double)i / (double)(range->n - 1);
 }
 
@@ -238,7 +239,7 @@ enum gpnn_status simulate_run(struct simulate_options *o, const struct cli *cli,
   struct cli about = *cli;
   snprintf(text, sizeof text, "%" PRIu64 " rows", o->row[i]);
   about.about = text;
-  report_jitter(&about, "places", &simulated->jitter);
+  report_jitter(&about, "points", &simulated->jitter);
   return GPNN_OK;
 }
 

@@ -1,6 +1,6 @@
 /*
- * simulate_options: what the modes of gpnn-simulate that judge predictions at many numbers of rows
- * share: options, what they come to, and the lines they write.
+ * options: what limits and risk share, the modes of gpnn-simulate that score predictions by number
+ * of rows: their options, what follows from these, and the lines they write.
  *
  * Calling sequence: SIMULATE_OPTIONS_INIT, SIMULATE_OPTIONS in the table of options,
  * simulate_options_resolve(), simulate_options_choose(), ..., simulate_options_release().
@@ -17,21 +17,21 @@ enum {
   SIMULATE_VALUES = 1000 /* most values of one --vary, of a grid in all */
 };
 
-/* Values that an assumed parameter is given in turn: n, equally spaced, both ends among them. */
+/* The values that an assumed parameter takes in turn: n of them, equally spaced, ends included. */
 struct simulate_range {
   enum gpnn_risk_parameter parameter;
   double from, to;
   uint64_t n;
 };
 
-/* Ranges whose values are combined, each with each of the others: the first runs fastest. */
+/* Ranges whose values are combined in every way; the first varies fastest. */
 struct simulate_grid {
   size_t n;
   struct simulate_range ranges[GPNN_RISK_N_PARAMETERS];
 };
 
-/* One choice of assumed parameters, and which of them is varied, the first of a grid; NULL:
- * none. */
+/* One choice of assumed parameters, with the name and value of the one that is varied, the first of
+ * a grid; NULL: none. */
 struct simulate_choice {
   const char *varied;
   double at;
@@ -61,7 +61,7 @@ struct simulate_options {
   size_t n_choices;
   struct simulate_choice *choices; /* owned; at least one */
   struct gpnn_risk_options simulate;
-  size_t n_told, n_to_tell; /* points done, and in all */
+  size_t n_told, n_to_tell; /* points simulated, and in all */
 };
 
 /* The defaults. */
@@ -96,23 +96,23 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
                     "field delimiter of the output (tab)"),                                        \
       CLI_OLD_NAME(0, "rows", "size"), CLI_OLD_NAME(0, "inputs", "input-law")
 
-/* Makes sense of what was given; says what is wrong, if anything is. */
+/* Checks and converts what was given; false after a usage error. */
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli);
 
-/* Makes the choices: those that are varied, or the one that is assumed. */
+/* Lists the choices: those of --vary, or the one assumed. */
 GPNN_MUST_CHECK enum gpnn_status simulate_options_choose(struct simulate_options *o,
                                                          struct gpnn_error *err);
 
 void simulate_options_release(struct simulate_options *o);
 
-/* Simulates row[i] rows with 'm' neighbours, assuming what o->simulate.assumed says, and warns of
- * what was out of the ordinary.  'simulated' must be zeroed. */
+/* Simulates row[i] rows with 'm' neighbours under o->simulate.assumed, and warns of jitter.
+ * 'simulated' must be zeroed. */
 GPNN_MUST_CHECK enum gpnn_status simulate_run(struct simulate_options *o, const struct cli *cli,
                                               size_t i, size_t m,
                                               struct gpnn_risk_result *simulated,
                                               struct gpnn_error *err);
 
-/* Writes a field of text; 'n' fields of numbers, NA where one is none: each behind a delimiter. */
+/* Write a field of text, or 'n' of numbers (NA for NaN), each after a delimiter. */
 GPNN_MUST_CHECK enum gpnn_status simulate_write_text(const struct simulate_options *o,
                                                      struct gpnn_output *output, const char *text,
                                                      struct gpnn_error *err);
@@ -121,25 +121,25 @@ GPNN_MUST_CHECK enum gpnn_status simulate_write_numbers(const struct simulate_op
                                                         const double *numbers,
                                                         struct gpnn_error *err);
 
-/* Writes the fields that every line begins with: rows and neighbours. */
+/* Writes the first fields of every line: rows and neighbours. */
 GPNN_MUST_CHECK enum gpnn_status simulate_write_size(const struct simulate_options *o,
                                                      struct gpnn_output *output, size_t i, size_t m,
                                                      struct gpnn_error *err);
 
-/* Writes the fields that say what is varied, and its value. */
+/* Writes the name of the parameter that is varied, and its value. */
 GPNN_MUST_CHECK enum gpnn_status simulate_write_choice(const struct simulate_options *o,
                                                        struct gpnn_output *output,
                                                        const struct simulate_choice *choice,
                                                        struct gpnn_error *err);
 
-/* Ends a line with all that is assumed: lengthscale, kernelscale, noise and, in risks,
+/* Ends a line with the assumed parameters: lengthscale, kernelscale, noise and, in the risk mode,
  * coefficient. */
 GPNN_MUST_CHECK enum gpnn_status simulate_write_end(const struct simulate_options *o,
                                                     struct gpnn_output *output,
                                                     const struct simulate_choice *choice,
                                                     struct gpnn_error *err);
 
-/* Writes a header of 'n' names. Those of simulate_write_end() follow by themselves. */
+/* Writes a header of 'n' names, followed by those of simulate_write_end(). */
 GPNN_MUST_CHECK enum gpnn_status simulate_write_header(const struct simulate_options *o,
                                                        struct gpnn_output *output, size_t n,
                                                        const char *const *names,

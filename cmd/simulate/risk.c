@@ -1,4 +1,4 @@
-/* gpnn-simulate risk: the error of the mean against rows, its slope, landscape and derivatives. */
+/* gpnn-simulate risk: the error of the mean by rows; its slope, landscape and derivatives. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,10 +8,10 @@
 #include "simulate/theory.h"
 #include "stats/power_law.h"
 
-/* What a line may be about; in the order of lines. */
+/* The quantities that lines are about, in their order. */
 enum quantity {
   RISK,
-  DERIVATIVE, /* by each parameter */
+  DERIVATIVE, /* with respect to each parameter */
   NLL = DERIVATIVE + GPNN_RISK_N_PARAMETERS,
   CAL,
   NLL_AFTER,
@@ -31,7 +31,7 @@ struct risk {
   double schedule; /* 0: not given */
   double step;
   bool derivatives;
-  size_t n_each;                      /* assumptions of a choice: itself, and stencils behind it */
+  size_t n_each;                      /* assumptions per choice: itself, then the stencils */
   struct gpnn_assumed_model *assumed; /* owned; n_choices by n_each */
   double *series; /* owned; n_choices by N_QUANTITIES by n_rows: values so far */
   double *rows;   /* owned; n_rows: numbers of rows */
@@ -51,8 +51,9 @@ static bool resolve(const struct cli *cli, void *arguments)
 
 /* ---- assumptions -------------------------------------------------------------------------- */
 
-/* Where the stencil of a parameter begins, behind its choice.  Assumptions that share work stand
- * together: another coefficient changes no weight, another noise or scale no correlation. */
+/* The offset of a parameter's stencil from its choice.  Assumptions that share computations are
+ * side by side: another coefficient leaves the weights as they are, another noise or scale the
+ * correlations. */
 static size_t stencil_at(size_t parameter)
 {
   return 1 + GPNN_STENCIL * (GPNN_RISK_N_PARAMETERS - 1 - parameter);
@@ -122,7 +123,7 @@ static struct gpnn_estimate find(const struct risk *r, const struct gpnn_risk_re
   }
 }
 
-/* The line of a quantity of choice 'c' at row[i] rows. */
+/* Writes the line of one quantity of choice 'c' at row[i] rows. */
 static enum gpnn_status write_line(const struct risk *r, const struct gpnn_risk_result *simulated,
                                    size_t i, size_t c, size_t quantity, struct gpnn_error *err)
 {
