@@ -54,6 +54,17 @@ static void assert_refused(void **state, const char *text, enum gpnn_status stat
   assert_null(params.covariance.lengthscale);
 }
 
+/* Texts that are GPNN_EDATA, each with a part of its message. */
+struct refusal {
+  const char *text, *wanted;
+};
+
+static void assert_all_refused(void **state, size_t n, const struct refusal *refusals)
+{
+  for (size_t i = 0; i < n; i++)
+    assert_refused(state, refusals[i].text, GPNN_EDATA, refusals[i].wanted);
+}
+
 #define BASE "kernel\texp\nlengthscale\t0.5\nkernelscale\t0.9\nnoise\t0.1\n"
 
 static void least_file_has_defaults(void **state)
@@ -390,18 +401,16 @@ static void each_target_keeps_a_hundred_comments(void **state)
 
 static void blocks_that_are_not_whole_are_refused(void **state)
 {
-  assert_refused(state, "target a\n" BASE "target a\n" BASE, GPNN_EDATA,
-                 "x.par:6: target: \"a\" a second time");
-  assert_refused(state, BASE "target a\n" BASE, GPNN_EDATA,
-                 "x.par:5: target: has to come before the other names");
-  assert_refused(state, "target a\nkernel rbf\ntarget b\n" BASE, GPNN_EDATA,
-                 "x.par: target \"a\": lengthscale is missing");
-  assert_refused(state, "target a\n" BASE "target b\nkernel rbf\n", GPNN_EDATA,
-                 "x.par: target \"b\": lengthscale is missing");
-  assert_refused(state, "target a\n" BASE "target b\n" BASE "noise 1\n", GPNN_EDATA,
-                 "x.par:11: noise: given a second time");
-  assert_refused(state, "target \t \r\n" BASE, GPNN_EDATA, "x.par:1: target: has no value");
-  assert_refused(state, "target a\nx y\n", GPNN_EDATA, "is this a table?");
+  static const struct refusal refusals[] = {
+      {"target a\n" BASE "target a\n" BASE, "x.par:6: target: \"a\" a second time"},
+      {BASE "target a\n" BASE, "x.par:5: target: has to come before the other names"},
+      {"target a\nkernel rbf\ntarget b\n" BASE, "x.par: target \"a\": lengthscale is missing"},
+      {"target a\n" BASE "target b\nkernel rbf\n", "x.par: target \"b\": lengthscale is missing"},
+      {"target a\n" BASE "target b\n" BASE "noise 1\n", "x.par:11: noise: given a second time"},
+      {"target \t \r\n" BASE, "x.par:1: target: has no value"},
+      {"target a\nx y\n", "is this a table?"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
 }
 
 static void names_that_would_not_read_back_are_not_written(void **state)
@@ -430,46 +439,48 @@ static void names_that_would_not_read_back_are_not_written(void **state)
 
 static void values_that_do_not_go_together_are_refused(void **state)
 {
-  assert_refused(state, BASE "coefficients 1\n", GPNN_EDATA,
-                 "coefficients: a mean of zero has none");
-  assert_refused(state, BASE "mean zero\ncoefficients 1\n", GPNN_EDATA, "a mean of zero has none");
-  assert_refused(state, BASE "covariance 1\n", GPNN_EDATA, "covariance: there are no coefficients");
-  assert_refused(state, BASE "mean linear\n", GPNN_EDATA, "mean: linear without coefficients");
-  assert_refused(state, BASE "mean constant\ncoefficients 1 2\n", GPNN_EDATA,
-                 "coefficients: 2 of them, a constant mean has one");
-  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 1 2\n", GPNN_EDATA,
-                 "covariance: 2 numbers, the lower triangle of 2 coefficients has 3");
-  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 1 2 -3\n", GPNN_EDATA,
-                 "covariance: a variance is negative");
-  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 1 1.1 1\n", GPNN_EDATA,
-                 "covariance: of some sum of the coefficients it is negative");
-  assert_refused(state, BASE "mean linear\ncoefficients 1 2\ncovariance 0 1 1\n", GPNN_EDATA,
-                 "covariance: of some sum");
+  static const struct refusal refusals[] = {
+      {BASE "coefficients 1\n", "coefficients: a mean of zero has none"},
+      {BASE "mean zero\ncoefficients 1\n", "a mean of zero has none"},
+      {BASE "covariance 1\n", "covariance: there are no coefficients"},
+      {BASE "mean linear\n", "mean: linear without coefficients"},
+      {BASE "mean constant\ncoefficients 1 2\n",
+       "coefficients: 2 of them, a constant mean has one"},
+      {BASE "mean linear\ncoefficients 1 2\ncovariance 1 2\n",
+       "covariance: 2 numbers, the lower triangle of 2 coefficients has 3"},
+      {BASE "mean linear\ncoefficients 1 2\ncovariance 1 2 -3\n",
+       "covariance: a variance is negative"},
+      {BASE "mean linear\ncoefficients 1 2\ncovariance 1 1.1 1\n",
+       "covariance: of some sum of the coefficients it is negative"},
+      {BASE "mean linear\ncoefficients 1 2\ncovariance 0 1 1\n", "covariance: of some sum"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
   assert_refused(state, BASE "mean linear\ncoefficients 1 2 3\ncovariance 1 .9 1 -.9 .9 1\n",
                  GPNN_EDATA, "covariance: of some sum");
 }
 
 static void optional_values_out_of_range_are_refused(void **state)
 {
-  assert_refused(state, "kernel matern\n", GPNN_EDATA,
-                 "\"matern\" is none of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
-                 "to 100");
-  assert_refused(state, "kernel matern:0\n", GPNN_EDATA, "\"matern:0\" is none of");
-  assert_refused(state, "mean cubic\n", GPNN_EDATA,
-                 "mean: \"cubic\" is none of zero, constant, linear, regressors");
-  assert_refused(state, "coefficients 1 x\n", GPNN_EDATA, "coefficients: not a number: \"x\"");
-  assert_refused(state, "degrees 2\n", GPNN_EDATA, "degrees: not above 2");
-  assert_refused(state, "degrees -3\n", GPNN_EDATA, "degrees: not a positive number");
-  assert_refused(state, "conformal 0.5\n", GPNN_EDATA,
-                 "x.par:1: conformal: a level without a width");
-  assert_refused(state, "conformal 0 1\n", GPNN_EDATA, "not between 0 and 1");
-  assert_refused(state, "conformal 1 1\n", GPNN_EDATA, "not between 0 and 1");
-  assert_refused(state, "conformal 0.5 1 0.5 2\n", GPNN_EDATA, "the levels do not rise");
-  assert_refused(state, "conformal 0.5 -1\n", GPNN_EDATA, "conformal: not a non-negative number");
-  assert_refused(state, "distances 1 2 3\n", GPNN_EDATA, "distances: 3 numbers, not 4");
-  assert_refused(state, "distances 1 2 3 4 5\n", GPNN_EDATA, "distances: 5 numbers, not 4");
-  assert_refused(state, "distances 1 3 2 4\n", GPNN_EDATA, "distances: they fall");
-  assert_refused(state, "distances -1 3 2 4\n", GPNN_EDATA, "not a non-negative number");
+  static const struct refusal refusals[] = {
+      {"kernel matern\n",
+       "\"matern\" is none of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
+       "to 100"},
+      {"kernel matern:0\n", "\"matern:0\" is none of"},
+      {"mean cubic\n", "mean: \"cubic\" is none of zero, constant, linear, regressors"},
+      {"coefficients 1 x\n", "coefficients: not a number: \"x\""},
+      {"degrees 2\n", "degrees: not above 2"},
+      {"degrees -3\n", "degrees: not a positive number"},
+      {"conformal 0.5\n", "x.par:1: conformal: a level without a width"},
+      {"conformal 0 1\n", "not between 0 and 1"},
+      {"conformal 1 1\n", "not between 0 and 1"},
+      {"conformal 0.5 1 0.5 2\n", "the levels do not rise"},
+      {"conformal 0.5 -1\n", "conformal: not a non-negative number"},
+      {"distances 1 2 3\n", "distances: 3 numbers, not 4"},
+      {"distances 1 2 3 4 5\n", "distances: 5 numbers, not 4"},
+      {"distances 1 3 2 4\n", "distances: they fall"},
+      {"distances -1 3 2 4\n", "not a non-negative number"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
 }
 
 /* Nine numbers, of every size and sign, come back as they were; what fits them is asked of the
@@ -509,12 +520,14 @@ static void a_rotation_reads_back_and_has_to_fit(void **state)
   assert_fails(gpnn_parameters_check(&back, &dataset, 0, &other, &err), GPNN_EMISMATCH,
                "rotation has 9 numbers, which does not fit the 3 inputs");
   gpnn_parameters_release(&back);
-  assert_refused(state, BASE "rotation 1 x\n", GPNN_EDATA, "x.par:5: rotation: not a number");
-  assert_refused(state, BASE "rotation 1 nan\n", GPNN_EDATA, "x.par:5: rotation: not a number");
-  assert_refused(state, BASE "rotation inf\n", GPNN_EDATA, "x.par:5: rotation: not a number");
-  assert_refused(state, BASE "rotation\n", GPNN_EDATA, "rotation: has no value");
-  assert_refused(state, BASE "rotation 1\nrotation 1\n", GPNN_EDATA,
-                 "rotation: given a second time");
+  static const struct refusal refusals[] = {
+      {BASE "rotation 1 x\n", "x.par:5: rotation: not a number"},
+      {BASE "rotation 1 nan\n", "x.par:5: rotation: not a number"},
+      {BASE "rotation inf\n", "x.par:5: rotation: not a number"},
+      {BASE "rotation\n", "rotation: has no value"},
+      {BASE "rotation 1\nrotation 1\n", "rotation: given a second time"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
 }
 
 static void later_version_is_refused(void **state)
@@ -533,36 +546,40 @@ static void later_version_is_refused(void **state)
 
 static void unknown_repeated_and_missing_names_are_refused(void **state)
 {
-  assert_refused(state, BASE "nois\t1\n", GPNN_EDATA, "x.par:5: unknown name \"nois\"");
-  assert_refused(state, BASE "noise\t1\n", GPNN_EDATA, "x.par:5: noise: given a second time");
-  assert_refused(state, "kernel rbf\nlengthscale 1\nnoise 1\n", GPNN_EDATA,
-                 "x.par: kernelscale is missing");
-  assert_refused(state, "# gpnn parameters 1\n", GPNN_EDATA, "kernel is missing");
+  static const struct refusal refusals[] = {
+      {BASE "nois\t1\n", "x.par:5: unknown name \"nois\""},
+      {BASE "noise\t1\n", "x.par:5: noise: given a second time"},
+      {"kernel rbf\nlengthscale 1\nnoise 1\n", "x.par: kernelscale is missing"},
+      {"# gpnn parameters 1\n", "kernel is missing"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
 }
 
 static void values_out_of_range_are_refused(void **state)
 {
-  assert_refused(state, "kernel cubic\n", GPNN_EDATA,
-                 "x.par:1: kernel: \"cubic\" is none of exp, matern32, matern52, rbf");
-  assert_refused(state, "lengthscale 0\n", GPNN_EDATA, "lengthscale: not a positive number: \"0\"");
-  assert_refused(state, "lengthscale 1 x\n", GPNN_EDATA, "lengthscale: not a positive number");
-  assert_refused(state, "lengthscale\n", GPNN_EDATA, "lengthscale: has no value");
-  assert_refused(state, "kernelscale -1\n", GPNN_EDATA, "kernelscale: not a positive number");
-  assert_refused(state, "kernelscale nan\n", GPNN_EDATA, "kernelscale: not a positive number");
-  assert_refused(state, "kernelscale 1 2\n", GPNN_EDATA, "kernelscale: more than one value");
-  assert_refused(state, "noise -0.1\n", GPNN_EDATA, "noise: not a non-negative number");
-  assert_refused(state, "noise inf\n", GPNN_EDATA, "noise: not a non-negative number");
-  assert_refused(state, "fit-rows 0\n", GPNN_EDATA, "fit-rows: not a whole number from 1 to");
-  assert_refused(state, "fit-rows 1e3\n", GPNN_EDATA, "fit-rows: not a whole number");
-  assert_refused(state, "neighbours 0\n", GPNN_EDATA, "neighbours: not a whole number from 1");
-  assert_refused(state, "neighbours 1.5\n", GPNN_EDATA, "neighbours: not a whole number");
-  assert_refused(state, "neighbours 99999999999\n", GPNN_EDATA, "neighbours: not a whole number");
-  assert_refused(state, "calibration 0\n", GPNN_EDATA, "calibration: not a positive number");
-  assert_refused(state, "index 123\n", GPNN_EDATA, "index: not a fingerprint of 16");
-  assert_refused(state, "index 000000000000000g\n", GPNN_EDATA, "index: not a fingerprint");
+  static const struct refusal refusals[] = {
+      {"kernel cubic\n", "x.par:1: kernel: \"cubic\" is none of exp, matern32, matern52, rbf"},
+      {"lengthscale 0\n", "lengthscale: not a positive number: \"0\""},
+      {"lengthscale 1 x\n", "lengthscale: not a positive number"},
+      {"lengthscale\n", "lengthscale: has no value"},
+      {"kernelscale -1\n", "kernelscale: not a positive number"},
+      {"kernelscale nan\n", "kernelscale: not a positive number"},
+      {"kernelscale 1 2\n", "kernelscale: more than one value"},
+      {"noise -0.1\n", "noise: not a non-negative number"},
+      {"noise inf\n", "noise: not a non-negative number"},
+      {"fit-rows 0\n", "fit-rows: not a whole number from 1 to"},
+      {"fit-rows 1e3\n", "fit-rows: not a whole number"},
+      {"neighbours 0\n", "neighbours: not a whole number from 1"},
+      {"neighbours 1.5\n", "neighbours: not a whole number"},
+      {"neighbours 99999999999\n", "neighbours: not a whole number"},
+      {"calibration 0\n", "calibration: not a positive number"},
+      {"index 123\n", "index: not a fingerprint of 16"},
+      {"index 000000000000000g\n", "index: not a fingerprint"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
 }
 
-static void other_kinds_of_file_are_told_as_such(void **state)
+static void other_kinds_of_file_are_named(void **state)
 {
   struct place *place = *state;
   struct gpnn_parameters params = {0};
@@ -647,7 +664,7 @@ int main(void)
       cmocka_unit_test(later_version_is_refused),
       cmocka_unit_test(unknown_repeated_and_missing_names_are_refused),
       cmocka_unit_test(values_out_of_range_are_refused),
-      cmocka_unit_test(other_kinds_of_file_are_told_as_such),
+      cmocka_unit_test(other_kinds_of_file_are_named),
       cmocka_unit_test(control_bytes_are_masked_in_messages),
       cmocka_unit_test(check_compares_columns_and_index),
       cmocka_unit_test(check_compares_coefficients_with_the_terms_of_the_index),
