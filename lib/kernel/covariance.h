@@ -1,7 +1,8 @@
 /*
  * covariance: the covariance of a Gaussian process and of its noisy observations,
  *   cov(y(x), y(x')) = kernelscale c(r) + noise [same row],  r = |(R x - R x') / lengthscale|,
- * for a correlation c (kernel/kernel.h), lengthscales and a rotation R of the inputs.
+ * for a correlation c (kernel/kernel.h), lengthscales and a rotation R of the inputs
+ * (gpnn-methods(7), equations 2.2 and 2.3).
  *
  * Every model, simulation and file of parameters describes its process by this one structure.
  */

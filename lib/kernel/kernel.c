@@ -9,8 +9,8 @@
 #include "linalg/simd.h"
 
 /*
- * sqrt(factor r^2), held below where exp(-s) has long been zero: polynomial times exp(-s)
- * must not become infinity times zero.  A NaN passes through.
+ * sqrt(factor r^2), capped where exp(-s) has long been zero, so that polynomial times exp(-s) does
+ * not become infinity times zero.  A NaN stays one.
  */
 static inline double scaled_root(double factor, double r2)
 {
@@ -168,7 +168,7 @@ GPNN_SIMD void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const do
   }
 }
 
-/* What panels know of a kernel. */
+/* The kernel's form in panels, or GPNN_PANEL_DISTANCE if they have none for it. */
 static enum gpnn_panel_form form_of(const struct gpnn_kernel *kernel)
 {
   if (kernel->correlation == exponential) return GPNN_PANEL_EXP;
@@ -187,7 +187,7 @@ void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness
   if (form != GPNN_PANEL_DISTANCE) return;
   for (size_t i = 0; i < n_rows; i += lanes, a += panel) {
     kernel->correlation(smoothness, (i + lanes < n ? i + lanes : n) * lanes, a);
-    /* What is scratch has to be finite, which distances need not be. */
+    /* Unused lanes must be finite, which distances need not be. */
     if (i + lanes > n) memset(a + n * lanes, 0, (panel - n * lanes) * sizeof *a);
   }
 }

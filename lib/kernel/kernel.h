@@ -6,8 +6,8 @@
  *   exp       exp(-r)
  *   matern32  (1 + sqrt3 r) exp(-sqrt3 r)
  *   matern52  (1 + sqrt5 r + 5r^2/3) exp(-sqrt5 r)
- *   matern    2^(1-nu) / Gamma(nu) z^nu K_nu(z),  z = sqrt(2 nu) r, of a smoothness nu that is
- *             given with it; exp, matern32, matern52, rbf are those of 1/2, 3/2, 5/2, infinity
+ *   matern    2^(1-nu) / Gamma(nu) z^nu K_nu(z),  z = sqrt(2 nu) r, for a given smoothness nu;
+ *             exp, matern32, matern52 and rbf are those of 1/2, 3/2, 5/2 and infinity
  * The covariance of two observations is kernelscale * c(r) + noise * [same row].
  *
  * Derivative: dc/d log lengthscale_j = g(r) (x_j - x'_j)^2 / lengthscale_j^2, with the slope
@@ -16,7 +16,7 @@
  *   matern 2 nu 2^(1-nu) / Gamma(nu) z^(nu-1) K_(nu-1)(z) (0 at r = 0 where it has no limit).
  * With one lengthscale for all columns the sum over j gives g(r) r^2.
  *
- * Adding a kernel is adding a row to the table in kernel.c.
+ * A new kernel is a new row of the table in kernel.c.
  */
 #ifndef GPNN_KERNEL_KERNEL_H
 #define GPNN_KERNEL_KERNEL_H
@@ -26,30 +26,30 @@
 
 struct gpnn_panel_set; /* linalg/panels.h */
 
-/* Room for a kernel's text and its NUL, and the largest smoothness it may name: c is then within
- * 0.004 of its limit, rbf. */
+/* Bytes of a kernel's text with its NUL, and the largest smoothness, at which c is within 0.004 of
+ * its limit, rbf. */
 enum { GPNN_KERNEL_BYTES = 48, GPNN_KERNEL_SMOOTHEST = 100 };
 
 struct gpnn_kernel {
   const char *name;
-  double smoothness; /* nu, as above; 0: given with each use */
-  /* Replaces n values of r^2 by c(r).  'smoothness' is nu where the kernel's own is 0, in
-   * (0, GPNN_KERNEL_SMOOTHEST]; the others take no notice of it. */
+  double smoothness; /* nu; 0: passed with each call */
+  /* Replaces n values of r^2 by c(r).  'smoothness' is nu, in (0, GPNN_KERNEL_SMOOTHEST], if the
+   * kernel's own is 0; otherwise it is ignored. */
   void (*correlation)(double smoothness, size_t n, double *r2);
   /* From n values of r^2, writes c(r) to 'c' and g(r) to 'slope'. */
   void (*with_slope)(double smoothness, size_t n, const double *r2, double *c, double *slope);
 };
 
-/* The kernel called 'name' ("matern12" is "exp"), or NULL. */
+/* The kernel called 'name' ("matern12" is "exp"), or NULL if there is none. */
 const struct gpnn_kernel *gpnn_kernel_by_name(const char *name);
 
-/* Whether a smoothness has to be given with each use of the kernel. */
+/* True if the kernel takes a smoothness with each call. */
 bool gpnn_kernel_needs_smoothness(const struct gpnn_kernel *kernel);
 
 /*
- * Reads a kernel as people write it, "matern52" or, with its smoothness, "matern:1.2";
- * '*smoothness' is 0 where none is needed.  False, with nothing set: no such kernel, no smoothness
- * or one that is not in (0, GPNN_KERNEL_SMOOTHEST], or a smoothness that is not needed.
+ * Reads a kernel as people write it: "matern52" or, with a smoothness, "matern:1.2";
+ * '*smoothness' is 0 for kernels without one.  False, with nothing set: an unknown kernel, or a
+ * smoothness that is missing, not in (0, GPNN_KERNEL_SMOOTHEST], or not wanted.
  */
 bool gpnn_kernel_parse(const char *text, const struct gpnn_kernel **kernel, double *smoothness);
 
@@ -57,8 +57,8 @@ bool gpnn_kernel_parse(const char *text, const struct gpnn_kernel **kernel, doub
 void gpnn_kernel_write(const struct gpnn_kernel *kernel, double smoothness,
                        char text[GPNN_KERNEL_BYTES]);
 
-/* Variance of noise, in units of the target's, under which random rows cannot tell noise from the
- * roughness of the process: a search for parameters should not go below it. */
+/* The noise variance, in units of the target's, below which random rows cannot distinguish noise
+ * from the roughness of the process: estimates of parameters should not go below it. */
 double gpnn_kernel_least_noise(const struct gpnn_kernel *kernel, double smoothness);
 
 /* Kernel 'i' of the table, or NULL past the last. */
@@ -67,14 +67,15 @@ const struct gpnn_kernel *gpnn_kernel_at(size_t i);
 /*
  * Squared distances of scaled columns: r2[i] = sum_j (columns[j*stride + i] - point[j])^2
  * for i in [0, n).  'columns' holds the rows one column after another ('stride' >= n numbers
- * each), so that the inner loop runs over rows.  By explicit differences: no cancellation.
+ * each), so that the inner loop runs over rows.  Computed from differences, without cancellation.
+ * n and d may be 0.
  */
 void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const double *columns,
                            const double *point, double *r2);
 
 /*
  * Fills a trapezoid, laid out for 'set', with the correlations of points i and j, i < n_rows and
- * j < n; 'columns' as gpnn_panel_set.fill() says.  'smoothness' is what struct gpnn_kernel says.
+ * j < n; 'columns' as in gpnn_panel_set.fill(), 'smoothness' as in struct gpnn_kernel.
  */
 void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness,
                              const struct gpnn_panel_set *set, size_t n, size_t n_rows, size_t d,

@@ -20,20 +20,20 @@ enum gpnn_mean {
   GPNN_MEAN_REGRESSORS = 3,
 };
 
-/* A mean, in standardised units of the target; zeroed, it is zero. */
+/* A mean, in standardised units of the target.  A zeroed object is a mean of zero. */
 struct gpnn_mean_function {
   enum gpnn_mean kind;
   size_t n_coefficients; /* gpnn_mean_width() of them */
-  double *coefficients;  /* n_coefficients; who owns them, the holder says */
-  double *covariance;    /* of the coefficients, n_coefficients squared; NULL: they are taken as
-                            known */
+  double *coefficients;  /* n_coefficients; whoever holds the object says who owns them */
+  double *covariance;    /* of the coefficients, n_coefficients squared; NULL: they are taken
+                            as exact */
 };
 
-/* "zero" -> GPNN_MEAN_ZERO and so on; false if 'name' is none of them. */
+/* "zero" gives GPNN_MEAN_ZERO and so on; false, with nothing set, for any other name. */
 bool gpnn_mean_by_name(const char *name, enum gpnn_mean *mean);
 const char *gpnn_mean_name(enum gpnn_mean mean);
 
-/* Number of terms, given d inputs and n_regressors regressors. */
+/* The number of terms with 'd' inputs and 'n_regressors' regressors. */
 size_t gpnn_mean_width(enum gpnn_mean mean, size_t d, size_t n_regressors);
 
 /*
@@ -43,7 +43,7 @@ size_t gpnn_mean_width(enum gpnn_mean mean, size_t d, size_t n_regressors);
 void gpnn_mean_terms(enum gpnn_mean mean, size_t d, const double *x, size_t n_regressors,
                      const double *regressors, double *terms);
 
-/* Coefficients times terms of one row. */
+/* The mean at one row: the sum of coefficients times terms; 0 without terms. */
 double gpnn_mean_value(enum gpnn_mean mean, const double *coefficients, size_t d, const double *x,
                        size_t n_regressors, const double *regressors);
 

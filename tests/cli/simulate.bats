@@ -215,7 +215,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 
 @test "jitter is told of, also of targets that are drawn" {
   limits -n 1e18 -t noise=0 -a noise=0.1 --responses drawn 2>drawn.txt >t.tsv
-  grep -q ': 1000000000000000000 rows: 100 of the places had a covariance that is not positive definite' drawn.txt
+  grep -q ': 1000000000000000000 rows: 100 of the points had a covariance that is not positive definite' drawn.txt
   limits -n 1e18 -t noise=0 -a noise=0.1 2>averaged.txt >t.tsv
   [[ ! -s averaged.txt ]]
 }
