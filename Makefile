@@ -19,6 +19,7 @@ PATIENCE ?= $(if $(SANITIZE),3,1)
 
 # ---- libraries ----------------------------------------------------------------------------
 PKG_CONFIG ?= pkg-config
+OBJCOPY ?= objcopy
 LIBRARIES := openblas lapacke zlib nlopt
 ifeq ($(origin DEP_CFLAGS),undefined)
 DEP_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBRARIES) 2>/dev/null)
@@ -53,11 +54,20 @@ HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -I. -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
-  -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) -MMD -MP
+  -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) $(if $(FAISS_C),-DGPNN_SYSTEM_FAISS_C) \
+  -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
-  $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS)
+  $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(LOCALISABLE)
+# C++ objects define what the standard library and FAISS leave to whoever includes their headers.
+# The library keeps its copies to itself: of those objects, only names with our prefix are global.
+# The linker must then find no groups to merge with those of others, nor the compiler's own code in
+# place of the processor's (-flto).  Sanitizers rely on such groups, and so are spared.
+LOCALISABLE := -fno-lto $(shell echo | $(CXX) -fno-gnu-unique -x c++ -E - >/dev/null 2>&1 && \
+  echo -fno-gnu-unique)
+localise = $(if $(findstring -fsanitize,$(ALL_CXXFLAGS)),,$(OBJCOPY) --wildcard \
+  --keep-global-symbol='gpnn_*' --remove-section=.group)
 ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) -lstdc++ -lm $(LDLIBS)
 # The OpenMP runtime is for FAISS, which is kept to one thread (lib/search/faiss.c).
 ALL_LDFLAGS = -pthread -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
@@ -144,6 +154,7 @@ $(BUILD)/%.o: %.cc | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(ALL_CXXFLAGS) -c $< -o $@
+	$(Q)$(if $(localise),$(localise) $@)
 
 .SECONDEXPANSION:
 $(BUILD)/bin/%: $(BUILD)/cmd/%.o $$(call own_objects,%) $(CMD_COMMON) $(LIB)

@@ -1,5 +1,5 @@
 /*
- * FAISS as an engine; the only file that includes its C headers.
+ * The engines flat, ivf and hnsw: FAISS, by its C interface.
  *
  * FAISS works in single precision, in a coordinate frame that depends on rows and metric alone,
  * because stored structures are in it (gpnn-index(5)).
@@ -11,17 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <faiss/c_api/AutoTune_c.h>
-#include <faiss/c_api/IndexIVFFlat_c.h>
-#include <faiss/c_api/IndexIVF_c.h>
-#include <faiss/c_api/Index_c.h>
-#include <faiss/c_api/error_c.h>
-#include <faiss/c_api/index_factory_c.h>
-#include <faiss/c_api/index_io_c.h>
-
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "search/faiss_c_private.h"
 #include "search/search_faiss_private.h"
 
 /* Absent from the C interface of some versions. */

@@ -1,25 +1,19 @@
 /*
  * faiss_c: the few functions of FAISS's C interface that this library calls.
  *
- * Some systems ship FAISS and the headers of its C interface but not the compiled interface.
- * The build takes this file only there; names, signatures and error codes are those of the
- * headers in faiss/c_api.  Exceptions stop here.
+ * Some systems ship FAISS and the headers of its C interface but not the compiled interface; only
+ * there is this file built.  Signatures and error codes are those of the headers in faiss/c_api,
+ * the names those of search/faiss_c_private.h.  Exceptions stop here.
  */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wcast-qual"
+#include "search/faiss_c_private.h"
+
 #include <faiss/AutoTune.h>
 #include <faiss/IndexIVFFlat.h>
-#include <faiss/c_api/AutoTune_c.h>
-#include <faiss/c_api/IndexIVFFlat_c.h>
-#include <faiss/c_api/IndexIVF_c.h>
-#include <faiss/c_api/Index_c.h>
-#include <faiss/c_api/error_c.h>
-#include <faiss/c_api/error_impl.h>
-#include <faiss/c_api/index_factory_c.h>
-#include <faiss/c_api/index_io_c.h>
 #include <faiss/impl/FaissException.h>
 #include <faiss/index_factory.h>
 #include <faiss/index_io.h>
@@ -27,8 +21,8 @@
 
 #include <exception>
 
-/* The interface keeps the last exception of each thread for faiss_get_last_error(). */
-thread_local std::exception_ptr faiss_last_exception;
+/* The last exception of each thread, for faiss_get_last_error(). */
+static thread_local std::exception_ptr last_exception;
 
 /* Runs 'work'; an exception becomes its code and is kept. */
 template <typename Work> static int guarded(Work work) noexcept
@@ -37,13 +31,13 @@ template <typename Work> static int guarded(Work work) noexcept
     work();
     return OK;
   } catch (const faiss::FaissException &) {
-    faiss_last_exception = std::current_exception();
+    last_exception = std::current_exception();
     return FAISS_EXCEPT;
   } catch (const std::exception &) {
-    faiss_last_exception = std::current_exception();
+    last_exception = std::current_exception();
     return STD_EXCEPT;
   } catch (...) {
-    faiss_last_exception = std::current_exception();
+    last_exception = std::current_exception();
     return UNKNOWN_EXCEPT;
   }
 }
@@ -77,7 +71,7 @@ const char *faiss_get_version(void)
 const char *faiss_get_last_error()
 {
   try {
-    if (faiss_last_exception) std::rethrow_exception(faiss_last_exception);
+    if (last_exception) std::rethrow_exception(last_exception);
   } catch (const std::exception &error) {
     return error.what();
   } catch (...) {

@@ -12,6 +12,7 @@ make_there() {
 sanitizers() {
   case $(nm "$GPNN_BUILD/libgpnn.a") in
     *__asan_init*) echo -fsanitize=address,undefined ;;
+    *__tsan_init*) echo -fsanitize=thread ;;
   esac
 }
 
@@ -104,4 +105,11 @@ END
   make_there uninstall
   assert_equal "$(find dest ! -type d)" dest/opt/gpnn/bin/other
   [[ ! -e dest/opt/gpnn/include/gpnn ]]
+}
+
+@test "every global name of the library begins with gpnn_" {
+  [[ -z $(sanitizers) ]] || skip "sanitizers add names of their own"
+  run -0 nm --extern-only --defined-only "$GPNN_BUILD/libgpnn.a"
+  [[ $output == *' T gpnn_predict'* ]]
+  assert_equal "$(awk 'NF == 3 && $3 !~ /^gpnn_/ { print $3 }' <<<"$output")" ""
 }
