@@ -110,7 +110,7 @@ C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* lib/models/* cmd cmd/* tes
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)
 
-.PHONY: all tests setup demo check bench install install-strip uninstall clean format help
+.PHONY: all tests test setup demo check bench install install-strip uninstall clean format help
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -118,7 +118,7 @@ BATS_FILES := $(wildcard tests/cli/*.bats)
 # ---- build --------------------------------------------------------------------------------
 all: $(LIB) $(PROGRAMS) ## build the library and the tools (default)
 
-tests: all $(UNIT_TESTS) $(FUZZ_TESTS) $(INJECT) ## build the unit tests too
+tests: all $(UNIT_TESTS) $(FUZZ_TESTS) $(INJECT) ## build what the tests need as well
 
 $(LIB): $(LIB_OBJECTS)
 	$(call say,AR)
@@ -211,9 +211,10 @@ $(INJECT): tests/faults/inject.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-# ---- the two commands ---------------------------------------------------------------------
-# Where they start, compiler and libraries may be missing, and this file has already asked for
-# them in vain: so they call make again once everything is installed.
+# ---- tests, and the two commands ----------------------------------------------------------
+RUN_TESTS = GPNN_BUILD=$(abspath $(BUILD)) PATIENCE=$(PATIENCE) tests/run
+# Commands that install start where compiler and libraries may be missing, and this file has already
+# asked for them in vain: so they call make again once everything is installed.
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc || echo 1))
 
 setup: ## install the Debian packages that building and checking need
@@ -224,10 +225,13 @@ demo: ## install what is missing, build, and show the tools at work on real data
 	@$(AGAIN) all
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/demo
 
+test: tests ## build and run every test, and install nothing; T=PATTERN picks some
+	@$(RUN_TESTS) $(or $(call given,T),'^(unit|cli|fuzz)/')
+
 check: ## install what is missing, build, run every test and the lint; T=PATTERN picks some
 	@scripts/setup check
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
-	@GPNN_BUILD=$(abspath $(BUILD)) PATIENCE=$(PATIENCE) tests/run $(call given,T)
+	@$(RUN_TESTS) $(call given,T)
 
 $(BUILD)/bench/%: $(BUILD)/scripts/bench/%.o $(LIB)
 	$(call say,LD)

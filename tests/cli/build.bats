@@ -33,6 +33,20 @@ asked() {
   done
 }
 
+@test "make test runs all tests without the lint" {
+  run -0 asked test tests/run
+  assert_equal "$output" '^(unit|cli|fuzz)/'
+  run -0 asked test tests/run T='^unit/it'\''s x$'
+  assert_equal "$output" '^unit/it'\''s x$'
+}
+
+@test "make check installs what is missing, make test does not" {
+  run -0 make -n -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" check
+  [[ $output == *scripts/setup* ]] || complain "$output"
+  run -0 make -n -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" test
+  [[ $output == *tests/run* && $output != *scripts/setup* ]] || complain "$output"
+}
+
 # run_tests CLOCK: tests/run with limits of a second of a processor and of CLOCK s by the clock, on a
 # unit test, the script that is read.
 run_tests() {
