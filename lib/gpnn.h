@@ -66,6 +66,7 @@
 
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
+#include "linalg/jitter.h"
 #include "linalg/optimize.h"
 
 #include "stats/binomial.h"

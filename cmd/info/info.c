@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
+#include "stats/moments.h"
 
 struct run {
   const struct cli *cli;

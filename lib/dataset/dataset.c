@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "dataset/dataset_private.h"
+#include "stats/moments.h"
 
 /* ---- targets ------------------------------------------------------------------------------ */
 

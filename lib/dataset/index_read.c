@@ -10,6 +10,7 @@
 #include "container/container.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/index_private.h"
+#include "stats/moments.h"
 
 /* ---- reading sections ---- */
 

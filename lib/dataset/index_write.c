@@ -11,6 +11,7 @@
 #include "container/container.h"
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
+#include "stats/moments.h"
 
 /* Readers of an older minor version do not know what came later: what changes takes a new tag and a
  * new version here, and a line in gpnn-index(5). */

@@ -9,6 +9,8 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "stats/row_source.h"
+#include "table/schema.h"
 
 enum {
   SAMPLE = 1024,     /* rows that centre and spread come from */

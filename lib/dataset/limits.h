@@ -23,8 +23,9 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "stats/row_source.h"
-#include "table/schema.h"
+
+struct gpnn_feature;    /* table/schema.h */
+struct gpnn_row_source; /* stats/row_source.h */
 
 /* The limits of n columns.  A zeroed object has none and may be released. */
 struct gpnn_limits {

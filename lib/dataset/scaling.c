@@ -9,6 +9,9 @@
 
 #include "base/memory.h"
 #include "linalg/blas.h"
+#include "stats/moments.h"
+#include "stats/row_source.h"
+#include "table/schema.h"
 
 static const char *const names[] = {
     [GPNN_SCALING_NONE] = "none",

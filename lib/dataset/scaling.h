@@ -28,8 +28,10 @@
 
 #include "base/status.h"
 #include "dataset/limits.h"
-#include "stats/moments.h"
-#include "table/schema.h"
+
+struct gpnn_feature;    /* table/schema.h */
+struct gpnn_moments;    /* stats/moments.h */
+struct gpnn_row_source; /* stats/row_source.h */
 
 enum gpnn_scaling_method {
   GPNN_SCALING_NONE = 0,

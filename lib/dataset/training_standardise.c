@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "dataset/training_private.h"
+#include "stats/moments.h"
 
 /* ---- rows as read, as rows of features ---- */
 

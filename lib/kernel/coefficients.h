@@ -10,6 +10,7 @@
 #include "dataset/dataset.h"
 #include "kernel/mean.h"
 #include "kernel/parameters.h"
+#include "stats/moments.h"
 
 /* Names of the mean's terms, the constant first, and how terms and target were standardised:
  * (value - mean) / sd.  A zeroed object may be released. */

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "dataset/scaling.h"
 #include "linalg/blas.h"
+#include "table/schema.h"
 
 enum { MOST_ROWS = 20000 };
 

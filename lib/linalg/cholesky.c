@@ -101,12 +101,6 @@ static bool lower_is_finite(const struct matrix *m)
   return true;
 }
 
-void gpnn_jitter_note(struct gpnn_jitter *to, size_t n, double jitter)
-{
-  to->n += n;
-  to->most = fmax(to->most, jitter);
-}
-
 /* The jitter policy of gpnn_cholesky_factor(). */
 static enum gpnn_status factor_with_jitter(const struct matrix *m, double scale,
                                            void (*refill)(void *context, double *k), void *context,

@@ -13,16 +13,7 @@
 
 #include "base/status.h"
 
-/* A tally of jitter.  A zeroed object is empty. */
-struct gpnn_jitter {
-  size_t n;    /* matrices that needed jitter */
-  double most; /* the most that was added to the diagonal of one */
-};
-
 struct gpnn_panel_set; /* linalg/panels.h */
-
-/* Adds 'n' matrices to the tally, 'jitter' being the most that was added to one of them. */
-void gpnn_jitter_note(struct gpnn_jitter *to, size_t n, double jitter);
 
 /*
  * The size, in doubles, of the scratch memory 'work' for factoring or inverting a matrix of order

@@ -22,7 +22,7 @@
 
 #include "base/status.h"
 #include "kernel/covariance.h"
-#include "linalg/cholesky.h"
+#include "linalg/jitter.h"
 #include "simulate/function.h"
 #include "simulate/neighbours.h"
 

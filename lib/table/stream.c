@@ -14,6 +14,7 @@
 
 #include <zlib.h>
 
+#include "base/atomic_file.h"
 #include "base/memory.h"
 #include "base/number.h"
 

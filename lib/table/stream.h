@@ -15,7 +15,6 @@
 
 #include <stddef.h>
 
-#include "base/atomic_file.h"
 #include "base/status.h"
 
 struct gpnn_input;

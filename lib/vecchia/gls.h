@@ -22,7 +22,7 @@
 #include "dataset/dataset.h"
 #include "kernel/covariance.h"
 #include "kernel/mean.h"
-#include "linalg/cholesky.h"
+#include "linalg/jitter.h"
 #include "vecchia/vecchia.h"
 #include "vecchia/whiten.h"
 

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
-#include "linalg/cholesky.h"
+#include "linalg/jitter.h"
 
 struct gpnn_regress_options {
   size_t most_rows;  /* rows used: all, or this many random ones, so that the cost does not

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/blas.h"
+#include "linalg/cholesky.h"
 
 enum { CHUNK = 16 }; /* rows that a thread takes at a time */
 

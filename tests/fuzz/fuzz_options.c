@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/atomic_file.h"
 #include "dataset/index.h"
 #include "fuzz.h"
 #include "kernel/parameters.h"

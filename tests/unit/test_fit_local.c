@@ -6,6 +6,7 @@
 #include "linalg/blas_threads.h"
 #include "models/local/fit.h"
 #include "models/local/neighbourhood.h"
+#include "stats/moments.h"
 #include "unit.h"
 
 static const enum gpnn_objective_kind kinds[] = {GPNN_OBJECTIVE_LOO, GPNN_OBJECTIVE_MLL_K,

@@ -2,6 +2,8 @@
 
 #include "base/rng.h"
 #include "dataset/limits.h"
+#include "stats/row_source.h"
+#include "table/schema.h"
 #include "unit.h"
 
 enum { N = 3 * GPNN_ROW_SOURCE_BLOCK + 100 };

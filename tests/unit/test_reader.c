@@ -1,5 +1,6 @@
 #include "dataset/reader.h"
 
+#include "stats/moments.h"
 #include "trained.h"
 
 static void shuffled_rows_keep_their_targets_and_lose_their_order(void **state)

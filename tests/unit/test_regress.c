@@ -3,6 +3,7 @@
 #include "gls.h"
 #include "kernel/coefficients.h"
 #include "linalg/blas_threads.h"
+#include "stats/moments.h"
 #include "unit.h"
 #include "vecchia/gls.h"
 #include "vecchia/regress.h"

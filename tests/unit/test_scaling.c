@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "dataset/scaling.h"
 #include "source.h"
+#include "table/schema.h"
 
 enum { N = 500, D = 3 };
 

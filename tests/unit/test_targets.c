@@ -5,6 +5,7 @@
 #include "models/local/choose.h"
 #include "models/local/localgp.h"
 #include "models/local/localgp_private.h"
+#include "stats/moments.h"
 
 enum { N = 150, D = 3, TARGETS = 4, POINTS = 25 };
 

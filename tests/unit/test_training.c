@@ -1,3 +1,4 @@
+#include "stats/moments.h"
 #include "trained.h"
 
 static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state)

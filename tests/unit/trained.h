@@ -6,6 +6,7 @@
 
 #include "dataset/training.h"
 #include "scratch.h"
+#include "stats/row_source.h"
 
 /* More rows than are processed in one block. */
 enum { ROWS = 2 * GPNN_ROW_SOURCE_BLOCK + 500 };

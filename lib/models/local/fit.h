@@ -27,7 +27,7 @@
 #include "base/status.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
-#include "linalg/cholesky.h"
+#include "linalg/jitter.h"
 #include "linalg/optimize.h"
 
 enum gpnn_objective_kind {

@@ -27,7 +27,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
-#include "linalg/cholesky.h"
+#include "linalg/jitter.h"
 
 struct gpnn_localgp;
 

@@ -25,7 +25,7 @@
 #include "base/threads.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
-#include "linalg/cholesky.h"
+#include "linalg/jitter.h"
 
 enum gpnn_density {
   GPNN_DENSITY_CONDITIONAL = 0,
