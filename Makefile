@@ -88,12 +88,15 @@ LIB_C := $(wildcard lib/*/*.c lib/models/*/*.c)
 LIB_CC := $(filter-out $(if $(FAISS_C),lib/search/faiss_c.cc),$(wildcard lib/*/*.cc))
 LIB_OBJECTS := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
 LIB := $(BUILD)/libgpnn.a
-# A private header serves one folder; nobody else includes it.
-PRIVATE_HEADERS := $(wildcard lib/*/*_private.h lib/*/*/*_private.h) lib/linalg/blas.h \
-  lib/linalg/simd.h lib/linalg/panels.h
+HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h)
 # Headers that mean nothing outside the sources that include them
 TEMPLATES := $(wildcard lib/linalg/panels_*_private.h)
-HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard lib/*.h lib/*/*.h lib/*/*/*.h))
+# The public headers: gpnn.h and what it includes, found when first asked for.  Clients see them as
+# they are in PUBLIC, where they include each other as <gpnn/...>.
+PUBLIC := $(BUILD)/public
+PUBLIC_HEADERS = $(eval PUBLIC_HEADERS := version.h $(patsubst lib/%,%,$(filter lib/%,$(shell \
+  $(CC) -std=c11 -x c -MM -MG -Ilib lib/gpnn.h))))$(PUBLIC_HEADERS)
+PUBLIC_FILES = $(PUBLIC_HEADERS:%=$(PUBLIC)/gpnn/%)
 TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
 CMD_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/common/*.c))
 # A tool that needs more than one file has a folder: gpnn-fit has cmd/fit.
@@ -136,6 +139,13 @@ $(BUILD)/libraries:
 $(VERSION_H): Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define GPNN_VERSION "%s"\n' '$(VERSION)' >$@
+
+$(PUBLIC)/gpnn/version.h: $(VERSION_H)
+	$(Q)mkdir -p $(@D) && cp $< $@
+
+$(PUBLIC)/gpnn/%.h: lib/%.h
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's|^#include "\([^"]*\)"|#include <gpnn/\1>|' $< >$@
 
 # Loops over panels are compiled for one set of instructions each, and chosen at run time.
 $(BUILD)/lib/linalg/panels_%.o: PANELS_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
@@ -324,42 +334,46 @@ lint-manuals:
 lint-layers:
 	scripts/check-layers
 
-# Every public header stands alone, in C and inside extern "C", and gpnn.h has them all.
-lint-headers: $(VERSION_H)
-	@for header in $(HEADERS:lib/%=%); do \
-	  printf '#include "%s"\n' "$$header" | $(CC) -std=c11 -Wall -Wextra -Wpedantic -Werror \
-	    -Ilib -I$(BUILD)/include -fsyntax-only -x c - && \
-	  printf 'extern "C" {\n#include "%s"\n}\n' "$$header" | $(CXX) -std=c++17 -Wall -Werror \
-	    -Ilib -I$(BUILD)/include -fsyntax-only -x c++ - && \
-	  { [ "$$header" = gpnn.h ] || grep -qF "#include \"$$header\"" lib/gpnn.h || \
-	    { echo "lib/gpnn.h does not include \"$$header\""; false; }; } || exit 1; \
+# Every header stands alone; public ones, as they are installed, in C and in C++ both.
+alone = printf '\#include $(1)\nint main(void);\n' "$$header" | $(2) -Werror -fsyntax-only
+lint-headers: $(VERSION_H) $$(PUBLIC_FILES)
+	@for header in $(patsubst lib/%,%,$(filter-out $(TEMPLATES),$(HEADERS))); do \
+	  $(call alone,"%s",$(CC) -std=c11 -D_XOPEN_SOURCE=700 $(C_WARNINGS)) -fopenmp-simd -Ilib -x c - \
+	    || exit 1; \
 	done
+	@for header in $(PUBLIC_HEADERS); do \
+	  $(call alone,<gpnn/%s>,$(CC) -std=c11 -Wall -Wextra -Wpedantic) -I$(PUBLIC) -x c - && \
+	  $(call alone,<gpnn/%s>,$(CXX) -std=c++17 -Wall -Wextra -Wpedantic) -I$(PUBLIC) -x c++ - || \
+	    exit 1; \
+	done
+	@! grep -L 'extern "C"' $(filter-out %/gpnn.h %/version.h,$(PUBLIC_FILES)) | \
+	  sed 's/$$/: lacks extern "C"/' | grep .
 
 # ---- install ------------------------------------------------------------------------------
 INSTALL ?= install
 INSTALL_PROGRAM ?= $(INSTALL)
 PC := $(libdir)/pkgconfig/gpnn.pc
 INCLUDES := $(includedir)/gpnn
-INSTALLED := $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) $(INCLUDES)/version.h \
-  $(HEADERS:lib/%=$(INCLUDES)/%) \
+INSTALLED = $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) \
+  $(PUBLIC_HEADERS:%=$(INCLUDES)/%) \
   $(foreach page,$(MANUALS),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 # Paths below the prefix are told relative to it, so that the .pc file can be moved with it.
 relative = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 there = $(call quote,$(DESTDIR)$(1))
 put = @$(INSTALL) -D -m 644 $(call quote,$(1)) $(call there,$(2))
 
-install: all ## install under DESTDIR and PREFIX, bindir, libdir, includedir, mandir
+install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, bindir, libdir, includedir, mandir
 	$(foreach tool,$(TOOLS),@$(INSTALL_PROGRAM) -D $(call quote,$(BUILD)/bin/$(tool)) $(call \
 	  there,$(bindir)/$(tool))$(newline))
-	$(foreach header,$(HEADERS),$(call put,$(header),$(header:lib/%=$(INCLUDES)/%))$(newline))
+	$(foreach header,$(PUBLIC_HEADERS),$(call \
+	  put,$(PUBLIC)/gpnn/$(header),$(INCLUDES)/$(header))$(newline))
 	$(foreach page,$(MANUALS),$(call put,$(page),$(mandir)/man$(subst \
 	  .,,$(suffix $(page)))/$(notdir $(page)))$(newline))
-	$(call put,$(VERSION_H),$(INCLUDES)/version.h)
 	$(call put,$(LIB),$(libdir)/libgpnn.a)
 	@mkdir -p $(call there,$(dir $(PC)))
 	@sed -e $(call quote,s|@PREFIX@|$(PREFIX)|) -e $(call quote,s|@VERSION@|$(VERSION)|) \
 	  -e $(call quote,s|@LIBDIR@|$(call relative,$(libdir))|) \
-	  -e $(call quote,s|@INCLUDEDIR@|$(call relative,$(INCLUDES))|) \
+	  -e $(call quote,s|@INCLUDEDIR@|$(call relative,$(includedir))|) \
 	  -e $(call quote,s|@LIBS@|$(strip $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS))|) \
 	  lib/gpnn.pc.in >$(call there,$(PC))
 

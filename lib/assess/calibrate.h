@@ -23,6 +23,10 @@
 #include "models/local/known.h"
 #include "models/local/localgp.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* How many rows: begin with 1000 and double until the standard error is under 2 % of alpha. */
 enum { GPNN_CALIBRATE_AUTO = 0 };
 
@@ -97,5 +101,9 @@ bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
                                 struct gpnn_parameters *params);
 
 void gpnn_calibrate_report_release(struct gpnn_calibrate_report *calibration);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A read-only, shared mapping of a file.  A zeroed object is no mapping.  Whoever made it with
  * gpnn_mapping_open() owns it; copies are borrowed. */
 struct gpnn_mapping {
@@ -33,5 +37,9 @@ void gpnn_mapping_evict(struct gpnn_mapping mapping, const void *bytes, size_t l
 
 /* How many bytes to read before evicting them, so that the calls cost next to nothing. */
 enum { GPNN_MAPPING_STRIDE = 1 << 24 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,6 +13,10 @@
 #include "base/mapping.h"
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* An object of GPNN_SPOOL_INIT is empty and may be released. */
 struct gpnn_spool {
   int fd;                /* -1 while empty */
@@ -48,5 +52,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct
 struct gpnn_mapping gpnn_spool_mapping(const struct gpnn_spool *spool);
 
 void gpnn_spool_release(struct gpnn_spool *spool);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

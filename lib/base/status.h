@@ -17,6 +17,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define GPNN_MUST_CHECK __attribute__((warn_unused_result))
 #define GPNN_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 
@@ -83,5 +87,9 @@ size_t gpnn_utf8_length(const char *bytes, size_t n);
 /* Does the same as gpnn_mask() to all of 'text', in place and without cutting it, except that the
  * control characters in 'kept' (which may be "") stay. */
 void gpnn_mask_all(char *text, const char *kept);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,7 +13,11 @@
 
 #include "base/status.h"
 
-/* The number of processors that this process may use, at least 1. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The number of processors this process may use, at least 1. */
 int gpnn_threads_available(void);
 
 /*
@@ -89,5 +93,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_team_try(struct gpnn_team *team, int threa
                                                size_t chunk, gpnn_threads_task *task, void *context,
                                                struct gpnn_error *err);
 void gpnn_team_free(struct gpnn_team *team);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "search/search.h"
 #include "table/schema.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_dataset_source;
 
 /*
@@ -98,5 +102,9 @@ bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature);
  * inputs are mixed, "direction 1" and so on. */
 const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
                                     char name[GPNN_MASK_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

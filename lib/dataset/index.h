@@ -18,6 +18,10 @@
 #include "dataset/dataset.h"
 #include "search/search.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_index;
 
 /*
@@ -68,5 +72,9 @@ bool gpnn_index_recognise(const char *path);
 const char *gpnn_index_look(const char *path);
 
 void gpnn_index_close(struct gpnn_index *index);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -24,6 +24,10 @@
 
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_feature;    /* table/schema.h */
 struct gpnn_row_source; /* stats/row_source.h */
 
@@ -73,5 +77,9 @@ double gpnn_limits_replace(const struct gpnn_limits *limits, size_t j, double va
 
 void gpnn_limits_release(struct gpnn_limits *limits);
 void gpnn_outlier_columns_release(struct gpnn_outlier_columns *outliers);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

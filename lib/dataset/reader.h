@@ -18,6 +18,10 @@
 #include "table/skipped.h"
 #include "table/table.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A zeroed object may be released. */
 struct gpnn_reader {
   const struct gpnn_dataset *dataset; /* borrowed */
@@ -92,5 +96,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *
 void gpnn_reader_rows_shuffle(struct gpnn_reader_rows *rows, size_t d, uint64_t seed);
 
 void gpnn_reader_rows_release(struct gpnn_reader_rows *rows);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -29,6 +29,10 @@
 #include "base/status.h"
 #include "dataset/limits.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_feature;    /* table/schema.h */
 struct gpnn_moments;    /* stats/moments.h */
 struct gpnn_row_source; /* stats/row_source.h */
@@ -112,5 +116,9 @@ double gpnn_scaling_variance(double variance, double sd);
 double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance);
 
 void gpnn_scaling_release(struct gpnn_scaling *scaling);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -24,6 +24,10 @@
 #include "table/schema.h"
 #include "table/skipped.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_training_options {
   enum gpnn_scaling_method standardise;
   double whiten_eps;
@@ -97,5 +101,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *trai
                                                       struct gpnn_error *err);
 
 void gpnn_training_release(struct gpnn_training *training);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -14,6 +14,10 @@
 
 #include "kernel/kernel.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /*
  * A zeroed object is empty.  Whoever holds it says who owns its arrays; an isotropic covariance
  * made by gpnn_covariance_isotropic() has none, so that copies of it are independent of each other.
@@ -60,5 +64,9 @@ void gpnn_covariance_vector(const struct gpnn_covariance *covariance, size_t n, 
 void gpnn_covariance_matrix(const struct gpnn_covariance *covariance, size_t n, size_t d,
                             size_t stride, const double *columns, const double *row_noise,
                             double *point, double *k);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

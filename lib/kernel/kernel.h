@@ -24,6 +24,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_panel_set; /* linalg/panels.h */
 
 /* Bytes of a kernel's text with its NUL, and the largest smoothness, at which c is within 0.004 of
@@ -80,5 +84,9 @@ void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const double *colu
 void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness,
                              const struct gpnn_panel_set *set, size_t n, size_t n_rows, size_t d,
                              size_t stride, const double *columns, double *a);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,6 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum gpnn_mean {
   GPNN_MEAN_ZERO = 0,
   GPNN_MEAN_CONSTANT = 1,
@@ -46,5 +50,9 @@ void gpnn_mean_terms(enum gpnn_mean mean, size_t d, const double *x, size_t n_re
 /* The mean at one row: the sum of coefficients times terms; 0 without terms. */
 double gpnn_mean_value(enum gpnn_mean mean, const double *coefficients, size_t d, const double *x,
                        size_t n_regressors, const double *regressors);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "kernel/mean.h"
 #include "table/stream.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Levels of gpnn_calibration.distance. */
 enum { GPNN_N_DISTANCES = 4 };
 
@@ -116,5 +120,9 @@ void gpnn_parameters_release(struct gpnn_parameters *params);
 
 /* Releases each of an array of 'n' and frees the array; NULL is allowed. */
 void gpnn_parameters_free(struct gpnn_parameters *params, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "base/status.h"
 #include "kernel/parameters.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The smallest c that gives an interval of probability 'level'. */
 size_t gpnn_conformal_rows(double level);
 
@@ -33,5 +37,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *p
 
 /* The width recorded for 'level', 0 or above, or NaN if there is none. */
 double gpnn_conformal_width(const struct gpnn_parameters *params, double level);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 #ifndef GPNN_LINALG_BLAS_THREADS_H
 #define GPNN_LINALG_BLAS_THREADS_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /*
  * Restricts the BLAS and its LAPACK to the calling thread.  A program calls it once, before
  * anything else of the library: our threads each factor their own small matrices, and sums must not
@@ -24,5 +28,9 @@ int gpnn_blas_claim(int threads);
 
 /* What the BLAS says about itself: name, version, kernels in use.  Static text. */
 const char *gpnn_blas_version(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

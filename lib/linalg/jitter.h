@@ -7,6 +7,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A zeroed object counts none. */
 struct gpnn_jitter {
   size_t n;    /* matrices that needed jitter */
@@ -15,5 +19,9 @@ struct gpnn_jitter {
 
 /* Counts 'n' more matrices, to each of which at most 'jitter' was added. */
 void gpnn_jitter_note(struct gpnn_jitter *to, size_t n, double jitter);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

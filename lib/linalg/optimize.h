@@ -13,8 +13,11 @@
 
 #include "base/status.h"
 
-/* Writes f(x) to '*f' and, unless it is NULL, the n derivatives of f to 'gradient'.  GPNN_ENUMERIC
- * means that f cannot be computed at 'x'. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes f(x) to '*f' and, unless NULL, its n derivatives to 'gradient'. */
 typedef enum gpnn_status gpnn_objective(void *context, size_t n, const double *x, double *f,
                                         double *gradient, struct gpnn_error *err);
 
@@ -57,5 +60,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, v
                                                     size_t n, const struct gpnn_adam *adam,
                                                     double *x, struct gpnn_optimize_report *report,
                                                     struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

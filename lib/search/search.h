@@ -40,6 +40,10 @@
 #include "base/mapping.h"
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_search;
 
 enum gpnn_search_kind {
@@ -175,5 +179,9 @@ gpnn_search_load(struct gpnn_search **search, struct gpnn_search_stored stored, 
 
 /* NULL does nothing. */
 void gpnn_search_free(struct gpnn_search *search);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "base/status.h"
 #include "stats/sum.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A zeroed object is empty.  No memory is owned. */
 struct gpnn_coverage {
   size_t n, n_covered;
@@ -42,5 +46,9 @@ struct gpnn_coverage_result gpnn_coverage_result(const struct gpnn_coverage *cov
 /* The standard error of a coverage counted over 'n' independent rows whose intervals have the
  * coverage p = 'level': sqrt(p (1 - p) / n); INFINITY for n = 0. */
 double gpnn_coverage_se(double level, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -27,6 +27,10 @@
 #include "stats/coverage.h"
 #include "stats/sum.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { GPNN_METRICS_LEVELS = 32, GPNN_METRICS_PIT_BINS = 10 };
 
 /* A zeroed object with levels set is empty.  Sums are compensated. */
@@ -88,5 +92,9 @@ struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_resul
                                                  double unit);
 
 void gpnn_metrics_release(struct gpnn_metrics *metrics);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

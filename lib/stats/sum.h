@@ -7,6 +7,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A zeroed object is the empty sum. */
 struct gpnn_sum {
   double sum, compensation;
@@ -33,5 +37,9 @@ double gpnn_squares_root_mean(const struct gpnn_squares *squares, size_t n);
 
 /* Their mean, which may underflow to 0 or overflow though its root does not; NaN if n is 0. */
 double gpnn_squares_mean(const struct gpnn_squares *squares, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

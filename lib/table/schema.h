@@ -30,6 +30,10 @@
 #include "base/status.h"
 #include "table/table.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { GPNN_LEVELS_MAX = 1000 };
 
 /* The mean radius of the Earth in km (IUGG): (2 a + b) / 3 of the ellipsoid GRS 80. */
@@ -201,5 +205,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map
                                                    const struct gpnn_table *table,
                                                    const struct gpnn_record *record, const char *na,
                                                    double *variance, struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,10 @@
 #include "base/status.h"
 #include "table/table.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { GPNN_SKIPPED_KINDS = 12, GPNN_SKIPPED_BYTES = 512 };
 
 /* A zeroed object has no rows. */
@@ -40,5 +44,9 @@ bool gpnn_skipped_is_much(const struct gpnn_skipped *skipped, size_t n_kept);
  * Returns 'text'. */
 const char *gpnn_skipped_describe(const struct gpnn_skipped *skipped,
                                   const struct gpnn_table *table, char text[GPNN_SKIPPED_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

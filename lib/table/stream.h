@@ -17,6 +17,10 @@
 
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_input;
 struct gpnn_output;
 
@@ -94,5 +98,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_output_close(struct gpnn_output *output,
 
 /* Frees 'output' and leaves no file behind; NULL is allowed. */
 void gpnn_output_abandon(struct gpnn_output *output);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "base/status.h"
 #include "table/stream.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_table;
 
 struct gpnn_table_options {
@@ -97,5 +101,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_field(struct gpnn_output *outp
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_number(struct gpnn_output *output, char delimiter,
                                                          double value, const char *na,
                                                          struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

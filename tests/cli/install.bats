@@ -37,34 +37,86 @@ pkg_config_there() {
   done
 }
 
-# compile_client [--static]: a client of the library, with what pkg-config says where no other
-# package has a file.
+# compile_c SOURCE OPTION..., compile_cxx likewise: without a warning, but for those of objects that
+# are initialised in part.
+warnings='-Wall -Wextra -Wpedantic -Wno-missing-braces -Wno-missing-field-initializers -Werror'
+
+compile_c() {
+  # shellcheck disable=SC2046,SC2086 # lists of words
+  ${CC:-cc} -std=c11 $warnings "$1" $(sanitizers) "${@:2}"
+}
+
+compile_cxx() {
+  # shellcheck disable=SC2046,SC2086 # lists of words
+  ${CXX:-c++} -std=c++20 $warnings -x c++ "$1" -x none $(sanitizers) "${@:2}"
+}
+
+# compile_client c|cxx SOURCE [--static]: with what pkg-config says where no other package has a
+# file.
 compile_client() {
+  local flags libraries
+  export PKG_CONFIG_LIBDIR=$PWD/none
+  read -ra flags <<<"$(pkg_config_there --cflags)"
+  read -ra libraries <<<"$(pkg_config_there --libs "${@:3}")"
+  "compile_$1" "$2" -o client "${flags[@]}" "${libraries[@]}"
+}
+
+# A client that does next to nothing.
+write_client() {
   cat >client.c <<'END'
-#include <gpnn.h>
+#include <gpnn/gpnn.h>
 #include <stdio.h>
 int main(void)
 {
   return printf("%s %d\n", GPNN_VERSION, gpnn_threads_available() > 0) < 0;
 }
 END
-  export PKG_CONFIG_LIBDIR=$PWD/none
-  # shellcheck disable=SC2046,SC2086 # lists of words
-  ${CC:-cc} -std=c11 -Wall -Werror $(pkg_config_there --cflags) client.c -o client \
-    $(sanitizers) $(pkg_config_there --libs "$@")
 }
 
-@test "a client compiles with what pkg-config says" {
+@test "a client compiles with what pkg-config says, in C and in C++" {
   make_there install
-  compile_client
-  run -0 ./client
-  assert_equal "$output" "$(pkg_config_there --modversion) 1"
+  write_client
+  for language in c cxx; do
+    compile_client "$language" client.c
+    run -0 ./client
+    assert_equal "$output" "$(pkg_config_there --modversion) 1"
+  done
 }
 
 @test "a client links as it does with --static, whose library is the one there is" {
   make_there install
-  compile_client --static
+  write_client
+  compile_client c client.c --static
   run -0 ./client
+}
+
+@test "a client finds every header in the include directory alone" {
+  make_there install
+  for language in c cxx; do
+    "compile_$language" "$GPNN_ROOT/tests/cli/client.c" -c -o client.o -Idest/opt/gpnn/include
+  done
+}
+
+@test "what is installed is gpnn.h and what it includes" {
+  make_there install
+  write_client
+  compile_c client.c -M -MF client.d -Idest/opt/gpnn/include
+  assert_equal "$(tr -s ' \\' '\n' <client.d | grep '^dest/' | sort)" \
+    "$(find dest/opt/gpnn/include -type f | sort)"
+}
+
+@test "a client goes from a table to scored predictions, as the tools do" {
+  make_there install
+  make_table 400 >train.tsv
+  make_table 100 2 400 >test.tsv
+  for language in c cxx; do
+    compile_client "$language" "$GPNN_ROOT/tests/cli/client.c"
+    run -0 ./client train.tsv test.tsv "$language.gpi" "$language.par"
+    gpnn-predict -p "$language.par" "$language.gpi" test.tsv >predictions.tsv
+    assert_near "$output" "$(gpnn-eval predictions.tsv | value rmse)" 1e-5
+  done
+  cmp c.gpi cxx.gpi
+  cmp c.par cxx.par
 }
 
 @test "install-strip leaves nothing to debuggers" {
@@ -75,7 +127,8 @@ END
     run -0 readelf --section-headers "dest/opt/gpnn/bin/$name"
     [[ $output != *.debug_info* && $output != *.symtab* ]] || complain "$name is not stripped"
   done
-  compile_client
+  write_client
+  compile_client c client.c
 }
 
 @test "a directory may have any name" {

@@ -33,6 +33,10 @@
 #include "kernel/parameters.h"
 #include "search/search.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum gpnn_conjugate_score {
   GPNN_CONJUGATE_RMSPE = 0, /* root of the mean squared error */
   GPNN_CONJUGATE_CRPS = 1,  /* of a normal distribution with the prediction's variance */
@@ -109,5 +113,9 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_conjugate_posterior(const struct gpnn_dataset *dataset,
                          const struct gpnn_conjugate_options *options,
                          struct gpnn_parameters *params, struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -36,6 +36,10 @@
 #include "kernel/parameters.h"
 #include "models/local/fit.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
  * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation.  Nor are they where rows are fewer
  * than GPNN_CHOOSE_ARD_ROWS for each lengthscale, GPNN_CHOOSE_ROTATION_ROWS for each number of a
@@ -118,5 +122,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset
                                              struct gpnn_parameters *params,
                                              struct gpnn_choose_report *report,
                                              struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

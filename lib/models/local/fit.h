@@ -30,6 +30,10 @@
 #include "linalg/jitter.h"
 #include "linalg/optimize.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum gpnn_objective_kind {
   GPNN_OBJECTIVE_NONE = 0,
   GPNN_OBJECTIVE_BLOCK,
@@ -155,5 +159,9 @@ gpnn_fit_block_objective(const struct gpnn_parameters *params, size_t n_blocks, 
                          size_t d, const uint32_t *group, const double *x, const double *y,
                          const double *noise, int threads, double *value, double *gradient,
                          struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,10 @@
 #include "base/status.h"
 #include "models/local/localgp.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Everything standardised, and borrowed. */
 struct gpnn_known_rows {
   struct gpnn_points points;
@@ -31,5 +35,9 @@ struct gpnn_known_rows gpnn_known_held_out(const struct gpnn_dataset *dataset);
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_known_scores(const struct gpnn_localgp *gp, const struct gpnn_known_rows *rows, double *z,
                   double *nearest, struct gpnn_localgp_counts *counts, struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -29,6 +29,10 @@
 #include "kernel/parameters.h"
 #include "linalg/jitter.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_localgp;
 
 /*
@@ -162,5 +166,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_localgp_predict_all(size_t n,
                                                           struct gpnn_error *err);
 
 void gpnn_localgp_free(struct gpnn_localgp *gp);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -14,6 +14,10 @@
 #include "base/status.h"
 #include "models/local/localgp.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum gpnn_units {
   GPNN_UNITS_ORIGINAL = 0, /* of the target as it stands in the table */
   GPNN_UNITS_STANDARD = 1, /* (y - training mean) / training standard deviation */
@@ -94,5 +98,9 @@ double gpnn_predict_half_width(const struct gpnn_parameters *params,
 
 /* A target value of the table in the units asked for. */
 double gpnn_predict_target(const struct gpnn_dataset *dataset, enum gpnn_units units, double y);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
