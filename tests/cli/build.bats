@@ -4,9 +4,9 @@
 load helper
 
 # asked TARGET SCRIPT ARGUMENT...: a line for each word that 'make TARGET ARGUMENT...' would give
-# to the script, by the shell's own reading.
+# to the script, by the shell's own reading, whatever the make that runs the tests was given.
 asked() {
-  make -n -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" "$1" "${@:3}" | grep -F "$2" | tail -n 1 |
+  env -u T -u B -u CELLS make -n -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" "$1" "${@:3}" | grep -F "$2" | tail -n 1 |
     sed "s|.*$2|printf '%s\\\\n'|" | sh
 }
 

@@ -3,9 +3,10 @@
 
 load helper
 
-# Runs the project's make with everything below a directory of the test.
+# Runs the project's make with everything below a directory of the test, wherever the make that
+# runs the tests would install.
 make_there() {
-  make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
+  env -u bindir -u libdir -u includedir -u mandir make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
 }
 
 # A test build may be sanitized, and then so must be what is linked with it.
