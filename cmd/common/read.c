@@ -70,7 +70,7 @@ bool cli_given(const struct cli *cli, const char *name)
 {
   for (size_t i = 0; i < cli->tool->n_options; i++)
     if (is_named(&cli->tool->options[i], name)) return (cli->given >> i & 1) != 0;
-  assert(!"an option of the tool");
+  assert(false && "an option of the tool");
   return false;
 }
 

@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-/* Writes f(x) to '*f' and, unless NULL, its n derivatives to 'gradient'. */
+/* Writes f(x) to '*f' and, unless it is NULL, the n derivatives of f to 'gradient'.  GPNN_ENUMERIC
+ * means that f cannot be computed at 'x'. */
 typedef enum gpnn_status gpnn_objective(void *context, size_t n, const double *x, double *f,
                                         double *gradient, struct gpnn_error *err);
 
