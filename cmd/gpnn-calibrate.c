@@ -19,7 +19,7 @@ static const struct cli_option options[] = {
                       "store widths of intervals, as for 0.5,0.95"),
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1, 1e6),
-    SKIP_OPTION(skip_bad, "leave bad rows of TABLE out; all: be they many"),
+    SKIP_OPTION(skip_bad, "leave bad rows of TABLE out; all: however many"),
     CLI_OLD_NAME(0, "by", "adjust"),
 };
 

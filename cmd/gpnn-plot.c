@@ -10,14 +10,15 @@ static const struct cli_word formats[] = {
     {"auto", PLOT_AUTO}, {"svg", PLOT_SVG}, {"png", PLOT_PNG}, CLI_END_OF_WORDS};
 
 static const struct cli_option options[] = {
-    CLI_TEXT('x', "inputs", x, "LIST", "what lies across (rows, or the first columns)"),
+    CLI_TEXT('x', "inputs", x, "LIST", "the horizontal axis (rows, or the first columns)"),
     CLI_TEXT('y', "truth", y, "LIST", "truths; elsewhere what to draw (column before mean)"),
     CLI_TEXT(0, "mean", mean, "COL", "predicted means (mean)"),
     CLI_TEXT(0, "sd", sd, "COL", "standard deviations (sd, if there is one)"),
     CLI_TEXT(0, "df", df, "COL", "degrees of freedom (df, if there is one)"),
     CLI_TEXT(0, "by", by, "COL", "curve: a line for each value (quantity, if there)"),
     CLI_TEXT(0, "se", se, "COL", "curve: standard errors (Y_se, or se)"),
-    CLI_REAL(0, "theory", theory, "SLOPE", "curve: dotted guide (column stone)", -1e3, 1e3),
+    CLI_REAL(0, "theory", theory, "SLOPE", "curve: slope of a dotted line (column stone)", -1e3,
+             1e3),
     CLI_LIST(0, "mark", marks, "[NAME=]VALUE", "landscape: dashed line at a true value"),
     CLI_COUNT(0, "bins", bins, "N", "pit: bins (20)", 1, 1000),
     CLI_TEXT(0, "title", title, "TEXT", "above the picture"),

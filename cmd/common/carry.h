@@ -25,7 +25,7 @@ struct carried {
   size_t lengths_capacity;
 };
 
-/* Forgets the rows. */
+/* Removes all rows. */
 void carried_clear(struct carried *carried);
 
 /* Keeps the fields of one row; a record without fields (malformed) counts as all 'na'. */
@@ -33,7 +33,7 @@ GPNN_MUST_CHECK enum gpnn_status carry_add(const struct carry *carry, struct car
                                            const struct gpnn_record *record, const char *na,
                                            struct gpnn_error *err);
 
-/* Where writing stands in the rows kept; zeroed at the first. */
+/* The next row to write; zeroed: the first. */
 struct carry_cursor {
   size_t row, text;
 };

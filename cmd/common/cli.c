@@ -18,8 +18,8 @@
 
 /* ---- the process -------------------------------------------------------------------------- */
 
-/* Where a standard stream is closed, the next file opened would take its number, and receive
- * our messages: puts something there that can be neither read nor written. */
+/* If a standard stream is closed, the next file opened would get its number, and our messages would
+ * end up in that file: fills the gap with something that can be neither read nor written. */
 static void hold_standard_descriptors(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -30,10 +30,10 @@ static void hold_standard_descriptors(void)
 }
 
 /*
- * In the place of OpenBLAS's own, which a shared library of it calls as it is loaded, before
- * main(): it starts a thread for each core, each of which takes 128 MiB of address space, and looks
- * for it for ever where there is a limit (ulimit -v).  The tools keep the BLAS to the calling
- * thread.  Weak, so that a static library of it has its way.
+ * Replaces OpenBLAS's function of this name, which its shared library calls when it is loaded,
+ * before main(), and which starts a thread per core.  Each takes 128 MiB of address space, and
+ * under a limit (ulimit -v) OpenBLAS tries for ever to get it.  The tools use the BLAS on the
+ * calling thread only.  Weak, so that a statically linked OpenBLAS keeps its own.
  */
 extern int blas_thread_init(void);
 __attribute__((weak)) int blas_thread_init(void)
@@ -61,7 +61,7 @@ static bool check_operands(const struct cli *cli)
     return cli_refuse(cli, "an operand is missing: %s %s", tool->name, tool->synopsis);
   for (size_t i = 0; i < cli->n_operands; i++)
     if (cli->operands[i][0] == '\0')
-      return cli_refuse(cli, "an operand is empty: file names are not, and - is standard input");
+      return cli_refuse(cli, "an operand is empty; write - for standard input");
   if (cli->n_operands > tool->max_operands) {
     char shown[GPNN_MASK_BYTES];
     const char *extra = cli->operands[tool->max_operands];
@@ -75,7 +75,7 @@ const char *cli_operand(const struct cli *cli, size_t i)
   return i < cli->n_operands ? cli->operands[i] : "-";
 }
 
-/* Whether 'st' is of 'input': of that file or, where that is "-", of standard input. */
+/* True if 'st' is of 'input': that file or, for "-", standard input. */
 static bool is_input(const struct stat *st, const char *input)
 {
   struct stat from;
@@ -91,7 +91,7 @@ bool cli_check_overwrite(const struct cli *cli, const char *output, const char *
   struct stat to;
   if (input == NULL || strcmp(output, "-") == 0 || stat(output, &to) != 0) return true;
   if (!S_ISREG(to.st_mode) || !is_input(&to, input)) return true;
-  return cli_refuse(cli, "option --output: \"%s\" is a file to read from, and would be lost",
+  return cli_refuse(cli, "option --output: \"%s\" is an input, which would be overwritten",
                     gpnn_mask(shown, output, strlen(output)));
 }
 

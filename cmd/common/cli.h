@@ -39,8 +39,8 @@ struct cli_tool {
   const struct cli_option *options; /* its own; not repeating those of the groups */
   size_t n_options;
   /*
-   * Makes sense of the arguments together, before any file is opened.  False: they make none, which
-   * the user has been told (cli_refuse()).  NULL if there is nothing to check.
+   * Checks the arguments against each other and completes them, before any file is opened.  False
+   * after telling the user what is wrong (cli_refuse()).  NULL if there is nothing to check.
    */
   bool (*resolve)(const struct cli *cli, void *arguments);
   /* Does the work, and releases all that it took. */
@@ -76,7 +76,7 @@ struct cli {
 
 /*
  * Runs a tool from its command line to its exit status: 0 done, 1 the work failed, 2 the command
- * line is wrong.  'arguments' is the struct that the rows of options speak of, with the defaults.
+ * line is wrong.  'arguments' is the struct that the options refer to, holding the defaults.
  */
 int cli_main(const struct cli_tool *tool, void *arguments, int argc, char **argv);
 
@@ -87,7 +87,7 @@ struct cli_mode {
               char **argv); /* argv[0] is the tool's name; what follows comes after the mode */
 };
 
-/* The main() of a tool with modes, of which 'purpose' says what they have in common. */
+/* The main() of a tool with modes; 'purpose' says what they have in common. */
 int cli_main_modes(const char *name, const char *purpose, size_t n, const struct cli_mode modes[],
                    int argc, char **argv);
 

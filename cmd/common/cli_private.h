@@ -15,7 +15,7 @@ enum { CLI_MAX_OPTIONS = 64 };
 struct cli_row {
   const struct cli_option *option;
   void *arguments;
-  int usual; /* of a choice: its default */
+  int usual; /* default of a choice */
 };
 
 /* Where the value of a row is kept. */

@@ -20,7 +20,7 @@ static void print_words(const struct cli_row *row)
     if (words->value == row->usual) printf(" (%s)", words->word);
 }
 
-/* An only word is the option's argument already. */
+/* A choice of a single word shows it as the option's argument already. */
 static bool has_choice(const struct cli_option *option)
 {
   return (option->type == CLI_TYPE_CHOICE || option->type == CLI_TYPE_CHOICES) &&

@@ -8,7 +8,7 @@ struct modes {
   const struct cli_mode *of;
 };
 
-/* What the mode's place holds is no mode. */
+/* Says that there is no such mode, and which modes there are. */
 static bool refuse_mode(const struct cli *cli, void *arguments)
 {
   const struct modes *modes = arguments;
@@ -20,7 +20,7 @@ static bool refuse_mode(const struct cli *cli, void *arguments)
                              : i + 1 == modes->n ? " or "
                                                  : ", ",
                              modes->of[i].name);
-  return cli_refuse(cli, "no such mode: \"%s\": it is %s",
+  return cli_refuse(cli, "no such mode: \"%s\"; MODE is %s",
                     gpnn_mask(shown, cli->operands[0], strlen(cli->operands[0])), names);
 }
 

@@ -10,8 +10,7 @@
  *   #define ARGUMENTS struct predict_arguments
  *   static const struct cli_option options[] = {
  *       CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
- *       CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1,
- * 1e6),
+ *       CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (50)", 1, 1e6),
  *   };
  *
  * A letter of 0 stands for none.  A member of the wrong type does not compile.  The members hold
@@ -77,7 +76,7 @@ struct cli_option {
   enum cli_type type;
   size_t at;            /* where in the arguments its value goes */
   const char *argument; /* name of its value in help; NULL for a flag */
-  const char *help;     /* what it does */
+  const char *help;     /* what it does, with the default in parentheses */
   double low, high;     /* numbers: the range allowed */
   const struct cli_word *words;
   const struct cli_option *settings; /* the last has no name */

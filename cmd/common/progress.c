@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* There is one standard error, hence one progress line and one state of it. */
+/* There is only one standard error, and so only one progress line. */
 static struct {
   bool decided, wanted, shown, is_terminal;
   double started, drawn;

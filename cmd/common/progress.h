@@ -1,5 +1,5 @@
 /*
- * progress: the one line on standard error that says how far a long run is.
+ * progress: a line on standard error that shows how far a long run has got.
  *
  * Shown when standard error is a terminal and the work has lasted over a second (or always,
  * or never, as asked); redrawn at most four times a second; erased before any message.
@@ -13,8 +13,7 @@
 /* Overrides the automatic choice; called once, when the options are known. */
 void progress_mode(bool always, bool never);
 
-/* Tells that 'done' things ('what', plural) are done, of 'total' or of an unknown number
- * (0). */
+/* Reports that 'done' things ('what', plural) are done, of 'total' (0: not known). */
 void progress_update(const char *what, size_t done, size_t total);
 
 /* Removes the line, if there is one. */

@@ -32,7 +32,7 @@ static const struct {
                             "threads (the cores this process may use)", 1, 1024)},
     {CLI_PROGRESS, CLI_CHOICE(0, "progress", asked.progress, "WHEN", "progress line", when)},
     {0, CLI_FLAG('q', "quiet", quiet, "no warnings")},
-    {0, CLI_FLAG('v', "verbose", verbose, "say what is done, and a summary")},
+    {0, CLI_FLAG('v', "verbose", verbose, "report what is done, and a summary")},
     {0, CLI_FLAG('h', "help", asked.help, "print this help")},
     {0, CLI_FLAG('V', "version", asked.version, "print versions")},
 };
@@ -147,8 +147,8 @@ static size_t find_row(size_t n, const struct cli_row rows[], int code)
   return n;
 }
 
-/* Says what getopt_long() found wrong, which would show what was written as it stands: 'argument'
- * is the one it stopped in, 'option' the row where that is known. */
+/* Reports what getopt_long() found wrong, which would print the argument unmasked itself:
+ * 'argument' is the one it stopped in, 'option' its row, or NULL if there is none. */
 static bool refuse_option(const struct cli *cli, size_t n, const struct cli_row rows[],
                           const char *argument, const struct cli_option *option)
 {
@@ -187,7 +187,7 @@ bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, 
     if (meant < cli->tool->n_options) cli->given |= (uint64_t)1 << meant;
     if (rows[i].option->type == CLI_TYPE_OLD_NAME) old |= (uint64_t)1 << i;
   }
-  for (size_t i = 0; i < n; i++) /* now that --quiet would be known */
+  for (size_t i = 0; i < n; i++) /* only now is --quiet known */
     if ((old >> i & 1) != 0)
       note_old_name(cli, rows[i].option, rows[find_meant(n, rows, i)].option);
   cli->n_operands = (size_t)(argc - optind);

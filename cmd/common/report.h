@@ -1,6 +1,6 @@
 /*
- * report: what was out of the ordinary in a run, counted by the library and said here, so that
- * every tool says the same of the same.  Counts of zero say nothing.
+ * report: messages about what was out of the ordinary in a run.  The library counts it; printing it
+ * here makes all tools word it alike.  Nothing is printed for counts of zero.
  */
 #ifndef GPNN_CMD_COMMON_REPORT_H
 #define GPNN_CMD_COMMON_REPORT_H
@@ -11,7 +11,7 @@
 /* Warns of covariances, of 'what' (plural), that needed jitter. */
 void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter);
 
-/* Says what happened in predictions. */
+/* Reports what predictions counted. */
 void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts);
 
 /* Warns of 'n' rows of 'table' left out because they have no 'what'; 'target' is whose rows they

@@ -10,12 +10,12 @@
 #include "base/out_of_memory.h"
 #include "cmd/common/cli_private.h"
 
-/* What a signal handler needs must be global: the variables that hold the paths of files
- * under way. */
+/* What a signal handler needs must be global: the variables that hold the paths of unfinished
+ * files. */
 static const char *volatile *guarded[MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
 static const char *volatile running; /* name of the tool */
-static volatile pid_t helper;        /* another program under way, or 0 */
+static volatile pid_t helper;        /* process of another program that is running for us, or 0 */
 
 static void leave_nothing(void)
 {
@@ -33,12 +33,12 @@ static void end_by_signal(int signal_number)
   raise(signal_number);
 }
 
-/* Ends the tool where nothing can be trusted any more: says 'why', and no more than that. */
+/* Ends the tool when nothing can be trusted any more: prints 'why' and does nothing else. */
 static void end_with_word(const char *why)
 {
-  static atomic_flag is_told = ATOMIC_FLAG_INIT;
-  const char *name = running == NULL ? "gpnn" : running; /* before main() it is not known */
-  while (atomic_flag_test_and_set(&is_told)) pause();    /* another thread is telling */
+  static atomic_flag is_printed = ATOMIC_FLAG_INIT;
+  const char *name = running == NULL ? "gpnn" : running; /* not known before main() */
+  while (atomic_flag_test_and_set(&is_printed)) pause(); /* another thread prints it */
   leave_nothing();
   if (write(STDERR_FILENO, name, strcspn(name, " ")) > 0)
     (void)!write(STDERR_FILENO, why, strlen(why));
@@ -57,7 +57,7 @@ static void end_out_of_memory(void)
   end_with_word(": not enough memory\n");
 }
 
-/* Before the objects of other libraries are made, which takes memory. */
+/* Runs before other libraries construct their objects, which takes memory. */
 __attribute__((constructor(101))) static void watch_memory(void)
 {
   gpnn_out_of_memory_call(end_out_of_memory);
@@ -77,8 +77,8 @@ void cli_watch_signals(const char *name)
                                 SIGUSR1, SIGUSR2, SIGXCPU, SIGPIPE, SIGABRT};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     struct sigaction action;
-    /* A signal ignored by whoever started us (nohup) stays ignored; but without a reader we
-     * always end, quietly. */
+    /* A signal that our parent ignores (nohup) stays ignored, except that we always end, quietly,
+     * when nobody reads our output. */
     if (signals[i] != SIGPIPE && sigaction(signals[i], NULL, &action) == 0 &&
         action.sa_handler == SIG_IGN)
       continue;
@@ -86,9 +86,10 @@ void cli_watch_signals(const char *name)
   }
   running = name;
   handle(SIGBUS, end_by_lost_page);
-  /* Libraries may exit: the OpenMP runtime that FAISS needs does so without memory. */
+  /* Libraries may call exit(): the OpenMP runtime that FAISS needs does when memory runs out. */
   (void)atexit(leave_nothing);
-  signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write, which can be told */
+  signal(SIGXFSZ,
+         SIG_IGN); /* exceeding the file size limit then fails the write, which is reported */
 }
 
 void cli_guard(const char *volatile *path)

@@ -1,5 +1,5 @@
 /*
- * signals: how a tool ends where it does not end by itself.
+ * signals: how a tool ends when something else ends it.
  *
  * Unfinished files and another program under way do not outlive it.
  */

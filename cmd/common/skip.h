@@ -7,8 +7,7 @@
 #include "cmd/common/cli.h"
 #include "table/skipped.h"
 
-/* Which bad rows are left out: none (the first is an error), unless they are many, or any number.
- */
+/* How many bad rows may be left out: none (the first is an error), up to a fifth, or any number. */
 enum skip_bad { SKIP_NONE, SKIP_SOME, SKIP_ALL };
 
 extern const struct cli_word skip_words[];
@@ -17,9 +16,8 @@ extern const struct cli_word skip_words[];
 #define SKIP_OPTION(member, help) CLI_FLAG_OR(0, "skip-bad", member, "all", help, skip_words)
 
 /*
- * Warns of the rows of 'table' that were left out, if any were; 'n_kept' are the others.  Where
- * they are more than a fifth of all, which is seldom meant, GPNN_EDATA unless --skip-bad=all allows
- * it.
+ * Warns if rows of 'table' were left out; 'n_kept' were not.  GPNN_EDATA if they are more than a
+ * fifth of all, which is seldom intended, unless --skip-bad=all allows it.
  */
 GPNN_MUST_CHECK enum gpnn_status skip_check(const struct cli *cli, enum skip_bad skip_bad,
                                             const struct gpnn_table *table,

@@ -121,7 +121,7 @@ static bool set_choices(const struct cli *cli, const struct cli_row *row, const 
   return true;
 }
 
-/* 'text' is NULL where the option stands alone. */
+/* 'text' is NULL if the option stands alone. */
 static bool set_flag_or(const struct cli *cli, const struct cli_row *row, const char *text)
 {
   const struct cli_option *option = row->option;
@@ -183,7 +183,7 @@ const struct cli_option *cli_find_setting(const struct cli_option *option, const
   return NULL;
 }
 
-/* NAME is none of the settings', or nothing is set. */
+/* Says which names there are. */
 static bool refuse_setting(const struct cli *cli, const struct cli_option *option, const char *text)
 {
   enum { MOST = 16 };
@@ -210,8 +210,8 @@ static bool set_setting(const struct cli *cli, const struct cli_row *row, const 
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* How a type reads its value, and whether it leaves an empty one, which is never meant, to be
- * refused here; the others say themselves what they want. */
+/* How each type reads its value, and whether an empty one is refused beforehand; the other types
+ * say what they expect instead. */
 static const struct {
   bool (*set)(const struct cli *cli, const struct cli_row *row, const char *text);
   bool refuses_empty;
@@ -234,7 +234,7 @@ static const struct {
 bool cli_set_value(const struct cli *cli, const struct cli_row *row, const char *text)
 {
   const struct cli_option *option = row->option;
-  bool is_na = cli_value(row) == (const void *)&cli->na; /* may well be spelt as nothing */
+  bool is_na = cli_value(row) == (const void *)&cli->na; /* may be spelt as the empty text */
   if (types[option->type].refuses_empty && text[0] == '\0' && !is_na)
     return cli_refuse(cli, "option --%s: its value is empty", option->name);
   return types[option->type].set(cli, row, text);

@@ -65,11 +65,11 @@ static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
   if (status != GPNN_OK) return status;
   const struct gpnn_predictions_target *target = &r->predictions.targets[0];
   if (r->form.table != SCORES_METRICS && !target->has_sd)
-    return gpnn_fail(err, GPNN_EINVAL, "%s: --table needs standard deviations, and there are none",
+    return gpnn_fail(err, GPNN_EINVAL, "%s: --table needs standard deviations, but there are none",
                      name);
   if (r->a->interval.n > 0 && !has_plain_interval(target))
     return gpnn_fail(err, GPNN_EINVAL,
-                     "%s: no columns 'lower' and 'upper' behind the mean for --interval", name);
+                     "%s: no columns 'lower' and 'upper' after the mean for --interval", name);
   if (r->a->index != NULL && target->name != NULL)
     return gpnn_fail(err, GPNN_EINVAL, "%s: --index is for predictions of one target", name);
   return GPNN_OK;
@@ -101,7 +101,7 @@ static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
   return GPNN_OK;
 }
 
-/* Tells what was left out; an error if that is all. */
+/* Reports rows left out; an error if no row remains. */
 static enum gpnn_status check_rows(struct run *r, struct gpnn_error *err)
 {
   bool any = false;

@@ -15,7 +15,7 @@ struct eval_arguments {
   const char *by, *index; /* NULL: not given */
   size_t bins;            /* 0: not given */
   struct cli_probabilities levels, interval;
-  struct scores_form form; /* eval_resolve() fills the rest of it */
+  struct scores_form form; /* --table and --json; eval_resolve() fills in the rest */
 };
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */

@@ -49,7 +49,7 @@ static int compare_names(const struct scores_group *group, const struct gpnn_fie
                     : (group->name_length > name->length) - (group->name_length < name->length);
 }
 
-/* Makes an empty group at place 'at'; NULL: no memory. */
+/* Inserts an empty group at index 'at'; NULL if memory runs out. */
 static struct scores_group *insert_group(struct scores *s, size_t at, const struct gpnn_field *name)
 {
   if (!gpnn_grow(&s->groups, &s->groups_capacity, s->n_groups + 1, sizeof *s->groups)) return NULL;
@@ -66,7 +66,7 @@ static struct scores_group *insert_group(struct scores *s, size_t at, const stru
   return &s->groups[at];
 }
 
-/* Finds the group called 'name', making it if it is new. */
+/* Finds the group called 'name', adding it if it is new. */
 static struct scores_group *find_group(struct scores *s, const struct gpnn_field *name)
 {
   size_t low = 0, high = s->n_groups;

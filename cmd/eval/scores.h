@@ -56,7 +56,7 @@ struct scores_form {
   bool json;
   size_t bins;           /* SCORES_PIT */
   double y_sd;           /* the unit of the standardised metrics; 0: none */
-  double interval_level; /* of intervals whose columns do not tell; NaN: not known */
+  double interval_level; /* of intervals whose columns do not name one; NaN: not known */
   char delimiter;
   const char *na; /* spelling of a missing value */
   const char *by; /* name of the column of groups; NULL: none */

@@ -40,7 +40,7 @@ static void put(struct row *row, const char *name, double value)
   v->value = value;
 }
 
-/* The same for one of a numbered family: "coverage95", "pit3", "width95_standard". */
+/* The same for one of a numbered series: "coverage95", "pit3", "width95_standard". */
 static void put_numbered(struct row *row, const char *family, double number, const char *tail,
                          double value)
 {
@@ -160,8 +160,7 @@ static size_t count_rows(const struct writer *w)
                                           : w->scores->levels.n;
 }
 
-/* Row 'i' of what is written about target 't' in a group, into w->row; the rows of a cell are
- * asked for in order. */
+/* Fills w->row with row 'i' of the table of target 't' in a group; rows are requested in order. */
 static enum gpnn_status list_row(struct writer *w, struct scores_group *group, size_t t, size_t i,
                                  struct gpnn_error *err)
 {
@@ -192,7 +191,7 @@ static enum gpnn_status list_mean(struct writer *w, struct gpnn_error *err)
   return status;
 }
 
-/* Whether a mean over targets says something: of metrics of several targets and all rows. */
+/* True if a mean over targets is meaningful: for metrics of several targets, over all rows. */
 static bool has_mean(const struct writer *w)
 {
   return w->scores->predictions->n_targets > 1 && w->form->table == SCORES_METRICS &&
@@ -218,7 +217,7 @@ static enum gpnn_status write_lines(struct writer *w, struct gpnn_error *err)
   return status;
 }
 
-/* A field that says which target or group a row is about, and a delimiter. */
+/* Writes the target or group that a row is about, and a delimiter. */
 static enum gpnn_status write_key(struct writer *w, const char *text, size_t length,
                                   struct gpnn_error *err)
 {
@@ -227,7 +226,7 @@ static enum gpnn_status write_key(struct writer *w, const char *text, size_t len
   return status == GPNN_OK ? gpnn_output_write(w->output, &w->form->delimiter, 1, err) : status;
 }
 
-/* Writes w->row, or its header, behind the keys; a NULL key is not there. */
+/* Writes w->row, or its header, after the keys; a NULL key is left out. */
 static enum gpnn_status write_record(struct writer *w, const char *target, const char *group,
                                      size_t group_length, bool header, struct gpnn_error *err)
 {
@@ -277,7 +276,7 @@ static enum gpnn_status write_table(struct writer *w, struct gpnn_error *err)
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-/* JSON is UTF-8: what is malformed becomes U+FFFD. */
+/* JSON is UTF-8: malformed bytes become U+FFFD. */
 static enum gpnn_status json_text(struct writer *w, const char *text, size_t length,
                                   struct gpnn_error *err)
 {
@@ -298,7 +297,7 @@ static enum gpnn_status json_text(struct writer *w, const char *text, size_t len
   return status == GPNN_OK ? gpnn_output_text(w->output, "\"", err) : status;
 }
 
-/* The members of w->row; what has no value is null. */
+/* The members of w->row; missing values are null. */
 static enum gpnn_status json_row(struct writer *w, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
@@ -312,7 +311,7 @@ static enum gpnn_status json_row(struct writer *w, struct gpnn_error *err)
   return status;
 }
 
-/* What is told of a cell: its metrics as members, or one member with the rows of the table. */
+/* A cell: its metrics as members, or one member with the rows of the table. */
 static enum gpnn_status json_cell(struct writer *w, size_t t, struct scores_group *group,
                                   struct gpnn_error *err)
 {
@@ -331,7 +330,7 @@ static enum gpnn_status json_cell(struct writer *w, size_t t, struct scores_grou
   return status == GPNN_OK ? gpnn_output_text(w->output, "]", err) : status;
 }
 
-/* A cell of all rows, and behind it its groups. */
+/* The cell of all rows, followed by its groups. */
 static enum gpnn_status json_target(struct writer *w, size_t t, struct gpnn_error *err)
 {
   enum gpnn_status status = json_cell(w, t, &w->scores->all, err);

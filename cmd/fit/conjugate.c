@@ -11,7 +11,7 @@ struct telling {
   size_t n, n_all; /* points tried, and in all */
 };
 
-/* One line for each point tried, with --verbose. */
+/* With --verbose, prints a line per point tried. */
 static void tell(void *context, const struct gpnn_conjugate_point *point)
 {
   struct telling *telling = context;
@@ -20,7 +20,7 @@ static void tell(void *context, const struct gpnn_conjugate_point *point)
            point->range, point->noise, point->rmspe, point->crps);
 }
 
-/* What was given, else the method's own defaults. */
+/* The method's own defaults, unless something else was given. */
 static enum gpnn_status set_options(const struct fit_arguments *a,
                                     const struct gpnn_dataset *dataset,
                                     struct gpnn_conjugate_options *options, struct gpnn_error *err)
@@ -64,7 +64,7 @@ static enum gpnn_status annotate(const struct gpnn_conjugate_report *report, siz
   return status;
 }
 
-/* Among several targets of the index the parameters say which they are of. */
+/* If the index has several targets, the parameters name theirs. */
 static enum gpnn_status name_target(const struct gpnn_index *index,
                                     const struct gpnn_dataset *dataset,
                                     struct gpnn_parameters *params, struct gpnn_error *err)

@@ -12,8 +12,9 @@
 #include "linalg/blas_threads.h"
 #include "models/local/localgp.h"
 
-/* Fits what was asked for, or chooses what was left open, for 'n' targets from 'first' on, which
- * share a metric. */
+/* Fits 'n' targets from 'first' on, which share their lengthscales, choosing whatever was left
+ * open.
+ */
 static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_arguments *a,
                                     const struct gpnn_index *index, size_t first, size_t n,
                                     struct gpnn_parameters *params, struct gpnn_error *err)
@@ -53,7 +54,7 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
   return status;
 }
 
-/* Whether parameters can name the targets of the index, where they have to. */
+/* Checks that parameters can name the targets of the index, if there are several. */
 static enum gpnn_status check_targets(const struct gpnn_index *index, size_t n,
                                       struct gpnn_error *err)
 {
@@ -81,7 +82,7 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
   return status;
 }
 
-/* Reads the inputs of rows like which candidates are to be scored. */
+/* Reads the inputs of rows that candidates are to be scored for. */
 static enum gpnn_status read_like(const struct cli *cli, const char *path,
                                   const struct gpnn_index *index, struct gpnn_reader_rows *rows,
                                   struct gpnn_error *err)

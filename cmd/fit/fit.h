@@ -45,8 +45,8 @@ struct fit_arguments {
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
 bool fit_resolve(const struct cli *cli, void *arguments);
 
-/* The model that is started from is the one to fit, unless another was asked for.  'start' is
- * borrowed for as long as 'choose' is in use. */
+/* Fits the model of 'start', unless another was asked for.  'start' is borrowed as long as
+ * a->choose is in use. */
 void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn_parameters *start);
 
 /* Fits: a struct cli_tool's 'run'. */

@@ -14,7 +14,7 @@ static bool apply_preset(const struct cli *cli, struct fit_arguments *a)
   if (a->preset == FIT_NO_PRESET) return true;
   if (cli_given(cli, "ard") || cli_given(cli, "optimizer") || cli_given(cli, "objective") ||
       cli_given(cli, "rotate"))
-    return wrong(cli, "preset", "paper already says --ard no, --optimizer adam, --objective block");
+    return wrong(cli, "preset", "paper already sets --ard no, --optimizer adam, --objective block");
   a->ard = FIT_ARD_NO;
   a->choose.fit.optimizer = GPNN_OPTIMIZER_ADAM;
   a->objectives = (struct cli_choices){1, {GPNN_OBJECTIVE_BLOCK}};
@@ -64,25 +64,25 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
   return check_start(cli, a);
 }
 
-/* --method conjugate has an estimation of its own. */
+/* --method conjugate estimates in its own way, to which these options do not apply. */
 static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a)
 {
   static const char *const others[] = {"preset", "objective", "optimizer", "rotate", "like", "fix"};
   if (a->method != FIT_CONJUGATE) return true;
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (cli_given(cli, others[i])) return wrong(cli, others[i], "is of --method local");
-  return a->ard != FIT_ARD_YES || wrong(cli, "ard", "is of --method local");
+    if (cli_given(cli, others[i])) return wrong(cli, others[i], "applies to --method local only");
+  return a->ard != FIT_ARD_YES || wrong(cli, "ard", "applies to --method local only");
 }
 
-/* What the targets have in common. */
+/* What several targets share. */
 static bool resolve_lengthscales(const struct cli *cli, struct fit_arguments *a)
 {
   static const char option[] = "lengthscales";
   a->choose.fit.same_ratio = a->lengthscales == FIT_RATIO;
   if (a->choose.fit.same_ratio && a->choose.fit.fixed_noise > 0)
-    return wrong(cli, option, "ratio leaves no noise to --fix");
+    return wrong(cli, option, "ratio determines the noise, so that --fix cannot");
   if (a->method == FIT_CONJUGATE && cli_given(cli, option) && a->lengthscales != FIT_OWN)
-    return wrong(cli, option, "shared and ratio are of --method local");
+    return wrong(cli, option, "shared and ratio apply to --method local only");
   a->is_shared = a->lengthscales != FIT_OWN && a->method != FIT_CONJUGATE;
   return true;
 }

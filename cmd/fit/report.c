@@ -69,7 +69,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
   return status;
 }
 
-/* Warns of what makes neighbourhoods lie about the noise. */
+/* Near duplicates make neighbourhoods underestimate the noise. */
 static void warn_of_duplicates(const struct cli *cli, double thin,
                                const struct gpnn_fit_report *fit)
 {
@@ -81,13 +81,13 @@ static void warn_of_duplicates(const struct cli *cli, double thin,
            fit->spacing);
 }
 
-/* Warns of noise held so low that it does not tell rows apart. */
+/* Warns about noise fixed so low that it cannot separate similar rows. */
 static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_parameters *params)
 {
   if (!gpnn_fit_loses_noise(params)) return;
   cli_warn(cli,
-           "a noise of %.3g is lost in rounding beside a kernel scale of %.3g: rows that are alike "
-           "are told apart by 1e-10 of it or more instead",
+           "a noise of %.3g is lost in rounding beside a kernel scale of %.3g: similar rows are "
+           "separated by at least 1e-10 of it instead",
            params->covariance.noise, params->covariance.kernelscale);
 }
 

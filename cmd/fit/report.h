@@ -1,5 +1,5 @@
 /*
- * fit_report: what gpnn-fit says of what it tries and of what it found.
+ * fit_report: what gpnn-fit reports about its search and its result.
  */
 #ifndef GPNN_CMD_FIT_REPORT_H
 #define GPNN_CMD_FIT_REPORT_H
@@ -17,7 +17,7 @@ struct fit_report_tries {
   size_t n; /* things tried */
 };
 
-/* One line for each thing tried, with --verbose: a gpnn_choose_listener. */
+/* With --verbose, prints a line per candidate: a gpnn_choose_listener. */
 void fit_report_try(void *context, const struct gpnn_candidate *candidate);
 
 /*
@@ -29,8 +29,8 @@ GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_parameters *par
                                                      const struct gpnn_choose_report *report,
                                                      struct gpnn_error *err);
 
-/* How the search for params[n], of 'n' targets, went, with --verbose, and warnings of what makes
- * them doubtful.  'thin' is as in struct gpnn_fit_options. */
+/* Warns about what makes params[n], of 'n' targets, doubtful; with --verbose, also reports how they
+ * were found.  'thin' is as in struct gpnn_fit_options. */
 void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_parameters *params,
                       double thin, const struct gpnn_fit_report *fit);
 

@@ -37,13 +37,13 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
   struct gpnn_training_options *training = &a->training;
   bool paper = a->preset == INDEX_PAPER, has_rows = cli_given(cli, "calibration-rows");
   if (paper && (cli_given(cli, "standardise") || has_rows))
-    return cli_refuse(cli, "--preset paper already says --standardise and --calibration-rows");
+    return cli_refuse(cli, "--preset paper already sets --standardise and --calibration-rows");
   if (paper) training->standardise = GPNN_SCALING_WHITEN;
   if (paper) training->calibration_rows = PAPER_CALIBRATION_ROWS;
   training->default_calibration = !paper && !has_rows;
   training->limits = !paper;
   if (training->standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
-    return cli_refuse(cli, "whiten mixes inputs, so that no period or place on the globe is left: "
+    return cli_refuse(cli, "whitening mixes the inputs, which rules out --period and --geo: "
                            "use --standardise scale");
   a->roles.periods = a->periods.items;
   a->roles.n_periods = a->periods.n;
@@ -61,7 +61,7 @@ bool index_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "an index is a binary file: name it with -o FILE");
   const char *misplaced = a->metric != NULL ? table_option(cli) : NULL;
   if (misplaced != NULL)
-    return cli_refuse(cli, "--metric reads an index: options for tables have no place");
+    return cli_refuse(cli, "--metric reads an index, but --%s is about a table", misplaced);
   a->search.seed = cli->seed;
   a->search.threads = cli->threads;
   return (a->metric != NULL || resolve_table(cli, a)) &&
@@ -94,7 +94,7 @@ static enum gpnn_status write_index(const struct cli *cli, const char *output,
   return GPNN_OK;
 }
 
-/* Name of target 't', masked. */
+/* The name of target 't', masked. */
 static const char *target_name(const struct gpnn_schema *schema, size_t t,
                                char name[GPNN_MASK_BYTES])
 {
@@ -115,7 +115,7 @@ static void warn_of_outlier(const struct cli *cli, const char *name,
       training->outlier, 100 * training->outlier_fraction);
 }
 
-/* A number as it would be typed. */
+/* Writes a number as a user would type it. */
 static void write_value(char out[GPNN_NUMBER_BYTES], double value)
 {
   gpnn_number_write(out, value);
@@ -123,8 +123,8 @@ static void write_value(char out[GPNN_NUMBER_BYTES], double value)
     snprintf(out, GPNN_NUMBER_BYTES, "%.0f", value);
 }
 
-/* Warns of cells of one input that lie far outside the rest.  A value that is there twice is
- * no slip but has been meant. */
+/* Warns about cells of one input that lie far outside the rest.  A value that occurs twice is more
+ * likely a code than a slip. */
 static void warn_of_far(const struct cli *cli, const char *name, const struct gpnn_schema *schema,
                         struct gpnn_feature_cursor *at, const struct gpnn_outliers *outliers)
 {
@@ -182,7 +182,7 @@ static void describe_training(const struct cli *cli, const char *name,
     cli_note(cli, "%s: target '%s'", name, target_name(&dataset->schema, t, shown));
 }
 
-/* Whether the file can be created is told before the work, not after it. */
+/* Finds out before the work, not after it, if the file cannot be created. */
 static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
 {
   struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
@@ -212,7 +212,7 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
   return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
 }
 
-/* Warns of names that are all numbers: a row, rather. */
+/* Warns if all names are numbers: then the first line is probably a row. */
 static void warn_of_numbers(const struct cli *cli, const struct gpnn_table *table)
 {
   double value;
@@ -221,8 +221,7 @@ static void warn_of_numbers(const struct cli *cli, const struct gpnn_table *tabl
     const char *name = gpnn_table_column(table, j);
     if (gpnn_number_read(name, strlen(name), &value) != GPNN_NUMBER_OK) return;
   }
-  cli_warn(cli,
-           "%s:1: nothing but numbers, taken for the names of columns: --no-header makes it a row",
+  cli_warn(cli, "%s:1: only numbers, taken as names of columns; if it is a row, use --no-header",
            gpnn_table_name(table));
 }
 
@@ -248,7 +247,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   return status;
 }
 
-/* The parameters that --metric names, and the metric of all their targets. */
+/* The parameters that --metric names, and the metric that all their targets share. */
 struct metric {
   struct gpnn_parameters *params;
   size_t n, neighbours; /* targets; the most neighbours of any */
@@ -261,7 +260,7 @@ static void metric_release(struct metric *metric)
   free(metric->lengthscale);
 }
 
-/* What a search in memory would do for these parameters, unless something else is asked. */
+/* Defaults to what a search rebuilt in memory for these parameters would use. */
 static void complete_search(const struct cli *cli, struct index_arguments *a,
                             const struct gpnn_index *old, const struct metric *metric)
 {
@@ -270,11 +269,11 @@ static void complete_search(const struct cli *cli, struct index_arguments *a,
   if (!cli_given(cli, "neighbours")) a->search.neighbours = metric->neighbours;
   a->search.seed = gpnn_index_dataset(old)->seed;
   a->search.rotation = metric->params->covariance.rotation;
-  /* One lengthscale for all inputs orders neighbours as none does. */
+  /* A single lengthscale does not change the order of neighbours. */
   if (metric->params->covariance.n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
 }
 
-/* Takes the metric, which has to be the same for all targets. */
+/* Computes the metric, which has to be the same for all targets. */
 static enum gpnn_status take_metric(const struct gpnn_dataset *dataset, const char *path,
                                     struct metric *metric, struct gpnn_error *err)
 {

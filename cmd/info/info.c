@@ -53,7 +53,7 @@ static enum gpnn_status put_rows(struct run *r, const struct gpnn_index *index,
   return status;
 }
 
-/* One line a direction: how much of each input. */
+/* A line per direction: its share of each input. */
 static enum gpnn_status put_rotation(struct run *r, size_t d, const double *rotation,
                                      struct gpnn_error *err)
 {
@@ -91,7 +91,7 @@ static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index
   return status == GPNN_OK ? put_rotation(r, d, metric.rotation, err) : status;
 }
 
-/* One line an input: name, mean, and what it is multiplied by. */
+/* A line per input: name, mean, and the factor it is multiplied by. */
 static enum gpnn_status put_feature(struct run *r, const struct gpnn_dataset *c,
                                     struct gpnn_feature_cursor *at, size_t j,
                                     struct gpnn_error *err)
@@ -111,7 +111,7 @@ static enum gpnn_status put_feature(struct run *r, const struct gpnn_dataset *c,
   return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
 }
 
-/* One line an input that has limits: name, least and greatest value that others count as. */
+/* A line per input with limits: name, and the values to which smaller and larger ones are moved. */
 static enum gpnn_status put_limits(struct run *r, const struct gpnn_dataset *c,
                                    struct gpnn_error *err)
 {
@@ -155,7 +155,7 @@ static enum gpnn_status put_target(struct run *r, const struct gpnn_dataset *c,
   return status;
 }
 
-/* Groups, where some have several inputs. */
+/* Groups, if some have several inputs. */
 static enum gpnn_status put_groups(struct run *r, const struct gpnn_dataset *c,
                                    struct gpnn_error *err)
 {
@@ -172,7 +172,7 @@ static enum gpnn_status put_groups(struct run *r, const struct gpnn_dataset *c,
   return status;
 }
 
-/* Groups, the columns behind them, and columns that are neither input nor target. */
+/* Groups, periodic inputs, and columns that are neither input nor target. */
 static enum gpnn_status put_roles(struct run *r, const struct gpnn_dataset *c,
                                   struct gpnn_error *err)
 {

@@ -34,8 +34,7 @@ static enum gpnn_status find_columns(const struct plot *plot, struct band *b,
   enum gpnn_status status = GPNN_OK;
   if (x == NULL) x = "1";
   status = gpnn_columns_find(plot->table, x, &b->x, err);
-  /* That the truth is read from the input's column makes every row with an input and a mean one
-   * to draw. */
+  /* Reading the input's column as the truth selects every row with an input and a mean. */
   if (status == GPNN_OK) status = plot_find(plot, x, false, &b->found, err);
   if (status != GPNN_OK) return status;
   size_t mean = b->found.targets[0].mean;
@@ -131,7 +130,7 @@ static void write_band(struct plot *plot, const struct band *b, size_t every)
   script_data_end(s);
 }
 
-/* What interval 'k' is called: by its level, where that is known. */
+/* The name of interval 'k': its level, if that is known. */
 static void name_interval(const struct band *b, size_t k, char name[32])
 {
   const struct gpnn_predictions_target *target = &b->found.targets[0];
@@ -180,7 +179,7 @@ static void draw(struct plot *plot, const struct band *b)
   size_t every = (b->n - 1) / LINE_MAX_POINTS + 1;
   write_band(plot, b, every);
   if (every > 1)
-    cli_note(plot->cli, "every %zu. of %zu rows is drawn, by the order of the input", every, b->n);
+    cli_note(plot->cli, "drawing 1 row in %zu of %zu, in the order of the input", every, b->n);
   plot_x_label(plot, gpnn_table_column(plot->table, b->x), "", NULL);
   plot_no_caption(plot);
   plot_title(plot);

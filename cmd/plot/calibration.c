@@ -44,7 +44,8 @@ static enum gpnn_status count(struct plot *plot, struct counted *c, struct gpnn_
   return status == GPNN_OK ? gpnn_metrics_result(&c->metrics, &c->result, err) : status;
 }
 
-/* Shares that chance stays between in 95 of 100 cases, of 'n' rows with probability 'p' each. */
+/* The range of shares expected by chance, with probability 0.95, of 'n' rows with probability 'p'
+ * each. */
 static void chance(size_t n, double p, double *low, double *high)
 {
   size_t least = gpnn_binomial_quantile(n, p, 0.025), most = gpnn_binomial_quantile(n, p, 0.975);
@@ -75,7 +76,7 @@ static void write_coverages(struct plot *plot, const struct counted *c)
   script_data_end(s);
 }
 
-/* Whether any interval of the table has a known level, and rows. */
+/* True if any interval of the table has a known level, and rows. */
 static bool write_given(struct plot *plot, const struct counted *c)
 {
   bool any = false;
@@ -91,7 +92,7 @@ static bool write_given(struct plot *plot, const struct counted *c)
   return any;
 }
 
-/* Whether the curve goes where the key is otherwise: intervals are much too wide. */
+/* True if the curve runs where the key usually is, because intervals are much too wide. */
 static bool is_wide(const struct counted *c)
 {
   for (size_t i = 0; i < c->metrics.n_levels; i++)

@@ -14,12 +14,12 @@
 
 enum {
   N_STYLES = 7,
-  LINES_MAX = N_STYLES * N_STYLES, /* colours and symbols tell as many apart */
+  LINES_MAX = N_STYLES * N_STYLES, /* as many as colours and symbols distinguish */
   LINE_MAX_POINTS = 2000,
   KEY_COLUMNS = 2,
 };
 
-/* Height that a line of the key takes, beyond the few there is room for, in cm. */
+/* The height of a line of the key beyond the few that fit, in cm. */
 static const double key_line = 0.45;
 enum { KEY_LINES = 3 };
 
@@ -190,7 +190,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct curve *c, struct gpn
   if (status != GPNN_END) return status;
   report_left_out(plot->cli, plot->table, NULL, c->n_missing, "a value");
   if (c->n_zero > 0)
-    cli_warn(plot->cli, "%s: %zu values have no place on logarithmic axes, and are left out", name,
+    cli_warn(plot->cli, "%s: %zu values cannot be drawn on logarithmic axes and are left out", name,
              c->n_zero);
   if (c->n_negative > 0)
     cli_warn(plot->cli, "%s: %zu values are negative: their magnitude is drawn", name,
@@ -203,7 +203,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct curve *c, struct gpn
 
 /* ---- the picture -------------------------------------------------------------------------- */
 
-/* Of very many points, which only a table of something else than a learning curve has, some. */
+/* Thins out very many points, which no table of a learning curve has. */
 static size_t every_nth(const struct line *line)
 {
   return (line->n - 1) / LINE_MAX_POINTS + 1;
@@ -224,7 +224,7 @@ static void write_line(struct script *s, const struct line *line, size_t i, doub
   script_data_end(s);
 }
 
-/* What the key calls the line: the value of --by ("m = 50"), the column, or both. */
+/* The line's name in the key: the value of --by ("m = 50"), the column, or both. */
 static void write_key(const struct plot *plot, const struct curve *c, const struct line *line,
                       struct script *s)
 {
@@ -246,7 +246,7 @@ static void write_key(const struct plot *plot, const struct curve *c, const stru
   if (isfinite(line->slope.slope))
     used += (size_t)snprintf(text + used, sizeof text - used, ": slope %s%.3g",
                              line->slope.slope < 0 ? "−" : "", fabs(line->slope.slope));
-  double unexplained = 1 - line->slope.r2; /* 1 is for what is exact, but for rounding */
+  double unexplained = 1 - line->slope.r2; /* 1 is for exact fits, which rounding may hide */
   if (isfinite(line->slope.slope) && unexplained > 1e-10 && unexplained < 0.0001)
     snprintf(text + used, sizeof text - used, ", R² > 0.9999");
   else if (isfinite(line->slope.slope) && isfinite(line->slope.r2))
@@ -287,7 +287,7 @@ static void draw_line(const struct plot *plot, const struct curve *c, size_t i, 
   }
 }
 
-/* The guide of theory, in the key once for each slope. */
+/* A line with the theoretical slope, listed in the key once per slope. */
 static void draw_guide(const struct curve *c, size_t i, struct script *s)
 {
   const struct line *line = &c->lines[i];
@@ -313,7 +313,7 @@ static void draw(struct plot *plot, const struct curve *c)
   for (size_t i = 0; i < c->n_lines; i++) {
     write_line(s, &c->lines[i], i, c->y_range.low / 10);
     if (every_nth(&c->lines[i]) > 1)
-      cli_note(plot->cli, "every %zu. of %zu points of line %zu is drawn, by their order",
+      cli_note(plot->cli, "drawing 1 point in %zu of the %zu of line %zu, in their order",
                every_nth(&c->lines[i]), c->lines[i].n, i + 1);
   }
   plot_x_label(plot, gpnn_table_column(plot->table, c->x), "", NULL);

@@ -40,7 +40,7 @@ static size_t all_rows(const struct landscape *l, double *rows, size_t most)
   return n;
 }
 
-/* Of 'n' shades from light to dark, the i-th: blue, which is neither of the limits' colours. */
+/* The i-th of 'n' shades of blue from light to dark; the limits have other colours. */
 static void shade(size_t i, size_t n, char out[8])
 {
   static const int light[3] = {140, 196, 234}, dark[3] = {8, 40, 96};
@@ -93,7 +93,7 @@ static void set_axes(struct script *s, const struct panel *p, size_t n_columns)
     script_linear_axis(s, "y", y.low, y.high, 7);
 }
 
-/* Whether 'mark', VALUE or NAME=VALUE, is about a parameter. */
+/* True if 'mark', VALUE or NAME=VALUE, is about a parameter. */
 static bool is_about(const char *mark, const char *parameter)
 {
   const char *equals = strrchr(mark, '=');
@@ -102,7 +102,7 @@ static bool is_about(const char *mark, const char *parameter)
          ((size_t)(equals - mark) == length && memcmp(mark, parameter, length) == 0);
 }
 
-/* A mark of a parameter that has no panel is misspelt, or forgotten. */
+/* A mark for a parameter without a panel is misspelt, or left over from another table. */
 static enum gpnn_status check_marks(const struct plot *plot, const struct landscape *l,
                                     struct gpnn_error *err)
 {
@@ -113,7 +113,7 @@ static enum gpnn_status check_marks(const struct plot *plot, const struct landsc
       found = found || is_about(marks->items[i], l->parameters.items[p]);
     char shown[GPNN_MASK_BYTES];
     if (!found)
-      return gpnn_fail(err, GPNN_EINVAL, "%s: no parameter is varied that --mark names: \"%s\"",
+      return gpnn_fail(err, GPNN_EINVAL, "%s: --mark names no parameter that is varied: \"%s\"",
                        gpnn_table_name(plot->table),
                        gpnn_mask(shown, marks->items[i], strlen(marks->items[i])));
   }
@@ -175,7 +175,7 @@ static void draw_lines(struct script *s, const struct panel *p, const double *ro
 
 /* ---- the picture -------------------------------------------------------------------------- */
 
-/* What a metric is called on an axis. */
+/* The name of a metric on an axis. */
 static const char *metric_label(const char *name)
 {
   static const char *const known[][2] = {{"mse", "MSE"}, {"nll", "NLL"}, {"cal", "CAL"}};
@@ -184,7 +184,7 @@ static const char *metric_label(const char *name)
   return name;
 }
 
-/* Room for labels, and the size of a panel, in cm. */
+/* Space for labels, and the size of a panel, in cm. */
 enum { KEY_COLUMNS = 4 };
 static const double label_room = 0.6, left_room = 1.5, gap_below = 0.75, key_line = 0.6,
                     bottom_room = 1.55, panel_height = 3.9, least_height = 7;
@@ -203,7 +203,7 @@ static void place_panel(struct plot *plot, const struct landscape *l, const stru
              "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
              left / plot->width, (right - 0.35) / plot->width, top / plot->height,
              (top - height + gap_below) / plot->height);
-  /* The metric once a row, where the widths of numbers do not matter. */
+  /* The metric once per row, placed so that the widths of numbers do not matter. */
   if (p->column > 0) return;
   script_label(&plot->body, "label 2", metric_label(l->metrics.items[p->row]), "", NULL);
   script_add(&plot->body, "set label 2 at screen %.5f, screen %.5f center rotate by 90\n",
@@ -225,7 +225,7 @@ static void draw_panel(struct plot *plot, const struct landscape *l, const struc
   else
     script_add(s, "unset xlabel\n");
   draw_lines(s, p, rows, n_rows);
-  script_add(s, "unset label\n"); /* the next panel would write it again, over this one */
+  script_add(s, "unset label\n"); /* or the next panel would draw it again */
 }
 
 /* One key for all panels, in a strip below them. */

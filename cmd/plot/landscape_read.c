@@ -49,7 +49,7 @@ static enum gpnn_status find_metric(const struct plot *plot, size_t column,
   return status;
 }
 
-/* A table of metrics in columns, of gpnn-simulate limits. */
+/* A table with a column per metric, as written by gpnn-simulate limits. */
 static enum gpnn_status find_metrics(const struct plot *plot, struct reader *r,
                                      struct gpnn_error *err)
 {
@@ -69,7 +69,7 @@ static enum gpnn_status find_metrics(const struct plot *plot, struct reader *r,
   return status;
 }
 
-/* A table of one quantity a row, of gpnn-simulate risk. */
+/* A table with one quantity per row, as written by gpnn-simulate risk. */
 static enum gpnn_status find_quantity(const struct plot *plot, struct reader *r,
                                       struct gpnn_error *err)
 {
@@ -98,7 +98,7 @@ static enum gpnn_status find_columns(const struct plot *plot, struct reader *r,
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* The number of a name, which is added if it is new. */
+/* The index of a name, which is added if it is new. */
 static enum gpnn_status number_of(struct landscape_names *names, const char *text, size_t length,
                                   size_t *i, struct gpnn_error *err)
 {
@@ -113,7 +113,7 @@ static enum gpnn_status number_of(struct landscape_names *names, const char *tex
   return GPNN_OK;
 }
 
-/* Whether -y asks for this quantity, by its name in a list. */
+/* True if the list of -y names this quantity. */
 static bool is_wanted(const char *list, const struct gpnn_field *quantity)
 {
   if (list == NULL) return true;

@@ -37,7 +37,7 @@ static enum gpnn_status find_columns(const struct plot *plot, struct map *m, str
     status = gpnn_fail(err, GPNN_EINVAL, "--inputs: a map has two, as in -x lon,lat");
   }
   free(columns);
-  /* The truth plays no part; a column that has a number in every row to draw stands for it. */
+  /* The truth is not drawn; a column with a number in every row stands in for it. */
   if (status != GPNN_OK) return status;
   status = plot_find(plot, gpnn_table_column(plot->table, m->x), false, &m->found, err);
   if (status != GPNN_OK || plot->o->x != NULL) return status;
@@ -73,7 +73,7 @@ static enum gpnn_status read_row(struct plot *plot, struct map *m, struct gpnn_e
   return status == GPNN_OK ? plot_push(&m->sds, row.sd, err) : status;
 }
 
-/* Cells around the places of a lattice, or where points are many cells of their own. */
+/* Cells around the points of a lattice, or coarser cells if there are many points. */
 static enum gpnn_status choose_cells(struct map *m, struct gpnn_error *err)
 {
   bool x_is_lattice, y_is_lattice;
@@ -150,7 +150,7 @@ static enum gpnn_status write_cells(struct script *s, struct map *m, struct gpnn
   return GPNN_OK;
 }
 
-/* Half the side of a cell as drawn: some more, or the seams between cells would shine through. */
+/* Half the side of a cell as drawn: a little more than half, to hide the seams between cells. */
 static const double overlap = 0.6;
 
 static enum gpnn_status write_data(struct plot *plot, struct map *m, struct gpnn_error *err)
@@ -172,15 +172,15 @@ static enum gpnn_status write_data(struct plot *plot, struct map *m, struct gpnn
 
 /* ---- panels ------------------------------------------------------------------------------- */
 
-/* Where things are, in cm. */
+/* The layout, in cm. */
 struct layout {
-  bool beside; /* the panels, not one below the other */
+  bool beside; /* panels are side by side, not stacked */
   double width, height, top_room, panel_width, panel_height;
 };
 
 static const double left_room = 1.7, right_room = 2.2, bar_room = 0.6, bottom_room = 1.4;
 
-/* Panels as wide as they fit, an x as long as a y. */
+/* Panels as large as fit, with equal scales on both axes. */
 static struct layout lay_out(const struct plot *plot, const struct map *m, size_t n_panels)
 {
   double width = m->x_range.high - m->x_range.low, height = m->y_range.high - m->y_range.low;
@@ -220,7 +220,7 @@ static void place_panel(struct plot *plot, const struct layout *l, size_t i)
              left / l->width, right / l->width, top / l->height, bottom / l->height,
              (right + 0.2) / l->width, bottom / l->height, 0.35 / l->width,
              l->panel_height / l->height);
-  /* What the colours are, above their bar. */
+  /* The name of the colours, above their bar. */
   const char *unit = plot->o->unit;
   script_label(s, "label 2", i == 0 ? "mean" : "sd", "", unit);
   script_add(s, "set label 2 at screen %.5f, screen %.5f left\n", (right + 0.2) / l->width,

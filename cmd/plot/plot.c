@@ -55,13 +55,13 @@ static const struct plot_kind *find_kind(const struct cli *cli)
     if (strcmp(cli->operands[0], kinds[i].name) == 0) return &kinds[i];
   char shown[GPNN_MASK_BYTES];
   cli_refuse(cli,
-             "no such kind: \"%s\": it is calibration, pit, predicted, residuals, curve, "
+             "no such kind: \"%s\"; KIND is calibration, pit, predicted, residuals, curve, "
              "landscape, band or map",
              gpnn_mask(shown, cli->operands[0], strlen(cli->operands[0])));
   return NULL;
 }
 
-/* An option that means nothing to this kind is a mistake. */
+/* An option that does not apply to this kind is a mistake. */
 static bool check_meaning(const struct cli *cli, unsigned kind)
 {
   static const struct {
@@ -84,7 +84,7 @@ static bool check_meaning(const struct cli *cli, unsigned kind)
   };
   for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
     if (cli_given(cli, limited[i].name) && (limited[i].kinds & kind) == 0)
-      return cli_refuse(cli, "--%s means nothing to %s", limited[i].name, cli->operands[0]);
+      return cli_refuse(cli, "--%s does not apply to %s", limited[i].name, cli->operands[0]);
   return true;
 }
 
@@ -102,7 +102,7 @@ static bool check_marks(const struct cli *cli, const struct cli_list *marks)
   return true;
 }
 
-/* Whether a name ends as that of another kind of file than is written. */
+/* True if the name's ending belongs to another format than is written. */
 static bool is_misnamed(const char *path, const char *dot, bool png)
 {
   return dot != NULL && strchr(dot, '/') == NULL && dot[1] != '\0' && dot != path &&
@@ -118,11 +118,11 @@ static bool choose_format(const struct cli *cli, struct plot_options *o)
   bool png = o->format == PLOT_PNG;
   if (!o->script && is_misnamed(cli->output, dot, png)) {
     char shown[GPNN_MASK_BYTES];
-    cli_warn(cli, "%s: written as %s, whatever its name ends in",
+    cli_warn(cli, "%s: written as %s despite the ending of its name",
              gpnn_mask(shown, cli->output, strlen(cli->output)), png ? "PNG" : "SVG");
   }
   if (!png || o->script || strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO)) return true;
-  return cli_refuse(cli, "a picture of bytes is not for a terminal: give -o FILE, or redirect it");
+  return cli_refuse(cli, "a PNG picture cannot go to a terminal: use -o FILE, or redirect it");
 }
 
 bool plot_resolve(const struct cli *cli, void *arguments)
@@ -135,10 +135,10 @@ bool plot_resolve(const struct cli *cli, void *arguments)
 
 /* ---- gnuplot ------------------------------------------------------------------------------ */
 
-/* What comes before the kind's own part: sizes, fonts and lines that print well. */
+/* The head of the script, common to all kinds: sizes, fonts and lines that print well. */
 static void write_head(struct script *s, const struct plot *plot, bool png)
 {
-  /* SVG counts 96 to the inch, and so do sizes of fonts and lines: 12 is nine points in print. */
+  /* SVG has 96 units to the inch, also for fonts and lines: 12 units are nine points in print. */
   const double per_cm = 96 / 2.54, scale = png ? 300.0 / 96 : 1;
   int width = (int)lrint(plot->width * per_cm * scale);
   int height = (int)lrint(plot->height * per_cm * scale);
@@ -160,7 +160,7 @@ static void write_head(struct script *s, const struct plot *plot, bool png)
                 "set key noenhanced samplen 3 spacing 1.1\n");
 }
 
-/* One line of what gnuplot had to say. */
+/* Turns what gnuplot printed into one line. */
 static void flatten(const struct gpnn_child *gnuplot, char *line, size_t bytes)
 {
   size_t n = 0;

@@ -60,7 +60,7 @@ GPNN_MUST_CHECK enum gpnn_status plot_number(const struct plot *plot,
                                              const struct gpnn_record *record, size_t column,
                                              double *value, struct gpnn_error *err);
 
-/* Whether the table has a column of exactly this name; which one. */
+/* True if the table has a column of exactly this name; '*column' is which. */
 bool plot_has_column(const struct plot *plot, const char *name, size_t *column);
 
 /* Finds the one target whose predictions are drawn; 'truth' as in gpnn-eval. */
@@ -69,8 +69,8 @@ GPNN_MUST_CHECK enum gpnn_status plot_find(const struct plot *plot, const char *
                                            struct gpnn_error *err);
 
 /*
- * Reads all predictions, giving each that has a truth and a mean to 'take'.  The others are counted
- * and told.  GPNN_EDATA: there is none, or one is bad.
+ * Reads all predictions and passes each that has a truth and a mean to 'take'.  Warns about the
+ * others.  GPNN_EDATA: there is none, or one is bad.
  */
 GPNN_MUST_CHECK enum gpnn_status
 plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
@@ -78,7 +78,7 @@ plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
                                           struct gpnn_error *err),
                  void *into, struct gpnn_error *err);
 
-/* Numbers, growing; a zeroed object is empty, free() of 'values' releases it. */
+/* A growing array of numbers; a zeroed object is empty, free() of 'values' releases it. */
 struct plot_numbers {
   double *values; /* owned */
   size_t n, capacity;
@@ -87,7 +87,7 @@ struct plot_numbers {
 GPNN_MUST_CHECK enum gpnn_status plot_push(struct plot_numbers *numbers, double value,
                                            struct gpnn_error *err);
 
-/* The least and largest of them; NaN does not count. */
+/* The smallest and the largest number; NaN is ignored. */
 struct plot_range {
   double low, high;
 };
@@ -95,13 +95,13 @@ struct plot_range {
 struct plot_range plot_range_none(void);
 void plot_range_add(struct plot_range *range, double value);
 
-/* Some room at both ends, 'share' of the range, and where it is empty so much that it is not. */
+/* Adds 'share' of the range at both ends, and some more if it would be empty. */
 struct plot_range plot_range_widen(struct plot_range range, double share);
 
 /* ---- parts of scripts --------------------------------------------------------------------- */
 
-/* Colours that colour-blind readers tell apart (Okabe and Ito), and, where lines have an order,
- * shades from light to dark. */
+/* Colours that colour-blind readers can distinguish (Okabe and Ito), and, where lines have an
+ * order, shades from light to dark. */
 #define PLOT_BLUE "#0072B2"
 #define PLOT_RED "#D55E00"
 #define PLOT_GREEN "#009E73"
@@ -112,19 +112,19 @@ struct plot_range plot_range_widen(struct plot_range range, double share);
 void plot_x_label(struct plot *plot, const char *text, const char *more, const char *unit);
 void plot_y_label(struct plot *plot, const char *text, const char *more, const char *unit);
 
-/* Leaves room for the title and, where there is a caption, for the line with it, which goes above
- * the left end of the picture. */
+/* Leaves space for the title and for the caption, if any, a line above the left end of the picture.
+ */
 GPNN_PRINTF(2, 3) void plot_caption(struct plot *plot, const char *format, ...);
 void plot_no_caption(struct plot *plot);
 
-/* Room above the panels of a picture of several, in cm. */
+/* The space above the panels of a picture that has several, in cm. */
 double plot_top_room(const struct plot *plot);
 
 /* Writes the title, if there is one, as a label of the next panel, across all of them. */
 void plot_title(struct plot *plot);
 
 /* Defines the palette: 'viridis' or 'cividis' (van der Walt and Smith; Nunez, Anderton and Renslow
- * 2018), or blues from light to dark; even to the eye, whatever colours it sees. */
+ * 2018), or blues from light to dark; perceptually uniform, also to colour-blind readers. */
 enum plot_palette { PLOT_VIRIDIS, PLOT_CIVIDIS, PLOT_BLUES };
 
 void plot_palette(struct plot *plot, enum plot_palette palette);

@@ -9,7 +9,7 @@
 
 enum { POINTS_MAX = 5000, CELLS = 100, BAND_ROWS = 80, BANDS_MAX = 20, MOST_SDS = 8 };
 
-/* The points, and what the captions tell of them. */
+/* The points, and what their captions say. */
 struct points {
   bool standardised; /* y is (truth - mean) / sd, else the truth */
   struct plot_numbers x, y;
@@ -46,7 +46,7 @@ static void set_ranges(struct plot *plot, struct plot_range x, struct plot_range
 
 /* ---- points or cells ---------------------------------------------------------------------- */
 
-/* Cells that hold something, with how many. */
+/* The cells that are not empty, with their counts. */
 static enum gpnn_status write_cells(struct plot *plot, const struct points *p, struct plot_range x,
                                     struct plot_range y, struct gpnn_error *err)
 {
@@ -152,7 +152,8 @@ enum gpnn_status plot_predicted(struct plot *plot, struct gpnn_error *err)
 
 /* ---- residuals ---------------------------------------------------------------------------- */
 
-/* Quantiles along the means, of runs with enough rows for their 2.5 %; false: there are none. */
+/* Quantiles along the means, of groups with enough rows for the 2.5 % ones; false if there are
+ * too few rows. */
 static enum gpnn_status write_quantiles(struct plot *plot, const struct points *p, bool *any,
                                         struct gpnn_error *err)
 {
@@ -171,8 +172,8 @@ static enum gpnn_status write_quantiles(struct plot *plot, const struct points *
   return GPNN_OK;
 }
 
-/* Keeps a few gross errors from making everything else flat: brings what is beyond -+'limit' onto
- * it; returns how many. */
+/* Keeps a few gross errors from flattening everything else: clips values to -+'limit' and returns
+ * how many it clipped. */
 static size_t clip(struct points *p, double limit)
 {
   size_t n = 0;

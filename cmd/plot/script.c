@@ -52,11 +52,11 @@ void script_quote(struct script *script, const char *text)
     char shown[GPNN_MASK_BYTES];
     length = strnlen(text, character_length((unsigned char)*text));
     gpnn_mask(shown, text, length);
-    if (shown[0] == '?') { /* a character cut short by another one */
+    if (shown[0] == '?') { /* an incomplete character before another one */
       length = 1;
       shown[1] = '\0';
     } else if (strcmp(shown, "\xef\xbf\xbe") == 0 || strcmp(shown, "\xef\xbf\xbf") == 0) {
-      strcpy(shown, "?"); /* two that XML has no place for */
+      strcpy(shown, "?"); /* two characters that XML does not allow */
     }
     bool ends_cdata = text - begin >= 2 && memcmp(text - 2, "]]>", 3) == 0;
     const char *safe = shown[0] == '\'' ? "’" : ends_cdata ? "›" : shown;
@@ -107,7 +107,7 @@ void script_data_end(struct script *script)
 
 /* ---- linear axes -------------------------------------------------------------------------- */
 
-/* The least of 1, 2 and 5 times a power of ten that leaves no more labels. */
+/* The smallest of 1, 2 and 5 times a power of ten that needs no more labels. */
 static double round_step(double range, int labels)
 {
   double least = range / labels, ten = pow(10, floor(log10(least)));
@@ -185,7 +185,7 @@ static void add_tic(struct script *script, double at, bool labelled, bool *first
   *first = false;
 }
 
-/* Tics at 1 to 9 times the powers of ten, the fewer labels the more powers there are. */
+/* Tics at 1 to 9 times the powers of ten, with fewer labels the more powers there are. */
 static void add_decade_tics(struct script *script, double low, double high, double decades)
 {
   double first_power = floor(log10(low)), last_power = ceil(log10(high));
@@ -203,7 +203,7 @@ static void add_decade_tics(struct script *script, double low, double high, doub
   }
 }
 
-/* Where hardly one of those lies within the axis: tics at round numbers. */
+/* Tics at round numbers, for an axis that spans hardly a power of ten. */
 static void add_round_tics(struct script *script, double low, double high)
 {
   double step = round_step(high - low, 6);

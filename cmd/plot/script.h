@@ -1,8 +1,9 @@
 /*
- * plot_script: a gnuplot script as it is put together.
+ * plot_script: a gnuplot script under construction.
  *
- * Whatever comes from outside is text in single quotes, in which gnuplot neither runs nor replaces
- * anything, or numbers.  Memory that runs out is told once, by script_status(), at the end.
+ * Whatever comes from outside enters as numbers, or as text in single quotes, in which gnuplot
+ * neither runs nor replaces anything.  Running out of memory is reported once, by script_status(),
+ * at the end.
  */
 #ifndef GPNN_CMD_PLOT_SCRIPT_H
 #define GPNN_CMD_PLOT_SCRIPT_H
@@ -14,7 +15,7 @@
 
 /* A zeroed object is empty and may be released. */
 struct script {
-  char *text; /* owned; no NUL behind */
+  char *text; /* owned; not NUL-terminated */
   size_t length, capacity;
   bool out_of_memory;
 };
@@ -47,7 +48,7 @@ enum { SCRIPT_TENS_BYTES = 48 };
 const char *script_tens(char out[SCRIPT_TENS_BYTES], double value);
 
 /* Lets 'axis' ("x", "y", "cb") go from 'low' to 'high' > 'low', to the last digit, and gives its
- * labels as many digits as tell them apart. */
+ * labels enough digits to differ. */
 void script_range(struct script *script, const char *axis, double low, double high);
 
 /* Makes 'axis' logarithmic from 'low' to 'high' > 0, with some room at either end

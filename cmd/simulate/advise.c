@@ -196,7 +196,7 @@ static void write_verdict(const struct gpnn_advice *advice, char *text, size_t n
              advice->lines[advice->now].rmse.high < 1
                  ? ""
                  : "; but predictions are hardly better than the mean of the target: either the "
-                   "inputs tell nothing of it, or the parameters are far off, and gpnn-fit may "
+                   "inputs say nothing about it, or the parameters are far off, and gpnn-fit may "
                    "find others");
     return;
   }
@@ -286,7 +286,7 @@ static void report_copies(const struct cli *cli, const struct gpnn_advice *advic
   if (share > tolerable)
     cli_warn(cli,
              "%.*g %% of the test rows have the inputs of another training row: if rows are copies "
-             "of others, errors are larger than told here, and the advice is void",
+             "of others, errors are larger than reported here, and the advice does not hold",
              percent_digits(100 * share), 100 * share);
 }
 

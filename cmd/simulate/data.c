@@ -51,7 +51,7 @@ static bool read_truths(const struct cli *cli, const struct arguments *a,
   for (size_t i = 0; i < a->truths.n; i++) {
     const char *text = a->truths.items[i];
     if (o->kind == GPNN_SYNTHETIC_FUNCTION && strncmp(text, "noise=", 6) != 0)
-      return cli_refuse(cli, "option --true: a function has noise alone");
+      return cli_refuse(cli, "option --true: a function has only noise");
     if (!simulate_set_parameter(cli, "true", text, GPNN_RISK_COEFFICIENT, true, &truth))
       return false;
   }
@@ -167,7 +167,7 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "warp", warp.law, "LAW", "of inputs", warps),
     CLI_REAL(0, "gamma", warp.gamma, "G", "strength of the warp (1)", 0, 100),
     CLI_FLAG(0, "noiseless", truth, "a column f before y: y without noise"),
-    CLI_FLAG(0, "no-header", no_header, "no line of names"),
+    CLI_FLAG(0, "no-header", no_header, "write no header"),
     CLI_DELIMITER('d', "delimiter", delimiter, "C", "field delimiter (tab)"),
     CLI_OLD_NAME(0, "rows", "size"),
     CLI_OLD_NAME(0, "inputs", "input-law"),

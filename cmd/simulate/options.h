@@ -41,7 +41,7 @@ struct simulate_choice {
 enum simulate_neighbours_by { SIMULATE_BY_THEORY, SIMULATE_BY_SEARCH };
 enum simulate_responses { SIMULATE_AVERAGED, SIMULATE_DRAWN };
 
-/* A mode fills what is above the line before simulate_options_resolve(), which fills the rest but
+/* The command line fills in the members above the line; simulate_options_resolve() the rest, except
  * for the choices. */
 struct simulate_options {
   struct cli_list truths, assumptions, vary;
@@ -87,11 +87,12 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
       CLI_COUNT(0, "draws", options.draws, "K", "training sets, each for all test points (1)", 1,  \
                 1e6),                                                                              \
       CLI_LIST('t', "true", options.truths, "NAME=VALUE", "a parameter of the truth"),             \
-      CLI_LIST('a', "assume", options.assumptions, "NAME=VALUE", "one assumed (as in truth)"),     \
+      CLI_LIST('a', "assume", options.assumptions, "NAME=VALUE",                                   \
+               "an assumed parameter (as in truth)"),                                              \
       CLI_LIST(0, "vary", options.vary, "NAME=A:B:N", "assume N values from A to B"),              \
       CLI_CHOICE(0, "neighbours-by", options.neighbours_by, "HOW", "", simulate_neighbours_words), \
       CLI_CHOICE(0, "responses", options.responses, "HOW", "", simulate_responses_words),          \
-      CLI_FLAG(0, "debias", options.debias, "means without the bias they have at many rows"),      \
+      CLI_FLAG(0, "debias", options.debias, "remove the bias that means have at many rows"),       \
       CLI_DELIMITER('d', "delimiter", options.delimiter, "C",                                      \
                     "field delimiter of the output (tab)"),                                        \
       CLI_OLD_NAME(0, "rows", "size"), CLI_OLD_NAME(0, "inputs", "input-law")

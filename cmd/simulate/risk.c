@@ -199,13 +199,13 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
 #define ARGUMENTS struct risk
 
 static const struct cli_option options[] = {
-    CLI_TEXT(0, "function", function, "NAME", "a truth known: waves, oakley or zero"),
+    CLI_TEXT(0, "function", function, "NAME", "a known function: waves, oakley or zero"),
     CLI_REAL(0, "schedule", schedule, "P", "M for the last N, fewer before, for smoothness P", 1e-3,
              1e3),
-    CLI_FLAG(0, "derivatives", derivatives, "how the risk moves with each parameter"),
+    CLI_FLAG(0, "derivatives", derivatives, "derivatives of the risk by each parameter"),
     CLI_REAL(0, "step", step, "H", "step of --derivatives (0.01)", 1e-9, 1e9),
     CLI_COUNT(0, "calibrate", options.simulate.n_heldout, "C",
-              "nll and cal, before and after, by C points", 1, GPNN_RISK_MOST_POINTS),
+              "nll, cal before and after calibration by C points", 1, GPNN_RISK_MOST_POINTS),
     SIMULATE_OPTIONS,
 };
 

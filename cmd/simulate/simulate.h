@@ -1,6 +1,6 @@
 /*
- * simulate: the modes of gpnn-simulate, each a main of its own that takes what follows the mode on
- * the command line.
+ * simulate: the modes of gpnn-simulate, each a main() that reads what follows the mode on the
+ * command line.
  */
 #ifndef GPNN_CMD_SIMULATE_SIMULATE_H
 #define GPNN_CMD_SIMULATE_SIMULATE_H

@@ -47,7 +47,7 @@ static bool is_same_output(const char *a, const char *b)
   return gpnn_atomic_file_same(a, b);
 }
 
-/* Of two parts in one file, only the last would be left. */
+/* Two parts written to one file would leave only the last. */
 static bool are_distinct(const struct cli *cli, const struct cli_list *outputs)
 {
   for (size_t i = 0; i < outputs->n; i++)
@@ -71,7 +71,7 @@ bool split_resolve(const struct cli *cli, void *arguments)
   for (size_t k = 0; k < a->n_parts; k++) a->weights[k] = 1;
   const char *place = a->outputs.n == 1 ? strstr(a->outputs.items[0], "%d") : NULL;
   if (place != NULL && strstr(place + 2, "%d") == NULL) return true;
-  return cli_refuse(cli, "--folds needs one -o whose name has one %%d, as in fold%%d.tsv");
+  return cli_refuse(cli, "--folds needs one -o whose name contains one %%d, as in fold%%d.tsv");
 }
 
 /* ---- the first pass: counting ------------------------------------------------------------- */
@@ -82,9 +82,8 @@ static bool can_be_read_twice(const char *path)
   return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Creates the file that standard input, which can be read only once, is copied to.  It loses its
- * name at once, so that nobody else finds it, and it is gone with the process, however that ends.
- */
+/* Creates a file to copy standard input to, which can be read only once.  It is unlinked at once,
+ * so that nobody else finds it and it vanishes with the process, however that ends. */
 static enum gpnn_status spool_new(FILE **spool, struct gpnn_error *err)
 {
   const char *directory = getenv("TMPDIR");
@@ -108,9 +107,8 @@ static enum gpnn_status spool_line(FILE *spool, const char *line, size_t length,
   return gpnn_fail_errno(err, errno, "the copy of standard input");
 }
 
-/* Reads all of the table, so that whatever is wrong with it is said before any output.  The copy
- * begins with the header too: what a row begins with could pass for the beginning of another kind
- * of file. */
+/* Reads the whole table, so that anything wrong with it is reported before any output.  The copy
+ * includes the header, because a row might begin like another kind of file. */
 static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error *err)
 {
   struct gpnn_record record;
@@ -127,7 +125,7 @@ static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error
   return status == GPNN_END ? GPNN_OK : status;
 }
 
-/* Puts the copy in the place of standard input. */
+/* Replaces standard input by the copy. */
 static enum gpnn_status spool_rewind(FILE *spool, struct gpnn_error *err)
 {
   int fd = fileno(spool);
@@ -220,8 +218,7 @@ static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
   return status == GPNN_END ? GPNN_OK : status;
 }
 
-/* All bytes are on disk before the first part gets its name: if one does not fit, there are none.
- */
+/* All bytes are on disk before the first part gets its name: either all parts appear or none. */
 static enum gpnn_status close_parts(struct run *r, enum gpnn_status status, struct gpnn_error *err)
 {
   for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++)

@@ -40,9 +40,9 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   gpnn-index -q -o t.gpi bare.tsv 2>err.txt
   [[ ! -s err.txt ]]
   gpnn-index -o t.gpi bare.tsv 2>err.txt
-  grep -q 'bare.tsv:1: nothing but numbers, taken for the names' err.txt
+  grep -q 'bare.tsv:1: only numbers, taken as names' err.txt
   gpnn-index --no-header -o t.gpi bare.tsv 2>err.txt
-  run ! grep -q 'nothing but numbers' err.txt
+  run ! grep -q 'only numbers' err.txt
   make_table 30 2 | sed '1s/x2/mean/' >t.tsv
   gpnn-index -q -y y -o t.gpi t.tsv
   printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t5\n' >t.par

@@ -306,7 +306,7 @@ interrupt() {
     'gpnn-eval -o pred.tsv pred.tsv' 'gpnn-plot pit -o pred.tsv --script pred.tsv' 'gpnn-info -o t.gpi t.gpi' \
     'gpnn-simulate advise -p t.par -o t.gpi t.gpi'; do
     # shellcheck disable=SC2086 # words of a command
-    assert_fails 2 'is a file to read from, and would be lost' $command <train.tsv
+    assert_fails 2 'is an input, which would be overwritten' $command <train.tsv
   done
   rm link hard
   sha256sum --check --quiet before.sum

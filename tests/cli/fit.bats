@@ -202,7 +202,7 @@ fit() {
     # shellcheck disable=SC2086
     assert_fails 2 '^option --start: adam over blocks' gpnn-fit $o --optimizer adam --start s.par t.gpi
   done
-  assert_fails 2 '^option --rotate: is of --method local' \
+  assert_fails 2 '^option --rotate: applies to --method local only' \
     gpnn-fit --method conjugate --rotate whiten t.gpi
 }
 

@@ -221,7 +221,7 @@ assert_svg() {
   awk 'BEGIN { print "rows,value"; for (i = 1; i <= 10000; i++) print i "," i * i }' >long.csv
   gpnn-plot curve -v --script long.csv >c.gp 2>err.txt
   assert_equal "$(block line1 c.gp | wc -l)" 2000
-  grep -q 'every 5. of 10000 points of line 1 is drawn' err.txt
+  grep -q 'drawing 1 point in 5 of the 10000 of line 1' err.txt
 }
 
 @test "calibration: the key makes way for intervals that are much too wide" {
@@ -376,7 +376,7 @@ assert_svg() {
 @test "values that curves cannot draw are left out and counted" {
   printf 'rows,value\n1,NA\n0,3\n5,0\n7,2\n8,1\n' | gpnn-plot curve --script >c.gp 2>err.txt
   grep -q '1 rows without a value left out' err.txt
-  grep -q '2 values have no place on logarithmic axes' err.txt
+  grep -q '2 values cannot be drawn on logarithmic axes' err.txt
   assert_equal "$(block line1 c.gp | wc -l)" 2
 }
 
@@ -431,8 +431,8 @@ assert_svg() {
   predictions >p.tsv
   assert_fails 2 'no such kind: "pie"' gpnn-plot pie p.tsv
   assert_fails 2 'an operand is missing' gpnn-plot
-  assert_fails 2 'bins means nothing to curve' gpnn-plot curve --bins 3 p.tsv
-  assert_fails 2 'theory means nothing to pit' gpnn-plot pit --theory -1 p.tsv
+  assert_fails 2 'bins does not apply to curve' gpnn-plot curve --bins 3 p.tsv
+  assert_fails 2 'theory does not apply to pit' gpnn-plot pit --theory -1 p.tsv
   assert_fails 2 'option --format: auto, svg or png' gpnn-plot pit --format pdf p.tsv
   assert_fails 2 'option --mark' gpnn-plot landscape --mark noise=x p.tsv
   assert_fails 2 'option --width' gpnn-plot pit --width 0 p.tsv
@@ -448,7 +448,7 @@ assert_svg() {
     for kind in calibration predicted residuals 'band -x 1' 'map -x 1,2'; do
       # shellcheck disable=SC2086 # a kind and its options
       gpnn-plot $kind --title "$name" --unit "$name" -o out.svg p.csv 2>err.txt ||
-        [[ $kind == calibration* && $(cat err.txt) == *'means nothing'* ]] ||
+        [[ $kind == calibration* && $(cat err.txt) == *'does not apply'* ]] ||
         complain "$kind $name: $(cat err.txt)"
     done
     assert_svg out.svg
@@ -484,7 +484,7 @@ assert_svg() {
 
 @test "a mark of no panel is refused" {
   landscape >l.tsv
-  assert_fails 2 'no parameter is varied that --mark names: "noize=0.3"' \
+  assert_fails 2 '--mark names no parameter that is varied: "noize=0.3"' \
     gpnn-plot landscape --mark noise=1 --mark noize=0.3 l.tsv
 }
 

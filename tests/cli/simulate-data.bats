@@ -148,7 +148,7 @@ moments() {
     assert_fails 2 "option --true: kernel=rbf, .*, kernelscale or noise = a number it can have, not \"$parameter\"" \
       gpnn-simulate data -t "$parameter"
   done
-  assert_fails 2 'function has noise alone' gpnn-simulate data --kind function --function zero -t lengthscale=2
+  assert_fails 2 'function has only noise' gpnn-simulate data --kind function --function zero -t lengthscale=2
   for kind in 'gp' 'features' 'local -m 5'; do
     # shellcheck disable=SC2086 # words
     assert_fails 1 'not finite' gpnn-simulate data --kind $kind -t lengthscale=1e-300 --scale 1e100

@@ -99,7 +99,7 @@ fit() {
 @test "a metric is shared, ratio or own, and the conjugate method shares none" {
   prepare
   assert_fails 2 "option --lengthscales: shared, ratio or own" gpnn-fit --lengthscales all t.gpi
-  assert_fails 2 "are of --method local" gpnn-fit --method conjugate --lengthscales shared t.gpi
+  assert_fails 2 "apply to --method local only" gpnn-fit --method conjugate --lengthscales shared t.gpi
 }
 
 @test "the conjugate method fits each target as it does the only one" {
