@@ -4,6 +4,7 @@
 #ifndef GPNN_CMD_COMMON_CLI_PRIVATE_H
 #define GPNN_CMD_COMMON_CLI_PRIVATE_H
 
+#include "base/status.h"
 #include "cmd/common/cli.h"
 
 /* Exit statuses, apart from EXIT_SUCCESS. */

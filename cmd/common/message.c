@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "cmd/common/cli_private.h"
 #include "cmd/common/progress.h"
 
