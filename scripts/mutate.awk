@@ -1,15 +1,15 @@
-# Draws small faults for scripts/mutate from C sources laid out by clang-format.
+# Draws small faults for scripts/mutate from C sources formatted by clang-format.
 #
 #   awk -v mutants=N -v seed=S -f scripts/mutate.awk FILE...
 #
-# The lines that can be broken, of all files in their order, are cut into N parts of equal length,
-# so that every module has its share; in each part TRIES faults are drawn, to be tried in turn,
-# as one may not compile or mean the same.  Prints PART, FILE, the line where the statement
+# The lines that can be broken, of all files in order, are cut into N parts of equal length, so that
+# every module gets its share; in each part TRIES faults are drawn, to be tried one after another,
+# because one may not compile or may mean the same.  Prints PART, FILE, the line where the statement
 # begins, LINE, KIND and the line as it then reads, separated by tabs.
 #
-# Left alone are comments, strings, messages, assertions and the preprocessor; what allocates and
-# releases memory, closes and removes, which the sanitizers watch or which would not be safe; and
-# tests that nothing but a failing allocation can fail.
+# Left alone are comments, strings, messages, assertions and the preprocessor; code that allocates
+# and releases memory, closes and removes, which the sanitizers watch or which would not be safe;
+# and checks that only a failing allocation can fail.
 
 BEGIN {
   TRIES = 4
@@ -20,7 +20,7 @@ BEGIN {
   commutative = "(fmax|fmin)[(]$"
   keywords = "^(const|static|struct|enum|union|typedef|unsigned|double|float|int|long|size_t|bool|" \
              "char|void|return|goto|else|if|for|while|do|case|default|switch|[a-z_0-9]+_t) "
-  # A generator of its own (Park and Miller), as every awk has another.
+  # Its own generator (Park and Miller), since every awk has a different one.
   state = seed * 7919 % 2147483646 + 1
   for (i = 0; i < 10; i++) uniform()
 }
@@ -30,13 +30,13 @@ function uniform() {
   return (state - 1) / 2147483646
 }
 
-# 'length' times the character that stands for what is not to be touched.
+# 'length' times the character that stands for text that must not be touched.
 function veil(length_, text) {
   while (length(text) < length_) text = text "~"
   return text
 }
 
-# The line with comments and the insides of strings veiled, letter for letter.
+# The line with comments and the insides of strings veiled, character by character.
 function mask(line, text, end) {
   while (line != "") {
     if (in_comment) {
@@ -83,7 +83,7 @@ function replace(kind, old, new, from, at) {
     add(kind, from + at - 1, length(old), new)
 }
 
-# The end of the bracket that opens at 'from', 0 if not on this line.
+# The end of the bracket that opens at 'from', 0 if it is not on this line.
 function closing(from, depth, i, letter) {
   for (i = from; i <= length(code); i++) {
     letter = substr(code, i, 1)
@@ -96,7 +96,7 @@ function closing(from, depth, i, letter) {
 function operators() {
   replace("bound", " < ", " <= "); replace("bound", " <= ", " < ")
   replace("bound", " > ", " >= "); replace("bound", " >= ", " > ")
-  # Turned, these fail every run.
+  # Changed, these fail every run.
   if (code !~ /[!=]= (GPNN_OK|NULL)/) {
     replace("relation", " == ", " != "); replace("relation", " != ", " == ")
   }
@@ -130,7 +130,7 @@ function conditions(start, open, end, inside) {
   add("condition", open + 1, length(inside), "!(" inside ")")
   if (code ~ /(^| )while /) return
   add("condition", open + 1, length(inside), "1")
-  # Only a failing allocation, or a failing call within, would tell.
+  # Only a failing allocation, or a failing call inside, would show it.
   if (text !~ /gpnn_fail_memory|== NULL\) (return|goto)|!= GPNN_OK\)|status == GPNN_OK/)
     add("condition", open + 1, length(inside), "0")
 }

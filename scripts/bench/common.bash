@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034 # THREADS is for the benches
 # What the benches share; each sources it.
 #
-# The machine's speed drifts, so figures are ratios of runs that take turns, medians of ROUNDS (3).
-# Results go to standard output, and as NAME.tsv, with a plot NAME.svg where gnuplot is there, to
-# the directory 'bench' of GPNN_BUILD.  THREADS (2, or the processors that there are) is the number
-# of threads of either side.
+# The machine's speed drifts, so figures are ratios of runs that alternate, medians of ROUNDS (3).
+# Results go to standard output, and as NAME.tsv, with a plot NAME.svg if gnuplot is installed, to
+# the directory 'bench' of GPNN_BUILD.  THREADS (2, or as many as there are processors) is the
+# number of threads of either side.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 
 say() { printf '%s\n' "$*"; }
 
-# calculate EXPRESSION [NAME=VALUE...]: what awk makes of it, to four digits.
+# calculate EXPRESSION [NAME=VALUE...]: the value that awk computes, to four digits.
 calculate() {
   local expression=$1 settings=() setting
   shift
@@ -59,13 +59,13 @@ timed() {
     "$work/said"
 }
 
-# has_option TOOL OPTION: whether TOOL knows it.
+# has_option TOOL OPTION: true if TOOL has it.
 has_option() { "$1" --help | grep -qe "$2\b"; }
 
 # rows_of TABLE
 rows_of() { echo $(($(wc -l <"$1") - 1)); }
 
-# enlarge TABLE ROWS: that many rows, from the first on, and again as often as it takes.
+# enlarge TABLE ROWS: this many rows, from the first on, repeated as often as necessary.
 enlarge() {
   local tables=() times=$((1 + $2 / $(rows_of "$1")))
   while ((times-- > 0)); do tables+=("$1"); done
@@ -73,7 +73,7 @@ enlarge() {
     "${tables[@]}"
 }
 
-# Tables protein: train.tsv and test.tsv in the work directory, seven to two.
+# The tables train.tsv and test.tsv of protein in the work directory, seven to two.
 protein() {
   gpnn-split -f 7:2 -o "$work/train.tsv" -o "$work/test.tsv" "$root/tests/data/protein.tsv.gz"
 }
@@ -103,7 +103,7 @@ row() {
   printf '%s\n' "$*" >>"$current"
 }
 
-# The first column to the left, the others to the right.
+# The first column is aligned to the left, the others to the right.
 show() {
   awk -F '\t' '{ for (c = 1; c <= NF; c++) {
         cell[NR, c] = $c
@@ -122,7 +122,7 @@ verdict() {
   if [[ $2 == - ]]; then echo -; else awk "BEGIN { print (($1 $2) ? \"yes\" : \"no\") }"; fi
 }
 
-# plot NAME TABLE COMMAND...: NAME.svg by gnuplot's COMMANDs, to whom TABLE.tsv is 'file'.
+# plot NAME TABLE COMMAND...: NAME.svg by gnuplot's COMMANDs, in which TABLE.tsv is 'file'.
 plot() {
   local name=$1 table=$2
   shift 2

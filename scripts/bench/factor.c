@@ -3,10 +3,10 @@
  *
  *   factor M COUNT THREADS
  *
- * Factors COUNT covariance matrices of order M (exponential kernel of random points, as a
- * prediction has them) with LAPACKE_dpotrf on THREADS threads, each factorisation on one of
- * them, and prints the seconds that the busiest thread was inside dpotrf, which no implementation
- * over the same LAPACK can go below, and the processor seconds of all of them there.
+ * Factorises COUNT covariance matrices of order M (exponential kernel of random points, as in a
+ * prediction) with LAPACKE_dpotrf on THREADS threads, each factorisation on one of them, and prints
+ * the seconds that the busiest thread was inside dpotrf, which no implementation over the same
+ * LAPACK can go below, and the processor seconds of all threads there.
  */
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static double now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What each thread factors, and how long that took it. */
+/* What each thread factorises, and how long it took. */
 struct own {
   double *k, inside, worked;
 };
@@ -62,7 +62,7 @@ struct own {
 struct job {
   size_t m;
   double *k;
-  struct own *owns; /* one a thread */
+  struct own *owns; /* one per thread */
 };
 
 static void factor(void *context, size_t thread, size_t i)

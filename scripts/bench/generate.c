@@ -3,10 +3,10 @@
  *
  *   generate ROWS D SEED
  *
- * Writes TSV with inputs x1 to xD, standard normals of five decimals, and the target y: a draw from
- * a Gaussian process with the kernel matern32 of lengthscale 4 and variance 1, nearly (64 random
- * cosines, whose frequencies have the distribution that belongs to the kernel), and noise of
- * variance 0.1.  The function is the same for every SEED, the rows are others.
+ * Writes TSV with inputs x1 to xD, standard normals with five decimals, and the target y: an
+ * approximate draw from a Gaussian process with the kernel matern32 of lengthscale 4 and variance 1
+ * (64 random cosines, whose frequencies have the spectral distribution of the kernel), plus noise
+ * of variance 0.1.  The function is the same for every SEED; the rows differ.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@ struct function {
   double phase[COSINES]; /* in radians */
 };
 
-/* Frequencies of matern32: a normal vector over the root of a chi-squared, Student-t with three
- * degrees of freedom. */
+/* Frequencies of matern32: a normal vector over the root of a chi-squared variable, which is
+ * Student-t with three degrees of freedom. */
 static void draw(struct function *f)
 {
   const double lengthscale = 4;

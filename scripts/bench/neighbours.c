@@ -3,8 +3,8 @@
  *
  *   neighbours search|theory N D M POINTS THREADS
  *
- * Prints seconds of preparing a set of N normal rows of D inputs (with search, drawing it and
- * building its search), and microseconds a neighbour of finding the M nearest of each of POINTS
+ * Prints the seconds to prepare a set of N normal rows with D inputs (with search, drawing it and
+ * building its search), and the microseconds per neighbour to find the M nearest of each of POINTS
  * points, on THREADS threads.
  */
 #include <stdio.h>

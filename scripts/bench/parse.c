@@ -4,8 +4,8 @@
  *   parse TABLE
  *
  * Reads TABLE (plain text, numbers only) field by field as the tools do, and writes its first
- * numbers, a million at most, to memory.  Prints processor seconds of reading, megabytes (1e6) a
- * second of reading, nanoseconds a number read, and nanoseconds a number written.
+ * numbers, at most a million, to memory.  Prints the processor seconds of reading, the megabytes
+ * (1e6) read per second, the nanoseconds per number read, and the nanoseconds per number written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static enum gpnn_status read_all(const char *path, struct numbers *numbers, stru
   return status == GPNN_END ? GPNN_OK : status;
 }
 
-/* Seconds to write the numbers that were kept; their total length, so that none is left out. */
+/* Seconds to write the numbers kept; adds up their lengths, so that none is optimised away. */
 static double write_all(const struct numbers *numbers, size_t *length)
 {
   char text[GPNN_NUMBER_BYTES];

@@ -3,9 +3,9 @@
  *
  *   phases INDEX PARAMS M
  *
- * Prints the milliseconds that opening INDEX and its search takes, and processor microseconds a
- * row, on one thread, of the search for M neighbours alone and of the whole prediction.  The rows
- * are those that the index holds out for calibration.  INDEX has to have the search of PARAMS
+ * Prints the milliseconds that opening INDEX and its search takes, and the processor microseconds
+ * per row, on one thread, of the search for M neighbours alone and of the whole prediction.  The
+ * rows are those that the index holds out for calibration.  INDEX must have the search of PARAMS
  * (gpnn-index --metric), without a rotation.
  */
 #include <stdio.h>

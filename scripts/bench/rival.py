@@ -4,17 +4,17 @@
   rival.py [--tuned] [--threads N] [--rows ROWS] TRAIN.tsv TEST.tsv
 
 Whitens (eps 1e-5), estimates the kernel exp by 200 steps of Adam on 10 blocks of 300 random rows,
-calibrates on 1000 rows held out, predicts from the 400 nearest rows that NearestNeighbors finds.
+calibrates on 1000 held-out rows, predicts from the 400 nearest rows that NearestNeighbors finds.
 
-Plain, it is put together from what scikit-learn and SciPy offer: the likelihood and its gradient of
-GaussianProcessRegressor, the kernels of gaussian_process, cho_factor and cho_solve; N threads
-are the BLAS's and NearestNeighbors'.  With --tuned it is what somebody writes who knows LAPACK:
-factor, inverse and triangular solves called directly, distances from one matrix product, the
-gradient by hand, and N processes that share blocks and rows, one BLAS thread each.  With --rows
-the first ROWS of TEST are predicted.
+The plain version is put together from what scikit-learn and SciPy offer: the likelihood and its
+gradient from GaussianProcessRegressor, the kernels of gaussian_process, cho_factor and cho_solve;
+the N threads are those of the BLAS and NearestNeighbors. With --tuned it is what somebody who knows
+LAPACK would write: factor, inverse and triangular solves called directly, distances from one matrix
+product, the gradient by hand, and N processes that share blocks and rows, each with one BLAS thread.
+With --rows the first ROWS of TEST are predicted.
 
-Prints name<TAB>value: seconds of each part (reading apart; starting Python counts nowhere), those
-that end in -row for each row of TEST; and RMSE, NLL and CAL in units of the standardised target.
+Prints name<TAB>value: seconds of each part (reading separately; starting Python is not counted), for
+names ending in -row per row of TEST; and RMSE, NLL and CAL in units of the standardised target.
 """
 import argparse
 import math
@@ -260,7 +260,7 @@ def main():
         if not a.tuned:
             run(a, Plain, lambda: map)
             return
-        # Processes are forked once the rows are there to be shared.
+        # Processes are forked once the rows are in memory to be shared.
         run(a, Tuned, lambda: multiprocessing.get_context("fork").Pool(a.threads).map)
 
 

@@ -3,16 +3,18 @@
  *
  *   near-check [SEEDS [N...]]                    (20 10000 100000 1000000)
  *
- * For normal inputs of 2, 4, 8 and 16 dimensions and for the disk, for each N and seed: clouds of N
- * rows, each searched for the 50 nearest rows of one point of the same law, so that points are
- * independent; and 1000 points whose neighbours are drawn.  Two-sample Kolmogorov-Smirnov tests
- * compare distances (for normal inputs as log N F(r), which takes the point's place out) and the
- * cosines of directions with the way to the middle, of the 1st, 25th and 50th neighbour.
+ * For normal inputs in 2, 4, 8 and 16 dimensions and for the disk, for each N and seed: clouds of N
+ * rows, each searched for the 50 nearest rows of one point of the same distribution, so that points
+ * are independent; and 1000 points whose neighbours are drawn.  Two-sample Kolmogorov-Smirnov tests
+ * compare, for the 1st, 25th and 50th neighbour, the distances (for normal inputs as log N F(r),
+ * which removes the effect of the point's place) and the cosines of the directions with that to the
+ * middle.
  *
- * A line for each law and N: p-values of all seeds pooled, and how many of the seeds' own are below
- * 0.001.  Then, by measure, the seeds' p-values against a uniform law, one-sample; how many of all
- * of them are below 0.001, beside the number to be expected by chance; and the least pooled p-value
- * times their number (Bonferroni).  Works on as many threads as there are processors.
+ * Prints a line for each distribution and N: p-values of all seeds pooled, and how many of the
+ * single seeds' are below 0.001.  Then, for each measure, a one-sample test of the seeds' p-values
+ * against the uniform distribution; how many of all of them are below 0.001, beside the number
+ * expected by chance; and the smallest pooled p-value times their number (Bonferroni).  Uses as
+ * many threads as there are processors.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +34,7 @@ static const struct gpnn_inputs laws[SETTINGS] = {
     {GPNN_INPUTS_NORMAL, 16, 1}, {GPNN_INPUTS_DISK, 2, 1},
 };
 
-/* Values of each measure: of 'n' points, in room for 'capacity'. */
+/* Values of each measure for 'n' points, with room for 'capacity'. */
 struct sample {
   size_t n, capacity;
   double *values[MEASURES];
