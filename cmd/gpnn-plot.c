@@ -15,7 +15,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "mean", mean, "COL", "predicted means (mean)"),
     CLI_TEXT(0, "sd", sd, "COL", "standard deviations (sd, if there is one)"),
     CLI_TEXT(0, "df", df, "COL", "degrees of freedom (df, if there is one)"),
-    CLI_TEXT(0, "by", by, "COL", "curve: a line for each value (quantity, if there)"),
+    CLI_TEXT(0, "by", by, "COL", "curve: a line per value (quantity, if there is one)"),
     CLI_TEXT(0, "se", se, "COL", "curve: standard errors (Y_se, or se)"),
     CLI_REAL(0, "theory", theory, "SLOPE", "curve: slope of a dotted line (column stone)", -1e3,
              1e3),
@@ -25,9 +25,9 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "xlabel", xlabel, "TEXT", "below it (the column's name)"),
     CLI_TEXT(0, "ylabel", ylabel, "TEXT", "beside it (the column's name)"),
     CLI_TEXT(0, "unit", unit, "TEXT", "unit of the target, for labels"),
-    CLI_REAL(0, "width", width, "CM", "width (17; where square 12)", 3, 100),
-    CLI_REAL(0, "height", height, "CM", "height (what the kind needs)", 3, 100),
-    CLI_CHOICE(0, "format", format, "FORMAT", "(as FILE ends, else svg)", formats),
+    CLI_REAL(0, "width", width, "CM", "width (17, or 12 if square)", 3, 100),
+    CLI_REAL(0, "height", height, "CM", "height (depends on the kind)", 3, 100),
+    CLI_CHOICE(0, "format", format, "FORMAT", "(by the suffix of FILE, else svg)", formats),
     CLI_FLAG(0, "script", script, "write the gnuplot script instead"),
 };
 

@@ -151,7 +151,7 @@ static const struct cli_option options[] = {
               GPNN_NEIGHBOURS_MOST),
     CLI_COUNT(0, "first", first, "R", "number of the first row; local: point (0)", 0,
               GPNN_NEIGHBOURS_MOST),
-    CLI_COUNT(0, "dimension", inputs.dimension, "D", "inputs (as the function has, else 2)", 1,
+    CLI_COUNT(0, "dimension", inputs.dimension, "D", "inputs (2, unless the function fixes it)", 1,
               10000),
     CLI_CHOICE(0, "input-law", inputs.law, "LAW", "of inputs", simulate_law_words),
     CLI_REAL(0, "scale", inputs.scale, "S", "sd, radius, half width (1; normal: 1/sqrt(D))", 1e-100,

@@ -77,7 +77,7 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
   CLI_TEXT('n', "size", options.rows, "LIST",                                                      \
            "training rows: N,... or A:B:COUNT (1e4,1e5,1e6,1e7)"),                                 \
       CLI_COUNT(0, "dimension", options.inputs.dimension, "D",                                     \
-                "inputs (20; as the law or function has it)", 1, 10000),                           \
+                "inputs (20, unless law or function fix it)", 1, 10000),                           \
       CLI_CHOICE(0, "input-law", options.inputs.law, "LAW", "of inputs", simulate_law_words),      \
       CLI_REAL(0, "scale", options.inputs.scale, "S", "sd, radius or half side (1/sqrt(D), or 1)", \
                1e-100, 1e100),                                                                     \
@@ -88,7 +88,7 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
                 1e6),                                                                              \
       CLI_LIST('t', "true", options.truths, "NAME=VALUE", "a parameter of the truth"),             \
       CLI_LIST('a', "assume", options.assumptions, "NAME=VALUE",                                   \
-               "an assumed parameter (as in truth)"),                                              \
+               "an assumed parameter (the true one)"),                                             \
       CLI_LIST(0, "vary", options.vary, "NAME=A:B:N", "assume N values from A to B"),              \
       CLI_CHOICE(0, "neighbours-by", options.neighbours_by, "HOW", "", simulate_neighbours_words), \
       CLI_CHOICE(0, "responses", options.responses, "HOW", "", simulate_responses_words),          \
