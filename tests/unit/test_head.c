@@ -1,0 +1,97 @@
+/* Heads: from a latent function to the distribution of an observation. */
+#include "likelihood/conformal.h"
+#include "likelihood/head.h"
+#include "stats/normal.h"
+#include "stats/student.h"
+#include "unit.h"
+
+static void an_observation_has_the_noise_of_the_parameters_and_its_own(void **state)
+{
+  (void)state;
+  for (int degrees = 0; degrees <= 5; degrees += 5) {
+    struct gpnn_parameters params = {.covariance.noise = 0.25, .degrees = degrees};
+    const struct gpnn_head head = gpnn_head_of(&params);
+    struct gpnn_predictive value =
+        gpnn_head_observe(&head, (struct gpnn_predictive){-3, 0.5}, 0.125);
+    assert_true(value.mean == -3 && value.variance == 0.875);
+    assert_true(gpnn_head_degrees(&head) == degrees);
+    assert_string_equal(gpnn_head_name(&head), degrees == 0 ? "Gaussian" : "Student's t");
+  }
+}
+
+static double density(const struct gpnn_head *head, double y, double variance)
+{
+  return exp(-gpnn_head_nll(head, y, variance));
+}
+
+/* By Simpson's rule: the density integrates to one and has the variance it is given, and the
+ * interval of a level holds that share of it. */
+static void densities_have_the_variance_and_the_intervals_that_they_say(void **state)
+{
+  (void)state;
+  enum { STEPS = 200000 };
+  const double variance = 2.25, level = 0.8, far = 3000;
+  for (int degrees = 0; degrees <= 7; degrees += 7) {
+    struct gpnn_parameters params = {.degrees = degrees};
+    const struct gpnn_head head = gpnn_head_of(&params);
+    const char *source;
+    double width = sqrt(variance) * gpnn_head_half_width(&head, level, false, &source);
+    double all = 0, squares = 0, inside = 0;
+    for (int i = 0; i <= STEPS; i++) {
+      double weight = (i == 0 || i == STEPS ? 1 : i % 2 == 1 ? 4 : 2) / (3.0 * STEPS);
+      double y = far * pow((double)i / STEPS, 3), dy = 3 * far * pow((double)i / STEPS, 2);
+      all += 2 * weight * dy * density(&head, y, variance);
+      squares += 2 * weight * dy * y * y * density(&head, y, variance);
+      inside += 2 * weight * width * density(&head, width * (double)i / STEPS, variance);
+    }
+    assert_close(all, 1, 1e-9);
+    assert_close(squares, variance, 1e-7);
+    assert_close(inside, level, 1e-9);
+    assert_string_equal(source, gpnn_head_name(&head));
+  }
+}
+
+static void log_densities_are_those_of_stats(void **state)
+{
+  (void)state;
+  struct gpnn_parameters gaussian = {.degrees = 0}, student = {.degrees = 4};
+  const struct gpnn_head a = gpnn_head_of(&gaussian), b = gpnn_head_of(&student);
+  for (double error = -4; error <= 4; error += 0.5) {
+    assert_close(gpnn_head_nll(&a, error, 0.49), gpnn_normal_nll(error, 0.7), 1e-14);
+    assert_close(gpnn_head_nll(&b, error, 0.98), gpnn_student_nll(error, 0.7, 4), 1e-14);
+  }
+}
+
+static void half_widths_are_conformal_then_those_of_the_distribution(void **state)
+{
+  (void)state;
+  struct gpnn_parameters params = {0};
+  const char *source;
+  double z[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, level = 0.9;
+  struct gpnn_head head = gpnn_head_of(&params);
+  assert_close(gpnn_head_half_width(&head, 0.95, false, &source), 1.9599639845400545, 1e-12);
+  assert_string_equal(source, "Gaussian");
+  params.degrees = 4; /* the 97.5 % quantile is 2.7764 (tables), its variance 4 / 2 */
+  head = gpnn_head_of(&params);
+  assert_close(gpnn_head_half_width(&head, 0.95, false, &source), 2.776445105 / sqrt(2), 1e-9);
+  assert_string_equal(source, "Student's t");
+  assert_ok(gpnn_conformal_record(&params, 9, z, 1, &level, &err));
+  assert_true(gpnn_head_half_width(&head, 0.9, false, &source) == 9);
+  assert_string_equal(source, "conformal");
+  gpnn_head_half_width(&head, 0.95, false, &source);
+  assert_string_equal(source, "Student's t");
+  gpnn_head_half_width(&head, 0.9, true, &source);
+  assert_string_equal(source, "Student's t");
+  gpnn_parameters_release(&params);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_observation_has_the_noise_of_the_parameters_and_its_own),
+      cmocka_unit_test(densities_have_the_variance_and_the_intervals_that_they_say),
+      cmocka_unit_test(log_densities_are_those_of_stats),
+      cmocka_unit_test(half_widths_are_conformal_then_those_of_the_distribution),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
