@@ -14,8 +14,9 @@
  *   assess/calibrate.h                make the variances right on average
  *   likelihood/conformal.h            find intervals that hold for errors of any distribution
  *   kernel/parameters.h               write parameters as text, and read them
+ *   models/model.h                    make a model of a dataset and parameters
  *   dataset/reader.h                  read the rows to predict
- *   models/local/predict.h            predict the mean and standard deviation of each
+ *   models/predict.h                  predict the mean and standard deviation of each
  *   stats/metrics.h                   measure how good the predictions are
  *
  * Include it as <gpnn/gpnn.h>, from C or C++ (some _INIT macros need C++20).  This header and those
@@ -66,7 +67,8 @@
 #include "linalg/blas_threads.h"
 #include "models/conjugate/conjugate.h"
 #include "models/local/choose.h"
-#include "models/local/predict.h"
+#include "models/model.h"
+#include "models/predict.h"
 #include "stats/metrics.h"
 #include "table/schema.h"
 #include "table/table.h"

@@ -60,13 +60,12 @@ struct witnesses {
  * index were estimated from other rows.
  */
 static enum gpnn_status find_witnesses(const struct cli *cli, const struct calibrate_arguments *a,
-                                       const struct gpnn_index *index,
-                                       const struct gpnn_dataset *dataset,
-                                       const struct gpnn_parameters *params,
+                                       const struct gpnn_channel *channel,
                                        struct witnesses *witnesses, struct gpnn_error *err)
 {
-  bool other = params->provenance.has_index &&
-               params->provenance.index != gpnn_index_dataset(index)->fingerprint;
+  const struct gpnn_dataset *dataset = channel->dataset;
+  const struct gpnn_parameters *params = channel->parameters;
+  bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
   size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
   *witnesses = (struct witnesses){.on = source(a), .n_fitted = fitted, .n_rows = n};
   if (source(a) == GPNN_CALIBRATE_GIVEN || other || !gpnn_calibrate_is_circular(params, n))
@@ -93,15 +92,15 @@ static enum gpnn_status find_witnesses(const struct cli *cli, const struct calib
   return GPNN_OK;
 }
 
-/* Reads the table of the user's own, if there is one, for the target of 'dataset'. */
+/* Reads the table of the user's own, if there is one, for the target of 'channel'. */
 static enum gpnn_status read_table(const struct cli *cli, const struct calibrate_arguments *a,
-                                   const struct gpnn_dataset *dataset,
-                                   const struct gpnn_parameters *params,
+                                   const struct gpnn_channel *channel,
                                    struct gpnn_reader_rows *rows, struct gpnn_error *err)
 {
+  const struct gpnn_dataset *dataset = channel->dataset;
   struct gpnn_table *table = NULL;
   bool inputs_only = a->like != NULL;
-  bool reads_regressors = !inputs_only && params->mean.kind == GPNN_MEAN_REGRESSORS;
+  bool reads_regressors = !inputs_only && channel->parameters->mean.kind == GPNN_MEAN_REGRESSORS;
   if (a->with == NULL && a->like == NULL) return GPNN_OK;
   enum gpnn_status status =
       gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
@@ -118,20 +117,21 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_arguments *a,
                                   enum gpnn_calibrate_on on, const struct gpnn_reader_rows *table,
-                                  const struct gpnn_localgp *gp, struct gpnn_parameters *params,
+                                  const struct gpnn_model *model,
                                   struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
-  struct gpnn_points points = {.n = table->n, .x = table->x, .regressors = table->regressors};
+  struct gpnn_query query = {.n = table->n, .x = table->x, .regressors = table->regressors};
   struct gpnn_calibrate_options options = {
       .on = on,
       .by = a->by,
       .wanted = cli_given(cli, "rows") ? a->rows : default_rows(a, on),
       .seed = cli->seed,
       .cluster_rows = a->blocked,
-      .like = points,
-      .given = {.points = points, .y = table->y, .noise = table->noise, .together = 1}};
-  if (a->with == NULL) options.given = gpnn_known_held_out(gpnn_localgp_data(gp));
-  return gpnn_calibrate(gp, params, &options, calibration, err);
+      .like = query,
+      .given = {.query = query, .y = table->y, .noise = table->noise, .cluster_rows = 1}};
+  if (a->with == NULL)
+    options.given = gpnn_heldout_of_dataset(gpnn_model_channel(model, 0)->dataset);
+  return gpnn_calibrate(model, &options, calibration, err);
 }
 
 /* ---- what it came to ------------------------------------------------------------------------ */
@@ -231,57 +231,71 @@ static enum gpnn_status apply(const struct cli *cli, const struct calibrate_argu
 
 /* ---- the tool ----------------------------------------------------------------------------- */
 
-/* Calibrates the parameters of one target. */
-static enum gpnn_status run_target(const struct cli *cli, const struct calibrate_arguments *a,
-                                   const struct gpnn_index *index, struct gpnn_parameters *params,
-                                   struct gpnn_error *err)
+/* Finds the calibration of one target. */
+static enum gpnn_status find(const struct cli *cli, const struct calibrate_arguments *a,
+                             const struct opened *opened, size_t target,
+                             struct witnesses *witnesses, struct gpnn_calibrate_report *calibration,
+                             struct gpnn_error *err)
 {
+  const struct gpnn_model_options options = {.neighbours = a->neighbours, .threads = cli->threads};
+  const struct gpnn_channel *channel = &opened->channels[target];
   struct gpnn_reader_rows rows = {0};
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_calibrate_report calibration = {0};
-  struct witnesses witnesses = {0};
-  enum gpnn_status status = open_localgp(cli, index, params, a->params, a->neighbours, &gp, err);
-  if (status == GPNN_OK)
-    status = find_witnesses(cli, a, index, gpnn_localgp_data(gp), params, &witnesses, err);
-  if (status == GPNN_OK) status = read_table(cli, a, gpnn_localgp_data(gp), params, &rows, err);
-  if (status == GPNN_OK)
-    status = calibrate(cli, a, witnesses.on, &rows, gp, params, &calibration, err);
-  if (status == GPNN_OK) status = apply(cli, a, &witnesses, &calibration, params, err);
-  gpnn_calibrate_report_release(&calibration);
-  gpnn_localgp_free(gp);
+  struct gpnn_model *model = NULL;
+  enum gpnn_status status = open_model(cli, opened, target, 1, &options, &model, err);
+  if (status == GPNN_OK) status = find_witnesses(cli, a, channel, witnesses, err);
+  if (status == GPNN_OK) status = read_table(cli, a, channel, &rows, err);
+  if (status == GPNN_OK) status = calibrate(cli, a, witnesses->on, &rows, model, calibration, err);
+  gpnn_model_free(model);
   gpnn_reader_rows_release(&rows);
   return status;
+}
+
+/* Calibrates the parameters of one target. */
+static enum gpnn_status run_target(const struct cli *cli, const struct calibrate_arguments *a,
+                                   const struct opened *opened, size_t target,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_calibrate_report calibration = {0};
+  struct witnesses witnesses = {0};
+  enum gpnn_status status = find(cli, a, opened, target, &witnesses, &calibration, err);
+  if (status == GPNN_OK)
+    status = apply(cli, a, &witnesses, &calibration, &opened->parameters[target], err);
+  gpnn_calibrate_report_release(&calibration);
+  return status;
+}
+
+/* GPNN_EDATA: what was asked for is not there, whatever the target. */
+static enum gpnn_status check_rows(const struct calibrate_arguments *a, const struct opened *opened,
+                                   struct gpnn_error *err)
+{
+  const char *table = a->with != NULL ? a->with : a->like;
+  if (source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL && opened->dataset->n_calibration == 0)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "%s: holds no calibration rows; hold some out (gpnn-index "
+                     "--calibration-rows), or use --with TABLE, or --loo if rows are many",
+                     gpnn_index_path(opened->index));
+  if (opened->n > 1 && table != NULL && strcmp(table, "-") == 0)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "TABLE is read once for each target: it cannot be standard input");
+  return GPNN_OK;
 }
 
 enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   const struct calibrate_arguments *a = arguments;
-  struct gpnn_index *index = NULL;
-  struct gpnn_parameters *params = NULL;
+  struct opened opened = {0};
   struct gpnn_output *output = NULL;
-  size_t n = 0;
-  const char *table = a->with != NULL ? a->with : a->like;
-  enum gpnn_status status =
-      open_all(cli, cli_operand(cli, 0), a->params, false, &index, &params, &n, err);
-  if (status == GPNN_OK && source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
-      gpnn_index_dataset(index)->n_calibration == 0)
-    status = gpnn_fail(err, GPNN_EDATA,
-                       "%s: holds no calibration rows; hold some out (gpnn-index "
-                       "--calibration-rows), or use --with TABLE, or --loo if rows are many",
-                       gpnn_index_path(index));
-  if (status == GPNN_OK && n > 1 && table != NULL && strcmp(table, "-") == 0)
-    status = gpnn_fail(err, GPNN_EINVAL,
-                       "TABLE is read once for each target: it cannot be standard input");
-  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+  enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->params, false, &opened, err);
+  if (status == GPNN_OK) status = check_rows(a, &opened, err);
+  for (size_t t = 0; t < opened.n && status == GPNN_OK; t++) {
     char text[CLI_ABOUT_BYTES];
     struct cli about = *cli;
-    if (n > 1) about.about = cli_target(text, params[t].target);
-    status = run_target(&about, a, index, &params[t], err);
+    if (opened.n > 1) about.about = cli_target(text, opened.parameters[t].target);
+    status = run_target(&about, a, &opened, t, err);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write(params, n, output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(opened.parameters, opened.n, output, err);
   status = cli_close_output(output, status, err);
-  gpnn_parameters_free(params, n);
-  gpnn_index_close(index);
+  open_release(&opened);
   return status;
 }

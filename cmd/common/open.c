@@ -1,7 +1,10 @@
 #include "cmd/common/open.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/memory.h"
 
 bool open_default_params(const struct cli *cli, const char **params_path)
 {
@@ -20,79 +23,57 @@ enum gpnn_status open_check_order(const char *path, const char *other, struct gp
                    look);
 }
 
-/* Checks that parameters go with the index; '*other_index' becomes true if they name another. */
-static enum gpnn_status check_pair(const struct gpnn_dataset *dataset,
-                                   const struct gpnn_parameters *params, const char *params_path,
-                                   bool *other_index, struct gpnn_error *err)
+static const char *name_of(const char *path)
 {
-  char shown[GPNN_MASK_BYTES];
-  bool other = false;
-  enum gpnn_status status = GPNN_OK;
-  if (params->target != NULL) dataset = gpnn_dataset_find_target(dataset, params->target);
-  if (dataset == NULL)
-    status = gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
-                       gpnn_mask(shown, params->target, strlen(params->target)));
-  if (status == GPNN_OK)
-    status = gpnn_parameters_check(params, dataset, dataset->fingerprint, &other, err);
-  *other_index = *other_index || other;
-  if (status == GPNN_OK) return status;
-  return gpnn_prefix(err, status, "%s", strcmp(params_path, "-") == 0 ? "(stdin)" : params_path);
+  return strcmp(path, "-") == 0 ? "(stdin)" : path;
 }
 
-static void warn_of_other_index(const struct cli *cli, const char *params_path, const char *path)
+/* Finds the channels, and warns if the parameters name another index. */
+static enum gpnn_status find_channels(const struct cli *cli, struct opened *opened,
+                                      struct gpnn_error *err)
 {
-  cli_warn(cli, "%s: made from another index than %s",
-           strcmp(params_path, "-") == 0 ? "(stdin)" : params_path, path);
-}
-
-enum gpnn_status open_all(const struct cli *cli, const char *path, const char *params_path,
-                          bool verify, struct gpnn_index **index, struct gpnn_parameters **params,
-                          size_t *n, struct gpnn_error *err)
-{
+  const char *name = name_of(opened->parameters_path);
   bool other_index = false;
-  enum gpnn_status status = open_check_order(path, params_path, err);
-  if (status == GPNN_OK) status = gpnn_index_open(index, path, verify, err);
-  if (status == GPNN_OK) status = gpnn_parameters_read(params, n, params_path, err);
-  for (size_t t = 0; t < *n && status == GPNN_OK; t++)
-    status = check_pair(gpnn_index_dataset(*index), &(*params)[t], params_path, &other_index, err);
-  if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
-  return status;
+  opened->channels = gpnn_alloc(opened->n, 1, sizeof *opened->channels);
+  if (opened->channels == NULL) return gpnn_fail_memory(err, "for the targets");
+  enum gpnn_status status = gpnn_channels_find(opened->dataset, opened->n, opened->parameters,
+                                               opened->channels, &other_index, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name);
+  if (other_index)
+    cli_warn(cli, "%s: made from another index than %s", name, gpnn_index_path(opened->index));
+  return GPNN_OK;
 }
 
-enum gpnn_status open_pair(const struct cli *cli, const char *path, const char *params_path,
-                           bool verify, struct gpnn_index **index, struct gpnn_parameters *params,
-                           struct gpnn_error *err)
+enum gpnn_status open_files(const struct cli *cli, const char *path, const char *parameters_path,
+                            bool verify, struct opened *opened, struct gpnn_error *err)
 {
-  bool other_index = false;
-  enum gpnn_status status = gpnn_index_open(index, path, verify, err);
-  if (status == GPNN_OK) status = gpnn_parameters_read_one(params, params_path, err);
+  opened->parameters_path = parameters_path;
+  enum gpnn_status status = open_check_order(path, parameters_path, err);
+  if (status == GPNN_OK) status = gpnn_index_open(&opened->index, path, verify, err);
+  if (status == GPNN_OK) opened->dataset = gpnn_index_dataset(opened->index);
   if (status == GPNN_OK)
-    status = check_pair(gpnn_index_dataset(*index), params, params_path, &other_index, err);
-  if (status == GPNN_OK && other_index) warn_of_other_index(cli, params_path, path);
-  return status;
+    status = gpnn_parameters_read(&opened->parameters, &opened->n, parameters_path, err);
+  return status == GPNN_OK ? find_channels(cli, opened, err) : status;
 }
 
-enum gpnn_status open_localgps(const struct cli *cli, const struct gpnn_index *index, size_t n,
-                               const struct gpnn_parameters *params, const char *params_path,
-                               size_t neighbours, struct gpnn_localgp *gps[],
-                               struct gpnn_error *err)
+enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, size_t first,
+                            size_t n, const struct gpnn_model_options *options,
+                            struct gpnn_model **model, struct gpnn_error *err)
 {
-  bool rebuilt = false;
-  enum gpnn_status status = gpnn_localgp_new_all(gps, n, gpnn_index_dataset(index), params,
-                                                 neighbours, cli->threads, err);
-  for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    if (gpnn_localgp_rebuilt_search(gps[t])) rebuilt = true;
-  if (rebuilt)
+  const char *path = opened->parameters_path;
+  enum gpnn_status status = gpnn_model_new(model, n, opened->channels + first, options, err);
+  if (status == GPNN_OK && gpnn_model_rebuilt_search(*model))
     cli_warn(cli,
              "the search is rebuilt in memory for the metric of these parameters; to save the "
              "time: gpnn-index --metric %s -o NEW.gpi %s",
-             strcmp(params_path, "-") == 0 ? "PARAMS" : params_path, gpnn_index_path(index));
+             strcmp(path, "-") == 0 ? "PARAMS" : path, gpnn_index_path(opened->index));
   return status;
 }
 
-enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,
-                              const struct gpnn_parameters *params, const char *params_path,
-                              size_t neighbours, struct gpnn_localgp **gp, struct gpnn_error *err)
+void open_release(struct opened *opened)
 {
-  return open_localgps(cli, index, 1, params, params_path, neighbours, gp, err);
+  free(opened->channels);
+  gpnn_parameters_free(opened->parameters, opened->n);
+  gpnn_index_close(opened->index);
+  *opened = (struct opened){0};
 }

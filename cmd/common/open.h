@@ -1,17 +1,31 @@
 /*
- * open: the index and the parameters that most tools begin with.
+ * open: the index and the parameters that most tools begin with, and the model that is made of
+ * them.
  */
 #ifndef GPNN_CMD_COMMON_OPEN_H
 #define GPNN_CMD_COMMON_OPEN_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "cmd/common/cli.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
-#include "models/local/localgp.h"
+#include "models/model.h"
+
+/* An index with the parameters of some of its targets.  A zeroed object may be released. */
+struct opened {
+  const char *parameters_path; /* borrowed */
+  struct gpnn_index *index;
+  const struct gpnn_dataset *dataset; /* of the index, in the view of its first target */
+  size_t n;                           /* targets that there are parameters of */
+  struct gpnn_parameters *parameters; /* n */
+  struct gpnn_channel *channels;      /* n: the view of each target, and its parameters */
+};
 
 /*
  * Where '*params_path' is NULL, as without -p, it becomes "-".  But from a terminal nobody types
- * parameters: then says that they are missing, as cli_refuse().
+ * parameters: then says that they are missing, as cli_refuse(), and returns false.
  */
 bool open_default_params(const struct cli *cli, const char **params_path);
 
@@ -21,37 +35,23 @@ GPNN_MUST_CHECK enum gpnn_status open_check_order(const char *path, const char *
                                                   struct gpnn_error *err);
 
 /*
- * Opens the index at 'path' (checking every byte if 'verify'), reads the parameters of all their
- * '*n' targets from 'params_path' ("-": standard input) and checks that they go together; warns if
- * the parameters name another index.  '*params' must be NULL; the caller closes and releases both,
- * also after a failure.
+ * Opens the index at 'path' (checking every byte if 'verify'), reads all parameters of
+ * 'parameters_path' ("-": standard input) and checks that they go together; warns if the parameters
+ * name another index.  'opened' must be zeroed; the caller releases it, also after a failure.
  */
-GPNN_MUST_CHECK enum gpnn_status open_all(const struct cli *cli, const char *path,
-                                          const char *params_path, bool verify,
-                                          struct gpnn_index **index,
-                                          struct gpnn_parameters **params, size_t *n,
-                                          struct gpnn_error *err);
-
-/* The same for the parameters of one target; 'params' must be zeroed. */
-GPNN_MUST_CHECK enum gpnn_status open_pair(const struct cli *cli, const char *path,
-                                           const char *params_path, bool verify,
-                                           struct gpnn_index **index,
-                                           struct gpnn_parameters *params, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status open_files(const struct cli *cli, const char *path,
+                                            const char *parameters_path, bool verify,
+                                            struct opened *opened, struct gpnn_error *err);
 
 /*
- * Prepares predictions; if the search had to be built again for the parameters' metric, says
- * once which command saves that.
+ * Makes the model of 'n' targets from number 'first' on; it borrows from 'opened'.  If a search had
+ * to be built again for the metric of the parameters, says which command saves that.
  */
-GPNN_MUST_CHECK enum gpnn_status open_localgp(const struct cli *cli, const struct gpnn_index *index,
-                                              const struct gpnn_parameters *params,
-                                              const char *params_path, size_t neighbours,
-                                              struct gpnn_localgp **gp, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status open_model(const struct cli *cli, const struct opened *opened,
+                                            size_t first, size_t n,
+                                            const struct gpnn_model_options *options,
+                                            struct gpnn_model **model, struct gpnn_error *err);
 
-/* The same for 'n' targets, of parameters and objects an array each. */
-GPNN_MUST_CHECK enum gpnn_status open_localgps(const struct cli *cli,
-                                               const struct gpnn_index *index, size_t n,
-                                               const struct gpnn_parameters *params,
-                                               const char *params_path, size_t neighbours,
-                                               struct gpnn_localgp *gps[], struct gpnn_error *err);
+void open_release(struct opened *opened);
 
 #endif

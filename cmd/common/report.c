@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "models/predict.h"
+
 void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter)
 {
   if (jitter->n == 0) return;
@@ -12,12 +14,32 @@ void report_jitter(const struct cli *cli, const char *what, const struct gpnn_ji
       jitter->n, what, jitter->most);
 }
 
-void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts)
+void report_counts(const struct cli *cli, const struct gpnn_counts *counts)
 {
   report_jitter(cli, "rows", &counts->jitter);
   if (counts->n_clamped > 0)
     cli_note(cli, "%zu rows had a variance that rounding made negative; set to zero",
              counts->n_clamped);
+}
+
+void report_distances(const struct cli *cli, const struct gpnn_counts *counts,
+                      const struct gpnn_calibration *calibration)
+{
+  double share = counts->n_rows == 0 ? 0 : 100 * (double)counts->n_far / (double)counts->n_rows;
+  if (counts->n_beyond > 0)
+    cli_note(cli, "%zu of %zu rows lie beyond the largest distance", counts->n_beyond,
+             counts->n_rows);
+  if (gpnn_predict_warns_of_far(counts))
+    cli_warn(cli,
+             "%.3g %% of %zu rows lie farther from the training rows than 99.9 %% of the rows seen "
+             "in calibration did; their uncertainty may be too small: see --like and --blocked in "
+             "gpnn-calibrate(1)",
+             share, counts->n_rows);
+  else if (calibration->has_distance)
+    cli_note(cli,
+             "%.3g %% of the rows lie farther from the training rows than 99.9 %% of the rows seen "
+             "in calibration did",
+             share);
 }
 
 void report_left_out(const struct cli *cli, const struct gpnn_table *table, const char *target,

@@ -6,13 +6,19 @@
 #define GPNN_CMD_COMMON_REPORT_H
 
 #include "cmd/common/cli.h"
-#include "models/local/localgp.h"
+#include "kernel/parameters.h"
+#include "models/model.h"
 
 /* Warns of covariances, of 'what' (plural), that needed jitter. */
 void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter);
 
-/* Reports what predictions counted. */
-void report_counts(const struct cli *cli, const struct gpnn_localgp_counts *counts);
+/* Reports what the model counted while it predicted. */
+void report_counts(const struct cli *cli, const struct gpnn_counts *counts);
+
+/* Reports how far predicted rows lay from the training rows, compared with the rows that
+ * calibration saw. */
+void report_distances(const struct cli *cli, const struct gpnn_counts *counts,
+                      const struct gpnn_calibration *calibration);
 
 /* Warns of 'n' rows of 'table' left out because they have no 'what'; 'target' is whose rows they
  * are, where the table has several (else NULL). */

@@ -10,7 +10,6 @@
 #include "dataset/index.h"
 #include "dataset/reader.h"
 #include "linalg/blas_threads.h"
-#include "models/local/localgp.h"
 
 /* Fits 'n' targets from 'first' on, which share their lengthscales, choosing whatever was left
  * open.
@@ -103,7 +102,7 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
 {
   struct fit_arguments *a = arguments;
   struct gpnn_reader_rows like = {0};
-  struct gpnn_points points = {0};
+  struct gpnn_query query = {0};
   struct gpnn_index *index = NULL;
   struct gpnn_parameters start = {0};
   a->choose.fit.threads = gpnn_blas_claim(cli->threads);
@@ -115,8 +114,8 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
   }
   if (status == GPNN_OK && a->like != NULL) {
     status = read_like(cli, a->like, index, &like, err);
-    points = (struct gpnn_points){.n = like.n, .x = like.x};
-    a->choose.like = &points;
+    query = (struct gpnn_query){.n = like.n, .x = like.x};
+    a->choose.like = &query;
   }
   if (status == GPNN_OK) status = fit_and_write(cli, a, index, err);
   gpnn_reader_rows_release(&like);

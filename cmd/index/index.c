@@ -249,25 +249,20 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
 
 /* The parameters that --metric names, and the metric that all their targets share. */
 struct metric {
-  struct gpnn_parameters *params;
-  size_t n, neighbours; /* targets; the most neighbours of any */
-  double *lengthscale;  /* owned; one target's after another */
+  size_t n;
+  const struct gpnn_parameters *params; /* n, one a target */
+  size_t neighbours;                    /* the most of any */
+  double *lengthscale;                  /* owned; one target's after another */
 };
-
-static void metric_release(struct metric *metric)
-{
-  gpnn_parameters_free(metric->params, metric->n);
-  free(metric->lengthscale);
-}
 
 /* Defaults to what a search rebuilt in memory for these parameters would use. */
 static void complete_search(const struct cli *cli, struct index_arguments *a,
-                            const struct gpnn_index *old, const struct metric *metric)
+                            const struct gpnn_dataset *old, const struct metric *metric)
 {
-  const struct gpnn_search_report stored = gpnn_dataset_search_report(gpnn_index_dataset(old));
+  const struct gpnn_search_report stored = gpnn_dataset_search_report(old);
   if (!cli_given(cli, "recall")) a->search.recall = gpnn_search_recall_again(&stored);
   if (!cli_given(cli, "neighbours")) a->search.neighbours = metric->neighbours;
-  a->search.seed = gpnn_index_dataset(old)->seed;
+  a->search.seed = old->seed;
   a->search.rotation = metric->params->covariance.rotation;
   /* A single lengthscale does not change the order of neighbours. */
   if (metric->params->covariance.n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
@@ -301,17 +296,16 @@ static enum gpnn_status take_metric(const struct gpnn_dataset *dataset, const ch
 static enum gpnn_status change_metric(const struct cli *cli, struct index_arguments *a,
                                       struct gpnn_error *err)
 {
-  struct gpnn_index *old = NULL;
-  struct metric metric = {0};
-  enum gpnn_status status =
-      open_all(cli, cli_operand(cli, 0), a->metric, true, &old, &metric.params, &metric.n, err);
-  if (status == GPNN_OK) status = take_metric(gpnn_index_dataset(old), a->metric, &metric, err);
+  struct opened old = {0};
+  enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->metric, true, &old, err);
+  struct metric metric = {.n = old.n, .params = old.parameters};
+  if (status == GPNN_OK) status = take_metric(old.dataset, a->metric, &metric, err);
   if (status == GPNN_OK) {
-    complete_search(cli, a, old, &metric);
-    status = write_index(cli, a->output, gpnn_index_dataset(old), &a->search, err);
+    complete_search(cli, a, old.dataset, &metric);
+    status = write_index(cli, a->output, old.dataset, &a->search, err);
   }
-  gpnn_index_close(old);
-  metric_release(&metric);
+  free(metric.lengthscale);
+  open_release(&old);
   return status;
 }
 

@@ -12,7 +12,8 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
-#include "cmd/predict/predicted.h"
+#include "cmd/common/report.h"
+#include "cmd/predict/columns.h"
 #include "dataset/reader.h"
 #include "table/columns.h"
 #include "table/skipped.h"
@@ -24,7 +25,8 @@ struct batch {
   bool *is_good;                  /* owned; 'room', as all that follow */
   double *x, *regressors, *noise; /* owned; by d, by n_regressors, by 1: the good rows */
   struct carried carried;
-  struct predicted_batch *predicted; /* owned; n_targets */
+  double *truth;     /* owned; targets by room: of all rows; NaN: missing */
+  double *mean, *sd; /* owned; targets by n_good */
 };
 
 /* All that a run holds.  Once the batches are under way, the table, the reader and the rows left
@@ -32,11 +34,11 @@ struct batch {
 struct run {
   const struct cli *cli;
   const struct predict_arguments *a;
-  struct gpnn_index *index;
-  size_t n_targets;
-  struct gpnn_parameters *params; /* owned; n_targets */
-  struct predicted *predicted;    /* owned; n_targets */
-  size_t *targets;                /* owned; n_targets: which of the index's each is */
+  struct opened opened;
+  struct gpnn_model *model;
+  struct gpnn_predictor *predictor;
+  struct columns *columns;    /* owned; one for each target, like the counts */
+  struct gpnn_counts *counts; /* owned */
   struct gpnn_table *table;
   struct gpnn_reader reader;
   struct sink sink;
@@ -79,10 +81,16 @@ bool predict_resolve(const struct cli *cli, void *arguments)
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
+/* The column of the table that target 't' is in; SIZE_MAX: none. */
+static size_t target_column(const struct run *r, size_t t)
+{
+  return gpnn_reader_target_column(&r->reader, r->opened.channels[t].dataset->target);
+}
+
 static bool is_target(const struct run *r, size_t column)
 {
-  for (size_t t = 0; t < r->n_targets; t++)
-    if (column == gpnn_reader_target_column(&r->reader, r->targets[t])) return true;
+  for (size_t t = 0; t < r->opened.n; t++)
+    if (column == target_column(r, t)) return true;
   return false;
 }
 
@@ -114,7 +122,7 @@ static enum gpnn_status choose_carried(struct run *r, struct gpnn_error *err)
 /* Writes the name of a column that is kept; if it is one of ours too, readers may ask which. */
 static enum gpnn_status write_kept_name(struct run *r, const char *name, struct gpnn_error *err)
 {
-  if (r->n_targets == 1 && (strcmp(name, "mean") == 0 || strcmp(name, "sd") == 0))
+  if (r->opened.n == 1 && (strcmp(name, "mean") == 0 || strcmp(name, "sd") == 0))
     cli_warn(r->cli, "%s: column '%s' is kept, beside that of the prediction",
              gpnn_table_name(r->table), name);
   return sink_text(&r->sink, name, err);
@@ -127,8 +135,8 @@ static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
   r->sink.at_start = true;
   for (size_t i = 0; i < r->carry.n_columns && status == GPNN_OK; i++)
     status = write_kept_name(r, gpnn_table_column(r->table, r->carry.columns[i]), err);
-  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
-    status = predicted_write_names(&r->predicted[t], &r->sink, err);
+  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++)
+    status = columns_write_names(&r->columns[t], &r->sink, err);
   if (status == GPNN_OK) status = gpnn_output_text(r->sink.output, "\n", err);
   /* Whoever waits for every answer may wait for this one too, before there is any row. */
   return status == GPNN_OK && r->a->unbuffered ? gpnn_output_flush(r->sink.output, err) : status;
@@ -146,47 +154,47 @@ static size_t bytes_of_batch(const struct run *r)
 /* How many rows a batch has, at most; one always. */
 static size_t rows_of_batch(const struct run *r)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(r->index);
-  const size_t numbers = 4; /* of each target: in struct predicted_batch */
-  size_t row = dataset->d + dataset->n_regressors + numbers * r->n_targets + r->carry.n_columns;
+  const struct gpnn_dataset *dataset = r->opened.dataset;
+  const size_t numbers = 4; /* of each target: truth, mean, sd, and the distance to a neighbour */
+  size_t row = dataset->d + dataset->n_regressors + numbers * r->opened.n + r->carry.n_columns;
   size_t most = bytes_of_batch(r) / sizeof(double) / row;
   if (most == 0) return 1;
   return most < r->a->batch ? most : r->a->batch;
 }
 
-/* Makes room where there is none yet: a short table needs no second batch. */
+/* Empties a batch; allocates it where it is needed for the first time, since a short table needs no
+ * second one. */
 static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(r->index);
-  size_t n = rows_of_batch(r);
+  const struct gpnn_dataset *dataset = r->opened.dataset;
+  size_t n = rows_of_batch(r), n_targets = r->opened.n;
   batch->n_rows = batch->n_good = 0;
   carried_clear(&batch->carried);
-  if (batch->predicted != NULL) return GPNN_OK;
-  batch->room = n;
-  enum gpnn_status status = GPNN_OK;
+  if (batch->room > 0) return GPNN_OK;
   batch->is_good = gpnn_alloc(n, 1, sizeof *batch->is_good);
   batch->x = gpnn_alloc(n, dataset->d, sizeof *batch->x);
   batch->regressors = gpnn_alloc(n, dataset->n_regressors, sizeof *batch->regressors);
   batch->noise = gpnn_alloc(n, 1, sizeof *batch->noise);
-  batch->predicted = gpnn_alloc(r->n_targets, 1, sizeof *batch->predicted);
+  batch->truth = gpnn_alloc(n_targets, n, sizeof *batch->truth);
+  batch->mean = gpnn_alloc(n_targets, n, sizeof *batch->mean);
+  batch->sd = gpnn_alloc(n_targets, n, sizeof *batch->sd);
   if (batch->is_good == NULL || batch->x == NULL || batch->regressors == NULL ||
-      batch->noise == NULL || batch->predicted == NULL)
+      batch->noise == NULL || batch->truth == NULL || batch->mean == NULL || batch->sd == NULL)
     return gpnn_fail_memory(err, "for a batch of rows");
-  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
-    status = predicted_batch_new(&batch->predicted[t], n, err);
-  return status;
+  batch->room = n;
+  return GPNN_OK;
 }
 
-static void batch_release(const struct run *r, struct batch *batch)
+static void batch_release(struct batch *batch)
 {
-  for (size_t t = 0; t < r->n_targets && batch->predicted != NULL; t++)
-    predicted_batch_release(&batch->predicted[t]);
-  free(batch->predicted);
   free(batch->is_good);
   free(batch->x);
   free(batch->regressors);
   free(batch->noise);
+  free(batch->truth);
+  free(batch->mean);
+  free(batch->sd);
   carried_release(&batch->carried);
 }
 
@@ -195,11 +203,12 @@ static void batch_release(const struct run *r, struct batch *batch)
 static void read_targets(struct run *r, struct batch *batch, const struct gpnn_record *record)
 {
   struct gpnn_error why;
-  for (size_t t = 0; t < r->n_targets; t++) {
-    double *y = &batch->predicted[t].target[batch->n_rows];
+  for (size_t t = 0; t < r->opened.n; t++) {
+    double *y = &batch->truth[t * batch->room + batch->n_rows];
     *y = nan("");
     if (record->n_fields > 0 &&
-        gpnn_reader_target(&r->reader, record, r->targets[t], y, &why) != GPNN_OK)
+        gpnn_reader_target(&r->reader, record, r->opened.channels[t].dataset->target, y, &why) !=
+            GPNN_OK)
       gpnn_skipped_add(&r->unread, record, &why);
   }
 }
@@ -208,7 +217,7 @@ static void read_targets(struct run *r, struct batch *batch, const struct gpnn_r
 static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn_record *record,
                                  struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(r->index);
+  const struct gpnn_dataset *dataset = r->opened.dataset;
   enum gpnn_status status = gpnn_table_next(r->table, record, err);
   if (status != GPNN_OK && status != GPNN_EDATA) return status;
   if (status == GPNN_EDATA) record->n_fields = 0;
@@ -253,10 +262,13 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
 {
   struct run *r = run;
   struct batch *batch = &r->batches[slot];
-  const double *regressors = r->reader.reads_regressors ? batch->regressors : NULL;
-  const double *noise = r->reader.map.has_noise ? batch->noise : NULL;
-  enum gpnn_status status = predicted_fill_all(r->predicted, batch->predicted, r->n_targets,
-                                               batch->n_good, batch->x, regressors, noise, err);
+  const struct gpnn_predict_rows rows = {.n = batch->n_good,
+                                         .x = batch->x,
+                                         .regressors =
+                                             r->reader.reads_regressors ? batch->regressors : NULL,
+                                         .noise = r->reader.map.has_noise ? batch->noise : NULL};
+  enum gpnn_status status =
+      gpnn_predict(r->predictor, &rows, batch->mean, batch->sd, r->counts, err);
   if (status == GPNN_ENUMERIC && batch->first_line == batch->last_line)
     status = gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(r->table), batch->first_line);
   else if (status == GPNN_ENUMERIC)
@@ -274,8 +286,13 @@ static enum gpnn_status write_row(struct run *r, const struct batch *batch, size
   enum gpnn_status status =
       carry_write(&r->carry, &batch->carried, at, r->sink.output, r->sink.delimiter, err);
   r->sink.at_start = true; /* carried fields bring the delimiter behind them */
-  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++)
-    status = predicted_write_row(&r->predicted[t], &batch->predicted[t], &r->sink, i, good, err);
+  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++) {
+    bool known = good != SIZE_MAX;
+    size_t from = t * batch->n_good + (known ? good : 0);
+    double mean = known ? batch->mean[from] : nan(""), sd = known ? batch->sd[from] : nan("");
+    status = columns_write_row(&r->columns[t], &r->sink, batch->truth[t * batch->room + i], mean,
+                               sd, err);
+  }
   return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
 
@@ -312,67 +329,67 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 
 /* ---- the tool ----------------------------------------------------------------------------- */
 
-/* Prepares the prediction of every target that the parameters are of. */
-static enum gpnn_status open_targets(struct run *r, struct gpnn_error *err)
+/* Makes the model, and says how it is to be used and written. */
+static enum gpnn_status open_predictor(struct run *r, struct gpnn_error *err)
 {
-  struct gpnn_localgp **gps = gpnn_alloc(r->n_targets, 1, sizeof(struct gpnn_localgp *));
-  if (gps == NULL) return gpnn_fail_memory(err, "for the targets");
-  enum gpnn_status status = open_localgps(r->cli, r->index, r->n_targets, r->params, r->a->params,
-                                          r->a->neighbours, gps, err);
-  for (size_t t = 0; t < r->n_targets && status == GPNN_OK; t++) {
-    gpnn_localgp_set_precision(gps[t], r->a->precision);
-    gpnn_localgp_set_share(gps[t], r->a->share);
-    r->predicted[t] = (struct predicted){
-        .plan = &r->a->plan,
-        .dataset = gpnn_localgp_data(gps[t]),
-        .params = &r->params[t],
-        .gp = gps[t],
-        .has_target = gpnn_reader_target_column(&r->reader, r->targets[t]) != SIZE_MAX,
-        .is_one_of_several = r->n_targets > 1};
-    predicted_begin(&r->predicted[t], r->cli);
+  const struct predict_arguments *a = r->a;
+  const struct gpnn_model_options options = {.neighbours = a->neighbours,
+                                             .precision = a->precision,
+                                             .share = a->share,
+                                             .threads = r->cli->threads};
+  size_t n = r->opened.n;
+  r->columns = calloc(n, sizeof *r->columns);
+  r->counts = calloc(n, sizeof *r->counts);
+  if (r->columns == NULL || r->counts == NULL) return gpnn_fail_memory(err, "for the targets");
+  enum gpnn_status status = open_model(r->cli, &r->opened, 0, n, &options, &r->model, err);
+  if (status == GPNN_OK)
+    status = gpnn_predictor_new(&r->predictor, r->model, &a->plan.options, err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    r->columns[t] = (struct columns){.plan = &a->plan,
+                                     .channel = &r->opened.channels[t],
+                                     .has_truth = target_column(r, t) != SIZE_MAX,
+                                     .is_one_of_several = n > 1};
+    columns_complete(&r->columns[t], r->predictor, t, r->cli);
   }
-  free(gps);
   return status;
 }
 
-/* Finds which targets of the index the parameters are of, and whether any needs regressors. */
-static enum gpnn_status find_targets(struct run *r, bool *reads_regressors, struct gpnn_error *err)
+static bool reads_regressors(const struct opened *opened)
 {
-  r->predicted = calloc(r->n_targets, sizeof *r->predicted);
-  r->targets = calloc(r->n_targets, sizeof *r->targets);
-  if (r->predicted == NULL || r->targets == NULL) return gpnn_fail_memory(err, "for the targets");
-  *reads_regressors = false;
-  for (size_t t = 0; t < r->n_targets; t++) {
-    const struct gpnn_parameters *params = &r->params[t];
-    if (params->target != NULL)
-      r->targets[t] =
-          gpnn_dataset_find_target(gpnn_index_dataset(r->index), params->target)->target;
-    if (params->mean.kind == GPNN_MEAN_REGRESSORS) *reads_regressors = true;
-  }
-  return GPNN_OK;
+  for (size_t t = 0; t < opened->n; t++)
+    if (opened->parameters[t].mean.kind == GPNN_MEAN_REGRESSORS) return true;
+  return false;
 }
 
 static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 {
   const struct cli *cli = r->cli;
-  bool reads_regressors = false;
   enum gpnn_status status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
   if (status == GPNN_OK)
-    status = open_all(cli, cli_operand(cli, 0), r->a->params, false, &r->index, &r->params,
-                      &r->n_targets, err);
-  if (status == GPNN_OK) status = find_targets(r, &reads_regressors, err);
+    status = open_files(cli, cli_operand(cli, 0), r->a->params, false, &r->opened, err);
   if (status == GPNN_OK) status = gpnn_table_open(&r->table, cli_operand(cli, 1), &cli->table, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_open(&r->reader, gpnn_index_dataset(r->index), r->table, cli->na,
-                              reads_regressors, err);
+    status = gpnn_reader_open(&r->reader, r->opened.dataset, r->table, cli->na,
+                              reads_regressors(&r->opened), err);
   /* An sd of the function, and none at all, are without noise. */
   if (r->a->plan.options.latent || r->a->plan.options.mean_only) r->reader.map.has_noise = false;
   if (status == GPNN_OK) status = choose_carried(r, err);
-  if (status == GPNN_OK) status = open_targets(r, err);
+  if (status == GPNN_OK) status = open_predictor(r, err);
   if (status != GPNN_OK) return status;
   r->sink.delimiter = gpnn_table_delimiter(r->table);
   r->sink.na = cli->na;
   return cli_open_output(cli->output, &r->sink.output, err);
+}
+
+/* Says what was out of the ordinary in the predictions of a target. */
+static void report_target(const struct run *r, size_t t)
+{
+  const struct gpnn_parameters *parameters = &r->opened.parameters[t];
+  char text[CLI_ABOUT_BYTES];
+  struct cli about = *r->cli;
+  if (r->opened.n > 1) about.about = cli_target(text, parameters->target);
+  report_counts(&about, &r->counts[t]);
+  report_distances(&about, &r->counts[t], &parameters->calibration);
 }
 
 static void report(const struct run *r)
@@ -387,23 +404,21 @@ static void report(const struct run *r)
              r->unread.n == 1 ? "" : "s", gpnn_skipped_describe(&r->unread, r->table, why));
   if (r->n_unseen > 0)
     cli_warn(r->cli, "%s: %zu values of categories were never seen in training", name, r->n_unseen);
-  for (size_t t = 0; t < r->n_targets; t++) predicted_report(&r->predicted[t], r->cli);
-  cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done,
-           gpnn_localgp_neighbours(r->predicted[0].gp));
+  for (size_t t = 0; t < r->opened.n; t++) report_target(r, t);
+  cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done, gpnn_model_neighbours(r->model, 0));
 }
 
 static void release(struct run *r)
 {
-  for (size_t t = 0; t < r->n_targets && r->predicted != NULL; t++)
-    predicted_release(&r->predicted[t]);
-  free(r->predicted);
-  free(r->targets);
-  for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) batch_release(r, &r->batches[i]);
+  gpnn_predictor_free(r->predictor);
+  gpnn_model_free(r->model);
+  free(r->columns);
+  free(r->counts);
+  for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) batch_release(&r->batches[i]);
   carry_release(&r->carry);
   gpnn_reader_release(&r->reader);
   gpnn_table_close(r->table);
-  gpnn_parameters_free(r->params, r->n_targets);
-  gpnn_index_close(r->index);
+  open_release(&r->opened);
 }
 
 enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn_error *err)

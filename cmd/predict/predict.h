@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "cmd/predict/predicted.h"
-#include "models/local/localgp.h"
+#include "cmd/predict/columns.h"
+#include "models/model.h"
 
 struct predict_arguments {
   const char *params, *keep;

@@ -9,7 +9,7 @@
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
 #include "cmd/simulate/simulate.h"
-#include "models/local/predict.h"
+#include "models/predict.h"
 
 enum tables { TABLE_NONE, TABLE_CURVE, TABLE_NEIGHBOURS, TABLE_PARAMETERS, TABLE_ALL };
 
@@ -291,22 +291,26 @@ static void report_copies(const struct cli *cli, const struct gpnn_advice *advic
 }
 
 /* Advises on one target. */
-static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index,
-                                   const struct gpnn_parameters *params, struct gpnn_error *err)
+static enum gpnn_status run_target(struct run *r, const struct opened *opened, size_t target,
+                                   struct gpnn_error *err)
 {
   const struct arguments *a = r->a;
   const struct gpnn_advise_options options = {
       .test_rows = a->test_rows, .seed = r->cli->seed, .progress = show_progress};
+  /* Differences between predictions are to be seen, which mixed precision leaves alone. */
+  const struct gpnn_model_options how = {
+      .neighbours = a->neighbours, .precision = GPNN_PRECISION_MIXED, .threads = r->cli->threads};
+  const struct gpnn_dataset *dataset = opened->channels[target].dataset;
   char shown[GPNN_MASK_BYTES], text[CLI_ABOUT_BYTES];
   struct cli about = *r->cli;
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_model *model = NULL;
   struct gpnn_advice advice;
-  enum gpnn_status status = open_localgp(r->cli, index, params, a->params, a->neighbours, &gp, err);
-  if (status == GPNN_OK) status = gpnn_advise(gp, &options, &advice, err);
+  enum gpnn_status status = open_model(r->cli, opened, target, 1, &how, &model, err);
+  if (status == GPNN_OK) status = gpnn_advise(model, &options, &advice, err);
   if (status == GPNN_OK) {
-    r->unit = a->units == GPNN_UNITS_ORIGINAL ? gpnn_localgp_data(gp)->scaling.y_sd : 1;
-    const char *name = gpnn_localgp_data(gp)->schema.target.name;
-    if (gpnn_dataset_n_targets(gpnn_index_dataset(index)) > 1) {
+    r->unit = a->units == GPNN_UNITS_ORIGINAL ? dataset->scaling.y_sd : 1;
+    const char *name = dataset->schema.target.name;
+    if (gpnn_dataset_n_targets(opened->dataset) > 1) {
       r->target = gpnn_mask(shown, name, strlen(name));
       about.about = cli_target(text, name);
     }
@@ -314,24 +318,20 @@ static enum gpnn_status run_target(struct run *r, const struct gpnn_index *index
     report_copies(&about, &advice);
     status = a->form == TABLE_NONE ? write_lines(r, &advice, err) : write_table(r, &advice, err);
   }
-  gpnn_localgp_free(gp);
+  gpnn_model_free(model);
   return status;
 }
 
 static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct run r = {.cli = cli, .a = arguments};
-  struct gpnn_index *index = NULL;
-  struct gpnn_parameters *params = NULL;
-  size_t n = 0;
-  enum gpnn_status status =
-      open_all(cli, cli_operand(cli, 0), r.a->params, false, &index, &params, &n, err);
+  struct opened opened = {0};
+  enum gpnn_status status = open_files(cli, cli_operand(cli, 0), r.a->params, false, &opened, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &r.output, err);
-  for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = run_target(&r, index, &params[t], err);
+  for (size_t t = 0; t < opened.n && status == GPNN_OK; t++)
+    status = run_target(&r, &opened, t, err);
   status = cli_close_output(r.output, status, err);
-  gpnn_parameters_free(params, n);
-  gpnn_index_close(index);
+  open_release(&opened);
   return status;
 }
 

@@ -20,9 +20,9 @@ enum { FIRST_PART = 1 << GPNN_ADVISE_SIZES };
 enum { SUBSAMPLES = 4 };
 
 struct work {
-  struct gpnn_localgp *gp;
-  const struct gpnn_dataset *data;      /* of gp */
-  const struct gpnn_parameters *params; /* of gp */
+  const struct gpnn_model *model;
+  const struct gpnn_dataset *data;      /* of model */
+  const struct gpnn_parameters *params; /* of model */
   const struct gpnn_advise_options *options;
   size_t m;                           /* neighbours */
   uint64_t *order;                    /* owned; n: rows in random order, test rows first */
@@ -118,24 +118,22 @@ static enum gpnn_status add_to_set(struct work *w, size_t set, double weight, do
   return GPNN_OK;
 }
 
-/* Predicts the test rows from 'gp' with each number of neighbours, and adds the errors, with a
+/* Predicts the test rows from 'model' with each number of neighbours, and adds the errors, with a
  * weight, to the next sets. */
-static enum gpnn_status measure(struct work *w, const struct gpnn_localgp *gp, size_t n_numbers,
+static enum gpnn_status measure(struct work *w, const struct gpnn_model *model, size_t n_numbers,
                                 const size_t *numbers, double weight, struct gpnn_error *err)
 {
   size_t q = w->sets.q;
-  const struct gpnn_points points = {.n = q,
-                                     .x = w->x,
-                                     .regressors =
-                                         w->data->n_regressors == 0 ? NULL : w->regressors,
-                                     .self = w->self};
-  const struct gpnn_prediction prediction = {
-      .mean = w->mean, .latent = w->latent, .nearest = w->nearest};
-  enum gpnn_status status = gpnn_localgp_predict_each(gp, &points, n_numbers, numbers, &prediction,
-                                                      &w->advice->counts, err);
+  double noise = gpnn_model_channel(model, 0)->parameters->covariance.noise;
+  const struct gpnn_query query = {.n = q,
+                                   .x = w->x,
+                                   .regressors = w->data->n_regressors == 0 ? NULL : w->regressors,
+                                   .self = w->self};
+  const struct gpnn_latent latent = {.mean = w->mean, .variance = w->latent, .nearest = w->nearest};
+  enum gpnn_status status =
+      gpnn_model_predict_each(model, &query, n_numbers, numbers, &latent, &w->advice->counts, err);
   for (size_t k = 0; k < n_numbers && status == GPNN_OK; k++)
-    status = add_to_set(w, w->sets.n + k, weight, gpnn_localgp_params(gp)->covariance.noise,
-                        w->mean + k * q, w->latent + k * q, err);
+    status = add_to_set(w, w->sets.n + k, weight, noise, w->mean + k * q, w->latent + k * q, err);
   if (status == GPNN_OK && w->options->progress != NULL)
     w->options->progress(w->sets.n, GPNN_ADVISE_SETS);
   return status;
@@ -160,18 +158,18 @@ static enum gpnn_status measure_subsample(struct work *w, size_t begin, size_t n
                                           struct gpnn_error *err)
 {
   struct gpnn_sample *sample = NULL;
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_model *model = NULL;
+  struct gpnn_model_options options = *gpnn_model_options(w->model);
+  options.neighbours = w->m;
   enum gpnn_status status = gpnn_sample_take(&sample, w->data, n, w->order + begin, err);
-  if (status == GPNN_OK)
-    status = gpnn_localgp_new(&gp, gpnn_sample_target(sample, w->data->target), w->params, w->m,
-                              gpnn_localgp_threads(w->gp), err);
+  if (status == GPNN_OK) {
+    const struct gpnn_channel channel = {gpnn_sample_target(sample, w->data->target), w->params};
+    status = gpnn_model_new(&model, 1, &channel, &options, err);
+  }
   for (size_t i = 0; i < w->sets.q; i++)
     w->self[i] = i >= begin && i - begin < n ? (int64_t)(i - begin) : -1;
-  if (status == GPNN_OK) {
-    gpnn_localgp_set_precision(gp, GPNN_PRECISION_MIXED);
-    status = measure(w, gp, 1, &w->m, weight, err);
-  }
-  gpnn_localgp_free(gp);
+  if (status == GPNN_OK) status = measure(w, model, 1, &w->m, weight, err);
+  gpnn_model_free(model);
   gpnn_sample_free(sample);
   return status;
 }
@@ -226,9 +224,7 @@ static enum gpnn_status measure_neighbours(struct work *w, struct gpnn_error *er
   size_t numbers[GPNN_ADVISE_NUMBERS], n_numbers = choose_numbers(w->m, numbers);
   size_t first = w->sets.n;
   for (size_t i = 0; i < w->sets.q; i++) w->self[i] = (int64_t)w->order[i];
-  gpnn_localgp_set_neighbours(w->gp, 2 * w->m);
-  enum gpnn_status status = measure(w, w->gp, n_numbers, numbers, 1, err);
-  gpnn_localgp_set_neighbours(w->gp, w->m);
+  enum gpnn_status status = measure(w, w->model, n_numbers, numbers, 1, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < w->sets.q; i++) w->advice->n_duplicates += w->nearest[i] == 0;
   while (numbers[w->sets.now] != w->m) w->sets.now++;
@@ -259,9 +255,11 @@ static void clear_set(struct work *w, size_t set)
 static enum gpnn_status measure_variant(struct work *w, const struct gpnn_parameters *params,
                                         const char *change, double times, struct gpnn_error *err)
 {
-  gpnn_localgp_set_params(w->gp, params);
-  enum gpnn_status status = measure(w, w->gp, 1, &w->m, 1, err);
-  gpnn_localgp_set_params(w->gp, w->params);
+  const struct gpnn_channel channel = {w->data, params};
+  struct gpnn_model *model = NULL;
+  enum gpnn_status status = gpnn_model_with(w->model, &channel, &model, err);
+  if (status == GPNN_OK) status = measure(w, model, 1, &w->m, 1, err);
+  gpnn_model_free(model);
   if (status == GPNN_ENUMERIC) {
     clear_set(w, w->sets.n);
     return GPNN_OK;
@@ -326,11 +324,9 @@ static enum gpnn_status measure_kernels(struct work *w, struct gpnn_error *err)
 static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *err)
 {
   add_line(w, GPNN_ADVISE_PARAMETERS, (double)w->data->n, w->m, w->sets.now);
-  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_MIXED);
   enum gpnn_status status = measure_lengthscales(w, err);
   if (status == GPNN_OK) status = measure_noises(w, err);
   if (status == GPNN_OK) status = measure_kernels(w, err);
-  gpnn_localgp_set_precision(w->gp, GPNN_PRECISION_DOUBLE);
   return status;
 }
 
@@ -345,21 +341,23 @@ static void set_limits(struct gpnn_advice *advice, const struct gpnn_parameters 
   advice->limit_nll = params->covariance.noise == 0 ? -INFINITY : limits.nll;
 }
 
-enum gpnn_status gpnn_advise(struct gpnn_localgp *gp, const struct gpnn_advise_options *options,
-                             struct gpnn_advice *advice, struct gpnn_error *err)
+enum gpnn_status gpnn_advise(const struct gpnn_model *model,
+                             const struct gpnn_advise_options *options, struct gpnn_advice *advice,
+                             struct gpnn_error *err)
 {
   enum { FEWEST_SIZES = 3 }; /* all rows, half and a quarter of them: a curve has three numbers */
-  const struct gpnn_dataset *data = gpnn_localgp_data(gp);
-  size_t m = gpnn_localgp_neighbours(gp);
+  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
+  const struct gpnn_dataset *data = channel->dataset;
+  size_t m = gpnn_model_neighbours(model, 0);
   if (data->n >> (FEWEST_SIZES - 1) <= m)
     return gpnn_fail(err, GPNN_EDATA,
                      "%zu training rows are too few to measure what more of them would do with %zu "
                      "neighbours: that takes %zu, or fewer neighbours",
                      data->n, m, (m + 1) << (FEWEST_SIZES - 1));
   struct gpnn_advice result = {.neighbours = m};
-  struct work w = {.gp = gp,
+  struct work w = {.model = model,
                    .data = data,
-                   .params = gpnn_localgp_params(gp),
+                   .params = channel->parameters,
                    .options = options,
                    .m = m,
                    .advice = &result};

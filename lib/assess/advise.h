@@ -34,7 +34,7 @@
 
 #include "base/status.h"
 #include "dataset/dataset.h"
-#include "models/local/localgp.h"
+#include "models/model.h"
 #include "stats/learning_curve.h"
 
 /* A value and the interval that it probably lies in. */
@@ -86,7 +86,7 @@ struct gpnn_advice {
                                    11.14) */
   struct gpnn_advise_help helps[GPNN_ADVISE_NOTHING]; /* by enum gpnn_advise_about */
   enum gpnn_advise_about most;                        /* what lowers the NLL most, or NOTHING */
-  struct gpnn_localgp_counts counts;
+  struct gpnn_counts counts;
 };
 
 struct gpnn_advise_options {
@@ -97,14 +97,14 @@ struct gpnn_advise_options {
 };
 
 /*
- * Advises on the predictions of 'gp', which was made from 'dataset' for one target and works in
- * double precision.  Its parameters, precision and number of neighbours change while this runs, and
- * are restored when it returns.  GPNN_EDATA: a quarter of the rows is not more than the neighbours.
+ * Advises on the predictions of 'model', which has one channel and predicts from neighbours, in the
+ * precision that it was made with; only predictions from several numbers of neighbours are always
+ * in double precision.  GPNN_EDATA: a quarter of the rows is not more than the neighbours.
  * GPNN_ENUMERIC: predictions without uncertainty, or all without error; changes of parameters that
  * lead to such are skipped.  Cost: about 30 predictions of the test rows, one of them from twice
  * the neighbours, and copies of at most half the rows, each with a search of its own.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_advise(struct gpnn_localgp *gp,
+GPNN_MUST_CHECK enum gpnn_status gpnn_advise(const struct gpnn_model *model,
                                              const struct gpnn_advise_options *options,
                                              struct gpnn_advice *advice, struct gpnn_error *err);
 

@@ -5,23 +5,26 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "models/local/distance.h"
-#include "models/local/heldout.h"
+#include "likelihood/head.h"
+#include "models/distance.h"
 
 /* Rows that AUTO begins with, and the relative standard error at which it stops. */
 enum { AUTO_ROWS = 1000 };
 static const double auto_precision = 0.02;
 
-/* Parameters that move while their calibration is sought. */
+/* What a calibration is sought on. */
 struct search {
-  const struct gpnn_localgp *gp;
-  struct gpnn_parameters *params;
-  double kernelscale, noise; /* as they were; the second, where it is 0 and sought, a bit above */
-  double *covariance;        /* owned; as it was; of no coefficients if these are known */
+  const struct gpnn_model *model;
+  const struct gpnn_heldout *heldout;
   bool by_factor;
-  const struct gpnn_known_rows *rows;
+  double noise; /* what is multiplied: that of the parameters or, where this is 0, a bit more */
   struct gpnn_calibrate_report *result;
 };
+
+static const struct gpnn_parameters *parameters_of(const struct gpnn_model *model)
+{
+  return gpnn_model_channel(model, 0)->parameters;
+}
 
 /* ---- the mean of z^2 ------------------------------------------------------------------------ */
 
@@ -32,13 +35,13 @@ static double mean_square(size_t n, const double *z)
   return sum / (double)n;
 }
 
-/* alpha and its standard error, from the means of 'together' rows each.  The few largest z^2 make
- * most of it, and few rows have none of them: so it is never less than normal errors have.  See
+/* alpha and its standard error, from the means of 'cluster_rows' rows each.  The few largest z^2
+ * make most of it, and few rows have none of them: so it is never less than normal errors have. See
  * gpnn-methods(7), equations 8.2 and 8.4. */
-static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t together,
+static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t cluster_rows,
                                   struct gpnn_error *err)
 {
-  size_t n_means = result->n_rows / together;
+  size_t n_means = result->n_rows / cluster_rows;
   double alpha = mean_square(result->n_rows, result->z), squares = 0;
   if (!(alpha > 0) || !isfinite(alpha))
     return gpnn_fail(err, GPNN_ENUMERIC,
@@ -47,7 +50,7 @@ static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t t
                                 : "the calibration factor is not finite: is the target of a "
                                   "calibration row wrong?");
   for (size_t i = 0; i < n_means; i++) {
-    double off = mean_square(together, result->z + i * together) - alpha;
+    double off = mean_square(cluster_rows, result->z + i * cluster_rows) - alpha;
     squares += off * off;
   }
   result->alpha = alpha;
@@ -69,20 +72,46 @@ static enum gpnn_status check_distances(const struct gpnn_calibrate_report *resu
   return GPNN_OK;
 }
 
+/*
+ * Predicts the rows and writes, of each, (target - mean) / sd of an observation to 'z' and the
+ * distance to its nearest neighbour to 'nearest' (may be NULL).
+ */
+static enum gpnn_status find_scores(const struct gpnn_model *model, const struct gpnn_heldout *rows,
+                                    double *z, double *nearest, struct gpnn_counts *counts,
+                                    struct gpnn_error *err)
+{
+  size_t n = rows->query.n;
+  const struct gpnn_head head = gpnn_head_of(parameters_of(model));
+  double *variance = gpnn_alloc(n, 1, sizeof *variance);
+  if (variance == NULL) return gpnn_fail_memory(err, "for calibration");
+  const struct gpnn_latent latent = {.mean = z, .variance = variance, .nearest = nearest};
+  enum gpnn_status status = gpnn_model_predict(model, &rows->query, &latent, counts, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    struct gpnn_predictive value = {z[i], variance[i]};
+    value = gpnn_head_observe(&head, value, rows->noise == NULL ? 0 : rows->noise[i]);
+    double error = rows->y[i] - value.mean;
+    z[i] = error == 0 ? 0 : error / sqrt(value.variance);
+    if (!isfinite(z[i]))
+      status = gpnn_fail(err, GPNN_ENUMERIC, "a row is predicted without uncertainty, and wrongly");
+  }
+  free(variance);
+  return status;
+}
+
 /* Scores exactly these rows with the parameters as they are. */
-static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_known_rows *rows,
+static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_heldout *rows,
                               struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
-  size_t n = rows->points.n;
+  size_t n = rows->query.n;
   gpnn_calibrate_report_release(result);
   result->z = gpnn_alloc(n, 1, sizeof *result->z);
   result->nearest = gpnn_alloc(n, 1, sizeof *result->nearest);
   if (result->z == NULL || result->nearest == NULL) return gpnn_fail_memory(err, "for calibration");
   result->n_rows = n;
   enum gpnn_status status =
-      gpnn_known_scores(gp, rows, result->z, result->nearest, &result->counts, err);
+      find_scores(model, rows, result->z, result->nearest, &result->counts, err);
   if (status == GPNN_OK) status = check_distances(result, err);
-  return status == GPNN_OK ? summarise(result, rows->together, err) : status;
+  return status == GPNN_OK ? summarise(result, rows->cluster_rows, err) : status;
 }
 
 /* ---- roots ---------------------------------------------------------------------------------- */
@@ -95,28 +124,42 @@ static size_t covariance_size(const struct gpnn_parameters *params)
              : params->mean.n_coefficients * params->mean.n_coefficients;
 }
 
-/* Multiplies what is sought by 't'; the factor is of all variances that the parameters have. */
-static void multiply(const struct search *search, double t)
+/* Makes '*changed' the parameters with what is sought multiplied by 't': by factor, that is all
+ * variances which they have.  'covariance' gets that of the coefficients; all else is borrowed. */
+static void multiply(const struct search *search, double t, double *covariance,
+                     struct gpnn_parameters *changed)
 {
-  struct gpnn_parameters *params = search->params;
-  params->covariance.noise = t * search->noise;
+  const struct gpnn_parameters *given = parameters_of(search->model);
+  *changed = *given;
+  changed->covariance.noise = t * search->noise;
   if (!search->by_factor) return;
-  params->covariance.kernelscale = t * search->kernelscale;
-  for (size_t i = 0; i < covariance_size(params); i++)
-    params->mean.covariance[i] = t * search->covariance[i];
+  changed->covariance.kernelscale = t * given->covariance.kernelscale;
+  if (given->mean.covariance != NULL) changed->mean.covariance = covariance;
+  for (size_t i = 0; i < covariance_size(given); i++) covariance[i] = t * given->mean.covariance[i];
 }
 
-/* Multiplies what is sought by 't' and finds log(mean z^2), which falls from positive to negative
- * as t grows. */
+/* Finds log(mean z^2) with what is sought multiplied by 't', which falls from positive to negative
+ * as t grows; leaves the scores in the result, and kernel scale and noise. */
 static enum gpnn_status log_alpha(const struct search *search, double t, double *value,
                                   struct gpnn_error *err)
 {
   struct gpnn_calibrate_report *result = search->result;
-  multiply(search, t);
-  result->counts = (struct gpnn_localgp_counts){0};
-  enum gpnn_status status =
-      gpnn_known_scores(search->gp, search->rows, result->z, NULL, &result->counts, err);
+  struct gpnn_parameters changed;
+  const struct gpnn_channel channel = {gpnn_model_channel(search->model, 0)->dataset, &changed};
+  struct gpnn_model *model = NULL;
+  double *covariance =
+      gpnn_alloc(covariance_size(parameters_of(search->model)), 1, sizeof *covariance);
+  if (covariance == NULL) return gpnn_fail_memory(err, "for calibration");
+  multiply(search, t, covariance, &changed);
+  result->counts = (struct gpnn_counts){0};
+  enum gpnn_status status = gpnn_model_with(search->model, &channel, &model, err);
+  if (status == GPNN_OK)
+    status = find_scores(model, search->heldout, result->z, NULL, &result->counts, err);
   if (status == GPNN_OK) *value = log(mean_square(result->n_rows, result->z));
+  result->kernelscale = changed.covariance.kernelscale;
+  result->noise = changed.covariance.noise;
+  gpnn_model_free(model);
+  free(covariance);
   return status;
 }
 
@@ -145,13 +188,12 @@ static enum gpnn_status narrow(const struct search *search, const double log_t[2
   return GPNN_OK;
 }
 
-/* Finds the root near t = 1, with the parameters and the scores left at it.  '*found' tells
- * whether there is one. */
+/* Finds the root near t = 1, with the result left at it.  '*found' tells whether there is one. */
 static enum gpnn_status find_root(const struct search *search, bool *found, struct gpnn_error *err)
 {
   enum { MOST_STEPS = 16 };
   static const double stride = 1.3862943611198906; /* log 4 */
-  double log_t[2] = {0, 0}, values[2], value;
+  double log_t[2] = {0, 0}, values[2], value = 0;
   enum gpnn_status status = log_alpha(search, 1, &value, err);
   double direction = value > 0 ? 1 : -1;
   *found = value == 0;
@@ -170,59 +212,49 @@ static enum gpnn_status find_root(const struct search *search, bool *found, stru
 }
 
 /* Seeks by noise or by factor where no formula gives the answer; '*found' as above. */
-static enum gpnn_status seek(const struct gpnn_localgp *gp, struct gpnn_parameters *params,
-                             bool by_factor, const struct gpnn_known_rows *rows,
-                             struct gpnn_calibrate_report *result, bool *found,
-                             struct gpnn_error *err)
+static enum gpnn_status seek(const struct gpnn_model *model, bool by_factor,
+                             const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result,
+                             bool *found, struct gpnn_error *err)
 {
   /* In units of the kernel scale: where a search for a noise begins that is 0. */
   static const double some_noise = 1e-6;
-  struct search search = {.gp = gp,
-                          .params = params,
-                          .kernelscale = params->covariance.kernelscale,
-                          .noise = params->covariance.noise,
+  const struct gpnn_covariance *covariance = &parameters_of(model)->covariance;
+  struct search search = {.model = model,
+                          .heldout = rows,
                           .by_factor = by_factor,
-                          .rows = rows,
+                          .noise = covariance->noise,
                           .result = result};
-  double noise = params->covariance.noise;
-  size_t n_covariance = covariance_size(params);
-  search.covariance = gpnn_alloc(n_covariance, 1, sizeof *search.covariance);
-  if (search.covariance == NULL) return gpnn_fail_memory(err, "for calibration");
-  for (size_t i = 0; i < n_covariance; i++) search.covariance[i] = params->mean.covariance[i];
-  if (!by_factor && noise == 0) search.noise = some_noise * params->covariance.kernelscale;
-  enum gpnn_status status = find_root(&search, found, err);
-  result->kernelscale = params->covariance.kernelscale;
-  result->noise = params->covariance.noise;
-  multiply(&search, 1);
-  params->covariance.noise = noise;
-  free(search.covariance);
-  return status;
+  if (!by_factor && search.noise == 0) search.noise = some_noise * covariance->kernelscale;
+  return find_root(&search, found, err);
 }
 
 /* The published factor, without known noise: scores scale as the standard deviations do. */
-static void apply_alpha(const struct gpnn_parameters *params, struct gpnn_calibrate_report *result)
+static void apply_alpha(const struct gpnn_covariance *covariance,
+                        struct gpnn_calibrate_report *result)
 {
   double root = sqrt(result->alpha);
   for (size_t i = 0; i < result->n_rows; i++) result->z[i] /= root;
-  result->kernelscale = params->covariance.kernelscale * result->alpha;
-  result->noise = params->covariance.noise * result->alpha;
+  result->kernelscale = covariance->kernelscale * result->alpha;
+  result->noise = covariance->noise * result->alpha;
 }
 
-static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_parameters *params,
-                              enum gpnn_calibrate_by by, const struct gpnn_known_rows *rows,
-                              struct gpnn_calibrate_report *result, struct gpnn_error *err)
+static enum gpnn_status solve(const struct gpnn_model *model, enum gpnn_calibrate_by by,
+                              const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result,
+                              struct gpnn_error *err)
 {
-  bool has_known_noise = gpnn_localgp_data(gp)->noise != NULL || rows->noise != NULL;
+  const struct gpnn_covariance *covariance = &parameters_of(model)->covariance;
+  bool has_known_noise =
+      gpnn_model_channel(model, 0)->dataset->noise != NULL || rows->noise != NULL;
   bool found = false;
   enum gpnn_status status = GPNN_OK;
-  if (by == GPNN_CALIBRATE_NOISE) status = seek(gp, params, false, rows, result, &found, err);
+  if (by == GPNN_CALIBRATE_NOISE) status = seek(model, false, rows, result, &found, err);
   result->by_factor = !found;
   if (status != GPNN_OK || found) return status;
-  if (by == GPNN_CALIBRATE_NOISE) status = score(gp, rows, result, err);
+  if (by == GPNN_CALIBRATE_NOISE) status = score(model, rows, result, err);
   result->by_factor = true;
-  if (status == GPNN_OK && !has_known_noise) apply_alpha(params, result);
+  if (status == GPNN_OK && !has_known_noise) apply_alpha(covariance, result);
   if (status != GPNN_OK || !has_known_noise) return status;
-  status = seek(gp, params, true, rows, result, &found, err);
+  status = seek(model, true, rows, result, &found, err);
   if (status == GPNN_OK && !found)
     return gpnn_fail(err, GPNN_ENUMERIC,
                      result->alpha < 1
@@ -230,12 +262,12 @@ static enum gpnn_status solve(const struct gpnn_localgp *gp, struct gpnn_paramet
                            "more than their errors"
                          : "no factor makes the variances right, however large: is the target of a "
                            "calibration row wrong?");
-  result->standard_error *= result->kernelscale / params->covariance.kernelscale / result->alpha;
-  result->alpha = result->kernelscale / params->covariance.kernelscale;
+  result->standard_error *= result->kernelscale / covariance->kernelscale / result->alpha;
+  result->alpha = result->kernelscale / covariance->kernelscale;
   return status;
 }
 
-/* Whether parameters with this calibration would read back. */
+/* GPNN_ENUMERIC: parameters with this calibration would not read back. */
 static enum gpnn_status check_range(const struct gpnn_parameters *params,
                                     const struct gpnn_calibrate_report *result,
                                     struct gpnn_error *err)
@@ -282,63 +314,65 @@ static bool were_enough(const struct gpnn_calibrate_report *calibration, size_t 
   return false;
 }
 
-static size_t rows_available(const struct gpnn_localgp *gp,
+static size_t rows_available(const struct gpnn_model *model,
                              const struct gpnn_calibrate_options *options)
 {
-  if (options->on == GPNN_CALIBRATE_GIVEN) return options->given.points.n;
+  if (options->on == GPNN_CALIBRATE_GIVEN) return options->given.query.n;
   if (options->on == GPNN_CALIBRATE_LIKE) return options->like.n;
-  return gpnn_localgp_data(gp)->n;
+  return gpnn_model_channel(model, 0)->dataset->n;
 }
 
-/* Takes 'n' rows; 'distances' are those of the rows to be like.  What 'leftout' holds is replaced.
- */
-static enum gpnn_status take_rows(const struct gpnn_localgp *gp,
+/* Takes 'n' rows, which replace those in 'heldout'. */
+static enum gpnn_status take_rows(const struct gpnn_model *model,
                                   const struct gpnn_calibrate_options *options, size_t n,
-                                  struct gpnn_heldout *leftout, struct gpnn_error *err)
+                                  struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
-  enum gpnn_status status = GPNN_OK;
-  size_t cluster = options->cluster_rows;
-  gpnn_heldout_release(leftout);
+  struct gpnn_holdout_options holdout = {.n_rows = n,
+                                         .cluster_rows = options->cluster_rows,
+                                         .like = &options->like,
+                                         .seed = options->seed};
+  gpnn_heldout_release(heldout);
   switch (options->on) {
   case GPNN_CALIBRATE_GIVEN:
-    leftout->rows = options->given;
-    leftout->rows.points.n = n;
-    break;
+    *heldout = options->given;
+    heldout->own = (struct gpnn_heldout_rows){0}; /* the caller's still */
+    heldout->query.n = n;
+    return GPNN_OK;
   case GPNN_CALIBRATE_LEFT_OUT:
-    status = gpnn_heldout_alone(leftout, gp, n, options->seed, err);
+    holdout.how = GPNN_HOLDOUT_ALONE;
     break;
   case GPNN_CALIBRATE_CLUSTERS:
-    status = gpnn_heldout_clusters(leftout, gp, (n + cluster - 1) / cluster, cluster, options->seed,
-                                   err);
+    holdout.how = GPNN_HOLDOUT_CLUSTERS;
+    holdout.n_rows = (n + options->cluster_rows - 1) / options->cluster_rows;
     break;
   case GPNN_CALIBRATE_LIKE:
-    status = gpnn_heldout_like(leftout, gp, &options->like, n, options->seed, err);
+    holdout.how = GPNN_HOLDOUT_LIKE;
     break;
   }
-  return status;
+  return gpnn_model_hold_out(model, &holdout, heldout, err);
 }
 
-enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp, struct gpnn_parameters *params,
+enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                 const struct gpnn_calibrate_options *options,
                                 struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
-  size_t available = rows_available(gp, options);
+  size_t available = rows_available(model, options);
   if (available == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
-  struct gpnn_heldout leftout = {0};
+  struct gpnn_heldout heldout = {0};
   struct gpnn_calibrate_report result = {0};
   size_t n = first_rows(options->wanted, available);
   enum gpnn_status status;
   do {
-    status = take_rows(gp, options, n, &leftout, err);
-    if (status == GPNN_OK) status = score(gp, &leftout.rows, &result, err);
+    status = take_rows(model, options, n, &heldout, err);
+    if (status == GPNN_OK) status = score(model, &heldout, &result, err);
   } while (status == GPNN_OK && !were_enough(&result, options->wanted, available, &n));
-  if (status == GPNN_OK) status = solve(gp, params, options->by, &leftout.rows, &result, err);
-  if (status == GPNN_OK) status = check_range(params, &result, err);
+  if (status == GPNN_OK) status = solve(model, options->by, &heldout, &result, err);
+  if (status == GPNN_OK) status = check_range(parameters_of(model), &result, err);
   if (status == GPNN_OK)
     *calibration = result;
   else
     gpnn_calibrate_report_release(&result);
-  gpnn_heldout_release(&leftout);
+  gpnn_heldout_release(&heldout);
   return status;
 }
 
@@ -358,7 +392,7 @@ void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
   params->covariance.kernelscale = calibration->kernelscale;
   params->covariance.noise = calibration->noise;
   params->calibration.n_conformal = 0;
-  gpnn_distance_record(params, calibration->n_rows, calibration->nearest);
+  gpnn_distance_record(&params->calibration, calibration->n_rows, calibration->nearest);
 }
 
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
@@ -369,7 +403,7 @@ bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
     return true;
   }
   params->calibration.n_conformal = 0;
-  gpnn_distance_record(params, calibration->n_rows, calibration->nearest);
+  gpnn_distance_record(&params->calibration, calibration->n_rows, calibration->nearest);
   return false;
 }
 

@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "models/local/known.h"
-#include "models/local/localgp.h"
+#include "models/heldout.h"
+#include "models/model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,9 +45,9 @@ struct gpnn_calibrate_options {
   enum gpnn_calibrate_by by;
   size_t wanted; /* rows, never more than there are; or GPNN_CALIBRATE_AUTO */
   uint64_t seed;
-  struct gpnn_known_rows given; /* GIVEN: in random order, as the first are taken */
-  size_t cluster_rows;          /* CLUSTERS: rows of each, > 0; 'wanted' is rounded up to them */
-  struct gpnn_points like;      /* LIKE: the rows to be predicted; at least one */
+  struct gpnn_heldout given; /* GIVEN: borrowed; in random order, as the first are taken */
+  size_t cluster_rows;       /* CLUSTERS: rows of each, > 0; 'wanted' is rounded up to them */
+  struct gpnn_query like;    /* LIKE: the rows to be predicted; at least one */
 };
 
 /* A zeroed object is empty and may be released. */
@@ -63,20 +63,20 @@ struct gpnn_calibrate_report {
   size_t n_rows;       /* c */
   double *z, *nearest; /* owned; n_rows each: (y - mean) / sd once calibrated, and the distance
                           to the nearest neighbour in lengthscales */
-  struct gpnn_localgp_counts counts;
+  struct gpnn_counts counts;
 };
 
 /*
- * Finds how to change 'params', which must be those of 'gp': they are changed while this runs, and
- * as they were when it returns.  'calibration' must be zeroed.  Where no noise variance makes the
+ * Finds how to change the parameters of 'model', which has one channel; gpnn_calibrate_apply() and
+ * gpnn_calibrate_apply_bound() make the change.  'calibration' must be zeroed, and is released by
+ * the caller.  Where no noise variance makes the
  * mean of z^2 one, the factor is found instead ('by_factor').
- * GPNN_EDATA: no rows; see also models/local/heldout.h.  GPNN_ENUMERIC: every row is predicted
+ * GPNN_EDATA: no rows; see also models/heldout.h.  GPNN_ENUMERIC: every row is predicted
  * without error, or one without uncertainty, or the rows' known noise alone is more than their
  * errors, or what was found, or a distance, is outside the range of numbers that parameters can
  * have.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_localgp *gp,
-                                                struct gpnn_parameters *params,
+GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 const struct gpnn_calibrate_options *options,
                                                 struct gpnn_calibrate_report *calibration,
                                                 struct gpnn_error *err);

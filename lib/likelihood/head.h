@@ -18,6 +18,10 @@
 
 #include "kernel/parameters.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct gpnn_head_kind; /* a row of the table in head.c */
 
 struct gpnn_head {
@@ -55,5 +59,9 @@ double gpnn_head_nll(const struct gpnn_head *head, double error, double variance
  */
 double gpnn_head_half_width(const struct gpnn_head *head, double level, bool is_latent,
                             const char **source);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

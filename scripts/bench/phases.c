@@ -17,7 +17,7 @@
 #include "dataset/index.h"
 #include "kernel/parameters.h"
 #include "linalg/blas_threads.h"
-#include "models/local/localgp.h"
+#include "models/model.h"
 #include "search/search.h"
 
 /* Processor seconds of this process. */
@@ -70,23 +70,27 @@ static enum gpnn_status time_predict(const struct gpnn_index *index,
                                      struct gpnn_error *err)
 {
   const struct gpnn_dataset *c = gpnn_index_dataset(index);
-  struct gpnn_localgp *gp;
-  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), params, m, 1, err);
+  const struct gpnn_model_options options = {.neighbours = m, .threads = 1};
+  struct gpnn_model *model = NULL;
+  struct gpnn_channel channel;
+  bool other_index;
+  enum gpnn_status status = gpnn_channels_find(c, 1, params, &channel, &other_index, err);
+  if (status == GPNN_OK) status = gpnn_model_new(&model, 1, &channel, &options, err);
   if (status != GPNN_OK) return status;
   double *mean = gpnn_alloc(c->n_calibration, 2, sizeof *mean);
   double before = spent();
   if (mean == NULL)
     status = gpnn_fail_memory(err, "predictions");
   else {
-    struct gpnn_points points = {
+    struct gpnn_query query = {
         .n = c->n_calibration, .x = c->calibration_x, .regressors = c->calibration_regressors};
-    struct gpnn_prediction prediction = {.mean = mean, .latent = mean + c->n_calibration};
-    struct gpnn_localgp_counts counts = {0};
-    status = gpnn_localgp_predict(gp, &points, &prediction, &counts, err);
+    struct gpnn_latent latent = {.mean = mean, .variance = mean + c->n_calibration};
+    struct gpnn_counts counts = {0};
+    status = gpnn_model_predict(model, &query, &latent, &counts, err);
   }
   if (status == GPNN_OK) printf(" %.3f\n", 1e6 * (spent() - before) / (double)c->n_calibration);
   free(mean);
-  gpnn_localgp_free(gp);
+  gpnn_model_free(model);
   return status;
 }
 

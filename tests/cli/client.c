@@ -35,6 +35,18 @@ static enum gpnn_status make_index(const char *train, const char *path, struct g
   return status;
 }
 
+/* The model of one target. */
+static enum gpnn_status make(struct gpnn_model **model, const struct gpnn_dataset *dataset,
+                             const struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  struct gpnn_model_options options = {0};
+  struct gpnn_channel channel;
+  bool other_index;
+  enum gpnn_status status = gpnn_channels_find(dataset, 1, params, &channel, &other_index, err);
+  options.threads = 1;
+  return status == GPNN_OK ? gpnn_model_new(model, 1, &channel, &options, err) : status;
+}
+
 /* Training rows -> parameters, calibrated on the rows held out. */
 static enum gpnn_status estimate(const struct gpnn_dataset *dataset, struct gpnn_parameters *params,
                                  struct gpnn_error *err)
@@ -43,16 +55,16 @@ static enum gpnn_status estimate(const struct gpnn_dataset *dataset, struct gpnn
   struct gpnn_fit_report fitted;
   struct gpnn_calibrate_options rows = {GPNN_CALIBRATE_GIVEN};
   struct gpnn_calibrate_report calibration = {0};
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_model *model = NULL;
   how.kernel = gpnn_kernel_by_name("matern32");
   how.neighbours = 32;
-  rows.given = gpnn_known_held_out(dataset);
-  rows.wanted = rows.given.points.n;
-  enum gpnn_status status = gpnn_fit(dataset, &how, params, &fitted, err);
-  if (status == GPNN_OK) status = gpnn_localgp_new(&gp, dataset, params, 0, 1, err);
-  if (status == GPNN_OK) status = gpnn_calibrate(gp, params, &rows, &calibration, err);
+  rows.given = gpnn_heldout_of_dataset(dataset);
+  rows.wanted = rows.given.query.n;
+  enum gpnn_status status = gpnn_fit(1, &dataset, &how, params, &fitted, err);
+  if (status == GPNN_OK) status = make(&model, dataset, params, err);
+  if (status == GPNN_OK) status = gpnn_calibrate(model, &rows, &calibration, err);
+  gpnn_model_free(model);
   if (status == GPNN_OK) gpnn_calibrate_apply(&calibration, params);
-  gpnn_localgp_free(gp);
   gpnn_calibrate_report_release(&calibration);
   return status;
 }
@@ -70,24 +82,27 @@ static enum gpnn_status save(const struct gpnn_parameters *params, const char *p
 }
 
 /* Predicts rows that have a target, and scores that. */
-static enum gpnn_status score(const struct gpnn_localgp *gp, const struct gpnn_reader_rows *test,
+static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_reader_rows *test,
                               struct gpnn_metrics_result *result, struct gpnn_error *err)
 {
-  double *mean = (double *)calloc(3 * test->n, sizeof *mean);
+  double *mean = (double *)calloc(2 * test->n, sizeof *mean);
   if (mean == NULL) return gpnn_fail_memory(err, "for predictions");
-  double *sd = mean + test->n, *nearest = sd + test->n;
-  struct gpnn_predict_rows rows = {test->n, test->x, NULL, NULL, mean, sd, nearest};
+  double *sd = mean + test->n;
+  struct gpnn_predict_rows rows = {test->n, test->x, NULL, NULL};
   struct gpnn_predict_options options = {0};
-  struct gpnn_predict_counts counts = {0};
+  struct gpnn_counts counts = {0};
   struct gpnn_metrics metrics = {0};
-  enum gpnn_status status = gpnn_predict(gp, &options, &rows, &counts, err);
+  struct gpnn_predictor *predictor = NULL;
+  enum gpnn_status status = gpnn_predictor_new(&predictor, model, &options, err);
+  if (status == GPNN_OK) status = gpnn_predict(predictor, &rows, mean, sd, &counts, err);
   for (size_t i = 0; i < test->n && status == GPNN_OK; i++) {
-    const struct gpnn_scaling *scaling = &gpnn_localgp_data(gp)->scaling;
+    const struct gpnn_scaling *scaling = &gpnn_model_channel(model, 0)->dataset->scaling;
     double truth = scaling->y_mean + scaling->y_sd * test->y[i];
     status = gpnn_metrics_add(&metrics, truth, mean[i], sd[i], INFINITY, err);
   }
   if (status == GPNN_OK) status = gpnn_metrics_result(&metrics, result, err);
   gpnn_metrics_release(&metrics);
+  gpnn_predictor_free(predictor);
   free(mean);
   return status;
 }
@@ -100,13 +115,13 @@ static enum gpnn_status predict(const struct gpnn_dataset *dataset,
   struct gpnn_table_options format = GPNN_TABLE_OPTIONS_INIT;
   struct gpnn_table *table = NULL;
   struct gpnn_reader_rows rows = {0};
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_model *model = NULL;
   enum gpnn_status status = gpnn_table_open(&table, test, &format, err);
   if (status == GPNN_OK)
     status = gpnn_reader_rows_read(&rows, dataset, table, NULL, false, false, false, err);
-  if (status == GPNN_OK) status = gpnn_localgp_new(&gp, dataset, params, 0, 1, err);
-  if (status == GPNN_OK) status = score(gp, &rows, result, err);
-  gpnn_localgp_free(gp);
+  if (status == GPNN_OK) status = make(&model, dataset, params, err);
+  if (status == GPNN_OK) status = score(model, &rows, result, err);
+  gpnn_model_free(model);
   gpnn_reader_rows_release(&rows);
   gpnn_table_close(table);
   return status;

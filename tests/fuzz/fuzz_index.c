@@ -10,13 +10,13 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../unit/models.h"
 #include "base/bytes.h"
 #include "container/container.h"
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/reader.h"
 #include "fuzz.h"
-#include "models/local/localgp.h"
 
 enum { FRONT = 64 + GPNN_CONTAINER_SECTIONS * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 9 };
 
@@ -212,16 +212,16 @@ static void predict(const struct gpnn_index *index, const double *x)
                                    .neighbours = K};
   double *coefficients = make_coefficients(dataset, &params);
   double *regressors = make_points(dataset->n, dataset->n_regressors, dataset->regressors, 1);
-  const struct gpnn_points points = {.n = POINTS, .x = x, .regressors = regressors};
-  const struct gpnn_prediction prediction = {.mean = mean, .latent = latent};
-  struct gpnn_localgp_counts counts = {0};
-  struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
-  if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
+  const struct gpnn_query points = {.n = POINTS, .x = x, .regressors = regressors};
+  const struct gpnn_latent prediction = {.mean = mean, .variance = latent};
+  struct gpnn_counts counts = {0};
+  struct gpnn_model *gp = NULL;
+  enum gpnn_status status = make_model(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
+  if (status == GPNN_OK) status = gpnn_model_predict(gp, &points, &prediction, &counts, &err);
   if (status != GPNN_OK) fuzz_expect_failure(status, &err);
   for (size_t i = 0; i < POINTS && status == GPNN_OK; i++)
     FUZZ_EXPECT(isfinite(mean[i]) && latent[i] >= 0 && latent[i] <= 1);
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
   free(regressors);
   free(coefficients);
 }

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../unit/models.h"
 #include "dataset/index.h"
 #include "dataset/training.h"
 #include "fuzz.h"
-#include "models/local/predict.h"
+#include "models/predict.h"
 
 enum { POINTS = 4, ROWS = 30, D = 2 };
 
@@ -71,15 +72,15 @@ static void predict(const struct gpnn_index *index, const struct gpnn_parameters
 {
   static const double x[POINTS * D] = {0, 0, 0.3, -0.2, 5, 5, 1e6, -1e6};
   static const double regressors[POINTS] = {0, 1, -1, 2};
-  const struct gpnn_points points = {.n = POINTS, .x = x, .regressors = regressors};
+  const struct gpnn_query points = {.n = POINTS, .x = x, .regressors = regressors};
   double mean[POINTS], latent[POINTS], nearest[POINTS];
-  const struct gpnn_prediction prediction = {mean, latent, nearest};
-  struct gpnn_localgp_counts counts = {0};
+  const struct gpnn_latent prediction = {.mean = mean, .variance = latent, .nearest = nearest};
+  struct gpnn_counts counts = {0};
   struct gpnn_error err = {0};
-  struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), params, 0, 1, &err);
-  if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
-  gpnn_localgp_free(gp);
+  struct gpnn_model *gp = NULL;
+  enum gpnn_status status = make_model(&gp, gpnn_index_dataset(index), params, 0, 1, &err);
+  if (status == GPNN_OK) status = gpnn_model_predict(gp, &points, &prediction, &counts, &err);
+  gpnn_model_free(gp);
   if (status != GPNN_OK) {
     fuzz_expect_failure(status, &err);
     return;

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../unit/models.h"
 #include "dataset/index.h"
 #include "dataset/training.h"
 #include "fuzz.h"
-#include "models/local/localgp.h"
 
 enum { LISTS = 7, K = 7, MOST = 1 << 14 };
 
@@ -49,17 +49,17 @@ static void predict(const struct gpnn_index *index)
                                          .covariance.kernelscale = 1,
                                          .covariance.noise = 0.01,
                                          .neighbours = K};
-  const struct gpnn_points points = {.n = 1, .x = dataset->x, .regressors = dataset->regressors};
-  const struct gpnn_prediction prediction = {.mean = &mean, .latent = &latent};
-  struct gpnn_localgp_counts counts = {0};
-  struct gpnn_localgp *gp = NULL;
-  enum gpnn_status status = gpnn_localgp_new(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
-  if (status == GPNN_OK) status = gpnn_localgp_predict(gp, &points, &prediction, &counts, &err);
+  const struct gpnn_query points = {.n = 1, .x = dataset->x, .regressors = dataset->regressors};
+  const struct gpnn_latent prediction = {.mean = &mean, .variance = &latent};
+  struct gpnn_counts counts = {0};
+  struct gpnn_model *gp = NULL;
+  enum gpnn_status status = make_model(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
+  if (status == GPNN_OK) status = gpnn_model_predict(gp, &points, &prediction, &counts, &err);
   if (status == GPNN_OK)
     FUZZ_EXPECT(isfinite(mean) && latent >= 0 && latent <= 1);
   else
     fuzz_expect_failure(status, &err);
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
 }
 
 /* What was written is whole, and like what it was made from. */

@@ -1,6 +1,7 @@
 /* Advice: what more rows, more neighbours or other parameters would do. */
 #include "assess/advise.h"
 #include "fixture.h"
+#include "models.h"
 
 enum { D = 3, M = 24, Q = 400 };
 
@@ -39,12 +40,12 @@ static enum gpnn_status advise_on(struct setting *s, size_t q, uint64_t seed, in
                                   struct gpnn_error *error)
 {
   const struct gpnn_advise_options options = {.test_rows = q, .seed = seed};
-  struct gpnn_localgp *gp = NULL;
-  assert_ok(gpnn_localgp_new(&gp, s->f.data, &s->params, 0, threads, &err));
-  size_t m = gpnn_localgp_neighbours(gp);
+  struct gpnn_model *gp = NULL;
+  assert_ok(make_model(&gp, s->f.data, &s->params, 0, threads, &err));
+  size_t m = gpnn_model_neighbours(gp, 0);
   enum gpnn_status status = gpnn_advise(gp, &options, &s->advice, error);
-  assert_int_equal(gpnn_localgp_neighbours(gp), m);
-  gpnn_localgp_free(gp);
+  assert_int_equal(gpnn_model_neighbours(gp, 0), m);
+  gpnn_model_free(gp);
   return status;
 }
 
@@ -61,15 +62,15 @@ static const struct gpnn_advise_line *line_called(const struct gpnn_advice *advi
 static double measured_rmse(size_t n)
 {
   struct setting s;
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
   double mean[800], sum = 0;
   set_up(&s, n);
-  assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err));
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = s.f.c, .x = s.f.cx},
-                                 &(struct gpnn_prediction){.mean = mean}, &counts, &err));
+  assert_ok(make_model(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = s.f.c, .x = s.f.cx},
+                               &(struct gpnn_latent){.mean = mean}, &counts, &err));
   for (size_t i = 0; i < s.f.c; i++) sum += pow(mean[i] - s.f.cy[i], 2) / (double)s.f.c;
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
   fixture_free(&s.f);
   return sqrt(sum);
 }
@@ -134,17 +135,17 @@ static void errors_now_are_those_of_rows_left_out(void **state)
   (void)state;
   enum { N = 700 };
   struct setting s;
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
   double mean[N], latent[N], square = 0, loss = 0, factor = 0;
   int64_t self[N];
   set_up(&s, N);
   assert_ok(advise_on(&s, N, 1, 1, &err));
   for (size_t i = 0; i < N; i++) self[i] = (int64_t)i;
-  assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err));
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = N, .x = s.f.x, .self = self},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
+  assert_ok(make_model(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = N, .x = s.f.x, .self = self},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
   for (size_t i = 0; i < N; i++) square += pow(mean[i] - s.f.y[i], 2) / N;
   for (size_t i = 0; i < N; i++)
     factor += pow(mean[i] - s.f.y[i], 2) / (latent[i] + s.params.covariance.noise) / N;
@@ -156,7 +157,7 @@ static void errors_now_are_those_of_rows_left_out(void **state)
   assert_near(now->nll.value, loss, 0.01); /* its factor is each half's for the other */
   assert_true(now->nll.value >= loss);
   assert_true(now->rmse.low < now->rmse.value && now->rmse.value < now->rmse.high);
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
   fixture_free(&s.f);
 }
 

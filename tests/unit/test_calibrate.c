@@ -2,13 +2,14 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
+#include "models.h"
 
 enum { N = 400, D = 2, C = 120 };
 
 struct setting {
   struct fixture f;
   struct gpnn_parameters params;
-  struct gpnn_localgp *gp;
+  struct gpnn_model *gp;
 };
 
 static void set_up(struct setting *s)
@@ -23,12 +24,12 @@ static void set_up(struct setting *s)
   assert_non_null(s->params.covariance.lengthscale);
   s->params.covariance.lengthscale[0] = 0.8;
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
+  assert_ok(make_model(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 static void tear_down(struct setting *s)
 {
-  gpnn_localgp_free(s->gp);
+  gpnn_model_free(s->gp);
   gpnn_parameters_release(&s->params);
   fixture_free(&s->f);
 }
@@ -38,9 +39,9 @@ static enum gpnn_status on_given(struct setting *s, size_t wanted,
                                  struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
   const struct gpnn_calibrate_options options = {.wanted = wanted,
-                                                 .given = gpnn_known_held_out(s->f.data)};
+                                                 .given = gpnn_heldout_of_dataset(s->f.data)};
   gpnn_calibrate_report_release(calibration);
-  return gpnn_calibrate(s->gp, &s->params, &options, calibration, err);
+  return gpnn_calibrate(s->gp, &options, calibration, err);
 }
 
 static enum gpnn_status on_left_out(struct setting *s, size_t wanted, uint64_t seed,
@@ -50,17 +51,17 @@ static enum gpnn_status on_left_out(struct setting *s, size_t wanted, uint64_t s
   const struct gpnn_calibrate_options options = {
       .on = GPNN_CALIBRATE_LEFT_OUT, .wanted = wanted, .seed = seed};
   gpnn_calibrate_report_release(calibration);
-  return gpnn_calibrate(s->gp, &s->params, &options, calibration, err);
+  return gpnn_calibrate(s->gp, &options, calibration, err);
 }
 
 /* Mean of z^2 and NLL on the calibration rows with variances multiplied by 'factor'. */
 static void score(const struct setting *s, double factor, double *z2, double *nll, double *means)
 {
   double latent[C];
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_predict(s->gp, &(struct gpnn_points){.n = C, .x = s->f.cx, .self = NULL},
-                                 &(struct gpnn_prediction){.mean = means, .latent = latent},
-                                 &counts, &err));
+  struct gpnn_counts counts = {0};
+  assert_ok(gpnn_model_predict(s->gp, &(struct gpnn_query){.n = C, .x = s->f.cx, .self = NULL},
+                               &(struct gpnn_latent){.mean = means, .variance = latent}, &counts,
+                               &err));
   *z2 = *nll = 0;
   for (size_t i = 0; i < C; i++) {
     double v = factor * (latent[i] + s->params.covariance.noise), e = s->f.cy[i] - means[i];
@@ -118,11 +119,11 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   set_up(&s);
   struct gpnn_calibrate_report calibration = {0};
   double mean[C], latent[C], squares = 0;
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   assert_ok(on_given(&s, C, &calibration, &err));
-  assert_ok(gpnn_localgp_predict(s.gp, &(struct gpnn_points){.n = C, .x = s.f.cx, .self = NULL},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
+  assert_ok(gpnn_model_predict(s.gp, &(struct gpnn_query){.n = C, .x = s.f.cx, .self = NULL},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
   for (size_t i = 0; i < C; i++) {
     double z2 = pow(s.f.cy[i] - mean[i], 2) / (latent[i] + s.params.covariance.noise);
     squares += pow(z2 - calibration.alpha, 2);
@@ -131,11 +132,10 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   double normal = calibration.alpha * sqrt(2.0 / C);
   assert_close(calibration.standard_error, fmax(sqrt(squares / (C - 1) / C), normal), 1e-12);
   s.f.cy[5] += 3;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
+  struct gpnn_heldout rows = gpnn_heldout_of_dataset(gpnn_index_dataset(s.f.index));
   rows.y = s.f.cy;
   gpnn_calibrate_report_release(&calibration);
-  assert_ok(gpnn_calibrate(s.gp, &s.params,
-                           &(struct gpnn_calibrate_options){.wanted = C, .given = rows},
+  assert_ok(gpnn_calibrate(s.gp, &(struct gpnn_calibrate_options){.wanted = C, .given = rows},
                            &calibration, &err));
   squares = 0;
   for (size_t i = 0; i < C; i++)
@@ -157,11 +157,11 @@ static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
   struct gpnn_calibrate_report drawn = {0};
   int64_t self[N];
   double mean[N], latent[N], alpha = 0;
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   for (size_t i = 0; i < N; i++) self[i] = (int64_t)i;
-  assert_ok(gpnn_localgp_predict(s.gp, &(struct gpnn_points){.n = N, .x = s.f.x, .self = self},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
+  assert_ok(gpnn_model_predict(s.gp, &(struct gpnn_query){.n = N, .x = s.f.x, .self = self},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
   for (size_t i = 0; i < N; i++)
     alpha += pow(s.f.y[i] - mean[i], 2) / (latent[i] + s.params.covariance.noise) / N;
   assert_ok(on_left_out(&s, 10 * N, 3, &drawn, &err));
@@ -197,7 +197,7 @@ static void auto_doubles_while_the_standard_error_is_over_its_precision(void **s
   assert_non_null(s.params.covariance.lengthscale);
   s.params.covariance.lengthscale[0] = 0.8;
   s.gp = NULL;
-  assert_ok(gpnn_localgp_new(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
+  assert_ok(make_model(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
   struct gpnn_calibrate_report calibration = {0};
   assert_ok(on_left_out(&s, GPNN_CALIBRATE_AUTO, 1, &calibration, &err));
   /* Normal errors have a relative standard error of sqrt(2/2500), still more than 2 %. */
@@ -211,10 +211,10 @@ static void auto_doubles_while_the_standard_error_is_over_its_precision(void **s
 static double mean_square_of(const struct setting *s, const double *known)
 {
   double mean[C], latent[C], sum = 0;
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_predict(s->gp, &(struct gpnn_points){.n = C, .x = s->f.cx},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
+  struct gpnn_counts counts = {0};
+  assert_ok(gpnn_model_predict(s->gp, &(struct gpnn_query){.n = C, .x = s->f.cx},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
   for (size_t i = 0; i < C; i++)
     sum += pow(s->f.cy[i] - mean[i], 2) /
            (latent[i] + s->params.covariance.noise + (known == NULL ? 0 : known[i])) / C;
@@ -232,9 +232,9 @@ static void by_noise_keeps_the_kernel_scale_and_makes_z2_one(void **state)
     const struct gpnn_calibrate_options options = {
         .by = GPNN_CALIBRATE_NOISE,
         .wanted = C,
-        .given = gpnn_known_held_out(gpnn_index_dataset(s.f.index))};
+        .given = gpnn_heldout_of_dataset(gpnn_index_dataset(s.f.index))};
     double before = mean_square_of(&s, NULL);
-    assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+    assert_ok(gpnn_calibrate(s.gp, &options, &calibration, &err));
     assert_true(s.params.covariance.noise ==
                 (zero ? 0 : 0.3)); /* nothing moves until it is applied */
     assert_false(calibration.by_factor);
@@ -257,14 +257,14 @@ static void with_known_noise_the_standard_error_is_that_of_the_factor(void **sta
   double known[C], share[2];
   set_up(&s);
   for (size_t i = 0; i < C; i++) known[i] = 0.001;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
+  struct gpnn_heldout rows = gpnn_heldout_of_dataset(gpnn_index_dataset(s.f.index));
   rows.noise = known;
   const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
   for (size_t i = 0; i < 2; i++) {
     struct gpnn_calibrate_report calibration = {0};
     s.params.covariance.kernelscale *= i == 0 ? 1 : 1e-4;
     s.params.covariance.noise *= i == 0 ? 1 : 1e-4;
-    assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+    assert_ok(gpnn_calibrate(s.gp, &options, &calibration, &err));
     share[i] = calibration.standard_error / calibration.alpha;
     gpnn_calibrate_report_release(&calibration);
   }
@@ -287,9 +287,9 @@ static void the_factor_is_that_of_the_covariance_of_coefficients_too(void **stat
   s.params.mean.covariance = calloc(p * p, sizeof(double));
   assert_true(s.params.mean.coefficients != NULL && s.params.mean.covariance != NULL);
   for (size_t i = 0; i < p; i++) s.params.mean.covariance[i * p + i] = 50;
-  gpnn_localgp_free(s.gp);
+  gpnn_model_free(s.gp);
   s.gp = NULL;
-  assert_ok(gpnn_localgp_new(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
+  assert_ok(make_model(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
   assert_ok(on_given(&s, C, &calibration, &err));
   assert_true(fabs(calibration.alpha - 1) > 0.2); /* else there is nothing to multiply */
   gpnn_calibrate_apply(&calibration, &s.params);
@@ -308,15 +308,15 @@ static void where_no_noise_is_small_enough_the_factor_is_found(void **state)
   s.params.covariance.kernelscale =
       1000; /* so uncertain that even without noise z^2 is too small */
   s.params.covariance.lengthscale[0] = 0.1;
-  gpnn_localgp_free(s.gp);
-  assert_ok(gpnn_localgp_new(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
+  gpnn_model_free(s.gp);
+  assert_ok(make_model(&s.gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
   struct gpnn_calibrate_report calibration = {0};
   const struct gpnn_calibrate_options options = {
       .by = GPNN_CALIBRATE_NOISE,
       .wanted = C,
-      .given = gpnn_known_held_out(gpnn_index_dataset(s.f.index))};
+      .given = gpnn_heldout_of_dataset(gpnn_index_dataset(s.f.index))};
   double alpha = mean_square_of(&s, NULL);
-  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+  assert_ok(gpnn_calibrate(s.gp, &options, &calibration, &err));
   assert_true(calibration.by_factor);
   assert_close(calibration.alpha, alpha, 1e-12);
   assert_close(calibration.noise, 0.3 * alpha, 1e-12);
@@ -331,18 +331,18 @@ static void known_noise_of_the_rows_is_not_multiplied(void **state)
   set_up(&s);
   double known[C];
   for (size_t i = 0; i < C; i++) known[i] = i % 2 == 0 ? 0.001 : 0.02;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
+  struct gpnn_heldout rows = gpnn_heldout_of_dataset(gpnn_index_dataset(s.f.index));
   rows.noise = known;
   struct gpnn_calibrate_report calibration = {0};
   const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
-  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+  assert_ok(gpnn_calibrate(s.gp, &options, &calibration, &err));
   gpnn_calibrate_apply(&calibration, &s.params);
   assert_close(s.params.covariance.noise / 0.3, s.params.covariance.kernelscale / 0.7, 1e-12);
   assert_close(s.params.calibration.factor, s.params.covariance.kernelscale / 0.7, 1e-12);
   assert_near(mean_square_of(&s, known), 1, 1e-8);
   gpnn_calibrate_report_release(&calibration);
   for (size_t i = 0; i < C; i++) known[i] = 1e6;
-  assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
+  assert_fails(gpnn_calibrate(s.gp, &options, &calibration, &err), GPNN_ENUMERIC,
                "known noise of the rows is more than their errors");
   tear_down(&s);
 }
@@ -358,8 +358,8 @@ static void add_uncertain_mean(struct setting *s)
   assert_non_null(s->params.mean.coefficients);
   assert_non_null(s->params.mean.covariance);
   for (size_t i = 0; i < P; i++) s->params.mean.covariance[i * P + i] = 5;
-  gpnn_localgp_free(s->gp);
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
+  gpnn_model_free(s->gp);
+  assert_ok(make_model(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 static void known_noise_and_uncertain_coefficients_calibrate_once_for_all(void **state)
@@ -370,16 +370,16 @@ static void known_noise_and_uncertain_coefficients_calibrate_once_for_all(void *
   add_uncertain_mean(&s);
   double known[C], covariance = s.params.mean.covariance[0];
   for (size_t i = 0; i < C; i++) known[i] = i % 2 == 0 ? 0.001 : 0.02;
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
+  struct gpnn_heldout rows = gpnn_heldout_of_dataset(gpnn_index_dataset(s.f.index));
   rows.noise = known;
   struct gpnn_calibrate_report first = {0}, second = {0};
   const struct gpnn_calibrate_options options = {.wanted = C, .given = rows};
-  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &first, &err));
+  assert_ok(gpnn_calibrate(s.gp, &options, &first, &err));
   assert_true(s.params.mean.covariance[0] == covariance); /* nothing moves until it is applied */
   gpnn_calibrate_apply(&first, &s.params);
   assert_close(s.params.mean.covariance[0], covariance * first.alpha, 1e-12);
   assert_near(mean_square_of(&s, known), 1, 1e-8);
-  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &second, &err));
+  assert_ok(gpnn_calibrate(s.gp, &options, &second, &err));
   assert_near(second.alpha, 1, 1e-7);
   gpnn_calibrate_report_release(&first);
   gpnn_calibrate_report_release(&second);
@@ -393,12 +393,12 @@ static void scores_are_those_of_the_calibrated_parameters(void **state)
   set_up(&s);
   struct gpnn_calibrate_report calibration = {0};
   double mean[C], latent[C];
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   assert_ok(on_given(&s, C, &calibration, &err));
   gpnn_calibrate_apply(&calibration, &s.params);
-  assert_ok(gpnn_localgp_predict(s.gp, &(struct gpnn_points){.n = C, .x = s.f.cx},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
+  assert_ok(gpnn_model_predict(s.gp, &(struct gpnn_query){.n = C, .x = s.f.cx},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
   for (size_t i = 0; i < C; i++)
     assert_near(calibration.z[i],
                 (s.f.cy[i] - mean[i]) / sqrt(latent[i] + s.params.covariance.noise), 1e-10);
@@ -415,7 +415,7 @@ static void of_clusters_the_standard_error_is_that_of_their_means(void **state)
   struct gpnn_calibrate_report calibration = {0};
   const struct gpnn_calibrate_options options = {
       .on = GPNN_CALIBRATE_CLUSTERS, .wanted = 75, .cluster_rows = SIZE, .seed = 1};
-  assert_ok(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err));
+  assert_ok(gpnn_calibrate(s.gp, &options, &calibration, &err));
   assert_int_equal(calibration.n_rows, 80); /* whole clusters */
   double squares = 0, scale = calibration.alpha;
   for (size_t c = 0; c < 10; c++) {
@@ -475,9 +475,9 @@ static void variances_that_are_no_numbers_are_refused(void **state)
   struct setting s;
   set_up(&s);
   double known[C] = {0}, first_y = s.f.cy[0];
-  struct gpnn_known_rows rows = gpnn_known_held_out(gpnn_index_dataset(s.f.index));
+  struct gpnn_heldout rows = gpnn_heldout_of_dataset(gpnn_index_dataset(s.f.index));
   rows.y = s.f.cy;
-  rows.points.x = s.f.cx;
+  rows.query.x = s.f.cx;
   for (int way = 0; way < 4; way++) {
     struct gpnn_calibrate_report calibration = {0};
     struct gpnn_calibrate_options options = {.by = way % 2 == 0 ? GPNN_CALIBRATE_FACTOR
@@ -489,11 +489,11 @@ static void variances_that_are_no_numbers_are_refused(void **state)
     s.f.cy[0] = 5e152;
     s.params.covariance.kernelscale = 1e3;
     s.params.covariance.noise = 1e-3;
-    assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
+    assert_fails(gpnn_calibrate(s.gp, &options, &calibration, &err), GPNN_ENUMERIC,
                  way < 2 ? "outside the range of numbers" : "no factor makes");
     s.f.cy[0] = first_y;
     s.f.cx[0] = 1e200;
-    assert_fails(gpnn_calibrate(s.gp, &s.params, &options, &calibration, &err), GPNN_ENUMERIC,
+    assert_fails(gpnn_calibrate(s.gp, &options, &calibration, &err), GPNN_ENUMERIC,
                  "is an input of it wrong");
     assert_null(calibration.z);
   }
@@ -561,9 +561,9 @@ static void no_rows_are_refused(void **state)
   struct setting s;
   set_up(&s);
   struct gpnn_calibrate_report calibration = {0};
-  assert_fails(gpnn_calibrate(s.gp, &s.params, &(struct gpnn_calibrate_options){.wanted = 5},
-                              &calibration, &err),
-               GPNN_EDATA, "no rows");
+  assert_fails(
+      gpnn_calibrate(s.gp, &(struct gpnn_calibrate_options){.wanted = 5}, &calibration, &err),
+      GPNN_EDATA, "no rows");
   gpnn_calibrate_report_release(&calibration);
   tear_down(&s);
 }

@@ -1,8 +1,9 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
+#include "models.h"
 #include "models/local/choose_private.h"
-#include "models/local/localgp.h"
+#include "models/model.h"
 
 /* Everything but the rotation and the objective is open: quick. */
 static struct gpnn_choose_options all_open(int threads)
@@ -307,7 +308,7 @@ static void with_nothing_open_all_rows_are_for_the_one_fit(void **state)
   options.fit.rows = f.n;
   options.fit.neighbours = 33;
   assert_ok(choose(&f, &options, &tried, &chosen, &report, &err));
-  assert_ok(gpnn_fit(f.data, &options.fit, &fitted, &fit, &err));
+  assert_ok(fit_one(f.data, &options.fit, &fitted, &fit, &err));
   assert_int_equal(tried.n, 0);
   assert_int_equal(report.fit.n_rows, f.n);
   assert_null(report.runner_up.kernel);
@@ -361,7 +362,7 @@ static void what_is_given_is_not_chosen_and_the_fit_is_the_same(void **state)
   assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &chosen, &report, &err));
   assert_int_equal(chosen.neighbours, 17);
   options.fit.ard = report.chosen.ard;
-  assert_ok(gpnn_fit(f.data, &options.fit, &fitted, &fit, &err));
+  assert_ok(fit_one(f.data, &options.fit, &fitted, &fit, &err));
   assert_int_equal(chosen.covariance.n_lengthscales, fitted.covariance.n_lengthscales);
   assert_memory_equal(chosen.covariance.lengthscale, fitted.covariance.lengthscale,
                       fitted.covariance.n_lengthscales * sizeof(double));
@@ -426,7 +427,7 @@ static void threads_change_no_choice(void **state)
 }
 
 /* The score of one candidate on rows like those of 'like'. */
-static double score_like(const struct fixture *f, const struct gpnn_points *like)
+static double score_like(const struct fixture *f, const struct gpnn_query *like)
 {
   struct gpnn_choose_options options = {.fit = GPNN_FIT_OPTIONS_INIT, .kernel = true, .like = like};
   struct gpnn_parameters params = {0};
@@ -446,7 +447,7 @@ static void rows_like_the_training_rows_score_about_as_these(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   const struct gpnn_dataset *dataset = f.data;
-  struct gpnn_points like = {.n = dataset->n, .x = dataset->x};
+  struct gpnn_query like = {.n = dataset->n, .x = dataset->x};
 
   assert_near(score_like(&f, &like), score_like(&f, NULL), 0.3);
   fixture_free(&f);
@@ -568,19 +569,19 @@ static void a_handful_of_rows_is_not_believed_to_tell_all(void **state)
       struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
       struct gpnn_parameters params = {0};
       struct gpnn_choose_report report;
-      struct gpnn_localgp *gp = NULL;
-      struct gpnn_localgp_counts counts = {0};
+      struct gpnn_model *gp = NULL;
+      struct gpnn_counts counts = {0};
       double mean[NEW], latent[NEW], z2 = 0;
       options.fit.steps = 1500;
       assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
-      assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
-      assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = NEW, .x = f.cx},
-                                     &(struct gpnn_prediction){.mean = mean, .latent = latent},
-                                     &counts, &err));
+      assert_ok(make_model(&gp, f.data, &params, 0, 1, &err));
+      assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = NEW, .x = f.cx},
+                                   &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                                   &err));
       for (size_t i = 0; i < NEW; i++)
         z2 += pow(f.cy[i] - mean[i], 2) / (latent[i] + params.covariance.noise) / NEW;
       assert_in_range(100 * z2, 5, 1000);
-      gpnn_localgp_free(gp);
+      gpnn_model_free(gp);
       gpnn_parameters_release(&params);
       fixture_free(&f);
     }
@@ -590,16 +591,16 @@ static void a_handful_of_rows_is_not_believed_to_tell_all(void **state)
 static double score_of_all(const struct fixture *f, const struct gpnn_parameters *params)
 {
   enum { ROWS = 30 };
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
   int64_t self[ROWS];
   double mean[ROWS], latent[ROWS], score = 0;
   assert_int_equal(f->n, ROWS);
   for (size_t i = 0; i < ROWS; i++) self[i] = (int64_t)i;
-  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, 1, &err));
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = ROWS, .x = f->x, .self = self},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
+  assert_ok(make_model(&gp, f->data, params, 0, 1, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = ROWS, .x = f->x, .self = self},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
   for (size_t i = 0; i < ROWS; i++) {
     double alpha = 0, e = f->y[i] - mean[i], v = latent[i] + params->covariance.noise;
     for (size_t k = 0; k < ROWS; k++)
@@ -607,7 +608,7 @@ static double score_of_all(const struct fixture *f, const struct gpnn_parameters
         alpha += pow(f->y[k] - mean[k], 2) / (latent[k] + params->covariance.noise) / (ROWS - 1);
     score += (log(2 * M_PI * alpha * v) + e * e / (alpha * v)) / 2 / ROWS;
   }
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
   return score;
 }
 

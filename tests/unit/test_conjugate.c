@@ -2,8 +2,9 @@
 #include "fixture.h"
 #include "gls.h"
 #include "linalg/blas_threads.h"
+#include "models.h"
 #include "models/conjugate/conjugate.h"
-#include "models/local/localgp.h"
+#include "models/model.h"
 #include "vecchia/gls.h"
 
 enum { N = 48, D = 2, C = 6, P = D + 1 };
@@ -78,7 +79,7 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
   (void)state;
   struct fixture f;
   struct gls g;
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_model *gp = NULL;
   struct gpnn_conjugate_options options = make_options(N);
   double lengthscale = 0.8, mean[C], latent[C], location, v;
   struct gpnn_parameters params = given_params(&lengthscale, 0.15, N);
@@ -96,17 +97,17 @@ static void the_posterior_is_the_dense_one_and_its_predictions_are_student_t(voi
     assert_close(params.mean.coefficients[t], (double)g.coefficients[t], 1e-10);
   for (size_t t = 0; t < P * P; t++)
     assert_near(params.mean.covariance[t], (double)g.covariance[t] * s2, 1e-12);
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = C, .x = f.cx},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
+  struct gpnn_counts counts = {0};
+  assert_ok(make_model(&gp, f.data, &params, 0, 1, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = C, .x = f.cx},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
   for (size_t i = 0; i < C; i++) {
     gls_predict(&g, f.x, f.cx + i * D, lengthscale, 0.15, &location, &v);
     assert_close(mean[i], location, 1e-10);
     assert_close(latent[i] + params.covariance.noise, b * v / (a - 1), 1e-10);
   }
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
   params.covariance.lengthscale = NULL;
   gpnn_parameters_release(&params);
   fixture_free(&f);

@@ -3,7 +3,8 @@
 
 #include "dataset/sample.h"
 #include "fixture.h"
-#include "models/local/localgp.h"
+#include "models.h"
+#include "models/model.h"
 
 enum { N = 60, D = 2, C = 7 };
 
@@ -19,14 +20,14 @@ static struct gpnn_parameters parameters(double *lengthscale)
 
 static void predict(const struct fixture *f, const struct gpnn_dataset *dataset, double mean[C])
 {
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_model *gp = NULL;
   double lengthscale = 0.8;
   struct gpnn_parameters params = parameters(&lengthscale);
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, dataset, &params, 0, 1, &err));
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = C, .x = f->cx},
-                                 &(struct gpnn_prediction){.mean = mean}, &counts, &err));
-  gpnn_localgp_free(gp);
+  struct gpnn_counts counts = {0};
+  assert_ok(make_model(&gp, dataset, &params, 0, 1, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = C, .x = f->cx},
+                               &(struct gpnn_latent){.mean = mean}, &counts, &err));
+  gpnn_model_free(gp);
 }
 
 /* The fixture's own rows, never written to a file. */

@@ -1,6 +1,6 @@
 /* Quantiles of the distances seen in calibration, and rows beyond them. */
 #include "base/rng.h"
-#include "models/local/distance.h"
+#include "models/distance.h"
 #include "unit.h"
 
 enum { MOST = 2000 };
@@ -30,7 +30,7 @@ static void each_quantile_is_the_smallest_that_its_share_does_not_exceed(void **
     struct gpnn_parameters params = {0};
     for (size_t i = 0; i < n; i++) distances[i] = (double)(i + 1);
     shuffle(&rng, n, distances);
-    gpnn_distance_record(&params, n, distances);
+    gpnn_distance_record(&params.calibration, n, distances);
     assert_true(params.calibration.has_distance);
     for (size_t k = 0; k < GPNN_N_DISTANCES; k++) {
       size_t rank = 1;
@@ -49,7 +49,7 @@ static void equal_distances_count_as_often_as_they_occur(void **state)
   struct gpnn_parameters params = {0};
   double distances[N];
   for (size_t i = 0; i < N; i++) distances[i] = i < 180 ? 0 : i < 198 ? 2 : 5;
-  gpnn_distance_record(&params, N, distances);
+  gpnn_distance_record(&params.calibration, N, distances);
   assert_true(params.calibration.distance[0] == 0 &&
               params.calibration.distance[1] == 0); /* 180 of 200 are .9 */
   assert_true(params.calibration.distance[2] == 2 &&
@@ -62,9 +62,9 @@ static void rows_at_the_largest_quantile_are_not_beyond_it(void **state)
   const double distances[] = {0, 3.9, 4, 4.1, INFINITY};
   struct gpnn_parameters params = {.calibration.has_distance = true,
                                    .calibration.distance = {1, 2, 3, 4}};
-  assert_int_equal(gpnn_distance_count_far(&params, 5, distances), 2);
+  assert_int_equal(gpnn_distance_count_far(&params.calibration, 5, distances), 2);
   params.calibration.has_distance = false;
-  assert_int_equal(gpnn_distance_count_far(&params, 5, distances), 0);
+  assert_int_equal(gpnn_distance_count_far(&params.calibration, 5, distances), 0);
 }
 
 static void of_too_few_distances_none_is_kept(void **state)
@@ -72,9 +72,9 @@ static void of_too_few_distances_none_is_kept(void **state)
   (void)state;
   double distances[100] = {0};
   struct gpnn_parameters params = {.calibration.has_distance = true};
-  gpnn_distance_record(&params, 99, distances);
+  gpnn_distance_record(&params.calibration, 99, distances);
   assert_false(params.calibration.has_distance);
-  gpnn_distance_record(&params, 100, distances);
+  gpnn_distance_record(&params.calibration, 100, distances);
   assert_true(params.calibration.has_distance);
 }
 

@@ -1,3 +1,4 @@
+#include "models.h"
 #include "unit.h"
 
 #include "base/rng.h"
@@ -163,7 +164,7 @@ static void lbfgs_is_no_worse_than_adam(void **state)
       opts.ard = ard;
       for (int i = 0; i < 2; i++) {
         opts.optimizer = i == 0 ? GPNN_OPTIMIZER_LBFGS : GPNN_OPTIMIZER_ADAM;
-        assert_ok(gpnn_fit(&data.dataset, &opts, &params[i], &report[i], &err));
+        assert_ok(fit_one(&data.dataset, &opts, &params[i], &report[i], &err));
         assert_int_equal(params[i].covariance.n_lengthscales, ard ? D : 1);
       }
       double share = report[0].optimize.end - report[0].value;
@@ -192,7 +193,7 @@ static void adam_takes_the_steps_of_the_paper(void **state)
   struct gpnn_fit_report report;
   opts.optimizer = GPNN_OPTIMIZER_ADAM;
   opts.ard = false;
-  assert_ok(gpnn_fit(&dataset, &opts, &params, &report, &err));
+  assert_ok(fit_one(&dataset, &opts, &params, &report, &err));
   assert_int_equal(report.n_blocks, 1);
   assert_int_equal(report.block_size, N);
   assert_close(params.covariance.lengthscale[0], 0.89460123665037172, 1e-9);
@@ -211,7 +212,7 @@ static void result_does_not_depend_on_threads(void **state)
   for (int i = 0; i < 3; i++) {
     struct gpnn_fit_options opts = options("matern52");
     opts.threads = i + 1;
-    assert_ok(gpnn_fit(&data.dataset, &opts, &params[i], &report[i], &err));
+    assert_ok(fit_one(&data.dataset, &opts, &params[i], &report[i], &err));
     assert_memory_equal(params[i].covariance.lengthscale, params[0].covariance.lengthscale,
                         D * sizeof(double));
     assert_true(params[i].covariance.noise == params[0].covariance.noise);
@@ -235,7 +236,7 @@ static void fixed_parameters_are_held_exactly(void **state)
       opts.fixed_lengthscale = mask & 1 ? 1.1 : 0;
       opts.fixed_kernelscale = mask & 2 ? 0.7 : 0;
       opts.fixed_noise = mask & 4 ? 0.3 : 0;
-      assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+      assert_ok(fit_one(&data.dataset, &opts, &params, &report, &err));
       for (size_t j = 0; j < D; j++)
         assert_true((params.covariance.lengthscale[j] == 1.1) == (mask & 1));
       assert_true((params.covariance.kernelscale == 0.7) == (mask >> 1 & 1));
@@ -257,16 +258,16 @@ static void noise_ends_at_the_floor_of_the_kernel(void **state)
   struct gpnn_fit_options opts = options("exp");
   struct gpnn_parameters params = {0};
   struct gpnn_fit_report report;
-  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+  assert_ok(fit_one(&data.dataset, &opts, &params, &report, &err));
   assert_close(params.covariance.noise, 3e-3, 1e-6);
   gpnn_parameters_release(&params);
   opts = options("matern52");
-  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+  assert_ok(fit_one(&data.dataset, &opts, &params, &report, &err));
   assert_true(params.covariance.noise >= 0.999e-6 && params.covariance.noise < 3e-3);
   gpnn_parameters_release(&params);
   opts = options("exp");
   opts.fixed_noise = 1e-5;
-  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+  assert_ok(fit_one(&data.dataset, &opts, &params, &report, &err));
   assert_true(params.covariance.noise == 1e-5);
   gpnn_parameters_release(&params);
 }
@@ -279,9 +280,9 @@ static void starting_at_the_result_stays_there(void **state)
   struct gpnn_fit_options opts = options("rbf");
   struct gpnn_parameters first = {0}, second = {0};
   struct gpnn_fit_report report, again;
-  assert_ok(gpnn_fit(&data.dataset, &opts, &first, &report, &err));
+  assert_ok(fit_one(&data.dataset, &opts, &first, &report, &err));
   opts.start = &first;
-  assert_ok(gpnn_fit(&data.dataset, &opts, &second, &again, &err));
+  assert_ok(fit_one(&data.dataset, &opts, &second, &again, &err));
   assert_near(again.optimize.start, report.optimize.end, 1e-12);
   assert_near(again.value, report.value, 1e-6);
   gpnn_parameters_release(&first);
@@ -299,7 +300,7 @@ static void start_with_other_columns_is_refused(void **state)
   struct gpnn_fit_report report;
   make_data(&data);
   opts.start = &start;
-  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_EMISMATCH,
+  assert_fails(fit_one(&data.dataset, &opts, &params, &report, &err), GPNN_EMISMATCH,
                "2 lengthscales, the index has 3 inputs");
 }
 
@@ -315,7 +316,7 @@ static void few_rows_make_fewer_or_smaller_blocks(void **state)
     struct gpnn_parameters params = {0};
     struct gpnn_fit_report report;
     data.dataset.n = rows[i];
-    assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+    assert_ok(fit_one(&data.dataset, &opts, &params, &report, &err));
     assert_int_equal(report.n_blocks, blocks[i]);
     assert_int_equal(report.block_size, sizes[i]);
     gpnn_parameters_release(&params);
@@ -331,15 +332,15 @@ static void what_cannot_be_estimated_is_refused(void **state)
   struct gpnn_fit_options opts = options("exp");
   make_data(&data);
   data.dataset.n = 1;
-  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_EDATA,
+  assert_fails(fit_one(&data.dataset, &opts, &params, &report, &err), GPNN_EDATA,
                "at least 2 rows, there are 1");
   data.dataset.n = ROWS;
   opts.block_size = 1;
-  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_EINVAL,
+  assert_fails(fit_one(&data.dataset, &opts, &params, &report, &err), GPNN_EINVAL,
                "a block of at least 2 rows");
   opts.block_size = ROWS;
   data.y[17] = NAN;
-  assert_fails(gpnn_fit(&data.dataset, &opts, &params, &report, &err), GPNN_ENUMERIC, "not finite");
+  assert_fails(fit_one(&data.dataset, &opts, &params, &report, &err), GPNN_ENUMERIC, "not finite");
   assert_null(params.covariance.lengthscale);
 }
 
@@ -352,7 +353,7 @@ static void rows_all_alike_still_have_a_fit(void **state)
   struct gpnn_fit_options opts = options("rbf");
   make_data(&data);
   for (size_t i = 0; i < ROWS * D; i++) data.x[i] = 3;
-  assert_ok(gpnn_fit(&data.dataset, &opts, &params, &report, &err));
+  assert_ok(fit_one(&data.dataset, &opts, &params, &report, &err));
   assert_true(isfinite(report.value));
   gpnn_parameters_release(&params);
 }

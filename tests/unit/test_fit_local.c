@@ -4,6 +4,7 @@
 #include "dense.h"
 #include "kernel/rotation.h"
 #include "linalg/blas_threads.h"
+#include "models.h"
 #include "models/local/fit.h"
 #include "models/local/neighbourhood.h"
 #include "stats/moments.h"
@@ -106,7 +107,7 @@ static struct gpnn_fit_report fit(const struct gpnn_dataset *dataset,
                                   struct gpnn_parameters *params)
 {
   struct gpnn_fit_report report = {0};
-  assert_ok(gpnn_fit(dataset, opts, params, &report, &err));
+  assert_ok(fit_one(dataset, opts, params, &report, &err));
   assert_true(isfinite(report.value));
   for (size_t j = 0; j < params->covariance.n_lengthscales; j++)
     assert_true(isfinite(params->covariance.lengthscale[j]) &&
@@ -487,7 +488,7 @@ static void thinning_that_leaves_no_neighbour_is_refused(void **state)
     struct gpnn_fit_options opts = options(kinds[k], GPNN_OPTIMIZER_LBFGS);
     struct gpnn_parameters params = {0};
     opts.thin = 1e6;
-    assert_fails(gpnn_fit(&data.dataset, &opts, &params, NULL, &err), GPNN_EINVAL,
+    assert_fails(fit_one(&data.dataset, &opts, &params, NULL, &err), GPNN_EINVAL,
                  "leaves none to any row");
   }
   data_free(&data);
@@ -964,7 +965,7 @@ static void refuse(const struct data *data, const struct gpnn_fit_options *opts,
 {
   struct gpnn_parameters params = {0};
   struct gpnn_fit_report report = {.n_rows = 77};
-  assert_fails(gpnn_fit(&data->dataset, opts, &params, &report, &err), status, text);
+  assert_fails(fit_one(&data->dataset, opts, &params, &report, &err), status, text);
   assert_null(params.covariance.lengthscale);
   assert_null(params.covariance.rotation);
   assert_int_equal(report.n_rows, 77);

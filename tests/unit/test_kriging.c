@@ -3,7 +3,7 @@
 #include "covariance.h"
 #include "dense.h"
 #include "fixture.h"
-#include "models/local/localgp.h"
+#include "models.h"
 #include "unit.h"
 
 enum { MOST = 70, D = 3 };
@@ -66,7 +66,7 @@ static void predictions_are_those_of_the_dense_formula(void **state)
   gpnn_kriging_free(kriging);
 }
 
-static void predictions_are_those_of_localgp(void **state)
+static void predictions_are_those_of_the_local_model(void **state)
 {
   (void)state;
   enum { N = 40 };
@@ -79,13 +79,13 @@ static void predictions_are_those_of_localgp(void **state)
                                    .covariance.kernelscale = 0.9,
                                    .covariance.noise = 0.05,
                                    .neighbours = N};
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
   const double x[D] = {0.1, -0.2, 0.3};
-  const struct gpnn_points points = {.n = 1, .x = x};
-  const struct gpnn_prediction prediction = {.mean = &mean, .latent = &latent};
-  assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
-  assert_ok(gpnn_localgp_predict(gp, &points, &prediction, &counts, &err));
+  const struct gpnn_query points = {.n = 1, .x = x};
+  const struct gpnn_latent prediction = {.mean = &mean, .variance = &latent};
+  assert_ok(make_model(&gp, f.data, &params, 0, 1, &err));
+  assert_ok(gpnn_model_predict(gp, &points, &prediction, &counts, &err));
 
   struct gpnn_kriging *kriging = kriging_new(N, D);
   struct gpnn_covariance c = covariance_of("matern52", 0.8, 0.9, 0.05);
@@ -97,7 +97,7 @@ static void predictions_are_those_of_localgp(void **state)
   assert_near(sum_product(N, w, f.y), mean, 1e-11);
   assert_near(own_latent, latent, 1e-11);
   gpnn_kriging_free(kriging);
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
   fixture_free(&f);
 }
 
@@ -325,7 +325,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(predictions_are_those_of_the_dense_formula),
-      cmocka_unit_test(predictions_are_those_of_localgp),
+      cmocka_unit_test(predictions_are_those_of_the_local_model),
       cmocka_unit_test(the_risk_under_another_process_is_the_quadratic_form),
       cmocka_unit_test(with_the_right_parameters_the_risk_is_the_latent_variance),
       cmocka_unit_test(noise_alone_is_multiplied_by_the_squared_weights),

@@ -3,9 +3,9 @@
 
 #include "base/threads.h"
 #include "fixture.h"
-#include "likelihood/conformal.h"
 #include "linalg/blas_threads.h"
-#include "models/local/predict.h"
+#include "models.h"
+#include "models/predict.h"
 
 enum { N = 400, D = 2, C = 60, M = 25 };
 
@@ -14,7 +14,7 @@ struct setting {
   double lengthscale, coefficients[1 + D];
   double covariance[(2 + D) * (1 + D)]; /* and a row more, which is not to be read */
   struct gpnn_parameters params;
-  struct gpnn_localgp *gp;
+  struct gpnn_model *gp;
 };
 
 static void set_up(struct setting *s)
@@ -28,7 +28,7 @@ static void set_up(struct setting *s)
                                        .covariance.noise = 0.3,
                                        .neighbours = M};
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
+  assert_ok(make_model(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 /* Gives the process a linear mean whose coefficients are uncertain. */
@@ -48,28 +48,36 @@ static void set_up_linear(struct setting *s)
 
 static void tear_down(struct setting *s)
 {
-  gpnn_localgp_free(s->gp);
+  gpnn_model_free(s->gp);
   fixture_free(&s->f);
 }
 
 /* Predicted numbers of rows. */
 struct out {
   double mean[C], sd[C], nearest[C];
-  struct gpnn_predict_counts counts;
+  struct gpnn_counts counts;
 };
+
+static enum gpnn_status try_predict(const struct setting *s, struct gpnn_predict_options options,
+                                    const double *noise, struct out *out, struct gpnn_error *error)
+{
+  const struct gpnn_predict_rows rows = {.n = C, .x = s->f.cx, .noise = noise};
+  struct gpnn_predictor *predictor = NULL;
+  out->counts = (struct gpnn_counts){0};
+  assert_ok(gpnn_predictor_new(&predictor, s->gp, &options, &err));
+  enum gpnn_status status = gpnn_predict(predictor, &rows, out->mean, out->sd, &out->counts, error);
+  gpnn_predictor_free(predictor);
+  return status;
+}
 
 static void predict(const struct setting *s, struct gpnn_predict_options options,
                     const double *noise, struct out *out)
 {
-  const struct gpnn_predict_rows rows = {.n = C,
-                                         .x = s->f.cx,
-                                         .noise = noise,
-                                         .mean = out->mean,
-                                         .sd = out->sd,
-                                         .nearest = out->nearest};
-  out->counts = (struct gpnn_predict_counts){0};
-  assert_ok(gpnn_predict(s->gp, &options, &rows, &out->counts, &err));
+  struct gpnn_counts counts = {0};
+  assert_ok(try_predict(s, options, noise, out, &err));
   assert_int_equal(out->counts.n_rows, C);
+  assert_ok(gpnn_model_predict(s->gp, &(struct gpnn_query){.n = C, .x = s->f.cx},
+                               &(struct gpnn_latent){.nearest = out->nearest}, &counts, &err));
 }
 
 static void units_and_latent_do_what_they_say(void **state)
@@ -122,20 +130,15 @@ static void predictions_beyond_all_numbers_are_refused(void **state)
   struct out out;
   set_up(&s);
   struct gpnn_predict_options options = {.debias = true};
-  const struct gpnn_predict_rows rows = {
-      .n = C, .x = s.f.cx, .mean = out.mean, .sd = out.sd, .nearest = out.nearest};
-  out.counts = (struct gpnn_predict_counts){0};
   s.params.covariance.kernelscale = 1e-300;
   s.params.covariance.noise = 1e300;
-  assert_fails(gpnn_predict(s.gp, &options, &rows, &out.counts, &err), GPNN_ENUMERIC,
+  assert_fails(try_predict(&s, options, NULL, &out, &err), GPNN_ENUMERIC,
                "too large beside the kernel scale");
   double noise[C] = {0};
   noise[C - 1] = INFINITY; /* taken for the largest number, to which another comes */
   s.params.covariance.noise = DBL_MAX;
-  const struct gpnn_predict_rows noisy = {
-      .n = C, .x = s.f.cx, .noise = noise, .mean = out.mean, .sd = out.sd, .nearest = out.nearest};
   options.debias = false;
-  assert_fails(gpnn_predict(s.gp, &options, &noisy, &out.counts, &err), GPNN_ENUMERIC,
+  assert_fails(try_predict(&s, options, noise, &out, &err), GPNN_ENUMERIC,
                "larger than any number");
   tear_down(&s);
 }
@@ -205,34 +208,10 @@ static void rows_farther_than_those_of_calibration_are_counted(void **state)
   for (size_t i = 0; i < C; i++) n_far += out.nearest[i] > 0.2;
   assert_true(n_far > 0);
   assert_int_equal(out.counts.n_far, n_far);
-  assert_true(gpnn_predict_warns_of_far(&(struct gpnn_predict_counts){.n_rows = 100, .n_far = 6}));
-  assert_false(gpnn_predict_warns_of_far(&(struct gpnn_predict_counts){.n_rows = 100, .n_far = 5}));
-  assert_false(gpnn_predict_warns_of_far(&(struct gpnn_predict_counts){0}));
+  assert_true(gpnn_predict_warns_of_far(&(struct gpnn_counts){.n_rows = 100, .n_far = 6}));
+  assert_false(gpnn_predict_warns_of_far(&(struct gpnn_counts){.n_rows = 100, .n_far = 5}));
+  assert_false(gpnn_predict_warns_of_far(&(struct gpnn_counts){0}));
   tear_down(&s);
-}
-
-static void half_widths_are_conformal_then_students_then_gaussian(void **state)
-{
-  (void)state;
-  const struct gpnn_predict_options observed = {0}, latent = {.latent = true};
-  struct gpnn_parameters params = {0};
-  enum gpnn_interval_source source;
-  double z[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, level = 0.9;
-  assert_close(gpnn_predict_half_width(&params, &observed, 0.95, &source), 1.9599639845400545,
-               1e-12);
-  assert_int_equal(source, GPNN_INTERVAL_GAUSSIAN);
-  params.degrees = 4; /* the 97.5 % quantile is 2.7764 (tables), its variance 4 / 2 */
-  assert_close(gpnn_predict_half_width(&params, &observed, 0.95, &source), 2.776445105 / sqrt(2),
-               1e-9);
-  assert_int_equal(source, GPNN_INTERVAL_STUDENT);
-  assert_ok(gpnn_conformal_record(&params, 9, z, 1, &level, &err));
-  assert_true(gpnn_predict_half_width(&params, &observed, 0.9, &source) == 9);
-  assert_int_equal(source, GPNN_INTERVAL_CONFORMAL);
-  gpnn_predict_half_width(&params, &observed, 0.95, &source);
-  assert_int_equal(source, GPNN_INTERVAL_STUDENT);
-  gpnn_predict_half_width(&params, &latent, 0.9, &source);
-  assert_int_equal(source, GPNN_INTERVAL_STUDENT);
-  gpnn_parameters_release(&params);
 }
 
 int main(void)
@@ -245,7 +224,6 @@ int main(void)
       cmocka_unit_test(known_noise_of_a_row_is_added_to_its_variance),
       cmocka_unit_test(rows_beyond_the_largest_distance_are_missing_or_the_prior),
       cmocka_unit_test(rows_farther_than_those_of_calibration_are_counted),
-      cmocka_unit_test(half_widths_are_conformal_then_students_then_gaussian),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,9 @@
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
-#include "models/local/localgp_private.h"
-#include "models/local/predict.h"
+#include "linalg/panels.h"
+#include "models.h"
+#include "models/predict.h"
 
 #include <float.h>
 
@@ -150,16 +151,15 @@ static void trial_copy(struct trial *copy, const struct trial *t)
 
 /* Predicts rows 'points' of the trial. */
 static void predict(const struct trial *t, enum gpnn_precision precision, size_t n,
-                    const double *points, double *mean, double *latent,
-                    struct gpnn_localgp_counts *counts)
+                    const double *points, double *mean, double *latent, struct gpnn_counts *counts)
 {
-  struct gpnn_localgp *gp = NULL;
-  assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t->f.index), &t->params, 0, 1, &err));
-  gpnn_localgp_set_precision(gp, precision);
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = n, .x = points},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, counts,
-                                 &err));
-  gpnn_localgp_free(gp);
+  struct gpnn_model *gp = NULL;
+  const struct gpnn_model_options options = {.precision = precision, .threads = 1};
+  assert_ok(make_model_with(&gp, gpnn_index_dataset(t->f.index), &t->params, options, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = n, .x = points},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, counts,
+                               &err));
+  gpnn_model_free(gp);
 }
 
 /* ---- the direct solve --------------------------------------------------------------------- */
@@ -261,7 +261,7 @@ static void predictions_are_those_of_the_direct_solve(void **state)
   for (size_t number = 1; number <= n_trials; number++) {
     struct trial t;
     double mean[POINTS], latent[POINTS], mixed_mean[POINTS], mixed_latent[POINTS];
-    struct gpnn_localgp_counts counts = {0};
+    struct gpnn_counts counts = {0};
     trial_new(&t, number, 1e-9);
     predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean, latent, &counts);
     predict(&t, GPNN_PRECISION_MIXED, POINTS, t.f.cx, mixed_mean, mixed_latent, &counts);
@@ -359,7 +359,7 @@ static void without_noise_twins_take_jitter_that_is_told(void **state)
     for (size_t i = 0; i < t.f.n; i++) rows[i] = i;
     for (size_t i = 0; i < POINTS; i++) {
       const double *point = t.f.cx + i * t.f.d;
-      struct gpnn_localgp_counts counts = {0};
+      struct gpnn_counts counts = {0};
       double mean, latent;
       predict(&twins, GPNN_PRECISION_DOUBLE, 1, point, &mean, &latent, &counts);
       check_true(&twins, counts.jitter.n == 1 && counts.jitter.most > 0);
@@ -378,7 +378,7 @@ static void without_noise_twins_take_jitter_that_is_told(void **state)
 static void compare(const struct trial *a, const struct trial *b, double unit, double slack)
 {
   double mean[2][POINTS], latent[2][POINTS];
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   predict(a, GPNN_PRECISION_DOUBLE, POINTS, a->f.cx, mean[0], latent[0], &counts);
   predict(b, GPNN_PRECISION_DOUBLE, POINTS, b->f.cx, mean[1], latent[1], &counts);
   for (size_t i = 0; i < POINTS; i++) {
@@ -498,7 +498,7 @@ static void other_points_change_no_bit_of_an_answer(void **state)
     size_t order[2 * POINTS];
     double mean[POINTS], latent[POINTS], twice_mean[2 * POINTS], twice_latent[2 * POINTS];
     double twice[2 * POINTS * MOST_INPUTS];
-    struct gpnn_localgp_counts counts = {0};
+    struct gpnn_counts counts = {0};
     trial_new(&t, number, 1e-6);
     shuffle(&t.rng, 2 * POINTS, order);
     for (size_t i = 0; i < 2 * POINTS; i++)
@@ -528,15 +528,15 @@ static void a_neighbour_more_never_raises_the_variance(void **state)
     struct trial t;
     size_t numbers[MOST_ROWS], rows[MOST_ROWS];
     double mean[MOST_ROWS * POINTS], latent[MOST_ROWS * POINTS];
-    struct gpnn_localgp_counts counts = {0};
-    struct gpnn_localgp *gp = NULL;
+    struct gpnn_counts counts = {0};
+    struct gpnn_model *gp = NULL;
     trial_new(&t, number, 1e-9);
     size_t n = t.f.n;
     for (size_t k = 0; k < n; k++) rows[k] = k, numbers[k] = k + 1;
-    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t.f.index), &t.params, n, 1, &err));
-    assert_ok(gpnn_localgp_predict_each(
-        gp, &(struct gpnn_points){.n = POINTS, .x = t.f.cx}, n, numbers,
-        &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts, &err));
+    assert_ok(make_model(&gp, gpnn_index_dataset(t.f.index), &t.params, n, 1, &err));
+    assert_ok(gpnn_model_predict_each(
+        gp, &(struct gpnn_query){.n = POINTS, .x = t.f.cx}, n, numbers,
+        &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts, &err));
     for (size_t i = 0; i < POINTS; i++) {
       double before = t.params.covariance.kernelscale;
       struct direct direct = solve_directly(&t, n, rows, t.f.cx + i * t.f.d, 0);
@@ -547,7 +547,7 @@ static void a_neighbour_more_never_raises_the_variance(void **state)
         before = now;
       }
     }
-    gpnn_localgp_free(gp);
+    gpnn_model_free(gp);
     trial_free(&t);
   }
 }
@@ -557,23 +557,25 @@ static void an_observation_varies_no_less_than_its_noise(void **state)
   (void)state;
   for (size_t number = 1; number <= n_trials; number++) {
     struct trial t;
-    double mean[POINTS], sd[POINTS], nearest[POINTS];
+    double mean[POINTS], sd[POINTS];
     struct gpnn_predict_options options = {.units = GPNN_UNITS_ORIGINAL};
-    struct gpnn_predict_counts counts = {0};
-    struct gpnn_localgp *gp = NULL;
+    struct gpnn_counts counts = {0};
+    struct gpnn_model *gp = NULL;
+    struct gpnn_predictor *predictor = NULL;
     trial_new(&t, number, 1e-9);
-    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t.f.index), &t.params, 0, 1, &err));
-    const struct gpnn_predict_rows rows = {
-        .n = POINTS, .x = t.f.cx, .mean = mean, .sd = sd, .nearest = nearest};
-    assert_ok(gpnn_predict(gp, &options, &rows, &counts, &err));
+    assert_ok(make_model(&gp, gpnn_index_dataset(t.f.index), &t.params, 0, 1, &err));
+    const struct gpnn_predict_rows rows = {.n = POINTS, .x = t.f.cx};
+    assert_ok(gpnn_predictor_new(&predictor, gp, &options, &err));
+    assert_ok(gpnn_predict(predictor, &rows, mean, sd, &counts, &err));
     double unit = t.f.dataset.scaling.y_sd, noise = t.params.covariance.noise;
     for (size_t i = 0; i < POINTS; i++) {
       double variance = sd[i] * sd[i] / (unit * unit);
-      check_true(&t, isfinite(mean[i]) && nearest[i] >= 0);
+      check_true(&t, isfinite(mean[i]));
       check_true(&t, variance >= noise * (1 - 4 * DBL_EPSILON));
       check_true(&t, variance <= (noise + t.params.covariance.kernelscale) * (1 + 4 * DBL_EPSILON));
     }
-    gpnn_localgp_free(gp);
+    gpnn_predictor_free(predictor);
+    gpnn_model_free(gp);
     trial_free(&t);
   }
 }
@@ -603,17 +605,17 @@ static void calibration_multiplies_variances_and_moves_no_mean(void **state)
     struct trial t;
     double mean[2][POINTS], latent[2][POINTS];
     bool is_sure;
-    struct gpnn_localgp_counts counts = {0};
+    struct gpnn_counts counts = {0};
     struct gpnn_calibrate_report found = {0};
-    struct gpnn_localgp *gp = NULL;
+    struct gpnn_model *gp = NULL;
     trial_new(&t, number, 1e-3);
     predict(&t, GPNN_PRECISION_DOUBLE, POINTS, t.f.cx, mean[0], latent[0], &counts);
     double wanted = direct_mean_square(&t, 1, &is_sure), scale = t.params.covariance.kernelscale;
-    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(t.f.index), &t.params, 0, 1, &err));
+    assert_ok(make_model(&gp, gpnn_index_dataset(t.f.index), &t.params, 0, 1, &err));
     const struct gpnn_calibrate_options options = {
-        .wanted = POINTS, .given = gpnn_known_held_out(gpnn_index_dataset(t.f.index))};
-    assert_ok(gpnn_calibrate(gp, &t.params, &options, &found, &err));
-    gpnn_localgp_free(gp);
+        .wanted = POINTS, .given = gpnn_heldout_of_dataset(gpnn_index_dataset(t.f.index))};
+    assert_ok(gpnn_calibrate(gp, &options, &found, &err));
+    gpnn_model_free(gp);
     gpnn_calibrate_apply(&found, &t.params);
     if (is_sure) check_near(&t, found.alpha, wanted, 1e-7 * wanted);
     if (is_sure) check_near(&t, direct_mean_square(&t, 1, &is_sure), 1, 1e-7);

@@ -5,7 +5,8 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
-#include "models/local/localgp.h"
+#include "models.h"
+#include "models/model.h"
 
 enum { N = 400, D = 3 };
 
@@ -141,13 +142,13 @@ static void directions_that_vanish_get_the_longest_lengthscale(void **state)
 static void predict(const struct fixture *f, const struct gpnn_parameters *params, const double *x,
                     double *mean, double *latent)
 {
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, 2, &err));
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = f->c, .x = x},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, &counts,
-                                 &err));
-  gpnn_localgp_free(gp);
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
+  assert_ok(make_model(&gp, f->data, params, 0, 2, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = f->c, .x = x},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
+  gpnn_model_free(gp);
 }
 
 static void predictions_are_those_of_rotated_rows(void **state)

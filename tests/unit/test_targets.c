@@ -2,9 +2,10 @@
 #include "base/threads.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
+#include "models.h"
 #include "models/local/choose.h"
-#include "models/local/localgp.h"
-#include "models/local/localgp_private.h"
+#include "models/local/local_private.h"
+#include "models/model.h"
 #include "stats/moments.h"
 
 enum { N = 150, D = 3, TARGETS = 4, POINTS = 25 };
@@ -105,50 +106,66 @@ static void several_free(struct several *s)
 }
 
 struct result {
-  double mean[POINTS], latent[POINTS], nearest[POINTS];
-  struct gpnn_localgp_counts counts;
+  double mean[POINTS], latent[POINTS], misfit[POINTS], nearest[POINTS];
+  struct gpnn_counts counts;
 };
 
-static struct gpnn_prediction arrays(struct result *result)
+static struct gpnn_latent arrays(struct result *result)
 {
-  return (struct gpnn_prediction){result->mean, result->latent, result->nearest};
+  return (struct gpnn_latent){.mean = result->mean,
+                              .variance = result->latent,
+                              .misfit = result->misfit,
+                              .nearest = result->nearest};
 }
 
-static struct gpnn_points points_of(const struct several *s, int64_t *self)
+static struct gpnn_query points_of(const struct several *s, int64_t *self)
 {
   for (size_t i = 0; i < POINTS; i++) self[i] = (int64_t)i;
-  return (struct gpnn_points){.n = POINTS, .x = s->f.x, .self = self};
+  return (struct gpnn_query){.n = POINTS, .x = s->f.x, .self = self};
+}
+
+static enum gpnn_status make_all(const struct several *s, int threads, struct gpnn_model **model,
+                                 struct gpnn_error *error)
+{
+  const struct gpnn_model_options options = {.threads = threads};
+  struct gpnn_channel channels[TARGETS];
+  bool other_index;
+  enum gpnn_status status =
+      gpnn_channels_find(s->f.data, TARGETS, s->params, channels, &other_index, error);
+  return status == GPNN_OK ? gpnn_model_new(model, TARGETS, channels, &options, error) : status;
 }
 
 static void predict_together(const struct several *s, int threads, struct result *results)
 {
+  enum { ALL = TARGETS * POINTS };
+  static double mean[ALL], latent[ALL], misfit[ALL], nearest[ALL];
   int64_t self[POINTS];
-  struct gpnn_points points = points_of(s, self);
-  struct gpnn_localgp *gps[TARGETS];
-  const struct gpnn_localgp *borrowed[TARGETS];
-  struct gpnn_prediction predictions[TARGETS];
-  struct gpnn_localgp_counts counts[TARGETS] = {{0}};
-  assert_ok(gpnn_localgp_new_all(gps, TARGETS, s->f.data, s->params, 0, threads, &err));
+  struct gpnn_query query = points_of(s, self);
+  struct gpnn_model *model = NULL;
+  struct gpnn_counts counts[TARGETS] = {{0}};
+  const struct gpnn_latent all = {
+      .mean = mean, .variance = latent, .misfit = misfit, .nearest = nearest};
+  assert_ok(make_all(s, threads, &model, &err));
+  assert_ok(gpnn_model_predict(model, &query, &all, counts, &err));
   for (size_t t = 0; t < TARGETS; t++) {
-    borrowed[t] = gps[t];
-    predictions[t] = arrays(&results[t]);
-  }
-  assert_ok(gpnn_localgp_predict_all(TARGETS, borrowed, &points, predictions, counts, &err));
-  for (size_t t = 0; t < TARGETS; t++) {
+    memcpy(results[t].mean, mean + t * POINTS, sizeof results[t].mean);
+    memcpy(results[t].latent, latent + t * POINTS, sizeof results[t].latent);
+    memcpy(results[t].misfit, misfit + t * POINTS, sizeof results[t].misfit);
+    memcpy(results[t].nearest, nearest + t * POINTS, sizeof results[t].nearest);
     results[t].counts = counts[t];
-    gpnn_localgp_free(gps[t]);
   }
+  gpnn_model_free(model);
 }
 
 static void predict_alone(const struct several *s, size_t t, struct result *result)
 {
   int64_t self[POINTS];
-  struct gpnn_points points = points_of(s, self);
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_prediction prediction = arrays(result);
-  assert_ok(gpnn_localgp_new(&gp, s->f.data, &s->params[t], 0, 1, &err));
-  assert_ok(gpnn_localgp_predict(gp, &points, &prediction, &result->counts, &err));
-  gpnn_localgp_free(gp);
+  struct gpnn_query points = points_of(s, self);
+  struct gpnn_model *gp = NULL;
+  struct gpnn_latent prediction = arrays(result);
+  assert_ok(make_model(&gp, s->f.data, &s->params[t], 0, 1, &err));
+  assert_ok(gpnn_model_predict(gp, &points, &prediction, &result->counts, &err));
+  gpnn_model_free(gp);
 }
 
 static void compare_with_each_alone(const struct several *s)
@@ -162,6 +179,7 @@ static void compare_with_each_alone(const struct several *s)
     for (size_t i = 0; i < POINTS; i++) {
       assert_near(together[t].mean[i], alone.mean[i], 1e-12);
       assert_near(together[t].latent[i], alone.latent[i], 1e-12);
+      assert_close(together[t].misfit[i], alone.misfit[i], 1e-9);
       assert_true(together[t].nearest[i] == alone.nearest[i]);
     }
     assert_memory_equal(together[t].mean, threaded[t].mean, sizeof alone.mean);
@@ -233,25 +251,35 @@ static void targets_that_need_jitter_count_it_each(void **state)
   several_free(&s);
 }
 
-static void objects_are_freed_in_any_order_and_all_after_a_failure(void **state)
+static void targets_of_one_metric_have_one_search(void **state)
 {
   (void)state;
   static struct several s;
-  struct gpnn_localgp *gps[TARGETS] = {NULL};
+  const struct gpnn_model_options options = {.threads = 1};
+  struct gpnn_channel channels[TARGETS];
+  void *local = NULL, *other = NULL;
+  bool other_index;
   several_new(&s, false);
-  assert_ok(
-      gpnn_localgp_new_all(gps, TARGETS, gpnn_index_dataset(s.f.index), s.params, 0, 1, &err));
-  assert_ptr_equal(gps[0]->metric, gps[3]->metric);
-  static const size_t order[TARGETS] = {2, 0, 3, 1};
-  for (size_t t = 0; t < TARGETS; t++) {
-    gpnn_localgp_free(gps[order[t]]);
-    gps[order[t]] = NULL;
-  }
+  assert_ok(gpnn_channels_find(s.f.data, TARGETS, s.params, channels, &other_index, &err));
+  assert_ok(gpnn_local_ops.make(&local, TARGETS, channels, &options, &err));
+  assert_int_equal(((struct gpnn_local *)local)->n_metrics, 1);
+  assert_ok(gpnn_local_ops.with(local, channels, &other, &err));
+  assert_ptr_equal(((struct gpnn_local *)local)->metrics[0].search,
+                   ((struct gpnn_local *)other)->metrics[0].search);
+  gpnn_local_ops.free(other);
+  gpnn_local_ops.free(local);
+  several_free(&s);
+}
+
+static void nothing_is_made_where_one_of_the_targets_does_not_fit(void **state)
+{
+  (void)state;
+  static struct several s;
+  struct gpnn_model *model = NULL;
+  several_new(&s, false);
   s.params[2].covariance.n_lengthscales = 2;
-  assert_fails(
-      gpnn_localgp_new_all(gps, TARGETS, gpnn_index_dataset(s.f.index), s.params, 0, 1, &err),
-      GPNN_EMISMATCH, "lengthscale");
-  for (size_t t = 0; t < TARGETS; t++) assert_null(gps[t]);
+  assert_fails(make_all(&s, 1, &model, &err), GPNN_EMISMATCH, "lengthscale");
+  assert_null(model);
   s.params[2].covariance.n_lengthscales = D;
   several_free(&s);
 }
@@ -279,7 +307,7 @@ static void fit(const struct several *s, size_t n, const size_t *which,
 {
   const struct gpnn_dataset *targets[TARGETS];
   for (size_t t = 0; t < n; t++) targets[t] = gpnn_dataset_target(s->f.data, which[t]);
-  assert_ok(gpnn_fit_all(n, targets, options, params, report, &err));
+  assert_ok(gpnn_fit(n, targets, options, params, report, &err));
 }
 
 static void shared_fits_have_one_metric_and_their_own_variances(void **state)
@@ -446,7 +474,8 @@ int main(void)
       cmocka_unit_test(known_noise_in_another_proportion_parts_targets),
       cmocka_unit_test(other_metrics_kernels_and_uncertain_means_go_together_too),
       cmocka_unit_test(targets_that_need_jitter_count_it_each),
-      cmocka_unit_test(objects_are_freed_in_any_order_and_all_after_a_failure),
+      cmocka_unit_test(targets_of_one_metric_have_one_search),
+      cmocka_unit_test(nothing_is_made_where_one_of_the_targets_does_not_fit),
       cmocka_unit_test(shared_fits_have_one_metric_and_their_own_variances),
       cmocka_unit_test(one_ratio_is_kept_and_is_a_minimum),
       cmocka_unit_test(one_target_twice_is_fitted_as_once),

@@ -15,7 +15,7 @@
  * written,
  *   kernelscale s2 = E[s2] = b* / (a* - 1),  noise a s2,  coefficients g,  covariance V s2,
  *   degrees 2 a*,
- * make models/local/localgp.h give its location and its variance b* v / (a* - 1), exactly.
+ * make models/local/local.h give its location and its variance b* v / (a* - 1), exactly.
  *
  * The grid: effective ranges (distances at which the correlation has fallen to 0.05) and ratios
  * a, each scored by K-fold cross-validation: a fold's rows are predicted from their nearest rows

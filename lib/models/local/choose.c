@@ -20,7 +20,7 @@ static enum gpnn_status fit_trial(const struct gpnn_choice *c,
   if (trial->params == NULL) return gpnn_fail_memory(err, "for the parameters");
   trial->n_targets = c->n_targets;
   enum gpnn_status status =
-      gpnn_fit_all(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
+      gpnn_fit(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
   if (status != GPNN_OK || gpnn_dataset_n_targets(c->dataset) == 1) return status;
   for (size_t t = 0; t < c->n_targets; t++) {
     const char *name = c->targets[t]->schema.target.name;

@@ -35,6 +35,7 @@
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
 #include "models/local/fit.h"
+#include "models/model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,8 +77,8 @@ struct gpnn_choose_options {
   size_t last_sample_rows; /* of the one in which the best goes on, or in which all is done where
                               nothing is to be chosen; 0: all */
   enum gpnn_effort effort;
-  const struct gpnn_points *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
-                                     are scored on rows made like these (models/local/heldout.h) */
+  const struct gpnn_query *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
+                                     are scored on rows made like these (models/heldout.h) */
 };
 
 /* One thing tried. */
@@ -107,7 +108,7 @@ struct gpnn_choose_report {
 
 /*
  * Chooses and fits for 'n' > 0 targets of one dataset, each in its view, that are to have one
- * metric (gpnn_fit_all()): one choice for all of them, by the mean of their scores.  'params' has n
+ * metric (gpnn_fit()): one choice for all of them, by the mean of their scores.  'params' has n
  * entries, which must be zeroed; the caller releases them.  A third of few rows is kept for the
  * score, under 96 rows with others that the fit uses too; with nothing left open all rows are for
  * the fit.  'listener' may be NULL.  Outcomes as gpnn_fit(); a candidate whose covariances are not

@@ -7,10 +7,10 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "likelihood/head.h"
+#include "models/heldout.h"
 #include "models/local/choose_private.h"
-#include "models/local/heldout.h"
-#include "models/local/localgp.h"
-#include "stats/normal.h"
+#include "models/model.h"
 
 static const size_t neighbour_counts[GPNN_CHOOSE_COUNTS] = {16, 32, 64, 128, 256, 400};
 
@@ -126,24 +126,26 @@ void gpnn_choice_set_counts(struct gpnn_choice *c)
 
 /*
  * Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
- * latent variances, divided by the number of targets; false: one is not finite.  The factor for a
- * row is that of all others: a row would excuse its own error.  See gpnn-methods(7), equations 5.1
- * and 5.2.
+ * variances of the latent function, divided by the number of targets; false: one is not finite. The
+ * factor for a row is that of all others: a row would excuse its own error.  See
+ * gpnn-methods(7), equations 5.1 and 5.2.
  */
-static bool add_losses(const struct gpnn_choice *c, double noise, const double *mean,
-                       const double *latent, double *loss)
+static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head,
+                       const double *mean, const double *latent, double *loss)
 {
-  double sum = 0, others = (double)c->n - 1;
+  double sum = 0, others = (double)c->n - 1, behind = 0;
   for (size_t i = 0; i < c->n; i++) {
+    struct gpnn_predictive value = {mean[i], latent[i]};
     c->before[i] = sum;
-    sum += pow(c->y[i] - mean[i], 2) / (latent[i] + noise + c->noise[i]);
+    sum += pow(c->y[i] - mean[i], 2) / gpnn_head_observe(head, value, c->noise[i]).variance;
   }
-  double behind = 0;
   for (size_t i = c->n; i-- > 0;) {
-    double error = c->y[i] - mean[i], variance = latent[i] + noise + c->noise[i];
+    struct gpnn_predictive value = {mean[i], latent[i]};
+    double error = c->y[i] - mean[i];
+    double variance = gpnn_head_observe(head, value, c->noise[i]).variance;
     double alpha = c->n == 1 ? 1 : (c->before[i] + behind) / others;
     behind += error * error / variance;
-    loss[i] += gpnn_normal_nll(error, sqrt(alpha * variance)) / (double)c->n_targets;
+    loss[i] += gpnn_head_nll(head, error, alpha * variance) / (double)c->n_targets;
     if (!isfinite(loss[i])) return false;
   }
   return true;
@@ -182,39 +184,42 @@ static void take_target(struct gpnn_choice *c, const struct gpnn_dataset *target
 }
 
 /* Puts rows that stand for those of options->like in the place of the validation rows; which ones
- * depends on the metric of 'gp'. */
-static enum gpnn_status take_like(struct gpnn_choice *c, const struct gpnn_localgp *gp,
-                                  struct gpnn_heldout *leftout, struct gpnn_points *points,
-                                  struct gpnn_error *err)
+ * depends on the metric of 'model'. */
+static enum gpnn_status take_like(struct gpnn_choice *c, const struct gpnn_model *model,
+                                  struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
-  enum gpnn_status status =
-      gpnn_heldout_like(leftout, gp, c->options->like, c->n, c->options->fit.seed, err);
+  const struct gpnn_holdout_options options = {.how = GPNN_HOLDOUT_LIKE,
+                                               .n_rows = c->n,
+                                               .like = c->options->like,
+                                               .seed = c->options->fit.seed};
+  enum gpnn_status status = gpnn_model_hold_out(model, &options, heldout, err);
   if (status != GPNN_OK) return status;
-  *points = leftout->rows.points;
-  memcpy(c->y, leftout->rows.y, c->n * sizeof *c->y);
-  if (leftout->rows.noise != NULL) memcpy(c->noise, leftout->rows.noise, c->n * sizeof *c->noise);
+  memcpy(c->y, heldout->y, c->n * sizeof *c->y);
+  if (heldout->noise != NULL) memcpy(c->noise, heldout->noise, c->n * sizeof *c->noise);
   return GPNN_OK;
 }
 
-/* Predicts the target of 'gp', with the noise variance 'noise', and adds to the tally and to
- * 'loss'. */
-static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_localgp *gp,
-                                   double noise, size_t n_counts, struct tally *tally, double *loss,
+/* Predicts the target of 'model', and adds to the tally and to 'loss'. */
+static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_model *model,
+                                   size_t n_counts, struct tally *tally, double *loss,
                                    struct gpnn_error *err)
 {
-  struct gpnn_localgp_counts counts = {0};
-  struct gpnn_heldout leftout = {0};
-  struct gpnn_points points = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
-  struct gpnn_prediction prediction = {.mean = c->mean, .latent = c->latent};
+  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
+  const struct gpnn_head head = gpnn_head_of(channel->parameters);
+  struct gpnn_counts counts = {0};
+  struct gpnn_heldout heldout = {
+      .query = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self}};
+  const struct gpnn_latent latent = {.mean = c->mean, .variance = c->latent};
   enum gpnn_status status = GPNN_OK;
-  take_target(c, gpnn_localgp_data(gp));
-  if (c->options->like != NULL) status = take_like(c, gp, &leftout, &points, err);
+  take_target(c, channel->dataset);
+  if (c->options->like != NULL) status = take_like(c, model, &heldout, err);
   if (status == GPNN_OK)
-    status = gpnn_localgp_predict_each(gp, &points, n_counts, c->counts, &prediction, &counts, err);
-  gpnn_heldout_release(&leftout);
+    status =
+        gpnn_model_predict_each(model, &heldout.query, n_counts, c->counts, &latent, &counts, err);
+  gpnn_heldout_release(&heldout);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     size_t at = k * c->n;
-    if (!add_losses(c, noise, c->mean + at, c->latent + at, loss + at)) tally->failed[k] = true;
+    if (!add_losses(c, &head, c->mean + at, c->latent + at, loss + at)) tally->failed[k] = true;
     tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
   }
   return status;
@@ -223,17 +228,21 @@ static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_loca
 static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                                 size_t n_counts, struct tally *tally, struct gpnn_error *err)
 {
-  size_t n = c->n_targets;
-  struct gpnn_localgp **gps = gpnn_alloc(n, 1, sizeof(struct gpnn_localgp *));
-  if (gps == NULL) return gpnn_fail_memory(err, "for a choice");
-  enum gpnn_status status = gpnn_localgp_new_all(
-      gps, n, c->dataset, trial->params, c->counts[n_counts - 1], c->options->fit.threads, err);
+  const struct gpnn_model_options options = {.neighbours = c->counts[n_counts - 1],
+                                             .threads = c->options->fit.threads};
+  struct gpnn_channel channel = {c->targets[0], &trial->params[0]};
+  struct gpnn_model *first = NULL;
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
-  for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status =
-        add_target(c, gps[t], trial->params[t].covariance.noise, n_counts, tally, trial->loss, err);
-  for (size_t t = 0; t < n; t++) gpnn_localgp_free(gps[t]);
-  free(gps);
+  enum gpnn_status status = gpnn_model_new(&first, 1, &channel, &options, err);
+  if (status == GPNN_OK) status = add_target(c, first, n_counts, tally, trial->loss, err);
+  for (size_t t = 1; t < c->n_targets && status == GPNN_OK; t++) { /* all have one metric */
+    struct gpnn_model *model = NULL;
+    channel = (struct gpnn_channel){c->targets[t], &trial->params[t]};
+    status = gpnn_model_with(first, &channel, &model, err);
+    if (status == GPNN_OK) status = add_target(c, model, n_counts, tally, trial->loss, err);
+    gpnn_model_free(model);
+  }
+  gpnn_model_free(first);
   return status;
 }
 

@@ -341,10 +341,9 @@ static enum gpnn_status fit_targets(struct gpnn_dataset *seen, struct gpnn_param
   return status;
 }
 
-enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_dataset *const dataset[],
-                              const struct gpnn_fit_options *options,
-                              struct gpnn_parameters *params, struct gpnn_fit_report *report,
-                              struct gpnn_error *err)
+enum gpnn_status gpnn_fit(size_t n, const struct gpnn_dataset *const dataset[],
+                          const struct gpnn_fit_options *options, struct gpnn_parameters *params,
+                          struct gpnn_fit_report *report, struct gpnn_error *err)
 {
   struct gpnn_fit_report own = {.spacing = 1};
   struct gpnn_dataset *seen = gpnn_alloc(n, 1, sizeof *seen);
@@ -362,13 +361,6 @@ enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_dataset *const dataset
   }
   free(seen);
   return status;
-}
-
-enum gpnn_status gpnn_fit(const struct gpnn_dataset *dataset,
-                          const struct gpnn_fit_options *options, struct gpnn_parameters *params,
-                          struct gpnn_fit_report *report, struct gpnn_error *err)
-{
-  return gpnn_fit_all(1, &dataset, options, params, report, err);
 }
 
 bool gpnn_fit_loses_noise(const struct gpnn_parameters *params)

@@ -114,31 +114,24 @@ struct gpnn_fit_report {
 #define GPNN_FIT_DUPLICATES 0.05
 
 /*
- * Estimates parameters from the training rows of 'dataset'.  'params' must be zeroed; the
- * caller releases it, and sets the index's fingerprint in it.  GPNN_EDATA: fewer than 2 rows, or
- * collinear terms of the mean.  GPNN_EINVAL: no blocks, or of fewer than 2 rows; no neighbours,
- * rows, steps; a rotation where it cannot be; no row has a neighbour after thinning.
- * GPNN_EMISMATCH: 'start' has another number of columns, or there are no regressors for the mean.
- * GPNN_ENUMERIC: no finite objective.  The result does not depend on the number of threads.
+ * Estimates the parameters of 'n' > 0 targets of one dataset, each in its view, that are to have
+ * one metric: one kernel, rotation and set of lengthscales, but each its own kernel scale, noise
+ * variance and coefficients of the mean; under 'same_ratio' noise variances are in proportion to
+ * kernel scales, up to rounding, so that predictions share a factor (models/local/local.h).  Given
+ * the metric the targets are taken to be independent: what is minimised is the mean of their
+ * objectives over the same rows.
+ *
+ * 'params' has n entries, zeroed; the caller releases them, and sets the index's fingerprint in
+ * them.  GPNN_EDATA: fewer than 2 rows, or collinear terms of the mean.  GPNN_EINVAL: no blocks, or
+ * of fewer than 2 rows; no neighbours, rows, steps; a rotation where it cannot be; no row has a
+ * neighbour after thinning.  GPNN_EMISMATCH: 'start' has another number of columns, or there are no
+ * regressors for the mean.  GPNN_ENUMERIC: no finite objective.  The result does not depend on the
+ * number of threads.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_fit(const struct gpnn_dataset *dataset,
+GPNN_MUST_CHECK enum gpnn_status gpnn_fit(size_t n, const struct gpnn_dataset *const dataset[],
                                           const struct gpnn_fit_options *options,
                                           struct gpnn_parameters *params,
                                           struct gpnn_fit_report *report, struct gpnn_error *err);
-
-/*
- * The same for 'n' > 0 targets of one index, each in its view, that are to have one metric: one
- * kernel, rotation and set of lengthscales, but each its own kernel scale, noise variance and
- * coefficients of the mean; under 'same_ratio' noise variances are in proportion to kernel scales,
- * up to rounding, so that predictions share a factor (models/local/localgp.h).  Given the metric
- * the targets are taken to be independent: what is minimised is the mean of their objectives over
- * the same rows.  'params' has n entries, zeroed.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_fit_all(size_t n, const struct gpnn_dataset *const dataset[],
-                                              const struct gpnn_fit_options *options,
-                                              struct gpnn_parameters *params,
-                                              struct gpnn_fit_report *report,
-                                              struct gpnn_error *err);
 
 /*
  * Whether the noise is lost in the rounding of a covariance of as many rows as predictions are

@@ -3,7 +3,8 @@
 #include "dense.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
-#include "models/local/localgp.h"
+#include "models.h"
+#include "models/model.h"
 
 static const char *const kernels[] = {"rbf", "exp", "matern32", "matern52"};
 
@@ -24,14 +25,14 @@ static struct gpnn_parameters make_params(const char *kernel, size_t n_lengthsca
 
 static void predict(const struct fixture *f, const struct gpnn_parameters *params, size_t n_rows,
                     const double *x, const int64_t *self, int threads, double *mean, double *latent,
-                    struct gpnn_localgp_counts *counts)
+                    struct gpnn_counts *counts)
 {
-  struct gpnn_localgp *gp = NULL;
-  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, threads, &err));
-  assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = n_rows, .x = x, .self = self},
-                                 &(struct gpnn_prediction){.mean = mean, .latent = latent}, counts,
-                                 &err));
-  gpnn_localgp_free(gp);
+  struct gpnn_model *gp = NULL;
+  assert_ok(make_model(&gp, f->data, params, 0, threads, &err));
+  assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = n_rows, .x = x, .self = self},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, counts,
+                               &err));
+  gpnn_model_free(gp);
 }
 
 /* Predicts the fixture's calibration rows and compares each with the dense formula over the
@@ -39,7 +40,7 @@ static void predict(const struct fixture *f, const struct gpnn_parameters *param
 static void compare_with_dense(const struct fixture *f, const struct gpnn_parameters *params)
 {
   double mean[16], latent[16];
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   assert_true(f->c <= 16);
   predict(f, params, f->c, f->cx, NULL, 2, mean, latent, &counts);
   for (size_t i = 0; i < f->c; i++) {
@@ -84,7 +85,7 @@ static void neighbours_are_the_nearest_in_the_metric_of_the_kernel(void **state)
   for (size_t n_lengthscales = 1; n_lengthscales <= D; n_lengthscales += 2) {
     struct gpnn_parameters params = make_params("matern32", n_lengthscales, M);
     double mean[10], latent[10], x[M * D], y[M];
-    struct gpnn_localgp_counts counts = {0};
+    struct gpnn_counts counts = {0};
     predict(&f, &params, 10, f.cx, NULL, 1, mean, latent, &counts);
     for (size_t i = 0; i < 10; i++) {
       struct near all[N];
@@ -126,7 +127,7 @@ static void a_row_left_out_is_predicted_from_the_others(void **state)
   struct gpnn_parameters params = make_params("exp", 1, N);
   int64_t self[N];
   double mean[N], latent[N], x[N * D], y[N];
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   for (size_t i = 0; i < N; i++) self[i] = (int64_t)i;
   predict(&f, &params, N, f.x, self, 2, mean, latent, &counts);
   for (size_t i = 0; i < N; i++) {
@@ -154,7 +155,7 @@ static void threads_and_batches_change_no_bit(void **state)
   fixture_new(&f, 500, 4, ROWS, 1);
   struct gpnn_parameters params = make_params("matern52", 4, 30);
   double mean[3][ROWS], latent[3][ROWS];
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   predict(&f, &params, ROWS, f.cx, NULL, 1, mean[0], latent[0], &counts);
   predict(&f, &params, ROWS, f.cx, NULL, 3, mean[1], latent[1], &counts);
   for (size_t i = 0; i < ROWS; i += 7) {
@@ -182,7 +183,7 @@ static void duplicates_without_noise_need_jitter_and_stay_finite(void **state)
   struct gpnn_parameters params = make_params("rbf", 1, 50);
   params.covariance.noise = 0;
   double mean[5], latent[5];
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_counts counts = {0};
   predict(&f, &params, 5, f.cx, NULL, 1, mean, latent, &counts);
   assert_int_equal(counts.jitter.n, 5);
   assert_true(counts.jitter.most > 0);
@@ -200,8 +201,8 @@ static void lengthscales_for_other_inputs_are_refused(void **state)
   struct fixture f;
   fixture_new(&f, 30, 4, 0, 1);
   struct gpnn_parameters params = make_params("rbf", 3, 10);
-  struct gpnn_localgp *gp = NULL;
-  assert_fails(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err), GPNN_EMISMATCH, "lengthscale");
+  struct gpnn_model *gp = NULL;
+  assert_fails(make_model(&gp, f.data, &params, 0, 1, &err), GPNN_EMISMATCH, "lengthscale");
   assert_null(gp);
   gpnn_parameters_release(&params);
   fixture_free(&f);
@@ -255,20 +256,20 @@ static void model_free(struct model *s)
   fixture_free(&s->f);
 }
 
-static struct gpnn_points points_of(const struct model *s)
+static struct gpnn_query points_of(const struct model *s)
 {
-  return (struct gpnn_points){.n = POINTS, .x = s->f.cx, .regressors = s->point_regressors};
+  return (struct gpnn_query){.n = POINTS, .x = s->f.cx, .regressors = s->point_regressors};
 }
 
-static void model_predict(const struct model *s, const struct gpnn_points *points,
-                          const struct gpnn_prediction *prediction)
+static void model_predict(const struct model *s, const struct gpnn_query *points,
+                          const struct gpnn_latent *prediction)
 {
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, s->f.data, &s->params, 0, 2, &err));
-  assert_ok(gpnn_localgp_predict(gp, points, prediction, &counts, &err));
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
+  assert_ok(make_model(&gp, s->f.data, &s->params, 0, 2, &err));
+  assert_ok(gpnn_model_predict(gp, points, prediction, &counts, &err));
   assert_int_equal(counts.jitter.n, 0);
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
 }
 
 /* Term 't' of a row. */
@@ -302,7 +303,7 @@ static long double observed(const struct model *s, size_t a, size_t b)
   return covariance_of(s, s->f.x + a * INPUTS, s->f.x + b * INPUTS) + (a == b ? noise : 0);
 }
 
-/* The formula of localgp.h for point 'i' from 'n' rows, without a covariance. */
+/* The formula of local.h for point 'i' from 'n' rows, without a covariance. */
 static void expect_known_mean(const struct model *s, size_t i, size_t n, const size_t *rows,
                               double *mean, double *latent)
 {
@@ -360,8 +361,8 @@ static void means_and_known_noise_are_the_dense_formula(void **state)
         double means[POINTS] = {0}, latent[POINTS] = {0}, right, right_latent, distances[ROWS];
         size_t rows[ROWS];
         model_new(&s, (enum gpnn_mean)mean, noisy, m);
-        struct gpnn_points points = points_of(&s);
-        model_predict(&s, &points, &(struct gpnn_prediction){.mean = means, .latent = latent});
+        struct gpnn_query points = points_of(&s);
+        model_predict(&s, &points, &(struct gpnn_latent){.mean = means, .variance = latent});
         for (size_t i = 0; i < POINTS; i++) {
           assert_int_equal(nearest_rows(&s, i, NULL, 0, m, rows, distances), m);
           expect_known_mean(&s, i, m, rows, &right, &right_latent);
@@ -414,11 +415,11 @@ static void uncertain_coefficients_give_universal_kriging(void **state)
   for (int mean = GPNN_MEAN_CONSTANT; mean <= GPNN_MEAN_REGRESSORS; mean++) {
     double means[POINTS] = {0}, latent[POINTS] = {0}, known[POINTS];
     model_new(&s, (enum gpnn_mean)mean, true, ROWS);
-    struct gpnn_points points = points_of(&s);
+    struct gpnn_query points = points_of(&s);
     estimate_coefficients(&s);
-    model_predict(&s, &points, &(struct gpnn_prediction){.mean = means, .latent = latent});
+    model_predict(&s, &points, &(struct gpnn_latent){.mean = means, .variance = latent});
     s.params.mean.covariance = NULL;
-    model_predict(&s, &points, &(struct gpnn_prediction){.latent = known});
+    model_predict(&s, &points, &(struct gpnn_latent){.variance = known});
     for (size_t i = 0; i < POINTS; i++) {
       long double right[ROWS + TERMS], value = 0, variance = s.params.covariance.kernelscale;
       size_t n = ROWS + s.params.mean.n_coefficients;
@@ -448,28 +449,30 @@ static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
     double means[N_NUMBERS][POINTS], latent[N_NUMBERS][POINTS], nearest[POINTS];
     double mean_1[POINTS] = {0}, latent_1[POINTS] = {0}, nearest_1[POINTS] = {0};
     int64_t self[POINTS];
-    struct gpnn_localgp *gp = NULL;
-    struct gpnn_localgp_counts counts = {0};
+    struct gpnn_model *gp = NULL;
+    struct gpnn_counts counts = {0};
     model_new(&s, (enum gpnn_mean)mean, true, 60);
     if (mean != GPNN_MEAN_ZERO) estimate_coefficients(&s);
     for (size_t i = 0; i < POINTS; i++) self[i] = (int64_t)i;
-    struct gpnn_points points = points_of(&s);
+    struct gpnn_query points = points_of(&s);
     points.x = s.f.x;
     points.self = self;
-    assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
-    struct gpnn_prediction all = {means[0], latent[0], nearest};
-    assert_ok(gpnn_localgp_predict_each(gp, &points, N_NUMBERS, numbers, &all, &counts, &err));
+    assert_ok(make_model(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
+    struct gpnn_latent all = {.mean = means[0], .variance = latent[0], .nearest = nearest};
+    assert_ok(gpnn_model_predict_each(gp, &points, N_NUMBERS, numbers, &all, &counts, &err));
     for (size_t k = 0; k < N_NUMBERS; k++) {
-      struct gpnn_prediction one = {mean_1, latent_1, nearest_1};
-      gpnn_localgp_set_neighbours(gp, numbers[k]);
-      assert_ok(gpnn_localgp_predict(gp, &points, &one, &counts, &err));
+      struct gpnn_latent one = {.mean = mean_1, .variance = latent_1, .nearest = nearest_1};
+      struct gpnn_model *fewer = NULL;
+      assert_ok(make_model(&fewer, gpnn_index_dataset(s.f.index), &s.params, numbers[k], 2, &err));
+      assert_ok(gpnn_model_predict(fewer, &points, &one, &counts, &err));
+      gpnn_model_free(fewer);
       for (size_t i = 0; i < POINTS; i++) {
         assert_near(means[k][i], mean_1[i], 1e-10);
         assert_near(latent[k][i], latent_1[i], 1e-10);
         assert_true(nearest[i] == nearest_1[i]);
       }
     }
-    gpnn_localgp_free(gp);
+    gpnn_model_free(gp);
     model_free(&s);
   }
 }
@@ -479,26 +482,29 @@ static void other_parameters_of_the_same_metric_predict_as_if_made_for_them(void
   (void)state;
   enum { M = 20, N = 300, D = 3, Q = 30 };
   struct fixture f;
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
   double mean[Q], latent[Q], mean_1[Q], latent_1[Q];
   fixture_new(&f, N, D, Q, 1);
   struct gpnn_parameters params = make_params("matern32", D, M), others = make_params("exp", D, M);
-  const struct gpnn_points points = {.n = Q, .x = f.cx};
-  const struct gpnn_prediction to = {.mean = mean, .latent = latent};
+  const struct gpnn_query points = {.n = Q, .x = f.cx};
+  const struct gpnn_latent to = {.mean = mean, .variance = latent};
   for (size_t j = 0; j < D; j++) others.covariance.lengthscale[j] *= 3;
   others.covariance.noise *= 5;
-  assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
+  assert_ok(make_model(&gp, f.data, &params, 0, 1, &err));
   const struct gpnn_parameters *const turns[] = {&others, &params};
   for (size_t k = 0; k < 2; k++) {
-    gpnn_localgp_set_params(gp, turns[k]);
-    assert_true(gpnn_localgp_params(gp) == turns[k]);
-    assert_ok(gpnn_localgp_predict(gp, &points, &to, &counts, &err));
+    const struct gpnn_channel channel = {f.data, turns[k]};
+    struct gpnn_model *other = NULL;
+    assert_ok(gpnn_model_with(gp, &channel, &other, &err));
+    assert_ptr_equal(gpnn_model_channel(other, 0)->parameters, turns[k]);
+    assert_ok(gpnn_model_predict(other, &points, &to, &counts, &err));
+    gpnn_model_free(other);
     predict(&f, turns[k], Q, f.cx, NULL, 1, mean_1, latent_1, &counts);
     for (size_t i = 0; i < Q; i++) assert_near(mean[i], mean_1[i], 1e-12);
     for (size_t i = 0; i < Q; i++) assert_near(latent[i], latent_1[i], 1e-12);
   }
-  gpnn_localgp_free(gp);
+  gpnn_model_free(gp);
   gpnn_parameters_release(&params);
   gpnn_parameters_release(&others);
   fixture_free(&f);
@@ -521,10 +527,11 @@ static void neighbours_are_taken_from_the_candidates_alone(void **state)
     for (size_t k = 0; k < N_CANDIDATES; k++)
       candidates[i * N_CANDIDATES + k] = k < n ? (int64_t)rows[k] : -1;
   }
-  struct gpnn_points points = points_of(&s);
+  struct gpnn_query points = points_of(&s);
   points.candidates = candidates;
   points.n_candidates = N_CANDIDATES;
-  model_predict(&s, &points, &(struct gpnn_prediction){means, latent, nearest});
+  model_predict(&s, &points,
+                &(struct gpnn_latent){.mean = means, .variance = latent, .nearest = nearest});
   for (size_t i = 0; i < POINTS; i++) {
     size_t m = i % 2 == 0 ? M : M - 5;
     assert_int_equal(nearest_rows(&s, i, clusters, (uint32_t)i % N_CLUSTERS, m, rows, distances),
@@ -545,10 +552,11 @@ static void without_candidates_the_mean_is_left(void **state)
   double means[POINTS], latent[POINTS], nearest[POINTS];
   model_new(&s, GPNN_MEAN_CONSTANT, false, 5);
   for (size_t i = 0; i < POINTS; i++) candidates[i] = -1;
-  struct gpnn_points points = points_of(&s);
+  struct gpnn_query points = points_of(&s);
   points.candidates = candidates;
   points.n_candidates = 1;
-  model_predict(&s, &points, &(struct gpnn_prediction){means, latent, nearest});
+  model_predict(&s, &points,
+                &(struct gpnn_latent){.mean = means, .variance = latent, .nearest = nearest});
   for (size_t i = 0; i < POINTS; i++) {
     assert_true(means[i] == s.coefficients[0]);
     assert_true(latent[i] == s.params.covariance.kernelscale);
@@ -565,18 +573,18 @@ static void nearest_is_the_distance_in_lengthscales(void **state)
   size_t rows[ROWS];
   int64_t self[POINTS];
   model_new(&s, GPNN_MEAN_LINEAR, false, 3);
-  struct gpnn_points points = points_of(&s);
-  model_predict(&s, &points, &(struct gpnn_prediction){.nearest = nearest});
+  struct gpnn_query points = points_of(&s);
+  model_predict(&s, &points, &(struct gpnn_latent){.nearest = nearest});
   for (size_t i = 0; i < POINTS; i++) {
     nearest_rows(&s, i, NULL, 0, 1, rows, distances);
     assert_close(nearest[i], distances[0], 1e-12);
     self[i] = (int64_t)i;
   }
   points.x = s.f.x;
-  model_predict(&s, &points, &(struct gpnn_prediction){.nearest = nearest});
+  model_predict(&s, &points, &(struct gpnn_latent){.nearest = nearest});
   for (size_t i = 0; i < POINTS; i++) assert_true(nearest[i] == 0);
   points.self = self; /* a training row is not its own neighbour */
-  model_predict(&s, &points, &(struct gpnn_prediction){.nearest = nearest});
+  model_predict(&s, &points, &(struct gpnn_latent){.nearest = nearest});
   for (size_t i = 0; i < POINTS; i++) assert_true(nearest[i] > 0);
   model_free(&s);
 }
@@ -587,24 +595,28 @@ static void nearest_is_the_distance_in_lengthscales(void **state)
 static size_t compare_precisions(const struct fixture *f, const struct gpnn_parameters *params)
 {
   enum { MOST = 64 };
-  double mean[2][MOST] = {{0}}, latent[2][MOST] = {{0}};
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
+  double mean[2][MOST] = {{0}}, latent[2][MOST] = {{0}}, misfit[2][MOST] = {{0}};
+  const struct gpnn_query query = {.n = f->c, .x = f->cx};
+  struct gpnn_counts counts = {0};
   size_t n_different = 0;
   assert_true(f->c <= MOST);
-  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, 2, &err));
   for (int mixed = 0; mixed < 2; mixed++) {
-    gpnn_localgp_set_precision(gp, mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE);
-    assert_ok(gpnn_localgp_predict(
-        gp, &(struct gpnn_points){.n = f->c, .x = f->cx},
-        &(struct gpnn_prediction){.mean = mean[mixed], .latent = latent[mixed]}, &counts, &err));
+    struct gpnn_model *gp = NULL;
+    const struct gpnn_model_options options = {
+        .precision = mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE, .threads = 2};
+    assert_ok(make_model_with(&gp, f->data, params, options, &err));
+    const struct gpnn_latent usual = {.mean = mean[mixed], .variance = latent[mixed]};
+    const struct gpnn_latent more = {.misfit = misfit[mixed]};
+    assert_ok(gpnn_model_predict(gp, &query, &usual, &counts, &err));
+    assert_ok(gpnn_model_predict(gp, &query, &more, &counts, &err));
+    gpnn_model_free(gp);
   }
   for (size_t i = 0; i < f->c; i++) {
     assert_near(mean[1][i], mean[0][i], 1e-8);
     assert_close(latent[1][i], latent[0][i], 1e-7);
+    assert_close(misfit[1][i], misfit[0][i], 1e-7);
     n_different += mean[1][i] != mean[0][i];
   }
-  gpnn_localgp_free(gp);
   return n_different;
 }
 
@@ -656,27 +668,28 @@ static void mixed_precision_serves_every_right_hand_side(void **state)
     for (size_t m = 0; m <= ROWS; m += 14) {
       double means[2][POINTS] = {{0}}, latent[2][POINTS] = {{0}};
       int64_t candidates[POINTS * ROWS];
-      struct gpnn_localgp *gp = NULL;
-      struct gpnn_localgp_counts counts = {0};
+      struct gpnn_counts counts = {0};
       model_new(&s, (enum gpnn_mean)mean, true, ROWS);
-      struct gpnn_points points = points_of(&s);
+      struct gpnn_query points = points_of(&s);
       estimate_coefficients(&s);
       for (size_t i = 0; i < POINTS * ROWS; i++) /* points of fewer and fewer neighbours */
         candidates[i] = i % ROWS + i / ROWS < m ? (int64_t)(i % ROWS) : -1;
       points.candidates = candidates;
       points.n_candidates = ROWS;
-      assert_ok(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 2, &err));
       for (int mixed = 0; mixed < 2; mixed++) {
-        gpnn_localgp_set_precision(gp, mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE);
-        assert_ok(gpnn_localgp_predict(
-            gp, &points, &(struct gpnn_prediction){.mean = means[mixed], .latent = latent[mixed]},
+        struct gpnn_model *gp = NULL;
+        const struct gpnn_model_options options = {
+            .precision = mixed ? GPNN_PRECISION_MIXED : GPNN_PRECISION_DOUBLE, .threads = 2};
+        assert_ok(make_model_with(&gp, gpnn_index_dataset(s.f.index), &s.params, options, &err));
+        assert_ok(gpnn_model_predict(
+            gp, &points, &(struct gpnn_latent){.mean = means[mixed], .variance = latent[mixed]},
             &counts, &err));
+        gpnn_model_free(gp);
       }
       for (size_t i = 0; i < POINTS; i++) {
         assert_near(means[1][i], means[0][i], 1e-8);
         assert_close(latent[1][i], latent[0][i], 1e-7);
       }
-      gpnn_localgp_free(gp);
       model_free(&s);
     }
 }
@@ -689,15 +702,14 @@ enum { SHARED_ROWS = 400, SHARED_POINTS = 90, SHARED_D = 2 };
 static void predict_shared(const struct fixture *f, const struct gpnn_parameters *params,
                            size_t share, int threads, double *mean, double *latent, double *nearest)
 {
-  struct gpnn_localgp *gp = NULL;
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_localgp_new(&gp, f->data, params, 0, threads, &err));
-  gpnn_localgp_set_share(gp, share);
-  assert_ok(gpnn_localgp_predict(
-      gp, &(struct gpnn_points){.n = f->c, .x = f->cx},
-      &(struct gpnn_prediction){.mean = mean, .latent = latent, .nearest = nearest}, &counts,
-      &err));
-  gpnn_localgp_free(gp);
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
+  const struct gpnn_model_options options = {.share = share, .threads = threads};
+  assert_ok(make_model_with(&gp, f->data, params, options, &err));
+  assert_ok(gpnn_model_predict(
+      gp, &(struct gpnn_query){.n = f->c, .x = f->cx},
+      &(struct gpnn_latent){.mean = mean, .variance = latent, .nearest = nearest}, &counts, &err));
+  gpnn_model_free(gp);
 }
 
 static void sharing_conditions_on_no_fewer_neighbours(void **state)
@@ -761,18 +773,18 @@ static void every_point_that_shares_a_factor_with_jitter_is_counted(void **state
   struct gpnn_parameters params = make_params("rbf", 1, N); /* all rows: all points share */
   params.covariance.noise = 0;
   for (size_t share = 1; share <= 16; share *= 4) {
-    struct gpnn_localgp *gp = NULL;
-    struct gpnn_localgp_counts counts = {0};
+    struct gpnn_model *gp = NULL;
+    struct gpnn_counts counts = {0};
     double mean[FEW];
-    assert_ok(gpnn_localgp_new(&gp, f.data, &params, 0, 1, &err));
-    gpnn_localgp_set_share(gp, share);
-    assert_ok(gpnn_localgp_predict(gp, &(struct gpnn_points){.n = FEW, .x = f.cx},
-                                   &(struct gpnn_prediction){.mean = mean}, &counts, &err));
+    const struct gpnn_model_options options = {.share = share, .threads = 1};
+    assert_ok(make_model_with(&gp, f.data, &params, options, &err));
+    assert_ok(gpnn_model_predict(gp, &(struct gpnn_query){.n = FEW, .x = f.cx},
+                                 &(struct gpnn_latent){.mean = mean}, &counts, &err));
     if (counts.jitter.n != FEW)
       fail_msg("shared by up to %zu: %zu of %d points counted", share, (size_t)counts.jitter.n,
                (int)FEW);
     assert_true(counts.jitter.most > 0);
-    gpnn_localgp_free(gp);
+    gpnn_model_free(gp);
   }
   gpnn_parameters_release(&params);
   fixture_free(&f);
@@ -782,10 +794,10 @@ static void coefficients_for_another_mean_are_refused(void **state)
 {
   (void)state;
   static struct model s;
-  struct gpnn_localgp *gp = NULL;
+  struct gpnn_model *gp = NULL;
   model_new(&s, GPNN_MEAN_LINEAR, false, 5);
   s.params.mean.kind = GPNN_MEAN_REGRESSORS;
-  assert_fails(gpnn_localgp_new(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err),
+  assert_fails(make_model(&gp, gpnn_index_dataset(s.f.index), &s.params, 0, 1, &err),
                GPNN_EMISMATCH, "4 coefficients, a regressors mean has 3 with this index");
   assert_null(gp);
   model_free(&s);

@@ -1,23 +1,23 @@
 /*
- * Points that lie together and so have many neighbours in common: their order, and which of them to
+ * Rows that lie together and so have many neighbours in common: their order, and which of them to
  * predict from the union of their neighbours, by one factorisation.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "models/local/localgp_private.h"
+#include "models/local/local_private.h"
 
 /* ---- order -------------------------------------------------------------------------------- */
 
-/* Points being put in order: 'z' has d coordinates of each. */
+/* Rows being put in order: 'z' has d coordinates of each. */
 struct ordering {
   size_t d;
   const double *z;
   size_t *order;
 };
 
-/* The coordinate in which points [begin, end) of the order are spread widest. */
+/* The coordinate in which rows [begin, end) of the order are spread widest. */
 static size_t widest(const struct ordering *o, size_t begin, size_t end)
 {
   size_t best = 0;
@@ -36,7 +36,7 @@ static size_t widest(const struct ordering *o, size_t begin, size_t end)
   return best;
 }
 
-/* Whether point 'a' comes before 'b' along coordinate 'j'; ties by number. */
+/* True if row 'a' comes before 'b' along coordinate 'j'; ties by number. */
 static bool is_before(const struct ordering *o, size_t j, size_t a, size_t b)
 {
   double x = o->z[a * o->d + j], y = o->z[b * o->d + j];
@@ -66,30 +66,31 @@ static void part(struct ordering *o, size_t j, size_t begin, size_t end, size_t 
   }
 }
 
-/* By halves along the widest coordinate, down to single points. */
-static void order_points(struct ordering *o, size_t begin, size_t end)
+/* By halves along the widest coordinate, down to single rows. */
+static void order_rows(struct ordering *o, size_t begin, size_t end)
 {
   while (end - begin > 1) {
     size_t middle = begin + (end - begin) / 2;
     part(o, widest(o, begin, end), begin, end, middle);
-    order_points(o, begin, middle);
+    order_rows(o, begin, middle);
     begin = middle;
   }
 }
 
-enum gpnn_status gpnn_localgp_order(const struct gpnn_localgp *gp, const struct gpnn_points *points,
-                                    size_t *order, struct gpnn_error *err)
+enum gpnn_status gpnn_local_order(const struct gpnn_local_channel *channel,
+                                  const struct gpnn_query *query, size_t *order,
+                                  struct gpnn_error *err)
 {
-  size_t n = points->n, d = gp->data->d;
+  size_t n = query->n, d = channel->data->d;
   double *z = gpnn_alloc(n, d, sizeof *z);
-  if (z == NULL) return gpnn_fail_memory(err, "for the order of points");
+  if (z == NULL) return gpnn_fail_memory(err, "for the order of rows");
   for (size_t i = 0; i < n; i++) {
-    const double *x = gpnn_localgp_turn(gp, points->x + i * d, z + i * d);
-    for (size_t j = 0; j < d; j++) z[i * d + j] = x[j] * gp->metric->inverse[j];
+    const double *x = gpnn_local_rotate(channel, query->x + i * d, z + i * d);
+    for (size_t j = 0; j < d; j++) z[i * d + j] = x[j] * channel->metric->inverse[j];
     order[i] = i;
   }
   struct ordering o = {d, z, order};
-  order_points(&o, 0, n);
+  order_rows(&o, 0, n);
   free(z);
   return GPNN_OK;
 }
@@ -97,7 +98,7 @@ enum gpnn_status gpnn_localgp_order(const struct gpnn_localgp *gp, const struct 
 /* ---- groups ------------------------------------------------------------------------------- */
 
 /* The slot of 'row': its own, or the empty one that is to be. */
-static size_t slot_of(const struct gpnn_localgp_union *u, int64_t row)
+static size_t slot_of(const struct gpnn_local_union *u, int64_t row)
 {
   size_t at = (size_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & u->mask;
   while (u->slot[at] != 0 && u->row[u->slot[at] - 1] != row) at = (at + 1) & u->mask;
@@ -106,7 +107,7 @@ static size_t slot_of(const struct gpnn_localgp_union *u, int64_t row)
 
 /* How many there are of up to k candidates, and in '*fresh' how many of them are not in the union
  * yet. */
-static size_t count(const struct gpnn_localgp_union *u, size_t k, const int64_t *candidates,
+static size_t count(const struct gpnn_local_union *u, size_t k, const int64_t *candidates,
                     size_t *fresh)
 {
   size_t m = 0;
@@ -115,8 +116,8 @@ static size_t count(const struct gpnn_localgp_union *u, size_t k, const int64_t 
   return m;
 }
 
-/* Adds 'm' candidates to the union, for which there is room. */
-static void add(struct gpnn_localgp_union *u, size_t m, const int64_t *candidates)
+/* Adds 'm' candidates to the union, which has space for them. */
+static void add(struct gpnn_local_union *u, size_t m, const int64_t *candidates)
 {
   for (size_t c = 0; c < m; c++) {
     size_t at = slot_of(u, candidates[c]);
@@ -126,8 +127,8 @@ static void add(struct gpnn_localgp_union *u, size_t m, const int64_t *candidate
   }
 }
 
-/* gpnn-methods(7), equation 3.17: operations to predict n points from m neighbours: a
- * factorisation; solves, and the covariances, whose exponentials take as long as some solves. */
+/* Operations to predict n rows from m neighbours (gpnn-methods(7), equation 3.17): a factorisation;
+ * solves, and the covariances, whose exponentials take as long as some solves. */
 static double cost(size_t n, size_t m)
 {
   const double covariances = 20;
@@ -135,22 +136,21 @@ static double cost(size_t n, size_t m)
   return rows * rows * (rows / 3 + (double)n + covariances);
 }
 
-void gpnn_localgp_gather_group(const struct gpnn_localgp_task *task,
-                               struct gpnn_localgp_scratch *scratch, size_t n, const size_t *point,
-                               const double *x, size_t k, const int64_t *candidates,
-                               struct gpnn_localgp_group *group)
+void gpnn_local_gather_group(const struct gpnn_local_task *task, struct gpnn_local_scratch *scratch,
+                             size_t n, const size_t *row, const double *x, size_t k,
+                             const int64_t *candidates, struct gpnn_local_group *group)
 {
-  struct gpnn_localgp_union *u = &scratch->joint;
+  struct gpnn_local_union *u = &scratch->joint;
   size_t taken = 0, most = n < task->share ? n : task->share;
   memset(u->slot, 0, (u->mask + 1) * sizeof *u->slot);
   u->n = 0;
   for (; taken < most; taken++, candidates += k) {
     size_t fresh, own = count(u, k, candidates, &fresh), both = u->n + fresh;
     if (taken > 0 &&
-        (both > task->room || cost(taken + 1, both) > cost(taken, u->n) + cost(1, own)))
+        (both > task->most_neighbours || cost(taken + 1, both) > cost(taken, u->n) + cost(1, own)))
       break;
     add(u, own, candidates);
     u->nearest[taken] = own == 0 ? 0 : u->slot[slot_of(u, candidates[0])] - 1;
   }
-  *group = (struct gpnn_localgp_group){taken, point, x, u->n, u->row, u->nearest};
+  *group = (struct gpnn_local_group){taken, row, x, u->n, u->row, u->nearest};
 }

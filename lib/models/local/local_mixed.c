@@ -11,20 +11,20 @@
  */
 #include <math.h>
 
-#include "models/local/localgp_private.h"
+#include "models/local/local_private.h"
 
 /* The largest error that was seen is 20 times what the formulas above say. */
 static const double caution = 64;
 
-/* What is promised in the mean, and of the share of the variance that is left. */
-static const double mean_tolerance = 1e-8, variance_tolerance = 1e-7;
+/* What is promised in the mean, of the share of the variance that is left, and of the misfit. */
+static const double mean_tolerance = 1e-8, variance_tolerance = 1e-7, misfit_tolerance = 1e-7;
 
 /* Roundings of doubles as a share of those of floats: what the double solve errs by itself. */
 static const double finer = 0x1p-29;
 
 struct mixed_solve {
   const struct gpnn_panel_set *set;
-  const struct gpnn_localgp_mixed *mixed;
+  const struct gpnn_local_mixed *mixed;
   size_t n, n_rows;
   const double *k;
 };
@@ -65,22 +65,23 @@ static double largest(const struct mixed_solve *s)
   return most;
 }
 
-/* Sets x to L^-T L^-1 k. */
-static void start(const struct mixed_solve *s)
+/* Sets x to L^-T L^-1 b of the right-hand side in row 'i'. */
+static void start(const struct mixed_solve *s, size_t i)
 {
   size_t lanes = 2 * s->set->lanes, whole = (s->n + lanes - 1) / lanes * lanes;
-  const float *v = solved(s, s->n);
+  const float *v = solved(s, i);
   for (size_t a = 0; a < whole; a++) s->mixed->step[a] = a < s->n ? v[a * lanes] : 0;
   s->set->backward(s->n, s->mixed->k, s->mixed->step);
   for (size_t a = 0; a < whole; a++) s->mixed->x[a] = (double)s->mixed->step[a];
 }
 
-/* Sets the step to w, and returns its norm. */
-static double find_rest(const struct mixed_solve *s)
+/* Sets the rest to b - K x of the right-hand side in row 'i' and the step to w, and returns its
+ * norm. */
+static double find_rest(const struct mixed_solve *s, size_t i)
 {
-  const struct gpnn_localgp_mixed *mixed = s->mixed;
-  const double *k = given(s, s->n);
-  for (size_t a = 0; a < s->n; a++) mixed->rest[a] = k[a * s->set->lanes];
+  const struct gpnn_local_mixed *mixed = s->mixed;
+  const double *b = given(s, i);
+  for (size_t a = 0; a < s->n; a++) mixed->rest[a] = b[a * s->set->lanes];
   s->set->subtract_product(s->n, s->k, mixed->x, mixed->rest);
   for (size_t a = 0; a < s->n; a++) mixed->step[a] = (float)mixed->rest[a];
   s->set->forward(s->n, mixed->k, mixed->step);
@@ -93,29 +94,36 @@ static void refine(const struct mixed_solve *s)
   for (size_t a = 0; a < s->n; a++) s->mixed->x[a] += (double)s->mixed->step[a];
 }
 
+/* b'K^-1 b of the right-hand side in row 'i', of which x, the rest and the step are. */
+static double square(const struct mixed_solve *s, size_t i)
+{
+  const double *x = s->mixed->x, *rest = s->mixed->rest, *b = given(s, i);
+  const float *w = s->mixed->step;
+  double sum = 0;
+  for (size_t a = 0; a < s->n; a++)
+    sum += (b[a * s->set->lanes] + rest[a]) * x[a] + (double)w[a] * (double)w[a];
+  return sum;
+}
+
 /* Writes b'K^-1 k of every right-hand side. */
 static void explain(const struct mixed_solve *s, double *explained)
 {
-  const double *x = s->mixed->x, *rest = s->mixed->rest, *k = given(s, s->n);
+  const double *x = s->mixed->x;
   const float *w = s->mixed->step;
   size_t n = s->n, lanes = s->set->lanes;
-  double sum = 0;
-  for (size_t a = 0; a < n; a++)
-    sum += (k[a * lanes] + rest[a]) * x[a] + (double)w[a] * (double)w[a];
-  explained[0] = sum;
+  explained[0] = square(s, n);
   for (size_t i = n + 1; i < s->n_rows; i++) {
     const double *b = given(s, i);
     const float *u = solved(s, i);
-    sum = 0;
+    double sum = 0;
     for (size_t a = 0; a < n; a++)
       sum += b[a * lanes] * x[a] + (double)w[a] * (double)u[2 * a * lanes];
     explained[i - n] = sum;
   }
 }
 
-bool gpnn_localgp_solve_mixed(const struct gpnn_panel_set *set,
-                              const struct gpnn_localgp_mixed *mixed, size_t n, size_t n_rows,
-                              const double *k, double *explained)
+bool gpnn_local_solve_mixed(const struct gpnn_panel_set *set, const struct gpnn_local_mixed *mixed,
+                            size_t n, size_t n_rows, const double *k, double *explained)
 {
   enum { PASSES = 3 };
   const struct mixed_solve s = {set, mixed, n, n_rows, k};
@@ -123,9 +131,9 @@ bool gpnn_localgp_solve_mixed(const struct gpnn_panel_set *set,
   if (!set->factor_float(n, n_rows, mixed->k)) return false;
   double v = norm(n, 2 * set->lanes, solved(&s, n)), u = largest(&s), d = least_error(&s),
          before = v;
-  start(&s);
+  start(&s, n);
   for (int pass = 0; pass < PASSES; pass++) {
-    double w = find_rest(&s);
+    double w = find_rest(&s, n);
     if (w > 0) d = fmax(d, w / before);
     explain(&s, explained);
     double mean_error = caution * d * u * (w + finer * v);
@@ -137,4 +145,16 @@ bool gpnn_localgp_solve_mixed(const struct gpnn_panel_set *set,
     before = w;
   }
   return false;
+}
+
+bool gpnn_local_mixed_square(const struct gpnn_panel_set *set, const struct gpnn_local_mixed *mixed,
+                             size_t n, size_t row, const double *k, double *result)
+{
+  const struct mixed_solve s = {set, mixed, n, row + 1, k};
+  double u = norm(n, 2 * set->lanes, solved(&s, row)), d = least_error(&s);
+  start(&s, row);
+  double w = find_rest(&s, row);
+  if (u > 0) d = fmax(d, w / u);
+  *result = square(&s, row);
+  return caution * d * (w * w + finer * u * u) <= misfit_tolerance * *result;
 }

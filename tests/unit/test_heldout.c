@@ -1,7 +1,8 @@
 /* Training rows left out: alone, in clusters, and as far from the rest as other rows are. */
 #include "base/compare.h"
 #include "fixture.h"
-#include "models/local/heldout.h"
+#include "models.h"
+#include "models/heldout.h"
 
 enum { N = 300, D = 2, C = 90, M = 12 };
 
@@ -9,7 +10,7 @@ struct setting {
   struct fixture f;
   double lengthscale[D];
   struct gpnn_parameters params;
-  struct gpnn_localgp *gp;
+  struct gpnn_model *gp;
 };
 
 static void set_up(struct setting *s)
@@ -24,13 +25,21 @@ static void set_up(struct setting *s)
                                        .covariance.noise = 0.3,
                                        .neighbours = M};
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
+  assert_ok(make_model(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 static void tear_down(struct setting *s)
 {
-  gpnn_localgp_free(s->gp);
+  gpnn_model_free(s->gp);
   fixture_free(&s->f);
+}
+
+static enum gpnn_status hold_out(const struct setting *s, enum gpnn_holdout how, size_t n_rows,
+                                 size_t cluster_rows, const struct gpnn_query *like, uint64_t seed,
+                                 struct gpnn_heldout *heldout, struct gpnn_error *error)
+{
+  const struct gpnn_holdout_options options = {how, n_rows, cluster_rows, like, seed};
+  return gpnn_model_hold_out(s->gp, &options, heldout, error);
 }
 
 static double distance(const double *a, const double *b)
@@ -49,17 +58,17 @@ static void rows_left_out_alone_are_themselves_and_a_draw_begins_with_a_smaller_
   struct setting s;
   set_up(&s);
   struct gpnn_heldout few = {0}, many = {0};
-  assert_ok(gpnn_heldout_alone(&few, s.gp, 10, 1, &err));
-  assert_ok(gpnn_heldout_alone(&many, s.gp, N, 1, &err));
+  assert_ok(hold_out(&s, GPNN_HOLDOUT_ALONE, 10, 0, NULL, 1, &few, &err));
+  assert_ok(hold_out(&s, GPNN_HOLDOUT_ALONE, N, 0, NULL, 1, &many, &err));
   bool seen[N] = {false};
   for (size_t i = 0; i < N; i++) {
-    int64_t row = many.self[i];
+    int64_t row = many.own.self[i];
     assert_false(seen[row]);
     seen[row] = true;
-    assert_memory_equal(many.x + i * D, s.f.x + row * D, D * sizeof(double));
-    assert_true(many.y[i] == s.f.y[row]);
+    assert_memory_equal(many.own.x + i * D, s.f.x + row * D, D * sizeof(double));
+    assert_true(many.own.y[i] == s.f.y[row]);
   }
-  for (size_t i = 0; i < 10; i++) assert_true(few.self[i] == many.self[i]);
+  for (size_t i = 0; i < 10; i++) assert_true(few.own.self[i] == many.own.self[i]);
   gpnn_heldout_release(&few);
   gpnn_heldout_release(&many);
   tear_down(&s);
@@ -85,12 +94,13 @@ static void a_cluster_is_predicted_from_its_nearest_rows_outside(void **state)
   enum { SIZE = 25, CLUSTERS = 6 };
   struct setting s;
   set_up(&s);
-  struct gpnn_heldout leftout = {0};
-  assert_ok(gpnn_heldout_clusters(&leftout, s.gp, CLUSTERS, SIZE, 3, &err));
-  assert_int_equal(leftout.rows.points.n, SIZE * CLUSTERS);
-  assert_int_equal(leftout.rows.together, SIZE);
+  struct gpnn_heldout heldout = {0};
+  assert_ok(hold_out(&s, GPNN_HOLDOUT_CLUSTERS, CLUSTERS, SIZE, NULL, 3, &heldout, &err));
+  assert_int_equal(heldout.query.n, SIZE * CLUSTERS);
+  assert_int_equal(heldout.cluster_rows, SIZE);
   for (size_t i = 0; i < SIZE * CLUSTERS; i++) {
-    const int64_t *members = leftout.self + i / SIZE * SIZE, *found = leftout.candidates + i * M;
+    const int64_t *members = heldout.own.self + i / SIZE * SIZE,
+                  *found = heldout.own.candidates + i * M;
     bool is_member[N] = {false}, is_found[N] = {false};
     if (i % SIZE == 0) assert_true(is_ball(&s, members, SIZE));
     for (size_t k = 0; k < SIZE; k++) is_member[members[k]] = true;
@@ -98,15 +108,15 @@ static void a_cluster_is_predicted_from_its_nearest_rows_outside(void **state)
     for (size_t k = 0; k < M; k++) {
       assert_false(is_member[found[k]]);
       is_found[found[k]] = true;
-      double r = distance_to(&s, leftout.x + i * D, found[k]);
+      double r = distance_to(&s, heldout.own.x + i * D, found[k]);
       assert_true(r >= last);
       last = r;
     }
     for (int64_t row = 0; row < N; row++)
       if (!is_member[row] && !is_found[row])
-        assert_true(distance_to(&s, leftout.x + i * D, row) >= last);
+        assert_true(distance_to(&s, heldout.own.x + i * D, row) >= last);
   }
-  gpnn_heldout_release(&leftout);
+  gpnn_heldout_release(&heldout);
   tear_down(&s);
 }
 
@@ -115,16 +125,17 @@ static void predictions_of_a_cluster_use_nothing_of_it(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_heldout leftout = {0};
+  struct gpnn_heldout heldout = {0};
   double mean[40], nearest[40];
-  struct gpnn_localgp_counts counts = {0};
-  assert_ok(gpnn_heldout_clusters(&leftout, s.gp, 1, 40, 3, &err));
-  assert_ok(gpnn_localgp_predict(s.gp, &leftout.rows.points,
-                                 &(struct gpnn_prediction){.mean = mean, .nearest = nearest},
-                                 &counts, &err));
+  struct gpnn_counts counts = {0};
+  assert_ok(hold_out(&s, GPNN_HOLDOUT_CLUSTERS, 1, 40, NULL, 3, &heldout, &err));
+  assert_ok(gpnn_model_predict(s.gp, &heldout.query,
+                               &(struct gpnn_latent){.mean = mean, .nearest = nearest}, &counts,
+                               &err));
   for (size_t i = 0; i < 40; i++)
-    assert_close(nearest[i], distance_to(&s, leftout.x + i * D, leftout.candidates[i * M]), 1e-12);
-  gpnn_heldout_release(&leftout);
+    assert_close(nearest[i], distance_to(&s, heldout.own.x + i * D, heldout.own.candidates[i * M]),
+                 1e-12);
+  gpnn_heldout_release(&heldout);
   tear_down(&s);
 }
 
@@ -133,12 +144,13 @@ static void a_cluster_of_all_rows_is_refused(void **state)
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_heldout leftout = {0};
-  assert_fails(gpnn_heldout_clusters(&leftout, s.gp, 1, N, 3, &err), GPNN_EDATA, "leaves none");
-  gpnn_heldout_release(&leftout);
-  assert_ok(gpnn_heldout_clusters(&leftout, s.gp, 1, N - 1, 3, &err));
-  for (size_t i = 0; i < N - 1; i++) assert_true(leftout.candidates[i] >= 0);
-  gpnn_heldout_release(&leftout);
+  struct gpnn_heldout heldout = {0};
+  assert_fails(hold_out(&s, GPNN_HOLDOUT_CLUSTERS, 1, N, NULL, 3, &heldout, &err), GPNN_EDATA,
+               "leaves none");
+  gpnn_heldout_release(&heldout);
+  assert_ok(hold_out(&s, GPNN_HOLDOUT_CLUSTERS, 1, N - 1, NULL, 3, &heldout, &err));
+  for (size_t i = 0; i < N - 1; i++) assert_true(heldout.own.candidates[i] >= 0);
+  gpnn_heldout_release(&heldout);
   tear_down(&s);
 }
 
@@ -147,20 +159,20 @@ static void a_cluster_of_all_rows_is_refused(void **state)
 static void compare_distances(const struct setting *s, const double *like, size_t n, double *wanted,
                               double *got)
 {
-  struct gpnn_heldout leftout = {0};
-  assert_ok(
-      gpnn_heldout_like(&leftout, s->gp, &(struct gpnn_points){.n = n, .x = like}, n, 1, &err));
-  size_t k = leftout.rows.points.n_candidates;
+  struct gpnn_heldout heldout = {0};
+  assert_ok(hold_out(s, GPNN_HOLDOUT_LIKE, n, 0, &(struct gpnn_query){.n = n, .x = like}, 1,
+                     &heldout, &err));
+  size_t k = heldout.query.n_candidates;
   for (size_t i = 0; i < n; i++) {
     wanted[i] = INFINITY;
     for (int64_t row = 0; row < N; row++)
       wanted[i] = fmin(wanted[i], distance_to(s, like + i * D, row));
-    assert_true(leftout.candidates[i * k] != leftout.self[i]);
-    got[i] = distance_to(s, leftout.x + i * D, leftout.candidates[i * k]);
+    assert_true(heldout.own.candidates[i * k] != heldout.own.self[i]);
+    got[i] = distance_to(s, heldout.own.x + i * D, heldout.own.candidates[i * k]);
   }
   qsort(wanted, n, sizeof *wanted, gpnn_compare_doubles);
   qsort(got, n, sizeof *got, gpnn_compare_doubles);
-  gpnn_heldout_release(&leftout);
+  gpnn_heldout_release(&heldout);
 }
 
 static void rows_far_from_the_training_rows_get_stand_ins_as_far(void **state)
@@ -203,16 +215,16 @@ static double nearest_but(const struct setting *s, const double *x, int64_t self
 
 /* Whether no neighbour of stand-in 'i' lies in a ball of radius 'ball' that has it within, 'radius'
  * from the edge, and its centre towards another stand-in. */
-static bool lies_in_a_ball_left_out(const struct setting *s, const struct gpnn_heldout *leftout,
+static bool lies_in_a_ball_left_out(const struct setting *s, const struct gpnn_heldout *heldout,
                                     size_t i, double radius, double ball)
 {
-  const double *x = leftout->x + i * D;
+  const double *x = heldout->own.x + i * D;
   for (size_t other = 0; other < C; other++) {
-    const double *y = leftout->x + other * D;
+    const double *y = heldout->own.x + other * D;
     double shift = (ball - radius) / distance(x, y), nearest = INFINITY;
     double centre[D] = {x[0] + shift * (y[0] - x[0]), x[1] + shift * (y[1] - x[1])};
     for (size_t k = 0; k < M; k++)
-      nearest = fmin(nearest, distance_to(s, centre, leftout->candidates[i * M + k]));
+      nearest = fmin(nearest, distance_to(s, centre, heldout->own.candidates[i * M + k]));
     if (isfinite(shift) && nearest >= ball * (1 - 1e-8)) return true;
   }
   return false;
@@ -223,7 +235,7 @@ static bool lies_in_a_ball_left_out(const struct setting *s, const struct gpnn_h
 static void make_grid_and_rows_beside_it(struct setting *s, double *like)
 {
   enum { SIDE = 20 };
-  gpnn_localgp_free(s->gp);
+  gpnn_model_free(s->gp);
   gpnn_index_close(s->f.index);
   gpnn_schema_release(&s->f.dataset.schema);
   gpnn_scaling_release(&s->f.dataset.scaling);
@@ -237,7 +249,7 @@ static void make_grid_and_rows_beside_it(struct setting *s, double *like)
   }
   fixture_write(&s->f);
   s->gp = NULL;
-  assert_ok(gpnn_localgp_new(&s->gp, s->f.data, &s->params, 0, 2, &err));
+  assert_ok(make_model(&s->gp, s->f.data, &s->params, 0, 2, &err));
 }
 
 /* Of rows that are farther than any training row from its nearest, the stand-ins get balls as large
@@ -247,16 +259,16 @@ static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(voi
   (void)state;
   enum { HIGH = 99 * (C - 1) / 100 }; /* of C values, this one is nearly the largest */
   struct setting s;
-  struct gpnn_heldout leftout = {0};
+  struct gpnn_heldout heldout = {0};
   double like[C * D], wanted[C], own[C];
   size_t n_far = 0, n_within = 0;
   set_up(&s);
   make_grid_and_rows_beside_it(&s, like);
-  assert_ok(
-      gpnn_heldout_like(&leftout, s.gp, &(struct gpnn_points){.n = C, .x = like}, C, 1, &err));
+  assert_ok(hold_out(&s, GPNN_HOLDOUT_LIKE, C, 0, &(struct gpnn_query){.n = C, .x = like}, 1,
+                     &heldout, &err));
   for (size_t i = 0; i < C; i++) {
     wanted[i] = nearest_but(&s, like + i * D, -1);
-    own[i] = nearest_but(&s, leftout.x + i * D, leftout.self[i]);
+    own[i] = nearest_but(&s, heldout.own.x + i * D, heldout.own.self[i]);
   }
   qsort(wanted, C, sizeof *wanted, gpnn_compare_doubles);
   for (size_t i = 0; i < C; i++) {
@@ -264,13 +276,13 @@ static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(voi
     for (size_t k = 0; k < C; k++) rank += own[k] < own[i] || (k < i && own[k] == own[i]);
     if (wanted[rank] < 1.5 || wanted[rank] > 0.8 * wanted[HIGH]) continue;
     n_far++;
-    n_within += lies_in_a_ball_left_out(&s, &leftout, i, wanted[rank], wanted[HIGH]);
+    n_within += lies_in_a_ball_left_out(&s, &heldout, i, wanted[rank], wanted[HIGH]);
   }
   assert_true(n_far >= C / 3);
   if (n_within < n_far)
     fail_msg("%zu of %zu stand-ins have neighbours all around: the ball was not shifted",
              n_far - n_within, n_far);
-  gpnn_heldout_release(&leftout);
+  gpnn_heldout_release(&heldout);
   tear_down(&s);
 }
 
@@ -279,12 +291,12 @@ static void rows_farther_than_the_training_rows_are_wide_are_refused(void **stat
   (void)state;
   struct setting s;
   set_up(&s);
-  struct gpnn_heldout leftout = {0};
+  struct gpnn_heldout heldout = {0};
   double like[] = {1000, 0, -1000, 0};
-  assert_fails(
-      gpnn_heldout_like(&leftout, s.gp, &(struct gpnn_points){.n = 2, .x = like}, 2, 1, &err),
-      GPNN_EDATA, "no training row can stand for them");
-  gpnn_heldout_release(&leftout);
+  assert_fails(hold_out(&s, GPNN_HOLDOUT_LIKE, 2, 0, &(struct gpnn_query){.n = 2, .x = like}, 1,
+                        &heldout, &err),
+               GPNN_EDATA, "no training row can stand for them");
+  gpnn_heldout_release(&heldout);
   tear_down(&s);
 }
 

@@ -1,0 +1,111 @@
+#include "cmd/predict/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+/* ---- fields ------------------------------------------------------------------------------- */
+
+static enum gpnn_status separate(struct sink *sink, struct gpnn_error *err)
+{
+  bool at_start = sink->at_start;
+  sink->at_start = false;
+  return at_start ? GPNN_OK : gpnn_output_write(sink->output, &sink->delimiter, 1, err);
+}
+
+enum gpnn_status sink_text(struct sink *sink, const char *text, struct gpnn_error *err)
+{
+  enum gpnn_status status = separate(sink, err);
+  if (status != GPNN_OK) return status;
+  return gpnn_table_write_field(sink->output, sink->delimiter, text, strlen(text), err);
+}
+
+/* Not a number is missing. */
+static enum gpnn_status write_value(struct sink *sink, double value, struct gpnn_error *err)
+{
+  if (isnan(value)) return sink_text(sink, sink->na, err);
+  enum gpnn_status status = separate(sink, err);
+  return status == GPNN_OK ? gpnn_output_number(sink->output, value, err) : status;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* "mean", or of one target of several "mean_NAME". */
+static enum gpnn_status write_name(const struct columns *c, struct sink *sink, const char *name,
+                                   struct gpnn_error *err)
+{
+  const char *target = c->channel->dataset->schema.target.name;
+  if (!c->is_one_of_several) return sink_text(sink, name, err);
+  size_t size = strlen(name) + strlen(target) + 2;
+  char *whole = malloc(size);
+  if (whole == NULL) return gpnn_fail_memory(err, "for the name of a column");
+  snprintf(whole, size, "%s_%s", name, target);
+  enum gpnn_status status = sink_text(sink, whole, err);
+  free(whole);
+  return status;
+}
+
+/* "lower" and "upper"; with several intervals "lower90" and so on. */
+static enum gpnn_status write_interval_names(const struct columns *c, struct sink *sink, size_t i,
+                                             struct gpnn_error *err)
+{
+  const struct cli_probabilities *intervals = &c->plan->intervals;
+  char lower[48] = "lower", upper[48] = "upper", percent[GPNN_NUMBER_BYTES];
+  if (intervals->n > 1) {
+    snprintf(percent, sizeof percent, "%.10g", 100 * intervals->p[i]);
+    snprintf(lower, sizeof lower, "lower%s", percent);
+    snprintf(upper, sizeof upper, "upper%s", percent);
+  }
+  enum gpnn_status status = write_name(c, sink, lower, err);
+  return status == GPNN_OK ? write_name(c, sink, upper, err) : status;
+}
+
+enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (c->has_truth) status = sink_text(sink, c->channel->dataset->schema.target.name, err);
+  if (status == GPNN_OK) status = write_name(c, sink, "mean", err);
+  if (status == GPNN_OK && !c->plan->options.mean_only) status = write_name(c, sink, "sd", err);
+  if (status == GPNN_OK && c->degrees > 0) status = write_name(c, sink, "df", err);
+  for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++)
+    status = write_interval_names(c, sink, i, err);
+  return status;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+void columns_complete(struct columns *c, const struct gpnn_predictor *predictor, size_t channel,
+                      const struct cli *cli)
+{
+  const struct cli_probabilities *intervals = &c->plan->intervals;
+  c->degrees = c->plan->options.mean_only ? 0 : gpnn_predictor_degrees(predictor, channel);
+  for (size_t i = 0; i < intervals->n; i++) {
+    const char *source;
+    c->half_widths[i] = gpnn_predictor_half_width(predictor, channel, intervals->p[i], &source);
+    cli_note(cli, "interval of %g: mean -+ %.4g sd, %s", intervals->p[i], c->half_widths[i],
+             source);
+  }
+}
+
+enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, double truth,
+                                   double mean, double sd, struct gpnn_error *err)
+{
+  const struct gpnn_predict_options *options = &c->plan->options;
+  enum gpnn_status status = GPNN_OK;
+  if (c->has_truth)
+    status =
+        write_value(sink, gpnn_predict_target(c->channel->dataset, options->units, truth), err);
+  if (status == GPNN_OK) status = write_value(sink, mean, err);
+  if (status == GPNN_OK && !options->mean_only) status = write_value(sink, sd, err);
+  if (status == GPNN_OK && c->degrees > 0)
+    status = write_value(sink, isnan(mean) ? mean : c->degrees, err);
+  for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++) {
+    status = write_value(sink, mean - c->half_widths[i] * sd, err);
+    if (status == GPNN_OK) status = write_value(sink, mean + c->half_widths[i] * sd, err);
+  }
+  return status;
+}

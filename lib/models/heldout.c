@@ -1,0 +1,92 @@
+#include "models/heldout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "models/heldout_rows.h"
+
+struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset)
+{
+  return (struct gpnn_heldout){.query = {.n = dataset->n_calibration,
+                                         .x = dataset->calibration_x,
+                                         .regressors = dataset->calibration_regressors},
+                               .y = dataset->calibration_y,
+                               .noise = dataset->calibration_noise,
+                               .cluster_rows = 1};
+}
+
+enum gpnn_status gpnn_heldout_new(struct gpnn_heldout *heldout, const struct gpnn_dataset *dataset,
+                                  size_t n, size_t n_candidates, struct gpnn_error *err)
+{
+  size_t p = dataset->n_regressors;
+  struct gpnn_heldout_rows *own = &heldout->own;
+  own->x = gpnn_alloc(n, dataset->d, sizeof *own->x);
+  own->y = gpnn_alloc(n, 1, sizeof *own->y);
+  own->self = gpnn_alloc(n, 1, sizeof *own->self);
+  own->regressors = gpnn_alloc(n, p, sizeof *own->regressors);
+  own->noise = gpnn_alloc(n, 1, sizeof *own->noise);
+  if (n_candidates > 0) own->candidates = gpnn_alloc(n, n_candidates, sizeof *own->candidates);
+  if (own->x == NULL || own->y == NULL || own->self == NULL || own->regressors == NULL ||
+      own->noise == NULL || (n_candidates > 0 && own->candidates == NULL))
+    return gpnn_fail_memory(err, "for calibration");
+  heldout->query = (struct gpnn_query){.n = n,
+                                       .x = own->x,
+                                       .regressors = p == 0 ? NULL : own->regressors,
+                                       .self = own->self,
+                                       .candidates = own->candidates,
+                                       .n_candidates = n_candidates};
+  heldout->y = own->y;
+  heldout->noise = dataset->noise == NULL ? NULL : own->noise;
+  heldout->cluster_rows = 1;
+  return GPNN_OK;
+}
+
+void gpnn_heldout_set(struct gpnn_heldout *heldout, const struct gpnn_dataset *dataset, size_t i,
+                      size_t row)
+{
+  size_t d = dataset->d, p = dataset->n_regressors;
+  struct gpnn_heldout_rows *own = &heldout->own;
+  memcpy(own->x + i * d, dataset->x + row * d, d * sizeof *own->x);
+  if (p > 0)
+    memcpy(own->regressors + i * p, dataset->regressors + row * p, p * sizeof *own->regressors);
+  own->y[i] = dataset->y[row];
+  own->noise[i] = dataset->noise == NULL ? 0 : dataset->noise[row];
+  own->self[i] = (int64_t)row;
+}
+
+enum gpnn_status gpnn_heldout_draw(size_t n_all, size_t n, uint64_t seed,
+                                   enum gpnn_rng_purpose purpose, uint64_t **drawn,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, purpose);
+  *drawn = gpnn_alloc(n, 1, sizeof **drawn);
+  if (*drawn == NULL) return gpnn_fail_memory(err, "for calibration");
+  return gpnn_rng_sample(&rng, n_all, n, *drawn, err);
+}
+
+enum gpnn_status gpnn_heldout_alone(struct gpnn_heldout *heldout,
+                                    const struct gpnn_dataset *dataset, size_t n, uint64_t seed,
+                                    struct gpnn_error *err)
+{
+  uint64_t *drawn = NULL;
+  enum gpnn_status status =
+      gpnn_heldout_draw(dataset->n, n, seed, GPNN_RNG_LEAVE_ONE_OUT, &drawn, err);
+  if (status == GPNN_OK) status = gpnn_heldout_new(heldout, dataset, n, 0, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++)
+    gpnn_heldout_set(heldout, dataset, i, (size_t)drawn[i]);
+  free(drawn);
+  return status;
+}
+
+void gpnn_heldout_release(struct gpnn_heldout *heldout)
+{
+  free(heldout->own.x);
+  free(heldout->own.y);
+  free(heldout->own.self);
+  free(heldout->own.regressors);
+  free(heldout->own.noise);
+  free(heldout->own.candidates);
+  *heldout = (struct gpnn_heldout){0};
+}

@@ -1,0 +1,60 @@
+/*
+ * holdout_private: what the files of holdout share.
+ *
+ * holdout.c leaves out rows alone and in clusters, holdout_like.c balls around rows; holdout_scan.c
+ * finds the nearest of the rows that remain, by looking at all of them.
+ */
+#ifndef GPNN_MODELS_LOCAL_HOLDOUT_PRIVATE_H
+#define GPNN_MODELS_LOCAL_HOLDOUT_PRIVATE_H
+
+#include "models/heldout_rows.h"
+#include "models/local/local_private.h"
+
+/* A training row and its squared distance, in lengthscales. */
+struct gpnn_ranked_row {
+  double r2;
+  int64_t row;
+};
+
+/* Training rows in the axes of the lengthscales, as are all places that are given to it. */
+struct gpnn_scan {
+  const struct gpnn_dataset *data;
+  const double *x;       /* n by d */
+  double *rotated;       /* owned; n by d: those rows if they are rotated, or NULL */
+  const double *inverse; /* d: 1 / lengthscale */
+  size_t k;              /* rows that a thread can keep */
+  int threads;
+  struct gpnn_ranked_row *heap; /* owned; threads by k */
+};
+
+/* Training rows that are left out. */
+struct gpnn_left_out {
+  size_t n;             /* these, */
+  const int64_t *row;   /* n, ascending */
+  const double *centre; /* and those of the ball around this place; NULL: no ball */
+  double ball_r2;       /* nearer than this */
+};
+
+/* 'scan' is zeroed before, and released also after a failure; it borrows from 'channel'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_scan_init(struct gpnn_scan *scan,
+                                                const struct gpnn_local_channel *channel, size_t k,
+                                                int threads, struct gpnn_error *err);
+void gpnn_scan_release(struct gpnn_scan *scan);
+
+/* Squared distance, in lengthscales, from the place 'x' to a training row. */
+double gpnn_scan_distance(const struct gpnn_scan *scan, const double *x, size_t row);
+
+/* Writes the k nearest to 'x' of the training rows that remain, nearest first, then -1. */
+void gpnn_scan_find(const struct gpnn_scan *scan, size_t thread, const double *x,
+                    const struct gpnn_left_out *left_out, int64_t *found);
+
+/* For qsort(): ranked rows by distance, then by row. */
+int gpnn_ranked_row_compare(const void *a, const void *b);
+
+/* gpnn_local_hold_out() of rows like others; 'options' has the rows. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_local_hold_out_like(const struct gpnn_local_channel *channel, int threads,
+                         const struct gpnn_holdout_options *options, struct gpnn_heldout *heldout,
+                         struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,280 @@
+/* Predictions of many rows: chunks of them, shared out between threads. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "models/local/local_private.h"
+
+/* Rows whose neighbours are held at a time: bounds memory, changes no result. */
+enum { CHUNK = 1024 };
+
+/* A chunk of the query's rows, [begin, end) in the order in which they are predicted, and of each
+ * what it takes to predict it. */
+struct chunk {
+  size_t size;     /* rows that the arrays hold; all but 'row' are of one chunk */
+  size_t *row;     /* owned; query->n: all rows in the order in which they are predicted */
+  double *x;       /* owned; size by d: as they are given */
+  double *rotated; /* owned; size by d: in the axes of the lengthscales */
+  size_t k;
+  int64_t *candidates; /* owned; size by k */
+  double *distances;   /* owned; size by k */
+  size_t begin, end;
+};
+
+/* A chunk under way. */
+struct solving {
+  const struct gpnn_local_task *task;
+  struct gpnn_local_scratch *scratch; /* one a thread */
+  const struct chunk *chunk;
+};
+
+/* ---- a chunk ------------------------------------------------------------------------------ */
+
+static void chunk_release(struct chunk *chunk)
+{
+  free(chunk->row);
+  free(chunk->x);
+  free(chunk->rotated);
+  free(chunk->candidates);
+  free(chunk->distances);
+}
+
+/* Candidates of a row that suffice for as many neighbours as are wanted. */
+static size_t n_candidates(const struct gpnn_local_task *task)
+{
+  const struct gpnn_query *query = task->query;
+  if (query->candidates != NULL) return query->n_candidates;
+  size_t k = task->neighbours + (query->self != NULL), n = task->members[0].data->n;
+  return k < n ? k : n;
+}
+
+static enum gpnn_status chunk_init(struct chunk *chunk, const struct gpnn_local_task *task,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_query *query = task->query;
+  size_t d = task->members[0].data->d;
+  chunk->size = query->n < CHUNK ? query->n : CHUNK;
+  chunk->k = n_candidates(task);
+  chunk->row = gpnn_alloc(query->n, 1, sizeof *chunk->row);
+  chunk->x = gpnn_alloc(chunk->size, d, sizeof *chunk->x);
+  chunk->rotated = gpnn_alloc(chunk->size, d, sizeof *chunk->rotated);
+  chunk->candidates = gpnn_alloc(chunk->size, chunk->k, sizeof *chunk->candidates);
+  chunk->distances = gpnn_alloc(chunk->size, chunk->k, sizeof *chunk->distances);
+  if (!chunk->row || !chunk->x || !chunk->rotated || !chunk->candidates || !chunk->distances)
+    return gpnn_fail_memory(err, "for predictions");
+  for (size_t i = 0; i < query->n; i++) chunk->row[i] = i;
+  return task->share > 1 ? gpnn_local_order(&task->members[0], query, chunk->row, err) : GPNN_OK;
+}
+
+/* Copies the rows of the chunk, as they are and as the lengthscales see them. */
+static void gather_rows(const struct gpnn_local_task *task, struct chunk *chunk)
+{
+  const struct gpnn_local_channel *channel = &task->members[0];
+  size_t d = channel->data->d;
+  for (size_t at = 0; at < chunk->end - chunk->begin; at++) {
+    const double *x = task->query->x + chunk->row[chunk->begin + at] * d;
+    double *rotated = chunk->rotated + at * d;
+    memcpy(chunk->x + at * d, x, d * sizeof *x);
+    memcpy(rotated, gpnn_local_rotate(channel, x, rotated), d * sizeof *x);
+  }
+}
+
+static enum gpnn_status find_candidates(const struct gpnn_local_task *task, struct chunk *chunk,
+                                        struct gpnn_error *err)
+{
+  size_t n = chunk->end - chunk->begin, k = chunk->k;
+  if (task->query->candidates == NULL)
+    return gpnn_search_query(task->members[0].metric->search, n, chunk->x, k, chunk->candidates,
+                             chunk->distances, task->options->threads, err);
+  memcpy(chunk->candidates, task->query->candidates + chunk->begin * k,
+         n * k * sizeof *chunk->candidates);
+  return GPNN_OK;
+}
+
+/* Keeps up to m of a row's candidates, those that it may have as neighbours, and returns their
+ * number. */
+static size_t choose(const struct gpnn_query *query, size_t i, size_t m, size_t k,
+                     int64_t *candidates)
+{
+  size_t chosen = 0;
+  for (size_t c = 0; c < k && chosen < m; c++)
+    if (candidates[c] >= 0 && (query->self == NULL || query->self[i] != candidates[c]))
+      candidates[chosen++] = candidates[c];
+  return chosen;
+}
+
+/* Predicts a row of a chunk from its own neighbours. */
+static enum gpnn_status solve_alone(void *context, size_t thread, size_t at, struct gpnn_error *err)
+{
+  const struct solving *s = context;
+  const struct chunk *chunk = s->chunk;
+  static const size_t first = 0;
+  const size_t *row = chunk->row + chunk->begin + at;
+  int64_t *candidates = chunk->candidates + at * chunk->k;
+  struct gpnn_local_group group = {.n = 1,
+                                   .row = row,
+                                   .x = chunk->rotated + at * s->task->members[0].data->d,
+                                   .neighbour = candidates,
+                                   .nearest = &first};
+  group.m = choose(s->task->query, *row, s->task->neighbours, chunk->k, candidates);
+  return gpnn_local_solve(s->task, &s->scratch[thread], &group, err);
+}
+
+/* Rows of a stretch, in which groups can begin: this does not depend on the threads. */
+static size_t stretch_of(const struct gpnn_local_task *task)
+{
+  enum { GROUPS = 4 };
+  return GROUPS * task->share;
+}
+
+/* Predicts a stretch of a chunk in groups that share neighbours. */
+static enum gpnn_status solve_shared(void *context, size_t thread, size_t stretch,
+                                     struct gpnn_error *err)
+{
+  const struct solving *s = context;
+  const struct chunk *chunk = s->chunk;
+  size_t d = s->task->members[0].data->d, n = chunk->end - chunk->begin;
+  size_t at = stretch * stretch_of(s->task), end = at + stretch_of(s->task);
+  enum gpnn_status status = GPNN_OK;
+  struct gpnn_local_group group;
+  if (end > n) end = n;
+  for (; at < end && status == GPNN_OK; at += group.n) {
+    gpnn_local_gather_group(s->task, &s->scratch[thread], end - at, chunk->row + chunk->begin + at,
+                            chunk->rotated + at * d, chunk->k, chunk->candidates + at * chunk->k,
+                            &group);
+    status = gpnn_local_solve(s->task, &s->scratch[thread], &group, err);
+  }
+  return status;
+}
+
+static enum gpnn_status solve_chunk(const struct gpnn_local_task *task,
+                                    struct gpnn_local_scratch *scratch, const struct chunk *chunk,
+                                    struct gpnn_error *err)
+{
+  enum { TOGETHER = 8 };
+  struct solving solving = {task, scratch, chunk};
+  size_t n = chunk->end - chunk->begin, stretch = stretch_of(task);
+  if (task->share <= 1)
+    return gpnn_threads_try(task->threads, n, TOGETHER, solve_alone, &solving, err);
+  return gpnn_threads_try(task->threads, (n + stretch - 1) / stretch, 1, solve_shared, &solving,
+                          err);
+}
+
+/* ---- a task ------------------------------------------------------------------------------- */
+
+/* Predicts all rows, chunk after chunk. */
+static enum gpnn_status solve_chunks(const struct gpnn_local_task *task,
+                                     struct gpnn_local_scratch *scratch, struct chunk *chunk,
+                                     struct gpnn_error *err)
+{
+  size_t n = task->query->n;
+  enum gpnn_status status = GPNN_OK;
+  for (; chunk->begin < n && status == GPNN_OK; chunk->begin = chunk->end) {
+    chunk->end = n - chunk->begin < chunk->size ? n : chunk->begin + chunk->size;
+    gather_rows(task, chunk);
+    status = find_candidates(task, chunk, err);
+    if (status == GPNN_OK) status = solve_chunk(task, scratch, chunk, err);
+  }
+  return status;
+}
+
+/* Rows share neighbours where those are what the search finds and nothing more is asked of them. */
+static void set_share(struct gpnn_local_task *task)
+{
+  enum { LARGER = 4 };
+  const struct gpnn_query *query = task->query;
+  size_t share = task->options->share, n = task->members[0].data->n, m = task->neighbours;
+  bool shares =
+      share > 1 && query->self == NULL && query->candidates == NULL && task->n_numbers == 1;
+  task->share = shares ? share : 1;
+  task->most_neighbours = !shares ? m : n / LARGER < m ? n : LARGER * m;
+}
+
+static void add_counts(struct gpnn_counts *to, const struct gpnn_counts *from)
+{
+  gpnn_jitter_note(&to->jitter, from->jitter.n, from->jitter.most);
+  to->n_clamped += from->n_clamped;
+}
+
+/* Predicts the rows for the members of a task, of which members and numbers are set. */
+static enum gpnn_status predict_task(struct gpnn_local_task *task, struct gpnn_error *err)
+{
+  size_t most = task->numbers[task->n_numbers - 1], n = task->members[0].data->n;
+  struct chunk chunk = {0};
+  task->neighbours = most < n ? most : n;
+  task->threads = gpnn_threads_for(task->options->threads, task->query->n);
+  set_share(task);
+  struct gpnn_local_scratch *scratch = calloc((size_t)task->threads, sizeof *scratch);
+  bool enough = scratch != NULL;
+  for (int t = 0; enough && t < task->threads; t++)
+    enough = gpnn_local_scratch_new(&scratch[t], task);
+  enum gpnn_status status =
+      enough ? chunk_init(&chunk, task, err) : gpnn_fail_memory(err, "for predictions");
+  if (status == GPNN_OK) status = solve_chunks(task, scratch, &chunk, err);
+  for (int t = 0; scratch != NULL && t < task->threads; t++) {
+    for (size_t i = 0; enough && i < task->n_members; i++)
+      add_counts(&task->counts[task->members[i].number], &scratch[t].counts[i]);
+    gpnn_local_scratch_release(&scratch[t]);
+  }
+  free(scratch);
+  chunk_release(&chunk);
+  return status;
+}
+
+/* ---- the model ---------------------------------------------------------------------------- */
+
+/* Sets the members of a task: the first of 'n' channels and those of its task that follow it. */
+static void take_members(struct gpnn_local_task *task, size_t n,
+                         const struct gpnn_local_channel *channels)
+{
+  const struct gpnn_local_channel *first = channels;
+  task->members = channels;
+  task->n_members = task->n_families = 1;
+  for (; task->n_members < n && gpnn_local_same_task(channels, &channels[task->n_members]);
+       task->n_members++) {
+    const struct gpnn_local_channel *next = &channels[task->n_members];
+    if (gpnn_local_same_family(first, next)) continue;
+    first = next;
+    task->n_families++;
+  }
+}
+
+enum gpnn_status gpnn_local_predict(const void *state, const struct gpnn_query *query,
+                                    const struct gpnn_latent *latent, struct gpnn_counts *counts,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_local *local = state;
+  struct gpnn_local_task task = {.query = query,
+                                 .latent = latent,
+                                 .counts = counts,
+                                 .options = local->options,
+                                 .n_numbers = 1};
+  enum gpnn_status status = GPNN_OK;
+  for (size_t done = 0; done < local->n && status == GPNN_OK; done += task.n_members) {
+    take_members(&task, local->n - done, local->channels + done);
+    task.numbers = &task.members[0].neighbours;
+    status = predict_task(&task, err);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_local_predict_each(const void *state, const struct gpnn_query *query,
+                                         size_t n_numbers, const size_t *numbers,
+                                         const struct gpnn_latent *latent,
+                                         struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_local *local = state;
+  struct gpnn_local_task task = {.query = query,
+                                 .latent = latent,
+                                 .counts = counts,
+                                 .options = local->options,
+                                 .n_members = 1,
+                                 .n_families = 1,
+                                 .members = local->channels,
+                                 .n_numbers = n_numbers,
+                                 .numbers = numbers};
+  assert(local->n == 1);
+  return predict_task(&task, err);
+}

@@ -1,0 +1,198 @@
+#include "models/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "models/local/local.h"
+
+/* A kind of model, and which parameters are its. */
+struct kind {
+  const char *name;
+  bool (*is_of)(const struct gpnn_parameters *parameters); /* NULL: any */
+  const struct gpnn_model_ops *ops;
+};
+
+struct gpnn_model {
+  const struct kind *kind;
+  size_t n;
+  struct gpnn_channel *channels; /* owned; n */
+  struct gpnn_model_options options;
+  void *state;
+};
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+static bool is_conjugate(const struct gpnn_parameters *parameters)
+{
+  return parameters->degrees > 0;
+}
+
+/* The first that takes the parameters of all channels.  A conjugate posterior predicts as the local
+ * model does; that its distribution is Student's t is for the head to say. */
+static const struct kind kinds[] = {
+    {"conjugate", is_conjugate, &gpnn_local_ops},
+    {"local", NULL, &gpnn_local_ops},
+};
+
+static bool takes(const struct kind *kind, size_t n, const struct gpnn_channel *channels)
+{
+  for (size_t c = 0; c < n && kind->is_of != NULL; c++)
+    if (!kind->is_of(channels[c].parameters)) return false;
+  return true;
+}
+
+static const struct kind *find_kind(size_t n, const struct gpnn_channel *channels)
+{
+  const struct kind *kind = kinds;
+  while (!takes(kind, n, channels)) kind++; /* the last takes any */
+  return kind;
+}
+
+/* ---- channels ----------------------------------------------------------------------------- */
+
+static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,
+                                     const struct gpnn_parameters *parameters,
+                                     struct gpnn_channel *channel, bool *other_index,
+                                     struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  bool other = false;
+  const struct gpnn_dataset *view = parameters->target == NULL
+                                        ? gpnn_dataset_target(dataset, 0)
+                                        : gpnn_dataset_find_target(dataset, parameters->target);
+  if (view == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
+                     gpnn_mask(shown, parameters->target, strlen(parameters->target)));
+  enum gpnn_status status = gpnn_parameters_check(parameters, view, view->fingerprint, &other, err);
+  if (status != GPNN_OK) return status;
+  *other_index = *other_index || other;
+  *channel = (struct gpnn_channel){view, parameters};
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *dataset, size_t n,
+                                    const struct gpnn_parameters *parameters,
+                                    struct gpnn_channel *channels, bool *other_index,
+                                    struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  *other_index = false;
+  for (size_t c = 0; c < n && status == GPNN_OK; c++)
+    status = find_channel(dataset, &parameters[c], &channels[c], other_index, err);
+  return status;
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+/* A model without a state yet; NULL: not enough memory. */
+static struct gpnn_model *model_alloc(const struct kind *kind, size_t n,
+                                      const struct gpnn_channel *channels,
+                                      const struct gpnn_model_options *options)
+{
+  struct gpnn_model *model = calloc(1, sizeof *model);
+  if (model == NULL) return NULL;
+  *model = (struct gpnn_model){.kind = kind, .n = n, .options = *options};
+  model->channels = gpnn_alloc(n, 1, sizeof *model->channels);
+  if (model->channels == NULL) {
+    free(model);
+    return NULL;
+  }
+  memcpy(model->channels, channels, n * sizeof *channels);
+  return model;
+}
+
+/* Hands 'model', whose state was made with 'status', to the caller, or gives it up. */
+static enum gpnn_status finish(struct gpnn_model *model, enum gpnn_status status,
+                               struct gpnn_model **to)
+{
+  if (status == GPNN_OK)
+    *to = model;
+  else
+    gpnn_model_free(model);
+  return status;
+}
+
+enum gpnn_status gpnn_model_new(struct gpnn_model **model, size_t n,
+                                const struct gpnn_channel *channels,
+                                const struct gpnn_model_options *options, struct gpnn_error *err)
+{
+  struct gpnn_model *new = model_alloc(find_kind(n, channels), n, channels, options);
+  if (new == NULL) return gpnn_fail_memory(err, "for a model");
+  return finish(new, new->kind->ops->make(&new->state, n, new->channels, &new->options, err),
+                model);
+}
+
+enum gpnn_status gpnn_model_with(const struct gpnn_model *model,
+                                 const struct gpnn_channel *channels, struct gpnn_model **other,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_model *new = model_alloc(model->kind, model->n, channels, &model->options);
+  if (new == NULL) return gpnn_fail_memory(err, "for a model");
+  return finish(new, new->kind->ops->with(model->state, new->channels, &new->state, err), other);
+}
+
+void gpnn_model_free(struct gpnn_model *model)
+{
+  if (model == NULL) return;
+  model->kind->ops->free(model->state);
+  free(model->channels);
+  free(model);
+}
+
+/* ---- what the kind does ------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_model_predict(const struct gpnn_model *model, const struct gpnn_query *query,
+                                    const struct gpnn_latent *latent, struct gpnn_counts *counts,
+                                    struct gpnn_error *err)
+{
+  return model->kind->ops->predict(model->state, query, latent, counts, err);
+}
+
+enum gpnn_status gpnn_model_predict_each(const struct gpnn_model *model,
+                                         const struct gpnn_query *query, size_t n_numbers,
+                                         const size_t *numbers, const struct gpnn_latent *latent,
+                                         struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  return model->kind->ops->predict_each(model->state, query, n_numbers, numbers, latent, counts,
+                                        err);
+}
+
+enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
+                                     const struct gpnn_holdout_options *options,
+                                     struct gpnn_heldout *heldout, struct gpnn_error *err)
+{
+  return model->kind->ops->hold_out(model->state, options, heldout, err);
+}
+
+size_t gpnn_model_neighbours(const struct gpnn_model *model, size_t channel)
+{
+  return model->kind->ops->neighbours(model->state, channel);
+}
+
+bool gpnn_model_rebuilt_search(const struct gpnn_model *model)
+{
+  return model->kind->ops->rebuilt_search(model->state);
+}
+
+/* ---- what it was made of ------------------------------------------------------------------ */
+
+const char *gpnn_model_kind(const struct gpnn_model *model)
+{
+  return model->kind->name;
+}
+
+size_t gpnn_model_n_channels(const struct gpnn_model *model)
+{
+  return model->n;
+}
+
+const struct gpnn_channel *gpnn_model_channel(const struct gpnn_model *model, size_t channel)
+{
+  return &model->channels[channel];
+}
+
+const struct gpnn_model_options *gpnn_model_options(const struct gpnn_model *model)
+{
+  return &model->options;
+}

@@ -1,0 +1,221 @@
+#include "models/predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "models/distance.h"
+
+/* What turns a channel's latent function into what was asked for. */
+struct output {
+  const struct gpnn_dataset *dataset;
+  const struct gpnn_parameters *parameters;
+  struct gpnn_head head;
+  double debias;        /* the factor of the difference from the mean function */
+  double scale, centre; /* of the units asked for */
+  double *terms;        /* owned: those of one row's mean function */
+};
+
+struct gpnn_predictor {
+  const struct gpnn_model *model;
+  struct gpnn_predict_options options;
+  size_t n_channels;
+  struct output *outputs;     /* owned; n_channels */
+  double *variance, *nearest; /* owned; channels by rows of the largest batch so far */
+  size_t variance_capacity, nearest_capacity;
+};
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+static enum gpnn_status output_init(struct output *output, const struct gpnn_model *model,
+                                    size_t channel, const struct gpnn_predict_options *options,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = gpnn_model_channel(model, channel)->dataset;
+  const struct gpnn_parameters *parameters = gpnn_model_channel(model, channel)->parameters;
+  bool original = options->units == GPNN_UNITS_ORIGINAL;
+  size_t m = gpnn_model_neighbours(model, channel);
+  *output = (struct output){
+      .dataset = dataset,
+      .parameters = parameters,
+      .head = gpnn_head_of(parameters),
+      .debias = options->debias ? 1 + parameters->covariance.noise /
+                                          ((double)m * parameters->covariance.kernelscale)
+                                : 1,
+      .scale = original ? dataset->scaling.y_sd : 1,
+      .centre = original ? dataset->scaling.y_mean : 0,
+      .terms = gpnn_alloc(parameters->mean.n_coefficients, 1, sizeof *output->terms)};
+  return output->terms != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
+}
+
+enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
+                                    const struct gpnn_model *model,
+                                    const struct gpnn_predict_options *options,
+                                    struct gpnn_error *err)
+{
+  size_t n = gpnn_model_n_channels(model);
+  struct gpnn_predictor *new = calloc(1, sizeof *new);
+  if (new == NULL) return gpnn_fail_memory(err, "for predictions");
+  *new = (struct gpnn_predictor){.model = model, .options = *options, .n_channels = n};
+  new->outputs = calloc(n, sizeof *new->outputs);
+  enum gpnn_status status =
+      new->outputs != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
+  for (size_t c = 0; c < n && status == GPNN_OK; c++)
+    status = output_init(&new->outputs[c], model, c, options, err);
+  if (status == GPNN_OK)
+    *predictor = new;
+  else
+    gpnn_predictor_free(new);
+  return status;
+}
+
+void gpnn_predictor_free(struct gpnn_predictor *predictor)
+{
+  if (predictor == NULL) return;
+  for (size_t c = 0; c < predictor->n_channels && predictor->outputs != NULL; c++)
+    free(predictor->outputs[c].terms);
+  free(predictor->outputs);
+  free(predictor->variance);
+  free(predictor->nearest);
+  free(predictor);
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static const double *row_of(const double *array, size_t width, size_t i)
+{
+  return array == NULL ? NULL : array + i * width;
+}
+
+/* The mean function at row 'i', and the variance that the function has there a priori. */
+static struct gpnn_predictive prior(const struct output *output,
+                                    const struct gpnn_predict_rows *rows, size_t i)
+{
+  const struct gpnn_mean_function *mean = &output->parameters->mean;
+  size_t d = output->dataset->d, p = output->dataset->n_regressors, n_terms = mean->n_coefficients;
+  const double *x = rows->x + i * d, *regressors = row_of(rows->regressors, p, i);
+  struct gpnn_predictive prior = {
+      gpnn_mean_value(mean->kind, mean->coefficients, d, x, p, regressors),
+      output->parameters->covariance.kernelscale};
+  if (mean->covariance == NULL) return prior;
+  gpnn_mean_terms(mean->kind, d, x, p, regressors, output->terms);
+  for (size_t a = 0; a < n_terms; a++)
+    for (size_t b = 0; b < n_terms; b++)
+      prior.variance += output->terms[a] * mean->covariance[a * n_terms + b] * output->terms[b];
+  return prior;
+}
+
+/* What is predicted of the latent function at row 'i', from what the model says of it. */
+static struct gpnn_predictive latent_of(const struct gpnn_predictor *predictor,
+                                        const struct output *output,
+                                        const struct gpnn_predict_rows *rows, size_t i,
+                                        struct gpnn_predictive latent, bool is_beyond)
+{
+  struct gpnn_predictive before = prior(output, rows, i);
+  if (is_beyond && predictor->options.beyond == GPNN_BEYOND_NA)
+    return (struct gpnn_predictive){nan(""), nan("")};
+  if (is_beyond) return before;
+  latent.mean = before.mean + output->debias * (latent.mean - before.mean);
+  return latent;
+}
+
+/* Finishes a channel's row 'i', whose latent mean stands in 'mean' and variance in 'variance'. */
+static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
+                                   const struct output *output,
+                                   const struct gpnn_predict_rows *rows, size_t i,
+                                   const double *variance, bool is_beyond, double *mean, double *sd,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_predict_options *options = &predictor->options;
+  double known =
+      rows->noise == NULL ? 0 : gpnn_scaling_noise(&output->dataset->scaling, rows->noise[i]);
+  struct gpnn_predictive value = {mean[i], options->mean_only ? 0 : variance[i]};
+  value = latent_of(predictor, output, rows, i, value, is_beyond);
+  if (!options->latent) value = gpnn_head_observe(&output->head, value, known);
+  mean[i] = output->centre + output->scale * value.mean;
+  if (!options->mean_only) sd[i] = output->scale * sqrt(value.variance);
+  if (!isinf(mean[i]) && (options->mean_only || !isinf(sd[i]))) return GPNN_OK;
+  return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is larger than any number");
+}
+
+/* Finishes all rows of a channel. */
+static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, size_t channel,
+                                       const struct gpnn_predict_rows *rows, double *mean,
+                                       double *sd, struct gpnn_counts *counts,
+                                       struct gpnn_error *err)
+{
+  const struct output *output = &predictor->outputs[channel];
+  double farthest = predictor->options.max_distance;
+  const double *variance = predictor->variance + channel * rows->n;
+  const double *nearest = predictor->nearest + channel * rows->n;
+  enum gpnn_status status = GPNN_OK;
+  if (isinf(output->debias))
+    return gpnn_fail(err, GPNN_ENUMERIC,
+                     "the noise is too large beside the kernel scale to take off the bias");
+  for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
+    bool is_beyond = farthest > 0 && nearest[i] > farthest;
+    counts->n_beyond += is_beyond;
+    status = finish_row(predictor, output, rows, i, variance, is_beyond, mean, sd, err);
+  }
+  counts->n_rows += rows->n;
+  counts->n_far += gpnn_distance_count_far(&output->parameters->calibration, rows->n, nearest);
+  return status;
+}
+
+/* Makes the arrays large enough for a batch. */
+static enum gpnn_status grow(struct gpnn_predictor *predictor, size_t n, struct gpnn_error *err)
+{
+  size_t size;
+  if (gpnn_multiply(n, predictor->n_channels, &size) &&
+      gpnn_grow(&predictor->variance, &predictor->variance_capacity, size, sizeof(double)) &&
+      gpnn_grow(&predictor->nearest, &predictor->nearest_capacity, size, sizeof(double)))
+    return GPNN_OK;
+  return gpnn_fail_memory(err, "for predictions");
+}
+
+enum gpnn_status gpnn_predict(struct gpnn_predictor *predictor,
+                              const struct gpnn_predict_rows *rows, double *mean, double *sd,
+                              struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_query query = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
+  if (rows->n == 0) return GPNN_OK;
+  enum gpnn_status status = grow(predictor, rows->n, err);
+  if (status != GPNN_OK) return status;
+  const struct gpnn_latent latent = {.mean = mean,
+                                     .variance =
+                                         predictor->options.mean_only ? NULL : predictor->variance,
+                                     .nearest = predictor->nearest};
+  status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);
+  for (size_t c = 0; c < predictor->n_channels && status == GPNN_OK; c++) {
+    size_t at = c * rows->n;
+    status =
+        finish_channel(predictor, c, rows, mean + at, sd == NULL ? NULL : sd + at, &counts[c], err);
+  }
+  return status;
+}
+
+/* ---- what is said of them ----------------------------------------------------------------- */
+
+double gpnn_predictor_degrees(const struct gpnn_predictor *predictor, size_t channel)
+{
+  return gpnn_head_degrees(&predictor->outputs[channel].head);
+}
+
+double gpnn_predictor_half_width(const struct gpnn_predictor *predictor, size_t channel,
+                                 double level, const char **source)
+{
+  return gpnn_head_half_width(&predictor->outputs[channel].head, level, predictor->options.latent,
+                              source);
+}
+
+bool gpnn_predict_warns_of_far(const struct gpnn_counts *counts)
+{
+  static const double too_large = 0.05;
+  return (double)counts->n_far > too_large * (double)counts->n_rows;
+}
+
+double gpnn_predict_target(const struct gpnn_dataset *dataset, enum gpnn_units units, double y)
+{
+  const struct gpnn_scaling *scaling = &dataset->scaling;
+  return units == GPNN_UNITS_ORIGINAL ? y : (y - scaling->y_mean) / scaling->y_sd;
+}
