@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "kernel/rotation.h"
 #include "linalg/cholesky.h"
-#include "models/local/fit_coordinates_private.h"
+#include "models/local/fit_private.h"
 #include "vecchia/regress.h"
 
 /* ---- names ------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 #include "kernel/kernel.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
-#include "models/local/fit_coordinates_private.h"
+#include "models/local/fit_private.h"
 
 static const double log_two_pi = 1.83787706640934548356;
 
@@ -409,7 +409,7 @@ static void set_softplus(const struct gpnn_fit_coordinates *coordinates, const d
   for (size_t i = 0; i < coordinates->n; i++)
     gpnn_fit_coordinates_put(coordinates, i,
                              floor_of(params, coordinates->parameter[i]) + softplus(u[i]));
-  gpnn_fit_coordinates_settle(coordinates);
+  gpnn_fit_coordinates_complete(coordinates);
 }
 
 /* The paper's objective, sum_b L_b / s. */

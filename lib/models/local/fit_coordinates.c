@@ -1,4 +1,4 @@
-#include "models/local/fit_coordinates_private.h"
+#include "models/local/fit_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ void gpnn_fit_coordinates_put(const struct gpnn_fit_coordinates *coordinates, si
       *gpnn_fit_parameter(&targets->params[t], p) = value;
 }
 
-void gpnn_fit_coordinates_settle(const struct gpnn_fit_coordinates *coordinates)
+void gpnn_fit_coordinates_complete(const struct gpnn_fit_coordinates *coordinates)
 {
   const struct gpnn_fit_targets *targets = coordinates->targets;
   struct gpnn_parameters *params = targets->params;
@@ -137,7 +137,7 @@ void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, co
     bool logarithmic = is_logarithmic(coordinates->targets->params, coordinates->parameter[i]);
     gpnn_fit_coordinates_put(coordinates, i, logarithmic ? exp(u[i]) : u[i]);
   }
-  gpnn_fit_coordinates_settle(coordinates);
+  gpnn_fit_coordinates_complete(coordinates);
 }
 
 /*

@@ -1,8 +1,9 @@
 /*
  * holdout_private: what the files of holdout share.
  *
- * holdout.c leaves out rows alone and in clusters, holdout_like.c balls around rows; holdout_scan.c
- * finds the nearest of the rows that remain, by looking at all of them.
+ * holdout.c leaves out rows alone and in clusters, and finds the nearest of the rows that remain by
+ * looking at all of them: a search can leave out neither balls nor clusters.  holdout_like.c leaves
+ * out balls around rows.
  */
 #ifndef GPNN_MODELS_LOCAL_HOLDOUT_PRIVATE_H
 #define GPNN_MODELS_LOCAL_HOLDOUT_PRIVATE_H

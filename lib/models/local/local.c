@@ -110,6 +110,24 @@ const double *gpnn_local_rotate(const struct gpnn_local_channel *channel, const 
   return rotated;
 }
 
+/* ---- training rows ------------------------------------------------------------------------ */
+
+double gpnn_local_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                           size_t row)
+{
+  const struct gpnn_mean_function *mean = &params->mean;
+  size_t p = data->n_regressors;
+  return data->y[row] - gpnn_mean_value(mean->kind, mean->coefficients, data->d,
+                                        data->x + row * data->d, p,
+                                        p == 0 ? NULL : data->regressors + row * p);
+}
+
+double gpnn_local_noise(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                        size_t row)
+{
+  return params->covariance.noise + (data->noise == NULL ? 0 : data->noise[row]);
+}
+
 /* ---- what channels have in common --------------------------------------------------------- */
 
 bool gpnn_local_same_task(const struct gpnn_local_channel *a, const struct gpnn_local_channel *b)

@@ -54,6 +54,13 @@ bool gpnn_local_same_family(const struct gpnn_local_channel *a, const struct gpn
 const double *gpnn_local_rotate(const struct gpnn_local_channel *channel, const double *x,
                                 double *rotated);
 
+/* Target of a training row less the mean function, and its noise variance with that of the
+ * parameters. */
+double gpnn_local_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                           size_t row);
+double gpnn_local_noise(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                        size_t row);
+
 /* ---- local_predict.c ---------------------------------------------------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_predict(const void *state,

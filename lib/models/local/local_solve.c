@@ -170,15 +170,6 @@ static double *row_of(const struct solve *solve, double *trapezoid, size_t i)
 
 /* ---- right-hand sides --------------------------------------------------------------------- */
 
-static double mean_of_row(const struct gpnn_local_channel *channel, size_t row)
-{
-  const struct gpnn_dataset *data = channel->data;
-  const struct gpnn_mean_function *mean = &channel->params->mean;
-  size_t p = data->n_regressors;
-  return gpnn_mean_value(mean->kind, mean->coefficients, data->d, data->x + row * data->d, p,
-                         p == 0 ? NULL : data->regressors + row * p);
-}
-
 /* Writes the neighbours' terms of every uncertain coefficient, to as many rows from 'to' on. */
 static void fill_terms(const struct solve *solve, const struct gpnn_local_channel *channel,
                        size_t to, double *k)
@@ -200,10 +191,8 @@ static size_t fill_member(const struct solve *solve, const struct gpnn_local_cha
 {
   double *right = row_of(solve, k, to);
   size_t lanes = solve->scratch->set->lanes;
-  for (size_t a = 0; a < solve->m; a++) {
-    size_t row = (size_t)solve->chosen[a];
-    right[a * lanes] = member->data->y[row] - mean_of_row(member, row);
-  }
+  for (size_t a = 0; a < solve->m; a++)
+    right[a * lanes] = gpnn_local_residual(member->data, member->params, (size_t)solve->chosen[a]);
   fill_terms(solve, member, to + 1, k);
   return to + 1 + n_uncertain(member);
 }
@@ -213,11 +202,11 @@ static size_t fill_member(const struct solve *solve, const struct gpnn_local_cha
 static void fill_ratio(const struct solve *solve)
 {
   static const double largest = 1e300;
-  const struct gpnn_covariance *covariance = &solve->family[0].params->covariance;
-  const double *noise = solve->family[0].data->noise;
+  const struct gpnn_local_channel *any = &solve->family[0];
+  double kernelscale = any->params->covariance.kernelscale;
   for (size_t a = 0; a < solve->m; a++) {
-    double known = noise == NULL ? 0 : noise[solve->chosen[a]];
-    solve->scratch->ratio[a] = fmin((covariance->noise + known) / covariance->kernelscale, largest);
+    double noise = gpnn_local_noise(any->data, any->params, (size_t)solve->chosen[a]);
+    solve->scratch->ratio[a] = fmin(noise / kernelscale, largest);
   }
 }
 

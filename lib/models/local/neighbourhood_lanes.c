@@ -1,13 +1,13 @@
-#include "models/local/neighbourhood_lanes_private.h"
-
+/* Conditional densities of several rows at a time, one in each lane of vectors. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "kernel/kernel.h"
-#include "kernel/mean.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
+#include "models/local/local_private.h"
+#include "models/local/neighbourhood_private.h"
 
 typedef gpnn_lanes_vector vector;
 
@@ -78,22 +78,6 @@ static size_t pair_row(size_t i)
 
 /* ---- covariances ---------------------------------------------------------------------- */
 
-static double residual(const struct gpnn_lanes *lanes, size_t row)
-{
-  const struct gpnn_dataset *data = lanes->data;
-  const struct gpnn_parameters *params = lanes->params;
-  size_t p = data->n_regressors;
-  return data->y[row] - gpnn_mean_value(params->mean.kind, params->mean.coefficients, data->d,
-                                        data->x + row * data->d, p,
-                                        p == 0 ? NULL : data->regressors + row * p);
-}
-
-static double noise_of(const struct gpnn_lanes *lanes, size_t row)
-{
-  return lanes->params->covariance.noise +
-         (lanes->data->noise == NULL ? 0 : lanes->data->noise[row]);
-}
-
 /* lanes->z of place 'a' from lanes->difference. */
 GPNN_SIMD static void map_difference(const struct gpnn_lanes *lanes, size_t a)
 {
@@ -119,8 +103,9 @@ static void place_targets(struct gpnn_lanes *lanes, const int64_t *neighbour)
   vector *targets = factor_row(lanes, k + 1);
   for (size_t l = 0; l < GPNN_LANES; l++)
     for (size_t a = 0; a < k; a++) {
-      targets[a][l] = residual(lanes, (size_t)neighbour[l * k + a]);
-      lanes->diagonal[a][l] = noise_of(lanes, (size_t)neighbour[l * k + a]);
+      targets[a][l] = gpnn_local_residual(lanes->data, lanes->params, (size_t)neighbour[l * k + a]);
+      lanes->diagonal[a][l] =
+          gpnn_local_noise(lanes->data, lanes->params, (size_t)neighbour[l * k + a]);
     }
 }
 
@@ -402,9 +387,10 @@ static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
 {
   by->explained = moments->explained;
   for (size_t l = 0; l < GPNN_LANES; l++) {
-    double total = lanes->params->covariance.kernelscale + noise_of(lanes, (size_t)row[l]);
+    double total = lanes->params->covariance.kernelscale +
+                   gpnn_local_noise(lanes->data, lanes->params, (size_t)row[l]);
     double v = fmax(total - moments->explained[l], 1e-12 * total);
-    double e = residual(lanes, (size_t)row[l]) - moments->mean[l];
+    double e = gpnn_local_residual(lanes->data, lanes->params, (size_t)row[l]) - moments->mean[l];
     z2[l] = e * e / v;
     loss[l] = 0.5 * (log(v) + z2[l] + log_two_pi);
     by->by_mean[l] = e / v;
