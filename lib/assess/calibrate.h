@@ -2,15 +2,15 @@
  * calibrate: makes the predictive variances right on average (Allison et al. 2023, algorithm 2 and
  * lemma 5; gpnn-methods(7), equations 8.1 to 8.8).
  *
- * By the factor, as published:
+ * By a factor, as published:
  *   alpha = (1/c) sum_i z_i^2,  z_i = (y_i - mean_i) / sd_i
- * over c rows that were not used to make the predictions; kernel scale and noise variance are
- * multiplied by it, and so is the covariance of the mean's coefficients.  Then the mean of z^2 on
- * these rows is 1, their NLL is minimal over all factors, and no predictive mean anywhere moves.
- * Where rows have known noise variances, which no factor multiplies, the factor is the root
- * of (mean of z^2) = 1 instead, and means move slightly.
+ * over c rows that were not used to make the predictions.  Kernel scale, noise variance and the
+ * covariance of the mean's coefficients are multiplied by it.  Then the mean of z^2 on these rows
+ * is 1, their NLL is minimal over all factors, and predictive means do not move.  If rows have
+ * known noise variances, which a factor does not multiply, it is the root of (mean of z^2) = 1
+ * instead, and means move slightly.
  *
- * By the noise: the noise variance alone is the root, the kernel scale is kept.
+ * By the noise: the noise variance alone is the root, and the kernel scale is kept.
  */
 #ifndef GPNN_ASSESS_CALIBRATE_H
 #define GPNN_ASSESS_CALIBRATE_H
@@ -69,12 +69,10 @@ struct gpnn_calibrate_report {
 /*
  * Finds how to change the parameters of 'model', which has one channel; gpnn_calibrate_apply() and
  * gpnn_calibrate_apply_bound() make the change.  'calibration' must be zeroed, and is released by
- * the caller.  Where no noise variance makes the
- * mean of z^2 one, the factor is found instead ('by_factor').
- * GPNN_EDATA: no rows; see also models/heldout.h.  GPNN_ENUMERIC: every row is predicted
- * without error, or one without uncertainty, or the rows' known noise alone is more than their
- * errors, or what was found, or a distance, is outside the range of numbers that parameters can
- * have.
+ * the caller.  If no noise variance makes the mean of z^2 one, a factor is found instead
+ * ('by_factor').  GPNN_EDATA: no rows; see also models/heldout.h.  GPNN_ENUMERIC: every row is
+ * predicted without error, or one without uncertainty, or the rows' known noise alone exceeds their
+ * errors, or a result or a distance is outside the range that parameters can have.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 const struct gpnn_calibrate_options *options,
@@ -82,21 +80,22 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 struct gpnn_error *err);
 
 /*
- * Whether training rows, of which there are 'n', confirm the parameters whatever the truth.  Rows
- * that parameters were estimated from are predicted too well, left out or not: of p numbers from N
- * rows the mean of their z^2 is too small by about 2 p / N of it, and over all training rows by
- * 2 p / n.  This is so where that is above 2 % and more than a tenth of the rows took part; not
- * where the parameters do not tell (fit_rows).
+ * True if the training rows, 'n' of them, would confirm the parameters whatever the truth.  Rows
+ * that parameters were estimated from are predicted too well, even when left out: with p numbers
+ * estimated from N rows, the mean of their z^2 is too small by a share of about 2 p / N, and over
+ * all training rows by 2 p / n.  That counts if it is above 2 % and more than a tenth of the rows
+ * took part; if the parameters do not say how many did (fit_rows), it is taken not to.
  */
 bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n);
 
-/* Gives the parameters the kernel scale and noise found, records the factor, cumulatively, and the
- * quantiles of distance, if there were rows enough to tell (100); forgets conformal widths. */
+/* Sets the kernel scale and the noise that were found; multiplies the factor recorded before by the
+ * new one; records the quantiles of distance if there were at least 100 rows; removes conformal
+ * widths. */
 void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                           struct gpnn_parameters *params);
 
-/* The same where rows took part in the fit, and the factor is too small if anything: one that is
- * not above 1 is not applied.  Returns whether it was. */
+/* The same for rows that took part in the fit, whose factor can only be too small: it is applied if
+ * it is above 1.  Returns true if it was. */
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
                                 struct gpnn_parameters *params);
 

@@ -42,24 +42,24 @@ enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *params, size_t n,
   enum gpnn_status status = check_levels(n, n_levels, levels, err);
   if (status != GPNN_OK) return status;
   double *sizes = gpnn_alloc(n, 1, sizeof *sizes);
-  double *rising = malloc(n_levels * sizeof *rising);
+  double *ascending = malloc(n_levels * sizeof *ascending);
   double *widths = malloc(n_levels * sizeof *widths);
-  if (sizes == NULL || rising == NULL || widths == NULL) {
+  if (sizes == NULL || ascending == NULL || widths == NULL) {
     free(sizes);
-    free(rising);
+    free(ascending);
     free(widths);
     return gpnn_fail_memory(err, "for conformal intervals");
   }
   for (size_t i = 0; i < n; i++) sizes[i] = fabs(z[i]);
   qsort(sizes, n, sizeof *sizes, gpnn_compare_doubles);
-  memcpy(rising, levels, n_levels * sizeof *rising);
-  qsort(rising, n_levels, sizeof *rising, gpnn_compare_doubles);
-  for (size_t i = 0; i < n_levels; i++) widths[i] = sizes[rank_of(rising[i], n) - 1];
+  memcpy(ascending, levels, n_levels * sizeof *ascending);
+  qsort(ascending, n_levels, sizeof *ascending, gpnn_compare_doubles);
+  for (size_t i = 0; i < n_levels; i++) widths[i] = sizes[rank_of(ascending[i], n) - 1];
   free(sizes);
   free(params->calibration.conformal_level);
   free(params->calibration.conformal_width);
   params->calibration.n_conformal = n_levels;
-  params->calibration.conformal_level = rising;
+  params->calibration.conformal_level = ascending;
   params->calibration.conformal_width = widths;
   return GPNN_OK;
 }

@@ -131,10 +131,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_new(struct gpnn_model **model, size_
                                                 struct gpnn_error *err);
 
 /*
- * Makes '*other', the same model of as many other channels, each in the place of one of 'model': of
- * another target of the same rows, or by parameters that differ in the kernel, its scale, the
- * noise, the mean function, or in all lengthscales by one factor.  Nearest rows stay the nearest,
- * and so all searches are shared; 'model' must outlive '*other'.
+ * Makes '*other', the same model with each channel replaced by one of 'channels' (as many): another
+ * target of the same rows, or parameters that differ in the kernel, its scale, the noise, the mean
+ * function, or in all lengthscales by one factor.  Nearest rows stay the nearest, and so all
+ * searches are shared; 'model' must outlive '*other'.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_with(const struct gpnn_model *model,
                                                  const struct gpnn_channel *channels,
@@ -155,7 +155,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_predict(const struct gpnn_model *mod
 
 /*
  * The same from several numbers of neighbours at about the cost of the largest, for a model of one
- * channel that predicts from neighbours: 'numbers' (n_numbers, rising) are those.  'mean',
+ * channel that predicts from neighbours: 'numbers' (n_numbers, ascending) are those.  'mean',
  * 'variance' and 'misfit' get one block of n rows after another, a block for each number.  Works in
  * double precision if there are several.
  */

@@ -36,7 +36,7 @@ static enum gpnn_rotate rotate_of(const struct gpnn_fit_options *options)
   return options->rotation == NULL ? GPNN_ROTATE_NONE : GPNN_ROTATE_WHITEN;
 }
 
-/* Fits and scores one candidate, and keeps it; one that is not positive definite is passed over. */
+/* Fits, scores and keeps one candidate; skips it if its covariances are not positive definite. */
 static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_fit_options *options,
                                       struct gpnn_error *err)
 {
@@ -156,7 +156,7 @@ static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_opt
   return status == GPNN_OK ? try_rougher(c, options, 1, err) : status;
 }
 
-/* Computes the whitening if it will be needed; whether rotations are to be tried. */
+/* Computes the whitening if it will be needed, and says if rotations are to be tried. */
 static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *options = c->options;
@@ -340,15 +340,15 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
 }
 
 /* Tries every candidate. */
-static enum gpnn_status tell_apart(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
+static enum gpnn_status compare_all(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
 {
   gpnn_choice_set_counts(c);
   enum gpnn_status status = gpnn_choice_draw_rows(c, err);
   return status == GPNN_OK ? try_all(c, rotations, err) : status;
 }
 
-/* Settles which of the best two it is, and its number of neighbours. */
-static enum gpnn_status settle(struct gpnn_choice *c, struct gpnn_error *err)
+/* Decides between the best two, and on the number of neighbours. */
+static enum gpnn_status decide(struct gpnn_choice *c, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_choice_compare_best(c, err);
   if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(c);
@@ -422,13 +422,13 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
   fit.steps = fit.refresh = c->options->fit.steps;
   bool went_on = wider.n_trials > 0;
   if (status == GPNN_OK && went_on) status = try_rougher(&wider, fit, -1, err);
-  if (status == GPNN_OK) status = settle(went_on ? &wider : c, err);
+  if (status == GPNN_OK) status = decide(went_on ? &wider : c, err);
   if (status == GPNN_OK && went_on) swap(c, &wider);
   gpnn_choice_release(&wider);
   return status;
 }
 
-/* Whether anything but a rotation is left open. */
+/* True if anything but a rotation is left to choose. */
 static bool is_open(const struct gpnn_choose_options *options)
 {
   return options->kernel || options->ard || options->neighbours || options->k;
@@ -453,11 +453,11 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct sampled *n
     enter(c, wide);
     return fit_only(c, err);
   }
-  status = tell_apart(c, rotations, err);
+  status = compare_all(c, rotations, err);
   if (status != GPNN_OK) return status;
   if (narrow->sample != NULL && gpnn_choice_best(c)->candidate.objective != GPNN_OBJECTIVE_BLOCK)
     return widen(c, wide, err);
-  status = settle(c, err);
+  status = decide(c, err);
   return status == GPNN_OK ? refit(c, err) : status;
 }
 

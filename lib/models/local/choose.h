@@ -1,29 +1,29 @@
 /*
- * choose: which kernel, one lengthscale or many, how many neighbours.
+ * choose: the choice of kernel, of one lengthscale or many, of rotation and of neighbours.
  *
- * Candidates are fitted (models/local/fit.h) and scored on training rows whose density no fit saw:
- * the mean negative log density of a row predicted from its neighbours, itself left out, after the
- * variances have been multiplied by the best factor for the other rows (assess/calibrate.h), since
- * that is what a user will get.  The best candidate is kept: of all whose score is not worse than
- * the lowest by more than a standard error of the difference, the one whose means have the smallest
- * error.  Then the fewest neighbours are taken whose score is not worse than that of the best
- * number by more than one standard error of the difference, nor by more than 0.01.  Where rows kept
- * for the score would have mattered to the fit, it then goes on with all rows.
+ * Each candidate is fitted (models/local/fit.h) and scored on training rows whose density no fit
+ * has seen.  The score is the mean negative log density of a row predicted from its neighbours,
+ * leaving out the row itself, after its variance has been multiplied by the best factor for the
+ * other rows (assess/calibrate.h): calibrated predictions are what users get.  Among all candidates
+ * whose score exceeds the lowest by no more than one standard error of the difference, the one with
+ * the smallest error of its means wins.  It then gets the smallest number of neighbours whose score
+ * exceeds that of the best number by no more than one standard error, and by no more than 0.01.  If
+ * the rows kept for scoring would have mattered to the fit, the fit finally continues on all rows.
  *
- * Of many rows a random sample serves, so that the time taken does not grow with them: candidates
- * are told apart in a smaller one, then the best goes on in a larger one, where a smoother kernel
- * is tried beside it, and gets its score and number of neighbours there.
+ * Large datasets are sampled, so that the time taken does not grow with them: candidates are
+ * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
+ * as well, and where the score and the number of neighbours are settled.
  *
- * Rows to predict that lie in gaps, or beyond, are not like the training rows: where such rows are
- * given, candidates are scored on training rows made like them.
+ * Rows to predict that lie in gaps or beyond the training rows are unlike them: if such rows are
+ * given, candidates are scored on training rows held out so as to resemble them.
  *
- * How much is tried:
+ * How much is tried depends on the effort:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
- *   normal    kernels under ARD by leave-one-out, smoother ones while they are better; the best of
- *             them with one lengthscale, with whitened inputs, and with a rotation that is learnt
- *             from the best of those (kernel/rotation.h);
- *   thorough  then the best two again, from where they are, with four times the rows, three times
- *             the steps and twice the neighbours.
+ *   normal    kernels under ARD by leave-one-out, smoother ones as long as they improve; the best
+ *             of them with one lengthscale, with whitened inputs, and with a rotation learnt from
+ *             the best of those (kernel/rotation.h);
+ *   thorough  in addition, the best two continue with four times the rows, three times the steps
+ *             and twice the neighbours.
  */
 #ifndef GPNN_MODELS_LOCAL_CHOOSE_H
 #define GPNN_MODELS_LOCAL_CHOOSE_H
@@ -41,10 +41,10 @@
 extern "C" {
 #endif
 
-/* Beyond GPNN_CHOOSE_ARD inputs, a few thousand rows cannot tell their lengthscales apart, and
- * ARD is not tried; beyond GPNN_CHOOSE_ROTATION, no rotation.  Nor are they where rows are fewer
- * than GPNN_CHOOSE_ARD_ROWS for each lengthscale, GPNN_CHOOSE_ROTATION_ROWS for each number of a
- * rotation: they would fit what is chance. */
+/* ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few thousand rows
+ * cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they tried with
+ * fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS for each
+ * number of a rotation: they would fit noise. */
 enum {
   GPNN_CHOOSE_ROWS = 4096,
   GPNN_CHOOSE_LAST_ROWS = 1024,

@@ -1,17 +1,15 @@
 /*
- * choose_parts: what the files of choose share.
+ * choose_private: what the files of choose share.
  *
  * choose_score.c scores candidates on rows kept for that; choose.c says which are tried.
- *
- * Private to lib/methods/choose*.c.
  */
 #ifndef GPNN_MODELS_LOCAL_CHOOSE_PRIVATE_H
 #define GPNN_MODELS_LOCAL_CHOOSE_PRIVATE_H
 
 #include "models/local/choose.h"
 
-/* What is tried for the number of neighbours.  Candidates are told apart by the first few, which
- * are cheap, on many rows; the best two by all, on some of these rows. */
+/* Numbers of neighbours to try.  Candidates are compared by the first few, which are cheap, on many
+ * rows; the best two by all of them, on some of these rows. */
 enum { GPNN_CHOOSE_COUNTS = 6, GPNN_CHOOSE_FIRST_COUNTS = 3 };
 
 /* One candidate: its fit, and its losses for each number of neighbours. */
@@ -56,7 +54,7 @@ void gpnn_choice_release(struct gpnn_choice *c);
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c,
                                                        struct gpnn_error *err);
 
-/* Sets which numbers of neighbours to try, and says how many of them candidates are told apart
+/* Sets which numbers of neighbours to try, and returns how many of them candidates are compared
  * by. */
 void gpnn_choice_set_counts(struct gpnn_choice *c);
 size_t gpnn_choice_first_counts(const struct gpnn_choice *c);
@@ -82,7 +80,7 @@ gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct 
 struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
 
-/* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer; the
+/* Scores the best two with all numbers of neighbours, if candidates were compared by fewer; the
  * others are forgotten then. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c,
                                                           struct gpnn_error *err);

@@ -285,7 +285,7 @@ enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_tria
   return GPNN_OK;
 }
 
-/* Whether chance explains that the NLL of 'a' is higher than that of 'lowest'. */
+/* True if the NLL of 'a' exceeds that of 'lowest' by no more than chance explains. */
 static bool is_as_good(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
                        const struct gpnn_choose_trial *lowest)
 {
@@ -325,7 +325,7 @@ struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c)
 
 /* ---- the best two at more neighbours -------------------------------------------------------- */
 
-/* Numbers of neighbours that candidates are told apart by: few suffice among others like it, but
+/* Numbers of neighbours that candidates are compared by: few suffice among others like it, but
  * not for a row in a gap. */
 size_t gpnn_choice_first_counts(const struct gpnn_choice *c)
 {
@@ -365,7 +365,7 @@ static void keep_two(struct gpnn_choice *c)
   c->n_trials = n;
 }
 
-/* Scores the best two with all numbers of neighbours, if candidates were told apart by fewer. */
+/* Scores the best two with all numbers of neighbours, if candidates were compared by fewer. */
 enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;

@@ -11,11 +11,11 @@
  *   mll-k    the joint density of a row and its k - 1 nearest others;
  *   vecchia  the density of a row given its k nearest among those before it in the order of the
  *            first principal component.
- * Blocks of random rows see far pairs only.  The others see true neighbourhoods, as a prediction
- * does; they are summed over a pool of random rows, whose neighbours are found anew among all
- * training rows as the lengthscales change (gpnn-methods(7), section 4).
+ * Blocks of random rows consist of distant pairs.  The other objectives see real neighbourhoods,
+ * as predictions do; they are summed over a pool of random rows, whose neighbours among all
+ * training rows are searched again as the lengthscales change (gpnn-methods(7), section 4).
  *
- * The cost does not grow with n, but for the searches among all rows.
+ * Apart from these searches the cost does not grow with n.
  */
 #ifndef GPNN_MODELS_LOCAL_FIT_H
 #define GPNN_MODELS_LOCAL_FIT_H
@@ -60,22 +60,22 @@ struct gpnn_fit_options {
   enum gpnn_objective_kind first;  /* what to minimise */
   enum gpnn_objective_kind second; /* then, from there; NONE: that is all */
   enum gpnn_optimizer optimizer;
-  size_t n_blocks;     /* w */
-  size_t block_size;   /* s */
-  size_t k;            /* neighbours of a row in the objective */
-  size_t rows;         /* in the pool */
-  size_t batch;        /* rows a step of adam */
-  size_t steps;        /* of adam */
-  size_t refresh;      /* steps of adam between searches for neighbours */
-  double thin;         /* neighbours no farther than this, in standardised inputs, are passed over;
-                          negative: none */
-  enum gpnn_mean mean; /* its coefficients are estimated too */
-  bool learn_rotation; /* by the objectives of neighbourhoods; ARD only */
-  const double *rotation;              /* d by d: what the kernel sees (kernel/rotation.h), or NULL.
-                                          Not with a linear mean, nor with groups of inputs. */
-  bool same_ratio;                     /* of several targets: noise in the same proportion to the
-                                          kernel scale, unless it is held */
-  size_t neighbours;                   /* recorded in the parameters; not used by the objective */
+  size_t n_blocks;        /* w */
+  size_t block_size;      /* s */
+  size_t k;               /* neighbours of a row in the objective */
+  size_t rows;            /* in the pool */
+  size_t batch;           /* rows a step of adam */
+  size_t steps;           /* of adam */
+  size_t refresh;         /* steps of adam between searches for neighbours */
+  double thin;            /* rows no farther than this, in standardised inputs, are not neighbours;
+                             negative: all may be */
+  enum gpnn_mean mean;    /* its coefficients are estimated too */
+  bool learn_rotation;    /* by the objectives of neighbourhoods; ARD only */
+  const double *rotation; /* d by d: what the kernel sees (kernel/rotation.h), or NULL.
+                             Not with a linear mean, nor with groups of inputs. */
+  bool same_ratio;        /* of several targets: noise in the same proportion to the
+                             kernel scale, unless it is held */
+  size_t neighbours;      /* recorded in the parameters; not used by the objective */
   double fixed_kernelscale;            /* > 0: held at this value; 0: free */
   double fixed_noise;                  /* > 0: held; 0: free */
   double fixed_lengthscale;            /* > 0: all of them held; 0: free */
@@ -134,9 +134,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit(size_t n, const struct gpnn_dataset *c
                                           struct gpnn_fit_report *report, struct gpnn_error *err);
 
 /*
- * Whether the noise is lost in the rounding of a covariance of as many rows as predictions are
- * made from: rows that are alike there need jitter (linalg/cholesky.h), though the objective may
- * have seen none that are.
+ * True if the noise is lost in the rounding of a covariance of as many rows as predictions are made
+ * from: duplicate rows among them then need jitter (linalg/cholesky.h), even if the objective has
+ * seen no duplicates.
  */
 bool gpnn_fit_loses_noise(const struct gpnn_parameters *params);
 

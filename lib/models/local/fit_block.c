@@ -315,9 +315,9 @@ static enum gpnn_status draw_rows(struct problem *problem, struct gpnn_error *er
   const struct gpnn_fit_options *options = problem->options;
   const struct gpnn_dataset *dataset = problem->targets->dataset;
   size_t s = options->block_size < dataset->n ? options->block_size : dataset->n;
-  size_t room = dataset->n / s, d = dataset->d;
+  size_t most = dataset->n / s, d = dataset->d;
   problem->block_size = s;
-  problem->n_blocks = options->n_blocks < room ? options->n_blocks : room;
+  problem->n_blocks = options->n_blocks < most ? options->n_blocks : most;
   size_t n = s * problem->n_blocks;
   uint64_t *rows = gpnn_alloc(n, 1, sizeof *rows);
   struct gpnn_rng rng;

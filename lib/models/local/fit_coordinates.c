@@ -55,13 +55,13 @@ static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_pa
   return i == k + 1 ? options->fixed_noise == 0 : with_constant;
 }
 
-/* Whether parameter 'i' of target 't' is another target's. */
+/* True if parameter 'i' of target 't' is that of another target. */
 static bool is_shared(const struct gpnn_parameters *params, size_t t, size_t i)
 {
   return t > 0 && i < params->covariance.n_lengthscales;
 }
 
-/* Whether it follows from others. */
+/* True if it follows from others. */
 static bool is_bound(const struct gpnn_fit_coordinates *c, size_t t, size_t i)
 {
   const struct gpnn_parameters *params = &c->targets->params[t];

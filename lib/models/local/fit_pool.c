@@ -109,7 +109,7 @@ void gpnn_fit_pool_release(struct gpnn_fit_problem *problem)
 
 /* ---- neighbours ------------------------------------------------------------------------- */
 
-/* True if training rows 'a' and 'b' are so near that one is to be passed over. */
+/* True if training rows 'a' and 'b' are so close that one must not be a neighbour of the other. */
 static bool is_thinned(const struct gpnn_fit_problem *problem, int64_t a, int64_t b)
 {
   size_t d = problem->dataset->d;
@@ -164,7 +164,7 @@ static enum gpnn_status search_all(struct gpnn_fit_problem *problem, struct gpnn
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   const double *all = dataset->x;
   options.neighbours = wanted;
-  options.recall = 0.9; /* a row missed is hardly nearer than the one in its place */
+  options.recall = 0.9; /* a row missed is hardly nearer than the one found instead */
   if (learnt->n == 0) {
     options.lengthscale = problem->lengthscale;
   } else {

@@ -17,7 +17,7 @@ struct gpnn_ranked_row {
   int64_t row;
 };
 
-/* Training rows in the axes of the lengthscales, as are all places that are given to it. */
+/* Training rows in the axes of the lengthscales, as are all points that are given to it. */
 struct gpnn_scan {
   const struct gpnn_dataset *data;
   const double *x;       /* n by d */
@@ -32,7 +32,7 @@ struct gpnn_scan {
 struct gpnn_left_out {
   size_t n;             /* these, */
   const int64_t *row;   /* n, ascending */
-  const double *centre; /* and those of the ball around this place; NULL: no ball */
+  const double *centre; /* and those of the ball around this point; NULL: no ball */
   double ball_r2;       /* nearer than this */
 };
 
@@ -42,7 +42,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_scan_init(struct gpnn_scan *scan,
                                                 int threads, struct gpnn_error *err);
 void gpnn_scan_release(struct gpnn_scan *scan);
 
-/* Squared distance, in lengthscales, from the place 'x' to a training row. */
+/* Squared distance, in lengthscales, from the point 'x' to a training row. */
 double gpnn_scan_distance(const struct gpnn_scan *scan, const double *x, size_t row);
 
 /* Writes the k nearest to 'x' of the training rows that remain, nearest first, then -1. */

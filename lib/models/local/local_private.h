@@ -91,7 +91,7 @@ struct gpnn_local_task {
   size_t n_members, n_families;
   const struct gpnn_local_channel *members;
   size_t n_numbers;       /* of neighbours to predict from */
-  const size_t *numbers;  /* rising */
+  const size_t *numbers;  /* ascending */
   size_t neighbours;      /* the largest of them, but never more than there are rows */
   size_t share;           /* rows that may be predicted from the same neighbours; 1: each from its
                              own */
@@ -106,7 +106,7 @@ struct gpnn_local_group {
   const double *x;          /* n by d: where they are, in the axes of the lengthscales */
   size_t m;                 /* neighbours, at most task->most_neighbours */
   const int64_t *neighbour; /* m */
-  const size_t *nearest;    /* n: place among the neighbours of the nearest of each; if m > 0 */
+  const size_t *nearest;    /* n: index, among the neighbours, of the nearest to each; if m > 0 */
 };
 
 /* What a solve in mixed precision needs besides; n columns. */
@@ -122,7 +122,7 @@ struct gpnn_local_union {
   size_t n;        /* neighbours so far, at most task->most_neighbours */
   int64_t *row;    /* task->most_neighbours: which they are */
   size_t mask;     /* slots less one: a power of two less one, and at least twice most_neighbours */
-  uint32_t *slot;  /* mask + 1: one more than the place of a neighbour in 'row'; 0: empty */
+  uint32_t *slot;  /* mask + 1: one more than the index of a neighbour in 'row'; 0: empty */
   size_t *nearest; /* task->share: as in a group */
 };
 

@@ -9,7 +9,7 @@
 #include "linalg/simd.h"
 #include "models/local/neighbourhood_private.h"
 
-/* Puts the neighbours of row 'i' in place, and for the joint density the row before them. */
+/* Adds the neighbours of row 'i' to the term, and for the joint density the row before them. */
 static void gather(struct gpnn_term *term, const struct gpnn_neighbourhoods *hoods,
                    enum gpnn_density density, size_t i)
 {

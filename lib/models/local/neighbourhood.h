@@ -35,9 +35,9 @@ enum gpnn_density {
 /* Rows and their neighbours, as training rows; all borrowed. */
 struct gpnn_neighbourhoods {
   size_t n;                 /* rows */
-  size_t k;                 /* places for neighbours */
+  size_t k;                 /* neighbours of each, at most */
   const int64_t *row;       /* n */
-  const int64_t *neighbour; /* n by k; -1 for a place that is empty */
+  const int64_t *neighbour; /* n by k; -1 after the last of a row */
   const double *squares;    /* n by GPNN_HOOD_SQUARES(k), or NULL: gpnn_neighbourhood_squares() */
 };
 
@@ -45,9 +45,9 @@ struct gpnn_neighbourhoods {
 #define GPNN_HOOD_SQUARES(k) ((k) * ((k) + 1) / 2)
 
 /*
- * Fills 'squares' with the squared distances of inputs in each of 'hoods', for later calls: with
- * one lengthscale and no map an evaluation then takes no time for its inputs, however many.  Rows
- * with an empty place are left out.
+ * Fills 'squares' with the squared distances between the inputs in each of 'hoods', for later
+ * calls: with one lengthscale and no map, evaluations then need no inputs, however many there are.
+ * Rows with fewer than k neighbours are left out.
  */
 void gpnn_neighbourhood_squares(const struct gpnn_dataset *dataset,
                                 const struct gpnn_neighbourhoods *hoods, int threads,

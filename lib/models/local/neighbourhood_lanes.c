@@ -368,7 +368,7 @@ GPNN_SIMD static void sum_weighted(struct gpnn_lanes *lanes)
 
 /* ---- results -------------------------------------------------------------------------- */
 
-/* Whether the pivots of lane 'l' are what gpnn_cholesky_factor() asks of them. */
+/* True if the pivots of lane 'l' are large enough, as gpnn_cholesky_factor() requires. */
 static bool is_definite(const struct gpnn_lanes *lanes, size_t l)
 {
   double rounding = gpnn_cholesky_rounding(lanes->k);

@@ -36,7 +36,7 @@ struct gpnn_term {
   const struct gpnn_dataset *data;
   const struct gpnn_parameters *params;
   const double *inverse; /* d: 1 / lengthscale */
-  const double *map;     /* d by d, or NULL: in the place of 'inverse' */
+  const double *map;     /* d by d, used instead of 'inverse'; or NULL */
   size_t k, stride;      /* neighbours; numbers from one column of z to the next */
   struct gpnn_term_scratch *scratch;
 };
@@ -83,7 +83,7 @@ struct gpnn_lanes {
   const struct gpnn_dataset *data;
   const struct gpnn_parameters *params;
   const double *inverse; /* d: 1 / lengthscale */
-  const double *map;     /* d by d, or NULL: in the place of 'inverse' */
+  const double *map;     /* d by d, used instead of 'inverse'; or NULL */
   size_t k, padded;      /* padded: columns of z and t, d or up to 3 more, which stay zero */
   bool with_map;         /* the derivatives by a map are wanted */
   gpnn_lanes_vector *difference; /* d: of one place */
