@@ -203,7 +203,7 @@ static void predict(const struct gpnn_index *index, const double *x)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_error err = {0};
-  double lengthscale = 1, mean[POINTS], latent[POINTS];
+  double lengthscale = 1, mean[POINTS] = {0}, latent[POINTS] = {0};
   struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("rbf"),
                                    .covariance.n_lengthscales = 1,
                                    .covariance.lengthscale = &lengthscale,

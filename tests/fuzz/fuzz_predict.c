@@ -73,7 +73,7 @@ static void predict(const struct gpnn_index *index, const struct gpnn_parameters
   static const double x[POINTS * D] = {0, 0, 0.3, -0.2, 5, 5, 1e6, -1e6};
   static const double regressors[POINTS] = {0, 1, -1, 2};
   const struct gpnn_query points = {.n = POINTS, .x = x, .regressors = regressors};
-  double mean[POINTS], latent[POINTS], nearest[POINTS];
+  double mean[POINTS] = {0}, latent[POINTS] = {0}, nearest[POINTS] = {0};
   const struct gpnn_latent prediction = {.mean = mean, .variance = latent, .nearest = nearest};
   struct gpnn_counts counts = {0};
   struct gpnn_error err = {0};

@@ -42,7 +42,7 @@ static void predict(const struct gpnn_index *index)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_error err = {0};
-  double lengthscale = 1, mean, latent;
+  double lengthscale = 1, mean = 0, latent = 0;
   const struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("exp"),
                                          .covariance.n_lengthscales = 1,
                                          .covariance.lengthscale = &lengthscale,

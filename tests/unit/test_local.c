@@ -517,7 +517,8 @@ static void neighbours_are_taken_from_the_candidates_alone(void **state)
   static struct model s;
   uint32_t clusters[ROWS];
   int64_t candidates[POINTS * N_CANDIDATES];
-  double means[POINTS], latent[POINTS], nearest[POINTS], distances[ROWS], right, right_latent;
+  double means[POINTS] = {0}, latent[POINTS] = {0}, nearest[POINTS] = {0}, distances[ROWS], right,
+         right_latent;
   size_t rows[ROWS];
   model_new(&s, GPNN_MEAN_CONSTANT, false, M);
   for (size_t r = 0; r < ROWS; r++) clusters[r] = r % 2 == 0 ? 0 : (uint32_t)r % N_CLUSTERS;
@@ -549,7 +550,7 @@ static void without_candidates_the_mean_is_left(void **state)
   (void)state;
   static struct model s;
   int64_t candidates[POINTS];
-  double means[POINTS], latent[POINTS], nearest[POINTS];
+  double means[POINTS] = {0}, latent[POINTS] = {0}, nearest[POINTS] = {0};
   model_new(&s, GPNN_MEAN_CONSTANT, false, 5);
   for (size_t i = 0; i < POINTS; i++) candidates[i] = -1;
   struct gpnn_query points = points_of(&s);

@@ -128,32 +128,32 @@ static void find_around(void *context, size_t thread, size_t i)
 
 /* Finds the training rows nearest to each of 'n' centres, itself among them. */
 static enum gpnn_status find_members(const struct gpnn_local_channel *channel, int threads,
-                                     size_t n, struct clusters *clusters, struct gpnn_error *err)
+                                     size_t n, struct clusters clusters, struct gpnn_error *err)
 {
   struct gpnn_scan scan = {0};
-  enum gpnn_status status = gpnn_scan_init(&scan, channel, clusters->n_rows, threads, err);
-  clusters->scan = &scan;
-  if (status == GPNN_OK) gpnn_threads_each(threads, n, 1, find_cluster, clusters);
+  enum gpnn_status status = gpnn_scan_init(&scan, channel, clusters.n_rows, threads, err);
+  clusters.scan = &scan;
+  if (status == GPNN_OK) gpnn_threads_each(threads, n, 1, find_cluster, &clusters);
   gpnn_scan_release(&scan);
   return status;
 }
 
 /* Makes all members of the clusters, 'n', held-out rows with their neighbours outside. */
 static enum gpnn_status find_neighbours(const struct gpnn_local_channel *channel, int threads,
-                                        size_t n, struct clusters *clusters,
+                                        size_t n, struct clusters clusters,
                                         struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
   const struct gpnn_dataset *data = channel->data;
-  size_t rest = data->n - clusters->n_rows, m = channel->neighbours;
+  size_t rest = data->n - clusters.n_rows, m = channel->neighbours;
   struct gpnn_scan scan = {0};
   enum gpnn_status status = gpnn_scan_init(&scan, channel, m < rest ? m : rest, threads, err);
   if (status == GPNN_OK) status = gpnn_heldout_new(heldout, data, n, scan.k, err);
   if (status == GPNN_OK) {
-    for (size_t i = 0; i < n; i++) gpnn_heldout_set(heldout, data, i, (size_t)clusters->members[i]);
-    clusters->scan = &scan;
-    clusters->candidates = heldout->own.candidates;
-    gpnn_threads_each(threads, n, 1, find_around, clusters);
-    heldout->cluster_rows = clusters->n_rows;
+    for (size_t i = 0; i < n; i++) gpnn_heldout_set(heldout, data, i, (size_t)clusters.members[i]);
+    clusters.scan = &scan;
+    clusters.candidates = heldout->own.candidates;
+    gpnn_threads_each(threads, n, 1, find_around, &clusters);
+    heldout->cluster_rows = clusters.n_rows;
   }
   gpnn_scan_release(&scan);
   return status;
@@ -177,8 +177,8 @@ static enum gpnn_status hold_out_clusters(const struct gpnn_local_channel *chann
   if (status == GPNN_OK)
     status = gpnn_heldout_draw(n_all, n_clusters, options->seed, GPNN_RNG_CLUSTERS, &centres, err);
   clusters.centres = centres;
-  if (status == GPNN_OK) status = find_members(channel, threads, n_clusters, &clusters, err);
-  if (status == GPNN_OK) status = find_neighbours(channel, threads, n, &clusters, heldout, err);
+  if (status == GPNN_OK) status = find_members(channel, threads, n_clusters, clusters, err);
+  if (status == GPNN_OK) status = find_neighbours(channel, threads, n, clusters, heldout, err);
   free(centres);
   free(clusters.members);
   return status;
