@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "assess/advise_private.h"
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "stats/power_law.h"
@@ -258,12 +259,6 @@ static void find_best(struct basis *b, const struct means *means, struct gpnn_ad
 
 /* ---- estimates ------------------------------------------------------------------------------ */
 
-static int compare(const void *a, const void *b)
-{
-  const double *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
 /* The value of the test rows, and quantiles of the resamples. */
 static struct gpnn_advise_value estimate(const struct figures *figures, size_t subject,
                                          size_t measure)
@@ -272,7 +267,7 @@ static struct gpnn_advise_value estimate(const struct figures *figures, size_t s
   enum { LAST = RESAMPLES - 1 };
   double values[RESAMPLES];
   for (size_t r = 0; r < RESAMPLES; r++) values[r] = figures[r + 1].of[subject][measure];
-  qsort(values, RESAMPLES, sizeof *values, compare);
+  qsort(values, RESAMPLES, sizeof *values, gpnn_compare_doubles);
   size_t low = (size_t)(tail * LAST);
   return (struct gpnn_advise_value){figures[0].of[subject][measure], values[low],
                                     values[LAST - low]};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "kernel/rotation.h"
@@ -38,12 +39,6 @@ struct spread {
   double *group; /* owned; n_groups */
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Adds the squared differences of two rows to those of their groups; returns their sum. */
 static double add_pair(const struct gpnn_dataset *dataset, uint64_t a, uint64_t b, double *group)
 {
@@ -76,7 +71,7 @@ static enum gpnn_status measure_spread(const struct gpnn_dataset *dataset, uint6
     for (size_t i = 1; i < s; i++)
       for (size_t k = 0; k < i; k++) r2[n++] = add_pair(dataset, rows[i], rows[k], spread->group);
     for (size_t g = 0; g < dataset->n_groups; g++) spread->group[g] /= (double)n;
-    qsort(r2, n, sizeof *r2, compare_doubles);
+    qsort(r2, n, sizeof *r2, gpnn_compare_doubles);
     double typical = r2[n / 2] > 0 ? r2[n / 2] : r2[n - 1];
     spread->median = typical > 0 ? sqrt(typical) : 1;
   }
