@@ -76,7 +76,7 @@ prepare_gap() {
 
 @test "too few rows for a conformal interval are refused with the number needed" {
   prepare
-  assert_fails 1 'interval of 0.999 needs 999 calibration rows at least, there are 200' \
+  assert_fails 1 'interval of 0.999 needs at least 999 calibration rows; there are 200' \
     gpnn-calibrate --conformal 0.5,0.999 t.gpi -p t.par
   assert_fails 2 'probabilities between 0 and 1' gpnn-calibrate --conformal 1 t.gpi -p t.par
 }

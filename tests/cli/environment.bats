@@ -61,7 +61,7 @@ C
   make_setlocale
   for locale in de_DE.ISO-8859-1 tr_TR.ISO-8859-9; do
     assert_unmoved env LC_ALL=$locale
-    for test in params records predictions metrics table stream; do
+    for test in parameters records predictions metrics table stream; do
       env -u LC_ALL LC_NUMERIC=$locale LC_CTYPE=$locale LD_PRELOAD="$PWD/setlocale.so" \
         ASAN_OPTIONS=verify_asan_link_order=0 "$GPNN_BUILD/tests/test_$test" >out.txt 2>&1 ||
         complain "$locale: $(grep -v ' OK ' out.txt)"

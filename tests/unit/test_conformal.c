@@ -30,7 +30,7 @@ static void too_few_rows_for_a_level_are_refused_with_the_number_needed(void **s
   struct gpnn_parameters params = {0};
   double z[100] = {0}, levels[] = {0.5, 0.99};
   assert_fails(gpnn_conformal_record(&params, 98, z, 2, levels, &err), GPNN_EDATA,
-               "0.99 needs 99 calibration rows at least, there are 98");
+               "0.99 needs at least 99 calibration rows; there are 98");
   assert_int_equal(params.calibration.n_conformal, 0);
   assert_ok(gpnn_conformal_record(&params, 99, z, 2, levels, &err));
   assert_int_equal(gpnn_conformal_rows(0.999), 999);

@@ -12,8 +12,8 @@
 #include "vecchia/vecchia.h"
 #include "vecchia/whiten.h"
 
-/* The correlation that an effective range is the distance of. */
-static const double little_correlation = 0.05;
+/* The effective range is the distance at which the correlation has fallen to this. */
+static const double correlation_at_range = 0.05;
 
 /* Large enough for no covariance to need jitter. */
 static const double default_noises[] = {0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1};
@@ -44,18 +44,18 @@ static enum gpnn_status check(const struct gpnn_dataset *dataset,
                               const struct gpnn_conjugate_options *o, struct gpnn_error *err)
 {
   if (dataset->noise != NULL)
-    return gpnn_fail(err, GPNN_EDATA,
-                     "known noise of the rows has no place under a conjugate prior");
+    return gpnn_fail(err, GPNN_EDATA, "a conjugate prior cannot account for known noise of rows");
   if (o->kernel == NULL || o->neighbours == 0 || o->n_folds < 2 || o->n_ranges == 0 ||
       o->n_noises == 0)
     return gpnn_fail(err, GPNN_EINVAL,
-                     "a kernel, neighbours, ranges, ratios and two folds are needed");
+                     "the conjugate model needs a kernel, neighbours, ranges, noise ratios and at "
+                     "least two folds");
   if (!(o->least_range > 0 && o->most_range >= o->least_range && isfinite(o->most_range)))
     return gpnn_fail(err, GPNN_EINVAL, "ranges of %g to %g of the extent cannot be tried",
                      o->least_range, o->most_range);
   for (size_t i = 0; i < o->n_noises; i++)
     if (!(o->noises[i] > 0 && isfinite(o->noises[i])))
-      return gpnn_fail(err, GPNN_EINVAL, "a ratio of noise of %g cannot be tried", o->noises[i]);
+      return gpnn_fail(err, GPNN_EINVAL, "a noise ratio of %g cannot be tried", o->noises[i]);
   if (!(o->prior_shape > 0 && o->prior_scale > 0))
     return gpnn_fail(err, GPNN_EINVAL, "the prior's shape and scale must be positive");
   if (dataset->n < o->n_folds || o->most_rows < o->n_folds)
@@ -63,14 +63,14 @@ static enum gpnn_status check(const struct gpnn_dataset *dataset,
   return GPNN_OK;
 }
 
-/* a* of the posterior: coefficients under a flat prior take a row each from the scale. */
+/* a* of the posterior; each coefficient under a flat prior takes one row from the scale. */
 static double posterior_shape(const struct gpnn_conjugate_options *o,
                               const struct gpnn_gls_sums *sums)
 {
   return o->prior_shape + ((double)sums->n_rows - (double)sums->n_terms) / 2;
 }
 
-/* E[s2] = b* / (a* - 1). */
+/* E[s2] = b* / (a* - 1), from the residual sum of squares. */
 static double expected_scale(const struct gpnn_conjugate_options *o,
                              const struct gpnn_gls_sums *sums, double residual)
 {
@@ -79,22 +79,22 @@ static double expected_scale(const struct gpnn_conjugate_options *o,
 
 /* ---- folds -------------------------------------------------------------------------------- */
 
-/* A cross-validation under way. */
+/* The state of a cross-validation. */
 struct validation {
   const struct gpnn_conjugate_options *options;
-  struct gpnn_gls_rows rows; /* row i is of fold i mod K: they are in random order */
+  struct gpnn_gls_rows rows; /* in random order; row i belongs to fold i mod K */
   struct gpnn_coefficient_units units;
   size_t m;
-  int64_t *neighbours; /* K by n by m: for each fold left out, those of each row; only
-                          rows of other folds */
+  int64_t *neighbours; /* K by n by m: the neighbours of each row while a fold is left out, all
+                          from other folds */
   double *ratio;       /* d: of the lengthscales */
   double extent;
-  struct gpnn_covariance covariance; /* being tried, without its metric: */
+  struct gpnn_covariance covariance; /* being tried; its lengthscales are in: */
   double *lengthscale;               /* d */
   double *residuals;                 /* n by n_terms + 1 */
   double *variances;                 /* n */
   double *coefficients, *coefficient_covariance;
-  struct gpnn_team *team; /* loops are as many as folds at points of the grid */
+  struct gpnn_team *team; /* one for all folds and points of the grid */
 };
 
 static void validation_release(struct validation *v)
@@ -127,7 +127,7 @@ static bool validation_alloc(struct validation *v)
          v->coefficient_covariance != NULL;
 }
 
-/* The diagonal of the box around the rows, inputs divided by their ratio. */
+/* The diagonal of the rows' bounding box, after inputs are divided by their ratio. */
 static double extent_of(const struct validation *v)
 {
   size_t n = v->rows.n, d = v->rows.d;
@@ -143,7 +143,7 @@ static double extent_of(const struct validation *v)
   return sqrt(squares);
 }
 
-/* Of a fold left out: the other rows and the rows left out, by number and by inputs. */
+/* The rows kept and the rows left out with a fold: their numbers and inputs. */
 struct parts {
   size_t n[2];
   int64_t *number[2];
@@ -177,7 +177,7 @@ static bool parts_init(struct parts *parts, const struct validation *v, size_t f
   return true;
 }
 
-/* Stores lists of neighbours among the rows kept, found for the rows of 'part'. */
+/* Stores the neighbours found, among the rows kept, for the rows of 'part'. */
 static void store_lists(const struct validation *v, const struct parts *parts, int part,
                         const int64_t *found, int64_t *neighbours)
 {
@@ -190,7 +190,7 @@ static void store_lists(const struct validation *v, const struct parts *parts, i
   }
 }
 
-/* Rows kept have earlier ones as neighbours, rows left out any that are kept. */
+/* Rows kept have neighbours among the earlier rows kept; rows left out, among all rows kept. */
 static enum gpnn_status find_fold_neighbours(const struct validation *v, const struct parts *parts,
                                              int64_t *found, double *distances, int64_t *neighbours,
                                              struct gpnn_error *err)
@@ -259,20 +259,20 @@ static enum gpnn_status validation_init(struct validation *v, const struct gpnn_
   for (size_t j = 0; j < v->rows.d; j++)
     v->ratio[j] = o->ratio == NULL ? 1 : o->ratio[dataset->group[j]];
   v->extent = extent_of(v);
-  if (!(v->extent > 0)) return gpnn_fail(err, GPNN_EDATA, "all rows are in one place");
+  if (!(v->extent > 0)) return gpnn_fail(err, GPNN_EDATA, "all rows have the same inputs");
   return find_neighbours(v, err);
 }
 
 /* ---- scores ------------------------------------------------------------------------------- */
 
-/* Adds the errors of a fold's rows under the posterior of the others. */
+/* Adds the errors of a fold's rows, predicted under the posterior of the other folds. */
 static enum gpnn_status score_rows(const struct validation *v, size_t fold, double scale,
                                    struct gpnn_metrics *metrics, struct gpnn_error *err)
 {
   size_t p = v->rows.n_terms, w = p + 1;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = fold; i < v->rows.n && status == GPNN_OK; i += v->options->n_folds) {
-    /* What the neighbours leave of the terms is q = t* - T_N'w, of the target y* - w'y_N. */
+    /* The whitened terms are q = t* - T_N'w, and the whitened target is y* - w'y_N. */
     const double *q = v->residuals + i * w;
     double error = q[p], variance = v->variances[i];
     for (size_t t = 0; t < p; t++) {
@@ -309,7 +309,7 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
   return status;
 }
 
-/* Scores one point of the grid; what is not positive definite stays NaN. */
+/* Scores one point of the grid; scores stay NaN if a covariance is not positive definite. */
 static enum gpnn_status score_point(struct validation *v, struct gpnn_conjugate_point *point,
                                     struct gpnn_error *err)
 {
@@ -332,14 +332,14 @@ static enum gpnn_status score_point(struct validation *v, struct gpnn_conjugate_
 
 /* ---- the grid ----------------------------------------------------------------------------- */
 
-/* The distance at which the correlation has fallen to 'little_correlation', by bisection. */
+/* The effective range at a lengthscale of 1, by bisection. */
 static double effective_range(const struct gpnn_kernel *kernel, double smoothness)
 {
   double low = 0, high = 1e3;
   for (int step = 0; step < 100; step++) {
     double middle = (low + high) / 2, c = middle * middle;
     kernel->correlation(smoothness, 1, &c);
-    if (c > little_correlation)
+    if (c > correlation_at_range)
       low = middle;
     else
       high = middle;
@@ -355,8 +355,8 @@ static double score_of(const struct gpnn_conjugate_options *o,
 
 static double range_at(const struct gpnn_conjugate_options *o, double extent, size_t i)
 {
-  double share = o->n_ranges == 1 ? 0 : (double)i / (double)(o->n_ranges - 1);
-  return extent * o->least_range * pow(o->most_range / o->least_range, share);
+  double exponent = o->n_ranges == 1 ? 0 : (double)i / (double)(o->n_ranges - 1);
+  return extent * o->least_range * pow(o->most_range / o->least_range, exponent);
 }
 
 static enum gpnn_status search_grid(struct validation *v, gpnn_conjugate_listener *listener,
@@ -365,7 +365,7 @@ static enum gpnn_status search_grid(struct validation *v, gpnn_conjugate_listene
 {
   const struct gpnn_conjugate_options *o = v->options;
   double unit = effective_range(o->kernel, o->smoothness);
-  double least = INFINITY;
+  double lowest = INFINITY;
   enum gpnn_status status = GPNN_OK;
   for (size_t k = 0; k < o->n_ranges * o->n_noises && status == GPNN_OK; k++) {
     size_t i = k / o->n_noises, a = k % o->n_noises;
@@ -374,16 +374,16 @@ static enum gpnn_status search_grid(struct validation *v, gpnn_conjugate_listene
     status = score_point(v, &point, err);
     if (status == GPNN_OK && listener != NULL) listener(context, &point);
     report->n_points++;
-    if (status != GPNN_OK || !(score_of(o, &point) < least)) continue;
-    least = score_of(o, &point);
+    if (status != GPNN_OK || !(score_of(o, &point) < lowest)) continue;
+    lowest = score_of(o, &point);
     report->best = point;
     report->at_least_range = i == 0;
     report->at_most_range = i + 1 == o->n_ranges;
     report->at_least_noise = a == 0;
     report->at_most_noise = a + 1 == o->n_noises;
   }
-  if (status == GPNN_OK && isinf(least))
-    return gpnn_fail(err, GPNN_ENUMERIC, "no range and ratio of noise gives finite predictions");
+  if (status == GPNN_OK && isinf(lowest))
+    return gpnn_fail(err, GPNN_ENUMERIC, "no combination of range and noise ratio gives finite predictions");
   return status;
 }
 
@@ -422,7 +422,7 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_dataset *dataset,
   unscaled.kernelscale = 1;
   if (dataset->noise != NULL)
     status =
-        gpnn_fail(err, GPNN_EINVAL, "known noise of the rows has no place under a conjugate prior");
+        gpnn_fail(err, GPNN_EINVAL, "a conjugate prior cannot account for known noise of rows");
   if (status == GPNN_OK) status = gpnn_gls_sums_init(&sums, n_terms, err);
   if (status == GPNN_OK)
     status = gpnn_gls_add_dataset(&sums, dataset, params->mean.kind, &unscaled, dataset->n,
@@ -445,7 +445,7 @@ enum gpnn_status gpnn_conjugate_posterior(const struct gpnn_dataset *dataset,
   return status;
 }
 
-/* Kernel, lengthscales, mean, neighbours and the ratio of the point chosen. */
+/* Sets kernel, lengthscales, mean and neighbours, and the noise to the ratio a. */
 static enum gpnn_status set_params(const struct gpnn_dataset *dataset,
                                    const struct gpnn_conjugate_options *o,
                                    const struct gpnn_conjugate_point *best,

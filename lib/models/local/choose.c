@@ -11,7 +11,7 @@
 
 /* ---- candidates --------------------------------------------------------------------------- */
 
-/* Fits a trial.  Among several targets of the index the parameters say which they are of. */
+/* Fits a trial.  If the index has several targets, the parameters record which they belong to. */
 static enum gpnn_status fit_trial(const struct gpnn_choice *c,
                                   const struct gpnn_fit_options *options,
                                   struct gpnn_choose_trial *trial, struct gpnn_error *err)
@@ -57,13 +57,13 @@ static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_f
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
-/* Kernels from the middle of roughness outwards. */
+/* Kernels in the order of trial: from medium roughness outwards. */
 static const char *const by_roughness[] = {"matern32", "exp", "matern52", "rbf"};
 enum { N_KERNELS = sizeof by_roughness / sizeof by_roughness[0] };
 
 /*
- * Every kernel, or the one that is given.  Scores have one peak along roughness, so that without
- * 'all' a smoother kernel is tried only while the smoothest tried so far is the best.
+ * Tries every kernel, or only the given one.  Scores have a single peak along roughness, so unless
+ * 'all' is set a smoother kernel is tried only if the smoothest so far is the best.
  */
 static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_options options,
                                     bool all, struct gpnn_error *err)
@@ -82,7 +82,7 @@ static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_optio
   return status;
 }
 
-/* The kernel of the best so far, with the other number of lengthscales. */
+/* Tries the best kernel so far with a single lengthscale. */
 static enum gpnn_status try_isotropic(struct gpnn_choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
 {
@@ -94,7 +94,7 @@ static enum gpnn_status try_isotropic(struct gpnn_choice *c, struct gpnn_fit_opt
   return try_candidate(c, &options, err);
 }
 
-/* Options that go on from a trial, by the last objective alone. */
+/* Options that continue from a trial, with the last objective only. */
 static struct gpnn_fit_options from_trial(const struct gpnn_choose_trial *trial,
                                           struct gpnn_fit_options options)
 {
@@ -109,7 +109,7 @@ static struct gpnn_fit_options from_trial(const struct gpnn_choose_trial *trial,
   return options;
 }
 
-/* The kernel 'by' places rougher than 'kernel' (less than 0: smoother), or NULL. */
+/* The kernel 'by' steps rougher than 'kernel' (negative: smoother), or NULL. */
 static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int by)
 {
   static const char *const falling[] = {"rbf", "matern52", "matern32", "exp"};
@@ -120,7 +120,7 @@ static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int b
   return NULL;
 }
 
-/* The kernel 'by' places rougher, from the best so far, in half the steps. */
+/* Tries the kernel 'by' steps rougher than the best so far, with half the optimiser's steps. */
 static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_options options, int by,
                                     struct gpnn_error *err)
 {
@@ -133,7 +133,7 @@ static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_optio
   return try_candidate(c, &options, err);
 }
 
-/* The best so far with whitened inputs, and then with directions learnt. */
+/* Tries the best so far with whitened inputs, and then with a learnt rotation. */
 static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_options options,
                                       struct gpnn_error *err)
 {
@@ -151,12 +151,12 @@ static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_opt
   options.steps = all_steps;
   options.learn_rotation = true;
   status = try_candidate(c, &options, err);
-  /* Directions learnt make rows nearer to their neighbours, where a rougher kernel may do better.
+  /* A learnt rotation brings rows nearer to their neighbours, where a rougher kernel may fit better.
    */
   return status == GPNN_OK ? try_rougher(c, options, 1, err) : status;
 }
 
-/* Computes the whitening if it will be needed, and says if rotations are to be tried. */
+/* Decides whether rotations will be tried ('*tried'), and computes the whitening if it is needed. */
 static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *options = c->options;
@@ -172,13 +172,13 @@ static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, str
   return gpnn_rotation_whiten(dataset->n, d, dataset->x, options->fit.seed, c->whitening, err);
 }
 
-/* The best two again, from where they are, at more expense. */
+/* Continues the best two candidates at greater expense. */
 static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_options options,
                                    struct gpnn_error *err)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
   if (best == NULL) return GPNN_OK;
-  /* Trials move as others are kept; what they own stays where it is. */
+  /* Keeping another trial may move the array of trials, but not what they own. */
   struct gpnn_choose_trial from[] = {*best, second == NULL ? *best : *second};
   size_t n = second == NULL ? 1 : 2;
   enum gpnn_status status = GPNN_OK;
@@ -200,7 +200,7 @@ static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_option
   return status;
 }
 
-/* Several k for the objective, each from the best so far. */
+/* Tries several k for the objective, each starting from the best so far. */
 static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options options,
                               struct gpnn_error *err)
 {
@@ -220,7 +220,7 @@ static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options opt
   return status;
 }
 
-/* By blocks alone: every kernel with many lengthscales and with one. */
+/* Tries every kernel with many lengthscales and with one, by the block objective alone. */
 static enum gpnn_status try_fast(struct gpnn_choice *c, struct gpnn_fit_options fit, bool both,
                                  struct gpnn_error *err)
 {
@@ -231,8 +231,8 @@ static enum gpnn_status try_fast(struct gpnn_choice *c, struct gpnn_fit_options 
 }
 
 /*
- * Kernels in half the steps, since what is learnt in the end starts from the best of them; then
- * one lengthscale, which takes fewer still; then rotations.
+ * Tries kernels, with half the steps if a rotation will be learnt from the best of them; then a
+ * single lengthscale, which needs fewer steps still; then rotations.
  */
 static enum gpnn_status try_normal(struct gpnn_choice *c, struct gpnn_fit_options fit, bool both,
                                    bool rotations, struct gpnn_error *err)
@@ -249,7 +249,7 @@ static enum gpnn_status try_normal(struct gpnn_choice *c, struct gpnn_fit_option
   return status;
 }
 
-/* The options that every candidate begins with. */
+/* The options that all candidates share. */
 static struct gpnn_fit_options common(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_options *options = c->options;
@@ -266,7 +266,7 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
 {
   const struct gpnn_choose_options *options = c->options;
   struct gpnn_fit_options fit = common(c);
-  /* With one lengthscale in all, one for each is one for all. */
+  /* With a single group, ARD has one lengthscale anyway. */
   size_t n_groups = c->dataset->n_groups;
   bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD &&
               c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
@@ -280,7 +280,7 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
   return status;
 }
 
-/* Where nothing is left open: the one fit, without a score, from all rows. */
+/* Fits the only candidate, unscored, on all rows, where there is nothing to choose. */
 static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
 {
   struct gpnn_fit_options fit = common(c);
@@ -301,9 +301,9 @@ static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
   return status;
 }
 
-/* Options that go on with a trial as it is, in some of the steps. */
-static struct gpnn_fit_options go_on(const struct gpnn_choice *c,
-                                     const struct gpnn_choose_trial *trial, size_t steps)
+/* Options that continue a trial unchanged for 'steps' more steps. */
+static struct gpnn_fit_options continue_trial(const struct gpnn_choice *c,
+                                              const struct gpnn_choose_trial *trial, size_t steps)
 {
   const struct gpnn_candidate *candidate = &trial->candidate;
   struct gpnn_fit_options fit = from_trial(trial, common(c));
@@ -315,15 +315,13 @@ static struct gpnn_fit_options go_on(const struct gpnn_choice *c,
   return fit;
 }
 
-/*
- * Where rows kept for the score would have made a difference to the fit, the chosen one goes on
- * from where it is with all rows.
- */
+/* If the rows kept for the score would have mattered to the fit, continues the chosen fit on all
+ * rows. */
 static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *given = c->options;
   struct gpnn_choose_trial *best = gpnn_choice_best(c), trial = {0};
-  struct gpnn_fit_options fit = go_on(c, best, (given->fit.steps + 1) / 2);
+  struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 1) / 2);
   if (best->candidate.objective == GPNN_OBJECTIVE_BLOCK ||
       gpnn_choice_rows_left(c, fit.rows) == fit.rows)
     return GPNN_OK;
@@ -339,7 +337,6 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
-/* Tries every candidate. */
 static enum gpnn_status compare_all(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
 {
   gpnn_choice_set_counts(c);
@@ -347,7 +344,7 @@ static enum gpnn_status compare_all(struct gpnn_choice *c, bool rotations, struc
   return status == GPNN_OK ? try_all(c, rotations, err) : status;
 }
 
-/* Decides between the best two, and on the number of neighbours. */
+/* Decides between the best two candidates, and chooses the number of neighbours. */
 static enum gpnn_status decide(struct gpnn_choice *c, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_choice_compare_best(c, err);
@@ -369,7 +366,7 @@ static void sampled_release(struct sampled *sampled)
   free(sampled->targets);
 }
 
-/* At most 'most' rows of those that 'c' has (0: any number). */
+/* Samples at most 'most' of the rows of 'c' (0: takes all). */
 static enum gpnn_status sampled_init(struct sampled *sampled, const struct gpnn_choice *c,
                                      size_t most, struct gpnn_error *err)
 {
@@ -386,13 +383,13 @@ static enum gpnn_status sampled_init(struct sampled *sampled, const struct gpnn_
   return GPNN_OK;
 }
 
-static void enter(struct gpnn_choice *c, const struct sampled *rows)
+/* Lets 'c' work on 'rows' from now on. */
+static void use_rows(struct gpnn_choice *c, const struct sampled *rows)
 {
   c->targets = rows->targets;
   c->dataset = rows->targets[0];
 }
 
-/* Exchanges what was tried on which rows. */
 static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
 {
   struct gpnn_choice kept = *a;
@@ -401,9 +398,9 @@ static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
 }
 
 /*
- * The best goes on in a larger sample, where rows are nearer to one another, and gets its score and
- * its number of neighbours there; as does a smoother kernel, which nearer rows may speak for.  If
- * it cannot be fitted there it stays as it is.
+ * Continues the best candidate on a larger sample, where rows are nearer to one another, and scores
+ * it and chooses its number of neighbours there; tries a smoother kernel as well, since nearer rows
+ * may favour one.  If the best cannot be fitted there, it stays as it is.
  */
 static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
                               struct gpnn_error *err)
@@ -413,28 +410,29 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
                               .listener = c->listener,
                               .context = c->context,
                               .report = c->report};
-  struct gpnn_fit_options fit = go_on(c, gpnn_choice_best(c), (c->options->fit.steps + 3) / 4);
+  struct gpnn_fit_options fit =
+      continue_trial(c, gpnn_choice_best(c), (c->options->fit.steps + 3) / 4);
   fit.refresh = fit.steps;
-  enter(&wider, rows);
+  use_rows(&wider, rows);
   gpnn_choice_set_counts(&wider);
   enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
   if (status == GPNN_OK) status = try_candidate(&wider, &fit, err);
   fit.steps = fit.refresh = c->options->fit.steps;
-  bool went_on = wider.n_trials > 0;
-  if (status == GPNN_OK && went_on) status = try_rougher(&wider, fit, -1, err);
-  if (status == GPNN_OK) status = decide(went_on ? &wider : c, err);
-  if (status == GPNN_OK && went_on) swap(c, &wider);
+  bool fitted = wider.n_trials > 0;
+  if (status == GPNN_OK && fitted) status = try_rougher(&wider, fit, -1, err);
+  if (status == GPNN_OK) status = decide(fitted ? &wider : c, err);
+  if (status == GPNN_OK && fitted) swap(c, &wider);
   gpnn_choice_release(&wider);
   return status;
 }
 
-/* True if anything but a rotation is left to choose. */
+/* True if anything other than a rotation is to be chosen. */
 static bool is_open(const struct gpnn_choose_options *options)
 {
   return options->kernel || options->ard || options->neighbours || options->k;
 }
 
-/* Rows in the larger sample: one estimation from blocks takes a few, however many there are. */
+/* Rows in the larger sample.  A single fit by blocks needs no sample: it uses few rows anyway. */
 static size_t wide_rows(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_options *options = c->options;
@@ -446,11 +444,11 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct sampled *n
                                   const struct sampled *wide, struct gpnn_error *err)
 {
   bool rotations;
-  enter(c, narrow);
+  use_rows(c, narrow);
   enum gpnn_status status = prepare_rotation(c, &rotations, err);
   if (status != GPNN_OK) return status;
   if (!is_open(c->options) && !rotations) {
-    enter(c, wide);
+    use_rows(c, wide);
     return fit_only(c, err);
   }
   status = compare_all(c, rotations, err);
@@ -477,7 +475,7 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
                           .report = &own};
   struct sampled wide = {0}, narrow = {0};
   enum gpnn_status status = sampled_init(&wide, &c, wide_rows(&c), err);
-  if (status == GPNN_OK) enter(&c, &wide);
+  if (status == GPNN_OK) use_rows(&c, &wide);
   if (status == GPNN_OK) status = sampled_init(&narrow, &c, options->sample_rows, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) {

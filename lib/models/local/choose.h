@@ -12,7 +12,7 @@
  *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
- * as well, and where the score and the number of neighbours are settled.
+ * as well, and where the final score and number of neighbours are determined.
  *
  * Rows to predict that lie in gaps or beyond the training rows are unlike them: if such rows are
  * given, candidates are scored on training rows held out so as to resemble them.
@@ -67,21 +67,22 @@ enum gpnn_rotate {
 };
 
 struct gpnn_choose_options {
-  struct gpnn_fit_options fit;     /* what is not chosen is used as it is here; of rotations
-                                      'rotate' decides */
-  enum gpnn_rotate rotate;         /* where it is not chosen */
-  bool kernel, ard, neighbours, k; /* which of them to choose */
+  struct gpnn_fit_options fit;     /* used for everything that is not chosen; for the rotation see
+                                      'rotate' */
+  enum gpnn_rotate rotate;         /* used if the rotation is not chosen */
+  bool kernel, ard, neighbours, k; /* true: choose it */
   bool rotation;
-  bool objective;          /* whether the objective goes by the effort */
-  size_t sample_rows;      /* of the sample in which candidates are compared; 0: all */
-  size_t last_sample_rows; /* of the one in which the best goes on, or in which all is done where
-                              nothing is to be chosen; 0: all */
+  bool objective;          /* true: the effort determines the objective */
+  size_t sample_rows;      /* rows on which candidates are compared; 0: all */
+  size_t last_sample_rows; /* rows on which the best continues, or on which everything is done if
+                              there is nothing to choose; 0: all */
   enum gpnn_effort effort;
-  const struct gpnn_query *like; /* rows to predict, whose inputs alone matter, or NULL: candidates
-                                     are scored on rows made like these (models/heldout.h) */
+  const struct gpnn_query *like; /* rows to predict, of which only the inputs are used: candidates
+                                    are scored on held-out rows that resemble them
+                                    (models/heldout.h); or NULL */
 };
 
-/* One thing tried. */
+/* A candidate and its score. */
 struct gpnn_candidate {
   const struct gpnn_kernel *kernel; /* NULL: none */
   double smoothness;
@@ -95,27 +96,27 @@ struct gpnn_candidate {
   double rmse;           /* of the means, standardised units */
 };
 
-/* Is told of each candidate once it is scored. */
+/* Called for each candidate once it is scored. */
 typedef void gpnn_choose_listener(void *context, const struct gpnn_candidate *candidate);
 
 struct gpnn_choose_report {
   struct gpnn_candidate chosen, runner_up; /* each with its best number of neighbours */
-  struct gpnn_candidate fewest; /* the chosen one with the neighbours chosen; kernel NULL: not
-                                   chosen */
-  size_t n_rows;                /* rows the candidates were scored on */
-  struct gpnn_fit_report fit;   /* of the chosen one */
+  struct gpnn_candidate fewest; /* the chosen candidate with the number of neighbours chosen; kernel
+                                   NULL: the number was not chosen */
+  size_t n_rows;                /* rows that candidates were scored on */
+  struct gpnn_fit_report fit;   /* of the chosen candidate */
 };
 
 /*
- * Chooses and fits for 'n' > 0 targets of one dataset, each in its view, that are to have one
+ * Chooses and fits for 'n' > 0 targets of one dataset (each given by its view) that are to share a
  * metric (gpnn_fit()): one choice for all of them, by the mean of their scores.  'params' has n
- * entries, which must be zeroed; the caller releases them.  A third of few rows is kept for the
- * score, under 96 rows with others that the fit uses too; with nothing left open all rows are for
- * the fit.  'listener' may be NULL.  Outcomes as gpnn_fit(); a candidate whose covariances are not
- * positive definite is passed over.  Cost: a fit a candidate, GPNN_CHOOSE_ROWS predictions from up
- * to 64 neighbours each and, of the best two, GPNN_CHOOSE_LAST_ROWS from up to
- * GPNN_CHOOSE_NEIGHBOURS; under another metric than that of the dataset's search, a search over all
- * rows is built for each.
+ * entries, which must be zeroed; the caller releases them.  Up to a third of the rows is kept for
+ * the score; below 96 rows, some of the rows fitted are used for it as well.  If there is nothing
+ * to choose, all rows serve the fit.  'listener' may be NULL.  Outcomes as for gpnn_fit(); a
+ * candidate whose covariances are not positive definite is skipped.  Cost per candidate: a fit,
+ * GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, for the best two,
+ * GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; unless its metric is that of the
+ * dataset's search, a search over all rows is built as well.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
                                              const struct gpnn_choose_options *options,

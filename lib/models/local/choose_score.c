@@ -1,5 +1,5 @@
 /*
- * Scores of candidates: on training rows whose density no fit saw.
+ * Scores of candidates on training rows that no fit has seen.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -62,14 +62,13 @@ static void copy_row(struct gpnn_choice *c, size_t i, uint64_t row)
   c->self[i] = (int64_t)row;
 }
 
-/* Rows for fits by neighbourhoods: as many as asked for, but none that is kept from them. */
 size_t gpnn_choice_rows_left(const struct gpnn_choice *c, size_t wanted)
 {
   size_t left = c->dataset->n - c->n_kept;
   return wanted < left ? wanted : left;
 }
 
-/* Rows that a fit of 'options' takes from the front of the random order. */
+/* How many rows a fit takes from the front of the random order. */
 static size_t rows_of_fit(const struct gpnn_choose_options *options)
 {
   const struct gpnn_fit_options *fit = &options->fit;
@@ -80,10 +79,10 @@ static size_t rows_of_fit(const struct gpnn_choose_options *options)
 }
 
 /*
- * A fit takes the first rows of a random order of all rows, so rows from its end are new to it; of
- * few rows, a third is kept from fits by neighbourhoods (rows_left).  Where blocks take more than
- * is left, or so few are kept that chance would choose, rows of a fit serve too: left out of their
- * own prediction, they still say which candidate predicts better.
+ * A fit takes the first rows of a random order of all rows, so those at its end are new to it; up
+ * to a third of the rows is withheld from fits by neighbourhoods.  If blocks take more than the
+ * rest, or so few rows are withheld that chance would decide, rows of the fit are used as well:
+ * left out of their own prediction, they still show which candidate predicts better.
  */
 enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error *err)
 {
@@ -108,7 +107,7 @@ enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error 
   return status;
 }
 
-/* The numbers of neighbours to try: all that are less than there are rows, and one more. */
+/* Takes all numbers below the number of rows, and the next larger one. */
 void gpnn_choice_set_counts(struct gpnn_choice *c)
 {
   const struct gpnn_choose_options *options = c->options;
@@ -125,15 +124,15 @@ void gpnn_choice_set_counts(struct gpnn_choice *c)
 /* ---- scores ------------------------------------------------------------------------------- */
 
 /*
- * Adds to 'loss' the negative log densities of a target under calibrated variances, from means and
- * variances of the latent function, divided by the number of targets; false: one is not finite. The
- * factor for a row is that of all others: a row would excuse its own error.  See
- * gpnn-methods(7), equations 5.1 and 5.2.
+ * Adds to 'loss' the negative log densities of a target under calibrated variances, divided by the
+ * number of targets; 'mean' and 'latent' are those of the latent function.  Returns false if one is
+ * not finite.  The calibration factor for a row comes from all other rows, since a row would excuse
+ * its own error.  See gpnn-methods(7), equations 5.1 and 5.2.
  */
 static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head,
                        const double *mean, const double *latent, double *loss)
 {
-  double sum = 0, others = (double)c->n - 1, behind = 0;
+  double sum = 0, others = (double)c->n - 1, after = 0;
   for (size_t i = 0; i < c->n; i++) {
     struct gpnn_predictive value = {mean[i], latent[i]};
     c->before[i] = sum;
@@ -143,16 +142,16 @@ static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head
     struct gpnn_predictive value = {mean[i], latent[i]};
     double error = c->y[i] - mean[i];
     double variance = gpnn_head_observe(head, value, c->noise[i]).variance;
-    double alpha = c->n == 1 ? 1 : (c->before[i] + behind) / others;
-    behind += error * error / variance;
+    double alpha = c->n == 1 ? 1 : (c->before[i] + after) / others;
+    after += error * error / variance;
     loss[i] += gpnn_head_nll(head, error, alpha * variance) / (double)c->n_targets;
     if (!isfinite(loss[i])) return false;
   }
   return true;
 }
 
-/* Mean of a[i] - b[i] (b may be NULL: zero) and its standard error (gpnn-methods(7), equations 5.3
- * and 5.4). */
+/* Mean of a[i] - b[i] (b NULL: zero) and its standard error (gpnn-methods(7), equations 5.3 and
+ * 5.4). */
 static double mean_difference(size_t n, const double *a, const double *b, double *standard_error)
 {
   double mean = 0, squares = 0;
@@ -169,23 +168,23 @@ static double mean_square(const struct gpnn_choice *c, const double *mean)
   return sum / (double)c->n;
 }
 
-/* What the targets' predictions with each number of neighbours come to. */
+/* Totals of the targets' predictions with each number of neighbours. */
 struct tally {
   double square[GPNN_CHOOSE_COUNTS]; /* mean over targets and rows of the squared error */
   bool failed[GPNN_CHOOSE_COUNTS];   /* a loss is not finite */
 };
 
-/* Takes the validation rows' values of a target. */
-static void take_target(struct gpnn_choice *c, const struct gpnn_dataset *target)
+/* Loads the validation rows' values of a target. */
+static void load_target(struct gpnn_choice *c, const struct gpnn_dataset *target)
 {
   for (size_t i = 0; i < c->n; i++) c->y[i] = target->y[c->self[i]];
   for (size_t i = 0; i < c->n && target->noise != NULL; i++)
     c->noise[i] = target->noise[c->self[i]];
 }
 
-/* Puts rows that stand for those of options->like in the place of the validation rows; which ones
- * depends on the metric of 'model'. */
-static enum gpnn_status take_like(struct gpnn_choice *c, const struct gpnn_model *model,
+/* Replaces the validation rows by held-out rows that resemble options->like, under the metric of
+ * 'model'. */
+static enum gpnn_status load_like(struct gpnn_choice *c, const struct gpnn_model *model,
                                   struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
   const struct gpnn_holdout_options options = {.how = GPNN_HOLDOUT_LIKE,
@@ -199,7 +198,7 @@ static enum gpnn_status take_like(struct gpnn_choice *c, const struct gpnn_model
   return GPNN_OK;
 }
 
-/* Predicts the target of 'model', and adds to the tally and to 'loss'. */
+/* Predicts the target of 'model' and adds its errors to the tally and to 'loss'. */
 static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_model *model,
                                    size_t n_counts, struct tally *tally, double *loss,
                                    struct gpnn_error *err)
@@ -211,8 +210,8 @@ static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_mode
       .query = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self}};
   const struct gpnn_latent latent = {.mean = c->mean, .variance = c->latent};
   enum gpnn_status status = GPNN_OK;
-  take_target(c, channel->dataset);
-  if (c->options->like != NULL) status = take_like(c, model, &heldout, err);
+  load_target(c, channel->dataset);
+  if (c->options->like != NULL) status = load_like(c, model, &heldout, err);
   if (status == GPNN_OK)
     status =
         gpnn_model_predict_each(model, &heldout.query, n_counts, c->counts, &latent, &counts, err);
@@ -235,7 +234,7 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
   enum gpnn_status status = gpnn_model_new(&first, 1, &channel, &options, err);
   if (status == GPNN_OK) status = add_target(c, first, n_counts, tally, trial->loss, err);
-  for (size_t t = 1; t < c->n_targets && status == GPNN_OK; t++) { /* all have one metric */
+  for (size_t t = 1; t < c->n_targets && status == GPNN_OK; t++) { /* all share a metric */
     struct gpnn_model *model = NULL;
     channel = (struct gpnn_channel){c->targets[t], &trial->params[t]};
     status = gpnn_model_with(first, &channel, &model, err);
@@ -246,7 +245,6 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   return status;
 }
 
-/* Scores a trial with the first 'n_counts' numbers of neighbours and tells the listener. */
 enum gpnn_status gpnn_choice_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                                    size_t n_counts, struct gpnn_error *err)
 {
@@ -295,7 +293,7 @@ static bool is_as_good(const struct gpnn_choice *c, const struct gpnn_choose_tri
   return a->candidate.nll - lowest->candidate.nll <= standard_error;
 }
 
-/* The best of all trials but 'without' (NULL: of all). */
+/* The best of all trials except 'without' (may be NULL). */
 static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c,
                                               const struct gpnn_choose_trial *without)
 {
@@ -325,8 +323,8 @@ struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c)
 
 /* ---- the best two at more neighbours -------------------------------------------------------- */
 
-/* Numbers of neighbours that candidates are compared by: few suffice among others like it, but
- * not for a row in a gap. */
+/* Few neighbours suffice to compare candidates on rows among the training rows, but not on rows in
+ * gaps. */
 size_t gpnn_choice_first_counts(const struct gpnn_choice *c)
 {
   return c->options->like != NULL || c->n_counts < GPNN_CHOOSE_FIRST_COUNTS
@@ -334,23 +332,23 @@ size_t gpnn_choice_first_counts(const struct gpnn_choice *c)
              : GPNN_CHOOSE_FIRST_COUNTS;
 }
 
-/* Scores a trial on the last rows with all numbers of neighbours.  What the further ones gain there
- * is added to its score on all rows, which is more certain. */
+/* Scores a trial with all numbers of neighbours on the first GPNN_CHOOSE_LAST_ROWS rows, and adds
+ * the gain of the further numbers to its score on all rows, which is more certain. */
 static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                                   struct gpnn_error *err)
 {
   struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
-  double least = INFINITY;
+  double lowest = INFINITY;
   enum gpnn_status status = gpnn_choice_score(c, trial, c->n_counts, err);
   if (status != GPNN_OK) return status;
-  for (size_t k = 0; k < GPNN_CHOOSE_FIRST_COUNTS; k++) least = fmin(least, trial->nll[k]);
-  candidate->nll = first.nll + (candidate->nll - least);
+  for (size_t k = 0; k < GPNN_CHOOSE_FIRST_COUNTS; k++) lowest = fmin(lowest, trial->nll[k]);
+  candidate->nll = first.nll + (candidate->nll - lowest);
   candidate->standard_error = first.standard_error;
   candidate->rmse = first.rmse;
   return GPNN_OK;
 }
 
-/* Forgets all trials but the best two. */
+/* Drops all trials except the best two. */
 static void keep_two(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
@@ -365,7 +363,6 @@ static void keep_two(struct gpnn_choice *c)
   c->n_trials = n;
 }
 
-/* Scores the best two with all numbers of neighbours, if candidates were compared by fewer. */
 enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
@@ -377,12 +374,11 @@ enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c, struct gpnn_err
   return status;
 }
 
-/* The fewest neighbours that are as good as the best number of them. */
 void gpnn_choice_choose_neighbours(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_candidate *fewest = &c->report->fewest;
-  const double most = 0.01; /* what a user may lose for speed, however uncertain the scores */
+  const double most = 0.01; /* the most NLL to give up for speed, however uncertain the scores */
   size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
