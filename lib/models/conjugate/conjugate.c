@@ -383,7 +383,8 @@ static enum gpnn_status search_grid(struct validation *v, gpnn_conjugate_listene
     report->at_most_noise = a + 1 == o->n_noises;
   }
   if (status == GPNN_OK && isinf(lowest))
-    return gpnn_fail(err, GPNN_ENUMERIC, "no combination of range and noise ratio gives finite predictions");
+    return gpnn_fail(err, GPNN_ENUMERIC,
+                     "no combination of range and noise ratio gives finite predictions");
   return status;
 }
 

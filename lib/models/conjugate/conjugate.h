@@ -17,8 +17,8 @@
  * models/local/local.h gives its location and its variance b* v / (a* - 1) exactly.
  *
  * The grid consists of effective ranges (distances at which the correlation has fallen to 0.05) and
- * noise ratios a.  Each point is scored by K-fold cross-validation: the rows of a fold are predicted
- * from their nearest rows in the other folds, under the posterior of those other folds.
+ * noise ratios a.  Each point is scored by K-fold cross-validation: the rows of a fold are
+ * predicted from their nearest rows in the other folds, under the posterior of those other folds.
  */
 #ifndef GPNN_MODELS_CONJUGATE_CONJUGATE_H
 #define GPNN_MODELS_CONJUGATE_CONJUGATE_H

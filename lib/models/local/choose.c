@@ -151,12 +151,14 @@ static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_opt
   options.steps = all_steps;
   options.learn_rotation = true;
   status = try_candidate(c, &options, err);
-  /* A learnt rotation brings rows nearer to their neighbours, where a rougher kernel may fit better.
+  /* A learnt rotation brings rows nearer to their neighbours, where a rougher kernel may fit
+   * better.
    */
   return status == GPNN_OK ? try_rougher(c, options, 1, err) : status;
 }
 
-/* Decides whether rotations will be tried ('*tried'), and computes the whitening if it is needed. */
+/* Decides whether rotations will be tried ('*tried'), and computes the whitening if it is needed.
+ */
 static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, struct gpnn_error *err)
 {
   const struct gpnn_choose_options *options = c->options;

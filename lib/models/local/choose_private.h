@@ -8,8 +8,8 @@
 
 #include "models/local/choose.h"
 
-/* Numbers of neighbours to try.  All candidates are compared with the first few, which are cheap, on
- * many rows; the best two with all of them, on some of these rows. */
+/* Numbers of neighbours to try.  All candidates are compared with the first few, which are cheap,
+ * on many rows; the best two with all of them, on some of these rows. */
 enum { GPNN_CHOOSE_COUNTS = 6, GPNN_CHOOSE_FIRST_COUNTS = 3 };
 
 /* A fitted candidate, and its losses with each number of neighbours. */
