@@ -45,7 +45,6 @@ static enum gpnn_status reduce(size_t n, size_t limit, int threads, struct block
 {
   const struct gpnn_row_source source = {n, W, read_numbered, &limit, threads};
   const struct gpnn_row_reduction reduction = {map_block, fold_block, blocks, 3};
-  *blocks = (struct blocks){0};
   return gpnn_row_source_reduce(&source, &reduction, err);
 }
 
@@ -53,7 +52,7 @@ static void blocks_are_folded_in_order_by_any_number_of_threads(void **state)
 {
   (void)state;
   for (int threads = 0; threads <= 5; threads++) {
-    struct blocks blocks;
+    struct blocks blocks = {0};
     assert_ok(reduce(N, N, threads, &blocks, &err));
     assert_int_equal(blocks.n, 4);
     for (size_t b = 0; b < 4; b++) {
@@ -67,7 +66,7 @@ static void blocks_are_folded_in_order_by_any_number_of_threads(void **state)
 static void without_rows_nothing_is_mapped(void **state)
 {
   (void)state;
-  struct blocks blocks;
+  struct blocks blocks = {0};
   assert_ok(reduce(0, 0, 2, &blocks, &err));
   assert_int_equal(blocks.n, 0);
 }
@@ -76,7 +75,7 @@ static void the_first_block_that_cannot_be_read_ends_a_reduction(void **state)
 {
   (void)state;
   for (int threads = 1; threads <= 4; threads++) {
-    struct blocks blocks;
+    struct blocks blocks = {0};
     assert_fails(reduce(N, 2 * GPNN_ROW_SOURCE_BLOCK, threads, &blocks, &err), GPNN_EIO,
                  "row 2048 cannot be read");
     assert_int_equal(blocks.n, 2);
