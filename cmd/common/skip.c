@@ -10,7 +10,7 @@ enum gpnn_status skip_check(const struct cli *cli, enum skip_bad skip_bad,
   const char *name = gpnn_table_name(table);
   if (skipped->n == 0) return GPNN_OK;
   gpnn_skipped_describe(skipped, table, why);
-  if (skip_bad != SKIP_ALL && gpnn_skipped_is_much(skipped, n_kept))
+  if (skip_bad != SKIP_ALL && gpnn_skipped_too_many(skipped, n_kept))
     return gpnn_fail(
         err, GPNN_EDATA,
         "%s: %zu of %zu rows are bad, too many to leave out without --skip-bad=all: %s", name,

@@ -47,8 +47,8 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
                            "use --standardise scale");
   a->roles.periods = a->periods.items;
   a->roles.n_periods = a->periods.n;
-  a->roles.places = a->places.items;
-  a->roles.n_places = a->places.n;
+  a->roles.locations = a->places.items;
+  a->roles.n_locations = a->places.n;
   training->seed = cli->seed;
   training->threads = cli->threads;
   return true;

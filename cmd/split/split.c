@@ -222,7 +222,7 @@ static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
 static enum gpnn_status close_parts(struct run *r, enum gpnn_status status, struct gpnn_error *err)
 {
   for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++)
-    status = gpnn_output_settle(r->parts[k], err);
+    status = gpnn_output_prepare(r->parts[k], err);
   for (size_t k = 0; k < r->a->n_parts; k++) status = cli_close_output(r->parts[k], status, err);
   return status;
 }

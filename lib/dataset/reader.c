@@ -18,7 +18,7 @@ enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader, const struct gpnn_
   opened.reads_regressors = reads_regressors && dataset->n_regressors > 0;
   enum gpnn_status status = gpnn_schema_match(&dataset->schema, table, &opened.map, err);
   if (status == GPNN_OK && opened.reads_regressors)
-    status = gpnn_schema_need_regressors(&dataset->schema, &opened.map, table, err);
+    status = gpnn_schema_require_regressors(&dataset->schema, &opened.map, table, err);
   if (status == GPNN_OK) {
     opened.features = gpnn_alloc(dataset->scaling.n_in, 1, sizeof *opened.features);
     if (opened.features == NULL) status = gpnn_fail_memory(err, "for a row");

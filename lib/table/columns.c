@@ -21,49 +21,50 @@ static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
 
 static int compare_names(const void *a, const void *b)
 {
-  const struct gpnn_named *left = a, *right = b;
+  const struct gpnn_column_name *left = a, *right = b;
   int order = gpnn_compare_strings(&left->name, &right->name);
   return order != 0 ? order : gpnn_compare_sizes(&left->position, &right->position);
 }
 
-enum gpnn_status gpnn_directory_make(struct gpnn_directory *directory,
-                                     const struct gpnn_table *table, struct gpnn_error *err)
+enum gpnn_status gpnn_column_lookup_make(struct gpnn_column_lookup *lookup,
+                                         const struct gpnn_table *table, struct gpnn_error *err)
 {
   size_t n = gpnn_table_columns(table);
-  struct gpnn_named *sorted = gpnn_alloc(n, 1, sizeof *sorted);
+  struct gpnn_column_name *sorted = gpnn_alloc(n, 1, sizeof *sorted);
   if (sorted == NULL) return gpnn_fail_memory(err, "for the column names");
-  for (size_t j = 0; j < n; j++) sorted[j] = (struct gpnn_named){gpnn_table_column(table, j), j};
+  for (size_t j = 0; j < n; j++)
+    sorted[j] = (struct gpnn_column_name){gpnn_table_column(table, j), j};
   qsort(sorted, n, sizeof *sorted, compare_names);
-  *directory = (struct gpnn_directory){table, n, sorted};
+  *lookup = (struct gpnn_column_lookup){table, n, sorted};
   return GPNN_OK;
 }
 
-void gpnn_directory_release(struct gpnn_directory *directory)
+void gpnn_column_lookup_release(struct gpnn_column_lookup *lookup)
 {
-  free(directory->sorted);
-  *directory = (struct gpnn_directory){0};
+  free(lookup->sorted);
+  *lookup = (struct gpnn_column_lookup){0};
 }
 
-size_t gpnn_directory_count(const struct gpnn_directory *directory, const char *name,
-                            size_t *column)
+size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const char *name,
+                                size_t *column)
 {
-  size_t low = 0, high = directory->n;
+  size_t low = 0, high = lookup->n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (strcmp(directory->sorted[middle].name, name) < 0)
+    if (strcmp(lookup->sorted[middle].name, name) < 0)
       low = middle + 1;
     else
       high = middle;
   }
   size_t n = 0;
-  while (low + n < directory->n && strcmp(directory->sorted[low + n].name, name) == 0) n++;
-  if (n > 0) *column = directory->sorted[low].position;
+  while (low + n < lookup->n && strcmp(lookup->sorted[low + n].name, name) == 0) n++;
+  if (n > 0) *column = lookup->sorted[low].position;
   return n;
 }
 
 /*
- * Letters to insert, delete or replace to turn 'a' into 'b' (Wagner and Fischer 1974),
- * whatever their case.  A 'b' longer than the row is as far away as can be.
+ * How many letters have to be inserted, deleted or replaced to turn 'a' into 'b', ignoring case
+ * (Wagner and Fischer 1974).  A 'b' longer than the row counts as infinitely far.
  */
 static size_t edit_distance(const char *a, const char *b)
 {
@@ -86,8 +87,8 @@ static size_t edit_distance(const char *a, const char *b)
   return row[n_b];
 }
 
-/* The name in the table that is most like 'wanted', or NULL if none is much like it. */
-static const char *nearest_name(const struct gpnn_table *table, const char *wanted)
+/* The column name most similar to 'wanted', or NULL if none is similar enough to suggest. */
+static const char *similar_name(const struct gpnn_table *table, const char *wanted)
 {
   size_t best = strlen(wanted) / 3 + 1;
   const char *nearest = NULL;
@@ -110,7 +111,7 @@ static enum gpnn_status fail_unknown(const struct gpnn_table *table, const char 
   uint64_t number;
   bool is_number = gpnn_number_read_u64(wanted, strlen(wanted), &number);
   const char *nearest =
-      is_number || !gpnn_table_has_header(table) ? NULL : nearest_name(table, wanted);
+      is_number || !gpnn_table_has_header(table) ? NULL : similar_name(table, wanted);
   if (nearest != NULL) {
     char shown_near[GPNN_MASK_BYTES];
     return gpnn_fail(err, GPNN_EINVAL, "%s: no column '%s' (did you mean '%s'?)",
@@ -147,12 +148,13 @@ static bool read_column_number(const char *text, size_t length, size_t n, size_t
   return true;
 }
 
-enum gpnn_status gpnn_directory_find(const struct gpnn_directory *directory, const char *wanted,
-                                     size_t *first, size_t *last, struct gpnn_error *err)
+enum gpnn_status gpnn_column_lookup_find(const struct gpnn_column_lookup *lookup,
+                                         const char *wanted, size_t *first, size_t *last,
+                                         struct gpnn_error *err)
 {
-  const struct gpnn_table *table = directory->table;
-  size_t begin, end, length = strlen(wanted), n = directory->n;
-  size_t count = gpnn_directory_count(directory, wanted, &begin);
+  const struct gpnn_table *table = lookup->table;
+  size_t begin, end, length = strlen(wanted), n = lookup->n;
+  size_t count = gpnn_column_lookup_count(lookup, wanted, &begin);
   if (count > 1) return gpnn_columns_fail_ambiguous(table, wanted, count, GPNN_EINVAL, err);
   const char *dash = last == NULL ? NULL : strchr(wanted, '-');
   bool found = count == 1 || read_column_number(wanted, length, n, &begin);
@@ -170,27 +172,27 @@ enum gpnn_status gpnn_directory_find(const struct gpnn_directory *directory, con
 enum gpnn_status gpnn_columns_find(const struct gpnn_table *table, const char *wanted,
                                    size_t *column, struct gpnn_error *err)
 {
-  struct gpnn_directory directory = {0};
-  enum gpnn_status status = gpnn_directory_make(&directory, table, err);
+  struct gpnn_column_lookup lookup = {0};
+  enum gpnn_status status = gpnn_column_lookup_make(&lookup, table, err);
   if (status != GPNN_OK) return status;
-  status = gpnn_directory_find(&directory, wanted, column, NULL, err);
-  gpnn_directory_release(&directory);
+  status = gpnn_column_lookup_find(&lookup, wanted, column, NULL, err);
+  gpnn_column_lookup_release(&lookup);
   return status;
 }
 
-/* Finds the columns of 'items', the LIST in which NUL has replaced each of the commas, of
- * which there are 'n_items' - 1; 'columns' has room for all columns of the table. */
-static enum gpnn_status find_items(const struct gpnn_directory *directory, const char *items,
+/* Finds the columns of 'items', a LIST in which NULs have replaced the n_items - 1 commas.
+ * 'columns' is long enough for all columns of the table. */
+static enum gpnn_status find_items(const struct gpnn_column_lookup *lookup, const char *items,
                                    size_t n_items, size_t *columns, size_t *n_columns, bool *seen,
                                    struct gpnn_error *err)
 {
   size_t n = 0;
   for (size_t i = 0; i < n_items; i++, items += strlen(items) + 1) {
     size_t first, last;
-    enum gpnn_status status = gpnn_directory_find(directory, items, &first, &last, err);
+    enum gpnn_status status = gpnn_column_lookup_find(lookup, items, &first, &last, err);
     if (status != GPNN_OK) return status;
     for (size_t j = first; j <= last; j++) {
-      if (seen[j]) return gpnn_columns_fail(directory->table, j, "is asked for twice", err);
+      if (seen[j]) return gpnn_columns_fail(lookup->table, j, "is asked for twice", err);
       seen[j] = true;
       columns[n++] = j;
     }
@@ -202,18 +204,18 @@ static enum gpnn_status find_items(const struct gpnn_directory *directory, const
 enum gpnn_status gpnn_columns_find_list(const struct gpnn_table *table, const char *list,
                                         size_t **columns, size_t *n_columns, struct gpnn_error *err)
 {
-  struct gpnn_directory directory = {0};
-  enum gpnn_status status = gpnn_directory_make(&directory, table, err);
+  struct gpnn_column_lookup lookup = {0};
+  enum gpnn_status status = gpnn_column_lookup_make(&lookup, table, err);
   if (status != GPNN_OK) return status;
   char *items = gpnn_copy_text(list, strlen(list));
-  bool *seen = gpnn_alloc(directory.n, 1, sizeof *seen);
-  size_t *found = gpnn_alloc(directory.n, 1, sizeof *found), n_items = 1;
+  bool *seen = gpnn_alloc(lookup.n, 1, sizeof *seen);
+  size_t *found = gpnn_alloc(lookup.n, 1, sizeof *found), n_items = 1;
   if (items == NULL || seen == NULL || found == NULL) {
     status = gpnn_fail_memory(err, "for a list of columns");
     goto out;
   }
   for (char *comma = items; (comma = strchr(comma, ',')) != NULL; n_items++) *comma++ = '\0';
-  status = find_items(&directory, items, n_items, found, n_columns, seen, err);
+  status = find_items(&lookup, items, n_items, found, n_columns, seen, err);
   if (status == GPNN_OK) {
     *columns = found;
     found = NULL;
@@ -222,7 +224,7 @@ out:
   free(found);
   free(seen);
   free(items);
-  gpnn_directory_release(&directory);
+  gpnn_column_lookup_release(&lookup);
   return status;
 }
 
@@ -233,24 +235,25 @@ static bool is_blank(char c)
   return c == ' ' || c == '\t';
 }
 
-/* Numbers that begin with neither may be equal only if they begin with the same character. */
-static bool is_vague(char c)
+/* Characters that may begin any number: those that begin with another are equal only if they begin
+ * with the same one. */
+static bool begins_any_number(char c)
 {
   return c == '+' || c == '.' || c == '0';
 }
 
 static bool begins_number(char c)
 {
-  return is_vague(c) || c == '-' || (c >= '1' && c <= '9');
+  return begins_any_number(c) || c == '-' || (c >= '1' && c <= '9');
 }
 
-/* Told from the first character, as most fields can be. */
+/* False if the first characters alone show that a field is not 'na', as they mostly do. */
 static bool may_equal(char text, char na)
 {
-  return text == na || (begins_number(na) && (is_vague(text) || is_vague(na)));
+  return text == na || (begins_number(na) && (begins_any_number(text) || begins_any_number(na)));
 }
 
-/* Whether both are the same number, which has many spellings: -999, -999.0, -9.99e2. */
+/* True if both are the same number, however it is written: -999, -999.0, -9.99e2. */
 static bool is_same_number(const char *text, size_t length, const char *na)
 {
   double value, missing;
@@ -262,7 +265,7 @@ bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na)
 {
   const char *text = field->text;
   size_t length = field->length;
-  /* Most fields are numbers, and end here. */
+  /* Most fields are numbers and go no further. */
   if (length > 0 && !is_blank(text[0]) && !is_blank(text[length - 1]) &&
       (na == NULL || !may_equal(text[0], na[0])))
     return false;
@@ -273,7 +276,6 @@ bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na)
          is_same_number(text, length, na);
 }
 
-/* The place of a bad field and what is wrong with it; its text too where 'shows_text'. */
 enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
                                          const struct gpnn_record *record, size_t column,
                                          const char *what, bool shows_text, struct gpnn_error *err)
@@ -296,7 +298,7 @@ enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
 {
   assert(column < record->n_fields);
   const struct gpnn_field *field = &record->fields[column];
-  /* Missing first: the text of a missing value may be a number, -999 for instance. */
+  /* Missing values first: they may be written as a number, -999 for instance. */
   if (gpnn_field_is_missing(field, na))
     return gpnn_columns_fail_field(table, record, column, "missing value", false, err);
   switch (gpnn_number_read(field->text, field->length, value)) {

@@ -1,9 +1,9 @@
 /*
  * columns: columns by name or number, and their fields as numbers.
  *
- * Columns are asked for by LIST: names or 1-based numbers or ranges of numbers ("2-5"),
- * separated by commas; a name wins over a number.  A column whose name has a comma is
- * asked for by number.
+ * Users ask for columns by a LIST: names, numbers from 1, or ranges of numbers ("2-5"), separated
+ * by commas.  What could be a name or a number is taken for the name.  A column whose name contains
+ * a comma has to be asked for by its number.  Columns are counted from 0 otherwise.
  */
 #ifndef GPNN_TABLE_COLUMNS_H
 #define GPNN_TABLE_COLUMNS_H
@@ -15,26 +15,27 @@
 #include "table/table.h"
 
 /*
- * Finds one column by name or number.  GPNN_EINVAL: there is none (the sentence lists near
- * names, or how many columns there are), or the name occurs more than once.
+ * Finds one column by name or number.  GPNN_EINVAL: there is none (the message suggests a similar
+ * name or says how many columns there are), or several have that name.  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find(const struct gpnn_table *table,
                                                    const char *wanted, size_t *column,
                                                    struct gpnn_error *err);
 
-/* Finds all columns of a LIST, in the order asked; '*columns' is allocated with malloc and
- * goes to the caller.  A column named twice is refused with GPNN_EINVAL. */
+/* Finds all columns of a LIST, in its order.  '*columns' has '*n_columns' >= 1 of them, for the
+ * caller to free().  GPNN_EINVAL as gpnn_columns_find(), or a column is asked for twice. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find_list(const struct gpnn_table *table,
                                                         const char *list, size_t **columns,
                                                         size_t *n_columns, struct gpnn_error *err);
 
-/* A missing value: the empty field, or the text 'na' (NULL: no such text), blanks around
- * either ignored; where 'na' is a number, any spelling of it. */
+/* True if a field's value is missing: the field is empty, or reads 'na' (NULL: no such text),
+ * ignoring blanks around it.  If 'na' is a number, so is any other way to write that number. */
 bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na);
 
 /*
- * Reads one numeric field of a record.  GPNN_EDATA, with "table:line: column 'name': ...":
- * missing, not a number, or not finite.
+ * Reads the number in field 'column' (< n_fields) of a record.  GPNN_EDATA, with
+ * "table:line: column 'name': ...": the value is missing, not a number, or not finite.  'err' then
+ * has 'what' and 'column' set too (base/status.h).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
                                                      const struct gpnn_record *record,

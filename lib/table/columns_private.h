@@ -1,6 +1,5 @@
 /*
- * columns_directory: looking columns up by name, shared by columns.c and schema.c; not for
- * other modules.
+ * columns_private: looking up columns by name, and messages about columns.
  */
 #ifndef GPNN_TABLE_COLUMNS_PRIVATE_H
 #define GPNN_TABLE_COLUMNS_PRIVATE_H
@@ -11,44 +10,46 @@
 #include "base/status.h"
 #include "table/table.h"
 
-struct gpnn_named {
-  const char *name;
+struct gpnn_column_name {
+  const char *name; /* the table's */
   size_t position;
 };
 
-/* The columns of a table (borrowed) in the order of their names, so that a wide table's many
- * columns are found in n log n steps. */
-struct gpnn_directory {
-  const struct gpnn_table *table;
+/* The columns of a table sorted by name, so that a wide table's are found by bisection.  A zeroed
+ * object is empty and may be released. */
+struct gpnn_column_lookup {
+  const struct gpnn_table *table; /* borrowed; outlives the lookup */
   size_t n;
-  struct gpnn_named *sorted; /* owned */
+  struct gpnn_column_name *sorted; /* owned; columns of the same name in the table's order */
 };
 
-GPNN_MUST_CHECK enum gpnn_status gpnn_directory_make(struct gpnn_directory *directory,
-                                                     const struct gpnn_table *table,
-                                                     struct gpnn_error *err);
-void gpnn_directory_release(struct gpnn_directory *directory);
+/* GPNN_ENOMEM leaves 'lookup' unchanged. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_column_lookup_make(struct gpnn_column_lookup *lookup,
+                                                         const struct gpnn_table *table,
+                                                         struct gpnn_error *err);
+void gpnn_column_lookup_release(struct gpnn_column_lookup *lookup);
 
-/* How many columns are called 'name'; '*column' is set to the first if there is any. */
-size_t gpnn_directory_count(const struct gpnn_directory *directory, const char *name,
-                            size_t *column);
+/* How many columns are called 'name'; '*column' is set to the first, if there is any. */
+size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const char *name,
+                                size_t *column);
 
-/* Finds one column by name or number, or with 'last' not NULL also a range first..last;
+/* Finds one column by name or number or, if 'last' is not NULL, a range of them, first to last;
  * outcomes as gpnn_columns_find(). */
-GPNN_MUST_CHECK enum gpnn_status gpnn_directory_find(const struct gpnn_directory *directory,
-                                                     const char *wanted, size_t *first,
-                                                     size_t *last, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_column_lookup_find(const struct gpnn_column_lookup *lookup,
+                                                         const char *wanted, size_t *first,
+                                                         size_t *last, struct gpnn_error *err);
 
-/* "table: column 'name' WHAT", status GPNN_EINVAL. */
+/* Fails with "table: column 'name' WHAT" and GPNN_EINVAL. */
 enum gpnn_status gpnn_columns_fail(const struct gpnn_table *table, size_t column, const char *what,
                                    struct gpnn_error *err);
 
-/* "table: 2 columns are named 'name'". */
+/* Fails with "table: 2 columns are named 'name'" and 'status'. */
 enum gpnn_status gpnn_columns_fail_ambiguous(const struct gpnn_table *table, const char *name,
                                              size_t count, enum gpnn_status status,
                                              struct gpnn_error *err);
 
-/* "table:line: column 'name': WHAT", with the field's text where 'shows_text'; GPNN_EDATA. */
+/* Fails with "table:line: column 'name': WHAT" and GPNN_EDATA, followed by the field's text if
+ * 'shows_text'.  'what' is static text, which 'err' keeps a pointer to. */
 enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
                                          const struct gpnn_record *record, size_t column,
                                          const char *what, bool shows_text, struct gpnn_error *err);

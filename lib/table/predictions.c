@@ -11,42 +11,43 @@
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* What stands between 'head' and the suffix '_target' (nothing if NULL) in 'name', as a length;
- * false if 'name' is not so composed. */
-static bool middle(const char *name, const char *head, const char *target, const char **text,
-                   size_t *length)
+/* Finds the part of 'name' between 'prefix' and the suffix "_TARGET" (no suffix if 'target' is
+ * NULL); false if the name lacks either. */
+static bool strip_affixes(const char *name, const char *prefix, const char *target,
+                          const char **text, size_t *length)
 {
-  size_t n = strlen(name), n_head = strlen(head);
-  size_t n_tail = target == NULL ? 0 : strlen(target) + 1;
-  if (n < n_head + n_tail || memcmp(name, head, n_head) != 0) return false;
-  const char *tail = name + n - n_tail;
-  if (n_tail > 0 && (tail[0] != '_' || strcmp(tail + 1, target) != 0)) return false;
-  *text = name + n_head;
-  *length = n - n_head - n_tail;
+  size_t n = strlen(name), n_prefix = strlen(prefix);
+  size_t n_suffix = target == NULL ? 0 : strlen(target) + 1;
+  if (n < n_prefix + n_suffix || memcmp(name, prefix, n_prefix) != 0) return false;
+  const char *suffix = name + n - n_suffix;
+  if (n_suffix > 0 && (suffix[0] != '_' || strcmp(suffix + 1, target) != 0)) return false;
+  *text = name + n_prefix;
+  *length = n - n_prefix - n_suffix;
   return true;
 }
 
-/* Finds the one column from 'first' on that is 'head', 'what' ('what_length' bytes) and the
- * target's suffix.  GPNN_END: there is none. */
-static enum gpnn_status find_own(const struct gpnn_table *table, size_t first, const char *head,
-                                 const char *what, size_t what_length, const char *target,
-                                 size_t *column, struct gpnn_error *err)
+/* Finds the column, 'first' or after it, whose name is 'prefix', 'what' ('what_length' bytes) and
+ * the target's suffix.  GPNN_END: there is none. */
+static enum gpnn_status find_affixed(const struct gpnn_table *table, size_t first,
+                                     const char *prefix, const char *what, size_t what_length,
+                                     const char *target, size_t *column, struct gpnn_error *err)
 {
   bool found = false;
   for (size_t j = first; j < gpnn_table_columns(table); j++) {
     const char *name = gpnn_table_column(table, j), *text;
     size_t length;
-    if (!middle(name, head, target, &text, &length) || length != what_length ||
+    if (!strip_affixes(name, prefix, target, &text, &length) || length != what_length ||
         memcmp(text, what, length) != 0)
       continue;
-    if (found) return gpnn_columns_find(table, name, column, err); /* says what is wrong */
+    if (found)
+      return gpnn_columns_find(table, name, column, err); /* fails: the name is ambiguous */
     found = true;
     *column = j;
   }
   return found ? GPNN_OK : GPNN_END;
 }
 
-/* The level that 'text' names in percent; NaN for the empty text.  False: it is no level. */
+/* Reads a level in percent; NaN if the text is empty.  False: it is not a level. */
 static bool read_level(const char *text, size_t length, double *level)
 {
   *level = NAN;
@@ -64,12 +65,12 @@ static enum gpnn_status find_intervals(struct gpnn_predictions_target *t,
     const char *text;
     size_t length;
     struct gpnn_predictions_interval interval = {.lower = j};
-    if (!middle(gpnn_table_column(table, j), "lower", t->name, &text, &length) ||
+    if (!strip_affixes(gpnn_table_column(table, j), "lower", t->name, &text, &length) ||
         !read_level(text, length, &interval.level))
       continue;
     enum gpnn_status status =
-        find_own(table, j + 1, "upper", text, length, t->name, &interval.upper, err);
-    if (status == GPNN_END) continue; /* half an interval is somebody else's column */
+        find_affixed(table, j + 1, "upper", text, length, t->name, &interval.upper, err);
+    if (status == GPNN_END) continue; /* without an upper end it is not an interval of ours */
     if (status != GPNN_OK) return status;
     if (t->n_intervals == GPNN_PREDICTIONS_INTERVALS)
       return gpnn_fail(err, GPNN_EDATA, "%s: more than %d intervals", gpnn_table_name(table),
@@ -79,27 +80,27 @@ static enum gpnn_status find_intervals(struct gpnn_predictions_target *t,
   return GPNN_OK;
 }
 
-/* The columns that may be there or not: sd (anywhere for a target without a name), df,
- * intervals. */
+/* Finds the columns that a table need not have: sd (which may come before the mean if there is only
+ * one target), df, intervals. */
 static enum gpnn_status find_optional(struct gpnn_predictions_target *t,
                                       const struct gpnn_table *table, struct gpnn_error *err)
 {
   size_t first = t->name == NULL ? 0 : t->mean + 1;
   enum gpnn_status status = GPNN_OK;
   if (!t->has_sd) {
-    status = find_own(table, first, "sd", "", 0, t->name, &t->sd, err);
+    status = find_affixed(table, first, "sd", "", 0, t->name, &t->sd, err);
     t->has_sd = status == GPNN_OK;
   }
   if ((status == GPNN_OK || status == GPNN_END) && !t->has_df) {
-    status = find_own(table, t->mean + 1, "df", "", 0, t->name, &t->df, err);
+    status = find_affixed(table, t->mean + 1, "df", "", 0, t->name, &t->df, err);
     t->has_df = status == GPNN_OK;
   }
   if (status != GPNN_OK && status != GPNN_END) return status;
   return find_intervals(t, table, err);
 }
 
-static enum gpnn_status find_asked(const struct gpnn_table *table, const char *wanted,
-                                   size_t *column, bool *found, struct gpnn_error *err)
+static enum gpnn_status find_wanted(const struct gpnn_table *table, const char *wanted,
+                                    size_t *column, bool *found, struct gpnn_error *err)
 {
   if (wanted == NULL) return GPNN_OK;
   enum gpnn_status status = gpnn_columns_find(table, wanted, column, err);
@@ -107,19 +108,19 @@ static enum gpnn_status find_asked(const struct gpnn_table *table, const char *w
   return status;
 }
 
-static enum gpnn_status find_plain(struct gpnn_predictions_target *t,
-                                   const struct gpnn_table *table,
-                                   const struct gpnn_predictions_wanted *wanted,
-                                   struct gpnn_error *err)
+static enum gpnn_status find_single(struct gpnn_predictions_target *t,
+                                    const struct gpnn_table *table,
+                                    const struct gpnn_predictions_wanted *wanted,
+                                    struct gpnn_error *err)
 {
   bool header = gpnn_table_has_header(table);
   const char *truth = wanted->truth != NULL ? wanted->truth : header ? NULL : "1";
   const char *mean = wanted->mean != NULL ? wanted->mean : header ? "mean" : "2";
   bool has_truth = false, has_mean = false;
-  enum gpnn_status status = find_asked(table, mean, &t->mean, &has_mean, err);
-  if (status == GPNN_OK) status = find_asked(table, truth, &t->truth, &has_truth, err);
-  if (status == GPNN_OK) status = find_asked(table, wanted->sd, &t->sd, &t->has_sd, err);
-  if (status == GPNN_OK) status = find_asked(table, wanted->df, &t->df, &t->has_df, err);
+  enum gpnn_status status = find_wanted(table, mean, &t->mean, &has_mean, err);
+  if (status == GPNN_OK) status = find_wanted(table, truth, &t->truth, &has_truth, err);
+  if (status == GPNN_OK) status = find_wanted(table, wanted->sd, &t->sd, &t->has_sd, err);
+  if (status == GPNN_OK) status = find_wanted(table, wanted->df, &t->df, &t->has_df, err);
   if (status != GPNN_OK) return status;
   if (!has_truth && t->mean == 0)
     return gpnn_fail(err, GPNN_EINVAL,
@@ -137,7 +138,8 @@ static enum gpnn_status find_plain(struct gpnn_predictions_target *t,
 
 /* ---- several targets ---------------------------------------------------------------------- */
 
-/* The target that column 'j' is the mean of, if its truth is there too; else NULL. */
+/* The name of the target that column 'j' is the mean of, if the table has its truth too, or NULL.
+ */
 static const char *target_of_mean(const struct gpnn_table *table, size_t j, size_t *truth)
 {
   const char *name = gpnn_table_column(table, j);
@@ -150,7 +152,8 @@ static const char *target_of_mean(const struct gpnn_table *table, size_t j, size
   return NULL;
 }
 
-static bool is_several(const struct gpnn_table *table, const struct gpnn_predictions_wanted *wanted)
+static bool has_several_targets(const struct gpnn_table *table,
+                                const struct gpnn_predictions_wanted *wanted)
 {
   size_t truth, n = 0;
   if (wanted->truth != NULL || wanted->mean != NULL || wanted->sd != NULL || wanted->df != NULL ||
@@ -163,8 +166,8 @@ static bool is_several(const struct gpnn_table *table, const struct gpnn_predict
   return n > 0;
 }
 
-static bool same_form(const struct gpnn_predictions_target *a,
-                      const struct gpnn_predictions_target *b)
+static bool have_same_columns(const struct gpnn_predictions_target *a,
+                              const struct gpnn_predictions_target *b)
 {
   bool same = a->has_sd == b->has_sd && a->has_df == b->has_df && a->n_intervals == b->n_intervals;
   for (size_t i = 0; i < a->n_intervals && same; i++) {
@@ -175,12 +178,12 @@ static bool same_form(const struct gpnn_predictions_target *a,
 }
 
 /* Adds the target called 'name', whose mean is column 'j'. */
-static enum gpnn_status add_named(struct gpnn_predictions *p, const struct gpnn_table *table,
-                                  const char *name, size_t j, size_t truth, struct gpnn_error *err)
+static enum gpnn_status add_target(struct gpnn_predictions *p, const struct gpnn_table *table,
+                                   const char *name, size_t j, size_t truth, struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
   size_t same;
-  /* Said twice, a name would leave open which column is meant. */
+  /* Fails if two columns share one of the names. */
   enum gpnn_status status = gpnn_columns_find(table, gpnn_table_column(table, j), &same, err);
   if (status == GPNN_OK) status = gpnn_columns_find(table, name, &same, err);
   if (status != GPNN_OK) return status;
@@ -191,15 +194,15 @@ static enum gpnn_status add_named(struct gpnn_predictions *p, const struct gpnn_
   if (t->name == NULL) return gpnn_fail_memory(err, "for the names of the targets");
   p->n_targets++;
   status = find_optional(t, table, err);
-  if (status == GPNN_OK && !same_form(t, &p->targets[0]))
+  if (status == GPNN_OK && !have_same_columns(t, &p->targets[0]))
     status = gpnn_fail(err, GPNN_EDATA,
                        "%s: target '%s' has other columns of predictions than the first",
                        gpnn_table_name(table), gpnn_mask(shown, name, strlen(name)));
   return status;
 }
 
-static enum gpnn_status find_named(struct gpnn_predictions *p, const struct gpnn_table *table,
-                                   struct gpnn_error *err)
+static enum gpnn_status find_all_targets(struct gpnn_predictions *p, const struct gpnn_table *table,
+                                         struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   size_t truth = 0, n = 0;
@@ -209,7 +212,7 @@ static enum gpnn_status find_named(struct gpnn_predictions *p, const struct gpnn
   if (p->targets == NULL) return gpnn_fail_memory(err, "for the columns of the targets");
   for (size_t j = 0; j < gpnn_table_columns(table) && status == GPNN_OK; j++) {
     const char *name = target_of_mean(table, j, &truth);
-    if (name != NULL) status = add_named(p, table, name, j, truth, err);
+    if (name != NULL) status = add_target(p, table, name, j, truth, err);
   }
   return status;
 }
@@ -221,13 +224,13 @@ enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *predictions,
 {
   struct gpnn_predictions p = {0};
   enum gpnn_status status;
-  if (is_several(table, wanted)) {
-    status = find_named(&p, table, err);
+  if (has_several_targets(table, wanted)) {
+    status = find_all_targets(&p, table, err);
   } else {
     p.targets = gpnn_alloc(1, 1, sizeof *p.targets);
     if (p.targets == NULL) return gpnn_fail_memory(err, "for the columns of the predictions");
     p.n_targets = 1;
-    status = find_plain(&p.targets[0], table, wanted, err);
+    status = find_single(&p.targets[0], table, wanted, err);
   }
   if (status == GPNN_OK)
     *predictions = p;
@@ -238,7 +241,7 @@ enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *predictions,
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* The sign of a field that reads inf or -inf, in any case; 0 if it does not. */
+/* 1 if a field reads inf, -1 if it reads -inf, in upper or lower case; 0 otherwise. */
 static int infinite_sign(const struct gpnn_field *field)
 {
   static const char *const spellings[] = {"inf", "+inf", "-inf", "infinity", "-infinity"};
@@ -254,10 +257,11 @@ static int infinite_sign(const struct gpnn_field *field)
   return 0;
 }
 
-/* A number that may be infinite, or missing: then 'missing'. */
-static enum gpnn_status read_wide(const struct gpnn_table *table, const struct gpnn_record *record,
-                                  size_t column, const char *na, double missing, double *value,
-                                  struct gpnn_error *err)
+/* Reads a number that may be infinite; '*value' is 'missing' if there is none. */
+static enum gpnn_status read_possibly_infinite(const struct gpnn_table *table,
+                                               const struct gpnn_record *record, size_t column,
+                                               const char *na, double missing, double *value,
+                                               struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[column];
   int sign = infinite_sign(field);
@@ -282,11 +286,13 @@ enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
   if (status == GPNN_OK && t->has_sd)
     status = gpnn_columns_number(table, record, t->sd, na, &p.sd, err);
   if (status == GPNN_OK && t->has_df)
-    status = read_wide(table, record, t->df, na, INFINITY, &p.df, err);
+    status = read_possibly_infinite(table, record, t->df, na, INFINITY, &p.df, err);
   for (size_t i = 0; i < t->n_intervals && status == GPNN_OK; i++) {
-    status = read_wide(table, record, t->intervals[i].lower, na, NAN, &p.lower[i], err);
+    status =
+        read_possibly_infinite(table, record, t->intervals[i].lower, na, NAN, &p.lower[i], err);
     if (status == GPNN_OK)
-      status = read_wide(table, record, t->intervals[i].upper, na, NAN, &p.upper[i], err);
+      status =
+          read_possibly_infinite(table, record, t->intervals[i].upper, na, NAN, &p.upper[i], err);
   }
   if (status == GPNN_OK) *prediction = p;
   return status;

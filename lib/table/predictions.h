@@ -1,15 +1,19 @@
 /*
- * predictions: the columns of a table of predictions, by their names, and its rows as numbers.
+ * predictions: finding the columns of a table of predictions, and reading its rows.
  *
- * A prediction of one target stands in the columns
- *   mean, sd, df, lower, upper        or, of several levels in percent, lower90, upper90 ...
- * of which only the mean must be there; the true value stands in the column before the mean.
- * df are the degrees of freedom of Student's t (missing or inf: normal).  With several targets
- * each column ends in an underscore and the target's name, and the truths stand in columns of
- * those names:
+ * Predictions of one target are in the columns
+ *   mean, sd, df, lower, upper        or, for several levels in percent, lower90, upper90 ...
+ * of which only the mean is required; the true value is in the column before it.  df is the degrees
+ * of freedom of Student's t distribution (missing or inf: a normal distribution).  With several
+ * targets these names end in an underscore and the target's name, and the true value is in the
+ * column of that name:
  *   a mean_a sd_a lower90_a upper90_a b mean_b sd_b lower90_b upper90_b
- * df, lower and upper are looked for behind the mean only, since columns carried along stand
- * before it and may have such names too.
+ * df, lower and upper must come after the mean: columns copied from the predicted table come before
+ * it and may happen to have such names.
+ *
+ * Calling sequence: gpnn_predictions_find(), gpnn_predictions_read() for each record and target,
+ * gpnn_predictions_release().
+ * Threads: once found, the columns are read-only and may be shared freely.
  */
 #ifndef GPNN_TABLE_PREDICTIONS_H
 #define GPNN_TABLE_PREDICTIONS_H
@@ -23,13 +27,13 @@
 enum { GPNN_PREDICTIONS_INTERVALS = 32 };
 
 struct gpnn_predictions_target {
-  char *name; /* owned; NULL: the only target, whose columns bear no name */
-  size_t truth, mean, sd, df;
+  char *name;                 /* owned; NULL: the only target, whose columns do not name it */
+  size_t truth, mean, sd, df; /* columns, from 0 */
   bool has_sd, has_df;
-  size_t n_intervals;
+  size_t n_intervals; /* may be 0 */
   struct gpnn_predictions_interval {
-    size_t lower, upper;
-    double level; /* in (0, 1); NaN: not told by the names */
+    size_t lower, upper; /* columns */
+    double level;        /* in (0, 1); NaN: the names do not say */
   } intervals[GPNN_PREDICTIONS_INTERVALS];
 };
 
@@ -39,8 +43,8 @@ struct gpnn_predictions {
   struct gpnn_predictions_target *targets; /* owned; in the order of the columns */
 };
 
-/* Columns by name or number, where the user says; NULL: as described above, and without a header
- * the columns 1, 2 and 3 for truth, mean and sd. */
+/* The columns that a user asks for, by name or number.  NULL: those described above or, in a table
+ * without a header, columns 1, 2 and 3 for truth, mean and sd. */
 struct gpnn_predictions_wanted {
   const char *truth, *mean, *sd, *df;
 };
@@ -58,17 +62,20 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *
 
 struct gpnn_predictions_row {
   double truth, mean;
-  double sd, df; /* NaN, INFINITY: there is no such column */
-  double lower[GPNN_PREDICTIONS_INTERVALS], upper[GPNN_PREDICTIONS_INTERVALS]; /* NaN: missing */
+  double sd; /* NaN: there is no such column */
+  double df; /* INFINITY: there is no such column, or no value in it */
+  double lower[GPNN_PREDICTIONS_INTERVALS], upper[GPNN_PREDICTIONS_INTERVALS]; /* NaN: no value */
 };
 
-/* Reads one target's part of a record; 'na' as in table/columns.h.  GPNN_END: the truth or the
- * mean is missing.  GPNN_EDATA: as gpnn_columns_number(). */
+/* Reads one target's part of a record; 'na' as in table/columns.h.  GPNN_END: the truth or the mean
+ * is missing, so there is nothing to score.  GPNN_EDATA: as gpnn_columns_number().  '*prediction'
+ * is written on success only. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_predictions_read(const struct gpnn_predictions_target *target, const struct gpnn_table *table,
                       const struct gpnn_record *record, const char *na,
                       struct gpnn_predictions_row *prediction, struct gpnn_error *err);
 
+/* Frees what the object owns and zeroes it. */
 void gpnn_predictions_release(struct gpnn_predictions *predictions);
 
 #endif

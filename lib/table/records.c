@@ -12,7 +12,7 @@ void gpnn_records_clear(struct gpnn_records *records)
   records->text_length = 0;
 }
 
-/* Whether a field's text is part of the raw record; where doubled quotes were taken out it is not.
+/* True if a field's text is part of the raw record; it is not if doubled quotes were made single.
  */
 static bool is_within(const struct gpnn_record *record, const struct gpnn_field *field)
 {
@@ -21,8 +21,8 @@ static bool is_within(const struct gpnn_record *record, const struct gpnn_field 
          field->length <= record->raw_length - (at - begin);
 }
 
-/* Bytes of the raw record and of fields that are no part of it. */
-static size_t text_of(const struct gpnn_record *record)
+/* Bytes of the raw record and of the fields that are not part of it. */
+static size_t text_bytes(const struct gpnn_record *record)
 {
   size_t length = record->raw_length;
   for (size_t j = 0; j < record->n_fields; j++)
@@ -30,22 +30,24 @@ static size_t text_of(const struct gpnn_record *record)
   return length;
 }
 
-static bool make_room(struct gpnn_records *records, const struct gpnn_record *record)
+static bool reserve(struct gpnn_records *records, const struct gpnn_record *record)
 {
-  size_t n_fields = record->n_fields, places;
-  return gpnn_multiply(records->n + 1, n_fields, &places) &&
-         gpnn_grow(&records->lines, &records->lines_room, records->n + 1, sizeof(size_t)) &&
-         gpnn_grow(&records->begins, &records->begins_room, places, sizeof(size_t)) &&
-         gpnn_grow(&records->lengths, &records->lengths_room, places, sizeof(size_t)) &&
-         gpnn_grow(&records->fields, &records->fields_room, n_fields, sizeof *records->fields) &&
-         gpnn_grow(&records->text, &records->text_room, records->text_length + text_of(record), 1);
+  size_t n_fields = record->n_fields, n_all;
+  return gpnn_multiply(records->n + 1, n_fields, &n_all) &&
+         gpnn_grow(&records->lines, &records->lines_capacity, records->n + 1, sizeof(size_t)) &&
+         gpnn_grow(&records->begins, &records->begins_capacity, n_all, sizeof(size_t)) &&
+         gpnn_grow(&records->lengths, &records->lengths_capacity, n_all, sizeof(size_t)) &&
+         gpnn_grow(&records->fields, &records->fields_capacity, n_fields,
+                   sizeof *records->fields) &&
+         gpnn_grow(&records->text, &records->text_capacity,
+                   records->text_length + text_bytes(record), 1);
 }
 
-/* The raw record is copied at a stretch, which takes less time than field after field. */
+/* The raw record is copied in one piece, which takes less time than field by field. */
 enum gpnn_status gpnn_records_add(struct gpnn_records *records, const struct gpnn_record *record,
                                   struct gpnn_error *err)
 {
-  if (!make_room(records, record)) return gpnn_fail_memory(err, "for a batch of rows");
+  if (!reserve(records, record)) return gpnn_fail_memory(err, "for a batch of rows");
   size_t from = records->text_length, first = records->n * record->n_fields;
   memcpy(records->text + from, record->raw, record->raw_length);
   records->text_length += record->raw_length;

@@ -1,8 +1,12 @@
 /*
- * records: copies of a table's records, which last while the table goes on.
+ * records: copies of a table's records, which stay valid when the table reads on.
  *
- * A zeroed object is empty and may be released.  Adding to it and looking into it are no business
- * of two threads at a time, but one may look into it while another reads on in the table.
+ * A zeroed object is empty and may be released.  Add records of one table with gpnn_records_add(),
+ * look at them with gpnn_records_get(), start again with gpnn_records_clear(), and end with
+ * gpnn_records_release().
+ *
+ * Threads: the object belongs to one thread at a time, while another may already read on in the
+ * table.
  */
 #ifndef GPNN_TABLE_RECORDS_H
 #define GPNN_TABLE_RECORDS_H
@@ -14,29 +18,31 @@
 
 struct gpnn_records {
   size_t n;        /* records */
-  size_t n_fields; /* of each of them */
-  size_t *lines;   /* owned, as all arrays: n, where each record starts */
-  size_t *begins;  /* n by n_fields: where a field's text starts in 'text' */
-  size_t *lengths; /* likewise: how long it is */
+  size_t n_fields; /* of each record */
+  size_t *lines;   /* n; the line each record starts on; owned, as all arrays */
+  size_t *begins;  /* n by n_fields: where each field begins in 'text' */
+  size_t *lengths; /* n by n_fields: of each field */
   char *text;
   size_t text_length;
-  size_t lines_room, begins_room, lengths_room, text_room;
-  struct gpnn_field *fields; /* n_fields, of the record looked at */
-  size_t fields_room;
+  size_t lines_capacity, begins_capacity, lengths_capacity, text_capacity;
+  struct gpnn_field *fields; /* n_fields, of the record last looked at */
+  size_t fields_capacity;
 };
 
-/* Forgets all records and keeps the room. */
+/* Removes all records but keeps the memory for the next ones. */
 void gpnn_records_clear(struct gpnn_records *records);
 
-/* Adds a copy of a good record, with as many fields as those before it.  GPNN_ENOMEM: nothing is
- * added. */
+/* Appends a copy of a well-formed record, which has as many fields as the others.  GPNN_ENOMEM:
+ * nothing is added. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_records_add(struct gpnn_records *records,
                                                   const struct gpnn_record *record,
                                                   struct gpnn_error *err);
 
-/* Record number 'i', without its raw bytes; what it points to lasts until the next call. */
+/* Record 'i' < n, without its raw bytes.  Its fields are valid until the next call with this
+ * object. */
 struct gpnn_record gpnn_records_get(struct gpnn_records *records, size_t i);
 
+/* Frees everything and zeroes the object. */
 void gpnn_records_release(struct gpnn_records *records);
 
 #endif

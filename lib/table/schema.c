@@ -1,5 +1,5 @@
 /*
- * A schema's columns in a table, and the features that its inputs become.
+ * Finding a schema's columns in a table, and naming the features of its inputs.
  */
 #include "table/schema.h"
 
@@ -45,10 +45,10 @@ void gpnn_schema_release(struct gpnn_schema *schema)
 
 /* ---- a schema's columns in a table ------------------------------------------------------- */
 
-/* Checks that none of 'n' columns of the role 'what' is missing (SIZE_MAX). */
-static enum gpnn_status check_there(const struct gpnn_table *table, const char *what, size_t n,
-                                    const struct gpnn_column *columns, const size_t *found,
-                                    struct gpnn_error *err)
+/* Fails if any of 'n' columns with the role 'what' was not found, naming those. */
+static enum gpnn_status require_found(const struct gpnn_table *table, const char *what, size_t n,
+                                      const struct gpnn_column *columns, const size_t *found,
+                                      struct gpnn_error *err)
 {
   char list[400] = "", shown[GPNN_MASK_BYTES];
   size_t used = 0, n_missing = 0;
@@ -67,49 +67,48 @@ static enum gpnn_status check_there(const struct gpnn_table *table, const char *
                    gpnn_table_name(table), n_missing, n, what, n == 1 ? "" : "s", list);
 }
 
-/* Finds one of the schema's columns by name; SIZE_MAX if it is not there. */
-static enum gpnn_status match_name(const struct gpnn_directory *directory, const char *name,
+/* Finds one of the schema's columns by name; SIZE_MAX if the table does not have it. */
+static enum gpnn_status match_name(const struct gpnn_column_lookup *lookup, const char *name,
                                    size_t *column, struct gpnn_error *err)
 {
   *column = SIZE_MAX;
-  size_t count = gpnn_directory_count(directory, name, column);
-  return count > 1 ? gpnn_columns_fail_ambiguous(directory->table, name, count, GPNN_EMISMATCH, err)
+  size_t count = gpnn_column_lookup_count(lookup, name, column);
+  return count > 1 ? gpnn_columns_fail_ambiguous(lookup->table, name, count, GPNN_EMISMATCH, err)
                    : GPNN_OK;
 }
 
-static enum gpnn_status match_each(const struct gpnn_directory *directory, size_t n,
+static enum gpnn_status match_each(const struct gpnn_column_lookup *lookup, size_t n,
                                    const struct gpnn_column *columns, size_t *found,
                                    struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    status = match_name(directory, columns[i].name, &found[i], err);
+    status = match_name(lookup, columns[i].name, &found[i], err);
   return status;
 }
 
 static enum gpnn_status match_names(const struct gpnn_schema *schema,
-                                    const struct gpnn_directory *directory,
+                                    const struct gpnn_column_lookup *lookup,
                                     struct gpnn_columns_map *map, struct gpnn_error *err)
 {
-  enum gpnn_status status =
-      match_each(directory, schema->n_inputs, schema->inputs, map->inputs, err);
+  enum gpnn_status status = match_each(lookup, schema->n_inputs, schema->inputs, map->inputs, err);
   if (status == GPNN_OK)
     status =
-        check_there(directory->table, "input", schema->n_inputs, schema->inputs, map->inputs, err);
+        require_found(lookup->table, "input", schema->n_inputs, schema->inputs, map->inputs, err);
+  if (status == GPNN_OK) status = match_each(lookup, schema->n_more, schema->more, map->more, err);
   if (status == GPNN_OK)
-    status = match_each(directory, schema->n_more, schema->more, map->more, err);
-  if (status == GPNN_OK)
-    status = match_each(directory, schema->n_regressors, schema->regressors, map->regressors, err);
-  if (status == GPNN_OK) status = match_name(directory, schema->target.name, &map->target, err);
+    status = match_each(lookup, schema->n_regressors, schema->regressors, map->regressors, err);
+  if (status == GPNN_OK) status = match_name(lookup, schema->target.name, &map->target, err);
   if (status == GPNN_OK && schema->has_noise)
-    status = match_name(directory, schema->noise.name, &map->noise, err);
+    status = match_name(lookup, schema->noise.name, &map->noise, err);
   return status;
 }
 
-/* The columns' own positions, or none. */
-static void place_each(bool is_there, size_t n, const struct gpnn_column *columns, size_t *found)
+/* The positions of columns in the training table, or SIZE_MAX. */
+static void take_positions(bool are_there, size_t n, const struct gpnn_column *columns,
+                           size_t *found)
 {
-  for (size_t i = 0; i < n; i++) found[i] = is_there ? columns[i].position : SIZE_MAX;
+  for (size_t i = 0; i < n; i++) found[i] = are_there ? columns[i].position : SIZE_MAX;
 }
 
 static enum gpnn_status match_positions(const struct gpnn_schema *schema,
@@ -126,10 +125,10 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
                      schema->n_inputs, schema->n_inputs == 1 ? "" : "s");
   for (size_t i = 0; i < schema->n_inputs; i++)
     map->inputs[i] = is_whole ? schema->inputs[i].position : i;
-  place_each(is_whole, 1, &schema->target, &map->target);
-  place_each(is_whole, schema->n_more, schema->more, map->more);
-  place_each(is_whole, schema->n_regressors, schema->regressors, map->regressors);
-  place_each(is_whole && schema->has_noise, 1, &schema->noise, &map->noise);
+  take_positions(is_whole, 1, &schema->target, &map->target);
+  take_positions(is_whole, schema->n_more, schema->more, map->more);
+  take_positions(is_whole, schema->n_regressors, schema->regressors, map->regressors);
+  take_positions(is_whole && schema->has_noise, 1, &schema->noise, &map->noise);
   return GPNN_OK;
 }
 
@@ -145,10 +144,10 @@ enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struc
   if (new.inputs == NULL || new.more == NULL || new.regressors == NULL || new.orders == NULL) {
     status = gpnn_fail_memory(err, "for the columns");
   } else if (schema->has_header && gpnn_table_has_header(table)) {
-    struct gpnn_directory directory = {0};
-    status = gpnn_directory_make(&directory, table, err);
-    if (status == GPNN_OK) status = match_names(schema, &directory, &new, err);
-    gpnn_directory_release(&directory);
+    struct gpnn_column_lookup lookup = {0};
+    status = gpnn_column_lookup_make(&lookup, table, err);
+    if (status == GPNN_OK) status = match_names(schema, &lookup, &new, err);
+    gpnn_column_lookup_release(&lookup);
   } else {
     status = match_positions(schema, table, &new, err);
   }
@@ -162,12 +161,13 @@ enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struc
   return status;
 }
 
-enum gpnn_status gpnn_schema_need_regressors(const struct gpnn_schema *schema,
-                                             const struct gpnn_columns_map *map,
-                                             const struct gpnn_table *table, struct gpnn_error *err)
+enum gpnn_status gpnn_schema_require_regressors(const struct gpnn_schema *schema,
+                                                const struct gpnn_columns_map *map,
+                                                const struct gpnn_table *table,
+                                                struct gpnn_error *err)
 {
-  return check_there(table, "regressor", schema->n_regressors, schema->regressors, map->regressors,
-                     err);
+  return require_found(table, "regressor", schema->n_regressors, schema->regressors,
+                       map->regressors, err);
 }
 
 void gpnn_columns_map_release(struct gpnn_columns_map *map)
@@ -228,8 +228,8 @@ bool gpnn_schema_groups(const struct gpnn_schema *schema, struct gpnn_feature *f
   return any;
 }
 
-/* The input that 'feature' comes from; how many of its features come before is left in
- * '*feature'. */
+/* The input that '*feature' belongs to; '*feature' becomes its number among that input's features.
+ */
 static const struct gpnn_column *input_of(const struct gpnn_schema *schema,
                                           struct gpnn_feature_cursor *at, size_t *feature)
 {
@@ -244,13 +244,14 @@ static const struct gpnn_column *input_of(const struct gpnn_schema *schema,
   return &schema->inputs[at->input];
 }
 
-/* A name being composed: room for two that the mask cuts, and some letters. */
+/* A name being composed: long enough for two column names as the mask cuts them, and some letters.
+ */
 struct composed {
   char text[2 * GPNN_MASK_BYTES + 8];
   size_t length;
 };
 
-/* The mask shows fewer bytes than it has room for, so no more of any part is needed. */
+/* The mask shows fewer than GPNN_MASK_BYTES bytes, so no more of any part is needed. */
 static void add_part(struct composed *name, const char *part, size_t length)
 {
   if (length > GPNN_MASK_BYTES) length = GPNN_MASK_BYTES;
@@ -276,8 +277,8 @@ const char *gpnn_schema_feature_name(const struct gpnn_schema *schema,
   const struct gpnn_column *column = input_of(schema, at, &feature);
   struct composed whole = {.length = 0};
   if (is_point(column)) {
-    const char *before = (column->kind == GPNN_COLUMN_PERIODIC ? circle : sphere)[feature];
-    add_part(&whole, before, strlen(before));
+    const char *function = (column->kind == GPNN_COLUMN_PERIODIC ? circle : sphere)[feature];
+    add_part(&whole, function, strlen(function));
   }
   add_group(&whole, schema, column);
   if (is_point(column)) add_part(&whole, ")", 1);

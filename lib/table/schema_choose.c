@@ -10,7 +10,7 @@
 #include "table/columns_private.h"
 #include "table/schema.h"
 
-/* Roles of one column, added up: an input may be a regressor too. */
+/* The roles of a column, added up: an input may be a regressor too. */
 enum { INPUT = 1, TARGET = 2, REGRESSOR = 4, NOISE = 8 };
 
 struct picked {
@@ -18,23 +18,23 @@ struct picked {
   size_t *columns; /* owned */
 };
 
-/* Roles of all columns while they are chosen, and each role's columns in their order. */
+/* The roles chosen so far: of each column, and for each role its columns in order. */
 struct choice {
-  const struct gpnn_directory *directory;
-  unsigned *roles; /* owned; of every column of the table */
+  const struct gpnn_column_lookup *lookup;
+  unsigned *roles; /* owned; of each column of the table */
   struct picked inputs, targets, regressors, noise;
 };
 
 static enum gpnn_status fail(const struct choice *choice, size_t column, const char *what,
                              struct gpnn_error *err)
 {
-  return gpnn_columns_fail(choice->directory->table, column, what, err);
+  return gpnn_columns_fail(choice->lookup->table, column, what, err);
 }
 
 static enum gpnn_status find_list(const struct choice *choice, const char *list,
                                   struct picked *picked, struct gpnn_error *err)
 {
-  return gpnn_columns_find_list(choice->directory->table, list, &picked->columns, &picked->n, err);
+  return gpnn_columns_find_list(choice->lookup->table, list, &picked->columns, &picked->n, err);
 }
 
 /* ---- roles ------------------------------------------------------------------------------- */
@@ -48,12 +48,12 @@ static enum gpnn_status pick_one(struct picked *picked, size_t column, struct gp
   return GPNN_OK;
 }
 
-/* One column, whose name may have commas, or else a list; by default the last. */
+/* One column, whose name may contain commas, or a list of columns; by default the last column. */
 static enum gpnn_status choose_targets(struct choice *choice, const char *list,
                                        struct gpnn_error *err)
 {
-  size_t column = choice->directory->n - 1;
-  bool is_one = list == NULL || gpnn_directory_count(choice->directory, list, &column) == 1;
+  size_t column = choice->lookup->n - 1;
+  bool is_one = list == NULL || gpnn_column_lookup_count(choice->lookup, list, &column) == 1;
   enum gpnn_status status = is_one ? pick_one(&choice->targets, column, err)
                                    : find_list(choice, list, &choice->targets, err);
   for (size_t i = 0; i < choice->targets.n && status == GPNN_OK; i++)
@@ -80,7 +80,7 @@ static enum gpnn_status choose_noise(struct choice *choice, const char *name,
 {
   if (name == NULL) return GPNN_OK;
   size_t column;
-  enum gpnn_status status = gpnn_directory_find(choice->directory, name, &column, NULL, err);
+  enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
   if (status != GPNN_OK) return status;
   if (choice->roles[column] & TARGET)
     return fail(choice, column, "is the target, so it cannot be the row noise", err);
@@ -90,7 +90,7 @@ static enum gpnn_status choose_noise(struct choice *choice, const char *name,
   return pick_one(&choice->noise, column, err);
 }
 
-/* The inputs asked for, or all columns without another role. */
+/* The inputs asked for, or all columns that have no other role. */
 static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
                                       struct gpnn_error *err)
 {
@@ -99,9 +99,9 @@ static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
     enum gpnn_status status = find_list(choice, list, inputs, err);
     if (status != GPNN_OK) return status;
   } else {
-    inputs->columns = gpnn_alloc(choice->directory->n, 1, sizeof *inputs->columns);
+    inputs->columns = gpnn_alloc(choice->lookup->n, 1, sizeof *inputs->columns);
     if (inputs->columns == NULL) return gpnn_fail_memory(err, "for the columns");
-    for (size_t j = 0; j < choice->directory->n; j++)
+    for (size_t j = 0; j < choice->lookup->n; j++)
       if (choice->roles[j] == 0) inputs->columns[inputs->n++] = j;
   }
   for (size_t i = 0; i < inputs->n; i++) {
@@ -130,21 +130,21 @@ static enum gpnn_status drop_inputs(struct choice *choice, const char *list, str
   inputs->n = kept;
   if (kept == 0)
     return gpnn_fail(err, GPNN_EINVAL, "%s: no input is left",
-                     gpnn_table_name(choice->directory->table));
+                     gpnn_table_name(choice->lookup->table));
   return GPNN_OK;
 }
 
-/* Later tables are matched by name, so a name with a role may not occur twice. */
+/* Later tables are matched by name, so no two columns may share a name if one has a role. */
 static enum gpnn_status check_names(const struct choice *choice, struct gpnn_error *err)
 {
-  const struct gpnn_directory *directory = choice->directory;
-  for (size_t k = 0; k + 1 < directory->n; k++) {
-    const struct gpnn_named *here = &directory->sorted[k];
+  const struct gpnn_column_lookup *lookup = choice->lookup;
+  for (size_t k = 0; k + 1 < lookup->n; k++) {
+    const struct gpnn_column_name *here = &lookup->sorted[k];
     if (strcmp(here[0].name, here[1].name) != 0) continue;
     if (choice->roles[here[0].position] == 0 && choice->roles[here[1].position] == 0) continue;
     size_t first;
-    size_t count = gpnn_directory_count(directory, here->name, &first);
-    return gpnn_columns_fail_ambiguous(directory->table, here->name, count, GPNN_EINVAL, err);
+    size_t count = gpnn_column_lookup_count(lookup, here->name, &first);
+    return gpnn_columns_fail_ambiguous(lookup->table, here->name, count, GPNN_EINVAL, err);
   }
   return GPNN_OK;
 }
@@ -174,12 +174,12 @@ static enum gpnn_status fill_columns(struct gpnn_column **columns, size_t *n_col
   return status;
 }
 
-/* Turns the choice into a schema in which all inputs are numbers. */
+/* Makes the choice a schema; all inputs are numbers so far. */
 static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct choice *choice,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_table *table = choice->directory->table;
-  schema->n_columns = choice->directory->n;
+  const struct gpnn_table *table = choice->lookup->table;
+  schema->n_columns = choice->lookup->n;
   schema->has_header = gpnn_table_has_header(table);
   schema->has_noise = choice->noise.n > 0;
   enum gpnn_status status = fill_column(&schema->target, table, choice->targets.columns[0], err);
@@ -206,7 +206,7 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema, const struct
   struct picked picked = {0};
   enum gpnn_status status = find_list(choice, list, &picked, err);
   if (status != GPNN_OK) return status;
-  bool *is_category = gpnn_alloc(choice->directory->n, 1, sizeof *is_category);
+  bool *is_category = gpnn_alloc(choice->lookup->n, 1, sizeof *is_category);
   if (is_category == NULL) status = gpnn_fail_memory(err, "for the columns");
   for (size_t i = 0; i < picked.n && status == GPNN_OK; i++) {
     size_t column = picked.columns[i];
@@ -223,7 +223,7 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema, const struct
   return status;
 }
 
-/* Finds the input that is column 'column' of the table, which must be a plain number so far. */
+/* Finds the input that is column 'column' of the table, and which must be a number so far. */
 static enum gpnn_status find_plain_input(const struct gpnn_schema *schema,
                                          const struct choice *choice, size_t column, size_t *input,
                                          struct gpnn_error *err)
@@ -245,7 +245,7 @@ static enum gpnn_status find_plain_input(const struct gpnn_schema *schema,
   }
 }
 
-/* "COL=P", which it cuts at the sign. */
+/* 'item' is "COL=P", and is cut at the equals sign. */
 static enum gpnn_status mark_periodic(struct gpnn_schema *schema, const struct choice *choice,
                                       char *item, struct gpnn_error *err)
 {
@@ -259,7 +259,7 @@ static enum gpnn_status mark_periodic(struct gpnn_schema *schema, const struct c
     return gpnn_fail(err, GPNN_EINVAL, "period '%s': a period is a number above 0", shown);
   *sign = '\0';
   size_t column, input;
-  enum gpnn_status status = gpnn_directory_find(choice->directory, item, &column, NULL, err);
+  enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, item, &column, NULL, err);
   if (status == GPNN_OK) status = find_plain_input(schema, choice, column, &input, err);
   if (status != GPNN_OK) return status;
   schema->inputs[input].kind = GPNN_COLUMN_PERIODIC;
@@ -282,8 +282,8 @@ static enum gpnn_status mark_periods(struct gpnn_schema *schema, const struct ch
   return status;
 }
 
-static enum gpnn_status mark_place(struct gpnn_schema *schema, const struct choice *choice,
-                                   const char *list, struct gpnn_error *err)
+static enum gpnn_status mark_location(struct gpnn_schema *schema, const struct choice *choice,
+                                      const char *list, struct gpnn_error *err)
 {
   struct picked picked = {0};
   size_t input[2];
@@ -306,7 +306,7 @@ static enum gpnn_status mark_place(struct gpnn_schema *schema, const struct choi
 static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice,
                                const struct gpnn_roles *roles, struct gpnn_error *err)
 {
-  choice->roles = gpnn_alloc(choice->directory->n, 1, sizeof *choice->roles);
+  choice->roles = gpnn_alloc(choice->lookup->n, 1, sizeof *choice->roles);
   if (choice->roles == NULL) return gpnn_fail_memory(err, "for the columns");
   enum gpnn_status status = choose_targets(choice, roles->target, err);
   if (status == GPNN_OK) status = choose_regressors(choice, roles->regressors, err);
@@ -318,8 +318,8 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice
   if (status == GPNN_OK) status = mark_categories(schema, choice, roles->one_hot, err);
   for (size_t i = 0; i < roles->n_periods && status == GPNN_OK; i++)
     status = mark_periods(schema, choice, roles->periods[i], err);
-  for (size_t i = 0; i < roles->n_places && status == GPNN_OK; i++)
-    status = mark_place(schema, choice, roles->places[i], err);
+  for (size_t i = 0; i < roles->n_locations && status == GPNN_OK; i++)
+    status = mark_location(schema, choice, roles->locations[i], err);
   return status;
 }
 
@@ -331,10 +331,10 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
                      "%s: has one column, but a target and an input are needed: "
                      "is the delimiter right?",
                      gpnn_table_name(table));
-  struct gpnn_directory directory = {0};
-  enum gpnn_status status = gpnn_directory_make(&directory, table, err);
+  struct gpnn_column_lookup lookup = {0};
+  enum gpnn_status status = gpnn_column_lookup_make(&lookup, table, err);
   if (status != GPNN_OK) return status;
-  struct choice choice = {.directory = &directory};
+  struct choice choice = {.lookup = &lookup};
   status = choose(schema, &choice, roles, err);
   if (status != GPNN_OK) gpnn_schema_release(schema);
   free(choice.inputs.columns);
@@ -342,6 +342,6 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
   free(choice.regressors.columns);
   free(choice.noise.columns);
   free(choice.roles);
-  gpnn_directory_release(&directory);
+  gpnn_column_lookup_release(&lookup);
   return status;
 }

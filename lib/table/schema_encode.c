@@ -1,5 +1,5 @@
 /*
- * Rows of text as rows of numbers: the levels of categories, points on circles and on the sphere.
+ * Encoding rows of text as numbers: levels of categories, points on circles and on the sphere.
  */
 #include <assert.h>
 #include <math.h>
@@ -15,7 +15,7 @@ static const double PI = 3.14159265358979323846;
 
 /* ---- levels of categories ---------------------------------------------------------------- */
 
-/* Compares bytes, a shorter text before a longer one that begins with it. */
+/* Orders texts by their bytes; a text comes before a longer one that begins with it. */
 static int compare_texts(const char *a, size_t n_a, const char *b, size_t n_b)
 {
   size_t n = n_a < n_b ? n_a : n_b;
@@ -23,16 +23,17 @@ static int compare_texts(const char *a, size_t n_a, const char *b, size_t n_b)
   return order != 0 ? order : (n_a > n_b) - (n_a < n_b);
 }
 
-/* Where in 'order' the level 'text' is, or else belongs; true if it is there. */
+/* Finds the level 'text' in 'order'; if it is not there, returns false and sets '*position' to
+ * where it belongs. */
 static bool find_level(const struct gpnn_column *column, const struct gpnn_level_order *order,
-                       const char *text, size_t length, size_t *place)
+                       const char *text, size_t length, size_t *position)
 {
   size_t low = 0, high = order->n;
   while (low < high) {
     size_t middle = low + (high - low) / 2, level = order->levels[middle];
     int side = compare_texts(column->levels[level], column->level_lengths[level], text, length);
     if (side == 0) {
-      *place = middle;
+      *position = middle;
       return true;
     }
     if (side < 0)
@@ -40,38 +41,36 @@ static bool find_level(const struct gpnn_column *column, const struct gpnn_level
     else
       high = middle;
   }
-  *place = low;
+  *position = low;
   return false;
 }
 
-/* Puts a level of 'column' into its place; room for it is there. */
+/* Inserts a level of 'column' into 'order', which is long enough for it. */
 static void insert_level(const struct gpnn_column *column, struct gpnn_level_order *order,
                          size_t level)
 {
-  size_t place;
-  find_level(column, order, column->levels[level], column->level_lengths[level], &place);
-  memmove(order->levels + place + 1, order->levels + place,
-          (order->n - place) * sizeof *order->levels);
-  order->levels[place] = level;
+  size_t at;
+  find_level(column, order, column->levels[level], column->level_lengths[level], &at);
+  memmove(order->levels + at + 1, order->levels + at, (order->n - at) * sizeof *order->levels);
+  order->levels[at] = level;
   order->n++;
 }
 
-/* Takes out the last level that was added. */
+/* Removes the level that was added last. */
 static void remove_last_level(struct gpnn_column *column, struct gpnn_level_order *order)
 {
-  size_t level = column->n_levels - 1, place = 0;
-  find_level(column, order, column->levels[level], column->level_lengths[level], &place);
+  size_t level = column->n_levels - 1, at = 0;
+  find_level(column, order, column->levels[level], column->level_lengths[level], &at);
   order->n--;
-  memmove(order->levels + place, order->levels + place + 1,
-          (order->n - place) * sizeof *order->levels);
+  memmove(order->levels + at, order->levels + at + 1, (order->n - at) * sizeof *order->levels);
   free(column->levels[level]);
   column->n_levels--;
 }
 
-/* Makes '*array' one item longer than 'n'. */
+/* Makes '*array' long enough for n + 1 items. */
 static bool lengthen(void *array, size_t n, size_t item_bytes)
 {
-  size_t capacity = n; /* gpnn_grow() rounds up, and 1000 levels need no thrift */
+  size_t capacity = n; /* or more: with at most 1000 levels nobody needs to know */
   return gpnn_grow(array, &capacity, n + 1, item_bytes);
 }
 
@@ -109,7 +108,7 @@ enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
 
 /* ---- points ------------------------------------------------------------------------------ */
 
-/* The remainder is exact, and so x and x + period, where that is exact too, are one point. */
+/* The remainder is exact, so x and x + period are the same point if their sum is exact. */
 static void point_on_circle(double x, double period, double *features)
 {
   double angle = 2 * PI * (remainder(x, period) / period);
@@ -127,7 +126,7 @@ static void point_on_sphere(double latitude, double longitude, double *features)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Reads a category's level into '*level'; false in '*is_known' if it has not been seen. */
+/* Reads a category's level into '*level'; '*is_known' is false if training has not seen it. */
 static enum gpnn_status read_level(const struct gpnn_schema *schema,
                                    const struct gpnn_columns_map *map, size_t input,
                                    const struct gpnn_table *table, const struct gpnn_record *record,
@@ -139,13 +138,13 @@ static enum gpnn_status read_level(const struct gpnn_schema *schema,
     return gpnn_columns_fail_field(table, record, map->inputs[input], "missing value", false, err);
   const struct gpnn_level_order *order = &map->orders[input];
   assert(order->n == schema->inputs[input].n_levels);
-  size_t place;
-  *is_known = find_level(&schema->inputs[input], order, field->text, field->length, &place);
-  if (*is_known) *level = order->levels[place];
+  size_t at;
+  *is_known = find_level(&schema->inputs[input], order, field->text, field->length, &at);
+  if (*is_known) *level = order->levels[at];
   return GPNN_OK;
 }
 
-/* Reads the number of a point on a circle or a sphere, where degrees are within bounds. */
+/* Reads a coordinate of a point on a circle or on the sphere, whose degrees must be in range. */
 static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
                                         const struct gpnn_columns_map *map, size_t input,
                                         const struct gpnn_table *table,
@@ -195,7 +194,7 @@ enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn
                                    const struct gpnn_table *table, const struct gpnn_record *record,
                                    const char *na, double *cells, struct gpnn_error *err)
 {
-  /* All that may be wrong with the row is found before any of its levels is added. */
+  /* The whole row is checked before any of its levels is added. */
   for (size_t i = 0; i < schema->n_inputs; i++) {
     enum gpnn_status status = read_cell(schema, map, i, table, record, na, &cells[i], err);
     if (status != GPNN_OK) return status;
@@ -241,7 +240,8 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
   }
 }
 
-/* Reads one input into its features; 'unseen' is set for a level that is not known. */
+/* Reads one input and encodes it; '*unseen' is set to true for a level that training has not seen.
+ */
 static enum gpnn_status encode_input(const struct gpnn_schema *schema,
                                      const struct gpnn_columns_map *map, size_t input,
                                      const struct gpnn_table *table,

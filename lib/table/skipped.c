@@ -7,7 +7,8 @@
 
 #include "base/compare.h"
 
-/* The kind that is 'what' in 'column', made if there is room for it and none yet; NULL: no room. */
+/* The kind with 'what' wrong in 'column', which is new unless there is one; NULL: there are too
+ * many kinds. */
 static struct gpnn_skipped_kind *find_kind(struct gpnn_skipped *skipped, size_t column,
                                            const char *what, size_t line)
 {
@@ -42,10 +43,9 @@ void gpnn_skipped_add(struct gpnn_skipped *skipped, const struct gpnn_record *re
   if (kind->n++ == 0) gpnn_mask(kind->text, field->text, field->length);
 }
 
-bool gpnn_skipped_is_much(const struct gpnn_skipped *skipped, size_t n_kept)
+bool gpnn_skipped_too_many(const struct gpnn_skipped *skipped, size_t n_kept)
 {
-  const size_t kept_each = 4; /* for one that is left out: a fifth of all */
-  return skipped->n > n_kept / kept_each;
+  return skipped->n > n_kept / 4; /* one for each four kept is a fifth of all */
 }
 
 static int compare_kinds(const void *a, const void *b)
@@ -55,9 +55,9 @@ static int compare_kinds(const void *a, const void *b)
   return order != 0 ? order : gpnn_compare_sizes(&left->line, &right->line);
 }
 
-/* Writes one kind to 'text', or as much as there is 'room' for; returns the length. */
+/* Writes one kind to 'text', cut to 'capacity' bytes with the NUL; returns the length. */
 static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct gpnn_table *table,
-                            char *text, size_t room)
+                            char *text, size_t capacity)
 {
   char name[GPNN_MASK_BYTES] = "";
   bool has_text = kind->text[0] != '\0', has_column = kind->column != SIZE_MAX;
@@ -65,12 +65,12 @@ static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct g
     const char *full = gpnn_table_column(table, kind->column);
     gpnn_mask(name, full, strlen(full));
   }
-  int length = snprintf(text, room, "%s%s%s%s in %zu row%s, %s%s%sline %zu%s",
+  int length = snprintf(text, capacity, "%s%s%s%s in %zu row%s, %s%s%sline %zu%s",
                         has_column ? "column '" : "", name, has_column ? "': " : "", kind->what,
                         kind->n, kind->n == 1 ? "" : "s", has_text ? "as \"" : "as in ", kind->text,
                         has_text ? "\" (" : "", kind->line, has_text ? ")" : "");
   if (length < 0) return 0;
-  return (size_t)length < room ? (size_t)length : room - 1;
+  return (size_t)length < capacity ? (size_t)length : capacity - 1;
 }
 
 const char *gpnn_skipped_describe(const struct gpnn_skipped *skipped,
@@ -79,14 +79,15 @@ const char *gpnn_skipped_describe(const struct gpnn_skipped *skipped,
   enum { SHOWN = 2, REST_BYTES = 64, KIND_BYTES = (GPNN_SKIPPED_BYTES - REST_BYTES) / SHOWN };
   struct gpnn_skipped sorted = *skipped;
   qsort(sorted.kinds, sorted.n_kinds, sizeof sorted.kinds[0], compare_kinds);
-  size_t used = 0, n_told = 0;
+  size_t used = 0, n_described = 0;
   text[0] = '\0';
   for (size_t i = 0; i < sorted.n_kinds && i < SHOWN; i++) {
     if (i > 0) used += (size_t)snprintf(text + used, GPNN_SKIPPED_BYTES - used, "; ");
     used += describe_kind(&sorted.kinds[i], table, text + used, KIND_BYTES);
-    n_told += sorted.kinds[i].n;
+    n_described += sorted.kinds[i].n;
   }
-  if (n_told < sorted.n)
-    snprintf(text + used, GPNN_SKIPPED_BYTES - used, "; %zu for other reasons", sorted.n - n_told);
+  if (n_described < sorted.n)
+    snprintf(text + used, GPNN_SKIPPED_BYTES - used, "; %zu for other reasons",
+             sorted.n - n_described);
   return text;
 }

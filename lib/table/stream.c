@@ -21,27 +21,27 @@
 enum { INPUT_BYTES = 256 * 1024, OUTPUT_BYTES = 64 * 1024, PRINTF_BYTES = 1024 };
 
 /* ---- input -------------------------------------------------------------------------------
- * zlib's own gzread() would do most of this, but it waits for a full buffer, loses what it
- * has when a signal interrupts a read, and passes over junk behind the compressed data.
+ * zlib's own gzread() would do most of this, but it waits until its buffer is full, loses data when
+ * a signal interrupts a read, and ignores junk after the compressed data.
  */
 
 struct gpnn_input {
   int fd;
   bool is_interruptible;
-  int interrupt[2]; /* a pipe that is empty until the reading is to end */
+  int interrupt[2]; /* a pipe that stays empty until reading is to be interrupted */
   char *name;
   bool is_gzip;
-  bool is_open;   /* within a gzip member */
+  bool is_open;   /* inside a gzip member */
   bool at_end;    /* the system has no more bytes */
-  size_t n_ahead; /* plain: bytes in 'buffer' that were read to look at the magic */
+  size_t n_ahead; /* plain: bytes in 'buffer', read while looking for gzip's magic bytes */
   z_stream z;     /* next_in and avail_in walk through 'buffer' */
   unsigned char buffer[INPUT_BYTES];
 };
 
-/* What messages call 'path'. */
-static char *name_of(const char *path, const char *scaling)
+/* A copy of what messages call 'path': 'standard' if it is "-". */
+static char *name_of(const char *path, const char *standard)
 {
-  const char *name = strcmp(path, "-") == 0 ? scaling : path;
+  const char *name = strcmp(path, "-") == 0 ? standard : path;
   return gpnn_copy_text(name, strlen(name));
 }
 
@@ -53,7 +53,7 @@ static int open_path(const char *path, int flags)
   return fd;
 }
 
-/* Waits until read() has something to say, or somebody wants the reading to end. */
+/* Waits until read() would return at once, or reading is interrupted. */
 static enum gpnn_status wait_for_bytes(const struct gpnn_input *input, struct gpnn_error *err)
 {
   struct pollfd waits[] = {{.fd = input->fd, .events = POLLIN},
@@ -66,14 +66,14 @@ static enum gpnn_status wait_for_bytes(const struct gpnn_input *input, struct gp
   return gpnn_fail(err, GPNN_EIO, "%s: reading was interrupted", input->name);
 }
 
-/* read() that no signal interrupts. */
-static enum gpnn_status read_bytes(struct gpnn_input *input, void *bytes, size_t room, size_t *got,
-                                   struct gpnn_error *err)
+/* read(), started again when a signal interrupts it. */
+static enum gpnn_status read_bytes(struct gpnn_input *input, void *bytes, size_t capacity,
+                                   size_t *got, struct gpnn_error *err)
 {
   enum gpnn_status status = input->is_interruptible ? wait_for_bytes(input, err) : GPNN_OK;
   if (status != GPNN_OK) return status;
   ssize_t n;
-  do n = read(input->fd, bytes, room);
+  do n = read(input->fd, bytes, capacity);
   while (n < 0 && errno == EINTR);
   if (n < 0) return gpnn_fail_errno(err, errno, "%s: cannot be read", input->name);
   input->at_end = n == 0;
@@ -81,8 +81,9 @@ static enum gpnn_status read_bytes(struct gpnn_input *input, void *bytes, size_t
   return GPNN_OK;
 }
 
-/* Reads the first two bytes, or as many as there are, and tells gzip from plain by them. */
-static enum gpnn_status look_ahead(struct gpnn_input *input, struct gpnn_error *err)
+/* Reads the first two bytes, or as many as there are, and prepares to inflate if they are gzip's.
+ */
+static enum gpnn_status detect_gzip(struct gpnn_input *input, struct gpnn_error *err)
 {
   while (input->n_ahead < 2 && !input->at_end) {
     size_t got;
@@ -113,7 +114,7 @@ enum gpnn_status gpnn_input_open(struct gpnn_input **input, const char *path,
     return gpnn_fail_memory(err, "to open a file");
   }
   new->name = name;
-  /* Every stream has a descriptor of its own to close. */
+  /* Every stream has its own descriptor, which it closes. */
   new->fd =
       strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open_path(path, O_RDONLY);
   struct stat st;
@@ -123,7 +124,7 @@ enum gpnn_status gpnn_input_open(struct gpnn_input **input, const char *path,
   else if (S_ISDIR(st.st_mode))
     status = gpnn_fail(err, GPNN_EIO, "%s: is a directory", name);
   else
-    status = look_ahead(new, err);
+    status = detect_gzip(new, err);
   if (status != GPNN_OK)
     gpnn_input_close(new);
   else
@@ -131,17 +132,17 @@ enum gpnn_status gpnn_input_open(struct gpnn_input **input, const char *path,
   return status;
 }
 
-static enum gpnn_status read_plain(struct gpnn_input *input, void *bytes, size_t room, size_t *got,
-                                   struct gpnn_error *err)
+static enum gpnn_status read_plain(struct gpnn_input *input, void *bytes, size_t capacity,
+                                   size_t *got, struct gpnn_error *err)
 {
   size_t n = 0;
   if (input->n_ahead > 0) {
-    n = input->n_ahead < room ? input->n_ahead : room;
+    n = input->n_ahead < capacity ? input->n_ahead : capacity;
     memcpy(bytes, input->z.next_in, n);
     input->z.next_in += n;
     input->n_ahead -= n;
   } else if (!input->at_end) {
-    enum gpnn_status status = read_bytes(input, bytes, room, &n, err);
+    enum gpnn_status status = read_bytes(input, bytes, capacity, &n, err);
     if (status != GPNN_OK) return status;
   }
   if (n == 0) return GPNN_END;
@@ -149,7 +150,7 @@ static enum gpnn_status read_plain(struct gpnn_input *input, void *bytes, size_t
   return GPNN_OK;
 }
 
-/* Makes sure that compressed bytes are there, unless the file is at its end. */
+/* Makes sure that there are compressed bytes to inflate, unless the file is at its end. */
 static enum gpnn_status fill(struct gpnn_input *input, struct gpnn_error *err)
 {
   if (input->z.avail_in > 0 || input->at_end) return GPNN_OK;
@@ -161,7 +162,7 @@ static enum gpnn_status fill(struct gpnn_input *input, struct gpnn_error *err)
   return GPNN_OK;
 }
 
-/* Between members: zeros may pad the end (tapes do), anything else begins the next one. */
+/* Between members: zeros may pad the end (as on tapes); anything else begins the next member. */
 static enum gpnn_status next_member(struct gpnn_input *input, struct gpnn_error *err)
 {
   for (;;) {
@@ -177,11 +178,11 @@ static enum gpnn_status next_member(struct gpnn_input *input, struct gpnn_error 
   return GPNN_OK;
 }
 
-static enum gpnn_status read_gzip(struct gpnn_input *input, void *bytes, size_t room, size_t *got,
-                                  struct gpnn_error *err)
+static enum gpnn_status read_gzip(struct gpnn_input *input, void *bytes, size_t capacity,
+                                  size_t *got, struct gpnn_error *err)
 {
   enum { MOST = 1 << 30 }; /* zlib counts in unsigned int */
-  uInt wanted = room < MOST ? (uInt)room : MOST;
+  uInt wanted = capacity < MOST ? (uInt)capacity : MOST;
   input->z.next_out = bytes;
   input->z.avail_out = wanted;
   while (input->z.avail_out == wanted) {
@@ -202,12 +203,12 @@ static enum gpnn_status read_gzip(struct gpnn_input *input, void *bytes, size_t 
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_input_read(struct gpnn_input *input, void *bytes, size_t room, size_t *got,
-                                 struct gpnn_error *err)
+enum gpnn_status gpnn_input_read(struct gpnn_input *input, void *bytes, size_t capacity,
+                                 size_t *got, struct gpnn_error *err)
 {
-  assert(room > 0);
-  return input->is_gzip ? read_gzip(input, bytes, room, got, err)
-                        : read_plain(input, bytes, room, got, err);
+  assert(capacity > 0);
+  return input->is_gzip ? read_gzip(input, bytes, capacity, got, err)
+                        : read_plain(input, bytes, capacity, got, err);
 }
 
 enum gpnn_status gpnn_input_allow_interrupt(struct gpnn_input *input, struct gpnn_error *err)
@@ -224,7 +225,7 @@ void gpnn_input_interrupt(const struct gpnn_input *input)
 {
   assert(input->is_interruptible);
   ssize_t n;
-  do n = write(input->interrupt[1], "", 1); /* never read: it stays */
+  do n = write(input->interrupt[1], "", 1); /* nobody reads it, so the pipe stays readable */
   while (n < 0 && errno == EINTR);
 }
 
@@ -246,16 +247,16 @@ void gpnn_input_close(struct gpnn_input *input)
 /* ---- output ------------------------------------------------------------------------------ */
 
 struct gpnn_output {
-  int fd; /* that of 'file' where it has one */
+  int fd; /* of 'file', if there is one */
   char *name;
   struct gpnn_atomic_file file; /* empty for standard output, devices and pipes */
-  size_t used;                  /* bytes waiting in 'buffer' */
+  size_t used;                  /* bytes of 'buffer' not yet written */
   char buffer[OUTPUT_BYTES];
 };
 
-/* True where bytes have to go to 'path' itself: it is no regular file, or is open already.  Then
- * '*fd' is a descriptor of its own, or -1 and errno.  What we have open is written where it stands,
- * as other programs do that share it: opened anew, a file would be written from its beginning. */
+/* True if bytes must go to 'path' itself, because it is not a regular file or is open already.
+ * '*fd' is then a new descriptor, or -1 with errno set.  A file that we have open is written at its
+ * present position, which other programs may share; opening it again would write from its start. */
 static bool open_direct(const char *path, int *fd)
 {
   struct stat st;
@@ -357,11 +358,11 @@ enum gpnn_status gpnn_output_printf(struct gpnn_output *output, struct gpnn_erro
   int length = vsnprintf(text, sizeof text, format, args);
   va_end(args);
   if (length < 0 || (size_t)length >= sizeof text)
-    return gpnn_fail(err, GPNN_EINVAL, "%s: a formatted text is too long", output->name);
+    return gpnn_fail(err, GPNN_EINVAL, "%s: the formatted text is too long", output->name);
   return gpnn_output_write(output, text, (size_t)length, err);
 }
 
-enum gpnn_status gpnn_output_settle(struct gpnn_output *output, struct gpnn_error *err)
+enum gpnn_status gpnn_output_prepare(struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_flush(output, err);
   if (status != GPNN_OK || output->file.temporary == NULL) return status;
@@ -375,7 +376,7 @@ enum gpnn_status gpnn_output_close(struct gpnn_output *output, struct gpnn_error
     status = gpnn_atomic_file_commit(&output->file, err);
     output->fd = -1;
   } else if (status == GPNN_OK) {
-    if (close(output->fd) != 0 && errno != EINTR) /* which has closed it */
+    if (close(output->fd) != 0 && errno != EINTR) /* EINTR: closed all the same */
       status = gpnn_fail_errno(err, errno, "%s: cannot be written", output->name);
     output->fd = -1;
   }

@@ -1,5 +1,5 @@
 /*
- * Opening a table, and what its first line says.
+ * Opening a table and reading its first line.
  */
 #include "table/table.h"
 
@@ -15,17 +15,17 @@
 /* ---- the first line ---------------------------------------------------------------------- */
 
 /*
- * Whether the stream begins with these bytes, of which no more are waited for than it takes
- * to tell: the other end of a pipe may be waiting for us.
+ * Sets '*answer' to whether the stream begins with these bytes.  Reads no further than it must to
+ * know, as the process at the other end of a pipe may be waiting for us.
  */
 static enum gpnn_status begins_with(struct gpnn_table *table, const char *bytes, size_t length,
                                     bool *answer, struct gpnn_error *err)
 {
   for (;;) {
     size_t n = table->end < length ? table->end : length;
-    bool is_alike = memcmp(table->buffer, bytes, n) == 0;
-    if (!is_alike || n == length || table->at_end) {
-      *answer = is_alike && n == length;
+    bool agrees = memcmp(table->buffer, bytes, n) == 0;
+    if (!agrees || n == length || table->at_end) {
+      *answer = agrees && n == length;
       return GPNN_OK;
     }
     enum gpnn_status status = gpnn_table_fill(table, err);
@@ -33,7 +33,7 @@ static enum gpnn_status begins_with(struct gpnn_table *table, const char *bytes,
   }
 }
 
-/* Refuses a binary file of ours by the name of its kind. */
+/* Refuses gpnn's binary files; the message names the kind. */
 static enum gpnn_status check_container(struct gpnn_table *table, struct gpnn_error *err)
 {
   bool is_container = false;
@@ -49,7 +49,7 @@ static enum gpnn_status check_container(struct gpnn_table *table, struct gpnn_er
   return status;
 }
 
-/* Refuses our other files and passes over the byte order mark. */
+/* Refuses gpnn's other files and skips a byte order mark. */
 static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_error *err)
 {
   bool is_params = false, has_bom = false;
@@ -66,12 +66,12 @@ static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_er
   return GPNN_OK;
 }
 
-/* Tells the delimiter from a first line in which any candidate may be it. */
-static char tell_delimiter(const char *s, const char *end)
+/* Detects the delimiter from the first line, as struct gpnn_table_options says. */
+static char detect_delimiter(const char *s, const char *end)
 {
   bool has_comma = false, has_semicolon = false;
   while (s < end) {
-    if (*s == '"') { /* a field begins here: pass over its quoted text */
+    if (*s == '"') { /* a field begins here: skip its quoted text */
       for (s++; s < end && (*s != '"' || (s + 1 < end && s[1] == '"')); s++)
         if (*s == '"') s++;
     }
@@ -85,15 +85,16 @@ static char tell_delimiter(const char *s, const char *end)
   return has_comma ? ',' : has_semicolon ? ';' : '\t';
 }
 
-/* Finds the first line's extent and, where it is not given, the delimiter. */
+/* Finds the extent of the first line and, unless it was given, the delimiter. */
 static enum gpnn_status find_first(struct gpnn_table *table, struct gpnn_extent *extent,
                                    struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_table_find_next(table, extent, err);
   if (status == GPNN_OK && table->delimiter == 0) {
     const char *s = table->buffer + table->start;
-    table->delimiter = tell_delimiter(s, s + extent->length);
-    status = gpnn_table_find_record(table, extent, err); /* quotes count at its own fields only */
+    table->delimiter = detect_delimiter(s, s + extent->length);
+    /* Again: now that fields are known, quotes that do not begin one no longer count. */
+    status = gpnn_table_find_record(table, extent, err);
   }
   if (status == GPNN_END)
     return gpnn_fail(err, GPNN_EDATA, "%s: is empty: not even a first line",
@@ -125,7 +126,7 @@ static enum gpnn_status name_columns(struct gpnn_table *table, size_t raw_length
   return GPNN_OK;
 }
 
-/* Learns all that the first line says; without a header it stays to be read as a record. */
+/* Sets what the first line determines; without a header the line is not consumed. */
 static enum gpnn_status read_first(struct gpnn_table *table, struct gpnn_error *err)
 {
   enum gpnn_status status = check_beginning(table, err);
@@ -138,7 +139,7 @@ static enum gpnn_status read_first(struct gpnn_table *table, struct gpnn_error *
   table->header_length = table->has_header ? extent.length : 0;
   table->header = gpnn_copy_text(table->buffer + table->start, table->header_length);
   if (table->header == NULL) return gpnn_fail_memory(err, "for the header");
-  if (table->has_header) gpnn_table_take(table, &extent);
+  if (table->has_header) gpnn_table_consume(table, &extent);
   return GPNN_OK;
 }
 
@@ -151,9 +152,9 @@ enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
                                  const struct gpnn_table_options *options, struct gpnn_error *err)
 {
   if (options->delimiter != 0 && !is_possible_delimiter(options->delimiter))
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "a delimiter is a tab or a printable ASCII character, "
-                     "but no quote");
+    return gpnn_fail(
+        err, GPNN_EINVAL,
+        "the delimiter must be a tab or a printable ASCII character other than a quote");
   struct gpnn_table *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "to open a table");
   new->delimiter = options->delimiter;
@@ -170,7 +171,7 @@ enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
   return status;
 }
 
-/* ---- what a table is --------------------------------------------------------------------- */
+/* ---- properties -------------------------------------------------------------------------- */
 
 const char *gpnn_table_name(const struct gpnn_table *table)
 {

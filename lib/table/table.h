@@ -1,16 +1,34 @@
 /*
  * table: CSV and TSV records in, fields out (the format of gpnn-table(5)).
  *
- * Calling sequence: gpnn_table_open() reads the first line (the names, or the first record
- * where there is no header); gpnn_table_next() gives record after record until GPNN_END;
- * gpnn_table_close().  The module owns delimiters, quoting (RFC 4180), line ends (LF, CRLF,
- * or none on the last line), the UTF-8 byte order mark, gzip (through stream.h), and lines
- * of any length.  Blank lines are passed over.  Each record must have as many fields as the
- * first line.  It knows nothing of numbers or of what the columns are for.
+ * Calling sequence:
  *
- * Cost: one pass over the bytes; fields point into the read buffer, which grows to the
- * longest record, and only fields with doubled quotes are copied.
- * Threads: one table belongs to one thread at a time.
+ *   const struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+ *   struct gpnn_table *table = NULL;
+ *   struct gpnn_record record;
+ *   struct gpnn_error err;
+ *   enum gpnn_status status = gpnn_table_open(&table, path, &options, &err);
+ *   while (status == GPNN_OK) {
+ *     status = gpnn_table_next(table, &record, &err);
+ *     if (status == GPNN_OK) ... use record.fields[0] to record.fields[record.n_fields - 1] ...
+ *   }
+ *   if (status != GPNN_END) ... err.text says what is wrong ...
+ *   gpnn_table_close(table);
+ *
+ * Opening reads the first line: the column names or, without a header, the first record, which
+ * gpnn_table_next() then returns.  A table of a header alone has no records: the first call of
+ * gpnn_table_next() returns GPNN_END.  Every record has as many fields, at least one, as the first
+ * line.
+ *
+ * The module deals with delimiters, quotes (RFC 4180), line ends (LF, CRLF, or none on the last
+ * line), a UTF-8 byte order mark, gzip (through stream.h) and lines of any length, and skips blank
+ * lines.  It does not interpret fields: see table/columns.h for numbers and missing values.
+ *
+ * Failures: beside the outcomes named below, GPNN_EIO where the system refuses and GPNN_ENOMEM.
+ * Messages begin with "path:" or "path:line:".
+ * Cost: one pass over the bytes.  Fields point into the read buffer, which grows to the longest
+ * record; only fields with doubled quotes are copied.
+ * Threads: a table belongs to one thread at a time.
  */
 #ifndef GPNN_TABLE_TABLE_H
 #define GPNN_TABLE_TABLE_H
@@ -25,79 +43,96 @@
 extern "C" {
 #endif
 
-struct gpnn_table;
+struct gpnn_table; /* an open table */
 
 struct gpnn_table_options {
-  char delimiter;  /* 0: told from the first line: tab if it has one, else comma, else
-                      semicolon, else tab (one column); quoted text does not count */
+  char delimiter;  /* 0: detected from the first line, ignoring quoted text: a tab if it has one,
+                      else a comma, else a semicolon, else a tab (a single column) */
   bool has_header; /* the first line names the columns */
 };
 
+/* Detect the delimiter; the first line is a header. */
 #define GPNN_TABLE_OPTIONS_INIT \
   {                             \
     0, true                     \
   }
 
-/* A field as it reads, quotes removed and doubled quotes undoubled; not NUL-terminated. */
+/* The text of a field, without the quotes around it and with doubled quotes made single; not
+ * NUL-terminated, and possibly empty. */
 struct gpnn_field {
   const char *text;
   size_t length;
 };
 
-/* One record; everything it points to belongs to the table and lasts until the next call. */
+/* A record.  All that it points to belongs to the table and is valid until the next call of
+ * gpnn_table_next() or gpnn_table_close(); table/records.h keeps copies. */
 struct gpnn_record {
-  size_t line; /* 1-based number of the line the record starts on */
+  size_t line; /* number of the line that the record starts on, from 1 */
   size_t n_fields;
   const struct gpnn_field *fields; /* n_fields of them */
-  const char *raw;                 /* the bytes as they stand in the file, line end excluded */
+  const char *raw;                 /* the record as it stands in the file, without its line end */
   size_t raw_length;
 };
 
 /*
- * Opens 'path' ("-": standard input) and reads its first line.  GPNN_EDATA: no line at all,
- * or a malformed one.  GPNN_EFORMAT: as gpnn_table_next().  GPNN_EINVAL: a quote, CR, LF
- * or a byte outside ASCII as delimiter.  GPNN_EMISMATCH: a gpnn index, told by its magic
- * bytes, "... is an index, not a table", or a parameters file.
+ * Opens 'path' ("-": standard input) and reads its first line.  '*table' is set on success only.
+ *
+ *   GPNN_EDATA      the table is empty, or its first line is malformed
+ *   GPNN_EFORMAT    the first line cannot be read, as gpnn_table_next() says
+ *   GPNN_EINVAL     the delimiter is a quote, CR, LF or outside printable ASCII
+ *   GPNN_EMISMATCH  the file is another of gpnn's, recognised from its first bytes: an index,
+ *                   another binary file, or parameters
+ *   GPNN_EIO        the file cannot be opened or read, or is a directory
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
                                                  const struct gpnn_table_options *options,
                                                  struct gpnn_error *err);
 
 /*
- * Reads the next record.  GPNN_END: no more.  GPNN_EDATA: this record is malformed (another
- * number of fields, stray quote), the sentence says where, and the next call goes on with
- * the following line; '*record' then holds its line and raw bytes and no fields.
- * GPNN_EFORMAT: the rest cannot be read (unterminated quote, a NUL byte, corrupt gzip).
+ * Reads the next record into '*record'.
+ *
+ *   GPNN_END      there are no more records
+ *   GPNN_EDATA    this record is malformed: it has another number of fields than the first line, or
+ *                 text after a closing quote.  '*record' has its line and raw bytes but no fields,
+ *                 and the next call goes on with the record that follows.
+ *   GPNN_EFORMAT  the rest of the table cannot be read: a quote is never closed, there is a NUL
+ *                 byte, or gzip data are damaged
+ *
+ * After any outcome but GPNN_OK and GPNN_EDATA, only close the table; '*record' is unchanged.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record, struct gpnn_error *err);
 
+/* What was learnt at opening.  The pointers belong to the table. */
 const char *gpnn_table_name(const struct gpnn_table *table);   /* the path as messages show it */
 struct gpnn_input *gpnn_table_input(struct gpnn_table *table); /* its stream, to interrupt it */
 char gpnn_table_delimiter(const struct gpnn_table *table);
 bool gpnn_table_has_header(const struct gpnn_table *table);
-size_t gpnn_table_columns(const struct gpnn_table *table);
+size_t gpnn_table_columns(const struct gpnn_table *table); /* how many there are, at least 1 */
 
-/* Name of column 'j'; without a header its 1-based number as text.  NUL-terminated; owned
- * by the table. */
+/* The NUL-terminated name of column 'j' (from 0); without a header, its number from 1 as text.
+ * Names may be empty or occur twice.  The pointer belongs to the table. */
 const char *gpnn_table_column(const struct gpnn_table *table, size_t j);
 
-/* The header line as it stands in the file, line end and byte order mark excluded (empty
- * without a header); owned by the table. */
+/* The header line as it stands in the file, without line end and byte order mark; empty if the
+ * table has no header.  The text belongs to the table. */
 struct gpnn_field gpnn_table_header(const struct gpnn_table *table);
 
 /* Closes and frees; NULL is allowed. */
 void gpnn_table_close(struct gpnn_table *table);
 
-/* Appends one field to 'output', quoted where the delimiter, a quote, CR or LF demands it, or
- * what a reader that tells the delimiter from a header would prefer to ours: a tab, a comma; or
- * where a table that began with it would be taken for another file.
- * A record of one empty field would be a blank line, which readers pass over. */
+/*
+ * Appends one field to 'output', in quotes if the text could be misread otherwise: if it contains
+ * the delimiter, a quote, CR or LF; a tab or a comma, which could be detected as the delimiter of a
+ * header; or if it begins as a gzip or parameters file or a byte order mark does.
+ * The caller writes delimiters and line ends.  A record of one empty field becomes a blank line,
+ * which readers skip.
+ */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_field(struct gpnn_output *output, char delimiter,
                                                         const char *text, size_t length,
                                                         struct gpnn_error *err);
 
-/* Appends a number as one field, or 'na' where it is not finite: what has no value is missing. */
+/* Appends a number as one field, or the text 'na' if the number is not finite. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_number(struct gpnn_output *output, char delimiter,
                                                          double value, const char *na,
                                                          struct gpnn_error *err);

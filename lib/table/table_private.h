@@ -1,17 +1,18 @@
 /*
- * table_private: an open table, and what reading its first line and reading its records share.
+ * table_private: the state of an open table, and what table.c, which reads the first line, shares
+ * with table_read.c, which reads records.
  */
 #ifndef GPNN_TABLE_TABLE_PRIVATE_H
 #define GPNN_TABLE_TABLE_PRIVATE_H
 
 #include "table/table.h"
 
-/* What a table may begin with, and what our parameters begin with. */
+/* How a table may begin (a byte order mark), and how parameters files do. */
 #define GPNN_TABLE_BOM "\xef\xbb\xbf"
 #define GPNN_TABLE_PARAMS "# gpnn parameters"
 
-/* The buffer ends with BLOCK_BYTES that are never filled, so that a block can be looked at
- * wherever a byte that was read stands. */
+/* The last BLOCK_BYTES of the buffer are never filled, so that a whole block can be examined from
+ * any byte that was read. */
 enum { FIRST_BUFFER_BYTES = 256 * 1024, BLOCK_BYTES = 64 };
 
 struct gpnn_table {
@@ -19,14 +20,14 @@ struct gpnn_table {
   char delimiter;
   bool has_header;
 
-  char *buffer;                /* bytes start..end are read and not yet taken */
-  size_t capacity, start, end; /* capacity: with the last BLOCK_BYTES */
-  bool at_end;                 /* the stream has no more */
-  size_t line;                 /* number of the line at 'start' */
+  char *buffer;                /* bytes start..end were read from the stream but not yet consumed */
+  size_t capacity, start, end; /* the capacity includes the last BLOCK_BYTES */
+  bool at_end;                 /* the stream has no more bytes */
+  size_t line;                 /* number of the line at 'start', from 1 */
 
   struct gpnn_field *fields;
   size_t fields_capacity;
-  char *unquoted; /* fields that had doubled quotes */
+  char *unquoted; /* the text of fields with doubled quotes */
   size_t unquoted_capacity, unquoted_used;
 
   size_t n_columns; /* 0 until the first line is read */
@@ -36,33 +37,35 @@ struct gpnn_table {
   size_t header_length;
 };
 
-/* The bytes of one record in the buffer, and where the next one starts. */
+/* How many bytes of the buffer the next record takes. */
 struct gpnn_extent {
-  size_t length;  /* without the line end */
-  size_t taken;   /* with it */
-  size_t n_lines; /* physical lines */
+  size_t length;  /* without its line end */
+  size_t n_bytes; /* with its line end */
+  size_t n_lines; /* lines of the file */
 };
 
-/* Reads more bytes behind those not yet taken, which may move to the buffer's front. */
+/* Reads more bytes from the stream; those not yet consumed may move to the buffer's start. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *err);
 
-/* The first delimiter in [s, end), or NULL; while it is not yet known (0), any candidate. */
+/* The first delimiter in [s, end), or NULL; if the delimiter is still unknown (0), any candidate.
+ */
 const char *gpnn_table_find_delimiter(const char *s, const char *end, char delimiter);
 
-/* Finds the extent of the record at the start; GPNN_END if no byte is left. */
+/* Finds the extent of the next record, or of a blank line.  GPNN_END: there are no more bytes. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_find_record(struct gpnn_table *table,
                                                         struct gpnn_extent *extent,
                                                         struct gpnn_error *err);
 
-/* The same, past blank lines. */
+/* The same after skipping blank lines. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_find_next(struct gpnn_table *table, struct gpnn_extent *extent, struct gpnn_error *err);
 
-/* Splits the record of 'length' bytes at the start into table->fields. */
+/* Splits the next record, of 'length' bytes, into table->fields.  GPNN_EDATA: text after a closing
+ * quote. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_split(struct gpnn_table *table, size_t length,
                                                   size_t *n_fields, struct gpnn_error *err);
 
-/* Goes on to what follows the record at the start. */
-void gpnn_table_take(struct gpnn_table *table, const struct gpnn_extent *extent);
+/* Goes on to the record after this one. */
+void gpnn_table_consume(struct gpnn_table *table, const struct gpnn_extent *extent);
 
 #endif

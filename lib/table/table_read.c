@@ -1,10 +1,10 @@
 /*
  * Reading the records of a table.
  *
- * A record that lies in the buffer and has no quotes, as nearly all do, is cut into fields in
- * one pass.  Any other is read in two steps.  First its extent: physical lines are taken until
- * one ends outside quotes, reading more of the stream as needed.  Then, when all of it lies in
- * the buffer and nothing moves any more, it is split into fields that point there.
+ * A record that is wholly in the buffer and has no quotes, as nearly all, is cut into fields in one
+ * pass.  Any other is read in two steps.  The first finds its extent, going on from line to line
+ * until one ends outside quotes and reading from the stream as needed.  The second splits it into
+ * fields, which can point into the buffer since by then nothing in it moves.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -25,14 +25,14 @@ enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *er
     memmove(table->buffer, table->buffer + table->start, table->end - table->start);
     table->end -= table->start;
     table->start = 0;
-    /* Moving without growing would cost quadratic time once a record fills the buffer. */
+    /* Moving alone would take quadratic time for a record longer than the buffer. */
     if (table->end > table->capacity / 2 &&
         !gpnn_grow(&table->buffer, &table->capacity, table->end * 2, 1))
       return gpnn_fail_memory(err, "to read a long record");
   }
-  size_t got, room = table->capacity - BLOCK_BYTES - table->end;
+  size_t got, free_bytes = table->capacity - BLOCK_BYTES - table->end;
   enum gpnn_status status =
-      gpnn_input_read(table->input, table->buffer + table->end, room, &got, err);
+      gpnn_input_read(table->input, table->buffer + table->end, free_bytes, &got, err);
   if (status == GPNN_OK) table->end += got;
   if (status != GPNN_END) return status;
   table->at_end = true;
@@ -48,10 +48,10 @@ const char *gpnn_table_find_delimiter(const char *s, const char *end, char delim
 }
 
 /*
- * Whether the physical line number 'line', which starts inside quotes or not, ends inside
- * them; if a quote opens on it, '*opened' becomes 'line'.  Text after a closing quote is
- * malformed and ends the record with its line, so that one stray quote does not swallow the
- * lines that follow; gpnn_table_split() will say so.
+ * True if line number 'line', which starts inside quotes if 'quoted', ends inside quotes; if a
+ * quote opens on it, '*opened' becomes 'line'.  Text after a closing quote makes the record
+ * malformed and ends it with this line, so that one stray quote does not swallow the lines that
+ * follow; gpnn_table_split() reports it.
  */
 static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool quoted, size_t line,
                            size_t *opened)
@@ -66,7 +66,7 @@ static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool 
     while (quoted) {
       const char *quote = memchr(s, '"', (size_t)(end - s));
       if (quote == NULL) return true;
-      quoted = quote + 1 < end && quote[1] == '"'; /* doubled: goes on */
+      quoted = quote + 1 < end && quote[1] == '"'; /* a doubled quote does not close */
       s = quote + (quoted ? 2 : 1);
     }
     const char *next = gpnn_table_find_delimiter(s, end, delimiter);
@@ -76,8 +76,8 @@ static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool 
 }
 
 /*
- * Finds the end of the physical line 'from' bytes after the start: its length without the
- * LF in '*length', and whether there was one in '*has_end'.
+ * Finds the end of the line that begins 'from' bytes after the start of the record: '*length' is
+ * its length without the LF, '*has_end' whether it has one.
  */
 static enum gpnn_status find_line_end(struct gpnn_table *table, size_t from, size_t *length,
                                       bool *has_end, struct gpnn_error *err)
@@ -87,7 +87,7 @@ static enum gpnn_status find_line_end(struct gpnn_table *table, size_t from, siz
     size_t n = table->end - table->start - seen;
     const char *lf = memchr(s, '\n', n);
     size_t here = lf == NULL ? n : (size_t)(lf - s);
-    /* Looked for at once: a binary file may be one endless line. */
+    /* Checked before the end is found, as a binary file may be one endless line. */
     if (memchr(s, '\0', here) != NULL)
       return gpnn_fail(err, GPNN_EFORMAT, "%s:%zu: has a NUL byte: not a text file in UTF-8",
                        gpnn_table_name(table), table->line);
@@ -128,9 +128,9 @@ enum gpnn_status gpnn_table_find_record(struct gpnn_table *table, struct gpnn_ex
   return GPNN_OK;
 }
 
-void gpnn_table_take(struct gpnn_table *table, const struct gpnn_extent *extent)
+void gpnn_table_consume(struct gpnn_table *table, const struct gpnn_extent *extent)
 {
-  table->start += extent->taken;
+  table->start += extent->n_bytes;
   table->line += extent->n_lines;
 }
 
@@ -140,13 +140,13 @@ enum gpnn_status gpnn_table_find_next(struct gpnn_table *table, struct gpnn_exte
   for (;;) {
     enum gpnn_status status = gpnn_table_find_record(table, extent, err);
     if (status != GPNN_OK || extent->length > 0) return status;
-    gpnn_table_take(table, extent);
+    gpnn_table_consume(table, extent);
   }
 }
 
 /* ---- the fields of a record -------------------------------------------------------------- */
 
-/* Which of the BLOCK_BYTES from 's' on are a delimiter, LF, quote or NUL: bit k is for s[k]. */
+/* Bit k is set if s[k] is a delimiter, LF, quote or NUL, for k < BLOCK_BYTES. */
 static uint64_t find_marks(const char *s, char delimiter)
 {
   uint64_t marks = 0;
@@ -169,16 +169,16 @@ static uint64_t find_marks(const char *s, char delimiter)
   return marks;
 }
 
-/* Makes room for one field more than 'n'. */
-static bool make_room(struct gpnn_table *table, size_t n)
+/* Makes table->fields long enough for n + 1. */
+static bool reserve_field(struct gpnn_table *table, size_t n)
 {
   return n < table->fields_capacity ||
          gpnn_grow(&table->fields, &table->fields_capacity, n + 1, sizeof *table->fields);
 }
 
 /*
- * Cuts the bytes from 's' on into table->fields at the delimiters, as far as the first LF, quote
- * or NUL, or 'end': there the last field ends.  Returns where that is, or NULL without memory.
+ * Cuts the bytes from 's' on into table->fields at each delimiter.  The last field ends before the
+ * first LF, quote or NUL, or at 'end'; returns that position, or NULL if memory runs out.
  */
 static const char *cut(struct gpnn_table *table, const char *s, const char *end, size_t *n_fields)
 {
@@ -193,19 +193,19 @@ static const char *cut(struct gpnn_table *table, const char *s, const char *end,
         stop = mark;
         break;
       }
-      if (!make_room(table, n)) return NULL;
+      if (!reserve_field(table, n)) return NULL;
       table->fields[n++] = (struct gpnn_field){s, (size_t)(mark - s)};
       s = mark + 1;
     }
   }
-  if (!make_room(table, n)) return NULL;
+  if (!reserve_field(table, n)) return NULL;
   table->fields[n++] = (struct gpnn_field){s, (size_t)(stop - s)};
   *n_fields = n;
   return stop;
 }
 
-/* Cuts the record at the start, if all of it is in the buffer and it has neither quote nor NUL;
- * else returns false. */
+/* Cuts the next record into fields, if it is wholly in the buffer and has neither quote nor NUL;
+ * otherwise returns false. */
 static bool cut_record(struct gpnn_table *table, struct gpnn_extent *extent, size_t *n_fields)
 {
   const char *s = table->buffer + table->start, *end = table->buffer + table->end;
@@ -221,8 +221,8 @@ static bool cut_record(struct gpnn_table *table, struct gpnn_extent *extent, siz
 }
 
 /*
- * Reads the quoted field that begins at 's' into 'field' and returns where it ends.  Room
- * for what has to be copied is there: it is never longer than the record.
+ * Reads the quoted field that begins at 's' into 'field' and returns where it ends. table->unquoted
+ * is as long as the record, so what has to be copied always fits.
  */
 static const char *unquote(struct gpnn_table *table, const char *s, const char *end,
                            struct gpnn_field *field)
@@ -236,7 +236,7 @@ static const char *unquote(struct gpnn_table *table, const char *s, const char *
   char *copy = table->unquoted + table->unquoted_used, *to = copy;
   for (;;) {
     bool doubled = quote + 1 < end && quote[1] == '"';
-    size_t n = (size_t)(quote - s) + doubled;
+    size_t n = (size_t)(quote - s) + doubled; /* one of two quotes is copied */
     memcpy(to, s, n);
     to += n;
     if (!doubled) break;
@@ -249,7 +249,7 @@ static const char *unquote(struct gpnn_table *table, const char *s, const char *
   return quote + 1;
 }
 
-/* Splits a record with quotes in it. */
+/* Splits a record that has quotes. */
 static enum gpnn_status split_quoted(struct gpnn_table *table, size_t length, size_t *n_fields,
                                      struct gpnn_error *err)
 {
@@ -258,7 +258,7 @@ static enum gpnn_status split_quoted(struct gpnn_table *table, size_t length, si
   if (!gpnn_grow(&table->unquoted, &table->unquoted_capacity, length, 1))
     return gpnn_fail_memory(err, "to read a long record");
   for (size_t n = 0;; s++) {
-    if (!make_room(table, n)) return gpnn_fail_memory(err, "for the fields of a record");
+    if (!reserve_field(table, n)) return gpnn_fail_memory(err, "for the fields of a record");
     struct gpnn_field *field = &table->fields[n++];
     if (s < end && *s == '"') {
       s = unquote(table, s, end, field);
@@ -315,6 +315,6 @@ enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *r
                                  .fields = is_good ? table->fields : NULL,
                                  .raw = table->buffer + table->start,
                                  .raw_length = extent.length};
-  gpnn_table_take(table, &extent);
+  gpnn_table_consume(table, &extent);
   return status;
 }

@@ -6,8 +6,8 @@
 
 #include "table/table_private.h"
 
-/* Whether a file that begins with 'text' and a delimiter may be taken for more, or something else,
- * than a table. */
+/* True if a file that begins with 'text' and a delimiter would lose its first bytes as a byte order
+ * mark, or be taken for something else than a table. */
 static bool begins_other_file(char delimiter, const char *text, size_t length)
 {
   static const char *const beginnings[] = {GPNN_TABLE_BOM, "\x1f\x8b" /* gzip */,
@@ -20,7 +20,7 @@ static bool begins_other_file(char delimiter, const char *text, size_t length)
   return false;
 }
 
-/* A tab, or a comma where tabs do not delimit, would pass for the delimiter of a header. */
+/* A tab, or a comma unless tabs delimit, could be detected as the delimiter of a header. */
 static bool needs_quotes(char delimiter, const char *text, size_t length)
 {
   if (begins_other_file(delimiter, text, length)) return true;

@@ -119,8 +119,8 @@ static void choose_and_use(struct gpnn_table *table, char *lists[LISTS])
                                    .row_noise = lists[5],
                                    .n_periods = period != NULL,
                                    .periods = &period,
-                                   .n_places = place != NULL,
-                                   .places = &place};
+                                   .n_locations = place != NULL,
+                                   .locations = &place};
   find_list(table, lists[1]);
   enum gpnn_status status = gpnn_schema_choose(&schema, table, &roles, &err);
   if (status == GPNN_OK)

@@ -111,8 +111,8 @@ static void train(struct gpnn_table *table, uint8_t choice, char *lists[LISTS])
                                    .row_noise = lists[4],
                                    .n_periods = period != NULL,
                                    .periods = &period,
-                                   .n_places = place != NULL,
-                                   .places = &place};
+                                   .n_locations = place != NULL,
+                                   .locations = &place};
   enum gpnn_status status = gpnn_training_begin(&training, table, &roles, index_path(), &err);
   if (status == GPNN_OK)
     make_index(&training, table, choice);

@@ -81,8 +81,8 @@ static void assert_refuses_kind(const char *period, const char *place, const cha
   struct gpnn_roles roles = {.one_hot = one_hot, .drop = "z"};
   roles.periods = &period;
   roles.n_periods = period != NULL;
-  roles.places = &place;
-  roles.n_places = place != NULL;
+  roles.locations = &place;
+  roles.n_locations = place != NULL;
   assert_refuses("a,b,c,z,y\n", &roles, sentence);
 }
 
@@ -139,7 +139,7 @@ static void all_roles_are_chosen_as_asked(void **state)
 {
   (void)state;
   static const char *const periods[] = {"hour=24,doy=365.25", "a=b=1e2"};
-  static const char *const places[] = {"lat,lon"};
+  static const char *const locations[] = {"lat,lon"};
   static const char text[] = "lon,hour,p,doy,q,a=b,lat,var\n";
   struct gpnn_roles roles = {.target = "p,q", .regressors = "lat,var", .row_noise = "8"};
   struct gpnn_schema schema = {0};
@@ -155,8 +155,8 @@ static void all_roles_are_chosen_as_asked(void **state)
   roles.inputs = "doy,lon,hour,lat,a=b";
   roles.periods = periods;
   roles.n_periods = 2;
-  roles.places = places;
-  roles.n_places = 1;
+  roles.locations = locations;
+  roles.n_locations = 1;
   assert_ok(gpnn_schema_choose(&schema, table, &roles, &err));
   show_roles(&schema, shown);
   assert_string_equal(shown, "p,q<doy~lon>hour~lat^a=b~|lat |var");
@@ -249,10 +249,10 @@ static void show_others(const struct gpnn_schema *schema, const char *text, bool
   assert_int_equal(map.has_target, map.target != SIZE_MAX);
   assert_int_equal(map.has_noise, map.noise != SIZE_MAX);
   if (needs_regressors)
-    assert_fails(gpnn_schema_need_regressors(schema, &map, table, &err), GPNN_EMISMATCH,
+    assert_fails(gpnn_schema_require_regressors(schema, &map, table, &err), GPNN_EMISMATCH,
                  "t.csv: lacks 1 of 2 regressor columns: 's'");
   else if (map.regressors[1] != SIZE_MAX)
-    assert_ok(gpnn_schema_need_regressors(schema, &map, table, &err));
+    assert_ok(gpnn_schema_require_regressors(schema, &map, table, &err));
   gpnn_columns_map_release(&map);
   gpnn_table_close(table);
 }
@@ -334,13 +334,13 @@ static void regressors_are_named_where_they_are_needed_and_missing(void **state)
   choose_from(&schema, "a,r,s,t,y\n", true, &(struct gpnn_roles){.regressors = "t,r,s"});
   struct gpnn_table *table = open_text("a,s\n", true);
   assert_ok(gpnn_schema_match(&schema, table, &map, &err));
-  assert_fails(gpnn_schema_need_regressors(&schema, &map, table, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_schema_require_regressors(&schema, &map, table, &err), GPNN_EMISMATCH,
                "t.csv: lacks 2 of 3 regressor columns: 't', 'r'");
   gpnn_columns_map_release(&map);
   gpnn_table_close(table);
   table = open_text("t,s,r,a\n", true);
   assert_ok(gpnn_schema_match(&schema, table, &map, &err));
-  assert_ok(gpnn_schema_need_regressors(&schema, &map, table, &err));
+  assert_ok(gpnn_schema_require_regressors(&schema, &map, table, &err));
   assert_int_equal(map.regressors[0], 0);
   gpnn_columns_map_release(&map);
   gpnn_table_close(table);

@@ -160,8 +160,8 @@ static void open_points(struct learnt *learnt, const char *text)
                                    .inputs = "day,lon,x,lat",
                                    .n_periods = 1,
                                    .periods = &period,
-                                   .n_places = 1,
-                                   .places = &place};
+                                   .n_locations = 1,
+                                   .locations = &place};
   memset(learnt, 0, sizeof *learnt);
   learnt->table = open_text(text, true);
   assert_ok(gpnn_schema_choose(&learnt->schema, learnt->table, &roles, &err));

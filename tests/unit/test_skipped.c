@@ -124,13 +124,13 @@ static void more_than_a_fifth_is_much(void **state)
 {
   (void)state;
   struct gpnn_skipped skipped = {0};
-  assert_false(gpnn_skipped_is_much(&skipped, 0));
+  assert_false(gpnn_skipped_too_many(&skipped, 0));
   gpnn_skipped_add_malformed(&skipped, 0, 9);
   assert_int_equal(skipped.n_kinds, 0);
   gpnn_skipped_add_malformed(&skipped, 20, 2);
-  assert_false(gpnn_skipped_is_much(&skipped, 80));
-  assert_true(gpnn_skipped_is_much(&skipped, 79));
-  assert_true(gpnn_skipped_is_much(&skipped, 0));
+  assert_false(gpnn_skipped_too_many(&skipped, 80));
+  assert_true(gpnn_skipped_too_many(&skipped, 79));
+  assert_true(gpnn_skipped_too_many(&skipped, 0));
 }
 
 int main(void)

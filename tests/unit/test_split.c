@@ -7,8 +7,8 @@ static void shares_are_exact_and_the_rest_goes_to_the_largest_remainder(void **s
   struct gpnn_split split;
   const double weights[] = {7, 2};
   assert_ok(gpnn_split_init(&split, 2, weights, 5875, 1, &err));
-  assert_int_equal(split.left[0], 4569);
-  assert_int_equal(split.left[1], 1306);
+  assert_int_equal(split.remaining[0], 4569);
+  assert_int_equal(split.remaining[1], 1306);
   size_t counts[2] = {0}, part = 0;
   for (size_t i = 0; i < 5875; i++) {
     assert_ok(gpnn_split_next(&split, &part, &err));

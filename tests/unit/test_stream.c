@@ -249,7 +249,7 @@ static void a_file_appears_only_when_it_is_closed(void **state)
   assert_ok(gpnn_output_number(output, 0.1, &err));
   assert_ok(gpnn_output_printf(output, &err, "\t%d-%s\n", 42, "x"));
   assert_ok(gpnn_output_flush(output, &err));
-  assert_ok(gpnn_output_settle(output, &err));
+  assert_ok(gpnn_output_prepare(output, &err));
   assert_int_equal(access(watch, F_OK), 0);
   assert_int_not_equal(access(path, F_OK), 0);
   assert_ok(gpnn_output_close(output, &err));

@@ -185,7 +185,7 @@ static void a_delimiter_may_be_given(void **state)
     char shown[10];
     options.delimiter = bad[i];
     assert_fails(show_table("/dev/null", &options, shown, sizeof shown, &err), GPNN_EINVAL,
-                 "a delimiter is");
+                 "the delimiter must be");
   }
 }
 
