@@ -52,13 +52,13 @@ struct gpnn_container {
   char *path;
   const unsigned char *bytes;  /* all of the file, where it is mapped */
   struct gpnn_mapping mapping; /* the same */
-  int fd;                      /* the file, whatever becomes of its name; -1: none */
+  int fd;                      /* stays open, as the name may be given to another file; -1: none */
   size_t n_sections;
   struct gpnn_container_section sections[GPNN_CONTAINER_SECTIONS];
 };
 
-/* Checks that there is a whole header of ours. */
-static enum gpnn_status check_magic(const struct gpnn_container *file, struct gpnn_error *err)
+/* Checks magic bytes, length and checksum of the header. */
+static enum gpnn_status check_header(const struct gpnn_container *file, struct gpnn_error *err)
 {
   const unsigned char *header = file->bytes;
   const char *wanted = gpnn_container_kind_name(file->format->kind);
@@ -68,7 +68,7 @@ static enum gpnn_status check_magic(const struct gpnn_container *file, struct gp
   if (memcmp(header, GPNN_CONTAINER_MAGIC, magic) != 0) {
     bool is_garbled = magic >= 4 && memcmp(header, GPNN_CONTAINER_MAGIC, 4) == 0;
     return is_garbled
-               ? gpnn_fail(err, GPNN_EFORMAT, "%s: damaged, as by a transfer as text", file->path)
+               ? gpnn_fail(err, GPNN_EFORMAT, "%s: damaged, as if transferred as text", file->path)
                : gpnn_fail(err, GPNN_EMISMATCH, "%s: is not %s", file->path, wanted);
   }
   if (length < HEADER_BYTES)
@@ -79,7 +79,7 @@ static enum gpnn_status check_magic(const struct gpnn_container *file, struct gp
 }
 
 /* The highest minor version that a file of this format may have. */
-static unsigned newest(const struct gpnn_container_format *format)
+static unsigned newest_minor(const struct gpnn_container_format *format)
 {
   unsigned minor = 0;
   for (size_t i = 0; i < format->n_tags; i++)
@@ -90,14 +90,14 @@ static unsigned newest(const struct gpnn_container_format *format)
 static enum gpnn_status check_version(const struct gpnn_container *file, struct gpnn_error *err)
 {
   unsigned major = gpnn_load_u32(file->bytes + AT_MAJOR);
-  unsigned minor = gpnn_load_u32(file->bytes + AT_MINOR), known = newest(file->format);
+  unsigned minor = gpnn_load_u32(file->bytes + AT_MINOR), known = newest_minor(file->format);
   enum gpnn_container_kind kind = GPNN_CONTAINER_UNKNOWN;
   const uint32_t order = ORDER;
   if (major != MAJOR)
     return gpnn_fail(err, GPNN_EVERSION, "%s: has format %u.%u, this program reads %d.x",
                      file->path, major, minor, MAJOR);
   if (memcmp(file->bytes + AT_ORDER, &order, sizeof order) != 0)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: was written on a machine of the other byte order",
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: was written on a machine with another byte order",
                      file->path);
   if (!gpnn_container_recognise(file->bytes, file->mapping.length, &kind) ||
       kind != file->format->kind)
@@ -133,8 +133,9 @@ static bool all_zero(const unsigned char *bytes, size_t length)
   return true;
 }
 
-/* Takes entry 'i' over if it is where the layout wants it: right after 'end' and inside. */
-static bool take_entry(struct gpnn_container *file, size_t i, uint64_t end)
+/* Copies entry 'i' of the table; false unless its section begins where the layout says, at the
+ * first aligned byte from 'end' on, and lies within the file. */
+static bool read_entry(struct gpnn_container *file, size_t i, uint64_t end)
 {
   const unsigned char *entry = file->bytes + HEADER_BYTES + i * ENTRY_BYTES;
   struct gpnn_container_section *section = &file->sections[i];
@@ -164,7 +165,7 @@ static enum gpnn_status check_table(struct gpnn_container *file, struct gpnn_err
   uint64_t end = FRONT_BYTES;
   bool good = count <= GPNN_CONTAINER_SECTIONS;
   for (size_t i = 0; good && i < count; i++) {
-    good = take_entry(file, i, end);
+    good = read_entry(file, i, end);
     end = file->sections[i].offset + file->sections[i].length;
     for (size_t j = 0; good && j < i; j++)
       good = strcmp(file->sections[i].tag, file->sections[j].tag) != 0;
@@ -175,7 +176,7 @@ static enum gpnn_status check_table(struct gpnn_container *file, struct gpnn_err
   return GPNN_OK;
 }
 
-/* The program has to know every critical section. */
+/* Checks that the format has every critical section of the file. */
 static enum gpnn_status check_tags(const struct gpnn_container *file, struct gpnn_error *err)
 {
   for (size_t i = 0; i < file->n_sections; i++) {
@@ -187,7 +188,7 @@ static enum gpnn_status check_tags(const struct gpnn_container *file, struct gpn
   return GPNN_OK;
 }
 
-/* Maps the file, which has to be a regular one; an empty one has no mapping. */
+/* Maps the file, which must be a regular one; an empty file is left without a mapping. */
 static enum gpnn_status map(struct gpnn_container *file, struct gpnn_error *err)
 {
   struct stat st;
@@ -204,7 +205,7 @@ static enum gpnn_status map(struct gpnn_container *file, struct gpnn_error *err)
   return GPNN_OK;
 }
 
-/* Without O_NONBLOCK a pipe without a writer would keep us waiting. */
+/* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
 static int open_read(const char *path)
 {
   int fd;
@@ -229,7 +230,7 @@ enum gpnn_status gpnn_container_open(struct gpnn_container **container, const ch
     if (file->fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
   }
   if (status == GPNN_OK) status = map(file, err);
-  if (status == GPNN_OK) status = check_magic(file, err);
+  if (status == GPNN_OK) status = check_header(file, err);
   if (status == GPNN_OK) status = check_version(file, err);
   if (status == GPNN_OK) status = check_length(file, err);
   if (status == GPNN_OK) status = check_table(file, err);

@@ -1,25 +1,25 @@
 /*
- * container: the toolkit's binary files: a header, a table of sections, and the sections, with
- * checksums (gpnn-index(5)).
+ * container: the one format of gpnn's binary files: a header, a table of sections, and the
+ * sections, with checksums (gpnn-index(5)).
  *
- * Every binary file that we write is a container, and its header says of which kind: an index, a
- * grid, a model, or the state that belongs to some parameters.  What a kind's sections hold is for
- * the module that reads and writes that kind to know; it hands over their tags as a struct
- * gpnn_container_format.
+ * The header says which kind of file it is: an index, a grid, a model, or the state that belongs to
+ * some parameters.  Only the module that reads and writes a kind knows what its sections contain;
+ * it describes their tags in a struct gpnn_container_format.
  *
- * Writing: gpnn_container_create(), then for each section gpnn_container_begin(),
- * gpnn_container_write() as often as needed (or writing to gpnn_container_file() directly),
- * gpnn_container_end(); then gpnn_container_commit().
- * Reading: gpnn_container_open() maps the file and checks header and table;
- * gpnn_container_find() finds a section, gpnn_container_bytes() says where it is mapped,
- * gpnn_container_check() compares its checksum; gpnn_container_close().
+ * Writing: gpnn_container_create(); then for each section gpnn_container_begin(), any number of
+ * gpnn_container_write() (or writing to gpnn_container_file()), and gpnn_container_end(); then
+ * gpnn_container_commit().  After a failure of any but the last, call gpnn_container_abandon().
+ * Reading: gpnn_container_open() maps the file and checks header and table; gpnn_container_find()
+ * finds a section, gpnn_container_bytes() says where it is mapped, and gpnn_container_check()
+ * verifies its checksum; gpnn_container_close().
  *
  * Versions.  The major version is that of header and table.  The minor version belongs to the kind:
- * each critical section has the one that introduced it, and a file gets the highest of its
- * sections', which is the lowest whose readers know them all.  What a section holds changes only
- * where a new critical section goes with the change; otherwise it becomes a section of another tag.
+ * it is the one that introduced the youngest critical section of the file, so that every program
+ * that reads this version knows all critical sections.  The layout of a section never changes by
+ * itself: a change needs a new tag, or a new critical section beside it.
  *
- * Threads: an open container is read-only and may be shared, but for gpnn_container_stream(); a
+ * Failures: beside the outcomes named below, GPNN_EIO where the system refuses, and GPNN_ENOMEM.
+ * Threads: an open container is read-only and may be shared, except for gpnn_container_stream(); a
  * writer belongs to one thread at a time.
  */
 #ifndef GPNN_CONTAINER_CONTAINER_H
@@ -33,31 +33,32 @@
 #include "base/mapping.h"
 #include "base/status.h"
 
-/* Outside ASCII, then CR LF, ctrl-Z and NUL, so that a transfer as text is noticed. */
+/* A byte outside ASCII, CR LF, ctrl-Z and NUL reveal files that were transferred as text. */
 #define GPNN_CONTAINER_MAGIC "\x89GPI\r\n\x1a"
 
 enum {
   GPNN_CONTAINER_MAGIC_BYTES = 8,
-  GPNN_CONTAINER_KIND_BYTES = 24, /* from the start of the file: they include magic and kind */
-  GPNN_CONTAINER_SECTIONS = 30    /* at most in one file */
+  GPNN_CONTAINER_KIND_BYTES = 24, /* of a file's beginning, which include magic and kind */
+  GPNN_CONTAINER_SECTIONS = 30    /* most sections of a file */
 };
 
 enum gpnn_container_kind {
   GPNN_CONTAINER_INDEX = 0,  /* training rows and a search over them */
   GPNN_CONTAINER_GRID = 1,   /* values on a grid */
-  GPNN_CONTAINER_MODEL = 2,  /* a model that needs no training rows */
-  GPNN_CONTAINER_STATE = 3,  /* numbers for each training row that belong to parameters */
-  GPNN_CONTAINER_UNKNOWN = 4 /* a kind of a later program; in no format */
+  GPNN_CONTAINER_MODEL = 2,  /* a model that predicts without the training rows */
+  GPNN_CONTAINER_STATE = 3,  /* a number for each training row, computed with some parameters */
+  GPNN_CONTAINER_UNKNOWN = 4 /* of a later program; no format has this kind */
 };
 
 /* A section that files of some kind may have. */
 struct gpnn_container_tag {
   char tag[5];      /* four capital letters and a NUL */
-  bool is_critical; /* a reader that does not know it must refuse the file */
-  unsigned since;   /* critical: the minor version that introduced it */
+  bool is_critical; /* programs that do not know this section must refuse the file */
+  unsigned since;   /* if critical: the minor version that introduced it */
 };
 
-/* What files of one kind consist of.  It outlives the writers that are given it. */
+/* All sections that files of one kind may have.  It must outlive the containers and writers that
+ * are given it. */
 struct gpnn_container_format {
   enum gpnn_container_kind kind;
   size_t n_tags;
@@ -65,13 +66,12 @@ struct gpnn_container_format {
 };
 
 /*
- * True if a file that begins with these bytes is a container, or the beginning of one; '*kind' is
- * then what it holds, GPNN_CONTAINER_UNKNOWN also if there are fewer than
- * GPNN_CONTAINER_KIND_BYTES.
+ * True if a file that begins with these bytes is a container, even if truncated.  '*kind' is then
+ * its kind; with fewer than GPNN_CONTAINER_KIND_BYTES bytes that is GPNN_CONTAINER_UNKNOWN.
  */
 bool gpnn_container_recognise(const void *bytes, size_t length, enum gpnn_container_kind *kind);
 
-/* For messages: "an index", "a grid index", "a model file", "a state file", "a gpnn file of an
+/* For messages: "an index", "a grid index", "a model file", "a state file" or "a gpnn file of an
  * unknown kind". */
 const char *gpnn_container_kind_name(enum gpnn_container_kind kind);
 
@@ -79,38 +79,44 @@ const char *gpnn_container_kind_name(enum gpnn_container_kind kind);
 
 struct gpnn_container_writer;
 
-/* Starts a file that will appear as 'path'; 'watch', which may be NULL, is told of it
- * (base/atomic_file.h). */
+/* Creates a file that appears as 'path' when it is committed.  '*watch' holds the name of the
+ * unfinished file until then (base/atomic_file.h); 'watch' may be NULL.  '*writer' is set on
+ * success only. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_create(struct gpnn_container_writer **writer,
                                                        const char *path,
                                                        const struct gpnn_container_format *format,
                                                        const char *volatile *watch,
                                                        struct gpnn_error *err);
 
-/* Begins the section 'tag', one of the format's; each at most once. */
+/* Begins the section 'tag', which is one of the format's and not in the file yet. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_begin(struct gpnn_container_writer *writer,
                                                       const char tag[4], struct gpnn_error *err);
+
+/* Appends bytes to the section; 'length' may be 0. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_write(struct gpnn_container_writer *writer,
                                                       const void *bytes, size_t length,
                                                       struct gpnn_error *err);
-/* A stdio stream at the current end of the section, for libraries that write themselves; it
- * belongs to the writer. */
+
+/* A stdio stream at the section's end, for libraries that write for themselves.  It belongs to the
+ * writer; append only. */
 FILE *gpnn_container_file(struct gpnn_container_writer *writer);
+
+/* Ends the section, which may be empty. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_end(struct gpnn_container_writer *writer,
                                                     struct gpnn_error *err);
 
-/* Writes header and table with 'fingerprint', makes the file appear, and frees 'writer'
- * whatever the outcome. */
+/* Writes header and table with 'fingerprint', makes the file appear under its name, and frees
+ * 'writer' whatever the outcome. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_commit(struct gpnn_container_writer *writer,
                                                        uint64_t fingerprint,
                                                        struct gpnn_error *err);
 
-/* Between sections: makes the disk keep what was written so far, so that a commit has less to
- * wait for. */
+/* Between sections: brings what was written so far to disk, so that a commit has less to wait for.
+ */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_sync(struct gpnn_container_writer *writer,
                                                      struct gpnn_error *err);
 
-/* Frees 'writer' and leaves no file behind; NULL is allowed. */
+/* Frees 'writer' and leaves no new file behind; NULL is allowed. */
 void gpnn_container_abandon(struct gpnn_container_writer *writer);
 
 /* ---- reading ---- */
@@ -118,60 +124,69 @@ void gpnn_container_abandon(struct gpnn_container_writer *writer);
 struct gpnn_container; /* an open, mapped file */
 
 struct gpnn_container_section {
-  char tag[5];      /* four letters and a NUL */
-  bool is_critical; /* as the file says */
-  uint64_t offset;  /* from the start of the file, a multiple of 64 */
+  char tag[5];      /* four capital letters and a NUL */
+  bool is_critical; /* according to the file */
+  uint64_t offset;  /* from the start of the file; a multiple of 64 */
   uint64_t length;  /* bytes */
   uint32_t crc;     /* CRC-32 of those bytes */
 };
 
 /*
- * Maps 'path' and checks, in this order: that it is long enough, magic, header checksum, major
- * version, byte order, kind, minor version, total length, table checksum, bounds and order of
- * sections, and that 'format' has every critical one.  Each has its own message.
+ * Maps 'path' and checks, in this order: the magic bytes, the header's checksum, major version,
+ * byte order, kind, minor version, the file's length, the table's checksum, bounds and order of the
+ * sections, and that 'format' has every critical one.  Each failure has its own message.  The
+ * sections themselves are not read.  '*container' is set on success only.
  *
- *   GPNN_EMISMATCH  no container, or one of another kind
- *   GPNN_EVERSION   a version, or a critical section, that this program does not know
- *   GPNN_EFORMAT    damaged, truncated, or written on a machine of the other byte order
- *   GPNN_EIO        the system refuses; or 'path' is not a regular file
+ *   GPNN_EMISMATCH  the file is not a container (an empty file is not one), or of another kind
+ *   GPNN_EVERSION   this program does not know its version or one of its critical sections
+ *   GPNN_EFORMAT    it is damaged, truncated, or from a machine with another byte order
+ *   GPNN_EIO        the system refuses, or 'path' is not a regular file
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_open(struct gpnn_container **container,
                                                      const char *path,
                                                      const struct gpnn_container_format *format,
                                                      struct gpnn_error *err);
 
+/* What gpnn_container_commit() was given. */
 uint64_t gpnn_container_fingerprint(const struct gpnn_container *container);
+
+/* How many sections there are, which may be 0, and section 'i' of them in the order of the file. */
 size_t gpnn_container_count(const struct gpnn_container *container);
 const struct gpnn_container_section *gpnn_container_get(const struct gpnn_container *container,
                                                         size_t i);
 
-/* The section with 'tag', or NULL. */
+/* The section with this tag, or NULL.  Sections belong to the container. */
 const struct gpnn_container_section *gpnn_container_find(const struct gpnn_container *container,
                                                          const char tag[4]);
 
-/* Its bytes, mapped read-only. */
+/* The bytes of a section, mapped read-only until the container is closed; not yet verified. */
 const unsigned char *gpnn_container_bytes(const struct gpnn_container *container,
                                           const struct gpnn_container_section *section);
 
-/* Reads the section and compares its checksum: GPNN_EFORMAT names the section. */
+/* Reads a whole section and verifies its checksum.  GPNN_EFORMAT: it is damaged; the message names
+ * it. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_check(const struct gpnn_container *container,
                                                       const struct gpnn_container_section *section,
                                                       struct gpnn_error *err);
 
 /*
- * A stream over the same file, at the start of the section, for libraries that read themselves; the
- * caller closes it.  It is the file that was opened, even if its name belongs to another by now.
- * All streams of one container share one position: only one may be open at a time.
+ * A stream over the same file at the start of a section, for libraries that read for themselves;
+ * the caller closes it with fclose().  It reads the file that was opened even if another has taken
+ * its name since.  All streams of a container share one position, so only one may be open at a
+ * time.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_stream(const struct gpnn_container *container,
                                                        const struct gpnn_container_section *section,
                                                        FILE **stream, struct gpnn_error *err);
 
-/* The whole mapping, parts of which may be released. */
+/* The mapping of the whole file, so that callers can release pages that they no longer need
+ * (base/mapping.h). */
 struct gpnn_mapping gpnn_container_mapping(const struct gpnn_container *container);
 
+/* The path it was opened with; belongs to the container. */
 const char *gpnn_container_path(const struct gpnn_container *container);
 
+/* Unmaps, closes and frees; NULL is allowed. */
 void gpnn_container_close(struct gpnn_container *container);
 
 #endif

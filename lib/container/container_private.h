@@ -1,5 +1,5 @@
 /*
- * container_private: the layout of containers (gpnn-index(5)), which writing and reading share.
+ * container_private: the layout of containers (gpnn-index(5)), for their reader and writer.
  */
 #ifndef GPNN_CONTAINER_CONTAINER_PRIVATE_H
 #define GPNN_CONTAINER_CONTAINER_PRIVATE_H
@@ -9,7 +9,7 @@
 
 #include "container/container.h"
 
-/* Offsets in the header and in an entry of the table. */
+/* Offsets of fields in the header (AT_) and in an entry of the table (ENTRY_), and sizes. */
 enum {
   AT_MAJOR = 8,
   AT_MINOR = 12,
@@ -37,7 +37,7 @@ enum {
   ORDER = 0x01020304, /* stored in the byte order of the machine that writes */
 };
 
-/* Bytes that bring 'length' to a multiple of ALIGN. */
+/* How many bytes bring 'length' to a multiple of ALIGN. */
 static inline size_t gpnn_container_padding(uint64_t length)
 {
   return (size_t)(-length % ALIGN);

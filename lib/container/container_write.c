@@ -17,10 +17,10 @@ struct gpnn_container_writer {
   struct gpnn_atomic_file file;
   FILE *stream; /* over a duplicate of the file's descriptor */
   uint64_t length;
-  unsigned minor; /* the version that the sections so far need */
+  unsigned minor; /* the version that introduced the youngest critical section so far */
   size_t n_sections;
   bool is_open;     /* between begin and end */
-  bool is_external; /* others wrote to the stream: checksum and length are read back */
+  bool is_external; /* a library wrote to the stream: checksum and length must be read back */
   struct gpnn_container_section sections[GPNN_CONTAINER_SECTIONS];
 };
 
@@ -94,7 +94,7 @@ enum gpnn_status gpnn_container_write(struct gpnn_container_writer *writer, cons
   assert(writer->is_open);
   struct gpnn_container_section *section = &writer->sections[writer->n_sections - 1];
   enum gpnn_status status = append(writer, bytes, length, err);
-  /* zlib takes a null pointer for "give me the first value". */
+  /* Given a null pointer, as an empty block may have, zlib would return the initial value. */
   if (status == GPNN_OK && length > 0)
     section->crc = gpnn_container_checksum(section->crc, bytes, length);
   return status;
@@ -107,7 +107,7 @@ FILE *gpnn_container_file(struct gpnn_container_writer *writer)
   return writer->stream;
 }
 
-/* Checksum and length of a section that others wrote, from the file itself. */
+/* Finds checksum and length of a section that a library wrote, from the file itself. */
 static enum gpnn_status read_back(struct gpnn_container_writer *writer,
                                   struct gpnn_container_section *section, struct gpnn_error *err)
 {
@@ -195,7 +195,7 @@ enum gpnn_status gpnn_container_commit(struct gpnn_container_writer *writer, uin
   writer->stream = NULL;
   if (status == GPNN_OK && closed != 0) status = write_failed(writer, errno, err);
   if (status == GPNN_OK) status = gpnn_atomic_file_commit(&writer->file, err);
-  gpnn_container_abandon(writer); /* after a commit there is no file left to remove */
+  gpnn_container_abandon(writer); /* removes the file only if it was not committed */
   return status;
 }
 

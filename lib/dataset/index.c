@@ -9,7 +9,8 @@
 #include "container/container.h"
 #include "dataset/index_private.h"
 
-/* The groups of the features that remain, numbered anew; every direction of whitening is one. */
+/* Numbers the groups of the inputs that standardisation kept, from 0; under whitening, every
+ * direction is a group. */
 static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &index->dataset;
@@ -38,13 +39,13 @@ static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *
   return GPNN_OK;
 }
 
-/* Reads the first bytes of a regular file; a pipe would lose them. */
-static size_t read_start(const char *path, void *bytes, size_t room)
+/* Reads the first bytes of a regular file.  From a pipe they would be lost to its reader. */
+static size_t read_start(const char *path, void *bytes, size_t capacity)
 {
   struct stat st;
   FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
   if (file == NULL) return 0;
-  size_t got = fread(bytes, 1, room, file);
+  size_t got = fread(bytes, 1, capacity, file);
   fclose(file);
   return got;
 }
@@ -67,24 +68,24 @@ const char *gpnn_index_look(const char *path)
   if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) return "a table";
   if (got >= strlen(params) && memcmp(bytes, params, strlen(params)) == 0)
     return "a parameters file";
-  /* Text: no control bytes but blanks and line ends. */
+  /* Text has no control bytes but tabs and line ends. */
   for (size_t i = 0; i < got; i++)
     if (bytes[i] < 0x20 && memchr("\t\r\n", bytes[i], 3) == NULL) return NULL;
   return got > 0 ? "a table" : NULL;
 }
 
-/* The section that holds a search of this kind, or NULL if none is needed. */
+/* The section that stores a search of this kind; NULL: the kind needs none. */
 static const char *stored_tag(enum gpnn_search_kind kind)
 {
   if (kind == GPNN_SEARCH_TREE) return "TREE";
   return kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW ? "FAIS" : NULL;
 }
 
-/* Bytes whose checksum takes no time. */
-static const uint64_t quick = 64 << 20;
+/* Sections up to this many bytes are verified in next to no time. */
+static const uint64_t small = 64 << 20;
 
-/* Finds the stored search.  Its checksum is compared first where that costs no more than loading
- * it: a graph is read whole, large lists and trees are only mapped. */
+/* Finds the stored search, and verifies its checksum if that costs no more than loading it: a graph
+ * is read completely, but large lists and trees are only mapped. */
 static enum gpnn_status open_stored(const struct gpnn_index *index,
                                     const struct gpnn_container_section **section,
                                     struct gpnn_search_stored *stored, struct gpnn_error *err)
@@ -92,7 +93,7 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
   enum gpnn_search_kind kind = index->source.report.kind;
   enum gpnn_status status = gpnn_index_find_section(index, stored_tag(kind), section, err);
   if (status != GPNN_OK) return status;
-  bool is_mapped = kind != GPNN_SEARCH_HNSW && (*section)->length > quick;
+  bool is_mapped = kind != GPNN_SEARCH_HNSW && (*section)->length > small;
   if (!index->is_verified && !is_mapped)
     status = gpnn_container_check(index->container, *section, err);
   if (status != GPNN_OK) return status;
@@ -103,7 +104,7 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
              : gpnn_container_stream(index->container, *section, &stored->file, err);
 }
 
-/* Finds which rows are identical, if any are. */
+/* Finds the section that says which rows are identical; there is none if no two are. */
 static enum gpnn_status open_duplicates(const struct gpnn_index *index,
                                         struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
@@ -112,7 +113,7 @@ static enum gpnn_status open_duplicates(const struct gpnn_index *index,
   stored->duplicates =
       (const uint32_t *)(const void *)gpnn_container_bytes(index->container, section);
   stored->duplicates_length = (size_t)section->length;
-  return index->is_verified || section->length > quick
+  return index->is_verified || section->length > small
              ? GPNN_OK
              : gpnn_container_check(index->container, section, err);
 }
@@ -134,10 +135,10 @@ static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_
   status = gpnn_search_load(&loaded, stored, dataset->n, dataset->d, dataset->x,
                             &index->source.report, gpnn_dataset_search_metric(dataset), &reason);
   if (status != GPNN_OK) status = gpnn_fail(err, status, "%s: %s", path, reason.text);
-  /* What FAISS mapped or read must be the section, no more and no less. */
+  /* FAISS must have read or mapped the whole section and no more. */
   if (status == GPNN_OK && stored.file != NULL &&
       (uint64_t)ftello(stored.file) != section->offset + section->length)
-    status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section FAIS is not of its length", path);
+    status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section FAIS has another length", path);
 out:
   if (stored.file != NULL) fclose(stored.file);
   if (status == GPNN_OK)
@@ -147,7 +148,7 @@ out:
   return status;
 }
 
-/* As struct gpnn_dataset_source says. */
+/* The load() of struct gpnn_dataset_source. */
 static enum gpnn_status load_stored(const void *context, struct gpnn_search **search,
                                     struct gpnn_error *err)
 {
@@ -158,7 +159,7 @@ static enum gpnn_status load_stored(const void *context, struct gpnn_search **se
   return status;
 }
 
-/* Completes the dataset by its other views and its search. */
+/* Gives the dataset the views of its further targets, and its search. */
 static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *err)
 {
   index->source.load = load_stored;

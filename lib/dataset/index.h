@@ -1,10 +1,26 @@
 /*
- * index: the file of a dataset and a search over its rows (the format of gpnn-index(5)).
+ * index: the file that holds a dataset and a search over its rows (the format of gpnn-index(5)).
  *
- * Making one: fill in a struct gpnn_dataset, then gpnn_index_make() or gpnn_index_write().  Using
- * one: gpnn_index_open(), gpnn_index_dataset(), gpnn_index_close().  The rows are used where they
- * are mapped: opening costs nothing that grows with n, and processes share the pages.
+ * Writing: read a table with dataset/training.h, or fill in a struct gpnn_dataset, then call
+ * gpnn_index_make(), which builds the search too, or gpnn_index_write().
+ * Reading:
  *
+ *   struct gpnn_index *index = NULL;
+ *   struct gpnn_search *search = NULL;
+ *   struct gpnn_error err;
+ *   enum gpnn_status status = gpnn_index_open(&index, path, false, &err);
+ *   if (status == GPNN_OK) status = gpnn_dataset_search(gpnn_index_dataset(index), &search, &err);
+ *   ... use the rows of gpnn_index_dataset(index) and the search ...
+ *   if (status != GPNN_OK) ... err.text says what is wrong ...
+ *   gpnn_search_free(search);
+ *   gpnn_index_close(index);
+ *
+ * Rows are used where the file is mapped: opening takes no time that grows with their number, and
+ * processes share the pages.  An index has at least one row and one input; calibration rows may be
+ * missing (n_calibration == 0).
+ *
+ * Failures: beside the outcomes named below, GPNN_EIO where the system refuses, and GPNN_ENOMEM.
+ * Messages begin with the path.
  * Threads: an open index is read-only and may be shared freely.
  */
 #ifndef GPNN_DATASET_INDEX_H
@@ -25,8 +41,10 @@ extern "C" {
 struct gpnn_index;
 
 /*
- * Writes an index file whole or not at all.  'search' is over the rows of 'dataset'.
- * 'watch', which may be NULL, is told of the unfinished file (base/atomic_file.h).
+ * Writes an index file, whole or not at all.  'dataset' has at least one row, all numbers finite,
+ * and is in the view of its first target; 'search' is over its rows.  Both are borrowed for the call.
+ * '*watch' holds the name of the unfinished file while there is one, so that a signal handler can
+ * remove it (base/atomic_file.h); 'watch' may be NULL.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
                                                   const struct gpnn_dataset *dataset,
@@ -35,9 +53,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
                                                   struct gpnn_error *err);
 
 /*
- * The same for a search that is built meanwhile, as gpnn_search_build() would over the rows of
- * 'dataset' (and their pages, whatever 'options' says of those); at the same time if 'options' has
- * more threads than one.  '*search' is the caller's.
+ * The same with a search that is built over the rows of 'dataset' as gpnn_search_build() builds it,
+ * while the rows are written if 'options' allows more than one thread.  The mapping in 'options' is
+ * ignored; that of 'dataset' is used.  On success '*search' is the caller's, to be freed with
+ * gpnn_search_free() before the rows; after a failure, whose outcomes are also those of
+ * gpnn_search_build(), it is not set.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
@@ -45,32 +65,40 @@ gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
                 struct gpnn_search **search, struct gpnn_error *err);
 
 /*
- * Opens 'path'.  Header, lengths and small sections are checked at once; rows and search
- * too, byte for byte, if 'verify'.  GPNN_EFORMAT: damaged or truncated, the sentence says
- * where; GPNN_EVERSION: of a newer format; GPNN_EMISMATCH: no index at all (a table, say:
- * "train.tsv is a table, not an index: make one with gpnn-index").  The search structure
- * is not loaded before gpnn_dataset_search() asks for it.
+ * Opens 'path', a regular file.  Header, lengths and small sections are checked at once; rows and
+ * search only if 'verify', which reads the whole file and compares all checksums.  The search is not
+ * loaded before gpnn_dataset_search() asks for it.  '*index' is set on success only.
+ *
+ *   GPNN_EMISMATCH  the file is not an index: "train.tsv is a table, not an index: make one with
+ *                   gpnn-index"
+ *   GPNN_EVERSION   this program does not know the version of its format
+ *   GPNN_EFORMAT    it is damaged, truncated, or from a machine with another byte order
+ *   GPNN_EIO        the system refuses, or 'path' is not a regular file
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path,
                                                  bool verify, struct gpnn_error *err);
 
-/* What it holds, in the view of the first target; lasts as long as the index. */
+/* The dataset that the index holds, in the view of its first target; valid until the index is
+ * closed. */
 const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index);
 
-/* The sections of the file, for gpnn-info: four-letter tag, offset, length; returns false
- * past the last. */
+/* Tag (four letters), offset and length, in bytes, of section 'i' of the file, for gpnn-info; false
+ * if there is no such section. */
 bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,
                         uint64_t *length);
 
+/* The path that it was opened with; belongs to the index. */
 const char *gpnn_index_path(const struct gpnn_index *index);
 
-/* True if 'path' begins as an index does, and as no other kind of container. */
+/* True if 'path' is a regular file that begins as an index does.  It may still be damaged. */
 bool gpnn_index_recognise(const char *path);
 
-/* What the regular file 'path' looks like: "a table", "a parameters file", or a kind of
- * container ("an index"); NULL: like nothing we know. */
+/* What the regular file 'path' looks like from its first bytes, as static text: "a table",
+ * "a parameters file", or a kind of container ("an index").  NULL: unknown, or it cannot be read. */
 const char *gpnn_index_look(const char *path);
 
+/* Unmaps and frees; datasets and searches taken from it must not be used any more.  NULL is
+ * allowed. */
 void gpnn_index_close(struct gpnn_index *index);
 
 #ifdef __cplusplus

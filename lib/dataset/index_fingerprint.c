@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 
-/* Eight bytes at a time (the last ones padded with zeros): each word is mixed in by a
- * bijection, so that any change of a word changes the hash. */
-static uint64_t fold(uint64_t hash, const void *bytes, size_t length)
+/* Mixes in eight bytes at a time, the last padded with zeros, each by a bijection, so that changing
+ * any one of them changes the hash. */
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 {
   const unsigned char *from = bytes;
   for (size_t at = 0; at < length; at += 8) {
@@ -37,7 +37,7 @@ void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const char *tag, const
                           size_t length)
 {
   uint64_t *hash = hash_of(print, tag);
-  *hash = fold(*hash, bytes, length);
+  *hash = mix(*hash, bytes, length);
 }
 
 uint64_t gpnn_fingerprint_value(const struct gpnn_fingerprint *print)

@@ -1,5 +1,5 @@
 /*
- * index_private: what the files of index share.
+ * index_private: the state of an open index, and what its sources share.
  */
 #ifndef GPNN_DATASET_INDEX_PRIVATE_H
 #define GPNN_DATASET_INDEX_PRIVATE_H
@@ -14,26 +14,27 @@ struct gpnn_index {
   struct gpnn_container *container; /* owned */
   struct gpnn_dataset dataset;
   struct gpnn_dataset_source source; /* dataset.source */
-  double *lengthscale, *rotation;    /* owned; source.metric; each may be NULL */
+  double *lengthscale, *rotation;    /* owned; source.metric; NULL: none */
   uint32_t *group;                   /* owned; dataset.group */
   char *provenance;                  /* owned; dataset.provenance */
   bool is_verified;
-  pthread_mutex_t *loading; /* owned: streams of one index share their place in it
-                               (container/container.h), so that one search is loaded at a time */
+  pthread_mutex_t *loading; /* owned; loading a search uses the container's stream, of which only
+                               one may be open at a time */
 };
 
-/* The sections of an index, and the minor version of gpnn-index(5) that introduced each. */
+/* The sections that an index may have. */
 extern const struct gpnn_container_format gpnn_index_format;
 
-/* Takes back everything but the search: small sections checked and copied, rows where they are
- * mapped, unchecked. */
+/* Reads everything but the search from the open container: small sections are checked and copied;
+ * rows stay where they are mapped, unchecked. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err);
 
-/* All checksums, the fingerprint, and that rows are finite. */
+/* Checks all checksums and the fingerprint, that numbers of rows are finite, and that variances are
+ * not negative. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_verify(const struct gpnn_index *index,
                                                    struct gpnn_error *err);
 
-/* Finds a section that must be there. */
+/* Finds a section that every index must have.  GPNN_EFORMAT: it is missing. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_index_find_section(const struct gpnn_index *index, const char *tag,
                         const struct gpnn_container_section **section, struct gpnn_error *err);
