@@ -9,7 +9,7 @@
 
 /* ---- targets ------------------------------------------------------------------------------ */
 
-/* Views of the further targets: all that is not the target's is shared. */
+/* The views share everything that does not depend on the target. */
 enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_source *source,
                                         struct gpnn_dataset *first, struct gpnn_error *err)
 {

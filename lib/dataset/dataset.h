@@ -2,9 +2,10 @@
  * dataset: what models are made from: standardised training rows, how they were standardised, and
  * a search for the nearest of them.
  *
- * An index file holds one (dataset/index.h); some rows of one are another (dataset/sample.h); and a
- * struct gpnn_dataset that a caller fills in itself, with a NULL 'source', is one too.  The rows of
- * several targets are one dataset, seen from each target in turn.
+ * Datasets come from an index file (dataset/index.h) or are a sample of another's rows
+ * (dataset/sample.h); callers may also fill in a struct gpnn_dataset themselves, leaving 'source'
+ * NULL.  Whoever made a dataset owns what it points to.  The rows of several targets are one
+ * dataset, with a view for each target.
  *
  * Threads: a dataset is read-only and may be shared freely.
  */
@@ -28,78 +29,81 @@ extern "C" {
 struct gpnn_dataset_source;
 
 /*
- * The rows, in standardised units throughout, in the view of one of their targets.  The view of the
- * first target has the further ones too, and is what an index file is written from; in the view of
- * a further target, that target takes the place of the first in 'y', 'calibration_y', 'noise',
- * 'calibration_noise', 'scaling' and 'schema', and there are no others (n_more is 0 in all three).
+ * The view of one target: the rows, in standardised units throughout, with that target in 'y',
+ * 'calibration_y', 'noise', 'calibration_noise', 'scaling' and 'schema'.  The view of the first
+ * target has the further ones too ('more' and the like), and is what an index file is written from;
+ * in any other view n_more is 0 here, in 'scaling' and in 'schema'.
  *
- * Inputs that are coordinates of one column or pair (a point on a circle, a place on the sphere)
- * form a group and take one lengthscale; every other input is a group of its own.
+ * Inputs that are the coordinates of one point, on a circle or on the sphere, form a group and
+ * share a lengthscale; every other input is a group of its own.
  */
 struct gpnn_dataset {
-  size_t n;                             /* training rows */
-  size_t d;                             /* standardised inputs a row */
-  size_t n_groups;                      /* of inputs */
-  const uint32_t *group;                /* d: of which group each input is */
-  const double *x;                      /* n by d, row-major */
-  const double *y;                      /* n: the target */
-  size_t n_regressors;                  /* terms of the mean that are no inputs, may be 0 */
-  const double *regressors;             /* n by n_regressors, row-major, centred and scaled to sd 1;
-                                           NULL if there are none */
-  const double *noise;                  /* n: known noise variance of each row, in addition to the
-                                           parameters'; then as many for each further target, which
-                                           differ in scale alone; NULL: none */
-  size_t n_more;                        /* further targets, may be 0 */
-  const double *more;                   /* n_more by n: one target after another; NULL: none */
-  size_t n_calibration;                 /* rows held out for calibration, may be 0 */
-  const double *calibration_x;          /* n_calibration by d */
-  const double *calibration_y;          /* n_calibration */
+  size_t n;                    /* training rows */
+  size_t d;                    /* standardised inputs of a row */
+  size_t n_groups;             /* of inputs */
+  const uint32_t *group;       /* d: the group of each input, from 0 */
+  const double *x;             /* n by d, row-major */
+  const double *y;             /* n: the target */
+  size_t n_regressors;         /* terms of the mean besides the inputs, may be 0 */
+  const double *regressors;    /* n by n_regressors, row-major, centred and scaled to sd 1;
+                                  NULL if there are none */
+  const double *noise;         /* n: known noise variance of each row, which adds to that of
+                                  the parameters; in the first view followed by n for each
+                                  further target, which differ in scale only; NULL: none */
+  size_t n_more;               /* further targets, may be 0 */
+  const double *more;          /* n_more by n: one target after another; NULL: none */
+  size_t n_calibration;        /* rows held out for calibration, may be 0 */
+  const double *calibration_x; /* n_calibration by d */
+  const double *calibration_y; /* n_calibration */
   const double *calibration_regressors; /* n_calibration by n_regressors, or NULL */
   const double *calibration_noise;      /* as 'noise' for these rows, or NULL */
   const double *calibration_more;       /* n_more by n_calibration, or NULL */
   struct gpnn_schema schema;            /* columns of the table */
   struct gpnn_scaling scaling;          /* table units <-> standardised units */
   size_t n_skipped;                     /* rows of the table that were left out as bad */
-  uint64_t seed;                        /* of every random choice made */
+  uint64_t seed;                        /* of all random choices made */
   const char *provenance;               /* "name<TAB>value" lines: options used; for people */
-  struct gpnn_mapping mapping;          /* what is mapped of a file: who goes through many rows may
-                                       let those there go; zeroed: nothing */
+  struct gpnn_mapping mapping;          /* the file that holds the rows, so that pages behind a pass
+                                           over them can be evicted; zeroed: they are in memory */
   size_t target;                        /* which target this is the view of, from 0 */
-  uint64_t fingerprint;                 /* of columns in the upper half; in the lower, of rows,
+  uint64_t fingerprint;                 /* hashes of the columns, in the upper 32 bits, and of rows,
                                            targets, regressors, noise, calibration rows and scaling,
-                                           whatever the search.  Equal data and options have equal
-                                           fingerprints; 0: none */
-  const struct gpnn_dataset_source *source; /* its other views and its search; NULL: it has one
+                                           in the lower; not of the search.  The same data and options
+                                           have the same fingerprint; 0: none */
+  const struct gpnn_dataset_source *source; /* the other views and the search; NULL: there is one
                                                target, and a search is built when asked for */
 };
 
-/* How many targets there are, and the view of target 't' of them (from 0). */
+/* How many targets there are, and the view of target 't' of them, from 0, which is valid as long as
+ * the dataset. */
 size_t gpnn_dataset_n_targets(const struct gpnn_dataset *dataset);
 const struct gpnn_dataset *gpnn_dataset_target(const struct gpnn_dataset *dataset, size_t t);
 
-/* The view of the target called 'name' (without a header: its number in the training table), or
- * NULL if there is none of that name. */
+/* The view of the target called 'name' (without a header, the number of its column in the training
+ * table, from 1), or NULL if there is none. */
 const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *dataset,
                                                     const char *name);
 
-/* The search that comes with the rows, without loading it: its report and its metric.  Where none
- * does, the report says what one would be built for. */
+/* Report and metric of the search that is stored with the rows, without loading it; if none is,
+ * those of the search that gpnn_dataset_search() would build. */
 struct gpnn_search_report gpnn_dataset_search_report(const struct gpnn_dataset *dataset);
 struct gpnn_search_metric gpnn_dataset_search_metric(const struct gpnn_dataset *dataset);
 
 /*
- * Loads that search into '*search', or builds one where none comes with the rows.  The caller frees
- * it before the dataset goes: a tree may be used where it is mapped.
+ * Loads the stored search, or builds one if none is stored.  The caller frees '*search' with
+ * gpnn_search_free(), before the dataset, whose rows and mapped tree it uses.  GPNN_EFORMAT: the
+ * stored search is damaged; other outcomes as gpnn_search_load() and gpnn_search_build().  After a
+ * failure '*search' is not set.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
                                                      struct gpnn_search **search,
                                                      struct gpnn_error *err);
 
-/* Whether feature 'feature' of the schema is among the inputs: what does not vary is not. */
+/* True unless standardisation dropped this feature of the schema because it does not vary. */
 bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature);
 
-/* Name of group 'group' of inputs, masked: "hour", "lat,lon", "colour=red"; under whiten, where
- * inputs are mixed, "direction 1" and so on. */
+/* The name of a group of inputs, for messages: "hour", "lat,lon", "colour=red"; after whitening,
+ * which mixes inputs, "direction 1" and so on.  Masked.  Returns 'name'. */
 const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
                                     char name[GPNN_MASK_BYTES]);
 

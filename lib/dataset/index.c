@@ -104,7 +104,7 @@ static enum gpnn_status open_stored(const struct gpnn_index *index,
              : gpnn_container_stream(index->container, *section, &stored->file, err);
 }
 
-/* Finds the section that says which rows are identical; there is none if no two are. */
+/* Finds the section that says which rows are identical; there is none if few are. */
 static enum gpnn_status open_duplicates(const struct gpnn_index *index,
                                         struct gpnn_search_stored *stored, struct gpnn_error *err)
 {

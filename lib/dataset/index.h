@@ -42,7 +42,8 @@ struct gpnn_index;
 
 /*
  * Writes an index file, whole or not at all.  'dataset' has at least one row, all numbers finite,
- * and is in the view of its first target; 'search' is over its rows.  Both are borrowed for the call.
+ * and is in the view of its first target; 'search' is over its rows.  Both are borrowed for the
+ * call.
  * '*watch' holds the name of the unfinished file while there is one, so that a signal handler can
  * remove it (base/atomic_file.h); 'watch' may be NULL.
  */
@@ -66,8 +67,8 @@ gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
 
 /*
  * Opens 'path', a regular file.  Header, lengths and small sections are checked at once; rows and
- * search only if 'verify', which reads the whole file and compares all checksums.  The search is not
- * loaded before gpnn_dataset_search() asks for it.  '*index' is set on success only.
+ * search only if 'verify', which reads the whole file and compares all checksums.  The search is
+ * not loaded before gpnn_dataset_search() asks for it.  '*index' is set on success only.
  *
  *   GPNN_EMISMATCH  the file is not an index: "train.tsv is a table, not an index: make one with
  *                   gpnn-index"
@@ -94,7 +95,8 @@ const char *gpnn_index_path(const struct gpnn_index *index);
 bool gpnn_index_recognise(const char *path);
 
 /* What the regular file 'path' looks like from its first bytes, as static text: "a table",
- * "a parameters file", or a kind of container ("an index").  NULL: unknown, or it cannot be read. */
+ * "a parameters file", or a kind of container ("an index").  NULL: unknown, or it cannot be read.
+ */
 const char *gpnn_index_look(const char *path);
 
 /* Unmaps and frees; datasets and searches taken from it must not be used any more.  NULL is

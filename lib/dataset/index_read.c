@@ -1,5 +1,5 @@
 /*
- * Reading the sections of gpnn-index(5), without trusting them.
+ * Reading the sections of gpnn-index(5), none of which is trusted.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,14 +12,15 @@
 #include "dataset/index_private.h"
 #include "stats/moments.h"
 
-/* ---- reading sections ---- */
+/* ---- numbers and texts of a section ---- */
 
-/* Bytes yet to be read; once something is missing or not allowed, everything is 0. */
+/* The bytes of a section still to be read.  After a failure everything that is read is 0, so that
+ * it need be checked only once, at the end. */
 struct cursor {
   const unsigned char *at;
   size_t left;
-  bool failed;  /* too short, or a value that cannot be */
-  bool starved; /* out of memory */
+  bool failed; /* the section is too short or has a value that is not allowed, or: */
+  bool out_of_memory;
 };
 
 static const unsigned char *take(struct cursor *cursor, size_t length)
@@ -73,23 +74,24 @@ static double take_f64(struct cursor *cursor)
   return value;
 }
 
-/* A zeroed block of n items for what follows, of which each takes at least 'least' bytes of
- * the section: nothing is allocated that the bytes there do not vouch for. */
-static void *take_room(struct cursor *cursor, size_t n, size_t least, size_t item_bytes)
+/* A zeroed array for the next n items, each of which takes at least 'least' bytes of the section.
+ * It is not allocated unless the section is long enough, so that a damaged count cannot exhaust
+ * memory. */
+static void *take_array(struct cursor *cursor, size_t n, size_t least, size_t item_bytes)
 {
   require(cursor, n <= cursor->left / least);
   if (cursor->failed) return NULL;
   void *block = gpnn_alloc(n, 1, item_bytes);
-  if (block == NULL) cursor->failed = cursor->starved = true;
+  if (block == NULL) cursor->failed = cursor->out_of_memory = true;
   return block;
 }
 
-/* n by m numbers in a block of their own. */
+/* n by m numbers, in a new array. */
 static double *take_f64s(struct cursor *cursor, size_t n, size_t m)
 {
   size_t count = 0;
   require(cursor, gpnn_multiply(n, m, &count));
-  double *values = take_room(cursor, count, 8, sizeof *values);
+  double *values = take_array(cursor, count, 8, sizeof *values);
   if (values == NULL) return NULL;
   for (size_t i = 0; i < count; i++) values[i] = take_f64(cursor);
   return values;
@@ -101,13 +103,13 @@ static char *take_text(struct cursor *cursor, size_t *length)
   const unsigned char *from = take(cursor, *length);
   if (from == NULL) return NULL;
   char *copy = gpnn_copy_text((const char *)from, *length);
-  if (copy == NULL) cursor->failed = cursor->starved = true;
+  if (copy == NULL) cursor->failed = cursor->out_of_memory = true;
   return copy;
 }
 
-/* ---- taking sections back ---- */
+/* ---- decoding sections ---- */
 
-static void take_info(struct cursor *cursor, struct gpnn_index *index)
+static void decode_info(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_dataset *dataset = &index->dataset;
   dataset->n = take_size(cursor);
@@ -118,7 +120,7 @@ static void take_info(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, dataset->n > 0 && dataset->d > 0);
 }
 
-static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
+static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
 {
   enum { LEAST_LEVEL = 4 };
   size_t name_length;
@@ -130,8 +132,8 @@ static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_col
   require(cursor, column->position < n_columns);
   require(cursor, n_levels <= (is_category ? GPNN_LEVELS_MAX : 0));
   require(cursor, column->name != NULL && strlen(column->name) == name_length);
-  column->levels = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
-  column->level_lengths = take_room(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
+  column->levels = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
+  column->level_lengths = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
   if (cursor->failed) return;
   column->n_levels = n_levels;
   for (size_t i = 0; i < n_levels; i++)
@@ -140,22 +142,23 @@ static void take_column(struct cursor *cursor, size_t n_columns, struct gpnn_col
 
 enum { LEAST_COLUMN = 20 };
 
-static void take_columns(struct cursor *cursor, struct gpnn_index *index)
+static void decode_columns(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_schema *schema = &index->dataset.schema;
   schema->n_columns = take_size(cursor);
   schema->has_header = take_bool(cursor);
   size_t n_inputs = take_u32(cursor);
-  take_column(cursor, schema->n_columns, &schema->target);
+  decode_column(cursor, schema->n_columns, &schema->target);
   require(cursor, n_inputs > 0 && schema->target.kind == GPNN_COLUMN_NUMBER);
-  schema->inputs = take_room(cursor, n_inputs, LEAST_COLUMN, sizeof *schema->inputs);
+  schema->inputs = take_array(cursor, n_inputs, LEAST_COLUMN, sizeof *schema->inputs);
   if (schema->inputs == NULL) return;
   schema->n_inputs = n_inputs;
-  for (size_t i = 0; i < n_inputs; i++) take_column(cursor, schema->n_columns, &schema->inputs[i]);
+  for (size_t i = 0; i < n_inputs; i++)
+    decode_column(cursor, schema->n_columns, &schema->inputs[i]);
 }
 
-/* The kind of an input, which so far is a category or a number. */
-static void take_kind(struct cursor *cursor, struct gpnn_column *column)
+/* The kind of an input, which is a category or a number so far. */
+static void decode_kind(struct cursor *cursor, struct gpnn_column *column)
 {
   uint32_t kind = take_u32(cursor);
   column->partner = take_u32(cursor);
@@ -180,36 +183,37 @@ static void require_pairs(struct cursor *cursor, const struct gpnn_schema *schem
   }
 }
 
-/* 'n' columns that are numbers; '*n_taken' tells how many there are to be released. */
-static void take_numbers(struct cursor *cursor, size_t n_columns, size_t n,
-                         struct gpnn_column **columns, size_t *n_taken)
+/* 'n' columns that are numbers; '*n_taken' is how many to release, whatever fails. */
+static void decode_numbers(struct cursor *cursor, size_t n_columns, size_t n,
+                           struct gpnn_column **columns, size_t *n_taken)
 {
-  *columns = take_room(cursor, n, LEAST_COLUMN, sizeof **columns);
+  *columns = take_array(cursor, n, LEAST_COLUMN, sizeof **columns);
   if (*columns == NULL) return;
   *n_taken = n;
   for (size_t i = 0; i < n; i++) {
-    take_column(cursor, n_columns, &(*columns)[i]);
+    decode_column(cursor, n_columns, &(*columns)[i]);
     require(cursor, (*columns)[i].kind == GPNN_COLUMN_NUMBER);
   }
 }
 
-static void take_roles(struct cursor *cursor, struct gpnn_index *index)
+static void decode_roles(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_schema *schema = &index->dataset.schema;
   size_t n_more = take_u32(cursor), n_regressors = take_u32(cursor);
   schema->has_noise = take_bool(cursor);
   require(cursor, take_u32(cursor) == 0);
-  for (size_t i = 0; i < schema->n_inputs; i++) take_kind(cursor, &schema->inputs[i]);
+  for (size_t i = 0; i < schema->n_inputs; i++) decode_kind(cursor, &schema->inputs[i]);
   require_pairs(cursor, schema);
-  take_numbers(cursor, schema->n_columns, n_more, &schema->more, &schema->n_more);
-  take_numbers(cursor, schema->n_columns, n_regressors, &schema->regressors, &schema->n_regressors);
-  if (schema->has_noise) take_column(cursor, schema->n_columns, &schema->noise);
+  decode_numbers(cursor, schema->n_columns, n_more, &schema->more, &schema->n_more);
+  decode_numbers(cursor, schema->n_columns, n_regressors, &schema->regressors,
+                 &schema->n_regressors);
+  if (schema->has_noise) decode_column(cursor, schema->n_columns, &schema->noise);
   require(cursor, schema->noise.kind == GPNN_COLUMN_NUMBER);
 }
 
-static struct gpnn_moments *take_moments(struct cursor *cursor, size_t n)
+static struct gpnn_moments *decode_moments(struct cursor *cursor, size_t n)
 {
-  struct gpnn_moments *moments = take_room(cursor, n, 16, sizeof *moments);
+  struct gpnn_moments *moments = take_array(cursor, n, 16, sizeof *moments);
   for (size_t i = 0; i < n && moments != NULL; i++) {
     moments[i].mean = take_f64(cursor);
     moments[i].sd = take_f64(cursor);
@@ -218,18 +222,18 @@ static struct gpnn_moments *take_moments(struct cursor *cursor, size_t n)
   return moments;
 }
 
-/* Means and sds of further targets and of regressors. */
-static void take_all_moments(struct cursor *cursor, struct gpnn_index *index)
+/* Means and standard deviations of further targets and of regressors. */
+static void decode_all_moments(struct cursor *cursor, struct gpnn_index *index)
 {
   const struct gpnn_schema *schema = &index->dataset.schema;
   struct gpnn_scaling *scaling = &index->dataset.scaling;
   scaling->n_more = schema->n_more;
   scaling->n_regressors = schema->n_regressors;
-  scaling->more = take_moments(cursor, schema->n_more);
-  scaling->regressors = take_moments(cursor, schema->n_regressors);
+  scaling->more = decode_moments(cursor, schema->n_more);
+  scaling->regressors = decode_moments(cursor, schema->n_regressors);
 }
 
-static void take_standard(struct cursor *cursor, struct gpnn_index *index)
+static void decode_scaling(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_scaling *scaling = &index->dataset.scaling;
   uint32_t method = take_u32(cursor), reserved = take_u32(cursor);
@@ -257,7 +261,7 @@ static void take_standard(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, kept == scaling->n_out && kept == index->dataset.d);
 }
 
-static void take_limits(struct cursor *cursor, struct gpnn_index *index)
+static void decode_limits(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_limits *limits = &index->dataset.scaling.limits;
   size_t n = index->dataset.scaling.n_in;
@@ -268,7 +272,7 @@ static void take_limits(struct cursor *cursor, struct gpnn_index *index)
   for (size_t j = 0; j < n; j++) require(cursor, limits->lower[j] <= limits->upper[j]);
 }
 
-static void take_search(struct cursor *cursor, struct gpnn_index *index)
+static void decode_search(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_search_report *report = &index->source.report;
   uint32_t kind = take_u32(cursor);
@@ -287,20 +291,20 @@ static void take_search(struct cursor *cursor, struct gpnn_index *index)
   if (has_lengthscale) index->lengthscale = take_f64s(cursor, index->dataset.d, 1);
   for (size_t j = 0; index->lengthscale != NULL && j < index->dataset.d; j++)
     require(cursor, index->lengthscale[j] > 0);
-  take(cursor, take_u32(cursor)); /* the version of FAISS is for people */
+  take(cursor, take_u32(cursor)); /* skips the version of FAISS, which is there for people */
 }
 
-static void take_rotation(struct cursor *cursor, struct gpnn_index *index)
+static void decode_rotation(struct cursor *cursor, struct gpnn_index *index)
 {
   index->rotation = take_f64s(cursor, index->dataset.d, index->dataset.d);
 }
 
-static void take_provenance(struct cursor *cursor, struct gpnn_index *index)
+static void decode_provenance(struct cursor *cursor, struct gpnn_index *index)
 {
   size_t length = cursor->left;
   const unsigned char *from = take(cursor, length);
   index->provenance = from == NULL ? NULL : gpnn_copy_text((const char *)from, length);
-  if (index->provenance == NULL) cursor->failed = cursor->starved = true;
+  if (index->provenance == NULL) cursor->failed = cursor->out_of_memory = true;
   index->dataset.provenance = index->provenance;
 }
 
@@ -316,9 +320,9 @@ enum gpnn_status gpnn_index_find_section(const struct gpnn_index *index, const c
                    gpnn_container_path(index->container), tag);
 }
 
-/* Checks a small section and takes it back with 'reader', which must use all of it. */
-static enum gpnn_status take_section(struct gpnn_index *index, const char *tag,
-                                     void (*reader)(struct cursor *, struct gpnn_index *),
+/* Verifies a small section and decodes it with 'decode', which must use all of it. */
+static enum gpnn_status read_section(struct gpnn_index *index, const char *tag,
+                                     void (*decode)(struct cursor *, struct gpnn_index *),
                                      struct gpnn_error *err)
 {
   const struct gpnn_container_section *section;
@@ -327,16 +331,16 @@ static enum gpnn_status take_section(struct gpnn_index *index, const char *tag,
   if (status != GPNN_OK) return status;
   struct cursor cursor = {.at = gpnn_container_bytes(index->container, section),
                           .left = (size_t)section->length};
-  reader(&cursor, index);
-  if (cursor.starved) return gpnn_fail_memory(err, "for opening an index");
+  decode(&cursor, index);
+  if (cursor.out_of_memory) return gpnn_fail_memory(err, "for opening an index");
   if (cursor.failed || cursor.left > 0)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s makes no sense",
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has values that are not allowed",
                      gpnn_container_path(index->container), tag);
   return GPNN_OK;
 }
 
-/* Points '*rows' at a section of n by d reals where it is mapped. */
-static enum gpnn_status take_rows(const struct gpnn_index *index, const char *tag, size_t n,
+/* Points '*rows' to a section of n by d numbers where it is mapped. */
+static enum gpnn_status find_rows(const struct gpnn_index *index, const char *tag, size_t n,
                                   size_t d, const double **rows, struct gpnn_error *err)
 {
   const struct gpnn_container_section *section;
@@ -345,28 +349,28 @@ static enum gpnn_status take_rows(const struct gpnn_index *index, const char *ta
   size_t count, bytes;
   if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof **rows, &bytes) ||
       bytes != section->length)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s is not of %zu by %zu numbers",
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s does not hold %zu by %zu numbers",
                      gpnn_container_path(index->container), tag, n, d);
   /* Sections are 64-byte aligned. */
   *rows = (const double *)(const void *)gpnn_container_bytes(index->container, section);
   return GPNN_OK;
 }
 
-static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *err)
+static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_error *err)
 {
   bool extended = gpnn_container_find(index->container, "ROLE") != NULL;
-  enum gpnn_status status = take_section(index, "INFO", take_info, err);
-  if (status == GPNN_OK) status = take_section(index, "COLS", take_columns, err);
-  if (status == GPNN_OK && extended) status = take_section(index, "ROLE", take_roles, err);
-  if (status == GPNN_OK) status = take_section(index, "STDZ", take_standard, err);
+  enum gpnn_status status = read_section(index, "INFO", decode_info, err);
+  if (status == GPNN_OK) status = read_section(index, "COLS", decode_columns, err);
+  if (status == GPNN_OK && extended) status = read_section(index, "ROLE", decode_roles, err);
+  if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "LIMS") != NULL)
-    status = take_section(index, "LIMS", take_limits, err);
-  if (status == GPNN_OK && extended) status = take_section(index, "MOMS", take_all_moments, err);
-  if (status == GPNN_OK) status = take_section(index, "SRCH", take_search, err);
+    status = read_section(index, "LIMS", decode_limits, err);
+  if (status == GPNN_OK && extended) status = read_section(index, "MOMS", decode_all_moments, err);
+  if (status == GPNN_OK) status = read_section(index, "SRCH", decode_search, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "ROTN") != NULL)
-    status = take_section(index, "ROTN", take_rotation, err);
+    status = read_section(index, "ROTN", decode_rotation, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "OPTS") != NULL)
-    status = take_section(index, "OPTS", take_provenance, err);
+    status = read_section(index, "OPTS", decode_provenance, err);
   if (status == GPNN_OK &&
       gpnn_schema_features(&index->dataset.schema) != index->dataset.scaling.n_in)
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
@@ -374,8 +378,8 @@ static enum gpnn_status take_heads(struct gpnn_index *index, struct gpnn_error *
   return status;
 }
 
-/* Columns that are neither inputs nor the first target. */
-static enum gpnn_status take_others(struct gpnn_index *index, struct gpnn_error *err)
+/* Finds the columns that are neither inputs nor the first target, where they are mapped. */
+static enum gpnn_status find_other_columns(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &index->dataset;
   size_t n = dataset->n, c = dataset->n_calibration;
@@ -383,19 +387,19 @@ static enum gpnn_status take_others(struct gpnn_index *index, struct gpnn_error 
   size_t r = dataset->n_regressors = dataset->schema.n_regressors;
   enum gpnn_status status = GPNN_OK;
   if (n_more > 0) {
-    status = take_rows(index, "YMOR", n_more, n, &dataset->more, err);
+    status = find_rows(index, "YMOR", n_more, n, &dataset->more, err);
     if (status == GPNN_OK)
-      status = take_rows(index, "CALM", n_more, c, &dataset->calibration_more, err);
+      status = find_rows(index, "CALM", n_more, c, &dataset->calibration_more, err);
   }
   if (r > 0 && status == GPNN_OK) {
-    status = take_rows(index, "REGR", n, r, &dataset->regressors, err);
+    status = find_rows(index, "REGR", n, r, &dataset->regressors, err);
     if (status == GPNN_OK)
-      status = take_rows(index, "CALR", c, r, &dataset->calibration_regressors, err);
+      status = find_rows(index, "CALR", c, r, &dataset->calibration_regressors, err);
   }
   if (dataset->schema.has_noise && status == GPNN_OK) {
-    status = take_rows(index, "NOIS", n_more + 1, n, &dataset->noise, err);
+    status = find_rows(index, "NOIS", n_more + 1, n, &dataset->noise, err);
     if (status == GPNN_OK)
-      status = take_rows(index, "CALN", n_more + 1, c, &dataset->calibration_noise, err);
+      status = find_rows(index, "CALN", n_more + 1, c, &dataset->calibration_noise, err);
   }
   return status;
 }
@@ -403,31 +407,30 @@ static enum gpnn_status take_others(struct gpnn_index *index, struct gpnn_error 
 enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &index->dataset;
-  enum gpnn_status status = take_heads(index, err);
+  enum gpnn_status status = read_metadata(index, err);
   if (status != GPNN_OK) return status;
   size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
   dataset->mapping = gpnn_container_mapping(index->container);
-  status = take_rows(index, "ROWS", n, d, &dataset->x, err);
-  if (status == GPNN_OK) status = take_rows(index, "YVAL", n, 1, &dataset->y, err);
-  if (status == GPNN_OK) status = take_rows(index, "CALX", c, d, &dataset->calibration_x, err);
-  if (status == GPNN_OK) status = take_rows(index, "CALY", c, 1, &dataset->calibration_y, err);
-  if (status == GPNN_OK) status = take_others(index, err);
+  status = find_rows(index, "ROWS", n, d, &dataset->x, err);
+  if (status == GPNN_OK) status = find_rows(index, "YVAL", n, 1, &dataset->y, err);
+  if (status == GPNN_OK) status = find_rows(index, "CALX", c, d, &dataset->calibration_x, err);
+  if (status == GPNN_OK) status = find_rows(index, "CALY", c, 1, &dataset->calibration_y, err);
+  if (status == GPNN_OK) status = find_other_columns(index, err);
   return status;
 }
 
 /* ---- verification ---- */
 
-/* What must hold for every number of a section of rows: it is finite, and a variance is not
- * negative. */
-static bool are_good(size_t n, const double *values, bool are_variances)
+/* True if all numbers of a section are finite and, if they are variances, not negative. */
+static bool are_allowed(size_t n, const double *values, bool are_variances)
 {
   for (size_t j = 0; j < n; j++)
     if (!isfinite(values[j]) || (are_variances && values[j] < 0)) return false;
   return true;
 }
 
-/* Adds a section to the fingerprint, and looks at its numbers if it is one of rows; what has been
- * looked at is let go. */
+/* Adds a section to the fingerprint and, if it holds rows, checks their numbers, evicting pages
+ * behind it. */
 static enum gpnn_status verify_section(const struct gpnn_index *index, const char *tag,
                                        bool has_rows, struct gpnn_fingerprint *fingerprint,
                                        struct gpnn_error *err)
@@ -442,14 +445,15 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
     size_t block = length - at < GPNN_MAPPING_STRIDE ? length - at : GPNN_MAPPING_STRIDE;
     gpnn_fingerprint_add(fingerprint, tag, bytes + at, block);
     if (has_rows)
-      good = are_good(block / sizeof(double), (const double *)(const void *)(bytes + at),
-                      are_variances);
+      good = are_allowed(block / sizeof(double), (const double *)(const void *)(bytes + at),
+                         are_variances);
     gpnn_mapping_evict(index->dataset.mapping, bytes + at, block);
   }
   if (!good)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s holds what is no %s",
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has a %s",
                      gpnn_container_path(index->container), tag,
-                     are_variances ? "variance" : "number");
+                     are_variances ? "variance that is negative or not finite"
+                                   : "number that is not finite");
   return GPNN_OK;
 }
 

@@ -13,8 +13,8 @@
 #include "dataset/index_fingerprint_private.h"
 #include "stats/moments.h"
 
-/* Readers of an older minor version do not know what came later: what changes takes a new tag and a
- * new version here, and a line in gpnn-index(5). */
+/* Programs that know only an older minor version must refuse what they cannot read: a change of the
+ * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
     {"INFO", true, 0},  {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
     {"MOMS", true, 1},  {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
@@ -28,7 +28,8 @@ const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
 
 /* ---- composing sections ---- */
 
-/* A growing block of bytes; after a failed allocation it stays failed, asked once at the end. */
+/* A growing array of bytes.  After a failed allocation nothing more is added, so that 'failed' need
+ * be checked only once, at the end. */
 struct blob {
   unsigned char *bytes;
   size_t length, capacity;
@@ -107,7 +108,7 @@ static void compose_columns(struct blob *blob, const struct gpnn_schema *schema)
   for (size_t i = 0; i < schema->n_inputs; i++) compose_column(blob, &schema->inputs[i]);
 }
 
-/* Whether there is anything that a table of numbers and categories with one target has not. */
+/* True if a schema has more than numbers and categories as inputs and one target. */
 static bool has_roles(const struct gpnn_schema *schema)
 {
   for (size_t i = 0; i < schema->n_inputs; i++)
@@ -157,7 +158,7 @@ static size_t n_weights(const struct gpnn_scaling *scaling)
   return 0;
 }
 
-static void compose_standard(struct blob *blob, const struct gpnn_scaling *scaling)
+static void compose_scaling(struct blob *blob, const struct gpnn_scaling *scaling)
 {
   put_u32(blob, scaling->method);
   put_u32(blob, 0);
@@ -199,10 +200,10 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 struct writing {
   struct gpnn_container_writer *writer;
   struct gpnn_fingerprint fingerprint;
-  struct gpnn_mapping mapping; /* of the contents */
+  struct gpnn_mapping mapping; /* of the dataset's rows */
 };
 
-/* Writes a section, and adds it to the fingerprint if it is one of those that are hashed. */
+/* Writes a section, and adds it to the fingerprint if 'is_hashed'. */
 static enum gpnn_status write_section(struct writing *writing, const char *tag, bool is_hashed,
                                       const void *bytes, size_t length, struct gpnn_error *err)
 {
@@ -227,7 +228,7 @@ static enum gpnn_status write_blob(struct writing *writing, const char *tag, boo
   return status;
 }
 
-/* A block after the other, each while the cache has it; pages behind us are let go. */
+/* Writes and hashes block by block, while each is in the cache, evicting pages behind it. */
 static enum gpnn_status write_rows(struct writing *writing, const char *tag, size_t n, size_t d,
                                    const double *rows, struct gpnn_error *err)
 {
@@ -249,9 +250,10 @@ static enum gpnn_status write_rows(struct writing *writing, const char *tag, siz
   return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
 }
 
-/* The engine writes itself, straight into the file, whose name it does not know. */
-static enum gpnn_status write_engine(struct writing *writing, const char *path,
-                                     const struct gpnn_search *search, struct gpnn_error *err)
+/* The search writes its structure straight into the file; it does not know the path. */
+static enum gpnn_status write_search_structure(struct writing *writing, const char *path,
+                                               const struct gpnn_search *search,
+                                               struct gpnn_error *err)
 {
   struct gpnn_error reason = {0};
   bool is_tree = gpnn_search_describe(search)->kind == GPNN_SEARCH_TREE;
@@ -279,9 +281,9 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
   return write_section(writing, "SAME", false, duplicates, length, err);
 }
 
-/* What describes the rows. */
-static enum gpnn_status write_heads(struct writing *writing, const struct gpnn_dataset *dataset,
-                                    struct gpnn_error *err)
+/* Writes the sections that describe the rows. */
+static enum gpnn_status write_metadata(struct writing *writing, const struct gpnn_dataset *dataset,
+                                       struct gpnn_error *err)
 {
   bool extended = has_roles(&dataset->schema);
   struct blob blob = {0};
@@ -296,7 +298,7 @@ static enum gpnn_status write_heads(struct writing *writing, const struct gpnn_d
     status = write_blob(writing, "ROLE", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
-  compose_standard(&blob, &dataset->scaling);
+  compose_scaling(&blob, &dataset->scaling);
   status = write_blob(writing, "STDZ", true, &blob, err);
   if (status != GPNN_OK) return status;
   if (dataset->scaling.limits.n > 0) {
@@ -311,9 +313,10 @@ static enum gpnn_status write_heads(struct writing *writing, const struct gpnn_d
   return status;
 }
 
-/* Columns that are neither inputs nor the first target, where there are any. */
-static enum gpnn_status write_others(struct writing *writing, const struct gpnn_dataset *dataset,
-                                     struct gpnn_error *err)
+/* Writes the columns that are neither inputs nor the first target, if there are any. */
+static enum gpnn_status write_other_columns(struct writing *writing,
+                                            const struct gpnn_dataset *dataset,
+                                            struct gpnn_error *err)
 {
   size_t n = dataset->n, c = dataset->n_calibration;
   size_t n_more = dataset->n_more, r = dataset->n_regressors;
@@ -336,28 +339,28 @@ static enum gpnn_status write_others(struct writing *writing, const struct gpnn_
   return status;
 }
 
-/* All but the search. */
-static enum gpnn_status write_contents(struct writing *writing, const struct gpnn_dataset *dataset,
-                                       struct gpnn_error *err)
+/* Writes everything but the search. */
+static enum gpnn_status write_dataset(struct writing *writing, const struct gpnn_dataset *dataset,
+                                      struct gpnn_error *err)
 {
   size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
   const char *provenance = dataset->provenance == NULL ? "" : dataset->provenance;
-  enum gpnn_status status = write_heads(writing, dataset, err);
+  enum gpnn_status status = write_metadata(writing, dataset, err);
   if (status == GPNN_OK)
     status = write_section(writing, "OPTS", false, provenance, strlen(provenance), err);
   if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, dataset->x, err);
   if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, dataset->y, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, dataset->calibration_x, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, dataset->calibration_y, err);
-  return status == GPNN_OK ? write_others(writing, dataset, err) : status;
+  return status == GPNN_OK ? write_other_columns(writing, dataset, err) : status;
 }
 
-/* Writes the search, unless all is over, and has a whole file or none. */
-static enum gpnn_status end(struct writing *writing, enum gpnn_status status, const char *path,
-                            size_t d, const struct gpnn_search *search, struct gpnn_error *err)
+/* Unless 'status' is a failure, writes the search and commits the file; otherwise removes it. */
+static enum gpnn_status finish(struct writing *writing, enum gpnn_status status, const char *path,
+                               size_t d, const struct gpnn_search *search, struct gpnn_error *err)
 {
   if (status == GPNN_OK) status = write_search(writing, d, search, err);
-  if (status == GPNN_OK) status = write_engine(writing, path, search, err);
+  if (status == GPNN_OK) status = write_search_structure(writing, path, search, err);
   if (status == GPNN_OK)
     status =
         gpnn_container_commit(writing->writer, gpnn_fingerprint_value(&writing->fingerprint), err);
@@ -374,27 +377,27 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *d
   enum gpnn_status status =
       gpnn_container_create(&writing.writer, path, &gpnn_index_format, watch, err);
   if (status != GPNN_OK) return status;
-  status = write_contents(&writing, dataset, err);
-  return end(&writing, status, path, dataset->d, search, err);
+  status = write_dataset(&writing, dataset, err);
+  return finish(&writing, status, path, dataset->d, search, err);
 }
 
 /* ---- writing while a search is built ---- */
 
-/* What the thread that writes the contents gets, and what becomes of it. */
-struct early {
+/* Arguments and result of the thread that writes the dataset. */
+struct background {
   struct writing *writing;
   const struct gpnn_dataset *dataset;
   enum gpnn_status status;
   struct gpnn_error error;
 };
 
-/* The disk is told at once: it has time while the search is built. */
-static void *write_early(void *context)
+/* Brings the rows to disk too, which has time for it while the search is built. */
+static void *write_in_background(void *context)
 {
-  struct early *early = context;
-  early->status = write_contents(early->writing, early->dataset, &early->error);
-  if (early->status == GPNN_OK)
-    early->status = gpnn_container_sync(early->writing->writer, &early->error);
+  struct background *background = context;
+  background->status = write_dataset(background->writing, background->dataset, &background->error);
+  if (background->status == GPNN_OK)
+    background->status = gpnn_container_sync(background->writing->writer, &background->error);
   return NULL;
 }
 
@@ -402,18 +405,19 @@ static enum gpnn_status write_and_build(struct writing *writing, const struct gp
                                         const struct gpnn_search_options *options,
                                         struct gpnn_search **search, struct gpnn_error *err)
 {
-  struct early early = {writing, dataset, GPNN_OK, {0}};
+  struct background background = {writing, dataset, GPNN_OK, {0}};
   pthread_t thread;
-  bool is_apart = options->threads > 1 && gpnn_threads_start(&thread, write_early, &early);
+  bool in_background =
+      options->threads > 1 && gpnn_threads_start(&thread, write_in_background, &background);
   enum gpnn_status status =
       gpnn_search_build(search, dataset->n, dataset->d, dataset->x, options, err);
-  if (is_apart)
+  if (in_background)
     pthread_join(thread, NULL);
   else if (status == GPNN_OK)
-    early.status = write_contents(writing, dataset, &early.error);
-  if (status != GPNN_OK || early.status == GPNN_OK) return status;
-  if (err != NULL) *err = early.error;
-  return early.status;
+    background.status = write_dataset(writing, dataset, &background.error);
+  if (status != GPNN_OK || background.status == GPNN_OK) return status;
+  if (err != NULL) *err = background.error;
+  return background.status;
 }
 
 enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
@@ -429,7 +433,7 @@ enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *da
       gpnn_container_create(&writing.writer, path, &gpnn_index_format, watch, err);
   if (status != GPNN_OK) return status;
   status = write_and_build(&writing, dataset, &over_pages, &built, err);
-  status = end(&writing, status, path, dataset->d, built, err);
+  status = finish(&writing, status, path, dataset->d, built, err);
   if (status == GPNN_OK)
     *search = built;
   else

@@ -9,12 +9,12 @@
 #include "dataset/dataset_private.h"
 
 struct gpnn_sample {
-  double *rows; /* owned: of each row, all numbers that the dataset has of it */
+  double *rows; /* owned: all numbers that the dataset has for each row */
   struct gpnn_dataset first;
   struct gpnn_dataset_source source; /* first.source */
 };
 
-/* In their order, so that mapped pages are met one after another. */
+/* Sorted, so that mapped pages are read one after another. */
 static enum gpnn_status draw_rows(uint64_t n, size_t n_drawn, uint64_t seed, uint64_t *row,
                                   struct gpnn_error *err)
 {
@@ -25,7 +25,7 @@ static enum gpnn_status draw_rows(uint64_t n, size_t n_drawn, uint64_t seed, uin
   return status;
 }
 
-/* Copies 'width' numbers of each of 'n' rows of 'from' to '*to', which moves behind them. */
+/* Copies 'width' numbers of each of 'n' rows of 'from' to '*to', and moves '*to' to their end. */
 static const double *copy_rows(double **to, const double *from, size_t width, size_t n,
                                const uint64_t *row)
 {
@@ -37,7 +37,7 @@ static const double *copy_rows(double **to, const double *from, size_t width, si
   return start;
 }
 
-/* The same for one number of each row and 'n_blocks' blocks of 'n_all' rows. */
+/* The same for 'n_blocks' arrays, one after another, of one number for each of 'n_all' rows. */
 static const double *copy_blocks(double **to, const double *from, size_t n_blocks, size_t n_all,
                                  size_t n, const uint64_t *row)
 {
@@ -52,13 +52,13 @@ static void copy_view(struct gpnn_sample *sample, const struct gpnn_dataset *fro
                       const uint64_t *row)
 {
   struct gpnn_dataset *to = &sample->first;
-  double *room = sample->rows;
+  double *next = sample->rows;
   *to = *from;
-  to->x = copy_rows(&room, from->x, from->d, n, row);
-  to->y = copy_rows(&room, from->y, 1, n, row);
-  to->regressors = copy_rows(&room, from->regressors, from->n_regressors, n, row);
-  to->more = copy_blocks(&room, from->more, from->n_more, from->n, n, row);
-  to->noise = copy_blocks(&room, from->noise, 1 + from->n_more, from->n, n, row);
+  to->x = copy_rows(&next, from->x, from->d, n, row);
+  to->y = copy_rows(&next, from->y, 1, n, row);
+  to->regressors = copy_rows(&next, from->regressors, from->n_regressors, n, row);
+  to->more = copy_blocks(&next, from->more, from->n_more, from->n, n, row);
+  to->noise = copy_blocks(&next, from->noise, 1 + from->n_more, from->n, n, row);
   to->n = n;
 }
 

@@ -1,8 +1,10 @@
 /*
- * sample: some rows of a dataset, in memory, as a dataset of their own.
+ * sample: some rows of a dataset, copied into memory, as a dataset of their own.
  *
- * It is like the other in all else, fingerprint and calibration rows included, and builds its
- * search when asked for it.  gpnn_sample_free() comes before the end of the dataset it is of.
+ * Everything else is shared with the original dataset, fingerprint and calibration rows included,
+ * so the sample must be freed first.  A search over its rows is built when asked for.
+ *
+ * Threads: a sample is read-only and may be shared freely.
  */
 #ifndef GPNN_DATASET_SAMPLE_H
 #define GPNN_DATASET_SAMPLE_H
@@ -15,20 +17,22 @@
 
 struct gpnn_sample;
 
-/* Copies 'n_rows' (at most n) random training rows, in their order; the seed decides which. */
+/* Copies 'n_rows' random training rows, 1 to all, in the order of the dataset; the seed determines
+ * which.  GPNN_ENOMEM: '*sample' is not set. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sample_draw(struct gpnn_sample **sample,
                                                   const struct gpnn_dataset *dataset, size_t n_rows,
                                                   uint64_t seed, struct gpnn_error *err);
 
-/* Copies the training rows whose numbers are in 'row' (n_rows), in this order. */
+/* Copies the training rows with the 'n_rows' >= 1 numbers in 'row', each below n, in that order.
+ * GPNN_ENOMEM: '*sample' is not set. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample,
                                                   const struct gpnn_dataset *dataset, size_t n_rows,
                                                   const uint64_t *row, struct gpnn_error *err);
 
-/* The sample in the view of target 't' (dataset/dataset.h). */
+/* The view of target 't' (dataset/dataset.h); valid until the sample is freed. */
 const struct gpnn_dataset *gpnn_sample_target(const struct gpnn_sample *sample, size_t t);
 
-/* NULL is allowed. */
+/* Frees the rows copied; NULL is allowed. */
 void gpnn_sample_free(struct gpnn_sample *sample);
 
 #endif

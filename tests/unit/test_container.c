@@ -1,10 +1,7 @@
-#include "unit.h"
+#include "container_bytes.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include "base/bytes.h"
 #include "container/container.h"
 
 /* A directory for each test, and the file in it that the tests write. */
@@ -53,38 +50,6 @@ static void write_three(const char *path)
   for (int i = 0; i < 100000; i++) fputc(i % 251, gpnn_container_file(writer));
   assert_ok(gpnn_container_end(writer, &err));
   assert_ok(gpnn_container_commit(writer, 0x0123456789abcdefu, &err));
-}
-
-struct bytes {
-  unsigned char *at;
-  size_t length;
-};
-
-static struct bytes slurp(const char *path)
-{
-  struct stat st;
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  assert_int_equal(fstat(fileno(file), &st), 0);
-  struct bytes bytes = {malloc((size_t)st.st_size + 1), (size_t)st.st_size};
-  assert_int_equal(fread(bytes.at, 1, bytes.length, file), bytes.length);
-  fclose(file);
-  return bytes;
-}
-
-static void spill(const char *path, const void *bytes, size_t length)
-{
-  FILE *file = fopen(path, "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(bytes, 1, length, file), length);
-  assert_int_equal(fclose(file), 0);
-}
-
-/* Corrects both checksums of the front after a test has changed it. */
-static void reseal(unsigned char *bytes)
-{
-  gpnn_store_u32(bytes + 28, (uint32_t)crc32(0, bytes + 64, 960));
-  gpnn_store_u32(bytes + 60, (uint32_t)crc32(0, bytes, 60));
 }
 
 static void assert_refused(const char *path, enum gpnn_status status, const char *text)
@@ -142,7 +107,7 @@ static void a_stream_starts_at_its_section(void **state)
   assert_int_equal(fgetc(stream), 'h');
   fclose(stream);
   assert_int_equal(remove(place->path), 0);
-  spill(place->path, "another file of the same name", 29);
+  write_bytes(place->path, "another file of the same name", 29);
   assert_ok(gpnn_container_stream(container, first, &stream, &err));
   assert_int_equal(fgetc(stream), 'h');
   fclose(stream);
@@ -153,9 +118,9 @@ static void the_same_sections_are_the_same_bytes(void **state)
 {
   const struct place *place = *state;
   write_three(place->path);
-  struct bytes first = slurp(place->path);
+  struct bytes first = read_bytes(place->path);
   write_three(place->path);
-  struct bytes second = slurp(place->path);
+  struct bytes second = read_bytes(place->path);
   assert_int_equal(first.length, second.length);
   assert_memory_equal(first.at, second.at, first.length);
   free(first.at);
@@ -182,13 +147,13 @@ static void foreign_files_are_told_apart(void **state)
   assert_refused(place->directory, GPNN_EIO, "is a directory");
   assert_refused(place->path, GPNN_EIO, "No such file");
   assert_refused("/dev/null", GPNN_EIO, "not a regular file");
-  spill(place->path, "", 0);
+  write_bytes(place->path, "", 0);
   assert_refused(place->path, GPNN_EMISMATCH, "is empty");
-  spill(place->path, "a,b\n", 4);
+  write_bytes(place->path, "a,b\n", 4);
   assert_refused(place->path, GPNN_EMISMATCH, "is not an index");
-  spill(place->path, "\x89GPI\n\x1a", 7);
-  assert_refused(place->path, GPNN_EFORMAT, "transfer as text");
-  spill(place->path, GPNN_CONTAINER_MAGIC, 8);
+  write_bytes(place->path, "\x89GPI\n\x1a", 7);
+  assert_refused(place->path, GPNN_EFORMAT, "transferred as text");
+  write_bytes(place->path, GPNN_CONTAINER_MAGIC, 8);
   assert_refused(place->path, GPNN_EFORMAT, "truncated");
 }
 
@@ -196,16 +161,16 @@ static void every_truncation_is_refused(void **state)
 {
   const struct place *place = *state;
   write_three(place->path);
-  struct bytes whole = slurp(place->path);
+  struct bytes whole = read_bytes(place->path);
   for (size_t length = 1; length < whole.length; length += length < 1300 ? 1 : 977) {
     struct gpnn_container *container = NULL;
-    spill(place->path, whole.at, length);
+    write_bytes(place->path, whole.at, length);
     assert_int_not_equal(gpnn_container_open(&container, place->path, &format, NULL), GPNN_OK);
   }
-  spill(place->path, whole.at, whole.length - 1);
+  write_bytes(place->path, whole.at, whole.length - 1);
   assert_refused(place->path, GPNN_EFORMAT, "truncated");
   whole.at[whole.length] = 0;
-  spill(place->path, whole.at, whole.length + 1);
+  write_bytes(place->path, whole.at, whole.length + 1);
   assert_refused(place->path, GPNN_EFORMAT, "damaged");
   free(whole.at);
 }
@@ -214,20 +179,20 @@ static void every_bit_of_the_front_counts(void **state)
 {
   const struct place *place = *state;
   write_three(place->path);
-  struct bytes whole = slurp(place->path);
+  struct bytes whole = read_bytes(place->path);
   for (size_t bit = 0; bit < 1024 * 8; bit += 3) {
     struct gpnn_container *container = NULL;
     whole.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
-    spill(place->path, whole.at, whole.length);
+    write_bytes(place->path, whole.at, whole.length);
     assert_int_not_equal(gpnn_container_open(&container, place->path, &format, NULL), GPNN_OK);
     whole.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
   }
   whole.at[20] ^= 1;
-  spill(place->path, whole.at, whole.length);
+  write_bytes(place->path, whole.at, whole.length);
   assert_refused(place->path, GPNN_EFORMAT, "header's checksum");
   whole.at[20] ^= 1;
   whole.at[70] ^= 1;
-  spill(place->path, whole.at, whole.length);
+  write_bytes(place->path, whole.at, whole.length);
   assert_refused(place->path, GPNN_EFORMAT, "table is wrong");
   free(whole.at);
 }
@@ -237,9 +202,9 @@ static void a_damaged_section_is_named(void **state)
   const struct place *place = *state;
   struct gpnn_container *container = NULL;
   write_three(place->path);
-  struct bytes whole = slurp(place->path);
+  struct bytes whole = read_bytes(place->path);
   whole.at[1026] ^= 0x10;
-  spill(place->path, whole.at, whole.length);
+  write_bytes(place->path, whole.at, whole.length);
   assert_ok(gpnn_container_open(&container, place->path, &format, &err));
   assert_fails(gpnn_container_check(container, gpnn_container_get(container, 0), &err),
                GPNN_EFORMAT, "section ABCD");
@@ -247,7 +212,7 @@ static void a_damaged_section_is_named(void **state)
   gpnn_container_close(container);
   whole.at[1026] ^= 0x10;
   whole.at[1024 + 10] = 1; /* padding */
-  spill(place->path, whole.at, whole.length);
+  write_bytes(place->path, whole.at, whole.length);
   assert_refused(place->path, GPNN_EFORMAT, "not in order");
   free(whole.at);
 }
@@ -291,7 +256,7 @@ static void well_sealed_nonsense_is_refused(void **state)
       {ENTRY + 28, 1, 4, GPNN_EFORMAT, "not in order"},           /* reserved */
   };
   write_three(place->path);
-  struct bytes whole = slurp(place->path);
+  struct bytes whole = read_bytes(place->path);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     unsigned char kept[8];
     memcpy(kept, whole.at + cases[i].at, 8);
@@ -299,8 +264,8 @@ static void well_sealed_nonsense_is_refused(void **state)
       gpnn_store_u32(whole.at + cases[i].at, (uint32_t)cases[i].value);
     else
       gpnn_store_u64(whole.at + cases[i].at, cases[i].value);
-    reseal(whole.at);
-    spill(place->path, whole.at, whole.length);
+    seal_front(whole);
+    write_bytes(place->path, whole.at, whole.length);
     if (cases[i].status == GPNN_OK)
       assert_opens(place->path, &format);
     else
@@ -329,7 +294,7 @@ static void a_file_has_the_lowest_version_that_knows_its_critical_sections(void 
   } cases[] = {{"ABCD", 0}, {"EFGH", 0}, {"MNOP", 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     write_one(place->path, &format, cases[i].tag);
-    struct bytes whole = slurp(place->path);
+    struct bytes whole = read_bytes(place->path);
     assert_int_equal(gpnn_load_u32(whole.at + 8), 1);
     assert_int_equal(gpnn_load_u32(whole.at + 12), cases[i].minor);
     free(whole.at);
@@ -345,10 +310,10 @@ static void an_older_reader_refuses_what_it_does_not_know(void **state)
   assert_fails(gpnn_container_open(&container, place->path, &older, &err), GPNN_EVERSION,
                "file: has format 1.2, this program reads up to 1.0");
   /* The number tells it at once; a file that has it wrong is refused all the same. */
-  struct bytes whole = slurp(place->path);
+  struct bytes whole = read_bytes(place->path);
   gpnn_store_u32(whole.at + 12, 0);
-  reseal(whole.at);
-  spill(place->path, whole.at, whole.length);
+  seal_front(whole);
+  write_bytes(place->path, whole.at, whole.length);
   free(whole.at);
   assert_fails(gpnn_container_open(&container, place->path, &older, &err), GPNN_EVERSION,
                "file: needs a newer program: section MNOP is not known");
