@@ -187,24 +187,40 @@ static void standard_input_in_tiny_pieces_is_whole(void **state)
   free(bytes);
 }
 
+/* Standard input as a pipe that holds some text, and whose other end stays open. */
+struct held_pipe {
+  int ends[2], old; /* the standard input before */
+  struct gpnn_input *input;
+};
+
+static struct held_pipe hold_pipe(const char *text)
+{
+  struct held_pipe held = {.old = dup(STDIN_FILENO)};
+  assert_int_equal(pipe(held.ends), 0);
+  dup2(held.ends[0], STDIN_FILENO);
+  assert_int_equal(write(held.ends[1], text, strlen(text)), strlen(text));
+  assert_ok(gpnn_input_open(&held.input, "-", &err));
+  return held;
+}
+
+static void release_pipe(struct held_pipe *held)
+{
+  gpnn_input_close(held->input);
+  close(held->ends[0]);
+  close(held->ends[1]);
+  scratch_unfeed(held->old);
+}
+
 static void a_pipe_gives_what_it_has_without_waiting_for_more(void **state)
 {
   (void)state;
-  int ends[2], old = dup(STDIN_FILENO);
-  assert_int_equal(pipe(ends), 0);
-  dup2(ends[0], STDIN_FILENO);
-  assert_int_equal(write(ends[1], "abc\n", 4), 4);
-  struct gpnn_input *input;
+  struct held_pipe held = hold_pipe("abc\n");
   char bytes[100];
   size_t got = 0;
-  assert_ok(gpnn_input_open(&input, "-", &err));
-  assert_string_equal(gpnn_input_name(input), "(stdin)");
-  assert_ok(gpnn_input_read(input, bytes, sizeof bytes, &got, &err));
+  assert_string_equal(gpnn_input_name(held.input), "(stdin)");
+  assert_ok(gpnn_input_read(held.input, bytes, sizeof bytes, &got, &err));
   assert_int_equal(got, 4);
-  gpnn_input_close(input);
-  close(ends[0]);
-  close(ends[1]);
-  scratch_unfeed(old);
+  release_pipe(&held);
 }
 
 static void on_alarm(int number)
@@ -375,28 +391,21 @@ static void *interrupt_later(void *input)
 static void a_read_that_waits_can_be_interrupted_and_one_that_need_not_goes_on(void **state)
 {
   (void)state;
-  int ends[2], old = dup(STDIN_FILENO);
-  assert_int_equal(pipe(ends), 0);
-  dup2(ends[0], STDIN_FILENO);
-  assert_int_equal(write(ends[1], "abc", 3), 3);
-  struct gpnn_input *input;
+  struct held_pipe held = hold_pipe("abc");
   char bytes[100];
   size_t got = 0;
   pthread_t other;
-  assert_ok(gpnn_input_open(&input, "-", &err));
-  assert_ok(gpnn_input_allow_interrupt(input, &err));
-  assert_ok(gpnn_input_read(input, bytes, 2, &got, &err));
-  assert_int_equal(pthread_create(&other, NULL, interrupt_later, input), 0);
-  assert_ok(gpnn_input_read(input, bytes, sizeof bytes, &got, &err));
+  assert_ok(gpnn_input_allow_interrupt(held.input, &err));
+  assert_ok(gpnn_input_read(held.input, bytes, 2, &got, &err));
+  assert_int_equal(pthread_create(&other, NULL, interrupt_later, held.input), 0);
+  assert_ok(gpnn_input_read(held.input, bytes, sizeof bytes, &got, &err));
   assert_int_equal(got, 1);
-  assert_fails(gpnn_input_read(input, bytes, sizeof bytes, &got, &err), GPNN_EIO,
+  assert_fails(gpnn_input_read(held.input, bytes, sizeof bytes, &got, &err), GPNN_EIO,
                "(stdin): reading was interrupted");
-  assert_fails(gpnn_input_read(input, bytes, sizeof bytes, &got, &err), GPNN_EIO, "interrupted");
+  assert_fails(gpnn_input_read(held.input, bytes, sizeof bytes, &got, &err), GPNN_EIO,
+               "interrupted");
   pthread_join(other, NULL);
-  gpnn_input_close(input);
-  close(ends[0]);
-  close(ends[1]);
-  scratch_unfeed(old);
+  release_pipe(&held);
 }
 
 int main(void)
