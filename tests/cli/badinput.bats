@@ -45,7 +45,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   run ! grep -q 'only numbers' err.txt
   make_table 30 2 | sed '1s/x2/mean/' >t.tsv
   gpnn-index -q -y y -o t.gpi t.tsv
-  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t5\n' >t.par
+  make_parameters exp 1 1 0.1 5 >t.par
   gpnn-predict --append -p t.par t.gpi t.tsv 2>&1 >out.tsv | grep -q "t.tsv: column 'mean' is kept, beside that of the"
   gpnn-predict -p t.par t.gpi t.tsv 2>err.txt >out.tsv
   [[ ! -s err.txt ]]
@@ -492,7 +492,7 @@ par() {
 }
 
 @test "numbers at the ends of what a double holds" {
-  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t20\n' >t.par
+  make_parameters exp 1 1 0.1 20 >t.par
   for power in 150 -150 300 -300 -308 -320; do
     for at in 1 3; do
       make_table 60 2 | awk -F '\t' -v OFS='\t' -v p=$power -v at=$at \
@@ -522,7 +522,7 @@ par() {
 
 @test "categories: one level, a missing value, a thousand levels and one" {
   local table='BEGIN { print "c,a,y"; for (i = 0; i < n; i++) print "l" i % k "," i % 17 "," i % 5 }'
-  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t20\n' >t.par
+  make_parameters exp 1 1 0.1 20 >t.par
   awk -v n=50 -v k=1 "$table" >one.csv
   gpnn-index --one-hot c -o one.gpi one.csv 2>err.txt
   grep -qx 'gpnn-index: one.csv: 1 of 2 inputs do not vary and are dropped' err.txt

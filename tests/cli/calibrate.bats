@@ -7,7 +7,7 @@ prepare() {
   make_table 900 2 >train.tsv
   make_table 200 2 900 >test.tsv
   gpnn-index --calibration-rows 200 -o t.gpi train.tsv
-  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t20\n' >t.par
+  make_parameters matern32 0.5 1 0.04 20 >t.par
 }
 
 # A table whose rows have a gap in the middle of x1, and in gap.tsv what is missing there.
@@ -15,7 +15,7 @@ prepare_gap() {
   make_table 2500 2 | awk -F '\t' 'NR == 1 { print >"gap.tsv" }
     NR > 1 && $1 > 0.35 && $1 < 0.65 { print >"gap.tsv"; next } 1' >train.tsv
   gpnn-index --calibration-rows 300 -o t.gpi train.tsv
-  printf 'kernel\texp\nlengthscale\t0.2\nkernelscale\t1\nnoise\t0.04\nneighbours\t20\n' >t.par
+  make_parameters exp 0.2 1 0.04 20 >t.par
 }
 
 @test "the factor multiplies kernel scale and noise, noise alone keeps the kernel scale" {
@@ -215,7 +215,7 @@ prepare_few() {
   make_table 700 1 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "v"; next }
     { print $0, NR % 2 ? 0.0001 : 0.001 }' >train.tsv
   gpnn-index -y y --row-noise v --calibration-rows 150 -o n.gpi train.tsv
-  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.4\nneighbours\t20\n' >n.par
+  make_parameters matern32 0.5 1 0.4 20 >n.par
   gpnn-calibrate n.gpi <n.par >c.par
   factor=$(value calibration c.par)
   assert_near "$(value kernelscale c.par)" "$factor" 1e-9

@@ -23,6 +23,11 @@ complain() {
 # shellcheck source=tests/cli/table.bash
 source "$GPNN_ROOT/tests/cli/table.bash"
 
+# make_parameters KERNEL LENGTHSCALE KERNELSCALE NOISE NEIGHBOURS: parameters as tools write them.
+make_parameters() {
+  printf 'kernel\t%s\nlengthscale\t%s\nkernelscale\t%s\nnoise\t%s\nneighbours\t%s\n' "$@"
+}
+
 # column NAME [FILE]: the values of one column of a tab-separated table.
 column() {
   awk -F '\t' -v name="$1" '

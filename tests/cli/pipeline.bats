@@ -164,7 +164,7 @@ load helper
 
 @test "progress is told where it is asked for, and otherwise on terminals alone" {
   make_table 300 >t.tsv
-  printf 'kernel\texp\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.1\nneighbours\t10\n' >t.par
+  make_parameters exp 0.5 1 0.1 10 >t.par
   gpnn-index -q -o t.gpi t.tsv
   gpnn-predict -q -p t.par -o p.tsv t.gpi t.tsv
   while IFS=: read -r told command; do

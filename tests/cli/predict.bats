@@ -9,7 +9,7 @@ prepare() {
   make_table 400 2 >train.tsv
   make_table 20 2 400 >test.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
-  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t30\n' >t.par
+  make_parameters matern32 0.5 1 0.04 30 >t.par
 }
 
 header() {
@@ -303,7 +303,7 @@ converse() {
   make_table 12 1 >train.tsv
   make_table 3 1 12 >test.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
-  printf 'kernel\trbf\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t400\n' >t.par
+  make_parameters rbf 0.5 1 0.04 400 >t.par
   gpnn-predict t.gpi -p t.par test.tsv >all.tsv
   gpnn-predict t.gpi -p t.par -m 12 test.tsv | cmp all.tsv -
 }
@@ -346,7 +346,7 @@ converse() {
   make_table 300 1 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : 0.01 }' >train.tsv
   make_table 10 1 300 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : NR / 10 }' >test.tsv
   gpnn-index -y y --row-noise v -o n.gpi train.tsv
-  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t30\n' >n.par
+  make_parameters matern32 0.5 1 0.04 30 >n.par
   gpnn-predict n.gpi -p n.par test.tsv >with.tsv
   cut -f 1,2 test.tsv | gpnn-predict n.gpi -p n.par >without.tsv
   paste with.tsv without.tsv | awk -F '\t' 'NR > 1 { d = $3 * $3 - $6 * $6 - NR / 10
@@ -357,7 +357,7 @@ converse() {
   make_table 400 2 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "u" : 2 * $1 - $3 }' >train.tsv
   make_table 20 2 400 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "u" : 2 * $1 - $3 }' >test.tsv
   gpnn-index -y y,u -o two.gpi train.tsv
-  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.04\nneighbours\t30\n' >one.par
+  make_parameters matern32 0.5 1 0.04 30 >one.par
   { printf 'target\ty\n' && cat one.par && printf 'target\tu\n' && cat one.par; } >two.par
   gpnn-calibrate two.gpi <two.par >two.cal
   gpnn-predict two.gpi -p two.cal --interval 0.5,0.9 test.tsv >two.tsv

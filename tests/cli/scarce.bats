@@ -198,7 +198,7 @@ wide_table() {
   fixture
   wide_table 3 160000 >wide.tsv
   wide_table 60 40000 >many.tsv
-  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t2\n' >w.par
+  make_parameters exp 1 1 0.1 2 >w.par
   (
     if ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_; then ulimit -v 700000; fi
     ulimit -t 60 # what is quadratic takes longer by far

@@ -6,7 +6,7 @@ load helper
 prepare() {
   make_table 1600 2 >train.tsv
   gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
-  printf 'kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.02\nneighbours\t16\n' >t.par
+  make_parameters matern32 0.5 1 0.02 16 >t.par
 }
 
 # Few test rows are enough for all that is not about their number.
@@ -38,7 +38,7 @@ advise() {
   assert_equal "$(value best-parameters short.tsv)" 'lengthscale x 4'
   value verdict short.tsv | grep -qF "better parameters help most: with $(value best-parameters short.tsv), RMSE"
   awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = sin(NR * NR) } 1' train.tsv | gpnn-index -q -o noise.gpi -
-  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1e-6\nnoise\t1\nneighbours\t64\n' |
+  make_parameters exp 1 1e-6 1 64 |
     advise noise.gpi >noise.tsv
   assert_equal "$(value advice noise.tsv)" nothing
   value verdict noise.tsv | grep -q '^nothing tried helps'
@@ -52,7 +52,7 @@ advise() {
   grep -q '100 % of the test rows' same.txt
   # All that could be known is known: a plane without noise but for what is told.
   awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = $1 + 0.1 * sin(NR * NR) } 1' train.tsv | gpnn-index -q -o plane.gpi -
-  printf 'kernel\trbf\nlengthscale\t20\nkernelscale\t200\nnoise\t0.05\nneighbours\t100\n' |
+  make_parameters rbf 20 200 0.05 100 |
     advise plane.gpi | value verdict >best.txt
   run ! grep 'the mean of the target' best.txt
 }

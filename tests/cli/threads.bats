@@ -21,7 +21,7 @@ without() {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
   gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 20000 >train.tsv
   gpnn-index -j 1 -m 20 -o tree.gpi train.tsv
-  printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\nneighbours\t20\n' >t.par
+  make_parameters exp 1 1 0.1 20 >t.par
   local command k
   for command in 'gpnn-simulate data -j 4 --kind function --function waves --dimension 2 -n 50000' \
     'gpnn-index -j 4 --search ivf -o x.gpi train.tsv' 'gpnn-index -j 4 -o x.gpi train.tsv' \
