@@ -19,16 +19,6 @@ static const char *const names[] = {
     [GPNN_SCALING_WHITEN] = "whiten",
 };
 
-bool gpnn_scaling_by_name(const char *name, enum gpnn_scaling_method *method)
-{
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(name, names[i]) != 0) continue;
-    *method = (enum gpnn_scaling_method)i;
-    return true;
-  }
-  return false;
-}
-
 const char *gpnn_scaling_name(enum gpnn_scaling_method method)
 {
   return names[method];

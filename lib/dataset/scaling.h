@@ -60,9 +60,7 @@ struct gpnn_scaling {
   struct gpnn_moments *regressors; /* n_regressors */
 };
 
-/* "scale" -> GPNN_SCALING_SCALE and so on; false, and '*method' untouched, if there is no such
- * method. */
-bool gpnn_scaling_by_name(const char *name, enum gpnn_scaling_method *method);
+/* "none", "scale" or "whiten". */
 const char *gpnn_scaling_name(enum gpnn_scaling_method method);
 
 /* What the columns of rows are: the features of inputs, the first target, further targets, then

@@ -12,16 +12,6 @@ static const char *const names[] = {
     [GPNN_SEARCH_HNSW] = "hnsw", [GPNN_SEARCH_EXACT] = "exact", [GPNN_SEARCH_TREE] = "tree",
 };
 
-bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind)
-{
-  for (int i = GPNN_SEARCH_AUTO; i <= GPNN_SEARCH_TREE; i++) {
-    if (i == GPNN_SEARCH_EXACT || strcmp(name, names[i]) != 0) continue;
-    *kind = (enum gpnn_search_kind)i;
-    return true;
-  }
-  return false;
-}
-
 const char *gpnn_search_name(enum gpnn_search_kind kind)
 {
   return names[kind];

@@ -89,9 +89,7 @@ struct gpnn_search_report {
                         measured */
 };
 
-/* "flat" -> GPNN_SEARCH_FLAT and so on (auto, tree, flat, ivf, hnsw); false, and '*kind'
- * untouched, if there is no such engine or it is exact, which is for tests. */
-bool gpnn_search_by_name(const char *name, enum gpnn_search_kind *kind);
+/* "auto", "tree", "flat", "ivf", "hnsw" or "exact". */
 const char *gpnn_search_name(enum gpnn_search_kind kind);
 
 /* The version of FAISS, "1.7.3", or "unknown". */

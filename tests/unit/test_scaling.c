@@ -33,19 +33,6 @@ static double covariance_of(size_t n, size_t d, const double *z, size_t j, size_
   return sum / (double)n;
 }
 
-static void names_read_back(void **state)
-{
-  (void)state;
-  enum gpnn_scaling_method method = GPNN_SCALING_NONE;
-  assert_true(gpnn_scaling_by_name("whiten", &method));
-  assert_int_equal(method, GPNN_SCALING_WHITEN);
-  assert_string_equal(gpnn_scaling_name(method), "whiten");
-  assert_true(gpnn_scaling_by_name("scale", &method));
-  assert_true(gpnn_scaling_by_name("none", &method));
-  assert_false(gpnn_scaling_by_name("whitened", &method));
-  assert_int_equal(method, GPNN_SCALING_NONE);
-}
-
 static void scaled_columns_have_variance_one_over_d(void **state)
 {
   (void)state;
@@ -461,7 +448,6 @@ static void a_noise_variance_is_finite_in_any_unit(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(names_read_back),
       cmocka_unit_test(scaled_columns_have_variance_one_over_d),
       cmocka_unit_test(whitened_columns_have_covariance_one_over_d),
       cmocka_unit_test(whitening_damps_by_eps),

@@ -7,20 +7,6 @@ static const enum gpnn_search_kind engines[] = {GPNN_SEARCH_FLAT, GPNN_SEARCH_IV
                                                 GPNN_SEARCH_TREE, GPNN_SEARCH_EXACT};
 enum { N_ENGINES = sizeof engines / sizeof *engines };
 
-static void names_read_back(void **state)
-{
-  (void)state;
-  enum gpnn_search_kind kind = GPNN_SEARCH_EXACT;
-  assert_true(gpnn_search_by_name("ivf", &kind));
-  assert_int_equal(kind, GPNN_SEARCH_IVF);
-  assert_string_equal(gpnn_search_name(kind), "ivf");
-  assert_true(gpnn_search_by_name("tree", &kind));
-  assert_int_equal(kind, GPNN_SEARCH_TREE);
-  assert_true(gpnn_search_by_name("auto", &kind));
-  assert_false(gpnn_search_by_name("exact", &kind)); /* for tests, not for users */
-  assert_int_equal(kind, GPNN_SEARCH_AUTO);
-}
-
 /* Six rows on a line, distances by hand, a tie at rows 1 and 3. */
 static void brute_force_orders_by_distance_then_row(void **state)
 {
@@ -289,7 +275,6 @@ static void bad_arguments_are_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(names_read_back),
       cmocka_unit_test(brute_force_orders_by_distance_then_row),
       cmocka_unit_test(flat_and_tree_equal_brute_force),
       cmocka_unit_test(flat_and_tree_keep_ties_in_row_order),
