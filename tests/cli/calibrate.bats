@@ -4,10 +4,7 @@
 load helper
 
 prepare() {
-  make_table 900 2 >train.tsv
-  make_table 200 2 900 >test.tsv
-  gpnn-index --calibration-rows 200 -o t.gpi train.tsv
-  make_parameters matern32 0.5 1 0.04 20 >t.par
+  make_model 900 200 200 20
 }
 
 # A table whose rows have a gap in the middle of x1, and in gap.tsv what is missing there.

@@ -28,6 +28,15 @@ make_parameters() {
   printf 'kernel\t%s\nlengthscale\t%s\nkernelscale\t%s\nnoise\t%s\nneighbours\t%s\n' "$@"
 }
 
+# make_model ROWS TEST-ROWS CALIBRATION-ROWS NEIGHBOURS: train.tsv, its index t.gpi, parameters t.par,
+# and rows to predict in test.tsv.
+make_model() {
+  make_table "$1" 2 >train.tsv
+  make_table "$2" 2 "$1" >test.tsv
+  gpnn-index --calibration-rows "$3" -o t.gpi train.tsv
+  make_parameters matern32 0.5 1 0.04 "$4" >t.par
+}
+
 # column NAME [FILE]: the values of one column of a tab-separated table.
 column() {
   awk -F '\t' -v name="$1" '

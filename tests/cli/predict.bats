@@ -6,10 +6,7 @@ load helper
 
 # An index of two inputs with parameters, and a table to predict.
 prepare() {
-  make_table 400 2 >train.tsv
-  make_table 20 2 400 >test.tsv
-  gpnn-index --calibration-rows 0 -o t.gpi train.tsv
-  make_parameters matern32 0.5 1 0.04 30 >t.par
+  make_model 400 20 0 30
 }
 
 header() {

@@ -125,6 +125,16 @@ static void write_index(const struct place *place, enum gpnn_search_kind kind,
   gpnn_search_free(search);
 }
 
+/* The index of 'place' as it reads back. */
+static struct gpnn_index *open_written(const struct place *place, enum gpnn_search_kind kind,
+                                       const double *lengthscale, bool verify)
+{
+  struct gpnn_index *index = NULL;
+  write_index(place, kind, lengthscale);
+  assert_ok(gpnn_index_open(&index, place->path, verify, &err));
+  return index;
+}
+
 static void assert_refused(const char *path, bool verify, enum gpnn_status status, const char *text)
 {
   struct gpnn_index *index = NULL;
@@ -177,9 +187,7 @@ static void contents_read_back(void **state)
   const struct place *place = *state;
   const struct gpnn_dataset *wrote = &place->dataset;
   const double lengthscale[D] = {1, 2, 3, 0.5};
-  struct gpnn_index *index = NULL;
-  write_index(place, GPNN_SEARCH_FLAT, lengthscale);
-  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, lengthscale, true);
   const struct gpnn_dataset *read = gpnn_index_dataset(index);
   assert_int_equal(read->n, N);
   assert_int_equal(read->d, D);
@@ -261,9 +269,7 @@ static enum gpnn_status load_search(void *context, size_t thread, size_t i, stru
 static void threads_load_the_search_of_one_index_at_once(void **state)
 {
   const struct place *place = *state;
-  struct gpnn_index *index = NULL;
-  write_index(place, GPNN_SEARCH_HNSW, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_HNSW, NULL, false);
   assert_ok(gpnn_threads_try(8, 200, 1, load_search, index, &err));
   gpnn_index_close(index);
 }
@@ -283,9 +289,7 @@ static void the_same_index_is_the_same_bytes(void **state)
 
 static uint64_t fingerprint_now(const struct place *place, enum gpnn_search_kind kind)
 {
-  struct gpnn_index *index = NULL;
-  write_index(place, kind, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  struct gpnn_index *index = open_written(place, kind, NULL, true);
   uint64_t fingerprint = gpnn_index_dataset(index)->fingerprint;
   gpnn_index_close(index);
   return fingerprint;
@@ -307,12 +311,10 @@ static void the_fingerprint_is_of_data_not_of_search(void **state)
 static void no_calibration_rows_is_allowed(void **state)
 {
   struct place *place = *state;
-  struct gpnn_index *index = NULL;
   place->dataset.n_calibration = 0;
   place->dataset.calibration_x = place->dataset.calibration_y = NULL;
   place->dataset.provenance = NULL;
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
   assert_int_equal(gpnn_index_dataset(index)->n_calibration, 0);
   assert_string_equal(gpnn_index_dataset(index)->provenance, "");
   gpnn_index_close(index);
@@ -629,11 +631,9 @@ static void extended_contents_read_back(void **state)
 {
   struct place *place = *state;
   struct besides besides;
-  struct gpnn_index *index = NULL;
   char name[GPNN_MASK_BYTES];
   extend(place, &besides);
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
   const struct gpnn_dataset *read = gpnn_index_dataset(index), *wrote = &place->dataset;
   for (size_t i = 0; i < 3; i++) {
     assert_columns_equal(&read->schema.inputs[i], &wrote->schema.inputs[i]);
@@ -662,19 +662,16 @@ static void extended_contents_read_back(void **state)
 static void limits_of_inputs_read_back(void **state)
 {
   struct place *place = *state;
-  struct gpnn_index *index = NULL;
   struct gpnn_limits *limits = &place->dataset.scaling.limits;
   size_t n_in = place->dataset.scaling.n_in;
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
   assert_null(gpnn_index_dataset(index)->scaling.limits.lower);
   gpnn_index_close(index);
   limits->n = n_in;
   limits->lower = malloc(2 * n_in * sizeof *limits->lower);
   limits->upper = limits->lower + n_in;
   for (size_t j = 0; j < 2 * n_in; j++) limits->lower[j] = (double)j - 2;
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
   const struct gpnn_limits *read = &gpnn_index_dataset(index)->scaling.limits;
   assert_int_equal(read->n, n_in);
   assert_same(read->lower, limits->lower, n_in);
@@ -689,11 +686,9 @@ static void every_target_has_a_view_of_its_own(void **state)
 {
   struct place *place = *state;
   struct besides besides;
-  struct gpnn_index *index = NULL;
   static const char *const names[] = {"price", "rent", "tax"};
   extend(place, &besides);
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, false);
   assert_int_equal(gpnn_dataset_n_targets(gpnn_index_dataset(index)), 1 + MORE);
   assert_ptr_equal(gpnn_dataset_target(gpnn_index_dataset(index), 0), gpnn_index_dataset(index));
   for (size_t t = 0; t <= MORE; t++) {
@@ -729,12 +724,10 @@ static void a_sample_has_whole_rows_and_is_else_the_index(void **state)
 {
   struct place *place = *state;
   struct besides besides;
-  struct gpnn_index *index = NULL;
   struct gpnn_sample *sample = NULL, *again = NULL;
   size_t n = N / 3;
   extend(place, &besides);
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, false);
   assert_ok(gpnn_sample_draw(&sample, gpnn_index_dataset(index), n, 5, &err));
   assert_ok(gpnn_sample_draw(&again, gpnn_sample_target(sample, 1), n, 6,
                              &err)); /* all of a sample: itself */
@@ -766,11 +759,9 @@ static void rows_are_taken_in_the_order_given(void **state)
   struct place *place = *state;
   const uint64_t wanted[] = {N - 1, 3, 200, 0};
   struct besides besides;
-  struct gpnn_index *index = NULL;
   struct gpnn_sample *sample = NULL;
   extend(place, &besides);
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, false);
   assert_ok(gpnn_sample_take(&sample, gpnn_index_dataset(index), 4, wanted, &err));
   for (size_t i = 0; i < 4; i++) {
     const struct gpnn_dataset *c = gpnn_sample_target(sample, MORE);
@@ -787,13 +778,11 @@ static void rows_are_taken_in_the_order_given(void **state)
 static void the_search_of_a_sample_is_over_its_rows(void **state)
 {
   struct place *place = *state;
-  struct gpnn_index *index = NULL;
   struct gpnn_sample *sample = NULL;
   struct gpnn_search *search = NULL;
   int64_t row;
   double distance;
-  write_index(place, GPNN_SEARCH_IVF, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_IVF, NULL, false);
   assert_ok(gpnn_sample_draw(&sample, gpnn_index_dataset(index), N / 2, 5, &err));
   assert_ok(gpnn_dataset_search(gpnn_sample_target(sample, 0), &search, &err));
   for (size_t i = 0; i < N / 2; i++) {
@@ -833,10 +822,8 @@ static void features_that_were_dropped_leave_no_gap_among_groups(void **state)
 static void under_whitening_every_direction_is_a_group(void **state)
 {
   struct place *place = *state;
-  struct gpnn_index *index = NULL;
   char name[GPNN_MASK_BYTES];
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_ok(gpnn_index_open(&index, place->path, false, &err));
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, false);
   const struct gpnn_dataset *read = gpnn_index_dataset(index);
   assert_int_equal(read->n_groups, D);
   for (uint32_t j = 0; j < D; j++) assert_int_equal(read->group[j], j);
