@@ -41,9 +41,11 @@ extern "C" {
 struct gpnn_index;
 
 /*
- * Writes an index file, whole or not at all.  'dataset' has at least one row, all numbers finite,
- * and is in the view of its first target; 'search' is over its rows.  Both are borrowed for the
- * call.
+ * Writes an index file, whole or not at all.  'dataset' is the view of its first target, has at
+ * least one row, and all its numbers are finite.  Its schema and scaling must be complete, as
+ * training or gpnn_schema_choose() and gpnn_scaling_learn() leave them; groups, fingerprint and
+ * source are ignored, as opening an index computes them.  'search' is over its rows.  Both are
+ * borrowed for the call.
  * '*watch' holds the name of the unfinished file while there is one, so that a signal handler can
  * remove it (base/atomic_file.h); 'watch' may be NULL.
  */

@@ -2,8 +2,26 @@
  * parameters: the parameters of a model, and the text that carries them from tool to tool, in the
  * format of gpnn-parameters(5).
  *
- * All values are in standardised units: lengthscales in units of the standardised inputs,
- * kernel scale and noise variance in units of the standardised target squared.
+ * All values are in standardised units: lengthscales in units of the standardised inputs, kernel
+ * scale and noise variance in units of the standardised target squared.
+ *
+ * Reading:
+ *
+ *   struct gpnn_parameters *params = NULL;
+ *   size_t n = 0; // targets
+ *   bool other_index = false;
+ *   enum gpnn_status status = gpnn_parameters_read(&params, &n, path, &err);
+ *   if (status == GPNN_OK)
+ *     status = gpnn_parameters_check(&params[0], dataset, dataset->fingerprint, &other_index,
+ * &err);
+ *   ... use params[0] ...
+ *   gpnn_parameters_free(params, n);
+ *
+ * Writing: gpnn_output_open() of table/stream.h, gpnn_parameters_write(), gpnn_output_close().
+ *
+ * Failures: beside the outcomes named below, those of reading and writing streams (table/stream.h),
+ * and GPNN_ENOMEM.
+ * Threads: functions that take parameters as const may share them.
  */
 #ifndef GPNN_KERNEL_PARAMETERS_H
 #define GPNN_KERNEL_PARAMETERS_H
@@ -25,21 +43,22 @@ extern "C" {
 /* Levels of gpnn_calibration.distance. */
 enum { GPNN_N_DISTANCES = 4 };
 
-/* What calibration found; zeroed: nothing. */
+/* The result of calibration; zeroed: not calibrated. */
 struct gpnn_calibration {
   bool has_factor;
-  double factor; /* > 0: kernelscale and noise were multiplied by it, and contain it */
+  double factor; /* > 0: kernelscale and noise have been multiplied by it */
   size_t n_conformal;
   double *conformal_level; /* owned; n_conformal of them, in (0, 1), rising */
-  double *conformal_width; /* owned; half the width of an interval of that level, in sd */
+  double *conformal_width; /* owned; half the width of the interval of each level, in sd */
   bool has_distance;
-  double distance[GPNN_N_DISTANCES]; /* from a calibration row to its nearest training row, in the
-                                        kernel's metric: quantiles .5 .9 .99 .999 */
+  double
+      distance[GPNN_N_DISTANCES]; /* quantiles .5 .9 .99 .999 of the distance, in the kernel's
+                                     metric, from a calibration row to its nearest training row */
 };
 
 /* Where parameters come from; zeroed: not known. */
 struct gpnn_provenance {
-  size_t fit_rows; /* training rows that they were estimated from; 0: not known */
+  size_t fit_rows; /* how many training rows they were estimated from; 0: not known */
   bool has_index;
   uint64_t index; /* fingerprint of the index they were made from */
   char *comments; /* owned; "# ..." lines to write below the first, or NULL */
@@ -48,11 +67,11 @@ struct gpnn_provenance {
 /* A model's parameters: the model itself, its calibration, its provenance.  A zeroed object is
  * empty and may be released. */
 struct gpnn_parameters {
-  char *target; /* owned; name of the target they are of; NULL: the only one */
+  char *target; /* owned; the name of the target that they belong to; NULL: the only one */
   struct gpnn_covariance covariance;
   struct gpnn_mean_function mean;
-  double degrees;    /* > 2: of freedom of a Student-t predictive distribution with the variance
-                        predicted; 0: it is Gaussian */
+  double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t with the
+                        variance predicted; 0: the distribution is Gaussian */
   size_t neighbours; /* m >= 1 */
   struct gpnn_calibration calibration;
   struct gpnn_provenance provenance;
@@ -60,23 +79,26 @@ struct gpnn_parameters {
 
 /*
  * Reads parameters from 'path' ("-": standard input): those of one target, or of several one after
- * another, each beginning with a line that names its target.  '*params' gets an array of '*n' >= 1
- * in the order of the text, for gpnn_parameters_free(); after a failure neither is set.
+ * another, each beginning with a line that names its target.  '*params' is an array of '*n' >= 1,
+ * in the order of the text, to be freed with gpnn_parameters_free(); after a failure neither is
+ * set.
  *
  * Lines may come in any order.  Kernel, lengthscale, kernelscale and noise are required; neighbours
  * are 400 if the line is missing.  Blank lines are ignored.  The first 100 lines of a target that
  * begin with # are kept as comments, cut to 500 bytes and without blanks at their ends; but a first
  * line that names a later version of the format is refused (GPNN_EVERSION).
- * GPNN_EDATA, with "path:line: ..." or, if it concerns no single line, "path: ...": a NUL byte, an
- * unknown or repeated name, a missing line, a target that comes twice, a value out of range, values
- * that contradict each other, empty input, a table instead of parameters.  GPNN_EMISMATCH: an index
- * file instead of parameters.
+ *
+ * GPNN_EDATA, with "path:line: ..." or, if it concerns no single line, "path: ...": empty input, a
+ * table instead of parameters, a NUL byte, an unknown or repeated name, a missing line, a target
+ * that comes twice, a value out of range, values that contradict each other, more than 16 MiB.
+ * GPNN_EMISMATCH: an index or another binary file of gpnn's instead of parameters.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
                                                       const char *path, struct gpnn_error *err);
 
-/* The same into one structure, which must be zeroed; parameters of several targets are
- * GPNN_EMISMATCH. */
+/* The same for parameters of one target, into a structure that must be zeroed and stays so after a
+ * failure.  GPNN_EMISMATCH: there are several targets.  Release it with gpnn_parameters_release().
+ */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_one(struct gpnn_parameters *params,
                                                           const char *path, struct gpnn_error *err);
 
@@ -87,24 +109,26 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_target(const char *name,
 
 /*
  * Writes the parameters of 'n' >= 1 targets so that reading them gives exactly the same values.
- * GPNN_EINVAL, with nothing written: one of several has no target's name, or that of another.
- * GPNN_EDATA as gpnn_parameters_check_target(), also with nothing written.
+ *
+ *   GPNN_EINVAL  one of several has no target's name, or that of another; nothing is written
+ *   GPNN_EDATA   as gpnn_parameters_check_target(); nothing is written
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params,
                                                        size_t n, struct gpnn_output *output,
                                                        struct gpnn_error *err);
 
-/* Adds one comment line, given without "# " and line end, and cut to 508 bytes. */
+/* Adds one comment, which gpnn_parameters_write() writes as a line: its text without "# " and line
+ * end, formatted as by printf() and cut to 508 bytes.  GPNN_ENOMEM: nothing is added. */
 GPNN_PRINTF(3, 4)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params,
                                                          struct gpnn_error *err, const char *format,
                                                          ...);
 
 /*
- * Checks that parameters fit a dataset with this fingerprint.  GPNN_EMISMATCH: the number of
- * lengthscales, of a rotation's entries or of coefficients is wrong, or they were made from an
- * index with other columns.  '*other_index' is set to true if they were made from another index
- * with the same columns, which deserves a warning.
+ * Checks that parameters fit a dataset whose index has this fingerprint.  GPNN_EMISMATCH: they have
+ * the wrong number of lengthscales, of numbers of a rotation or of coefficients, or were made from
+ * an index of other columns.  On success '*other_index' says whether they were made from another
+ * index of the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,
@@ -115,7 +139,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_paramet
  * not negative, and their sum finite. */
 bool gpnn_parameters_can_have(double kernelscale, double noise);
 
-/* Releases what one structure holds and zeroes it. */
+/* Frees what one structure owns and zeroes it. */
 void gpnn_parameters_release(struct gpnn_parameters *params);
 
 /* Releases each of an array of 'n' and frees the array; NULL is allowed. */

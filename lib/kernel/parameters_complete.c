@@ -49,7 +49,9 @@ static enum gpnn_status check_covariance(struct gpnn_parameters_reader *reader, 
   bool good = is_covariance(p, v, r);
   free(r);
   return good ? GPNN_OK
-              : refuse_block(reader, "covariance: of some sum of the coefficients it is negative");
+              : refuse_block(
+                    reader,
+                    "covariance: some combination of the coefficients has a negative variance");
 }
 
 /* Replaces the lower triangle by the full matrix. */
@@ -82,7 +84,7 @@ static enum gpnn_status check_mean(struct gpnn_parameters_reader *reader)
   if (params->mean.kind == GPNN_MEAN_ZERO && p > 0)
     return refuse_block(reader, "coefficients: a mean of zero has none");
   if (params->mean.kind == GPNN_MEAN_ZERO && reader->n_covariance > 0)
-    return refuse_block(reader, "covariance: there are no coefficients it could be of");
+    return refuse_block(reader, "covariance: given without coefficients");
   if (params->mean.kind != GPNN_MEAN_ZERO && p == 0)
     return refuse_block(reader, "mean: %s without coefficients", mean);
   if (params->mean.kind == GPNN_MEAN_CONSTANT && p != 1)

@@ -1,5 +1,5 @@
 /*
- * The lines of the format.  Most have numbers that the table says all about; the others have
+ * The lines of the format.  For most the table describes the numbers completely; the others have
  * functions that read and write them.
  */
 #include <ctype.h>
@@ -17,7 +17,7 @@
 
 enum kind { NUMBER, COUNT, LIST, OTHER };
 
-/* Which numbers a line takes. */
+/* Which numbers a line may have. */
 enum range { ANY, NON_NEGATIVE, POSITIVE };
 
 struct gpnn_parameters_line {
@@ -28,7 +28,7 @@ struct gpnn_parameters_line {
   uint64_t most;        /* of COUNT, which is at least 1 */
   size_t value, length; /* offsets in struct gpnn_parameters: of a double, a size_t
                            or a pointer to doubles; LIST: of their number */
-  /* Checks a value just read, or sets what goes with it; NULL: nothing to do. */
+  /* Checks the values just read; NULL: nothing to check. */
   enum gpnn_status (*check)(struct gpnn_parameters_reader *reader);
   /* OTHER: reads one word or, if 'many', all of them; writes a line, or nothing. */
   bool many;
@@ -64,7 +64,7 @@ struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest)
   return word;
 }
 
-/* A tab and a number. */
+/* Writes a tab and a number. */
 static enum gpnn_status write_number(struct gpnn_output *output, double value,
                                      struct gpnn_error *err)
 {
@@ -97,7 +97,7 @@ static enum gpnn_status read_number(struct gpnn_parameters_reader *reader, const
                                 gpnn_mask(shown, word.at, word.length));
 }
 
-/* Appends all numbers of a line to the list '*list' of '*n'; both are right after a failure, too.
+/* Appends all numbers of a line to '*list', which has '*n'.  After a failure both are still valid.
  */
 static enum gpnn_status read_list(struct gpnn_parameters_reader *reader, const char *name,
                                   struct gpnn_span values, enum range range, double **list,
@@ -141,7 +141,7 @@ static enum gpnn_status read_kernel(struct gpnn_parameters_reader *reader, struc
   for (size_t i = 0; (kernel = gpnn_kernel_at(i)) != NULL; i++)
     used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i == 0 ? "" : ", ",
                              kernel->name, gpnn_kernel_needs_smoothness(kernel) ? ":NU" : "");
-  return gpnn_parameters_refuse(reader, "kernel: \"%s\" is none of %s, NU above 0 and up to %d",
+  return gpnn_parameters_refuse(reader, "kernel: \"%s\" is not one of %s, NU above 0 and up to %d",
                                 text, known, GPNN_KERNEL_SMOOTHEST);
 }
 
@@ -178,8 +178,8 @@ static enum gpnn_status read_mean(struct gpnn_parameters_reader *reader, struct 
   char text[GPNN_MASK_BYTES];
   gpnn_mask(text, word.at, word.length);
   if (gpnn_mean_by_name(text, &reader->params->mean.kind)) return GPNN_OK;
-  return gpnn_parameters_refuse(reader,
-                                "mean: \"%s\" is none of zero, constant, linear, regressors", text);
+  return gpnn_parameters_refuse(
+      reader, "mean: \"%s\" is not one of zero, constant, linear, regressors", text);
 }
 
 static enum gpnn_status write_mean(const struct gpnn_parameters *params, struct gpnn_output *output,
@@ -189,7 +189,7 @@ static enum gpnn_status write_mean(const struct gpnn_parameters *params, struct 
   return gpnn_output_printf(output, err, "mean\t%s\n", gpnn_mean_name(params->mean.kind));
 }
 
-/* The lower triangle; gpnn_parameters_complete() makes it a matrix. */
+/* Reads the lower triangle; gpnn_parameters_complete() makes it a matrix. */
 static enum gpnn_status read_covariance(struct gpnn_parameters_reader *reader,
                                         struct gpnn_span values)
 {
@@ -197,7 +197,7 @@ static enum gpnn_status read_covariance(struct gpnn_parameters_reader *reader,
                    &reader->n_covariance);
 }
 
-/* The lower triangle, row by row. */
+/* Writes the lower triangle row by row. */
 static enum gpnn_status write_covariance(const struct gpnn_parameters *params,
                                          struct gpnn_output *output, struct gpnn_error *err)
 {
@@ -213,7 +213,7 @@ static enum gpnn_status write_covariance(const struct gpnn_parameters *params,
 static enum gpnn_status check_degrees(struct gpnn_parameters_reader *reader)
 {
   if (reader->params->degrees > 2) return GPNN_OK;
-  return gpnn_parameters_refuse(reader, "degrees: not above 2, where the variance ends");
+  return gpnn_parameters_refuse(reader, "degrees: not above 2, so there is no variance");
 }
 
 /* ---- calibration -------------------------------------------------------------------------- */
@@ -247,7 +247,7 @@ static enum gpnn_status split_conformal(struct gpnn_parameters_reader *reader, s
     if (!(pairs[2 * i] > 0 && pairs[2 * i] < 1))
       return gpnn_parameters_refuse(reader, "conformal: a level that is not between 0 and 1");
     if (i > 0 && pairs[2 * i] <= pairs[2 * i - 2])
-      return gpnn_parameters_refuse(reader, "conformal: the levels do not rise");
+      return gpnn_parameters_refuse(reader, "conformal: the levels are not in ascending order");
   }
   return GPNN_OK;
 }
@@ -259,8 +259,7 @@ static enum gpnn_status read_conformal(struct gpnn_parameters_reader *reader,
   size_t n = 0;
   enum gpnn_status status = read_list(reader, "conformal", values, NON_NEGATIVE, &pairs, &n);
   if (status == GPNN_OK && n % 2 != 0)
-    status = gpnn_parameters_refuse(reader,
-                                    "conformal: a level without a width: expected pairs of them");
+    status = gpnn_parameters_refuse(reader, "conformal: a level without a width: expected pairs");
   if (status == GPNN_OK) status = split_conformal(reader, n / 2, pairs);
   free(pairs);
   return status;
@@ -291,7 +290,7 @@ static enum gpnn_status read_distances(struct gpnn_parameters_reader *reader,
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     params->calibration.distance[i] = list[i];
     if (i > 0 && list[i] < list[i - 1])
-      status = gpnn_parameters_refuse(reader, "distances: they fall");
+      status = gpnn_parameters_refuse(reader, "distances: not in ascending order");
   }
   params->calibration.has_distance = true;
   free(list);
@@ -336,7 +335,7 @@ static enum gpnn_status write_index(const struct gpnn_parameters *params,
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* Where a value is kept, and how long a list of values is. */
+/* The members that hold a value, or a list and its length. */
 #define AT(member) .value = offsetof(struct gpnn_parameters, member)
 #define LENGTH(member) .length = offsetof(struct gpnn_parameters, member)
 

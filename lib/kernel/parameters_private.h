@@ -55,8 +55,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_line_write(const struct gpnn_pa
                                                             struct gpnn_output *output,
                                                             struct gpnn_error *err);
 
-/* Checks what can only be known at the end of a block: that no required line is missing and that
- * values agree.  Expands the covariance of the mean's coefficients to the full matrix. */
+/* Checks what is known only at the end of a block: that no required line is missing and that values
+ * agree.  Expands the covariance of the mean's coefficients to the full matrix. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader);
 
 /* GPNN_EDATA with "stream:line: " and the sentence. */

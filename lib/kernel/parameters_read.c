@@ -28,7 +28,7 @@ static int compare_names(const void *a, const void *b)
   return strcmp(a, b);
 }
 
-/* Gives the last block its target, which no earlier block may have. */
+/* Gives the last block its target, which must not be that of an earlier block. */
 static enum gpnn_status name_block(struct gpnn_parameters_reader *reader, struct gpnn_span name)
 {
   char shown[GPNN_MASK_BYTES], *target = gpnn_copy_text(name.at, name.length), **node;
@@ -40,7 +40,7 @@ static enum gpnn_status name_block(struct gpnn_parameters_reader *reader, struct
   }
   free(target);
   if (node == NULL) return gpnn_fail_memory(reader->err, "for a target");
-  return gpnn_parameters_refuse(reader, "target: \"%s\" a second time",
+  return gpnn_parameters_refuse(reader, "target: \"%s\" is given a second time",
                                 gpnn_mask(shown, name.at, name.length));
 }
 
@@ -51,7 +51,7 @@ static void forget_names(struct gpnn_parameters_reader *reader)
       tdelete(reader->blocks[i].target, &reader->targets, compare_names);
 }
 
-/* A line that names the target which the following lines belong to. */
+/* Reads a line that names the target of those that follow. */
 static enum gpnn_status read_target(struct gpnn_parameters_reader *reader, struct gpnn_span value)
 {
   enum gpnn_status status = GPNN_OK;
@@ -59,7 +59,7 @@ static enum gpnn_status read_target(struct gpnn_parameters_reader *reader, struc
   while (value.length > 0 && gpnn_parameters_is_blank(value.at[value.length - 1])) value.length--;
   if (value.length == 0) return gpnn_parameters_refuse(reader, "target: has no value");
   if (reader->n_seen > 0 && reader->params->target == NULL)
-    return gpnn_parameters_refuse(reader, "target: has to come before the other names");
+    return gpnn_parameters_refuse(reader, "target: must come before the other names");
   if (reader->params->target != NULL) {
     status = gpnn_parameters_complete(reader);
     if (status == GPNN_OK) status = begin_block(reader);
@@ -89,8 +89,8 @@ static bool is_first_line(const char *text)
          text[length + strspn(text + length, "0123456789")] == '\0';
 }
 
-/* Keeps the first comments, cut and with blanks for carriage returns.  The first line of the format
- * is not kept, in whatever place, as it is written anew. */
+/* Keeps the first comments, cut, with blanks instead of carriage returns.  The first line of the
+ * format is not kept, wherever it is found, as the writer adds it. */
 static enum gpnn_status read_comment(struct gpnn_parameters_reader *reader, struct gpnn_span line)
 {
   enum { MOST = 500, MOST_COMMENTS = 100 };
@@ -134,7 +134,7 @@ static enum gpnn_status read_line(struct gpnn_parameters_reader *reader, struct 
   return gpnn_parameters_line_read(entry, reader, line);
 }
 
-/* True if a version begins with a number that is larger than ours. */
+/* True if a version begins with a number above GPNN_PARAMETERS_VERSION. */
 static bool is_later(struct gpnn_span version)
 {
   uint64_t number;
@@ -144,7 +144,7 @@ static bool is_later(struct gpnn_span version)
   return !gpnn_number_read_u64(version.at, n, &number) || number > GPNN_PARAMETERS_VERSION;
 }
 
-/* Refuses a first line that names a later version of the format; without a number it is 1. */
+/* Refuses a first line that names a later version of the format.  One without a number means 1. */
 static enum gpnn_status check_version(struct gpnn_parameters_reader *reader, struct gpnn_span line)
 {
   char shown[GPNN_MASK_BYTES];
@@ -179,7 +179,7 @@ static enum gpnn_status read_lines(struct gpnn_parameters_reader *reader, struct
   return status == GPNN_OK ? gpnn_parameters_complete(reader) : status;
 }
 
-/* Reads the whole stream, unless it is longer than parameters can be. */
+/* Reads the whole stream, unless it is too long to be parameters. */
 static enum gpnn_status read_bytes(struct gpnn_input *input, char **bytes, size_t *length,
                                    struct gpnn_error *err)
 {

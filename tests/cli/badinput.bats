@@ -278,7 +278,7 @@ par() {
   par "$k" 'lengthscale' && check '^c.par:2: lengthscale: has no value'
   par "$k" "$l" "$s" 'noise\t1\t2' && check '^c.par:4: noise: more than one value'
   par "$k" "$l" 'kernelscale\t1e308' 'noise\t1e308' && check '^c.par: kernelscale and noise are too large'
-  par 'kernel\t\e[31m' && check '^c.par:1: kernel: "\?\[31m" is none of'
+  par 'kernel\t\e[31m' && check '^c.par:1: kernel: "\?\[31m" is not one of'
   par "$k" "$l" "$s" "$n" 'neighbours\t0' && check '^c.par:5: neighbours: not a whole number'
   par "$k" "$l" "$s" "$n" 'neighbours\t1e30' && check '^c.par:5: neighbours: not a whole number'
   par "$k" "$l" "$s" "$n" 'index\tzz' && check '^c.par:5: index: not a fingerprint'

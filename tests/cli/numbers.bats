@@ -255,7 +255,7 @@ pipeline() {
   par kernel=matern:1000 >t.par
   assert_fails 1 't.par:[0-9]: kernel: .*up to 100' gpnn-predict -p t.par t.gpi train.tsv
   par mean=linear 'coefficients=1 2 3' 'covariance=1 2 1 0 0 1' >t.par
-  assert_fails 1 't.par: covariance: of some sum' gpnn-predict -p t.par t.gpi train.tsv
+  assert_fails 1 't.par: covariance: some combination' gpnn-predict -p t.par t.gpi train.tsv
   assert_fails 2 'leaves none to any row' gpnn-fit --objective loo --kernel exp --thin 1e6 t.gpi
 }
 

@@ -402,8 +402,8 @@ static void each_target_keeps_a_hundred_comments(void **state)
 static void blocks_that_are_not_whole_are_refused(void **state)
 {
   static const struct refusal refusals[] = {
-      {"target a\n" BASE "target a\n" BASE, "x.par:6: target: \"a\" a second time"},
-      {BASE "target a\n" BASE, "x.par:5: target: has to come before the other names"},
+      {"target a\n" BASE "target a\n" BASE, "x.par:6: target: \"a\" is given a second time"},
+      {BASE "target a\n" BASE, "x.par:5: target: must come before the other names"},
       {"target a\nkernel rbf\ntarget b\n" BASE, "x.par: target \"a\": lengthscale is missing"},
       {"target a\n" BASE "target b\nkernel rbf\n", "x.par: target \"b\": lengthscale is missing"},
       {"target a\n" BASE "target b\n" BASE "noise 1\n", "x.par:11: noise: given a second time"},
@@ -442,7 +442,7 @@ static void values_that_do_not_go_together_are_refused(void **state)
   static const struct refusal refusals[] = {
       {BASE "coefficients 1\n", "coefficients: a mean of zero has none"},
       {BASE "mean zero\ncoefficients 1\n", "a mean of zero has none"},
-      {BASE "covariance 1\n", "covariance: there are no coefficients"},
+      {BASE "covariance 1\n", "covariance: given without coefficients"},
       {BASE "mean linear\n", "mean: linear without coefficients"},
       {BASE "mean constant\ncoefficients 1 2\n",
        "coefficients: 2 of them, a constant mean has one"},
@@ -451,33 +451,33 @@ static void values_that_do_not_go_together_are_refused(void **state)
       {BASE "mean linear\ncoefficients 1 2\ncovariance 1 2 -3\n",
        "covariance: a variance is negative"},
       {BASE "mean linear\ncoefficients 1 2\ncovariance 1 1.1 1\n",
-       "covariance: of some sum of the coefficients it is negative"},
-      {BASE "mean linear\ncoefficients 1 2\ncovariance 0 1 1\n", "covariance: of some sum"},
+       "covariance: some combination of the coefficients has a negative variance"},
+      {BASE "mean linear\ncoefficients 1 2\ncovariance 0 1 1\n", "covariance: some combination"},
   };
   assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
   assert_refused(state, BASE "mean linear\ncoefficients 1 2 3\ncovariance 1 .9 1 -.9 .9 1\n",
-                 GPNN_EDATA, "covariance: of some sum");
+                 GPNN_EDATA, "covariance: some combination");
 }
 
 static void optional_values_out_of_range_are_refused(void **state)
 {
   static const struct refusal refusals[] = {
       {"kernel matern\n",
-       "\"matern\" is none of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
+       "\"matern\" is not one of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
        "to 100"},
-      {"kernel matern:0\n", "\"matern:0\" is none of"},
-      {"mean cubic\n", "mean: \"cubic\" is none of zero, constant, linear, regressors"},
+      {"kernel matern:0\n", "\"matern:0\" is not one of"},
+      {"mean cubic\n", "mean: \"cubic\" is not one of zero, constant, linear, regressors"},
       {"coefficients 1 x\n", "coefficients: not a number: \"x\""},
       {"degrees 2\n", "degrees: not above 2"},
       {"degrees -3\n", "degrees: not a positive number"},
       {"conformal 0.5\n", "x.par:1: conformal: a level without a width"},
       {"conformal 0 1\n", "not between 0 and 1"},
       {"conformal 1 1\n", "not between 0 and 1"},
-      {"conformal 0.5 1 0.5 2\n", "the levels do not rise"},
+      {"conformal 0.5 1 0.5 2\n", "the levels are not in ascending order"},
       {"conformal 0.5 -1\n", "conformal: not a non-negative number"},
       {"distances 1 2 3\n", "distances: 3 numbers, not 4"},
       {"distances 1 2 3 4 5\n", "distances: 5 numbers, not 4"},
-      {"distances 1 3 2 4\n", "distances: they fall"},
+      {"distances 1 3 2 4\n", "distances: not in ascending order"},
       {"distances -1 3 2 4\n", "not a non-negative number"},
   };
   assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
@@ -558,7 +558,7 @@ static void unknown_repeated_and_missing_names_are_refused(void **state)
 static void values_out_of_range_are_refused(void **state)
 {
   static const struct refusal refusals[] = {
-      {"kernel cubic\n", "x.par:1: kernel: \"cubic\" is none of exp, matern32, matern52, rbf"},
+      {"kernel cubic\n", "x.par:1: kernel: \"cubic\" is not one of exp, matern32, matern52, rbf"},
       {"lengthscale 0\n", "lengthscale: not a positive number: \"0\""},
       {"lengthscale 1 x\n", "lengthscale: not a positive number"},
       {"lengthscale\n", "lengthscale: has no value"},
