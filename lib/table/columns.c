@@ -192,7 +192,7 @@ static enum gpnn_status find_items(const struct gpnn_column_lookup *lookup, cons
     enum gpnn_status status = gpnn_column_lookup_find(lookup, items, &first, &last, err);
     if (status != GPNN_OK) return status;
     for (size_t j = first; j <= last; j++) {
-      if (seen[j]) return gpnn_columns_fail(lookup->table, j, "is asked for twice", err);
+      if (seen[j]) return gpnn_columns_fail(lookup->table, j, "is given twice", err);
       seen[j] = true;
       columns[n++] = j;
     }

@@ -196,7 +196,7 @@ static enum gpnn_status add_target(struct gpnn_predictions *p, const struct gpnn
   status = find_optional(t, table, err);
   if (status == GPNN_OK && !have_same_columns(t, &p->targets[0]))
     status = gpnn_fail(err, GPNN_EDATA,
-                       "%s: target '%s' has other columns of predictions than the first",
+                       "%s: target '%s' has other prediction columns than the first target",
                        gpnn_table_name(table), gpnn_mask(shown, name, strlen(name)));
   return status;
 }

@@ -212,7 +212,7 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema, const struct
     size_t column = picked.columns[i];
     is_category[column] = true;
     if (!(choice->roles[column] & INPUT))
-      status = fail(choice, column, "is no input, so it cannot be one-hot", err);
+      status = fail(choice, column, "is not an input, so it cannot be one-hot", err);
     else if (choice->roles[column] & REGRESSOR)
       status = fail(choice, column, "is a regressor, so it cannot be one-hot", err);
   }
@@ -231,7 +231,8 @@ static enum gpnn_status find_plain_input(const struct gpnn_schema *schema,
   for (*input = 0; *input < schema->n_inputs; ++*input)
     if (schema->inputs[*input].position == column) break;
   if (*input == schema->n_inputs)
-    return fail(choice, column, "is no input, so it can be neither periodic nor a coordinate", err);
+    return fail(choice, column, "is not an input, so it can be neither periodic nor a coordinate",
+                err);
   switch (schema->inputs[*input].kind) {
   case GPNN_COLUMN_NUMBER:
     return GPNN_OK;

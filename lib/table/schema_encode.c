@@ -155,10 +155,10 @@ static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
   enum gpnn_status status = gpnn_columns_number(table, record, map->inputs[input], na, value, err);
   if (status == GPNN_OK && kind == GPNN_COLUMN_LATITUDE && fabs(*value) > 90)
     status = gpnn_columns_fail_field(table, record, map->inputs[input],
-                                     "a latitude is from -90 to 90 degrees", true, err);
+                                     "not a latitude from -90 to 90 degrees", true, err);
   if (status == GPNN_OK && kind == GPNN_COLUMN_LONGITUDE && fabs(*value) > 720)
     status = gpnn_columns_fail_field(table, record, map->inputs[input],
-                                     "a longitude is from -720 to 720 degrees", true, err);
+                                     "not a longitude from -720 to 720 degrees", true, err);
   return status;
 }
 
@@ -297,8 +297,7 @@ enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,
     enum gpnn_status status = gpnn_columns_number(table, record, map->noise, na, &value, err);
     if (status != GPNN_OK) return status;
     if (value < 0)
-      return gpnn_columns_fail_field(table, record, map->noise, "a variance is not negative", true,
-                                     err);
+      return gpnn_columns_fail_field(table, record, map->noise, "a negative variance", true, err);
   }
   *variance = value;
   return GPNN_OK;

@@ -97,7 +97,7 @@ static enum gpnn_status find_first(struct gpnn_table *table, struct gpnn_extent 
     status = gpnn_table_find_record(table, extent, err);
   }
   if (status == GPNN_END)
-    return gpnn_fail(err, GPNN_EDATA, "%s: is empty: not even a first line",
+    return gpnn_fail(err, GPNN_EDATA, "%s: is empty: it has not even a first line",
                      gpnn_table_name(table));
   return status;
 }

@@ -164,16 +164,16 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   refuses 2 "^c.csv: no column 'z': there are 2 columns" "a,y\n$rows" -y z
   refuses 2 "^c.csv: no column '3'" "a,y\n$rows" -y 3
   refuses 2 "^c.csv: no column '0'" "a,y\n$rows" -y 0
-  refuses 2 "^c.csv: column 'a' is asked for twice" "a,y\n$rows" -x a,a
+  refuses 2 "^c.csv: column 'a' is given twice" "a,y\n$rows" -x a,a
   refuses 2 "^c.csv: column 'y' is both target and input" "a,y\n$rows" -x a,y
   refuses 2 "^c.csv: no input is left" "a,y\n$rows" --drop a
   refuses 2 "^c.csv: column 'y' is the target and cannot be dropped" "a,y\n$rows" --drop y
-  refuses 2 "^c.csv: column 'y' is no input, so it cannot be one-hot" "a,y\n$rows" --one-hot y
+  refuses 2 "^c.csv: column 'y' is not an input, so it cannot be one-hot" "a,y\n$rows" --one-hot y
   refuses 2 "^c.csv: no column '1-99999999999'" "a,y\n$rows" -x 1-99999999999
   refuses 2 "no column '\?\[31mx{55}\.\.\.'" "a,y\n$rows" -y $'\e[31m'"$(printf 'x%.0s' {1..5000})"
   fixture
   assert_fails 2 "^test.tsv: no column 'q'" gpnn-predict t.gpi -p t.par --keep q test.tsv
-  assert_fails 2 "^test.tsv: column 'x1' is asked for twice" gpnn-predict t.gpi -p t.par --keep x1,x1 test.tsv
+  assert_fails 2 "^test.tsv: column 'x1' is given twice" gpnn-predict t.gpi -p t.par --keep x1,x1 test.tsv
   assert_fails 2 "^test.tsv: no column 'q'" gpnn-split --by q -f 1:1 -o a -o b test.tsv
   gpnn-predict -q t.gpi -p t.par test.tsv >pred.tsv
   for option in -y --mean --sd --by; do
@@ -373,7 +373,7 @@ par() {
   gpnn-predict -q t.gpi -p t.par out.csv >again.csv # what was carried reads back
   cut -d , -f 1-3 again.csv >a
   gpnn-predict -q t.gpi -p t.par t.csv | cmp again.csv -
-  assert_fails 2 "column 'größe' is asked for twice" gpnn-index -x größe,4-5 -y y -o u.gpi t.csv
+  assert_fails 2 "column 'größe' is given twice" gpnn-index -x größe,4-5 -y y -o u.gpi t.csv
   gpnn-index -x größe,5 -y y -o u.gpi t.csv
 }
 

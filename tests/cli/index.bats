@@ -138,9 +138,9 @@ same_columns() {
   make_globe 50 >t.tsv
   awk -F '\t' -v OFS='\t' 'NR == 9 { $1 = "90.5" } 1' t.tsv >lat.tsv
   awk -F '\t' -v OFS='\t' 'NR == 9 { $7 = "-0.1" } 1' t.tsv >var.tsv
-  assert_fails 1 "lat.tsv:9: column 'lat': a latitude is from -90 to 90 degrees" \
+  assert_fails 1 "lat.tsv:9: column 'lat': not a latitude from -90 to 90 degrees" \
     gpnn-index -y load -x lat,lon --geo lat,lon -o t.gpi lat.tsv
-  assert_fails 1 "var.tsv:9: column 'var': a variance is not negative" \
+  assert_fails 1 "var.tsv:9: column 'var': a negative variance" \
     gpnn-index -y load -x lat,lon --row-noise var -o t.gpi var.tsv
   gpnn-index -y load -x lat,lon --geo lat,lon -o t.gpi t.tsv
   make_params 3000 >p.par
@@ -160,13 +160,13 @@ same_columns() {
 --period hour|period 'hour': not of the form COL=P
 --period hour=24 --one-hot hour|column 'hour' is a category
 --period hour=24 --period hour=12|column 'hour' has a period already
---period var=24|column 'var' is no input
+--period var=24|column 'var' is not an input
 --geo lat|two columns, latitude and longitude, not 1
 --geo lat,lon,hour|not 3
 --geo lat,lon --period lon=360|column 'lon' has a period already
 --geo lat,lon --standardise whiten|use --standardise scale
 --period hour=24 --preset paper|use --standardise scale
--y load,load|'load' is asked for twice
+-y load,load|'load' is given twice
 -y load,heat -x lat,heat|column 'heat' is both target and input
 --regressors var|column 'var' is both target and regressor
 --row-noise var|column 'var' is the target
@@ -193,7 +193,7 @@ CASES
     'lat slope sum '
 }
 
-@test "by default a column with another role is no input, and a regressor may be both" {
+@test "by default a column with another role is not an input, and a regressor may be both" {
   make_globe 50 >t.tsv
   gpnn-index -y load --regressors slope --row-noise var -o t.gpi t.tsv
   assert_equal "$(gpnn-info t.gpi | awk '$1 == "input" { print $2 }' | tr '\n' ' ')" 'lat lon hour heat '

@@ -96,9 +96,9 @@ static void a_bad_list_is_refused(void **state)
     assert_fails(gpnn_columns_find_list(table, unknown[i], &columns, &n, &err), GPNN_EINVAL,
                  "t.csv: no column '");
   assert_fails(gpnn_columns_find_list(table, "a,1", &columns, &n, &err), GPNN_EINVAL,
-               "column 'a' is asked for twice");
+               "column 'a' is given twice");
   assert_fails(gpnn_columns_find_list(table, "1-3,b", &columns, &n, &err), GPNN_EINVAL,
-               "column 'b' is asked for twice");
+               "column 'b' is given twice");
   assert_null(columns);
   gpnn_table_close(table);
 }

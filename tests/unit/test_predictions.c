@@ -131,7 +131,8 @@ static void what_leaves_a_column_open_is_refused(void **state)
   assert_refused("y,mean,lower,upper,upper\n", "'upper'");
   assert_refused("a,mean_a,mean_a\n", "'mean_a'");
   assert_refused("a,a,mean_a\n", "'a'");
-  assert_refused_as(GPNN_EDATA, "a,mean_a,sd_a,b,mean_b\n", "target 'b' has other columns");
+  assert_refused_as(GPNN_EDATA, "a,mean_a,sd_a,b,mean_b\n",
+                    "target 'b' has other prediction columns");
   assert_refused("mean_a,sd_a\n", "no column 'mean'");
 }
 

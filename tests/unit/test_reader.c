@@ -109,7 +109,7 @@ static void a_later_table_needs_only_the_columns_to_be_read(void **state)
               1e-9);
   assert_ok(gpnn_table_next(table, &record, &err));
   assert_fails(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err),
-               GPNN_EDATA, "u.tsv:3: column 'v': a variance is not negative");
+               GPNN_EDATA, "u.tsv:3: column 'v': a negative variance");
   assert_ok(gpnn_table_next(table, &record, &err));
   assert_fails(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err),
                GPNN_EDATA, "u.tsv:4: column 's': not a number");

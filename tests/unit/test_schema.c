@@ -56,11 +56,12 @@ static void roles_that_contradict_each_other_are_refused(void **state)
                  "column 'a' is both target and input");
   assert_refuses("a,b\n", &(struct gpnn_roles){.drop = "b"}, "column 'b' is the target and");
   assert_refuses("a,b\n", &(struct gpnn_roles){.drop = "a"}, "t.csv: no input is left");
-  assert_refuses("a,b,c\n", &(struct gpnn_roles){.one_hot = "c"}, "column 'c' is no input");
-  assert_refuses("a,b,c\n", &(struct gpnn_roles){.drop = "a", .one_hot = "a"}, "'a' is no input");
+  assert_refuses("a,b,c\n", &(struct gpnn_roles){.one_hot = "c"}, "column 'c' is not an input");
+  assert_refuses("a,b,c\n", &(struct gpnn_roles){.drop = "a", .one_hot = "a"},
+                 "'a' is not an input");
   assert_refuses("a,b,c\n", &(struct gpnn_roles){.inputs = "a,q"}, "no column 'q'");
   assert_refuses("a,b,c\n", &(struct gpnn_roles){.one_hot = "q"}, "no column 'q'");
-  assert_refuses("a,b,c\n", &(struct gpnn_roles){.target = "c,c"}, "'c' is asked for twice");
+  assert_refuses("a,b,c\n", &(struct gpnn_roles){.target = "c,c"}, "'c' is given twice");
   assert_refuses("a,b,c\n", &(struct gpnn_roles){.target = "c,b", .inputs = "a,b"},
                  "'b' is both target and input");
   assert_refuses("a,b,c\n", &(struct gpnn_roles){.target = "1-3"}, "no input is left");
@@ -90,8 +91,8 @@ static void points_that_cannot_be_are_refused(void **state)
 {
   (void)state;
   assert_refuses_kind("q=3", NULL, NULL, "no column 'q'");
-  assert_refuses_kind("y=3", NULL, NULL, "column 'y' is no input");
-  assert_refuses_kind("z=3", NULL, NULL, "column 'z' is no input");
+  assert_refuses_kind("y=3", NULL, NULL, "column 'y' is not an input");
+  assert_refuses_kind("z=3", NULL, NULL, "column 'z' is not an input");
   assert_refuses_kind("a=3", NULL, "a", "column 'a' is a category");
   assert_refuses_kind("a=3,a=4", NULL, NULL, "column 'a' has a period already");
   static const char *const bad[] = {"a=0", "a=-1", "a=", "a=day", "a=inf", "a=nan", "b=1,a=1 h"};
@@ -101,8 +102,8 @@ static void points_that_cannot_be_are_refused(void **state)
   assert_refuses_kind("a=1,", NULL, NULL, "period '': not of the form");
   assert_refuses_kind(NULL, "a", NULL, "needs two columns, latitude and longitude, not 1");
   assert_refuses_kind(NULL, "1-3", NULL, "not 3");
-  assert_refuses_kind(NULL, "a,a", NULL, "column 'a' is asked for twice");
-  assert_refuses_kind(NULL, "a,y", NULL, "column 'y' is no input");
+  assert_refuses_kind(NULL, "a,a", NULL, "column 'a' is given twice");
+  assert_refuses_kind(NULL, "a,y", NULL, "column 'y' is not an input");
   assert_refuses_kind(NULL, "a,b", "b", "column 'b' is a category");
   assert_refuses_kind("b=1", "a,b", NULL, "column 'b' has a period already");
 }

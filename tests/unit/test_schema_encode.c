@@ -273,9 +273,9 @@ static void places_off_the_globe_are_bad_values(void **state)
 {
   (void)state;
   static const char *const sentences[] = {
-      "t.csv:2: column 'lat': a latitude is from -90 to 90 degrees: \"90.01\"",
-      "t.csv:3: column 'lat': a latitude is from -90 to 90 degrees: \"-91\"",
-      "t.csv:4: column 'lon': a longitude is from -720 to 720 degrees: \"721\"",
+      "t.csv:2: column 'lat': not a latitude from -90 to 90 degrees: \"90.01\"",
+      "t.csv:3: column 'lat': not a latitude from -90 to 90 degrees: \"-91\"",
+      "t.csv:4: column 'lon': not a longitude from -720 to 720 degrees: \"721\"",
       "t.csv:5: column 'lon': missing value", "t.csv:6: column 'lat': not a number"};
   struct learnt learnt;
   double cells[4], features[6];
@@ -414,9 +414,9 @@ static void noise_is_a_variance_or_none(void **state)
     assert_ok(gpnn_schema_noise(&learnt.map, learnt.table, &record, "NA", &variance, &err));
     assert_true(variance == expected[i]);
   }
-  static const char *const sentences[] = {
-      "t.csv:4: column 'v': a variance is not negative: \"-1e-9\"",
-      "t.csv:5: column 'v': missing value", "t.csv:6: column 'v': not a number: \"x\""};
+  static const char *const sentences[] = {"t.csv:4: column 'v': a negative variance: \"-1e-9\"",
+                                          "t.csv:5: column 'v': missing value",
+                                          "t.csv:6: column 'v': not a number: \"x\""};
   variance = 7;
   for (size_t i = 0; i < 3; i++) {
     assert_ok(gpnn_table_next(learnt.table, &record, &err));

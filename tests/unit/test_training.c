@@ -231,7 +231,7 @@ static void a_column_that_cannot_be_used_is_named(void **state)
   assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\t4\t1\t4\n", &roles, &err), GPNN_EDATA,
                "t.tsv: column 'r': does not vary");
   assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\t5\t-1\t4\n", &roles, &err), GPNN_EDATA,
-               "t.tsv:3: column 's': a variance is not negative: \"-1\"");
+               "t.tsv:3: column 's': a negative variance: \"-1\"");
   assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\t5\t\t4\n", &roles, &err), GPNN_EDATA,
                "t.tsv:3: column 's': missing value");
   assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\tNA\t0\t4\n", &roles, &err), GPNN_EDATA,
