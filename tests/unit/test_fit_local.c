@@ -130,22 +130,6 @@ static void assert_same(const struct gpnn_parameters *a, const struct gpnn_param
                         a->covariance.n_rotation * sizeof(double));
 }
 
-/* ---- names ------------------------------------------------------------------------------ */
-
-static void objectives_have_names(void **state)
-{
-  (void)state;
-  static const char *const names[] = {"block", "loo", "mll-k", "vecchia"};
-  enum gpnn_objective_kind kind = GPNN_OBJECTIVE_NONE;
-  for (size_t i = 0; i < 4; i++) {
-    assert_true(gpnn_objective_by_name(names[i], &kind));
-    assert_string_equal(gpnn_objective_name(kind), names[i]);
-  }
-  assert_false(gpnn_objective_by_name("none", &kind));
-  assert_false(gpnn_objective_by_name("loo ", &kind));
-  assert_int_equal(kind, GPNN_OBJECTIVE_VECCHIA);
-}
-
 /* ---- the objective at the result ---------------------------------------------------------- */
 
 /* Solves K z = b, K the covariance of the first n rows: kernelscale C + noise + known noise. */
@@ -1027,7 +1011,6 @@ static void targets_that_are_no_numbers_are_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(objectives_have_names),
       cmocka_unit_test(loo_of_all_others_reports_the_dense_value),
       cmocka_unit_test(vecchia_and_mll_of_all_rows_agree),
       cmocka_unit_test(adam_and_lbfgs_agree_on_the_objective),

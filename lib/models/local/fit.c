@@ -16,16 +16,6 @@
 
 static const char *const names[] = {"none", "block", "loo", "mll-k", "vecchia"};
 
-bool gpnn_objective_by_name(const char *name, enum gpnn_objective_kind *kind)
-{
-  for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(name, names[i]) != 0) continue;
-    *kind = (enum gpnn_objective_kind)i;
-    return true;
-  }
-  return false;
-}
-
 const char *gpnn_objective_name(enum gpnn_objective_kind kind)
 {
   return names[kind];

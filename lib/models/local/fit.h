@@ -42,8 +42,7 @@ enum gpnn_objective_kind {
   GPNN_OBJECTIVE_VECCHIA,
 };
 
-/* "block" -> GPNN_OBJECTIVE_BLOCK and so on; false if 'name' is none of them. */
-bool gpnn_objective_by_name(const char *name, enum gpnn_objective_kind *kind);
+/* "none", "block", "loo", "mll-k" or "vecchia". */
 const char *gpnn_objective_name(enum gpnn_objective_kind kind);
 
 enum gpnn_optimizer {
