@@ -31,8 +31,8 @@ enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct 
 }
 
 enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
-                                       const struct gpnn_dataset *dataset, uint64_t fingerprint,
-                                       bool *other_index, struct gpnn_error *err)
+                                       const struct gpnn_dataset *dataset, bool *other_index,
+                                       struct gpnn_error *err)
 {
   if (params->covariance.n_lengthscales != 1 &&
       params->covariance.n_lengthscales != dataset->n_groups)
@@ -52,11 +52,11 @@ enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu coefficients, a %s mean has %zu with this index",
                      params->mean.n_coefficients, gpnn_mean_name(params->mean.kind), width);
-  /* The upper half is of the columns (dataset/index.h). */
-  if (params->provenance.has_index && params->provenance.index >> 32 != fingerprint >> 32)
+  /* The upper half is the hash of the columns (dataset/dataset.h). */
+  if (params->provenance.has_index && params->provenance.index >> 32 != dataset->fingerprint >> 32)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters were made from an index of other columns");
-  *other_index = params->provenance.has_index && params->provenance.index != fingerprint;
+  *other_index = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
   return GPNN_OK;
 }
 

@@ -12,8 +12,7 @@
  *   bool other_index = false;
  *   enum gpnn_status status = gpnn_parameters_read(&params, &n, path, &err);
  *   if (status == GPNN_OK)
- *     status = gpnn_parameters_check(&params[0], dataset, dataset->fingerprint, &other_index,
- * &err);
+ *     status = gpnn_parameters_check(&params[0], dataset, &other_index, &err);
  *   ... use params[0] ...
  *   gpnn_parameters_free(params, n);
  *
@@ -125,15 +124,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
                                                          ...);
 
 /*
- * Checks that parameters fit a dataset whose index has this fingerprint.  GPNN_EMISMATCH: they have
+ * Checks that parameters fit a dataset.  GPNN_EMISMATCH: they have
  * the wrong number of lengthscales, of numbers of a rotation or of coefficients, or were made from
  * an index of other columns.  On success '*other_index' says whether they were made from another
  * index of the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,
-                                                       uint64_t fingerprint, bool *other_index,
-                                                       struct gpnn_error *err);
+                                                       bool *other_index, struct gpnn_error *err);
 
 /* True if parameters with these values can be read back: the kernel scale is positive, the noise
  * not negative, and their sum finite. */

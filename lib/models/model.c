@@ -64,7 +64,7 @@ static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,
   if (view == NULL)
     return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
                      gpnn_mask(shown, parameters->target, strlen(parameters->target)));
-  enum gpnn_status status = gpnn_parameters_check(parameters, view, view->fingerprint, &other, err);
+  enum gpnn_status status = gpnn_parameters_check(parameters, view, &other, err);
   if (status != GPNN_OK) return status;
   *other_index = *other_index || other;
   *channel = (struct gpnn_channel){view, parameters};

@@ -99,8 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   for (size_t i = 0; i < n; i++) {
     bool is_other;
     const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
-    enum gpnn_status status = gpnn_parameters_check(
-        &params[i], dataset, gpnn_index_dataset(index)->fingerprint, &is_other, &err);
+    enum gpnn_status status = gpnn_parameters_check(&params[i], dataset, &is_other, &err);
     if (status == GPNN_OK)
       predict(index, &params[i]);
     else

@@ -509,15 +509,15 @@ static void a_rotation_reads_back_and_has_to_fit(void **state)
   for (size_t i = 0; i < 9; i++) assert_true(back.covariance.rotation[i] == rotation[i]);
   const uint32_t group[] = {0, 1, 2}, point[] = {0, 0, 1};
   struct gpnn_dataset dataset = {.d = 3, .n_groups = 3, .group = group};
-  assert_ok(gpnn_parameters_check(&back, &dataset, 0, &other, &err));
+  assert_ok(gpnn_parameters_check(&back, &dataset, &other, &err));
   back.covariance.n_rotation = 4;
-  assert_fails(gpnn_parameters_check(&back, &dataset, 0, &other, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_parameters_check(&back, &dataset, &other, &err), GPNN_EMISMATCH,
                "rotation has 4 numbers, which does not fit the 3 inputs");
   back.covariance.n_rotation = 9;
   back.covariance.n_lengthscales = 1;
   dataset.n_groups = 2;
   dataset.group = point;
-  assert_fails(gpnn_parameters_check(&back, &dataset, 0, &other, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_parameters_check(&back, &dataset, &other, &err), GPNN_EMISMATCH,
                "rotation has 9 numbers, which does not fit the 3 inputs");
   gpnn_parameters_release(&back);
   static const struct refusal refusals[] = {
@@ -607,21 +607,23 @@ static void check_compares_columns_and_index(void **state)
   double lengthscale[] = {1, 2};
   struct gpnn_parameters params = {.covariance.n_lengthscales = 2,
                                    .covariance.lengthscale = lengthscale};
-  struct gpnn_dataset two = {.d = 3, .n_groups = 2}, three = {.d = 3, .n_groups = 3};
+  struct gpnn_dataset two = {.d = 3, .n_groups = 2, .fingerprint = 5};
+  struct gpnn_dataset three = {.d = 3, .n_groups = 3, .fingerprint = 6};
   bool other = true;
-  assert_ok(gpnn_parameters_check(&params, &two, 5, &other, &err));
+  assert_ok(gpnn_parameters_check(&params, &two, &other, &err));
   assert_false(other);
   params.provenance.has_index = true;
   params.provenance.index = 6;
-  assert_ok(gpnn_parameters_check(&params, &two, 5, &other, &err));
+  assert_ok(gpnn_parameters_check(&params, &two, &other, &err));
   assert_true(other);
-  assert_fails(gpnn_parameters_check(&params, &three, 6, &other, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_parameters_check(&params, &three, &other, &err), GPNN_EMISMATCH,
                "2 lengthscales, the index has 3 inputs");
   params.covariance.n_lengthscales = 1;
-  assert_ok(gpnn_parameters_check(&params, &three, 6, &other, &err));
+  assert_ok(gpnn_parameters_check(&params, &three, &other, &err));
   assert_false(other);
-  assert_fails(gpnn_parameters_check(&params, &three, 6 + ((uint64_t)1 << 32), &other, &err),
-               GPNN_EMISMATCH, "an index of other columns");
+  three.fingerprint += (uint64_t)1 << 32;
+  assert_fails(gpnn_parameters_check(&params, &three, &other, &err), GPNN_EMISMATCH,
+               "an index of other columns");
 }
 
 static void check_compares_coefficients_with_the_terms_of_the_index(void **state)
@@ -636,9 +638,9 @@ static void check_compares_coefficients_with_the_terms_of_the_index(void **state
          params.mean.n_coefficients++) {
       params.mean.kind = (enum gpnn_mean)mean;
       if (params.mean.n_coefficients == right[mean])
-        assert_ok(gpnn_parameters_check(&params, &dataset, 1, &other, &err));
+        assert_ok(gpnn_parameters_check(&params, &dataset, &other, &err));
       else
-        assert_fails(gpnn_parameters_check(&params, &dataset, 1, &other, &err), GPNN_EMISMATCH,
+        assert_fails(gpnn_parameters_check(&params, &dataset, &other, &err), GPNN_EMISMATCH,
                      "coefficients, a ");
     }
 }
