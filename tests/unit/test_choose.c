@@ -30,6 +30,21 @@ static struct gpnn_choose_options by_effort(enum gpnn_effort effort)
   return options;
 }
 
+/* One candidate, whose variances are 'scale' and a twentieth of it. */
+static struct gpnn_choose_options all_fixed(double scale)
+{
+  struct gpnn_choose_options options = all_open(1);
+  options.kernel = options.ard = options.neighbours = false;
+  options.k = true; /* of no concern to blocks; with nothing open there is no score */
+  options.fit.kernel = gpnn_kernel_by_name("matern32");
+  options.fit.ard = false;
+  options.fit.neighbours = 20;
+  options.fit.fixed_lengthscale = 1;
+  options.fit.fixed_kernelscale = scale;
+  options.fit.fixed_noise = 0.05 * scale;
+  return options;
+}
+
 enum { MOST = 64 };
 
 struct tried {
@@ -52,6 +67,36 @@ static enum gpnn_status choose(const struct fixture *f, const struct gpnn_choose
                                struct gpnn_choose_report *report, struct gpnn_error *err)
 {
   return gpnn_choose(1, &f->data, options, note, tried, params, report, err);
+}
+
+/* What a choice that succeeded came to. */
+struct choice_made {
+  struct gpnn_parameters params;
+  struct gpnn_choose_report report;
+  struct tried tried;
+};
+
+static struct choice_made choose_ok(const struct fixture *f,
+                                    const struct gpnn_choose_options *options)
+{
+  struct choice_made made = {.params = {0}};
+  assert_ok(choose(f, options, &made.tried, &made.params, &made.report, &err));
+  return made;
+}
+
+static void release(struct choice_made *made)
+{
+  gpnn_parameters_release(&made->params);
+}
+
+static void assert_same_covariance(const struct gpnn_parameters *params,
+                                   const struct gpnn_parameters *expected)
+{
+  const struct gpnn_covariance *a = &params->covariance, *b = &expected->covariance;
+  assert_ptr_equal(a->kernel, b->kernel);
+  assert_int_equal(a->n_lengthscales, b->n_lengthscales);
+  assert_memory_equal(a->lengthscale, b->lengthscale, a->n_lengthscales * sizeof *a->lengthscale);
+  assert_true(a->noise == b->noise && a->kernelscale == b->kernelscale);
 }
 
 static bool same_candidate(const struct gpnn_candidate *a, const struct gpnn_candidate *b)
@@ -104,25 +149,24 @@ static void the_best_score_is_kept_and_the_next_recorded(void **state)
   make_one_relevant_input(&f);
   for (int effort = GPNN_EFFORT_FAST; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
     struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
-    struct gpnn_parameters params = {0};
-    struct gpnn_choose_report report;
-    struct tried tried = {0};
     options.neighbours = false;
     options.fit.neighbours = 20;
-    assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-    assert_int_equal(count_better(&tried, report.chosen.nll), 0);
-    assert_int_equal(count_better(&tried, report.runner_up.nll), 1);
+    struct choice_made made = choose_ok(&f, &options);
+    assert_int_equal(count_better(&made.tried, made.report.chosen.nll), 0);
+    assert_int_equal(count_better(&made.tried, made.report.runner_up.nll), 1);
     bool told = false;
-    for (size_t i = 0; i < tried.n; i++) told |= same_candidate(&tried.list[i], &report.chosen);
+    for (size_t i = 0; i < made.tried.n; i++)
+      told |= same_candidate(&made.tried.list[i], &made.report.chosen);
     assert_true(told);
-    assert_ptr_equal(params.covariance.kernel, report.chosen.kernel);
-    assert_true(report.chosen.ard); /* one input of three matters */
-    assert_int_equal(params.covariance.n_lengthscales, 3);
-    assert_true((params.covariance.rotation != NULL) == (report.chosen.rotate != GPNN_ROTATE_NONE));
-    assert_int_equal(params.neighbours, 20);
-    assert_null(report.fewest.kernel);
-    assert_int_equal(report.fit.objective, report.chosen.objective);
-    gpnn_parameters_release(&params);
+    assert_ptr_equal(made.params.covariance.kernel, made.report.chosen.kernel);
+    assert_true(made.report.chosen.ard); /* one input of three matters */
+    assert_int_equal(made.params.covariance.n_lengthscales, 3);
+    assert_true((made.params.covariance.rotation != NULL) ==
+                (made.report.chosen.rotate != GPNN_ROTATE_NONE));
+    assert_int_equal(made.params.neighbours, 20);
+    assert_null(made.report.fewest.kernel);
+    assert_int_equal(made.report.fit.objective, made.report.chosen.objective);
+    release(&made);
   }
   fixture_free(&f);
 }
@@ -133,21 +177,18 @@ static void fast_tries_every_kernel_twice_by_blocks(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_FAST);
-  struct gpnn_parameters params = {0};
-  struct gpnn_choose_report report;
-  struct tried tried = {0};
   options.neighbours = false;
   options.fit.neighbours = 20;
-  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-  assert_int_equal(tried.n, 8);
-  for (size_t i = 0; i < tried.n; i++) {
-    assert_int_equal(tried.list[i].objective, GPNN_OBJECTIVE_BLOCK);
-    assert_int_equal(tried.list[i].rotate, GPNN_ROTATE_NONE);
+  struct choice_made made = choose_ok(&f, &options);
+  assert_int_equal(made.tried.n, 8);
+  for (size_t i = 0; i < made.tried.n; i++) {
+    assert_int_equal(made.tried.list[i].objective, GPNN_OBJECTIVE_BLOCK);
+    assert_int_equal(made.tried.list[i].rotate, GPNN_ROTATE_NONE);
     for (size_t k = 0; k < i; k++)
-      assert_false(tried.list[k].kernel == tried.list[i].kernel &&
-                   tried.list[k].ard == tried.list[i].ard);
+      assert_false(made.tried.list[k].kernel == made.tried.list[i].kernel &&
+                   made.tried.list[k].ard == made.tried.list[i].ard);
   }
-  gpnn_parameters_release(&params);
+  release(&made);
   fixture_free(&f);
 }
 
@@ -229,17 +270,15 @@ static void directions_that_matter_are_learnt(void **state)
   struct fixture f;
   make_mixed(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_parameters params = {0};
-  struct gpnn_choose_report report;
-  struct tried tried = {0};
   options.fit.rows = 500;
   options.fit.steps = 200;
   options.fit.refresh = 50;
-  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-  assert_int_equal(report.chosen.rotate, GPNN_ROTATE_LEARN);
-  assert_true(best_nll(&tried, GPNN_ROTATE_LEARN) < best_nll(&tried, GPNN_ROTATE_NONE) - 0.1);
-  assert_int_equal(params.covariance.n_rotation, 9);
-  gpnn_parameters_release(&params);
+  struct choice_made made = choose_ok(&f, &options);
+  assert_int_equal(made.report.chosen.rotate, GPNN_ROTATE_LEARN);
+  assert_true(best_nll(&made.tried, GPNN_ROTATE_LEARN) <
+              best_nll(&made.tried, GPNN_ROTATE_NONE) - 0.1);
+  assert_int_equal(made.params.covariance.n_rotation, 9);
+  release(&made);
   fixture_free(&f);
 }
 
@@ -250,16 +289,13 @@ static void rotations_can_be_asked_for_and_forbidden(void **state)
   make_mixed(&f);
   for (int rotate = GPNN_ROTATE_NONE; rotate <= (int)GPNN_ROTATE_LEARN; rotate++) {
     struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-    struct gpnn_parameters params = {0};
-    struct gpnn_choose_report report;
-    struct tried tried = {0};
     options.rotation = false;
     options.rotate = (enum gpnn_rotate)rotate;
     options.ard = false;
-    assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-    for (size_t i = 0; i < tried.n; i++) assert_int_equal(tried.list[i].rotate, rotate);
-    assert_int_equal(params.covariance.n_rotation, rotate == GPNN_ROTATE_NONE ? 0 : 9);
-    gpnn_parameters_release(&params);
+    struct choice_made made = choose_ok(&f, &options);
+    for (size_t i = 0; i < made.tried.n; i++) assert_int_equal(made.tried.list[i].rotate, rotate);
+    assert_int_equal(made.params.covariance.n_rotation, rotate == GPNN_ROTATE_NONE ? 0 : 9);
+    release(&made);
   }
   fixture_free(&f);
 }
@@ -312,10 +348,7 @@ static void with_nothing_open_all_rows_are_for_the_one_fit(void **state)
   assert_int_equal(tried.n, 0);
   assert_int_equal(report.fit.n_rows, f.n);
   assert_null(report.runner_up.kernel);
-  assert_memory_equal(chosen.covariance.lengthscale, fitted.covariance.lengthscale,
-                      3 * sizeof(double));
-  assert_true(chosen.covariance.noise == fitted.covariance.noise &&
-              chosen.covariance.kernelscale == fitted.covariance.kernelscale);
+  assert_same_covariance(&chosen, &fitted);
   assert_int_equal(chosen.neighbours, 33);
   gpnn_parameters_release(&chosen);
   gpnn_parameters_release(&fitted);
@@ -328,22 +361,19 @@ static void numbers_of_neighbours_of_the_objective_are_tried(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_parameters params = {0};
-  struct gpnn_choose_report report;
-  struct tried tried = {0};
   size_t different = 1;
   options.k = true;
   options.kernel = options.rotation = false;
   options.fit.kernel = gpnn_kernel_by_name("exp");
   options.fit.steps = 3;
-  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-  for (size_t i = 1; i < tried.n; i++) {
-    different += tried.list[i].k != tried.list[i - 1].k;
-    assert_true(tried.list[i].k < f.n);
+  struct choice_made made = choose_ok(&f, &options);
+  for (size_t i = 1; i < made.tried.n; i++) {
+    different += made.tried.list[i].k != made.tried.list[i - 1].k;
+    assert_true(made.tried.list[i].k < f.n);
   }
   assert_true(different >= 3);
-  assert_int_equal(report.chosen.k, report.fit.k);
-  gpnn_parameters_release(&params);
+  assert_int_equal(made.report.chosen.k, made.report.fit.k);
+  release(&made);
   fixture_free(&f);
 }
 
@@ -363,11 +393,7 @@ static void what_is_given_is_not_chosen_and_the_fit_is_the_same(void **state)
   assert_int_equal(chosen.neighbours, 17);
   options.fit.ard = report.chosen.ard;
   assert_ok(fit_one(f.data, &options.fit, &fitted, &fit, &err));
-  assert_int_equal(chosen.covariance.n_lengthscales, fitted.covariance.n_lengthscales);
-  assert_memory_equal(chosen.covariance.lengthscale, fitted.covariance.lengthscale,
-                      fitted.covariance.n_lengthscales * sizeof(double));
-  assert_true(chosen.covariance.noise == fitted.covariance.noise &&
-              chosen.covariance.kernelscale == fitted.covariance.kernelscale);
+  assert_same_covariance(&chosen, &fitted);
   gpnn_parameters_release(&chosen);
   gpnn_parameters_release(&fitted);
   fixture_free(&f);
@@ -383,20 +409,10 @@ static void the_scale_of_variances_changes_no_score(void **state)
   double nll[2];
   for (int k = 0; k < 2; k++) {
     double scale = k == 0 ? 1 : 100;
-    struct gpnn_choose_options options = all_open(1);
-    struct gpnn_parameters params = {0};
-    struct gpnn_choose_report report;
-    options.kernel = options.ard = options.neighbours = false;
-    options.k = true; /* of no concern to blocks; with nothing open there is no score */
-    options.fit.kernel = gpnn_kernel_by_name("matern32");
-    options.fit.ard = false;
-    options.fit.neighbours = 20;
-    options.fit.fixed_lengthscale = 1;
-    options.fit.fixed_kernelscale = scale;
-    options.fit.fixed_noise = 0.05 * scale;
-    assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
-    nll[k] = report.chosen.nll;
-    gpnn_parameters_release(&params);
+    const struct gpnn_choose_options options = all_fixed(scale);
+    struct choice_made made = choose_ok(&f, &options);
+    nll[k] = made.report.chosen.nll;
+    release(&made);
   }
   assert_near(nll[1], nll[0], 1e-10);
   fixture_free(&f);
@@ -415,11 +431,8 @@ static void threads_change_no_choice(void **state)
     options.fit.steps = 10;
     assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params[t], &report[t], &err));
   }
-  assert_ptr_equal(params[0].covariance.kernel, params[1].covariance.kernel);
   assert_int_equal(params[0].neighbours, params[1].neighbours);
-  assert_int_equal(params[0].covariance.n_lengthscales, params[1].covariance.n_lengthscales);
-  assert_memory_equal(params[0].covariance.lengthscale, params[1].covariance.lengthscale,
-                      params[0].covariance.n_lengthscales * sizeof(double));
+  assert_same_covariance(&params[0], &params[1]);
   assert_true(report[0].chosen.nll == report[1].chosen.nll);
   gpnn_parameters_release(&params[0]);
   gpnn_parameters_release(&params[1]);
@@ -430,15 +443,12 @@ static void threads_change_no_choice(void **state)
 static double score_like(const struct fixture *f, const struct gpnn_query *like)
 {
   struct gpnn_choose_options options = {.fit = GPNN_FIT_OPTIONS_INIT, .kernel = true, .like = like};
-  struct gpnn_parameters params = {0};
-  struct gpnn_choose_report report;
-  struct tried tried = {0};
   options.fit.n_blocks = 2;
   options.fit.block_size = 100;
   options.fit.threads = 1;
-  assert_ok(choose(f, &options, &tried, &params, &report, &err));
-  gpnn_parameters_release(&params);
-  return report.chosen.nll;
+  struct choice_made made = choose_ok(f, &options);
+  release(&made);
+  return made.report.chosen.nll;
 }
 
 static void rows_like_the_training_rows_score_about_as_these(void **state)
@@ -517,16 +527,13 @@ static void few_rows_serve_for_fit_and_score_alike(void **state)
       struct fixture f;
       fixture_new(&f, rows[i], 2, 0, 1);
       struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
-      struct gpnn_parameters params = {0};
-      struct gpnn_choose_report report;
-      struct tried tried = {0};
       options.k = true;
-      assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-      assert_int_equal(report.n_rows, rows[i]); /* fewer than 32 all score */
-      assert_true(tried.n > 0);
-      assert_true(isfinite(report.chosen.nll));
-      assert_true(params.neighbours >= 1 && params.neighbours <= 32);
-      gpnn_parameters_release(&params);
+      struct choice_made made = choose_ok(&f, &options);
+      assert_int_equal(made.report.n_rows, rows[i]); /* fewer than 32 all score */
+      assert_true(made.tried.n > 0);
+      assert_true(isfinite(made.report.chosen.nll));
+      assert_true(made.params.neighbours >= 1 && made.params.neighbours <= 32);
+      release(&made);
       fixture_free(&f);
     }
 }
@@ -540,18 +547,15 @@ static void what_few_rows_cannot_tell_is_not_tried(void **state)
     struct fixture f;
     fixture_new(&f, rows[i], 2, 0, 1);
     struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-    struct gpnn_parameters params = {0};
-    struct gpnn_choose_report report;
-    struct tried tried = {0};
     bool ard = false, rotation = false;
-    assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-    for (size_t k = 0; k < tried.n; k++) {
-      ard |= tried.list[k].ard;
-      rotation |= tried.list[k].rotate != GPNN_ROTATE_NONE;
+    struct choice_made made = choose_ok(&f, &options);
+    for (size_t k = 0; k < made.tried.n; k++) {
+      ard |= made.tried.list[k].ard;
+      rotation |= made.tried.list[k].rotate != GPNN_ROTATE_NONE;
     }
     assert_int_equal(ard, rows[i] >= 2 * 10);
     assert_int_equal(rotation, rows[i] >= 20 * 2 * 2);
-    gpnn_parameters_release(&params);
+    release(&made);
     fixture_free(&f);
   }
 }
@@ -619,20 +623,11 @@ static void a_row_is_scored_under_the_factor_of_the_others(void **state)
   fixture_new(&f, 30, 2, 0, 1);
   f.y[3] += 2; /* one error that would excuse itself */
   rewrite(&f);
-  struct gpnn_choose_options options = all_open(1);
-  struct gpnn_parameters params = {0};
-  struct gpnn_choose_report report;
-  options.kernel = options.ard = options.neighbours = false;
-  options.k = true; /* of no concern to blocks; with nothing open there is no score */
-  options.fit.kernel = gpnn_kernel_by_name("matern32");
-  options.fit.ard = false;
-  options.fit.neighbours = 20;
-  options.fit.fixed_lengthscale = options.fit.fixed_kernelscale = 1;
-  options.fit.fixed_noise = 0.05;
-  assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
-  assert_int_equal(report.n_rows, 30); /* a third of so few would leave it to chance */
-  assert_near(report.chosen.nll, score_of_all(&f, &params), 1e-9);
-  gpnn_parameters_release(&params);
+  const struct gpnn_choose_options options = all_fixed(1);
+  struct choice_made made = choose_ok(&f, &options);
+  assert_int_equal(made.report.n_rows, 30); /* a third of so few would leave it to chance */
+  assert_near(made.report.chosen.nll, score_of_all(&f, &made.params), 1e-9);
+  release(&made);
   fixture_free(&f);
 }
 
@@ -645,12 +640,9 @@ static void equal_targets_have_a_score(void **state)
   for (size_t i = 0; i < f.n; i++) f.y[i] = 0.25;
   rewrite(&f);
   struct gpnn_choose_options options = by_effort(GPNN_EFFORT_NORMAL);
-  struct gpnn_parameters params = {0};
-  struct gpnn_choose_report report;
-  struct tried tried = {0};
-  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-  assert_true(isfinite(report.chosen.nll));
-  gpnn_parameters_release(&params);
+  struct choice_made made = choose_ok(&f, &options);
+  assert_true(isfinite(made.report.chosen.nll));
+  release(&made);
   fixture_free(&f);
 }
 
@@ -825,15 +817,12 @@ static void the_best_two_are_scored_with_hundreds_of_neighbours(void **state)
 {
   (void)state;
   struct fixture f;
-  struct gpnn_parameters params = {0};
-  struct gpnn_choose_report report;
-  struct tried tried = {0};
   make_circle(&f, 0);
   struct gpnn_choose_options options = held(10, 100);
   options.kernel = true;
-  assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-  assert_ptr_not_equal(report.chosen.kernel, report.runner_up.kernel);
-  const struct gpnn_candidate *two[] = {&report.chosen, &report.runner_up};
+  struct choice_made made = choose_ok(&f, &options);
+  assert_ptr_not_equal(made.report.chosen.kernel, made.report.runner_up.kernel);
+  const struct gpnn_candidate *two[] = {&made.report.chosen, &made.report.runner_up};
   for (size_t i = 0; i < 2; i++) {
     if (two[i]->neighbours <= 64)
       fail_msg("%s has got %zu neighbours", two[i]->kernel->name, two[i]->neighbours);
@@ -841,7 +830,7 @@ static void the_best_two_are_scored_with_hundreds_of_neighbours(void **state)
     options.fit.kernel = two[i]->kernel;
     assert_true(two[i]->nll < score_with(&f, options, 64) - 0.02);
   }
-  gpnn_parameters_release(&params);
+  release(&made);
   fixture_free(&f);
 }
 
@@ -853,15 +842,12 @@ static void the_last_fit_is_to_all_rows(void **state)
   make_one_relevant_input(&f);
   for (int effort = GPNN_EFFORT_NORMAL; effort <= (int)GPNN_EFFORT_THOROUGH; effort++) {
     struct gpnn_choose_options options = by_effort((enum gpnn_effort)effort);
-    struct gpnn_parameters params = {0};
-    struct gpnn_choose_report report;
-    struct tried tried = {0};
     options.rotation = options.ard = false;
     options.fit.rows = f.n;
     options.fit.steps = 10;
-    assert_ok(choose(&f, &options, &tried, &params, &report, &err));
-    assert_int_equal(report.fit.n_rows, f.n);
-    gpnn_parameters_release(&params);
+    struct choice_made made = choose_ok(&f, &options);
+    assert_int_equal(made.report.fit.n_rows, f.n);
+    release(&made);
   }
   fixture_free(&f);
 }
