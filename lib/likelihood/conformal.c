@@ -29,7 +29,7 @@ static enum gpnn_status check_levels(size_t n, size_t n_levels, const double *le
   for (size_t i = 0; i < n_levels; i++)
     if (rank_of(levels[i], n) > n)
       return gpnn_fail(err, GPNN_EDATA,
-                       "a conformal interval of %g needs %zu calibration rows at least, there are "
+                       "a conformal interval of %g needs at least %zu calibration rows; there are "
                        "%zu",
                        levels[i], gpnn_conformal_rows(levels[i]), n);
   return GPNN_OK;

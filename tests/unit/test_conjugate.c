@@ -385,7 +385,7 @@ static void what_cannot_be_done_is_refused(void **state)
   dataset.x = f.x;
   REFUSED(GPNN_EDATA, "term 'x2'");
   memset(f.x, 0, 20 * D * sizeof *f.x);
-  REFUSED(GPNN_EDATA, "one place");
+  REFUSED(GPNN_EDATA, "the same inputs");
 #undef REFUSED
   assert_null(params.covariance.lengthscale);
   fixture_free(&f);
