@@ -256,7 +256,7 @@ pipeline() {
   assert_fails 1 't.par:[0-9]: kernel: .*up to 100' gpnn-predict -p t.par t.gpi train.tsv
   par mean=linear 'coefficients=1 2 3' 'covariance=1 2 1 0 0 1' >t.par
   assert_fails 1 't.par: covariance: some combination' gpnn-predict -p t.par t.gpi train.tsv
-  assert_fails 2 'leaves none to any row' gpnn-fit --objective loo --kernel exp --thin 1e6 t.gpi
+  assert_fails 2 'excludes every neighbour of every row' gpnn-fit --objective loo --kernel exp --thin 1e6 t.gpi
 }
 
 @test "advice on a model without noise has no limit of the NLL, and says so" {

@@ -473,7 +473,7 @@ static void thinning_that_leaves_no_neighbour_is_refused(void **state)
     struct gpnn_parameters params = {0};
     opts.thin = 1e6;
     assert_fails(fit_one(&data.dataset, &opts, &params, NULL, &err), GPNN_EINVAL,
-                 "leaves none to any row");
+                 "excludes every neighbour of every row");
   }
   data_free(&data);
 }

@@ -226,10 +226,9 @@ static enum gpnn_status check_lists(const struct gpnn_fit_problem *problem, stru
   if (problem->options->thin < 0) return GPNN_OK;
   for (size_t i = 0; i < pool->n; i++)
     if (pool->neighbour[i * pool->k] >= 0) return GPNN_OK;
-  return gpnn_fail(
-      err, GPNN_EINVAL,
-      "passing over neighbours within %g of standardised inputs leaves none to any row",
-      problem->options->thin);
+  return gpnn_fail(err, GPNN_EINVAL,
+                   "thinning by %g in standardised inputs excludes every neighbour of every row",
+                   problem->options->thin);
 }
 
 struct gpnn_neighbourhoods gpnn_fit_pool_hoods(const struct gpnn_fit_pool *pool)
