@@ -152,8 +152,9 @@ static void summary(const struct cli *cli)
 }
 
 /* Says what went wrong, if anything, and returns the exit status: the one place where a status
- * becomes one.  GPNN_EINVAL is about what the command line asks for, which may only show once the
- * files it names are open: a column that is not there. */
+ * becomes one.  After resolve() has accepted the command line, GPNN_EINVAL says that it asks for
+ * what the files it names turn out not to have, such as a column; a fault that no other command
+ * line could mend has another status. */
 static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn_error *err)
 {
   progress_erase();

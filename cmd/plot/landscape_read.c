@@ -69,12 +69,23 @@ static enum gpnn_status find_metrics(const struct plot *plot, struct reader *r,
   return status;
 }
 
+/* Finds a column that no option can name: without it the table is not one that this kind draws, and
+ * another command line would not help. */
+static enum gpnn_status find_required(const struct plot *plot, const char *name, size_t *column,
+                                      struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_columns_find(plot->table, name, column, err);
+  if (status != GPNN_EINVAL) return status;
+  const struct gpnn_error cause = *err;
+  return gpnn_fail(err, GPNN_EMISMATCH, "%s", cause.text);
+}
+
 /* A table with one quantity per row, as written by gpnn-simulate risk. */
 static enum gpnn_status find_quantity(const struct plot *plot, struct reader *r,
                                       struct gpnn_error *err)
 {
   struct metric_columns m = {0, SIZE_MAX, SIZE_MAX, SIZE_MAX};
-  enum gpnn_status status = gpnn_columns_find(plot->table, "value", &m.value, err);
+  enum gpnn_status status = find_required(plot, "value", &m.value, err);
   if (status != GPNN_OK) return status;
   plot_has_column(plot, "se", &m.se);
   r->columns = gpnn_alloc(1, 1, sizeof *r->columns);
@@ -87,9 +98,9 @@ static enum gpnn_status find_quantity(const struct plot *plot, struct reader *r,
 static enum gpnn_status find_columns(const struct plot *plot, struct reader *r,
                                      struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_columns_find(plot->table, "rows", &r->rows, err);
-  if (status == GPNN_OK) status = gpnn_columns_find(plot->table, "varied", &r->varied, err);
-  if (status == GPNN_OK) status = gpnn_columns_find(plot->table, "at", &r->at, err);
+  enum gpnn_status status = find_required(plot, "rows", &r->rows, err);
+  if (status == GPNN_OK) status = find_required(plot, "varied", &r->varied, err);
+  if (status == GPNN_OK) status = find_required(plot, "at", &r->at, err);
   if (status != GPNN_OK) return status;
   r->quantity = SIZE_MAX;
   return plot_has_column(plot, "quantity", &r->quantity) ? find_quantity(plot, r, err)

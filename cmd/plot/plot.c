@@ -209,6 +209,16 @@ static enum gpnn_status write_output(const char *path, const char *bytes, size_t
   return cli_close_output(output, status, err);
 }
 
+/* Draws, and to a table that lacks a column answers what this kind draws. */
+static enum gpnn_status draw_kind(struct plot *plot, const struct plot_kind *kind,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = kind->draw(plot, err);
+  if (status != GPNN_EINVAL && status != GPNN_EMISMATCH) return status;
+  const struct gpnn_error cause = *err;
+  return gpnn_fail(err, status, "%s; %s draws %s", cause.text, kind->name, kind->what);
+}
+
 static enum gpnn_status draw(struct plot *plot, const struct plot_kind *kind,
                              struct gpnn_error *err)
 {
@@ -216,11 +226,7 @@ static enum gpnn_status draw(struct plot *plot, const struct plot_kind *kind,
   struct script script = {0};
   struct gpnn_child gnuplot = {0};
   enum gpnn_status status = gpnn_table_open(&plot->table, cli_operand(cli, 1), &cli->table, err);
-  if (status == GPNN_OK) status = kind->draw(plot, err);
-  if (status == GPNN_EINVAL) {
-    const struct gpnn_error cause = *err;
-    status = gpnn_fail(err, status, "%s; %s draws %s", cause.text, kind->name, kind->what);
-  }
+  if (status == GPNN_OK) status = draw_kind(plot, kind, err);
   if (status != GPNN_OK) goto out;
   write_head(&script, plot, plot->o->format == PLOT_PNG);
   script_append(&script, &plot->body);

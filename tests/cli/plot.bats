@@ -408,7 +408,7 @@ assert_svg() {
   assert_fails 2 "no column 'sd'" gpnn-plot residuals p.csv
   assert_fails 2 "no column 'rows'" gpnn-plot curve p.csv
   assert_fails 2 "no column 'value'" gpnn-plot curve -x y p.csv
-  assert_fails 2 "no column 'varied'" gpnn-plot landscape <(sed 's/y/rows/' p.csv)
+  assert_fails 1 "no column 'varied'" gpnn-plot landscape <(sed 's/y/rows/' p.csv)
   assert_fails 2 "no column 'zzz'" gpnn-plot pit -y zzz p.csv
   assert_fails 2 "a map has two" gpnn-plot map -x y p.csv
   printf 'a,mean_a,b,mean_b\n1,2,3,4\n' >two.csv
@@ -465,7 +465,7 @@ assert_svg() {
 
 @test "a table that a kind cannot draw is answered by what it draws" {
   printf 'y,mean,sd\n1,2,3\n2,3,1\n' >p.csv
-  assert_fails 2 "no column 'rows'.*; landscape draws values against parameters, .*--vary" \
+  assert_fails 1 "no column 'rows'.*; landscape draws values against parameters, .*--vary" \
     gpnn-plot landscape p.csv
   assert_fails 2 "no column 'mean'.*; calibration draws predictions with their truths" \
     gpnn-plot calibration <(landscape)
