@@ -149,6 +149,30 @@ static void the_standard_error_is_that_of_a_mean(void **state)
   tear_down(&s);
 }
 
+/* Errors all of one size would have a mean without any error. */
+static void the_standard_error_is_at_least_that_of_normal_errors(void **state)
+{
+  (void)state;
+  struct setting s;
+  set_up(&s);
+  double mean[C], latent[C];
+  struct gpnn_counts counts = {0};
+  assert_ok(gpnn_model_predict(s.gp, &(struct gpnn_query){.n = C, .x = s.f.cx},
+                               &(struct gpnn_latent){.mean = mean, .variance = latent}, &counts,
+                               &err));
+  for (size_t i = 0; i < C; i++)
+    s.f.cy[i] = mean[i] + 1.5 * sqrt(latent[i] + s.params.covariance.noise);
+  struct gpnn_heldout rows = gpnn_heldout_of_dataset(s.f.data);
+  rows.y = s.f.cy;
+  struct gpnn_calibrate_report calibration = {0};
+  assert_ok(gpnn_calibrate(s.gp, &(struct gpnn_calibrate_options){.wanted = C, .given = rows},
+                           &calibration, &err));
+  assert_close(calibration.alpha, 2.25, 1e-10);
+  assert_close(calibration.standard_error, 2.25 * sqrt(2.0 / C), 1e-10);
+  gpnn_calibrate_report_release(&calibration);
+  tear_down(&s);
+}
+
 static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
 {
   (void)state;
@@ -575,6 +599,7 @@ int main(void)
       cmocka_unit_test(after_calibration_z2_is_one_and_nll_minimal),
       cmocka_unit_test(calibrating_again_finds_nothing_to_do),
       cmocka_unit_test(the_standard_error_is_that_of_a_mean),
+      cmocka_unit_test(the_standard_error_is_at_least_that_of_normal_errors),
       cmocka_unit_test(leaving_one_out_over_all_rows_covers_each_row_once),
       cmocka_unit_test(auto_takes_all_rows_when_they_are_too_few_for_its_precision),
       cmocka_unit_test(auto_doubles_while_the_standard_error_is_over_its_precision),

@@ -184,6 +184,28 @@ static void collinear_terms_are_named(void **state)
   tear_down(&s);
 }
 
+/* 1 and 1 + e s, with s = 1, -1, 1 ...: the fraction e^2 of the squares of the second is its own.
+ */
+static void a_term_is_a_combination_if_less_than_1e_10_is_its_own(void **state)
+{
+  (void)state;
+  char name[2][8] = {"one", "almost"}, *const names[] = {name[0], name[1]};
+  static const double own[] = {4e-11, 4e-10};
+  for (size_t k = 0; k < 2; k++) {
+    double products[9] = {0}, coefficients[2], covariance[4], residual;
+    struct gpnn_gls_sums sums = {.n_terms = 2, .products = products};
+    for (int i = 0; i < 100; i++) {
+      double s = i % 2 == 0 ? 1 : -1, row[] = {1, 1 + sqrt(own[k]) * s, s};
+      gpnn_gls_add(&sums, row, 1);
+    }
+    if (own[k] > 1e-10)
+      assert_ok(gpnn_gls_solve(&sums, names, coefficients, covariance, &residual, &err));
+    else
+      assert_fails(gpnn_gls_solve(&sums, names, coefficients, covariance, &residual, &err),
+                   GPNN_EDATA, "'almost'");
+  }
+}
+
 static void nothing_to_regress_on_is_refused(void **state)
 {
   (void)state;
@@ -297,6 +319,7 @@ int main(void)
       cmocka_unit_test(a_few_neighbours_of_some_rows_find_the_coefficients),
       cmocka_unit_test(threads_change_no_bit),
       cmocka_unit_test(collinear_terms_are_named),
+      cmocka_unit_test(a_term_is_a_combination_if_less_than_1e_10_is_its_own),
       cmocka_unit_test(nothing_to_regress_on_is_refused),
       cmocka_unit_test(coefficients_in_table_units_are_those_of_the_table),
       cmocka_unit_test(comments_say_coefficients_with_units),
