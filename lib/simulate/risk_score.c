@@ -1,9 +1,8 @@
 #include <math.h>
 
 #include "simulate/risk.h"
+#include "stats/normal.h"
 #include "stats/sum.h"
-
-static const double log_2pi = 1.8378770664093454836;
 
 /* ---- estimates ---------------------------------------------------------------------------- */
 
@@ -44,7 +43,7 @@ static double cal(const struct values *v, size_t i)
 static double nll(const struct values *v, size_t i)
 {
   double log_variance = v->result->log_variance[v->a * v->result->n_points + i];
-  return 0.5 * (log_variance + log(v->factor) + cal(v, i) + log_2pi);
+  return 0.5 * (log_variance + log(v->factor) + cal(v, i) + GPNN_LOG_TWO_PI);
 }
 
 static double heldout(const struct values *v, size_t i)

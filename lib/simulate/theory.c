@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-static const double log_2pi = 1.8378770664093454836;
+#include "stats/normal.h"
 
 struct gpnn_theory_limits gpnn_theory_limits(double noise, double assumed, size_t m)
 {
   double excess = 1 + 1 / (double)m;
-  return (struct gpnn_theory_limits){.mse = noise * excess,
-                                     .nll =
-                                         0.5 * (log(assumed * excess) + noise / assumed + log_2pi),
-                                     .cal = noise / assumed};
+  return (struct gpnn_theory_limits){
+      .mse = noise * excess,
+      .nll = 0.5 * (log(assumed * excess) + noise / assumed + GPNN_LOG_TWO_PI),
+      .cal = noise / assumed};
 }
 
 double gpnn_theory_exponent(double p, size_t d)

@@ -40,7 +40,6 @@ double gpnn_normal_half_width(double p)
 
 double gpnn_normal_nll(double error, double sd)
 {
-  static const double log_two_pi = 1.83787706640934548356;
   double z = error / sd;
-  return log(sd) + 0.5 * (z * z + log_two_pi);
+  return log(sd) + 0.5 * (z * z + GPNN_LOG_TWO_PI);
 }

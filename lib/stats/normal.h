@@ -4,6 +4,9 @@
 #ifndef GPNN_STATS_NORMAL_H
 #define GPNN_STATS_NORMAL_H
 
+/* log(2 pi), which is in every Gaussian log density. */
+#define GPNN_LOG_TWO_PI 1.83787706640934548356
+
 /* The density, the distribution function (accurate in both tails), and the quantile of p in (0, 1),
  * each to a few units in the last place.  A NaN gives NaN. */
 double gpnn_normal_density(double z);

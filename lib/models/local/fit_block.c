@@ -13,8 +13,7 @@
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
 #include "models/local/fit_private.h"
-
-static const double log_two_pi = 1.83787706640934548356;
+#include "stats/normal.h"
 
 /* ---- the objective -------------------------------------------------------------------- */
 
@@ -99,7 +98,7 @@ static void fill_covariance(void *context, double *k)
   }
 }
 
-/* sum_i weight_i (x_i - here)^2 */
+/* A column's part of the sum in equation 4.6: sum_i weight_i (x_i - here)^2. */
 GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const double *x,
                                          double here)
 {
@@ -109,8 +108,8 @@ GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const d
   return sum;
 }
 
-/* Replaces K^-1 by weights W, of n rows from 'alpha' on in the column of 'own'; returns their sum
- * over r^2. */
+/* Replaces K^-1 by the weights W of equation 4.5, in n rows of one column: 'alpha' and 'r2' begin
+ * at these rows, 'own' is alpha_k of the column.  Returns the sum of W r^2. */
 GPNN_SIMD static double weigh(size_t n, double scale, const double *slope, const double *alpha,
                               double own, const double *r2, double *weight)
 {
@@ -124,11 +123,9 @@ GPNN_SIMD static double weigh(size_t n, double scale, const double *slope, const
 }
 
 /*
- * With W = kernelscale g o (K^-1 - a a'), the derivative by log lengthscale_j is
- *   1/2 sum_ik W_ik (x_ij - x_kj)^2 / l_j^2,
- * that is, the sum over the lower triangle: O(s^2 d) after the inverse, and O(s^2) for one
- * lengthscale, where the sum over j is r^2.  For the other two
- * no second matrix is needed, for kernelscale C is K less the noise on its diagonal.
+ * Equations 4.5 to 4.8.  W is symmetric and the differences on its diagonal are 0, so that half the
+ * sum of 4.6 is the sum over the lower triangle: O(s^2 d) after the inverse, and O(s^2) for one
+ * lengthscale, where the sum over j of the squared differences is r^2.
  */
 static void block_gradient(const struct block *block, double *gradient)
 {
@@ -159,7 +156,7 @@ static void block_gradient(const struct block *block, double *gradient)
   gradient[n_lengthscales + 1] = by_noise;
 }
 
-/* The block's term of L in '*value' and, unless NULL, of its gradient. */
+/* The block's L_B (equation 4.2) in '*value', and its gradient unless that is NULL. */
 static enum gpnn_status block_objective(struct block *block, double *value, double *gradient,
                                         struct gpnn_error *err)
 {
@@ -176,7 +173,7 @@ static enum gpnn_status block_objective(struct block *block, double *value, doub
   memcpy(scratch->alpha, block->y, s * sizeof *block->y);
   gpnn_cholesky_solve(s, scratch->k, scratch->alpha);
   for (size_t i = 0; i < s; i++) fit += scratch->alpha[i] * block->y[i];
-  *value = 0.5 * (fit + gpnn_cholesky_logdet(s, scratch->k) + (double)s * log_two_pi);
+  *value = 0.5 * (fit + gpnn_cholesky_logdet(s, scratch->k) + (double)s * GPNN_LOG_TWO_PI);
   if (!isfinite(*value)) return gpnn_fail(err, GPNN_ENUMERIC, "the likelihood is not finite");
   if (gradient != NULL) block_gradient(block, gradient);
   return GPNN_OK;

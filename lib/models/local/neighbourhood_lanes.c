@@ -8,6 +8,7 @@
 #include "linalg/simd.h"
 #include "models/local/local_private.h"
 #include "models/local/neighbourhood_private.h"
+#include "stats/normal.h"
 
 typedef gpnn_lanes_vector vector;
 
@@ -15,8 +16,6 @@ typedef gpnn_lanes_vector vector;
 
 /* Columns of z that a product takes at a time, rows and columns of the factor likewise. */
 enum { COLUMNS = 4, ROWS = 4, PAIR = 2 };
-
-static const double log_two_pi = 1.83787706640934548356;
 
 bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data,
                      const struct gpnn_parameters *params, const double *inverse, const double *map,
@@ -392,7 +391,7 @@ static void measure(const struct gpnn_lanes *lanes, const int64_t *row,
     double v = fmax(total - moments->explained[l], 1e-12 * total);
     double e = gpnn_local_residual(lanes->data, lanes->params, (size_t)row[l]) - moments->mean[l];
     z2[l] = e * e / v;
-    loss[l] = 0.5 * (log(v) + z2[l] + log_two_pi);
+    loss[l] = 0.5 * (log(v) + z2[l] + GPNN_LOG_TWO_PI);
     by->by_mean[l] = e / v;
     by->by_variance[l] = 0.5 * (z2[l] - 1) / v;
     if (!is_definite(lanes, l) || !isfinite(loss[l])) loss[l] = NAN;

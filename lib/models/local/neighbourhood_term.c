@@ -9,8 +9,7 @@
 #include "linalg/simd.h"
 #include "models/local/local_private.h"
 #include "models/local/neighbourhood_private.h"
-
-static const double log_two_pi = 1.83787706640934548356;
+#include "stats/normal.h"
 
 /* ---- scratch -------------------------------------------------------------------------- */
 
@@ -262,7 +261,7 @@ enum gpnn_status gpnn_term_conditional(struct gpnn_term *term, size_t row,
   double v = fmax(total - explained, 1e-12 * total),
          e = gpnn_local_residual(term->data, term->params, row) - mean;
   outcome->z2 = e * e / v;
-  outcome->loss = 0.5 * (log(v) + outcome->z2 + log_two_pi);
+  outcome->loss = 0.5 * (log(v) + outcome->z2 + GPNN_LOG_TWO_PI);
   if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
   gpnn_cholesky_backward(k, scratch->a, 1, scratch->w);
   gpnn_cholesky_backward(k, scratch->a, 1, scratch->alpha);
@@ -316,7 +315,7 @@ enum gpnn_status gpnn_term_joint(struct gpnn_term *term, struct gpnn_term_outcom
   gpnn_cholesky_solve(k, scratch->a, scratch->alpha);
   double fit = cblas_ddot((int)k, scratch->alpha, 1, scratch->r, 1);
   outcome->z2 = fit / (double)k;
-  outcome->loss = 0.5 * (fit + gpnn_cholesky_logdet(k, scratch->a) + (double)k * log_two_pi);
+  outcome->loss = 0.5 * (fit + gpnn_cholesky_logdet(k, scratch->a) + (double)k * GPNN_LOG_TWO_PI);
   if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
   gpnn_cholesky_invert(k, scratch->a, scratch->work);
   joint_gradient(term, fit, gradient, by_map);
