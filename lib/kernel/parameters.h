@@ -9,6 +9,7 @@
  *
  *   struct gpnn_parameters *params = NULL;
  *   size_t n = 0; // targets
+ *   struct gpnn_error err;
  *   bool other_index = false;
  *   enum gpnn_status status = gpnn_parameters_read(&params, &n, path, &err);
  *   if (status == GPNN_OK)
@@ -50,9 +51,9 @@ struct gpnn_calibration {
   double *conformal_level; /* owned; n_conformal of them, in (0, 1), rising */
   double *conformal_width; /* owned; half the width of the interval of each level, in sd */
   bool has_distance;
-  double
-      distance[GPNN_N_DISTANCES]; /* quantiles .5 .9 .99 .999 of the distance, in the kernel's
-                                     metric, from a calibration row to its nearest training row */
+  /* Quantiles .5 .9 .99 .999 of the distance, in the kernel's metric, from a calibration row to its
+   * nearest training row. */
+  double distance[GPNN_N_DISTANCES];
 };
 
 /* Where parameters come from; zeroed: not known. */

@@ -76,11 +76,6 @@ struct gpnn_head gpnn_head_of(const struct gpnn_parameters *parameters)
   return (struct gpnn_head){&kinds[i], parameters};
 }
 
-const char *gpnn_head_name(const struct gpnn_head *head)
-{
-  return head->kind->name;
-}
-
 double gpnn_head_degrees(const struct gpnn_head *head)
 {
   return head->parameters->degrees;

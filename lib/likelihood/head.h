@@ -36,9 +36,6 @@ struct gpnn_predictive {
 
 struct gpnn_head gpnn_head_of(const struct gpnn_parameters *parameters);
 
-/* "Gaussian" or "Student's t". */
-const char *gpnn_head_name(const struct gpnn_head *head);
-
 /* Degrees of freedom of Student's t; 0: the distribution is not that. */
 double gpnn_head_degrees(const struct gpnn_head *head);
 
@@ -55,7 +52,7 @@ double gpnn_head_nll(const struct gpnn_head *head, double error, double variance
  * Half the width of the central interval of probability 'level' in (0, 1), in standard deviations.
  * The width that calibration recorded for this level is used where there is one, but not for the
  * latent function ('is_latent'): it is a width of observations.  '*source' says in a word or two
- * where the width comes from: "conformal", or the name of the head.
+ * where the width comes from: "conformal", "Gaussian" or "Student's t".
  */
 double gpnn_head_half_width(const struct gpnn_head *head, double level, bool is_latent,
                             const char **source);

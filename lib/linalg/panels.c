@@ -1,4 +1,4 @@
-/* Finds out which sets of loops the processor can run. */
+/* Chooses the loops for the best instruction set that the processor has. */
 #include "linalg/panels.h"
 
 static bool can_run(const struct gpnn_panel_set *set)

@@ -16,6 +16,26 @@
  * units.  Rows whose truth is known, with what they may be predicted from, are made by
  * gpnn_model_hold_out() (models/heldout.h).
  *
+ * From an index and parameters to the prediction of a row 'x' (d numbers) in standardised units:
+ *
+ *   struct gpnn_channel channel;
+ *   struct gpnn_model *model = NULL;
+ *   struct gpnn_counts counts = {0};
+ *   struct gpnn_error err;
+ *   bool other_index;
+ *   double mean, variance;
+ *   const struct gpnn_model_options options = {.threads = 1};
+ *   const struct gpnn_query query = {.n = 1, .x = x};
+ *   const struct gpnn_latent latent = {.mean = &mean, .variance = &variance};
+ *   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
+ *   enum gpnn_status status =
+ *       gpnn_channels_find(dataset, 1, &parameters, &channel, &other_index, &err);
+ *   if (status == GPNN_OK) status = gpnn_model_new(&model, 1, &channel, &options, &err);
+ *   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, &err);
+ *   gpnn_model_free(model);
+ *
+ * Failures: besides the outcomes named below, GPNN_ENOMEM, and those of the search where it has to
+ * be loaded or built (dataset/dataset.h).  Handles are set on success only.
  * Threads: a model never changes and may be shared freely.
  *
  * To add a model, write a struct gpnn_model_ops in a folder of its own and add a row to the table
@@ -145,7 +165,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_with(const struct gpnn_model *model,
  * each channel).  Unless rows may share neighbours, a row's result depends on no other row, and
  * never on the threads.  Results of several channels are those of models of one channel each but
  * for rounding.  GPNN_ENUMERIC: a covariance is not positive definite, even with jitter, or a
- * prediction is not finite.
+ * prediction is not finite; the arrays are then partly written.  n = 0 does nothing.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_predict(const struct gpnn_model *model,
                                                     const struct gpnn_query *query,
@@ -186,6 +206,7 @@ size_t gpnn_model_neighbours(const struct gpnn_model *model, size_t channel);
  * took noticeable work. */
 bool gpnn_model_rebuilt_search(const struct gpnn_model *model);
 
+/* NULL is allowed.  Models made from it by gpnn_model_with() come first. */
 void gpnn_model_free(struct gpnn_model *model);
 
 /* ---- what a model implements -------------------------------------------------------------- */

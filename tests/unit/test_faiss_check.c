@@ -209,7 +209,7 @@ static void a_part_is_refused_and_so_is_more(void **state)
 
 /* ---- what a link, an offset, a length may be ---- */
 
-/* Where the tables of a graph of 'n' rows are: see search_faiss_check.c. */
+/* Where the tables of a graph of 'n' rows are: see faiss_check.c. */
 struct places {
   size_t ends, levels, offsets, links, entry;
 };

@@ -15,7 +15,6 @@ static void an_observation_has_the_noise_of_the_parameters_and_its_own(void **st
         gpnn_head_observe(&head, (struct gpnn_predictive){-3, 0.5}, 0.125);
     assert_true(value.mean == -3 && value.variance == 0.875);
     assert_true(gpnn_head_degrees(&head) == degrees);
-    assert_string_equal(gpnn_head_name(&head), degrees == 0 ? "Gaussian" : "Student's t");
   }
 }
 
@@ -47,7 +46,7 @@ static void densities_have_the_variance_and_the_intervals_that_they_say(void **s
     assert_close(all, 1, 1e-9);
     assert_close(squares, variance, 1e-7);
     assert_close(inside, level, 1e-9);
-    assert_string_equal(source, gpnn_head_name(&head));
+    assert_string_equal(source, degrees == 0 ? "Gaussian" : "Student's t");
   }
 }
 
