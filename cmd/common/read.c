@@ -121,6 +121,15 @@ static int argument_of(const struct cli_option *option)
   return option->type == CLI_TYPE_FLAG_OR ? optional_argument : required_argument;
 }
 
+/* The code of row 'i' for getopt_long.  An option and its other names have the same one, so that
+ * the beginning they share is not ambiguous; but settings differ though they have one option. */
+static int long_code(size_t n, const struct cli_row rows[], size_t i)
+{
+  size_t meant = find_meant(n, rows, i);
+  bool is_setting = rows[meant].option->type == CLI_TYPE_SETTINGS;
+  return FIRST_LONG_ONLY + (int)(is_setting ? i : meant);
+}
+
 /* Fills what getopt_long wants from the rows. */
 static void getopt_tables(size_t n, const struct cli_row rows[], struct option *longs, char *shorts)
 {
@@ -129,7 +138,7 @@ static void getopt_tables(size_t n, const struct cli_row rows[], struct option *
     const struct cli_option *option = rows[i].option;
     int argument = argument_of(rows[find_meant(n, rows, i)].option);
     if (option->name != NULL)
-      *longs++ = (struct option){option->name, argument, NULL, FIRST_LONG_ONLY + (int)i};
+      *longs++ = (struct option){option->name, argument, NULL, long_code(n, rows, i)};
     if (option->letter == 0) continue;
     *s++ = option->letter;
     if (argument == required_argument) *s++ = ':';
@@ -138,9 +147,12 @@ static void getopt_tables(size_t n, const struct cli_row rows[], struct option *
   *s = '\0';
 }
 
-/* The row that getopt_long means by 'code'; 'n' if it is none. */
-static size_t find_row(size_t n, const struct cli_row rows[], int code)
+/* The row that getopt_long means by 'code' and, unless it is NULL, the long 'name'; 'n' if it is
+ * none. */
+static size_t find_row(size_t n, const struct cli_row rows[], int code, const char *name)
 {
+  for (size_t i = 0; i < n && name != NULL; i++)
+    if (is_named(rows[i].option, name)) return i;
   if (code >= FIRST_LONG_ONLY) return (size_t)(code - FIRST_LONG_ONLY);
   for (size_t i = 0; i < n && code != 0; i++)
     if (rows[i].option->letter == code) return i;
@@ -176,9 +188,10 @@ bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, 
   opterr = 0;
   uint64_t old = 0; /* names of earlier releases, a bit each */
   for (;;) {
-    int code = getopt_long(argc, argv, shorts, longs, NULL);
+    int at = -1; /* in 'longs' */
+    int code = getopt_long(argc, argv, shorts, longs, &at);
     if (code == -1) break;
-    size_t i = find_row(n, rows, code == '?' ? optopt : code);
+    size_t i = find_row(n, rows, code == '?' ? optopt : code, at < 0 ? NULL : longs[at].name);
     if (code == '?')
       return refuse_option(cli, n, rows, argv[optind - 1], i < n ? rows[i].option : NULL);
     size_t meant = find_meant(n, rows, i);

@@ -85,6 +85,20 @@ old_name() {
   old_name '--inputs is now --input-law' "${limits[@]}" -n 9 --input-law disk -- "${limits[@]}" -n 9 --inputs disk
 }
 
+@test "beginnings that an old name shares with its new one mean both, others what they meant" {
+  cd "$BATS_FILE_TMPDIR"
+  fit=(gpnn-fit -m 10 --ard no --rotate none --effort fast --kernel exp t.gpi)
+  "${fit[@]}" --mean-function linear >mean.par
+  for name in --mea --mean-f; do "${fit[@]}" "$name" linear | cmp mean.par -; done
+  gpnn-simulate data -n 9 --input-law disk >disk.tsv
+  for name in --i --input --input-l; do gpnn-simulate data -n 9 "$name" disk | cmp disk.tsv -; done
+  old_name '--inputs is now --input-law' gpnn-simulate data -n 9 --input-law disk \
+    -- gpnn-simulate data -n 9 --inputs=disk
+  assert_fails 2 'more than one option begins so: "--block"' gpnn-fit --block 3 t.gpi
+  assert_fails 2 'option --adjust: its value is missing' gpnn-calibrate t.gpi -p t.par --by
+  assert_fails 2 'option --adjust: factor or noise, not "x"' gpnn-calibrate t.gpi -p t.par --by x
+}
+
 @test "names of an earlier release are not listed, and their values are still checked" {
   assert_equal "$(all_options | grep -cP '^(fit\t.\t(metric|mean|k|steps|batch|refresh|blocks|block-size)|calibrate\t.\tby)\t')" 0
   assert_fails 2 'option --lengthscales: shared, ratio or own, not "all"' gpnn-fit --metric all t.gpi
