@@ -54,8 +54,9 @@ bool gpnn_index_recognise(const char *path)
 {
   char bytes[GPNN_CONTAINER_KIND_BYTES];
   enum gpnn_container_kind kind;
-  return gpnn_container_recognise(bytes, read_start(path, bytes, sizeof bytes), &kind) &&
-         kind == GPNN_CONTAINER_INDEX;
+  size_t got = read_start(path, bytes, sizeof bytes);
+  return gpnn_container_recognise(bytes, got, &kind) &&
+         (kind == GPNN_CONTAINER_INDEX || got < sizeof bytes);
 }
 
 const char *gpnn_index_look(const char *path)

@@ -93,7 +93,8 @@ bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], u
 /* The path that it was opened with; belongs to the index. */
 const char *gpnn_index_path(const struct gpnn_index *index);
 
-/* True if 'path' is a regular file that begins as an index does.  It may still be damaged. */
+/* True if 'path' is a regular file that begins as an index does, or is cut short before its kind
+ * shows, as gpnn_index_open() then says.  It may still be damaged. */
 bool gpnn_index_recognise(const char *path);
 
 /* What the regular file 'path' looks like from its first bytes, as static text: "a table",
