@@ -204,7 +204,7 @@ prepare_few() {
   sed -n '2,9p' test.tsv >>wild.tsv
   for by in factor noise; do
     assert_fails 1 'is the target of a calibration row wrong' \
-      gpnn-calibrate -q --by $by --with wild.tsv t.gpi -p low.par
+      gpnn-calibrate -q --adjust $by --with wild.tsv t.gpi -p low.par
   done
 }
 

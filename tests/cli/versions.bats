@@ -37,7 +37,7 @@ stored_version() {
 @test "indexes of all earlier versions can be fitted, calibrated and given another metric" {
   local version
   for version in 1.{0..4}; do
-    gpnn-fit -q --effort fast -k exp -m 8 "$old/$version.gpi" >"$version.fit"
+    gpnn-fit -q --effort fast --kernel exp -m 8 "$old/$version.gpi" >"$version.fit"
     gpnn-calibrate -q "$old/$version.gpi" -p "$version.fit" >"$version.cal"
     gpnn-index -q --metric "$version.cal" -o new.gpi "$old/$version.gpi"
     gpnn-predict -q new.gpi -p "$version.cal" "$old/queries.tsv" >out.tsv
