@@ -8,16 +8,16 @@
 #include "likelihood/head.h"
 #include "models/distance.h"
 
-/* Rows that AUTO begins with, and the relative standard error at which it stops. */
+/* GPNN_CALIBRATE_AUTO begins with this many rows, and stops at this relative standard error. */
 enum { AUTO_ROWS = 1000 };
 static const double auto_precision = 0.02;
 
-/* What a calibration is sought on. */
+/* The search for a calibration. */
 struct search {
   const struct gpnn_model *model;
   const struct gpnn_heldout *heldout;
   bool by_factor;
-  double noise; /* what is multiplied: that of the parameters or, where this is 0, a bit more */
+  double noise; /* multiplied by t: that of the parameters, or a little more if that is 0 */
   struct gpnn_calibrate_report *result;
 };
 
@@ -35,9 +35,9 @@ static double mean_square(size_t n, const double *z)
   return sum / (double)n;
 }
 
-/* alpha and its standard error, from the means of 'cluster_rows' rows each.  The few largest z^2
- * make most of it, and few rows have none of them: so it is never less than normal errors have. See
- * gpnn-methods(7), equations 8.2 and 8.4. */
+/* Computes alpha and its standard error, from means over 'cluster_rows' rows each.  A few large z^2
+ * account for most of the standard error, and a small sample may contain none of them; so it is
+ * never set below that of normal errors.  See gpnn-methods(7), equations 8.2 and 8.4. */
 static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t cluster_rows,
                                   struct gpnn_error *err)
 {
@@ -45,10 +45,11 @@ static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t c
   double alpha = mean_square(result->n_rows, result->z), squares = 0;
   if (!(alpha > 0) || !isfinite(alpha))
     return gpnn_fail(err, GPNN_ENUMERIC,
-                     alpha == 0 ? "every calibration row is predicted without error: there is no "
-                                  "factor to find"
-                                : "the calibration factor is not finite: is the target of a "
-                                  "calibration row wrong?");
+                     alpha == 0
+                         ? "every calibration row is predicted without error, so there is no "
+                           "calibration factor"
+                         : "the calibration factor is not finite: is the target of a "
+                           "calibration row wrong?");
   for (size_t i = 0; i < n_means; i++) {
     double off = mean_square(cluster_rows, result->z + i * cluster_rows) - alpha;
     squares += off * off;
@@ -60,21 +61,21 @@ static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t c
   return GPNN_OK;
 }
 
-/* Distances are recorded, which takes finite ones. */
+/* Distances will be recorded, so they must be finite. */
 static enum gpnn_status check_distances(const struct gpnn_calibrate_report *result,
                                         struct gpnn_error *err)
 {
   for (size_t i = 0; i < result->n_rows; i++)
     if (!isfinite(result->nearest[i]))
       return gpnn_fail(err, GPNN_ENUMERIC,
-                       "a calibration row is farther from the training rows than a number can say: "
-                       "is an input of it wrong?");
+                       "the distance from a calibration row to the training rows is not finite: is "
+                       "one of its inputs wrong?");
   return GPNN_OK;
 }
 
 /*
- * Predicts the rows and writes, of each, (target - mean) / sd of an observation to 'z' and the
- * distance to its nearest neighbour to 'nearest' (may be NULL).
+ * Predicts the rows and writes (target - mean) / sd of each observation to 'z', and the distance to
+ * its nearest neighbour to 'nearest' (may be NULL).
  */
 static enum gpnn_status find_scores(const struct gpnn_model *model, const struct gpnn_heldout *rows,
                                     double *z, double *nearest, struct gpnn_counts *counts,
@@ -92,13 +93,14 @@ static enum gpnn_status find_scores(const struct gpnn_model *model, const struct
     double error = rows->y[i] - value.mean;
     z[i] = error == 0 ? 0 : error / sqrt(value.variance);
     if (!isfinite(z[i]))
-      status = gpnn_fail(err, GPNN_ENUMERIC, "a row is predicted without uncertainty, and wrongly");
+      status =
+          gpnn_fail(err, GPNN_ENUMERIC, "a row is predicted with an sd of 0, but with an error");
   }
   free(variance);
   return status;
 }
 
-/* Scores exactly these rows with the parameters as they are. */
+/* Scores these rows with the parameters unchanged. */
 static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_heldout *rows,
                               struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
@@ -116,7 +118,7 @@ static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_
 
 /* ---- roots ---------------------------------------------------------------------------------- */
 
-/* Numbers in the covariance of the mean's coefficients. */
+/* Size of the covariance matrix of the mean's coefficients. */
 static size_t covariance_size(const struct gpnn_parameters *params)
 {
   return params->mean.covariance == NULL
@@ -124,8 +126,8 @@ static size_t covariance_size(const struct gpnn_parameters *params)
              : params->mean.n_coefficients * params->mean.n_coefficients;
 }
 
-/* Makes '*changed' the parameters with what is sought multiplied by 't': by factor, that is all
- * variances which they have.  'covariance' gets that of the coefficients; all else is borrowed. */
+/* Sets '*changed' to the parameters with their noise, or if by_factor all their variances,
+ * multiplied by 't'.  'covariance' gets that of the coefficients; all else is borrowed. */
 static void multiply(const struct search *search, double t, double *covariance,
                      struct gpnn_parameters *changed)
 {
@@ -138,8 +140,8 @@ static void multiply(const struct search *search, double t, double *covariance,
   for (size_t i = 0; i < covariance_size(given); i++) covariance[i] = t * given->mean.covariance[i];
 }
 
-/* Finds log(mean z^2) with what is sought multiplied by 't', which falls from positive to negative
- * as t grows; leaves the scores in the result, and kernel scale and noise. */
+/* Computes log(mean z^2) with the parameters multiplied by 't'; it falls from positive to negative
+ * as t grows.  Stores the scores, kernel scale and noise in the result. */
 static enum gpnn_status log_alpha(const struct search *search, double t, double *value,
                                   struct gpnn_error *err)
 {
@@ -163,7 +165,7 @@ static enum gpnn_status log_alpha(const struct search *search, double t, double 
   return status;
 }
 
-/* Narrows the bracket log t in [low, high] of a root to it: regula falsi, Illinois variant. */
+/* Finds the root in the bracket 'log_t' by regula falsi, Illinois variant. */
 static enum gpnn_status narrow(const struct search *search, const double log_t[2],
                                const double values[2], struct gpnn_error *err)
 {
@@ -188,7 +190,8 @@ static enum gpnn_status narrow(const struct search *search, const double log_t[2
   return GPNN_OK;
 }
 
-/* Finds the root near t = 1, with the result left at it.  '*found' tells whether there is one. */
+/* Finds the root near t = 1 and leaves the result there; '*found' becomes false if there is none.
+ */
 static enum gpnn_status find_root(const struct search *search, bool *found, struct gpnn_error *err)
 {
   enum { MOST_STEPS = 16 };
@@ -199,7 +202,7 @@ static enum gpnn_status find_root(const struct search *search, bool *found, stru
   *found = value == 0;
   values[0] = values[1] = value;
   for (int step = 1; step <= MOST_STEPS && status == GPNN_OK && !*found; step++) {
-    size_t end = direction > 0; /* the end of the bracket that moves on; the other follows it */
+    size_t end = direction > 0; /* the end of the bracket that moves; the other follows it */
     log_t[!end] = log_t[end];
     values[!end] = values[end];
     log_t[end] += direction * stride;
@@ -211,12 +214,12 @@ static enum gpnn_status find_root(const struct search *search, bool *found, stru
   return status;
 }
 
-/* Seeks by noise or by factor where no formula gives the answer; '*found' as above. */
+/* Finds the noise or the factor where there is no formula for it; '*found' as above. */
 static enum gpnn_status seek(const struct gpnn_model *model, bool by_factor,
                              const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result,
                              bool *found, struct gpnn_error *err)
 {
-  /* In units of the kernel scale: where a search for a noise begins that is 0. */
+  /* In units of the kernel scale: where the search starts if the noise is 0. */
   static const double some_noise = 1e-6;
   const struct gpnn_covariance *covariance = &parameters_of(model)->covariance;
   struct search search = {.model = model,
@@ -228,7 +231,8 @@ static enum gpnn_status seek(const struct gpnn_model *model, bool by_factor,
   return find_root(&search, found, err);
 }
 
-/* The published factor, without known noise: scores scale as the standard deviations do. */
+/* Applies the published factor, without known noise: the scores scale with the standard deviations.
+ */
 static void apply_alpha(const struct gpnn_covariance *covariance,
                         struct gpnn_calibrate_report *result)
 {
@@ -258,16 +262,16 @@ static enum gpnn_status solve(const struct gpnn_model *model, enum gpnn_calibrat
   if (status == GPNN_OK && !found)
     return gpnn_fail(err, GPNN_ENUMERIC,
                      result->alpha < 1
-                         ? "no factor makes the variances right: the known noise of the rows is "
-                           "more than their errors"
-                         : "no factor makes the variances right, however large: is the target of a "
+                         ? "no factor calibrates the variances: the known noise of the rows "
+                           "exceeds their errors"
+                         : "no factor calibrates the variances, however large: is the target of a "
                            "calibration row wrong?");
   result->standard_error *= result->kernelscale / covariance->kernelscale / result->alpha;
   result->alpha = result->kernelscale / covariance->kernelscale;
   return status;
 }
 
-/* GPNN_ENUMERIC: parameters with this calibration would not read back. */
+/* GPNN_ENUMERIC: parameters with this calibration could not be read back. */
 static enum gpnn_status check_range(const struct gpnn_parameters *params,
                                     const struct gpnn_calibrate_report *result,
                                     struct gpnn_error *err)
@@ -289,21 +293,22 @@ static enum gpnn_status check_range(const struct gpnn_parameters *params,
 
 bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n)
 {
-  enum { MOST_SHARE = 10 };        /* one row in so many */
-  enum { ROWS_OF_A_NUMBER = 100 }; /* for an error of 2 % */
+  enum { FRACTION = 10 };         /* circular only if more than one row in 10 was fitted */
+  enum { ROWS_PER_NUMBER = 100 }; /* for an error of 2 % */
   size_t metric = params->covariance.n_rotation > 0 ? params->covariance.n_rotation
                                                     : params->covariance.n_lengthscales;
   size_t numbers = metric + params->mean.n_coefficients + 2;
-  return params->provenance.fit_rows > n / MOST_SHARE && n / ROWS_OF_A_NUMBER < numbers;
+  return params->provenance.fit_rows > n / FRACTION && n / ROWS_PER_NUMBER < numbers;
 }
 
-/* Rows to begin with, and whether they were enough; if not, '*n' becomes how many to try next. */
+/* The number of rows to begin with. */
 static size_t first_rows(size_t wanted, size_t available)
 {
   if (wanted == GPNN_CALIBRATE_AUTO) wanted = AUTO_ROWS;
   return wanted < available ? wanted : available;
 }
 
+/* True if '*n' rows were enough; otherwise '*n' becomes the number to try next. */
 static bool were_enough(const struct gpnn_calibrate_report *calibration, size_t wanted,
                         size_t available, size_t *n)
 {
@@ -322,10 +327,10 @@ static size_t rows_available(const struct gpnn_model *model,
   return gpnn_model_channel(model, 0)->dataset->n;
 }
 
-/* Takes 'n' rows, which replace those in 'heldout'. */
-static enum gpnn_status take_rows(const struct gpnn_model *model,
-                                  const struct gpnn_calibrate_options *options, size_t n,
-                                  struct gpnn_heldout *heldout, struct gpnn_error *err)
+/* Replaces the rows in 'heldout' by 'n' rows as the options say. */
+static enum gpnn_status choose_rows(const struct gpnn_model *model,
+                                    const struct gpnn_calibrate_options *options, size_t n,
+                                    struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
   struct gpnn_holdout_options holdout = {.n_rows = n,
                                          .cluster_rows = options->cluster_rows,
@@ -335,7 +340,7 @@ static enum gpnn_status take_rows(const struct gpnn_model *model,
   switch (options->on) {
   case GPNN_CALIBRATE_GIVEN:
     *heldout = options->given;
-    heldout->own = (struct gpnn_heldout_rows){0}; /* the caller's still */
+    heldout->own = (struct gpnn_heldout_rows){0}; /* the caller keeps them */
     heldout->query.n = n;
     return GPNN_OK;
   case GPNN_CALIBRATE_LEFT_OUT:
@@ -363,7 +368,7 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
   size_t n = first_rows(options->wanted, available);
   enum gpnn_status status;
   do {
-    status = take_rows(model, options, n, &heldout, err);
+    status = choose_rows(model, options, n, &heldout, err);
     if (status == GPNN_OK) status = score(model, &heldout, &result, err);
   } while (status == GPNN_OK && !were_enough(&result, options->wanted, available, &n));
   if (status == GPNN_OK) status = solve(model, options->by, &heldout, &result, err);

@@ -6,11 +6,11 @@
  *   alpha = (1/c) sum_i z_i^2,  z_i = (y_i - mean_i) / sd_i
  * over c rows that were not used to make the predictions.  Kernel scale, noise variance and the
  * covariance of the mean's coefficients are multiplied by it.  Then the mean of z^2 on these rows
- * is 1, their NLL is minimal over all factors, and predictive means do not move.  If rows have
- * known noise variances, which a factor does not multiply, it is the root of (mean of z^2) = 1
- * instead, and means move slightly.
+ * is 1, their NLL is minimal over all factors, and predictive means do not change.  If rows have
+ * known noise variances, which are not multiplied, the factor is instead the root of
+ * (mean of z^2) = 1, and means change slightly.
  *
- * By the noise: the noise variance alone is the root, and the kernel scale is kept.
+ * By the noise: only the noise variance is changed, so that (mean of z^2) = 1.
  */
 #ifndef GPNN_ASSESS_CALIBRATE_H
 #define GPNN_ASSESS_CALIBRATE_H
@@ -32,10 +32,10 @@ enum { GPNN_CALIBRATE_AUTO = 0 };
 
 /* Which rows to calibrate on. */
 enum gpnn_calibrate_on {
-  GPNN_CALIBRATE_GIVEN = 0,    /* rows of the caller's */
+  GPNN_CALIBRATE_GIVEN = 0,    /* the caller's rows */
   GPNN_CALIBRATE_LEFT_OUT = 1, /* random training rows, left out one at a time */
   GPNN_CALIBRATE_CLUSTERS = 2, /* clusters of training rows, left out together */
-  GPNN_CALIBRATE_LIKE = 3,     /* training rows as far from those left as given rows are */
+  GPNN_CALIBRATE_LIKE = 3,     /* training rows as far from the remaining rows as given rows are */
 };
 
 enum gpnn_calibrate_by { GPNN_CALIBRATE_FACTOR = 0, GPNN_CALIBRATE_NOISE = 1 };
@@ -43,36 +43,37 @@ enum gpnn_calibrate_by { GPNN_CALIBRATE_FACTOR = 0, GPNN_CALIBRATE_NOISE = 1 };
 struct gpnn_calibrate_options {
   enum gpnn_calibrate_on on;
   enum gpnn_calibrate_by by;
-  size_t wanted; /* rows, never more than there are; or GPNN_CALIBRATE_AUTO */
+  size_t wanted; /* rows, or GPNN_CALIBRATE_AUTO; all rows if there are fewer */
   uint64_t seed;
-  struct gpnn_heldout given; /* GIVEN: borrowed; in random order, as the first are taken */
-  size_t cluster_rows;       /* CLUSTERS: rows of each, > 0; 'wanted' is rounded up to them */
+  struct gpnn_heldout given; /* GIVEN: borrowed; in random order, because the first are used */
+  size_t cluster_rows;       /* CLUSTERS: rows per cluster, > 0; 'wanted' is rounded up to whole
+                                clusters */
   struct gpnn_query like;    /* LIKE: the rows to be predicted; at least one */
 };
 
 /* A zeroed object is empty and may be released. */
 struct gpnn_calibrate_report {
-  double alpha;          /* the factor found, or the mean of z^2 that calls for another noise */
-  double standard_error; /* of the mean of z^2 that was found first: sqrt(sum (z^2 - mean)^2 /
-                            (c (c - 1))), or the same of the means of rows that are not
-                            independent, and never less than normal errors have, sqrt(2/c) of the
-                            mean; infinite for one row */
-  double kernelscale;    /* what the parameters should be */
+  double alpha;          /* the factor, or by the noise the mean of z^2 before calibration */
+  double standard_error; /* of the mean of z^2 before calibration: sqrt(sum (z^2 - mean)^2 /
+                            (c (c - 1))), over means of dependent rows where there are any, and at
+                            least sqrt(2/c) of the mean, as for normal errors; infinite for one row
+                          */
+  double kernelscale;    /* calibrated values of the parameters */
   double noise;
-  bool by_factor;      /* false: by the noise */
+  bool by_factor;      /* false: calibrated by the noise */
   size_t n_rows;       /* c */
-  double *z, *nearest; /* owned; n_rows each: (y - mean) / sd once calibrated, and the distance
-                          to the nearest neighbour in lengthscales */
+  double *z, *nearest; /* owned; n_rows each: (y - mean) / sd after calibration, and the distance to
+                          the nearest neighbour in lengthscales */
   struct gpnn_counts counts;
 };
 
 /*
- * Finds how to change the parameters of 'model', which has one channel; gpnn_calibrate_apply() and
- * gpnn_calibrate_apply_bound() make the change.  'calibration' must be zeroed, and is released by
- * the caller.  If no noise variance makes the mean of z^2 one, a factor is found instead
+ * Finds how to change the parameters of 'model', which has one channel; gpnn_calibrate_apply() or
+ * gpnn_calibrate_apply_bound() then changes them.  'calibration' must be zeroed, and is released by
+ * the caller.  If no noise variance makes the mean of z^2 equal to 1, a factor is found instead
  * ('by_factor').  GPNN_EDATA: no rows; see also models/heldout.h.  GPNN_ENUMERIC: every row is
- * predicted without error, or one without uncertainty, or the rows' known noise alone exceeds their
- * errors, or a result or a distance is outside the range that parameters can have.
+ * predicted without error, or a row with an sd of 0 but with an error, or the rows' known noise
+ * alone exceeds their errors, or a result or distance is out of the range of parameters.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 const struct gpnn_calibrate_options *options,
@@ -80,22 +81,23 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 struct gpnn_error *err);
 
 /*
- * True if the training rows, 'n' of them, would confirm the parameters whatever the truth.  Rows
- * that parameters were estimated from are predicted too well, even when left out: with p numbers
- * estimated from N rows, the mean of their z^2 is too small by a share of about 2 p / N, and over
- * all training rows by 2 p / n.  That counts if it is above 2 % and more than a tenth of the rows
- * took part; if the parameters do not say how many did (fit_rows), it is taken not to.
+ * True if calibrating on the 'n' training rows would be circular.  Rows that parameters were
+ * estimated from are predicted too well, even when left out: with p numbers estimated from N rows,
+ * the mean of their z^2 is too small by a fraction of about 2 p / N, and over all training rows by
+ * 2 p / n.  That matters if it exceeds 2 % and more than a tenth of the rows were used for the fit;
+ * if the parameters do not record how many were (fit_rows), it is assumed not to matter.
  */
 bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n);
 
-/* Sets the kernel scale and the noise that were found; multiplies the factor recorded before by the
- * new one; records the quantiles of distance if there were at least 100 rows; removes conformal
- * widths. */
+/* Sets the calibrated kernel scale and noise, multiplies any factor recorded earlier by the new
+ * one, records the quantiles of distances if there were at least 100 rows, and removes conformal
+ * widths.
+ */
 void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                           struct gpnn_parameters *params);
 
-/* The same for rows that took part in the fit, whose factor can only be too small: it is applied if
- * it is above 1.  Returns true if it was. */
+/* The same for rows that were used for the fit, whose factor can only be too small: it is applied
+ * only if it exceeds 1, and then true is returned. */
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
                                 struct gpnn_parameters *params);
 

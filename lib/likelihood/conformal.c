@@ -7,10 +7,11 @@
 #include "base/compare.h"
 #include "base/memory.h"
 
-/* Products such as 20 * 0.95 may come out a rounding error above the whole number they are. */
+/* Rounding may put a product such as 20 * 0.95 slightly above the whole number that it equals. */
 static const double rounding = 1e-9;
 
-/* Which of 'n' residuals, from 1 for the smallest; n + 1: a larger one than all. */
+/* The rank, among 'n' residuals, of the one that becomes the width: 1 is the smallest.  n + 1 means
+ * that there are too few of them. */
 static size_t rank_of(double level, size_t n)
 {
   double rank = ceil(((double)n + 1) * level - rounding);

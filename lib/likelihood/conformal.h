@@ -1,14 +1,15 @@
 /*
- * conformal: intervals that hold new rows as often as they say, whatever the distribution of
- * errors (split conformal prediction: Lei et al. 2018, section 2.2 and, for residuals scaled by a
- * standard deviation, 5.2; gpnn-methods(7), equations 8.9 and 8.10).
+ * conformal: intervals with guaranteed coverage, whatever the distribution of errors (split
+ * conformal prediction: Lei et al. 2018, section 2.2 and, for residuals scaled by a standard
+ * deviation, 5.2; gpnn-methods(7), equations 8.9 and 8.10).
  *
- * Of c rows that no prediction used, s_i = |y_i - mean_i| / sd_i.  With w the k-th smallest s,
- * k = ceil((c + 1) P), the interval mean -+ w sd holds the target of a new row with probability
- * at least P, and under P + 1/(c + 1) if no two s are equal: on average over rows and
- * calibrations, and exactly, if the new row and the c are exchangeable and the means and standard
- * deviations were found without them.  A factor common to all standard deviations changes
- * nothing, even if it was found from the same rows.
+ * For c rows that no prediction used, let s_i = |y_i - mean_i| / sd_i and let w be the k-th
+ * smallest s, where k = ceil((c + 1) P).  Then the interval mean -+ w sd contains the target of a
+ * new row with probability at least P, and less than P + 1/(c + 1) if no two s are equal.  These
+ * bounds are exact, on average over rows and calibrations, if the new row and the c rows are
+ * exchangeable and the means and standard deviations were found without them.  Multiplying all
+ * standard deviations by a common factor changes nothing, even if the factor was found on the same
+ * rows.
  */
 #ifndef GPNN_LIKELIHOOD_CONFORMAL_H
 #define GPNN_LIKELIHOOD_CONFORMAL_H
@@ -22,13 +23,13 @@
 extern "C" {
 #endif
 
-/* The smallest c that gives an interval of probability 'level'. */
+/* The smallest number of rows c from which an interval of probability 'level' can be found. */
 size_t gpnn_conformal_rows(double level);
 
 /*
- * Replaces the levels and widths of 'params' by 'n_levels' (> 0) probabilities in (0, 1), all
- * different, in any order, with their widths from 'n' standardised residuals of either sign.
- * GPNN_EDATA: too few residuals for a level.
+ * Finds the width for each of 'n_levels' (> 0) probabilities in (0, 1), all different and in any
+ * order, from 'n' standardised residuals 'z', whose signs are ignored; levels and widths replace
+ * those in 'params'.  GPNN_EDATA: too few residuals for a level.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *params, size_t n,
                                                        const double *z, size_t n_levels,

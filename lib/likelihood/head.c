@@ -9,7 +9,7 @@
 
 struct gpnn_head_kind {
   const char *name;
-  bool (*is_of)(const struct gpnn_parameters *parameters);
+  bool (*applies_to)(const struct gpnn_parameters *parameters);
   struct gpnn_predictive (*observe)(const struct gpnn_parameters *parameters,
                                     struct gpnn_predictive latent, double known_noise);
   double (*nll)(const struct gpnn_parameters *parameters, double error, double variance);
@@ -72,7 +72,7 @@ static const struct gpnn_head_kind kinds[] = {
 struct gpnn_head gpnn_head_of(const struct gpnn_parameters *parameters)
 {
   size_t i = 0;
-  while (!kinds[i].is_of(parameters)) i++; /* every value of degrees is of some kind */
+  while (!kinds[i].applies_to(parameters)) i++; /* the kinds cover every value of degrees */
   return (struct gpnn_head){&kinds[i], parameters};
 }
 

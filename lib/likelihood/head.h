@@ -1,15 +1,15 @@
 /*
- * head: from the latent function that a model predicts to the distribution of an observation.
+ * head: the distribution of an observation, given the latent function that a model predicts.
  *
  * A model (models/model.h) predicts the mean and the variance of a latent function at each row; a
- * head says what this makes of the target there:
+ * head turns them into the distribution of the target there:
  *   gaussian  N(mean, variance + noise)
- *   student   Student's t with that mean and that variance, and the parameters' degrees of freedom
- * Which one it is follows from the parameters.  Half the width of an interval is that of the
- * distribution, or one that calibration recorded (likelihood/conformal.h).
+ *   student   Student's t with the same mean and variance and the parameters' degrees of freedom
+ * The parameters determine which head applies.  The half-width of an interval is that of the
+ * distribution, or one recorded by calibration (likelihood/conformal.h).
  *
- * To add one, add a row to the table in head.c.  All values are in standardised units.  A head is a
- * small value to copy; it borrows the parameters that it was made of.
+ * To add a head, add a row to the table in head.c.  All values are in standardised units.  A head
+ * is small and is copied by value; it borrows the parameters that it was made from.
  */
 #ifndef GPNN_LIKELIHOOD_HEAD_H
 #define GPNN_LIKELIHOOD_HEAD_H
@@ -29,7 +29,7 @@ struct gpnn_head {
   const struct gpnn_parameters *parameters;
 };
 
-/* What is known of one value, of the latent function or of an observation. */
+/* The predictive mean and variance of the latent function or of an observation. */
 struct gpnn_predictive {
   double mean, variance;
 };
@@ -39,20 +39,20 @@ struct gpnn_head gpnn_head_of(const struct gpnn_parameters *parameters);
 /* Degrees of freedom of Student's t; 0: the distribution is not that. */
 double gpnn_head_degrees(const struct gpnn_head *head);
 
-/* An observation of the function 'latent', whose own known noise variance, besides the parameters',
- * is 'known_noise' (0: none). */
+/* Mean and variance of an observation of the function 'latent'.  'known_noise' (0: none) is the
+ * row's own noise variance, which is added to that of the parameters. */
 struct gpnn_predictive gpnn_head_observe(const struct gpnn_head *head,
                                          struct gpnn_predictive latent, double known_noise);
 
-/* Negative log density of an observation that is 'error' away from its mean, under a variance of
- * 'variance' > 0. */
+/* Negative log density of an observation that differs from its mean by 'error', where 'variance'
+ * (> 0) is the variance of the observation. */
 double gpnn_head_nll(const struct gpnn_head *head, double error, double variance);
 
 /*
  * Half the width of the central interval of probability 'level' in (0, 1), in standard deviations.
- * The width that calibration recorded for this level is used where there is one, but not for the
- * latent function ('is_latent'): it is a width of observations.  '*source' says in a word or two
- * where the width comes from: "conformal", "Gaussian" or "Student's t".
+ * If calibration recorded a width for this level, that is used, except for the latent function
+ * ('is_latent'), because recorded widths are those of observations.  '*source' says where the width
+ * comes from: "conformal", "Gaussian" or "Student's t".
  */
 double gpnn_head_half_width(const struct gpnn_head *head, double level, bool is_latent,
                             const char **source);

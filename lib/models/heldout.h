@@ -1,23 +1,25 @@
 /*
- * heldout: rows whose truth is known, with what each may be predicted from: those that a dataset
- * holds out for calibration, or training rows that stand for rows to predict.
+ * heldout: rows with known targets, and the training rows that each may be predicted from.  They
+ * are either the rows that a dataset holds out for calibration, or training rows that are left out
+ * of their own predictions.
  *
- * Training rows are left out of their own predictions in one of three ways (gpnn_model_hold_out()):
+ * Training rows can be left out in three ways (gpnn_model_hold_out()):
  *
  *   alone     random training rows, each left out alone.
  *   clusters  the training rows nearest to random centres, in the metric of the kernel, are left
- *             out together, and each of them is to be predicted.  A row may be in several clusters.
- *   like      one of the training rows near to each of some given rows stands for it, and around
- *             this a ball is left out, so that the distances to the nearest rows that remain are
- *             distributed as those of the given rows are, as far as the distances between training
- *             rows allow.  The row with the q-th smallest distance to its nearest other gets the
- *             q-th smallest distance of the given rows as its radius, so that equal distributions
- *             leave out next to nothing.  Radii that hardly occur among training rows come from
- *             gaps or from beyond: there the ball has the largest of them (the quantile .99) for a
- *             radius, and the row is as far from its edge as it has to be, so that its neighbours
- *             lie to one side.  See gpnn-methods(7), equation 8.5.
+ *             out together, and each of them is predicted.  A row may belong to several clusters.
+ *   like      each of some given rows is represented by a training row near it.  A ball around
+ *             that training row is left out, so that the distances to the nearest remaining rows
+ *             have the same distribution as those of the given rows, as far as the training rows
+ *             allow.  The row with the q-th smallest distance to its nearest neighbour gets the
+ *             q-th smallest distance of the given rows as its radius, so that almost nothing is
+ *             left out if the distributions are equal.  Radii that hardly occur among training rows
+ *             stem from gaps in the data or from outside it.  There the radius of the ball is the
+ *             quantile .99 of the given rows' distances, and the row lies off its centre, at the
+ *             required distance from its edge, so that its neighbours lie to one side.  See
+ *             gpnn-methods(7), equation 8.5.
  *
- * Rows are drawn at random, and a larger draw begins with the rows of a smaller one.
+ * Rows are drawn at random; a larger draw begins with the rows of a smaller one.
  */
 #ifndef GPNN_MODELS_HELDOUT_H
 #define GPNN_MODELS_HELDOUT_H
@@ -36,12 +38,11 @@ extern "C" {
 /* Everything is standardised.  A zeroed object is empty and may be released. */
 struct gpnn_heldout {
   struct gpnn_query query;
-  const double *y;     /* the truths: query.n */
-  const double *noise; /* query.n: known noise variances, besides the parameters'; NULL: none */
-  size_t cluster_rows; /* so many rows in succession may have errors in common; the next so many
-                          are independent of them.  1: all are independent */
-  struct gpnn_heldout_rows { /* owned: what 'query', 'y' and 'noise' point to; NULL: it is borrowed
-                              */
+  const double *y;     /* the known targets: query.n */
+  const double *noise; /* query.n: known noise variances, added to the parameters'; NULL: none */
+  size_t cluster_rows; /* errors may be correlated within each run of this many rows, but not
+                          between runs; 1: all are independent */
+  struct gpnn_heldout_rows { /* owned: the arrays behind 'query', 'y' and 'noise'; NULL: borrowed */
     double *x, *y, *regressors, *noise;
     int64_t *self, *candidates;
   } own;
@@ -51,20 +52,21 @@ enum gpnn_holdout { GPNN_HOLDOUT_ALONE = 0, GPNN_HOLDOUT_CLUSTERS = 1, GPNN_HOLD
 
 struct gpnn_holdout_options {
   enum gpnn_holdout how;
-  size_t n_rows;       /* to draw, > 0: at most n; of clusters, the centres; at most like->n */
+  size_t n_rows;       /* to draw, > 0; CLUSTERS: the number of centres.  At most n; LIKE: at most
+                          like->n */
   size_t cluster_rows; /* CLUSTERS: > 0, rows of each */
-  const struct gpnn_query *like; /* LIKE: the rows to stand for, whose 'x' alone matters */
+  const struct gpnn_query *like; /* LIKE: the rows to represent; only their 'x' is used */
   uint64_t seed;
 };
 
 /*
- * gpnn_model_hold_out() of models/model.h fills 'heldout', which must be zeroed and is released by
- * the caller also after a failure, for a model of one channel.  GPNN_EDATA: no training row remains
- * to predict a cluster from, or outside a ball.  Cost: O(n d) a row, but for rows left out alone.
+ * gpnn_model_hold_out() of models/model.h fills 'heldout' for a model with one channel.  'heldout'
+ * must be zeroed, and the caller releases it even after a failure.  GPNN_EDATA: no training row
+ * remains outside a cluster or a ball.  Cost: O(n d) per row, except for rows left out alone.
  */
 
-/* The rows that 'dataset' holds out for calibration, which are borrowed: a random choice, in random
- * order.  There may be none. */
+/* The rows that 'dataset' holds out for calibration, if any: a random sample in random order.  They
+ * are borrowed. */
 struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset);
 
 void gpnn_heldout_release(struct gpnn_heldout *heldout);

@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "models/local/local.h"
 
-/* A kind of model, and which parameters are its. */
+/* A kind of model, and which parameters it applies to. */
 struct kind {
   const char *name;
-  bool (*is_of)(const struct gpnn_parameters *parameters); /* NULL: any */
+  bool (*applies_to)(const struct gpnn_parameters *parameters); /* NULL: any */
   const struct gpnn_model_ops *ops;
 };
 
@@ -28,24 +28,24 @@ static bool is_conjugate(const struct gpnn_parameters *parameters)
   return parameters->degrees > 0;
 }
 
-/* The first that takes the parameters of all channels.  A conjugate posterior predicts as the local
- * model does; that its distribution is Student's t is for the head to say. */
+/* The first kind that accepts the parameters of all channels is used.  A conjugate posterior
+ * predicts exactly as the local model does; its Student's t distribution comes from the head. */
 static const struct kind kinds[] = {
     {"conjugate", is_conjugate, &gpnn_local_ops},
     {"local", NULL, &gpnn_local_ops},
 };
 
-static bool takes(const struct kind *kind, size_t n, const struct gpnn_channel *channels)
+static bool accepts(const struct kind *kind, size_t n, const struct gpnn_channel *channels)
 {
-  for (size_t c = 0; c < n && kind->is_of != NULL; c++)
-    if (!kind->is_of(channels[c].parameters)) return false;
+  for (size_t c = 0; c < n && kind->applies_to != NULL; c++)
+    if (!kind->applies_to(channels[c].parameters)) return false;
   return true;
 }
 
 static const struct kind *find_kind(size_t n, const struct gpnn_channel *channels)
 {
   const struct kind *kind = kinds;
-  while (!takes(kind, n, channels)) kind++; /* the last takes any */
+  while (!accepts(kind, n, channels)) kind++; /* the last accepts any */
   return kind;
 }
 
@@ -102,7 +102,7 @@ static struct gpnn_model *model_alloc(const struct kind *kind, size_t n,
   return model;
 }
 
-/* Hands 'model', whose state was made with 'status', to the caller, or gives it up. */
+/* Hands 'model' to the caller if its state could be made, and frees it otherwise. */
 static enum gpnn_status finish(struct gpnn_model *model, enum gpnn_status status,
                                struct gpnn_model **to)
 {
@@ -175,7 +175,7 @@ bool gpnn_model_rebuilt_search(const struct gpnn_model *model)
   return model->kind->ops->rebuilt_search(model->state);
 }
 
-/* ---- what it was made of ------------------------------------------------------------------ */
+/* ---- what it was made from ---------------------------------------------------------------- */
 
 const char *gpnn_model_kind(const struct gpnn_model *model)
 {

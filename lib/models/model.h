@@ -1,20 +1,20 @@
 /*
- * model: what every method of prediction can do, whatever it is inside.
+ * model: the interface that every method of prediction implements.
  *
- * A model is made of channels.  A channel is a latent function: the training rows of one target and
- * the parameters of its process; several targets are several channels of one model, which works
- * out once what they have in common.  The calling sequence:
+ * A model consists of channels.  A channel is a latent function: the training rows of one target
+ * and the parameters of its process.  Several targets are several channels of one model, which
+ * computes only once what they have in common.  The calling sequence:
  *
- *   gpnn_channels_find()   the rows of each set of parameters' target, and whether the two fit
+ *   gpnn_channels_find()   finds the target that each set of parameters belongs to
  *   gpnn_model_new()       prepares predictions
  *   gpnn_model_predict()   mean and variance of the latent functions, any number of times
- *   gpnn_model_with()      the same model by other parameters; it shares what took time to make
+ *   gpnn_model_with()      the same model with other parameters, sharing what is costly to make
  *   gpnn_model_free()
  *
- * What an observation is, given the latent function, is the head's business (likelihood/head.h);
- * units, distances and the like are those of models/predict.h.  Everything here is in standardised
- * units.  Rows whose truth is known, with what they may be predicted from, are made by
- * gpnn_model_hold_out() (models/heldout.h).
+ * The distribution of an observation, given the latent function, is left to likelihood/head.h;
+ * conversion to the target's units and limits on distance are left to models/predict.h.  Everything
+ * here is in standardised units.  gpnn_model_hold_out() makes rows with known targets to test
+ * predictions on (models/heldout.h).
  *
  * From an index and parameters to the prediction of a row 'x' (d numbers) in standardised units:
  *
@@ -63,17 +63,17 @@ struct gpnn_holdout_options; /* models/heldout.h */
 
 /* ---- what goes in ------------------------------------------------------------------------- */
 
-/* One latent function: the dataset in the view of its target, and its parameters; both borrowed. */
+/* One latent function: the dataset's view of its target, and its parameters; both borrowed. */
 struct gpnn_channel {
   const struct gpnn_dataset *dataset;
   const struct gpnn_parameters *parameters;
 };
 
 /*
- * How covariances are factored: in double precision; or in single precision, and the result brought
- * to double precision by what the factor leaves over.  Mixed results differ from the others by at
- * most 1e-8 in the mean, in standardised units, and by 1e-7 of the latent variance and of the
- * misfit; rows where that is not assured are factored in double precision as well.
+ * How covariances are factored: in double precision, or in single precision with the solution then
+ * refined to double precision.  Mixed results differ from those in double precision by at most 1e-8
+ * in the mean, in standardised units, and by 1e-7 of the latent variance and of the misfit; rows
+ * for which that cannot be guaranteed are factored again in double precision.
  */
 enum gpnn_precision { GPNN_PRECISION_DOUBLE = 0, GPNN_PRECISION_MIXED = 1 };
 
@@ -81,13 +81,12 @@ enum gpnn_precision { GPNN_PRECISION_DOUBLE = 0, GPNN_PRECISION_MIXED = 1 };
 struct gpnn_model_options {
   size_t neighbours; /* training rows that each row is predicted from; 0: as the parameters say */
   enum gpnn_precision precision;
-  /* Up to so many rows that lie together may be predicted from the union of their neighbours, by
-   * one factorisation in double precision, where that takes fewer operations; 0 or 1: each from its
-   * own.  Which rows those are depends on the rows predicted in one call; none is predicted from
-   * fewer than its own neighbours.  Rows that are training rows or bring candidates do not share.
-   */
+  /* Up to this many nearby rows may be predicted from the union of their neighbours, with a single
+   * factorisation in double precision, if that takes fewer operations; 0 or 1: each row only from
+   * its own.  Which rows are grouped depends on the rows predicted in one call; no row loses any of
+   * its own neighbours.  Rows that are training rows or bring candidates are not grouped. */
   size_t share;
-  int threads; /* that work, at least 1 */
+  int threads; /* at least 1 */
 };
 
 /* Rows to predict; all borrowed. */
@@ -95,8 +94,8 @@ struct gpnn_query {
   size_t n;
   const double *x;          /* n by d */
   const double *regressors; /* n by n_regressors; NULL: there are none */
-  const int64_t *self;      /* n: the training row that each is, which is no neighbour of its own,
-                               or -1; NULL: none is one */
+  const int64_t *self;      /* n: the training row that each row is, and which is therefore excluded
+                               from its neighbours, or -1; NULL: none is a training row */
   /* n by n_candidates: the training rows that each may be predicted from, nearest first, -1 after
    * the last; NULL: all but itself. */
   const int64_t *candidates;
@@ -105,22 +104,22 @@ struct gpnn_query {
 
 /* ---- what comes out ----------------------------------------------------------------------- */
 
-/* What is known of the latent functions, one channel after another; any of the arrays may be NULL,
- * which leaves it out. */
+/* Predictions of the latent functions, one channel after another.  An array that is NULL is not
+ * computed. */
 struct gpnn_latent {
   double *mean, *variance; /* channels by n: of the function, without noise */
-  double *misfit;          /* channels by n: r'K^-1 r / m of the m training rows that a row was
-                              predicted from, r being their targets less the mean function and K
+  double *misfit;          /* channels by n: r'K^-1 r / m over the m training rows that a row is
+                              predicted from, where r is their targets minus the mean function and K
                               their covariance: about 1 where the parameters' variances fit the
-                              neighbourhood, and 1 if there are no such rows */
+                              neighbourhood, and exactly 1 if there are no such rows */
   double *nearest;         /* channels by n: distance to the nearest of these rows, in lengthscales;
                               infinite if there are none */
 };
 
-/* What was out of the ordinary, of one channel, added up over calls.  Models count the first two,
+/* Counts of unusual events in one channel, accumulated over calls.  Models count the first two,
  * models/predict.h the others. */
 struct gpnn_counts {
-  size_t n_clamped;          /* rows whose variance rounding made negative; it was set to zero */
+  size_t n_clamped;          /* rows whose variance was set to zero as rounding made it negative */
   struct gpnn_jitter jitter; /* of rows, in standardised y squared */
   size_t n_rows;
   size_t n_far;    /* farther from the training rows than 99.9 % of the rows seen in calibration */
@@ -130,9 +129,9 @@ struct gpnn_counts {
 /* ---- functions ---------------------------------------------------------------------------- */
 
 /*
- * Fills 'channels' (n) with the view of 'dataset' that each of 'parameters' (n) is of, and the
- * parameters.  The target is that which the parameters name, or the first.  '*other_index' tells
- * whether any of them name another index of the same columns, which is worth a warning.
+ * Fills 'channels' (n), pairing each of 'parameters' (n) with the dataset's view of the target that
+ * they name, or of the first target if they name none.  '*other_index' becomes true if any of them
+ * were fitted to another index with the same columns, which deserves a warning.
  * GPNN_EMISMATCH: there is no such target, or the parameters do not fit the dataset.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *dataset, size_t n,
@@ -141,9 +140,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *d
                                                     bool *other_index, struct gpnn_error *err);
 
 /*
- * Makes the model that the parameters of all 'n' > 0 channels belong to.  The channels are copied,
- * but datasets and parameters are borrowed and must outlive the model; they fit each other, as
- * after gpnn_channels_find().
+ * Makes the model that suits the parameters of all 'n' > 0 channels, which must match their
+ * datasets, as they do after gpnn_channels_find().  The channels are copied, but datasets and
+ * parameters are borrowed and must outlive the model.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_new(struct gpnn_model **model, size_t n,
                                                 const struct gpnn_channel *channels,
@@ -151,10 +150,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_new(struct gpnn_model **model, size_
                                                 struct gpnn_error *err);
 
 /*
- * Makes '*other', the same model with each channel replaced by one of 'channels' (as many): another
- * target of the same rows, or parameters that differ in the kernel, its scale, the noise, the mean
- * function, or in all lengthscales by one factor.  Nearest rows stay the nearest, and so all
- * searches are shared; 'model' must outlive '*other'.
+ * Makes '*other', the same model with its channels replaced by 'channels' (the same number).  Each
+ * may have another target of the same rows, or parameters that differ in the kernel, its scale, the
+ * noise, the mean function, or by one factor in all lengthscales.  None of this changes which rows
+ * are nearest, so '*other' shares the searches of 'model', which must outlive it.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_with(const struct gpnn_model *model,
                                                  const struct gpnn_channel *channels,
@@ -174,17 +173,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_predict(const struct gpnn_model *mod
                                                     struct gpnn_error *err);
 
 /*
- * The same from several numbers of neighbours at about the cost of the largest, for a model of one
- * channel that predicts from neighbours: 'numbers' (n_numbers, ascending) are those.  'mean',
- * 'variance' and 'misfit' get one block of n rows after another, a block for each number.  Works in
- * double precision if there are several.
+ * Predicts from each of several numbers of neighbours, 'numbers' (n_numbers, ascending), at about
+ * the cost of the largest; for a model with one channel that predicts from neighbours.  'mean',
+ * 'variance' and 'misfit' get a block of n rows for each number, one after another.  Several
+ * numbers are always computed in double precision.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_model_predict_each(const struct gpnn_model *model, const struct gpnn_query *query,
                         size_t n_numbers, const size_t *numbers, const struct gpnn_latent *latent,
                         struct gpnn_counts *counts, struct gpnn_error *err);
 
-/* Takes training rows to stand for rows to predict, as models/heldout.h describes. */
+/* Leaves training rows out of their own predictions, as models/heldout.h describes. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
                                                      const struct gpnn_holdout_options *options,
                                                      struct gpnn_heldout *heldout,
@@ -199,11 +198,12 @@ const struct gpnn_channel *gpnn_model_channel(const struct gpnn_model *model, si
 /* As given to gpnn_model_new(). */
 const struct gpnn_model_options *gpnn_model_options(const struct gpnn_model *model);
 
-/* Training rows that each row is predicted from: as asked for, but never more than there are. */
+/* Number of training rows that each row is predicted from: the number requested, or all of them if
+ * there are fewer. */
 size_t gpnn_model_neighbours(const struct gpnn_model *model, size_t channel);
 
-/* True if a search had to be built again because that of the dataset has another metric, and that
- * took noticeable work. */
+/* True if a search was built, at noticeable cost, because that of the dataset has another metric.
+ */
 bool gpnn_model_rebuilt_search(const struct gpnn_model *model);
 
 /* NULL is allowed.  Models made from it by gpnn_model_with() come first. */
@@ -212,8 +212,8 @@ void gpnn_model_free(struct gpnn_model *model);
 /* ---- what a model implements -------------------------------------------------------------- */
 
 /*
- * A model's functions, whose contracts are those of the gpnn_model functions above; 'state' is what
- * its make() or with() made.  model.c keeps channels and options, which outlive the state.
+ * A model's functions, with the contracts of the gpnn_model functions above.  'state' comes from
+ * its make() or with().  model.c keeps the channels and options, which outlive the state.
  */
 struct gpnn_model_ops {
   enum gpnn_status (*make)(void **state, size_t n, const struct gpnn_channel *channels,

@@ -6,14 +6,14 @@
 #include "base/memory.h"
 #include "models/distance.h"
 
-/* What turns a channel's latent function into what was asked for. */
+/* How to convert a channel's latent function to the predictions asked for. */
 struct output {
   const struct gpnn_dataset *dataset;
   const struct gpnn_parameters *parameters;
   struct gpnn_head head;
-  double debias;        /* the factor of the difference from the mean function */
+  double debias;        /* factor on the difference from the mean function */
   double scale, centre; /* of the units asked for */
-  double *terms;        /* owned: those of one row's mean function */
+  double *terms;        /* owned: of the mean function at one row */
 };
 
 struct gpnn_predictor {
@@ -87,7 +87,7 @@ static const double *row_of(const double *array, size_t width, size_t i)
   return array == NULL ? NULL : array + i * width;
 }
 
-/* The mean function at row 'i', and the variance that the function has there a priori. */
+/* The prior mean and variance of the latent function at row 'i'. */
 static struct gpnn_predictive prior(const struct output *output,
                                     const struct gpnn_predict_rows *rows, size_t i)
 {
@@ -105,11 +105,12 @@ static struct gpnn_predictive prior(const struct output *output,
   return prior;
 }
 
-/* What is predicted of the latent function at row 'i', from what the model says of it. */
-static struct gpnn_predictive latent_of(const struct gpnn_predictor *predictor,
-                                        const struct output *output,
-                                        const struct gpnn_predict_rows *rows, size_t i,
-                                        struct gpnn_predictive latent, bool is_beyond)
+/* Debiases the latent function at row 'i', or replaces it if the row is beyond the largest
+ * distance. */
+static struct gpnn_predictive adjust(const struct gpnn_predictor *predictor,
+                                     const struct output *output,
+                                     const struct gpnn_predict_rows *rows, size_t i,
+                                     struct gpnn_predictive latent, bool is_beyond)
 {
   struct gpnn_predictive before = prior(output, rows, i);
   if (is_beyond && predictor->options.beyond == GPNN_BEYOND_NA)
@@ -119,7 +120,7 @@ static struct gpnn_predictive latent_of(const struct gpnn_predictor *predictor,
   return latent;
 }
 
-/* Finishes a channel's row 'i', whose latent mean stands in 'mean' and variance in 'variance'. */
+/* Completes row 'i' of a channel: replaces the latent mean in 'mean', and writes 'sd'. */
 static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
                                    const struct output *output,
                                    const struct gpnn_predict_rows *rows, size_t i,
@@ -130,7 +131,7 @@ static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
   double known =
       rows->noise == NULL ? 0 : gpnn_scaling_noise(&output->dataset->scaling, rows->noise[i]);
   struct gpnn_predictive value = {mean[i], options->mean_only ? 0 : variance[i]};
-  value = latent_of(predictor, output, rows, i, value, is_beyond);
+  value = adjust(predictor, output, rows, i, value, is_beyond);
   if (!options->latent) value = gpnn_head_observe(&output->head, value, known);
   mean[i] = output->centre + output->scale * value.mean;
   if (!options->mean_only) sd[i] = output->scale * sqrt(value.variance);
@@ -138,7 +139,6 @@ static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
   return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is larger than any number");
 }
 
-/* Finishes all rows of a channel. */
 static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, size_t channel,
                                        const struct gpnn_predict_rows *rows, double *mean,
                                        double *sd, struct gpnn_counts *counts,
@@ -151,7 +151,7 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
   enum gpnn_status status = GPNN_OK;
   if (isinf(output->debias))
     return gpnn_fail(err, GPNN_ENUMERIC,
-                     "the noise is too large beside the kernel scale to take off the bias");
+                     "the noise is too large relative to the kernel scale to remove the bias");
   for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
     bool is_beyond = farthest > 0 && nearest[i] > farthest;
     counts->n_beyond += is_beyond;
@@ -194,7 +194,7 @@ enum gpnn_status gpnn_predict(struct gpnn_predictor *predictor,
   return status;
 }
 
-/* ---- what is said of them ----------------------------------------------------------------- */
+/* ---- their distribution ------------------------------------------------------------------- */
 
 double gpnn_predictor_degrees(const struct gpnn_predictor *predictor, size_t channel)
 {

@@ -1,11 +1,11 @@
 /*
- * predict: predictions of rows in the user's units, from any model.
+ * predict: predictions in the target's units, from any model.
  *
- * A predictor is made of a model and of what is asked of it, and predicts any number of batches.
- * For each channel, row by row, it takes the latent function that the model predicts, debiases its
- * mean if asked, replaces it where the row is too far from all training rows, lets the head
- * (likelihood/head.h) make an observation of it unless the function itself is asked for, and
- * converts the mean and standard deviation to the units of the target.
+ * A predictor combines a model with options, and predicts any number of batches of rows.  For each
+ * channel and row it takes the model's prediction of the latent function, debiases its mean if
+ * asked, and replaces it if the row is too far from all training rows.  Unless the function itself
+ * is asked for, the head (likelihood/head.h) then turns it into the distribution of an observation.
+ * Finally the mean and standard deviation are converted to the units of the target.
  *
  * Threads: one call at a time for each predictor; several predictors may share a model.
  */
@@ -26,7 +26,7 @@ extern "C" {
 struct gpnn_predictor;
 
 enum gpnn_units {
-  GPNN_UNITS_ORIGINAL = 0, /* of the target as it stands in the table */
+  GPNN_UNITS_ORIGINAL = 0, /* of the target in the table */
   GPNN_UNITS_STANDARD = 1, /* (y - training mean) / training standard deviation */
 };
 
@@ -37,16 +37,16 @@ enum gpnn_beyond {
 };
 
 struct gpnn_predict_options {
-  bool latent;    /* the sd of the function without noise */
-  bool debias;    /* the mean's difference from the mean function times 1 + noise / (m kernelscale),
+  bool latent;    /* predict the function, without noise, instead of an observation */
+  bool debias;    /* multiply the difference from the mean function by 1 + noise / (m kernelscale),
                      in standardised units (gpnn-methods(7), equation 3.12) */
-  bool mean_only; /* no sd */
+  bool mean_only; /* compute no sd */
   enum gpnn_units units;
-  double max_distance; /* > 0: to the nearest training row, in lengthscales; 0: any */
+  double max_distance; /* to the nearest training row, in lengthscales; 0: no limit */
   enum gpnn_beyond beyond;
 };
 
-/* Rows to predict, borrowed, as dataset/reader.h reads them. */
+/* Rows to predict, as read by dataset/reader.h; borrowed. */
 struct gpnn_predict_rows {
   size_t n;
   const double *x;          /* n by d, standardised */
@@ -54,33 +54,33 @@ struct gpnn_predict_rows {
   const double *noise;      /* n: known noise variance in the target's units squared; NULL: none */
 };
 
-/* Makes a predictor of 'model', which is borrowed and must outlive it. */
+/* Makes a predictor from 'model', which is borrowed and must outlive it. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
                                                     const struct gpnn_model *model,
                                                     const struct gpnn_predict_options *options,
                                                     struct gpnn_error *err);
 
 /*
- * Predicts rows: writes channels by n numbers to 'mean', and to 'sd' unless it is mean_only, where
- * 'sd' may be NULL.  Adds to 'counts', one for each channel.  Outcomes as gpnn_model_predict();
- * GPNN_ENUMERIC too if a mean or sd, in the units asked for, is beyond the range of a double.
+ * Predicts rows: writes channels by n numbers to 'mean' and to 'sd', which may be NULL under
+ * mean_only.  Adds to 'counts' (one per channel).  Outcomes as for gpnn_model_predict(), and
+ * GPNN_ENUMERIC if a mean or sd, in the units asked for, exceeds the range of a double.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predict(struct gpnn_predictor *predictor,
                                               const struct gpnn_predict_rows *rows, double *mean,
                                               double *sd, struct gpnn_counts *counts,
                                               struct gpnn_error *err);
 
-/* gpnn_head_degrees() of a channel's predictions, and gpnn_head_half_width() of their intervals, in
- * sd as gpnn_predict() writes them. */
+/* Of a channel's predictions: gpnn_head_degrees(), and gpnn_head_half_width() in units of the sd
+ * that gpnn_predict() writes. */
 double gpnn_predictor_degrees(const struct gpnn_predictor *predictor, size_t channel);
 double gpnn_predictor_half_width(const struct gpnn_predictor *predictor, size_t channel,
                                  double level, const char **source);
 
 void gpnn_predictor_free(struct gpnn_predictor *predictor);
 
-/* True if more rows are far than chance explains: over 5 %.  0.1 % is to be expected, and even
- * where calibration saw 100 rows only, the least it takes distances from, 5 % come by chance once
- * in 150 times. */
+/* True if more rows are far from the training rows than chance explains: over 5 %.  0.1 % are
+ * expected; even if calibration saw only 100 rows, the fewest from which it records distances,
+ * chance makes it 5 % only once in 150 times. */
 bool gpnn_predict_warns_of_far(const struct gpnn_counts *counts);
 
 /* A target value of the table in the units asked for. */

@@ -120,7 +120,7 @@ prepare_gap() {
   assert_fails 2 'skip-bad is about' gpnn-calibrate --blocked 5 --skip-bad t.gpi -p t.par
   assert_fails 2 'cannot both be standard input' gpnn-calibrate --like - t.gpi
   assert_fails 2 'factor or noise' gpnn-calibrate --adjust both t.gpi -p t.par
-  assert_fails 1 'leaves none of 700 training rows' gpnn-calibrate --blocked 700 t.gpi -p t.par
+  assert_fails 1 'leaves none of the 700 training rows' gpnn-calibrate --blocked 700 t.gpi -p t.par
 }
 
 @test "distances of calibration are stored, and rows beyond them are told of once" {

@@ -95,9 +95,9 @@ fit() {
   done
   awk -v learnt="$(cat learn)" -v plain="$(cat none)" 'BEGIN { exit !(learnt < 0.95 * plain) }' ||
     complain "$(cat learn) with a rotation, $(cat none) without"
-  assert_fails 2 'a rotation can be learnt with ARD alone' \
+  assert_fails 2 'a rotation can be learnt only with ARD' \
     gpnn-fit --kernel exp --ard no --rotate learn m.gpi
-  assert_fails 2 'inputs cannot be rotated with a linear mean' \
+  assert_fails 2 'inputs cannot be rotated under a linear mean' \
     gpnn-fit --kernel exp --ard yes --rotate whiten --mean-function linear m.gpi
 }
 
@@ -210,7 +210,7 @@ fit() {
   cp "$BATS_FILE_TMPDIR/t.gpi" .
   printf '%s\n' $'kernel\texp' $'rotation\t1\t2' $'lengthscale\t1' $'kernelscale\t1' \
     $'noise\t0.1' >s.par
-  assert_fails 1 'rotation to start from has 2 numbers, which does not fit the 3 inputs' \
+  assert_fails 1 'rotation to start from has 2 numbers, which does not match the 3 inputs' \
     gpnn-fit --effort fast --start s.par t.gpi
   sed -i $'s/^rotation.*/rotation\t0\t1\t0\t1\t0\t0\t0\t0\t1/' s.par
   gpnn-fit --effort fast --block-size 50 --start s.par t.gpi >t.par

@@ -86,7 +86,7 @@ pipeline() {
   make_table 60 2 >train.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
   par kernelscale=1e-300 noise=1e300 >t.par
-  assert_fails 1 'the noise is too large beside the kernel scale' \
+  assert_fails 1 'the noise is too large relative to the kernel scale' \
     gpnn-predict --debias -p t.par t.gpi train.tsv
 }
 

@@ -367,7 +367,7 @@ static void known_noise_of_the_rows_is_not_multiplied(void **state)
   gpnn_calibrate_report_release(&calibration);
   for (size_t i = 0; i < C; i++) known[i] = 1e6;
   assert_fails(gpnn_calibrate(s.gp, &options, &calibration, &err), GPNN_ENUMERIC,
-               "known noise of the rows is more than their errors");
+               "known noise of the rows exceeds their errors");
   tear_down(&s);
 }
 
@@ -518,7 +518,7 @@ static void variances_that_are_no_numbers_are_refused(void **state)
     s.f.cy[0] = first_y;
     s.f.cx[0] = 1e200;
     assert_fails(gpnn_calibrate(s.gp, &options, &calibration, &err), GPNN_ENUMERIC,
-                 "is an input of it wrong");
+                 "is one of its inputs wrong");
     assert_null(calibration.z);
   }
   /* A factor that earlier ones have left no room for. */

@@ -311,12 +311,12 @@ static void rotations_that_cannot_be_are_refused(void **state)
   struct tried tried = {0};
   options.rotation = options.ard = options.fit.ard = false;
   options.rotate = GPNN_ROTATE_LEARN;
-  assert_fails(choose(&f, &options, &tried, &params, &report, &err), GPNN_EINVAL, "ARD alone");
+  assert_fails(choose(&f, &options, &tried, &params, &report, &err), GPNN_EINVAL, "only with ARD");
   options.fit.ard = true;
   options.rotate = GPNN_ROTATE_WHITEN;
   options.fit.mean = GPNN_MEAN_LINEAR;
   assert_fails(choose(&f, &options, &tried, &params, &report, &err), GPNN_EINVAL,
-               "cannot be rotated with a linear mean");
+               "cannot be rotated under a linear mean");
   assert_null(params.covariance.lengthscale);
   /* Left open, they are passed over. */
   options.ard = options.rotation = true;

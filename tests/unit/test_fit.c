@@ -301,7 +301,7 @@ static void start_with_other_columns_is_refused(void **state)
   make_data(&data);
   opts.start = &start;
   assert_fails(fit_one(&data.dataset, &opts, &params, &report, &err), GPNN_EMISMATCH,
-               "2 lengthscales, the index has 3 inputs");
+               "2 lengthscales but the index has 3 inputs");
 }
 
 static void few_rows_make_fewer_or_smaller_blocks(void **state)
@@ -333,7 +333,7 @@ static void what_cannot_be_estimated_is_refused(void **state)
   make_data(&data);
   data.dataset.n = 1;
   assert_fails(fit_one(&data.dataset, &opts, &params, &report, &err), GPNN_EDATA,
-               "at least 2 rows, there are 1");
+               "at least 2 rows; there are 1");
   data.dataset.n = ROWS;
   opts.block_size = 1;
   assert_fails(fit_one(&data.dataset, &opts, &params, &report, &err), GPNN_EINVAL,

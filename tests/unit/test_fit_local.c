@@ -972,13 +972,13 @@ static void what_cannot_be_estimated_is_refused(void **state)
   refuse(&data, &opts, GPNN_EMISMATCH, "the index has no regressors");
   opts.mean = GPNN_MEAN_LINEAR;
   opts.rotation = rotation;
-  refuse(&data, &opts, GPNN_EINVAL, "cannot be rotated with a linear mean");
+  refuse(&data, &opts, GPNN_EINVAL, "cannot be rotated under a linear mean");
   opts.rotation = NULL;
   opts.learn_rotation = true;
-  refuse(&data, &opts, GPNN_EINVAL, "a rotation can be learnt with ARD alone");
+  refuse(&data, &opts, GPNN_EINVAL, "a rotation can be learnt only with ARD");
   opts.mean = GPNN_MEAN_ZERO;
   opts.ard = false;
-  refuse(&data, &opts, GPNN_EINVAL, "a rotation can be learnt with ARD alone");
+  refuse(&data, &opts, GPNN_EINVAL, "a rotation can be learnt only with ARD");
   opts.ard = true;
   opts.second = GPNN_OBJECTIVE_VECCHIA;
   refuse(&data, &opts, GPNN_EINVAL, "or vecchia");

@@ -295,7 +295,7 @@ static void rows_farther_than_the_training_rows_are_wide_are_refused(void **stat
   double like[] = {1000, 0, -1000, 0};
   assert_fails(hold_out(&s, GPNN_HOLDOUT_LIKE, 2, 0, &(struct gpnn_query){.n = 2, .x = like}, 1,
                         &heldout, &err),
-               GPNN_EDATA, "no training row can stand for them");
+               GPNN_EDATA, "no training row can represent them");
   gpnn_heldout_release(&heldout);
   tear_down(&s);
 }

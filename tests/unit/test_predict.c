@@ -133,7 +133,7 @@ static void predictions_beyond_all_numbers_are_refused(void **state)
   s.params.covariance.kernelscale = 1e-300;
   s.params.covariance.noise = 1e300;
   assert_fails(try_predict(&s, options, NULL, &out, &err), GPNN_ENUMERIC,
-               "too large beside the kernel scale");
+               "too large relative to the kernel scale");
   double noise[C] = {0};
   noise[C - 1] = INFINITY; /* taken for the largest number, to which another comes */
   s.params.covariance.noise = DBL_MAX;

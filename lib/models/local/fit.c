@@ -23,13 +23,13 @@ const char *gpnn_objective_name(enum gpnn_objective_kind kind)
 
 /* ---- where to start --------------------------------------------------------------------- */
 
-/* Typical distances between rows: over all inputs, and mean squares over those of each group. */
+/* Typical distances between rows: the median, and the mean square over the inputs of each group. */
 struct spread {
   double median;
   double *group; /* owned; n_groups */
 };
 
-/* Adds the squared differences of two rows to those of their groups; returns their sum. */
+/* Adds the squared differences of two rows to the sums of their groups; returns their total. */
 static double add_pair(const struct gpnn_dataset *dataset, uint64_t a, uint64_t b, double *group)
 {
   size_t d = dataset->d;
@@ -42,8 +42,8 @@ static double add_pair(const struct gpnn_dataset *dataset, uint64_t a, uint64_t 
   return r2;
 }
 
-/* Of up to 300 random rows; where most pairs are alike the median gives way to the largest
- * distance, and to 1 where all are. */
+/* Measures up to 300 random rows.  If most pairs coincide, the largest distance replaces the
+ * median, and 1 if all pairs do. */
 static enum gpnn_status measure_spread(const struct gpnn_dataset *dataset, uint64_t seed,
                                        struct spread *spread, struct gpnn_error *err)
 {
@@ -69,21 +69,22 @@ static enum gpnn_status measure_spread(const struct gpnn_dataset *dataset, uint6
   return status;
 }
 
-/* The median distance for one lengthscale; for many, each in proportion to its group's spread. */
-static void spread_lengthscales(const struct spread *spread, struct gpnn_parameters *params)
+/* Sets one lengthscale to the median distance, or several in proportion to their groups' spread. */
+static void lengthscales_from_spread(const struct spread *spread, struct gpnn_parameters *params)
 {
   size_t k = params->covariance.n_lengthscales;
   double total = 0;
   for (size_t g = 0; k > 1 && g < k; g++) total += spread->group[g];
   for (size_t g = 0; g < k; g++) {
-    bool alike = k == 1 || spread->group[g] == 0;
-    double share = alike ? 1 : sqrt(spread->group[g] / total * (double)k);
-    params->covariance.lengthscale[g] = spread->median * share;
+    bool is_typical = k == 1 || spread->group[g] == 0;
+    double ratio = is_typical ? 1 : sqrt(spread->group[g] / total * (double)k);
+    params->covariance.lengthscale[g] = spread->median * ratio;
   }
 }
 
-/* The lengthscales of 'start', given to a fit with as many or fewer: the geometric mean. */
-static void given_lengthscales(const struct gpnn_parameters *start, struct gpnn_parameters *params)
+/* Copies the lengthscales of 'start', or their geometric mean if the fit has only one. */
+static void lengthscales_from_start(const struct gpnn_parameters *start,
+                                    struct gpnn_parameters *params)
 {
   double sum = 0;
   if (params->covariance.n_lengthscales > 1 || start->covariance.n_lengthscales == 1) {
@@ -97,18 +98,18 @@ static void given_lengthscales(const struct gpnn_parameters *start, struct gpnn_
   params->covariance.lengthscale[0] = exp(sum / (double)start->covariance.n_lengthscales);
 }
 
-/* Gives every parameter its first value; 'start' may be NULL. */
+/* Gives every parameter its initial value; 'start' may be NULL. */
 static void start_parameters(const struct gpnn_fit_options *options,
                              const struct gpnn_parameters *start, const struct spread *spread,
                              struct gpnn_parameters *params)
 {
   double fixed[] = {options->fixed_lengthscale, options->fixed_kernelscale, options->fixed_noise};
   size_t k = params->covariance.n_lengthscales;
-  spread_lengthscales(spread, params);
+  lengthscales_from_spread(spread, params);
   params->covariance.kernelscale = 0.9;
   params->covariance.noise = 0.1;
   if (start != NULL) {
-    given_lengthscales(start, params);
+    lengthscales_from_start(start, params);
     params->covariance.kernelscale = start->covariance.kernelscale;
     params->covariance.noise = start->covariance.noise;
   }
@@ -118,7 +119,7 @@ static void start_parameters(const struct gpnn_fit_options *options,
   }
 }
 
-/* Where target 't' starts, or NULL. */
+/* The parameters that target 't' starts from, or NULL. */
 static const struct gpnn_parameters *start_of(const struct gpnn_fit_options *options, size_t t)
 {
   return options->start == NULL || t >= options->n_starts ? options->start : options->start + t;
@@ -137,31 +138,33 @@ static enum gpnn_status check_options(const struct gpnn_dataset *dataset,
       options->refresh < 1)
     return gpnn_fail(err, GPNN_EINVAL, "estimation needs neighbours, rows and steps");
   if (dataset->n < 2)
-    return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows, there are %zu",
+    return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows; there are %zu",
                      dataset->n);
   if (start != NULL && start->covariance.n_lengthscales != 1 &&
       start->covariance.n_lengthscales != dataset->n_groups)
-    return gpnn_fail(err, GPNN_EMISMATCH,
-                     "the parameters to start from have %zu lengthscales, the index has %zu inputs",
-                     start->covariance.n_lengthscales, dataset->n_groups);
+    return gpnn_fail(
+        err, GPNN_EMISMATCH,
+        "the parameters to start from have %zu lengthscales but the index has %zu inputs",
+        start->covariance.n_lengthscales, dataset->n_groups);
   if (start != NULL && options->rotation != NULL &&
       options->rotation == start->covariance.rotation &&
       start->covariance.n_rotation != dataset->d * dataset->d)
     return gpnn_fail(
         err, GPNN_EMISMATCH,
-        "the rotation to start from has %zu numbers, which does not fit the %zu inputs "
+        "the rotation to start from has %zu numbers, which does not match the %zu inputs "
         "of the index",
         start->covariance.n_rotation, dataset->d);
   if (options->rotation != NULL &&
       (options->mean == GPNN_MEAN_LINEAR || dataset->n_groups != dataset->d))
     return gpnn_fail(err, GPNN_EINVAL,
-                     "inputs cannot be rotated with a linear mean or with points");
+                     "inputs cannot be rotated under a linear mean or with points");
   if (options->learn_rotation &&
       (!options->ard || options->mean == GPNN_MEAN_LINEAR || dataset->n_groups != dataset->d ||
        options->first == GPNN_OBJECTIVE_VECCHIA || options->second == GPNN_OBJECTIVE_VECCHIA))
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "a rotation can be learnt with ARD alone, and not with a linear mean, points "
-                     "or vecchia");
+    return gpnn_fail(
+        err, GPNN_EINVAL,
+        "a rotation can be learnt only with ARD, and not with a linear mean, points or "
+        "vecchia");
   enum gpnn_objective_kind last =
       options->second == GPNN_OBJECTIVE_NONE ? options->first : options->second;
   if (options->learn_rotation && last == GPNN_OBJECTIVE_BLOCK)
@@ -190,14 +193,14 @@ static enum gpnn_status allocate(const struct gpnn_dataset *dataset,
              : gpnn_fail_memory(err, "for the parameters");
 }
 
-/* Parameters that go on from others were estimated from the rows of these too: the first of one
- * random order, so that the more are all. */
+/* Records how many rows parameters were estimated from.  All stages take the first rows of the same
+ * random order, so the largest number covers them all. */
 static void note_rows(struct gpnn_parameters *params, size_t n_rows)
 {
   if (params->provenance.fit_rows < n_rows) params->provenance.fit_rows = n_rows;
 }
 
-/* Coefficients by generalised least squares, where the objective does not estimate them. */
+/* Estimates the coefficients by generalised least squares where the objective does not. */
 static enum gpnn_status regress(const struct gpnn_dataset *dataset,
                                 const struct gpnn_fit_options *options, bool with_constant,
                                 struct gpnn_parameters *params, struct gpnn_jitter *jitter,
@@ -207,7 +210,7 @@ static enum gpnn_status regress(const struct gpnn_dataset *dataset,
   struct gpnn_regress_report report;
   if (params->mean.kind == GPNN_MEAN_ZERO) return GPNN_OK;
   if (params->mean.kind == GPNN_MEAN_CONSTANT && !with_constant) {
-    /* The covariance found with blocks is of another estimate. */
+    /* A covariance found with blocks belongs to another estimate. */
     free(params->mean.covariance);
     params->mean.covariance = NULL;
     return GPNN_OK;
@@ -249,8 +252,8 @@ static enum gpnn_status run_stage(const struct gpnn_fit_targets *targets,
   return regress_all(targets, options, by_block, &report->mean_jitter, err);
 }
 
-/* Runs the stages on what the kernel sees.  The last alone learns a rotation: what a stage sees is
- * not what an earlier one learnt. */
+/* Runs the stages on the inputs as the kernel sees them.  Only the last stage learns a rotation,
+ * because a later stage would not see the rotated inputs. */
 static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
                                    const struct gpnn_fit_options *options,
                                    struct gpnn_fit_report *report, struct gpnn_error *err)
@@ -272,7 +275,7 @@ static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
   return status;
 }
 
-/* Coefficients once more, now that it is known what the kernel sees of the rows 'x'. */
+/* Estimates the coefficients again, now that the rotation of the rows 'x' is known. */
 static enum gpnn_status regress_rotated(struct gpnn_dataset *seen,
                                         const struct gpnn_fit_targets *targets, const double *x,
                                         const struct gpnn_fit_options *options,
@@ -288,8 +291,8 @@ static enum gpnn_status regress_rotated(struct gpnn_dataset *seen,
   return status;
 }
 
-/* Lets all targets see rotated rows, in a block that the caller frees, and gives them the rotation.
- */
+/* Replaces the rows of all targets by rotated ones, in '*rotated', which the caller frees, and
+ * copies the rotation to their parameters. */
 static enum gpnn_status rotate(struct gpnn_dataset *seen, struct gpnn_parameters *params, size_t n,
                                const double *rotation, double **rotated, struct gpnn_error *err)
 {
@@ -307,8 +310,8 @@ static enum gpnn_status rotate(struct gpnn_dataset *seen, struct gpnn_parameters
   return GPNN_OK;
 }
 
-/* Fits 'n' targets into 'fitted', zeroed, which the caller releases also after a failure; 'seen' is
- * overwritten. */
+/* Fits 'n' targets into 'fitted', which must be zeroed and is released by the caller even after a
+ * failure; overwrites 'seen'. */
 static enum gpnn_status fit_targets(struct gpnn_dataset *seen, struct gpnn_parameters *fitted,
                                     size_t n, const struct gpnn_fit_options *options,
                                     struct gpnn_fit_report *report, struct gpnn_error *err)

@@ -21,12 +21,12 @@
 struct scratch {
   double *k;                 /* s by s, lower triangle: K, its factor, its inverse, the weights W */
   double *slope;             /* s by s, lower triangle: g(r) */
-  double *columns;           /* s by d, one column after another: x_j / lengthscale_j */
-  double *point;             /* d: one row of it */
+  double *columns;           /* s by d, column-major: x_j / lengthscale_j */
+  double *point;             /* d: one row of 'columns' */
   double *r2;                /* s by s, lower triangle: squared distances */
   double *alpha;             /* s: K^-1 y */
   double *work;              /* gpnn_cholesky_work(s) */
-  struct gpnn_jitter jitter; /* of all that was factored here */
+  struct gpnn_jitter jitter; /* of all factorisations so far */
 };
 
 /* A block and the parameters it is evaluated at. */
@@ -133,7 +133,7 @@ static void block_gradient(const struct block *block, double *gradient)
   const struct scratch *scratch = block->scratch;
   const double *alpha = scratch->alpha;
   size_t s = block->s, n_lengthscales = params->covariance.n_lengthscales;
-  double trace = 0, squares = 0, fit = 0, known = 0;
+  double trace = 0, squares = 0, fit = 0, by_known_noise = 0;
   gpnn_cholesky_invert(s, scratch->k, scratch->work);
   for (size_t j = 0; j < n_lengthscales; j++) gradient[j] = 0;
   for (size_t q = 0; q < s; q++) {
@@ -142,7 +142,7 @@ static void block_gradient(const struct block *block, double *gradient)
     trace += weight[0];
     squares += alpha[q] * alpha[q];
     fit += alpha[q] * block->y[q];
-    if (block->noise != NULL) known += block->noise[q] * (weight[0] - alpha[q] * alpha[q]);
+    if (block->noise != NULL) by_known_noise += block->noise[q] * (weight[0] - alpha[q] * alpha[q]);
     double sum = weigh(s - q, params->covariance.kernelscale, scratch->slope + at, alpha + q,
                        alpha[q], scratch->r2 + at, weight);
     if (n_lengthscales == 1) gradient[0] += sum;
@@ -152,7 +152,7 @@ static void block_gradient(const struct block *block, double *gradient)
     }
   }
   double by_noise = 0.5 * params->covariance.noise * (trace - squares);
-  gradient[n_lengthscales] = 0.5 * ((double)s - fit - known) - by_noise;
+  gradient[n_lengthscales] = 0.5 * ((double)s - fit - by_known_noise) - by_noise;
   gradient[n_lengthscales + 1] = by_noise;
 }
 
@@ -179,41 +179,41 @@ static enum gpnn_status block_objective(struct block *block, double *value, doub
   return GPNN_OK;
 }
 
-/* What evaluations of the same blocks need, all threads together. */
-struct workshop {
+/* Memory and threads for evaluations of the same blocks. */
+struct workspace {
   size_t n_threads;
   struct gpnn_team *team;
   struct scratch *scratch; /* n_threads */
   double *terms;           /* n_blocks by width */
 };
 
-static void workshop_release(struct workshop *shop)
+static void workspace_release(struct workspace *space)
 {
-  for (size_t t = 0; shop->scratch != NULL && t < shop->n_threads; t++)
-    scratch_release(&shop->scratch[t]);
-  gpnn_team_free(shop->team);
-  free(shop->scratch);
-  free(shop->terms);
+  for (size_t t = 0; space->scratch != NULL && t < space->n_threads; t++)
+    scratch_release(&space->scratch[t]);
+  gpnn_team_free(space->team);
+  free(space->scratch);
+  free(space->terms);
 }
 
-static enum gpnn_status workshop_init(struct workshop *shop, size_t n_blocks, size_t block_size,
-                                      size_t d, size_t width, int threads, struct gpnn_error *err)
+static enum gpnn_status workspace_init(struct workspace *space, size_t n_blocks, size_t block_size,
+                                       size_t d, size_t width, int threads, struct gpnn_error *err)
 {
-  shop->n_threads = (size_t)gpnn_threads_for(threads, n_blocks);
-  shop->scratch = gpnn_alloc(shop->n_threads, 1, sizeof *shop->scratch);
-  shop->terms = gpnn_alloc(n_blocks, width, sizeof *shop->terms);
-  bool enough = shop->scratch != NULL && shop->terms != NULL;
-  for (size_t t = 0; enough && t < shop->n_threads; t++)
-    enough = scratch_init(&shop->scratch[t], block_size, d);
+  space->n_threads = (size_t)gpnn_threads_for(threads, n_blocks);
+  space->scratch = gpnn_alloc(space->n_threads, 1, sizeof *space->scratch);
+  space->terms = gpnn_alloc(n_blocks, width, sizeof *space->terms);
+  bool enough = space->scratch != NULL && space->terms != NULL;
+  for (size_t t = 0; enough && t < space->n_threads; t++)
+    enough = scratch_init(&space->scratch[t], block_size, d);
   if (!enough) return gpnn_fail_memory(err, "for the covariance of a block");
-  return gpnn_team_new(&shop->team, (int)shop->n_threads, err);
+  return gpnn_team_new(&space->team, (int)space->n_threads, err);
 }
 
-/* An evaluation under way: blocks that begin with 'first', each into its own row of 'terms' (value,
- * then the gradient if it is asked for). */
+/* An evaluation of the blocks that begin with 'first'.  Each writes its own row of 'terms': the
+ * value, then the gradient if it is wanted. */
 struct evaluation {
   const struct block *first;
-  const struct workshop *shop;
+  const struct workspace *space;
   size_t width;
   bool with_gradient;
 };
@@ -223,26 +223,26 @@ static enum gpnn_status evaluate_block(void *context, size_t thread, size_t b,
 {
   const struct evaluation *e = context;
   struct block block = *e->first;
-  double *term = e->shop->terms + b * e->width;
+  double *term = e->space->terms + b * e->width;
   block.x += b * block.s * block.d;
   block.y += b * block.s;
   if (block.noise != NULL) block.noise += b * block.s;
-  block.scratch = &e->shop->scratch[thread];
+  block.scratch = &e->space->scratch[thread];
   return block_objective(&block, term, e->with_gradient ? term + 1 : NULL, err);
 }
 
-/* gpnn_fit_block_objective() of the blocks that begin with 'first'. */
+/* gpnn_fit_block_objective() over the blocks that begin with 'first'. */
 static enum gpnn_status objective(const struct block *first, size_t n_blocks,
-                                  const struct workshop *shop, double *value, double *gradient,
+                                  const struct workspace *space, double *value, double *gradient,
                                   struct gpnn_error *err)
 {
   size_t width = first->params->covariance.n_lengthscales + 3;
-  double *terms = shop->terms, rows = (double)n_blocks * (double)first->s;
-  struct evaluation e = {first, shop, width, gradient != NULL};
+  double *terms = space->terms, rows = (double)n_blocks * (double)first->s;
+  struct evaluation e = {first, space, width, gradient != NULL};
   enum gpnn_status status =
-      gpnn_team_try(shop->team, (int)shop->n_threads, n_blocks, 1, evaluate_block, &e, err);
+      gpnn_team_try(space->team, (int)space->n_threads, n_blocks, 1, evaluate_block, &e, err);
   if (status != GPNN_OK) return status;
-  /* In block order, so that rounding does not depend on who computed what. */
+  /* In block order, so that rounding does not depend on the threads. */
   for (size_t b = 1; b < n_blocks; b++)
     for (size_t i = 0; i < width; i++) terms[i] += terms[b * width + i];
   *value = terms[0] / rows;
@@ -258,11 +258,11 @@ enum gpnn_status gpnn_fit_block_objective(const struct gpnn_parameters *params, 
 {
   const struct block first = {
       .params = params, .s = block_size, .d = d, .group = group, .x = x, .y = y, .noise = noise};
-  struct workshop shop = {0};
-  enum gpnn_status status = workshop_init(&shop, n_blocks, block_size, d,
-                                          params->covariance.n_lengthscales + 3, threads, err);
-  if (status == GPNN_OK) status = objective(&first, n_blocks, &shop, value, gradient, err);
-  workshop_release(&shop);
+  struct workspace space = {0};
+  enum gpnn_status status = workspace_init(&space, n_blocks, block_size, d,
+                                           params->covariance.n_lengthscales + 3, threads, err);
+  if (status == GPNN_OK) status = objective(&first, n_blocks, &space, value, gradient, err);
+  workspace_release(&space);
   return status;
 }
 
@@ -273,10 +273,10 @@ struct problem {
   const struct gpnn_fit_targets *targets;
   const struct gpnn_fit_options *options;
   struct gpnn_fit_coordinates coordinates;
-  struct workshop shop;
+  struct workspace space;
   size_t n_blocks, block_size;
-  double *x, *y, *noise; /* of all drawn rows, the last two target after target; 'noise': NULL if
-                            none is known */
+  double *x, *y, *noise; /* of all drawn rows; 'y' and 'noise' one target after another; 'noise' is
+                            NULL if none is known */
 };
 
 static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err)
@@ -291,7 +291,7 @@ static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err
   return GPNN_OK;
 }
 
-/* Copies what target 't' has at 'n' rows, with the mean taken off. */
+/* Copies the values of target 't' at 'n' rows, with the mean subtracted. */
 static void copy_target(struct problem *problem, size_t t, size_t n, const uint64_t *rows)
 {
   const struct gpnn_dataset *dataset = &problem->targets->dataset[t];
@@ -306,7 +306,7 @@ static void copy_target(struct problem *problem, size_t t, size_t n, const uint6
   }
 }
 
-/* Draws the rows: as many whole blocks as there are rows for, or one smaller block. */
+/* Draws the rows for up to n_blocks whole blocks, or one smaller block if there are too few. */
 static enum gpnn_status draw_rows(struct problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_fit_options *options = problem->options;
@@ -330,7 +330,7 @@ static enum gpnn_status draw_rows(struct problem *problem, struct gpnn_error *er
   return status;
 }
 
-/* The mean of the targets' objectives, and the gradient of each. */
+/* Computes the mean of the targets' objectives, and each one's gradient. */
 static enum gpnn_status evaluate(struct problem *problem, double *value, bool with_gradient,
                                  struct gpnn_error *err)
 {
@@ -348,7 +348,7 @@ static enum gpnn_status evaluate(struct problem *problem, double *value, bool wi
                                 .y = problem->y + t * n,
                                 .noise = problem->noise == NULL ? NULL : problem->noise + t * n};
     enum gpnn_status status =
-        objective(&first, problem->n_blocks, &problem->shop, &own,
+        objective(&first, problem->n_blocks, &problem->space, &own,
                   with_gradient ? coordinates->gradient + t * coordinates->width : NULL, err);
     if (status != GPNN_OK) return status;
     sum += own;
@@ -385,7 +385,7 @@ static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimi
   return status;
 }
 
-/* ---- the paper's adam ----------------------------------------------------------------- */
+/* ---- adam as published ---------------------------------------------------------------- */
 
 static const double paper_noise_floor = 1e-6;
 
@@ -409,7 +409,7 @@ static void set_softplus(const struct gpnn_fit_coordinates *coordinates, const d
   gpnn_fit_coordinates_complete(coordinates);
 }
 
-/* The paper's objective, sum_b L_b / s. */
+/* The published objective, sum_b L_b / s. */
 static enum gpnn_status paper_objective(void *context, size_t n, const double *u, double *f,
                                         double *gradient, struct gpnn_error *err)
 {
@@ -443,22 +443,22 @@ static enum gpnn_status search_adam(struct problem *problem, struct gpnn_optimiz
   return status;
 }
 
-/* ---- both ----------------------------------------------------------------------------- */
+/* ---- either optimiser ----------------------------------------------------------------- */
 
 /* Reports the objective at the result. */
 static enum gpnn_status finish(struct problem *problem, struct gpnn_fit_report *report,
                                struct gpnn_error *err)
 {
-  const struct workshop *shop = &problem->shop;
+  const struct workspace *space = &problem->space;
   report->objective = GPNN_OBJECTIVE_BLOCK;
   report->n_blocks = problem->n_blocks;
   report->block_size = problem->block_size;
   report->n_rows = problem->n_blocks * problem->block_size;
   report->jitter = (struct gpnn_jitter){0, 0};
-  for (size_t t = 0; t < shop->n_threads; t++) shop->scratch[t].jitter = report->jitter;
+  for (size_t t = 0; t < space->n_threads; t++) space->scratch[t].jitter = report->jitter;
   enum gpnn_status status = evaluate(problem, &report->value, false, err);
-  for (size_t t = 0; t < shop->n_threads; t++) {
-    const struct gpnn_jitter *own = &shop->scratch[t].jitter;
+  for (size_t t = 0; t < space->n_threads; t++) {
+    const struct gpnn_jitter *own = &space->scratch[t].jitter;
     gpnn_jitter_note(&report->jitter, own->n, own->most);
   }
   return status;
@@ -473,15 +473,16 @@ enum gpnn_status gpnn_fit_blocks(const struct gpnn_fit_targets *targets,
       gpnn_fit_coordinates_init(&problem.coordinates, options, targets, scale, false, err);
   if (status == GPNN_OK) status = draw_rows(&problem, err);
   if (status == GPNN_OK)
-    status = workshop_init(&problem.shop, problem.n_blocks, problem.block_size, targets->dataset->d,
-                           targets->params->covariance.n_lengthscales + 3, options->threads, err);
+    status =
+        workspace_init(&problem.space, problem.n_blocks, problem.block_size, targets->dataset->d,
+                       targets->params->covariance.n_lengthscales + 3, options->threads, err);
   if (status == GPNN_OK)
     status = options->optimizer == GPNN_OPTIMIZER_ADAM
                  ? search_adam(&problem, &report->optimize, err)
                  : search_lbfgs(&problem, &report->optimize, err);
   if (status == GPNN_OK) status = finish(&problem, report, err);
   gpnn_fit_coordinates_release(&problem.coordinates);
-  workshop_release(&problem.shop);
+  workspace_release(&problem.space);
   free(problem.x);
   free(problem.y);
   return status;

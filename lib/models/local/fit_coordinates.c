@@ -19,8 +19,9 @@ static bool is_logarithmic(const struct gpnn_parameters *params, size_t i)
 }
 
 /*
- * Wide enough not to bind on data that say anything: variances about the target's, which is 1.
- * The least noise is the kernel's, or the published 1e-6; it keeps K well conditioned.
+ * Bounds wide enough never to be reached on informative data, where variances are of the order of
+ * the target's, which is 1.  The lower bound of the noise depends on the kernel (1e-6 as published,
+ * or more) and keeps K well conditioned.
  */
 static void bounds(const struct gpnn_parameters *params, size_t i, double scale, double *lower,
                    double *upper)
@@ -37,7 +38,7 @@ static void bounds(const struct gpnn_parameters *params, size_t i, double scale,
   *upper = log(i < k ? 1e4 * scale : i == k ? 1e4 : 1e2);
 }
 
-/* The centre of the prior, about which nothing is known of the constant. */
+/* The centre of the prior; infinite for the constant, which has no prior. */
 static double usual(const struct gpnn_parameters *params, size_t i, double scale)
 {
   const double usual_noise = 0.1; /* of the target's variance */
@@ -55,14 +56,14 @@ static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_pa
   return i == k + 1 ? options->fixed_noise == 0 : with_constant;
 }
 
-/* True if parameter 'i' of target 't' is that of another target. */
+/* True if parameter 'i' of target 't' is shared with an earlier target. */
 static bool is_shared(const struct gpnn_parameters *params, size_t t, size_t i)
 {
   return t > 0 && i < params->covariance.n_lengthscales;
 }
 
-/* True if it follows from others. */
-static bool is_bound(const struct gpnn_fit_coordinates *c, size_t t, size_t i)
+/* True if parameter 'i' of target 't' is determined by others. */
+static bool is_determined(const struct gpnn_fit_coordinates *c, size_t t, size_t i)
 {
   const struct gpnn_parameters *params = &c->targets->params[t];
   return is_shared(params, t, i) ||
@@ -99,7 +100,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
   for (size_t at = 0; at < targets->n * own.width; at++) {
     size_t t = at / own.width, i = at % own.width;
     struct gpnn_parameters *params = &targets->params[t];
-    if (is_bound(&own, t, i) || !is_free(options, params, i, with_constant)) continue;
+    if (is_determined(&own, t, i) || !is_free(options, params, i, with_constant)) continue;
     double value = *gpnn_fit_parameter(params, i);
     bounds(params, i, scale, &own.lower[own.n], &own.upper[own.n]);
     own.usual[own.n] = usual(params, i, scale);
@@ -141,8 +142,8 @@ void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, co
 }
 
 /*
- * Where the noise of further targets is (noise / kernelscale of the first) kernelscale of theirs,
- * its derivative is also one by each of these three logarithms.
+ * Under same_ratio the noise of a further target is noise_1 / kernelscale_1 times its own
+ * kernelscale, so its derivative also counts towards the logarithms of these three parameters.
  */
 static double by_ratio(const struct gpnn_fit_coordinates *c, size_t i)
 {
@@ -177,11 +178,11 @@ double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates
   for (size_t i = 0; i < coordinates->n; i++) {
     if (isinf(coordinates->usual[i])) continue;
     bool is_of_all = is_shared(targets->params, targets->n, coordinates->parameter[i]);
-    double share = 1 / (is_of_all ? n_rows : n_rows * (double)targets->n);
-    if (coordinates->parameter[i] < n_lengthscales) share /= (double)n_lengthscales;
-    double off = (u[i] - coordinates->usual[i]) / sd;
-    sum += share * off * off / 2;
-    if (gradient != NULL) gradient[i] += share * off / sd;
+    double weight = 1 / (is_of_all ? n_rows : n_rows * (double)targets->n);
+    if (coordinates->parameter[i] < n_lengthscales) weight /= (double)n_lengthscales;
+    double z = (u[i] - coordinates->usual[i]) / sd;
+    sum += weight * z * z / 2;
+    if (gradient != NULL) gradient[i] += weight * z / sd;
   }
   return sum;
 }

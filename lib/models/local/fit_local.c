@@ -11,19 +11,19 @@
 
 /* ---- objectives ------------------------------------------------------------------------- */
 
-/* Threads to share an evaluation, a tenth of a millisecond of work for each at least: a minibatch
- * of few columns is evaluated sooner than another thread could be called. */
+/* Number of threads for an evaluation, each with at least a tenth of a millisecond of work: a
+ * minibatch with few columns is evaluated before another thread could start. */
 static int threads_for(const struct gpnn_fit_problem *problem,
                        const struct gpnn_neighbourhoods *hoods)
 {
-  const double least = 4e6; /* in the units of 'work', which are some 25 ps */
+  const double least = 4e6; /* in the units of 'work', each about 25 ps */
   double k = (double)hoods->k, d = (double)problem->dataset->d;
   double work = (double)hoods->n * k * k * (k + 10 * d);
   return gpnn_threads_for(problem->options->threads, (size_t)(work / least));
 }
 
-/* Adds target 't' to the mean '*f', its gradient to those of the targets, and, unless 'gradient' is
- * NULL, its part of the derivative by the map. */
+/* Adds the objective of target 't' to the mean '*f' and, unless 'gradient' is NULL, writes its
+ * gradient there and adds its part of the derivative by the map. */
 static enum gpnn_status add_target(struct gpnn_fit_problem *problem, size_t t,
                                    const struct gpnn_neighbourhoods *hoods, double *f,
                                    double *gradient, struct gpnn_error *err)
@@ -45,7 +45,8 @@ static enum gpnn_status add_target(struct gpnn_fit_problem *problem, size_t t,
   return GPNN_OK;
 }
 
-/* Rows that the mean objective is of: MLL-k counts each with all of its neighbourhood. */
+/* Number of rows that the prior is weighed against: a term of MLL-k covers a whole neighbourhood.
+ */
 static double rows_of(const struct gpnn_fit_problem *problem)
 {
   double n = (double)problem->pool.n;
@@ -110,8 +111,8 @@ static enum gpnn_status next_batch(struct gpnn_fit_problem *problem, struct gpnn
   return GPNN_OK;
 }
 
-/* The objective on the next minibatch; without a gradient, on the pool: a minibatch's value says
- * little. */
+/* The objective on the next minibatch or, without a gradient, on the whole pool, because the value
+ * on a minibatch says little. */
 static enum gpnn_status batch_objective(void *context, size_t n, const double *u, double *f,
                                         double *gradient, struct gpnn_error *err)
 {
@@ -139,7 +140,7 @@ static enum gpnn_status point_init(const struct gpnn_fit_problem *problem, struc
                                    struct gpnn_error *err)
 {
   const struct gpnn_fit_coordinates *c = &problem->coordinates;
-  const double most = 4; /* beyond it directions have long lost what they were */
+  const double most = 4; /* far more than any change that still resembles the start */
   point->n = c->n + problem->rotation.n;
   point->u = gpnn_alloc(point->n, 3, sizeof *point->u);
   if (point->u == NULL) return gpnn_fail_memory(err, "for the search");
@@ -153,7 +154,7 @@ static enum gpnn_status point_init(const struct gpnn_fit_problem *problem, struc
   return GPNN_OK;
 }
 
-/* Entries of E move as one, so each has to move less than a parameter. */
+/* Entries of E act together, so each takes smaller steps than a single parameter would. */
 static enum gpnn_status search_adam(struct gpnn_fit_problem *problem, struct point *point,
                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
@@ -166,8 +167,8 @@ static enum gpnn_status search_adam(struct gpnn_fit_problem *problem, struct poi
   return gpnn_optimize_adam(batch_objective, problem, point->n, &adam, point->u, report, err);
 }
 
-/* All rows of the pool at once, with neighbours found anew until they or the objective no longer
- * change.  The last evaluation is at the result, as Adam's is. */
+/* Uses all rows of the pool, and finds neighbours again until they or the objective no longer
+ * change.  The last evaluation is at the result, as with Adam. */
 static enum gpnn_status search_lbfgs(struct gpnn_fit_problem *problem, struct point *point,
                                      struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
@@ -209,7 +210,7 @@ static enum gpnn_status search(struct gpnn_fit_problem *problem,
   return status;
 }
 
-/* While a rotation is learnt the lengthscales stay as they are: E has them. */
+/* While a rotation is learnt the lengthscales are fixed, because E includes their changes. */
 enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
                                          const struct gpnn_fit_options *options,
                                          enum gpnn_objective_kind kind, double scale,

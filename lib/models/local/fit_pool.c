@@ -1,4 +1,4 @@
-/* The rows that an estimation from neighbourhoods uses, and their neighbours. */
+/* The pool of rows for an estimation from neighbourhoods, and their neighbours. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-/* Neighbours a row has in the objective: MLL-k counts the row itself. */
+/* Number of neighbours of a row in the objective: the k of MLL-k includes the row itself. */
 static size_t neighbours_of(const struct gpnn_fit_problem *problem)
 {
   size_t n = problem->dataset->n, k = problem->options->k;
@@ -47,9 +47,9 @@ static enum gpnn_status allocate(struct gpnn_fit_problem *problem, struct gpnn_e
   return GPNN_OK;
 }
 
-/* Allocates distances, where they are worth keeping: they serve as long as there is one
- * lengthscale. */
-static enum gpnn_status keep_squares(struct gpnn_fit_problem *problem, struct gpnn_error *err)
+/* Allocates squared distances where they are worth storing: with a single lengthscale they remain
+ * valid. */
+static enum gpnn_status allocate_squares(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   const size_t most = 1 << 23, few_inputs = 8;
   struct gpnn_fit_pool *pool = &problem->pool;
@@ -64,7 +64,7 @@ static enum gpnn_status keep_squares(struct gpnn_fit_problem *problem, struct gp
              : gpnn_fail_memory(err, "for the rows to estimate from");
 }
 
-/* The first rows of the random order that every estimation draws from. */
+/* Takes the first rows of the random order that all estimations share. */
 static enum gpnn_status draw_pool(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = problem->dataset;
@@ -88,7 +88,7 @@ static enum gpnn_status draw_pool(struct gpnn_fit_problem *problem, struct gpnn_
 enum gpnn_status gpnn_fit_pool_init(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   enum gpnn_status status = allocate(problem, err);
-  if (status == GPNN_OK) status = keep_squares(problem, err);
+  if (status == GPNN_OK) status = allocate_squares(problem, err);
   return status == GPNN_OK ? draw_pool(problem, err) : status;
 }
 
@@ -136,8 +136,8 @@ static void keep_neighbours(struct gpnn_fit_problem *problem, size_t i, size_t n
   while (kept < pool->k) list[kept++] = -1;
 }
 
-/* Median over the pool of a row's nearest by its farthest distance, from squares; 'nearest' is
- * where the first of a list that may be itself stands. */
+/* Median over the pool of the ratio of a row's nearest to its farthest distance.  'distance' has
+ * squared distances, in which the first of a row may be to the row itself. */
 static double median_spacing(size_t n, size_t n_found, const double *distance)
 {
   double *ratio = gpnn_alloc(n, 1, sizeof *ratio), median = 1;
@@ -153,7 +153,7 @@ static double median_spacing(size_t n, size_t n_found, const double *distance)
   return median;
 }
 
-/* The nearest of all other rows.  With thinning as many again are looked at. */
+/* Finds the nearest of all other rows; with thinning, among twice as many candidates. */
 static enum gpnn_status search_all(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = problem->dataset;
@@ -164,7 +164,7 @@ static enum gpnn_status search_all(struct gpnn_fit_problem *problem, struct gpnn
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   const double *all = dataset->x;
   options.neighbours = wanted;
-  options.recall = 0.9; /* a row missed is hardly nearer than the one found instead */
+  options.recall = 0.9; /* a missed row is hardly nearer than the one found instead */
   if (learnt->n == 0) {
     options.lengthscale = problem->lengthscale;
   } else {
@@ -197,7 +197,7 @@ static enum gpnn_status search_all(struct gpnn_fit_problem *problem, struct gpnn
   return status;
 }
 
-/* The nearest of the rows before each. */
+/* Finds, for each row, the nearest of the rows before it. */
 static enum gpnn_status search_before(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = problem->dataset;
@@ -219,7 +219,7 @@ static enum gpnn_status search_before(struct gpnn_fit_problem *problem, struct g
   return status;
 }
 
-/* Thinning that leaves no row any neighbour leaves nothing to learn from. */
+/* Fails if thinning excludes every neighbour of every row. */
 static enum gpnn_status check_lists(const struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_fit_pool *pool = &problem->pool;
@@ -236,9 +236,8 @@ struct gpnn_neighbourhoods gpnn_fit_pool_hoods(const struct gpnn_fit_pool *pool)
   return (struct gpnn_neighbourhoods){pool->n, pool->k, pool->row, pool->neighbour, pool->squares};
 }
 
-/* True if the metric orders rows as it did at the last search: one lengthscale for all always does.
- */
-static bool is_known(const struct gpnn_fit_problem *problem)
+/* True if the metric orders rows as at the last search, as it always does with one lengthscale. */
+static bool is_metric_unchanged(const struct gpnn_fit_problem *problem)
 {
   struct gpnn_search_metric last = {problem->searched, NULL}, now = {problem->lengthscale, NULL};
   return problem->n_searches > 0 && problem->rotation.n == 0 &&
@@ -254,7 +253,7 @@ enum gpnn_status gpnn_fit_pool_refresh(struct gpnn_fit_problem *problem, const d
   gpnn_covariance_expand(&problem->targets->params->covariance, dataset->d, dataset->group,
                          problem->lengthscale);
   problem->lists_changed = false;
-  if (is_known(problem)) return GPNN_OK;
+  if (is_metric_unchanged(problem)) return GPNN_OK;
   memcpy(problem->searched, problem->lengthscale, dataset->d * sizeof *problem->searched);
   problem->n_searches++;
   enum gpnn_status status = problem->kind == GPNN_OBJECTIVE_VECCHIA ? search_before(problem, err)

@@ -1,10 +1,9 @@
 /*
- * fit_private: what the files of fit share.
+ * fit_private: shared by the files of fit.
  *
- * fit.c runs the stages of an estimation: fit_block.c minimises over blocks of random rows,
- * fit_local.c over rows with their neighbours, which fit_pool.c finds and fit_rotation.c lets be
- * seen in other directions.  fit_coordinates.c makes of parameters the numbers that an optimiser
- * moves.
+ * fit.c runs the stages of an estimation.  fit_block.c minimises the block objective; fit_local.c
+ * minimises those of neighbourhoods, which fit_pool.c finds and fit_rotation.c rotates.
+ * fit_coordinates.c maps parameters to the coordinates that an optimiser moves.
  */
 #ifndef GPNN_MODELS_LOCAL_FIT_PRIVATE_H
 #define GPNN_MODELS_LOCAL_FIT_PRIVATE_H
@@ -18,12 +17,11 @@
 
 /*
  * Parameters are numbered as in gradients: the lengthscales, the kernel scale, the noise variance,
- * the constant of the mean.  All but the last are moved by their logarithms.  Of several targets
- * the lengthscales are the same and the others each target's own.
+ * the constant of the mean.  The coordinates are their logarithms, except for the constant.
+ * Several targets share the lengthscales; each has its own other parameters.
  */
 
-/* What is fitted together: targets of the same rows, whose parameters have the same lengthscales.
- */
+/* Targets of the same rows that are fitted together. */
 struct gpnn_fit_targets {
   size_t n;
   const struct gpnn_dataset *dataset; /* n: the view of each */
@@ -32,22 +30,23 @@ struct gpnn_fit_targets {
 
 struct gpnn_fit_coordinates {
   const struct gpnn_fit_targets *targets;
-  size_t n;              /* free ones */
-  size_t *parameter;     /* owned; which parameter each is, */
-  size_t *target;        /* and of which target; the lengthscales are of the first, for all */
-  double *u;             /* owned; n of each of these: the point, */
-  double *lower, *upper; /* bounds, */
-  double *usual;         /* and the prior's centre; infinite: no prior */
+  size_t n;              /* number of coordinates, that is, of free parameters */
+  size_t *parameter;     /* owned; n: the parameter of each, */
+  size_t *target;        /* and its target, the first for shared lengthscales */
+  double *u;             /* owned; n each: the starting point, */
+  double *lower, *upper; /* the bounds, */
+  double *usual;         /* and the centre of the prior; infinite: no prior */
   size_t width;          /* parameters of a target */
-  bool same_ratio;       /* noise of further targets is no coordinate but goes with their kernel
-                            scale, in the proportion that the first has */
-  double *gradient;      /* owned; of each target's objective by its parameters: scratch */
+  bool same_ratio;       /* the noise of further targets is not a coordinate but has the first
+                            target's ratio to their kernel scale */
+  double *gradient;      /* owned; scratch: each target's derivatives by its parameters */
 };
 
 /*
- * Takes the free parameters of 'targets' (borrowed) at their present values.  'scale' is a typical
- * distance between rows, of which lengthscales keep within four decades: beyond, a kernel is a
- * constant or white noise.  The constant of the mean is free if 'with_constant'.
+ * Makes coordinates of the free parameters of 'targets' (borrowed), starting from their present
+ * values.  'scale' is a typical distance between rows; lengthscales are kept within four decades of
+ * it, beyond which a kernel is a constant or white noise.  'with_constant' makes the constant of
+ * the mean free.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordinates,
                                                            const struct gpnn_fit_options *options,
@@ -58,24 +57,25 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coord
 /* Sets the parameters from coordinates 'u'. */
 void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, const double *u);
 
-/* Sets the parameter of coordinate 'i', of every target that shares it; once all are set,
- * gpnn_fit_coordinates_complete() sets what follows from them. */
+/* Sets the parameter of coordinate 'i' in every target that shares it.  Once all are set,
+ * gpnn_fit_coordinates_complete() sets the parameters determined by them. */
 void gpnn_fit_coordinates_put(const struct gpnn_fit_coordinates *coordinates, size_t i,
                               double value);
 void gpnn_fit_coordinates_complete(const struct gpnn_fit_coordinates *coordinates);
 
-/* From coordinates->gradient to the derivatives of the targets' mean objective by the free
+/* Converts coordinates->gradient to the derivatives of the targets' mean objective by the
  * coordinates. */
 void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinates,
                                    double *gradient);
 
 /*
- * The negative logarithm of a weak prior of the coordinates, up to a constant, as its share of the
- * targets' mean objective if that is a mean over 'n_rows' rows; adds its derivatives to 'gradient',
- * unless NULL.  Logarithms are normal about those of 'scale', of a kernel scale of 1 and of a noise
- * of 0.1, with a standard deviation of log 3.  Rows soon say more; but of a handful some parameters
- * predict each without error, and would be believed to do so everywhere.  All lengthscales together
- * weigh what one does: that of an input that does not matter has far to go.
+ * The negative log density of a weak prior on the coordinates, up to a constant, divided by the
+ * number of rows, 'n_rows', that the targets' mean objective averages over; adds its derivatives to
+ * 'gradient' unless NULL.  The logarithms of the parameters are normal, centred on 'scale', a
+ * kernel scale of 1 and a noise of 0.1, with standard deviation log 3.  The data soon outweigh the
+ * prior, but without it a handful of rows may be fitted without error, by parameters that promise
+ * the same everywhere.  All lengthscales together have the weight of one, because that of an
+ * irrelevant input has far to go.
  * See gpnn-methods(7), equation 4.1.
  */
 double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,
@@ -99,7 +99,7 @@ gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
 
 /* ---- rows with their neighbours: fit_local.c, fit_pool.c, fit_rotation.c ----------------- */
 
-/* The rows an estimation uses, and their neighbours under the metric of the moment. */
+/* The rows of an estimation, and their neighbours under the current metric. */
 struct gpnn_fit_pool {
   size_t n, k;
   int64_t *row, *neighbour; /* n; n by k */
@@ -108,46 +108,45 @@ struct gpnn_fit_pool {
   double *squares;          /* n by GPNN_HOOD_SQUARES(k) (models/local/neighbourhood.h), or NULL */
 };
 
-/* Minibatches of the pool, drawn without replacement until it is used up. */
+/* Minibatches of the pool, drawn without replacement until it is exhausted. */
 struct gpnn_fit_batches {
   struct gpnn_rng rng;
   size_t n, next;
   uint64_t *order; /* of the pool's rows */
   int64_t *row, *neighbour;
-  double *squares; /* where the pool has them */
+  double *squares; /* NULL unless the pool has them */
 };
 
 /*
- * A rotation being learnt: the kernel sees (I + E) base times the inputs.  Directions are as free
- * to mix as lengthscales to change, so E stands in the place of the lengthscales: its diagonal is
- * what they would change by.
+ * A rotation being learnt: the kernel sees (I + E) base times the inputs.  E replaces the
+ * lengthscales, whose relative changes are its diagonal, and lets directions mix as well.
  */
 struct gpnn_fit_rotation {
-  size_t n;       /* d squared, or 0: nothing is learnt */
-  double *base;   /* d by d: what is seen at the start */
-  double *map;    /* d by d: what is seen now */
+  size_t n;       /* d squared, or 0: no rotation is learnt */
+  double *base;   /* d by d: the initial map of the inputs */
+  double *map;    /* d by d: the current map, (I + E) base */
   double *factor; /* d by d: I + E */
   double *by_map; /* d by d: derivative of the targets' mean objective */
-  double *one;    /* d by d: of one target's */
-  double *all;    /* n by d: all rows as seen */
+  double *one;    /* d by d: derivative of one target's objective */
+  double *all;    /* n by d: all rows, mapped */
 };
 
-/* An estimation under way. */
+/* The state of an estimation. */
 struct gpnn_fit_problem {
   const struct gpnn_fit_targets *targets;
-  const struct gpnn_dataset *dataset; /* the first target's view, for the rows */
+  const struct gpnn_dataset *dataset; /* the first target's view; its inputs are those of all */
   const struct gpnn_fit_options *options;
   enum gpnn_objective_kind kind;
   struct gpnn_fit_coordinates coordinates;
   struct gpnn_fit_pool pool;
   struct gpnn_fit_batches batches;
   size_t n_steps;            /* of adam so far */
-  bool lists_changed;        /* at the last search for neighbours */
-  double spacing;            /* as in struct gpnn_fit_report, at the first search */
-  struct gpnn_jitter jitter; /* of the last evaluation, all targets together */
-  double prior;              /* the prior's share of its value */
+  bool lists_changed;        /* the last search changed some row's neighbours */
+  double spacing;            /* as in struct gpnn_fit_report, from the first search */
+  struct gpnn_jitter jitter; /* of the last evaluation, over all targets */
+  double prior;              /* the part of the last value that is due to the prior */
   double *lengthscale;       /* d: scratch */
-  double *searched;          /* d: those that neighbours were last searched under */
+  double *searched;          /* d: the lengthscales of the last search for neighbours */
   size_t n_searches;         /* so far */
   struct gpnn_fit_rotation rotation;
   struct gpnn_team *team;
@@ -158,25 +157,25 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit_pool_init(struct gpnn_fit_problem *pro
                                                     struct gpnn_error *err);
 void gpnn_fit_pool_release(struct gpnn_fit_problem *problem);
 
-/* Sets the parameters from coordinates 'u', and finds the neighbours of the pool's rows anew under
- * the metric there, if they may be others. */
+/* Sets the parameters from coordinates 'u', and finds the neighbours of the pool's rows again if
+ * the new metric may change them. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit_pool_refresh(struct gpnn_fit_problem *problem,
                                                        const double *u, struct gpnn_error *err);
 
 struct gpnn_neighbourhoods gpnn_fit_pool_hoods(const struct gpnn_fit_pool *pool);
 
-/* Begins with the lengthscales as they are; does nothing where no rotation is learnt, as do all of
- * these. */
+/* Starts from the current lengthscales.  This and the following functions do nothing if no rotation
+ * is learnt. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit_rotation_begin(struct gpnn_fit_problem *problem,
                                                          struct gpnn_error *err);
 
-/* Sets the map from E, which stands behind the other coordinates in 'u'. */
+/* Sets the map from E, which follows the other coordinates in 'u'. */
 void gpnn_fit_rotation_set(struct gpnn_fit_problem *problem, const double *u);
 
-/* Writes the derivative by E, from that by the map, behind the other derivatives. */
+/* Writes the derivative by E, from that by the map, after the other derivatives. */
 void gpnn_fit_rotation_gradient(const struct gpnn_fit_problem *problem, double *gradient);
 
-/* Writes what was learnt to every target's parameters. */
+/* Writes the learnt rotation and lengthscales to every target's parameters. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit_rotation_finish(struct gpnn_fit_problem *problem,
                                                           struct gpnn_error *err);
 void gpnn_fit_rotation_release(struct gpnn_fit_problem *problem);

@@ -38,9 +38,9 @@ void gpnn_fit_rotation_set(struct gpnn_fit_problem *problem, const double *u)
 }
 
 /*
- * From the derivative H by a further (I + E') of the map to that by E, H (I + E)^-T, which stands
- * behind the other derivatives.  Where I + E cannot be inverted H itself serves.
- * See gpnn-methods(7), equation 4.27.
+ * H is the derivative by E' where the map becomes (I + E') times itself; that by E is
+ * H (I + E)^-T, and H itself is used if I + E cannot be inverted.  See gpnn-methods(7),
+ * equation 4.27.
  */
 void gpnn_fit_rotation_gradient(const struct gpnn_fit_problem *problem, double *gradient)
 {
@@ -50,14 +50,14 @@ void gpnn_fit_rotation_gradient(const struct gpnn_fit_problem *problem, double *
   if (learnt->n == 0) return;
   memcpy(to, learnt->by_map, learnt->n * sizeof *to);
   pivots = gpnn_alloc((size_t)d, 1, sizeof *pivots);
-  /* Row-major G = H T^-T is column-major T^-1 H', with T' standing where T is row-major. */
+  /* Row-major G = H T^-T is T^-1 H' in column-major order, where row-major T reads as T'. */
   if (pivots != NULL && LAPACKE_dgetrf(LAPACK_COL_MAJOR, d, d, learnt->factor, d, pivots) == 0)
     (void)LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'T', d, d, learnt->factor, d, pivots, to, d);
   free(pivots);
 }
 
-/* The map from the inputs in learnt->base: what was learnt, behind the rotation that the
- * parameters have already. */
+/* Writes to learnt->base the map from the original inputs: the learnt map after 'given', the
+ * rotation that the parameters already have (or NULL). */
 static void combine(struct gpnn_fit_problem *problem, const double *given)
 {
   struct gpnn_fit_rotation *learnt = &problem->rotation;

@@ -1,5 +1,5 @@
-/* Training rows left out of their own predictions, alone or in clusters; and the nearest of the
- * rows that remain. */
+/* Leaves training rows out of their own predictions, alone or in clusters, and finds the nearest of
+ * the remaining rows. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "kernel/rotation.h"
 #include "models/local/holdout_private.h"
 
-/* ---- the nearest rows that remain --------------------------------------------------------- */
+/* ---- the nearest remaining rows ----------------------------------------------------------- */
 
 enum gpnn_status gpnn_scan_init(struct gpnn_scan *scan, const struct gpnn_local_channel *channel,
                                 size_t k, int threads, struct gpnn_error *err)
@@ -46,7 +46,7 @@ int gpnn_ranked_row_compare(const void *a, const void *b)
   return is_nearer(*left, *right) ? -1 : is_nearer(*right, *left);
 }
 
-/* Replaces the top of a heap of 'n' with the farthest on top. */
+/* Replaces the top of a heap of 'n' rows, which has the farthest row on top. */
 static void replace_top(struct gpnn_ranked_row *heap, size_t n, struct gpnn_ranked_row item)
 {
   size_t at = 0;
@@ -96,13 +96,13 @@ void gpnn_scan_find(const struct gpnn_scan *scan, size_t thread, const double *x
 
 /* ---- clusters ----------------------------------------------------------------------------- */
 
-/* Clusters, and what is found of them. */
+/* Clusters, their members, and the members' neighbours. */
 struct clusters {
   const struct gpnn_scan *scan;
   size_t n_rows;           /* of each */
-  const uint64_t *centres; /* rows, one a cluster */
-  int64_t *members;        /* n_rows of each cluster, ascending */
-  int64_t *candidates;     /* scan->k of each member: its neighbours outside its cluster */
+  const uint64_t *centres; /* one row per cluster */
+  int64_t *members;        /* n_rows per cluster, ascending */
+  int64_t *candidates;     /* scan->k per member: its neighbours outside its cluster */
 };
 
 static void find_cluster(void *context, size_t thread, size_t c)
@@ -115,7 +115,7 @@ static void find_cluster(void *context, size_t thread, size_t c)
   qsort(cluster, clusters->n_rows, sizeof *cluster, gpnn_compare_int64s);
 }
 
-static void find_around(void *context, size_t thread, size_t i)
+static void find_outside(void *context, size_t thread, size_t i)
 {
   const struct clusters *clusters = context;
   const struct gpnn_scan *scan = clusters->scan;
@@ -126,7 +126,7 @@ static void find_around(void *context, size_t thread, size_t i)
                  clusters->candidates + i * scan->k);
 }
 
-/* Finds the training rows nearest to each of 'n' centres, itself among them. */
+/* Finds the training rows nearest to each of 'n' centres, including the centre itself. */
 static enum gpnn_status find_members(const struct gpnn_local_channel *channel, int threads,
                                      size_t n, struct clusters clusters, struct gpnn_error *err)
 {
@@ -138,7 +138,7 @@ static enum gpnn_status find_members(const struct gpnn_local_channel *channel, i
   return status;
 }
 
-/* Makes all members of the clusters, 'n', held-out rows with their neighbours outside. */
+/* Makes the 'n' members of all clusters held-out rows, with their neighbours outside. */
 static enum gpnn_status find_neighbours(const struct gpnn_local_channel *channel, int threads,
                                         size_t n, struct clusters clusters,
                                         struct gpnn_heldout *heldout, struct gpnn_error *err)
@@ -152,7 +152,7 @@ static enum gpnn_status find_neighbours(const struct gpnn_local_channel *channel
     for (size_t i = 0; i < n; i++) gpnn_heldout_set(heldout, data, i, (size_t)clusters.members[i]);
     clusters.scan = &scan;
     clusters.candidates = heldout->own.candidates;
-    gpnn_threads_each(threads, n, 1, find_around, &clusters);
+    gpnn_threads_each(threads, n, 1, find_outside, &clusters);
     heldout->cluster_rows = clusters.n_rows;
   }
   gpnn_scan_release(&scan);
@@ -166,8 +166,8 @@ static enum gpnn_status hold_out_clusters(const struct gpnn_local_channel *chann
   size_t n, n_all = channel->data->n, n_clusters = options->n_rows, size = options->cluster_rows;
   if (size >= n_all)
     return gpnn_fail(err, GPNN_EDATA,
-                     "a cluster of %zu rows leaves none of %zu training rows to predict from", size,
-                     n_all);
+                     "a cluster of %zu rows leaves none of the %zu training rows to predict from",
+                     size, n_all);
   uint64_t *centres = NULL;
   struct clusters clusters = {.n_rows = size};
   clusters.members = gpnn_alloc(n_clusters, size, sizeof *clusters.members);
@@ -184,7 +184,7 @@ static enum gpnn_status hold_out_clusters(const struct gpnn_local_channel *chann
   return status;
 }
 
-/* ---- all ways ----------------------------------------------------------------------------- */
+/* ---- any of the ways ---------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_local_hold_out(const void *state, const struct gpnn_holdout_options *options,
                                      struct gpnn_heldout *heldout, struct gpnn_error *err)

@@ -1,5 +1,5 @@
-/* Training rows that stand for given rows, each with a ball around it left out, as
- * models/heldout.h describes. */
+/* Training rows that represent given rows, each with a ball around it left out, as described in
+ * models/heldout.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +10,27 @@
 #include "kernel/rotation.h"
 #include "models/local/holdout_private.h"
 
-/* Which held-out row is to be how far from the rows that remain. */
+/* Matches held-out rows to the distances that they are to have from the remaining rows. */
 struct matching {
   const struct gpnn_local_channel *channel;
   int threads;
   struct gpnn_heldout *heldout;
   size_t n;
-  double *drawn;                  /* owned; n by d: the given rows, in the axes of lengthscales */
-  double *distances;              /* owned; n: of the given rows to their nearest, ascending */
-  struct gpnn_ranked_row *ranked; /* owned; n: of the held-out rows to their nearest others,
-                                     ascending */
+  double *drawn;     /* owned; n by d: given rows, along the axes of the lengthscales */
+  double *distances; /* owned; n: from the given rows to their nearest training rows,
+                        ascending */
+  struct gpnn_ranked_row *ranked; /* owned; n: held-out rows, in ascending order of the distance to
+                                     their nearest training row */
   double usual;                   /* distances up to this occur among the held-out rows */
-  double gap;                     /* half the width of the gaps that larger distances come from */
+  double gap;                     /* half the width of the gaps that larger distances stem from */
 };
 
-/* What threads share that look for rows. */
-struct looking {
+/* Shared by the threads of a scan. */
+struct scan_context {
   const struct gpnn_scan *scan;
   struct matching *matching;
-  int64_t *near;   /* matching->n by scan->k */
-  double *centres; /* threads by d */
+  int64_t *nearest; /* matching->n by scan->k */
+  double *centres;  /* threads by d */
 };
 
 static enum gpnn_status matching_init(struct matching *m, const struct gpnn_local_channel *channel,
@@ -70,66 +71,67 @@ static enum gpnn_status draw_like(struct matching *m, const struct gpnn_query *l
   return status;
 }
 
-/* Finds the training rows around a drawn row, and its distance to the nearest. */
-static void measure(void *context, size_t thread, size_t i)
+/* Finds the training rows nearest to a drawn row, and its distance to the first of them. */
+static void measure_given(void *context, size_t thread, size_t i)
 {
-  const struct looking *l = context;
-  const struct gpnn_scan *scan = l->scan;
-  const double *x = l->matching->drawn + i * scan->data->d;
-  int64_t *near = l->near + i * scan->k;
-  gpnn_scan_find(scan, thread, x, &(struct gpnn_left_out){0}, near);
-  l->matching->distances[i] = sqrt(gpnn_scan_distance(scan, x, (size_t)near[0]));
+  const struct scan_context *c = context;
+  const struct gpnn_scan *scan = c->scan;
+  const double *x = c->matching->drawn + i * scan->data->d;
+  int64_t *nearest = c->nearest + i * scan->k;
+  gpnn_scan_find(scan, thread, x, &(struct gpnn_left_out){0}, nearest);
+  c->matching->distances[i] = sqrt(gpnn_scan_distance(scan, x, (size_t)nearest[0]));
 }
 
 /*
- * Measures each drawn row's distance to its nearest training row, and takes one of the few nearest
- * as the held-out row.  The nearest of all would not do: it is likelier to be one with wide gaps
- * around it.
+ * Measures each drawn row's distance to its nearest training row, and holds out one of the few
+ * nearest at random.  Always choosing the nearest would favour rows with wide gaps around them.
  */
-static enum gpnn_status take_near(struct matching *m, uint64_t seed, struct gpnn_error *err)
+static enum gpnn_status draw_representatives(struct matching *m, uint64_t seed,
+                                             struct gpnn_error *err)
 {
   enum { FEW = 10 };
   struct gpnn_scan scan = {0};
   size_t k = m->channel->data->n < FEW ? 1 : FEW;
-  int64_t *near = gpnn_alloc(m->n, k, sizeof *near);
-  if (near == NULL) return gpnn_fail_memory(err, "for calibration");
+  int64_t *nearest = gpnn_alloc(m->n, k, sizeof *nearest);
+  if (nearest == NULL) return gpnn_fail_memory(err, "for calibration");
   enum gpnn_status status = gpnn_scan_init(&scan, m->channel, k, m->threads, err);
   if (status == GPNN_OK) {
     struct gpnn_rng rng;
-    struct looking looking = {.scan = &scan, .matching = m, .near = near};
+    struct scan_context context = {.scan = &scan, .matching = m, .nearest = nearest};
     gpnn_rng_init(&rng, seed, GPNN_RNG_STAND_IN);
-    gpnn_threads_each(m->threads, m->n, 1, measure, &looking);
+    gpnn_threads_each(m->threads, m->n, 1, measure_given, &context);
     for (size_t i = 0; i < m->n; i++)
-      gpnn_heldout_set(m->heldout, scan.data, i, (size_t)near[i * k + gpnn_rng_below(&rng, k)]);
+      gpnn_heldout_set(m->heldout, scan.data, i, (size_t)nearest[i * k + gpnn_rng_below(&rng, k)]);
   }
   gpnn_scan_release(&scan);
-  free(near);
+  free(nearest);
   return status;
 }
 
-/* Finds the distance of a held-out row to its nearest other. */
-static void measure_other(void *context, size_t thread, size_t i)
+/* Finds the distance from a held-out row to its nearest neighbour. */
+static void measure_heldout(void *context, size_t thread, size_t i)
 {
-  const struct looking *l = context;
-  const struct gpnn_scan *scan = l->scan;
-  const int64_t *self = &l->matching->heldout->own.self[i];
-  int64_t other = 0;
+  const struct scan_context *c = context;
+  const struct gpnn_scan *scan = c->scan;
+  const int64_t *self = &c->matching->heldout->own.self[i];
+  int64_t nearest = 0;
   const double *x = scan->x + (size_t)*self * scan->data->d;
-  gpnn_scan_find(scan, thread, x, &(struct gpnn_left_out){.n = 1, .row = self}, &other);
-  l->matching->ranked[i] =
-      (struct gpnn_ranked_row){gpnn_scan_distance(scan, x, (size_t)other), (int64_t)i};
+  gpnn_scan_find(scan, thread, x, &(struct gpnn_left_out){.n = 1, .row = self}, &nearest);
+  c->matching->ranked[i] =
+      (struct gpnn_ranked_row){gpnn_scan_distance(scan, x, (size_t)nearest), (int64_t)i};
 }
 
-/* Finds the distances of the held-out rows to their nearest others, and ranks all distances. */
-static enum gpnn_status rank(struct matching *m, struct gpnn_error *err)
+/* Finds the distances from the held-out rows to their nearest neighbours, and sorts all distances.
+ */
+static enum gpnn_status rank_distances(struct matching *m, struct gpnn_error *err)
 {
   static const double nearly_all = 0.99;
   struct gpnn_scan scan = {0};
   size_t high = (size_t)(nearly_all * (double)(m->n - 1));
   enum gpnn_status status = gpnn_scan_init(&scan, m->channel, 1, m->threads, err);
   if (status == GPNN_OK) {
-    struct looking looking = {.scan = &scan, .matching = m};
-    gpnn_threads_each(m->threads, m->n, 1, measure_other, &looking);
+    struct scan_context context = {.scan = &scan, .matching = m};
+    gpnn_threads_each(m->threads, m->n, 1, measure_heldout, &context);
     qsort(m->distances, m->n, sizeof *m->distances, gpnn_compare_doubles);
     qsort(m->ranked, m->n, sizeof *m->ranked, gpnn_ranked_row_compare);
     m->gap = m->distances[high];
@@ -140,9 +142,10 @@ static enum gpnn_status rank(struct matching *m, struct gpnn_error *err)
 }
 
 /*
- * Finds the ball to leave out so that held-out row 'i' is 'radius' away from the rest: around it,
- * or, where training rows are never so far from each other, as large as the gaps are, with the row
- * in it 'radius' from its edge, towards a row drawn at random.  'centre' gets d numbers.
+ * Finds the ball to leave out so that held-out row 'i' is 'radius' away from the rest: centred on
+ * the row or, if training rows are never that far apart, as large as the gaps, with its centre
+ * moved towards another random row so that row 'i' is 'radius' from its edge.  Returns the ball's
+ * radius; 'centre' gets d numbers.
  */
 static double find_ball(const struct gpnn_scan *scan, const struct matching *m, size_t i,
                         double radius, double *centre)
@@ -163,18 +166,19 @@ static double find_ball(const struct gpnn_scan *scan, const struct matching *m, 
 }
 
 /* Finds the neighbours of a ranked row outside its ball. */
-static enum gpnn_status look_beyond(void *context, size_t thread, size_t rank,
-                                    struct gpnn_error *err)
+static enum gpnn_status find_outside(void *context, size_t thread, size_t rank,
+                                     struct gpnn_error *err)
 {
-  /* A row at the radius is not within it, whatever the rounding. */
+  /* Keeps a row exactly at the radius outside the ball, whatever the rounding. */
   static const double nearly = 1 - 1e-9;
-  /* Leaving out a row leaves a larger distance than asked: not for less than this ratio. */
+  /* Leaving rows out overshoots the distance, so it is done only if the distance is to grow by at
+   * least this factor. */
   static const double worth_it = 1.25;
-  const struct looking *l = context;
-  const struct gpnn_scan *scan = l->scan;
-  const struct matching *m = l->matching;
+  const struct scan_context *c = context;
+  const struct gpnn_scan *scan = c->scan;
+  const struct matching *m = c->matching;
   size_t d = scan->data->d, i = (size_t)m->ranked[rank].row;
-  double *centre = l->centres + thread * d, radius = m->distances[rank];
+  double *centre = c->centres + thread * d, radius = m->distances[rank];
   const int64_t *self = &m->heldout->own.self[i];
   int64_t *candidates = m->heldout->own.candidates + i * scan->k;
   struct gpnn_left_out left_out = {.n = 1, .row = self};
@@ -186,19 +190,18 @@ static enum gpnn_status look_beyond(void *context, size_t thread, size_t rank,
   gpnn_scan_find(scan, thread, scan->x + (size_t)*self * d, &left_out, candidates);
   if (candidates[0] >= 0) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA,
-                   "some rows are farther from the training rows than these from each other: no "
-                   "training row can stand for them");
+                   "some rows are farther from the training rows than those are from each other, "
+                   "so no training row can represent them");
 }
 
-/* Finds each ranked row's neighbours outside its ball. */
-static enum gpnn_status find_beyond(const struct gpnn_scan *scan, struct matching *m,
-                                    struct gpnn_error *err)
+static enum gpnn_status find_all_outside(const struct gpnn_scan *scan, struct matching *m,
+                                         struct gpnn_error *err)
 {
-  struct looking looking = {.scan = scan, .matching = m};
-  looking.centres = gpnn_alloc((size_t)m->threads, scan->data->d, sizeof *looking.centres);
-  if (looking.centres == NULL) return gpnn_fail_memory(err, "for calibration");
-  enum gpnn_status status = gpnn_threads_try(m->threads, m->n, 1, look_beyond, &looking, err);
-  free(looking.centres);
+  struct scan_context context = {.scan = scan, .matching = m};
+  context.centres = gpnn_alloc((size_t)m->threads, scan->data->d, sizeof *context.centres);
+  if (context.centres == NULL) return gpnn_fail_memory(err, "for calibration");
+  enum gpnn_status status = gpnn_threads_try(m->threads, m->n, 1, find_outside, &context, err);
+  free(context.centres);
   return status;
 }
 
@@ -213,9 +216,9 @@ enum gpnn_status gpnn_local_hold_out_like(const struct gpnn_local_channel *chann
   if (status == GPNN_OK) status = draw_like(&m, options->like, options->seed, err);
   if (status == GPNN_OK) status = gpnn_scan_init(&scan, channel, channel->neighbours, threads, err);
   if (status == GPNN_OK) status = gpnn_heldout_new(heldout, channel->data, n, scan.k, err);
-  if (status == GPNN_OK) status = take_near(&m, options->seed, err);
-  if (status == GPNN_OK) status = rank(&m, err);
-  if (status == GPNN_OK) status = find_beyond(&scan, &m, err);
+  if (status == GPNN_OK) status = draw_representatives(&m, options->seed, err);
+  if (status == GPNN_OK) status = rank_distances(&m, err);
+  if (status == GPNN_OK) status = find_all_outside(&scan, &m, err);
   matching_release(&m);
   gpnn_scan_release(&scan);
   return status;

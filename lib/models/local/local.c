@@ -18,8 +18,8 @@ static void metric_release(struct gpnn_local_metric *metric)
   *metric = (struct gpnn_local_metric){0};
 }
 
-/* A metric without a search yet.  The rotation is kept transposed, so that a row is rotated by
- * whole columns. */
+/* Makes a metric that has no search yet.  The rotation is stored transposed, so that rotating a row
+ * adds up whole columns. */
 static enum gpnn_status metric_init(struct gpnn_local_metric *metric,
                                     const struct gpnn_local_channel *channel,
                                     struct gpnn_error *err)
@@ -43,7 +43,7 @@ static enum gpnn_status metric_init(struct gpnn_local_metric *metric,
   return GPNN_OK;
 }
 
-/* True if both have the same neighbours. */
+/* True if rows have the same neighbours under both. */
 static bool is_same_metric(size_t d, const struct gpnn_local_metric *a,
                            const struct gpnn_local_metric *b)
 {
@@ -54,7 +54,7 @@ static bool is_same_metric(size_t d, const struct gpnn_local_metric *a,
   return memcmp(a->lengthscale, b->lengthscale, d * sizeof *a->lengthscale) == 0;
 }
 
-/* What orders neighbours: without lengthscales if they are all the same. */
+/* The metric for searches, without lengthscales if they are all equal. */
 static struct gpnn_search_metric search_metric(const struct gpnn_local_metric *metric,
                                                const struct gpnn_local_channel *channel)
 {
@@ -65,12 +65,12 @@ static struct gpnn_search_metric search_metric(const struct gpnn_local_metric *m
   return (struct gpnn_search_metric){NULL, rotation};
 }
 
-/* Takes the search of the dataset, or builds one for this metric. */
+/* Uses the dataset's search, or builds one for this metric. */
 static enum gpnn_status find_search(struct gpnn_local_metric *metric,
                                     const struct gpnn_local_channel *channel, int threads,
                                     struct gpnn_error *err)
 {
-  const size_t noticeable = 2000000; /* numbers of the rows: less is built in no time */
+  const size_t noticeable = 2000000; /* n times d below which building a search takes no time */
   const struct gpnn_dataset *data = channel->data;
   const struct gpnn_search_metric wanted = search_metric(metric, channel);
   enum gpnn_status status;
@@ -137,7 +137,7 @@ bool gpnn_local_same_task(const struct gpnn_local_channel *a, const struct gpnn_
          a->params->covariance.smoothness == b->params->covariance.smoothness;
 }
 
-/* But for the rounding of products and quotients of a few numbers. */
+/* True if two positive numbers are equal up to the rounding of a few operations. */
 static bool is_same(double a, double b)
 {
   const double rounding = 1e-14;
@@ -145,7 +145,7 @@ static bool is_same(double a, double b)
   return difference <= rounding * (a > b ? a : b);
 }
 
-/* Known noise differs between targets in scale alone: by their variances in the table. */
+/* Known noise differs between targets only by their variances in the table. */
 bool gpnn_local_same_family(const struct gpnn_local_channel *a, const struct gpnn_local_channel *b)
 {
   const struct gpnn_covariance *p = &a->params->covariance, *q = &b->params->covariance;
@@ -155,8 +155,7 @@ bool gpnn_local_same_family(const struct gpnn_local_channel *a, const struct gpn
          is_same(p->kernelscale * sd_a * sd_a, q->kernelscale * sd_b * sd_b);
 }
 
-/* Moves those of 'n' channels that are like the first to the front, and returns how many they are.
- */
+/* Moves the channels that are like the first of 'n' to the front, and returns their number. */
 static size_t collect(struct gpnn_local_channel *channels, size_t n,
                       bool (*alike)(const struct gpnn_local_channel *,
                                     const struct gpnn_local_channel *))
@@ -193,7 +192,7 @@ static void local_free(void *state)
   free(local);
 }
 
-/* A model whose channels have no metric yet; NULL: not enough memory. */
+/* A model whose channels have no metrics yet; NULL: not enough memory. */
 static struct gpnn_local *local_alloc(size_t n, const struct gpnn_channel *channels,
                                       const struct gpnn_model_options *options)
 {
@@ -218,7 +217,7 @@ static struct gpnn_local *local_alloc(size_t n, const struct gpnn_channel *chann
   return local;
 }
 
-/* Gives a channel the metric of one before it, or one of its own. */
+/* Gives a channel the metric of an earlier channel, or a new one. */
 static enum gpnn_status choose_metric(struct gpnn_local *local, struct gpnn_local_channel *channel,
                                       struct gpnn_error *err)
 {
@@ -258,15 +257,15 @@ static enum gpnn_status local_make(void **state, size_t n, const struct gpnn_cha
   return finish(local, status, state);
 }
 
-/* Gives channel 'from->number' of 'local' what its metric was in another model, under the
- * parameters that it has now. */
+/* Gives channel 'from->number' of 'local' the search of its counterpart 'from' in 'other', in a
+ * metric for its new parameters. */
 static enum gpnn_status share_metric(struct gpnn_local *local, const struct gpnn_local *other,
                                      const struct gpnn_local_channel *from, struct gpnn_error *err)
 {
   struct gpnn_local_channel *channel = &local->channels[from->number];
   struct gpnn_local_metric *metric = &local->metrics[from->metric - other->metrics];
   channel->metric = metric;
-  if (metric->search != NULL) return GPNN_OK; /* another channel has brought it */
+  if (metric->search != NULL) return GPNN_OK; /* done for an earlier channel */
   enum gpnn_status status = metric_init(metric, channel, err);
   metric->neighbours = from->metric->neighbours;
   metric->search = from->metric->search;
@@ -287,7 +286,7 @@ static enum gpnn_status local_with(const void *state, const struct gpnn_channel 
   return finish(local, status, other);
 }
 
-/* ---- what it says of itself --------------------------------------------------------------- */
+/* ---- properties --------------------------------------------------------------------------- */
 
 static size_t local_neighbours(const void *state, size_t channel)
 {

@@ -1,6 +1,7 @@
 /*
- * Rows that lie together and so have many neighbours in common: their order, and which of them to
- * predict from the union of their neighbours, by one factorisation.
+ * Nearby rows have many neighbours in common.  Orders rows so that nearby ones follow each other,
+ * and decides which of them to predict together from the union of their neighbours, with a single
+ * factorisation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 
 /* ---- order -------------------------------------------------------------------------------- */
 
-/* Rows being put in order: 'z' has d coordinates of each. */
+/* Rows being put in order. */
 struct ordering {
   size_t d;
-  const double *z;
+  const double *z; /* d coordinates per row */
   size_t *order;
 };
 
-/* The coordinate in which rows [begin, end) of the order are spread widest. */
+/* The coordinate with the widest range over rows [begin, end) of the order. */
 static size_t widest(const struct ordering *o, size_t begin, size_t end)
 {
   size_t best = 0;
@@ -36,15 +37,16 @@ static size_t widest(const struct ordering *o, size_t begin, size_t end)
   return best;
 }
 
-/* True if row 'a' comes before 'b' along coordinate 'j'; ties by number. */
+/* True if row 'a' comes before 'b' along coordinate 'j'; ties are broken by row number. */
 static bool is_before(const struct ordering *o, size_t j, size_t a, size_t b)
 {
   double x = o->z[a * o->d + j], y = o->z[b * o->d + j];
   return x < y || (x == y && a < b);
 }
 
-/* Moves those of [begin, end) that come first along coordinate 'j' before place 'middle'. */
-static void part(struct ordering *o, size_t j, size_t begin, size_t end, size_t middle)
+/* Quickselect: rearranges rows [begin, end) so that those that come first along coordinate 'j' are
+ * before position 'middle'. */
+static void partition(struct ordering *o, size_t j, size_t begin, size_t end, size_t middle)
 {
   while (end - begin > 1) {
     size_t *order = o->order, pivot = order[begin + (end - begin) / 2], i = begin, k = end - 1;
@@ -56,8 +58,8 @@ static void part(struct ordering *o, size_t j, size_t begin, size_t end, size_t 
       order[i] = order[k];
       order[k] = swapped;
     }
-    /* No two are alike, so that those before place i come before all others; where the scans met,
-     * they met at the pivot, which is in its place. */
+    /* No two rows compare equal, so rows before position i precede all others; if the scans met,
+     * they met at the pivot, which is then in its final position. */
     if (middle == i) return;
     if (middle < i)
       end = i;
@@ -66,12 +68,12 @@ static void part(struct ordering *o, size_t j, size_t begin, size_t end, size_t 
   }
 }
 
-/* By halves along the widest coordinate, down to single rows. */
+/* Halves the rows along their widest coordinate, recursively down to single rows. */
 static void order_rows(struct ordering *o, size_t begin, size_t end)
 {
   while (end - begin > 1) {
     size_t middle = begin + (end - begin) / 2;
-    part(o, widest(o, begin, end), begin, end, middle);
+    partition(o, widest(o, begin, end), begin, end, middle);
     order_rows(o, begin, middle);
     begin = middle;
   }
@@ -97,7 +99,7 @@ enum gpnn_status gpnn_local_order(const struct gpnn_local_channel *channel,
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-/* The slot of 'row': its own, or the empty one that is to be. */
+/* The slot of 'row' in the hash table, or the empty slot where it belongs. */
 static size_t slot_of(const struct gpnn_local_union *u, int64_t row)
 {
   size_t at = (size_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & u->mask;
@@ -105,8 +107,7 @@ static size_t slot_of(const struct gpnn_local_union *u, int64_t row)
   return at;
 }
 
-/* How many there are of up to k candidates, and in '*fresh' how many of them are not in the union
- * yet. */
+/* Counts the candidates, at most k, and in '*fresh' those that are not in the union yet. */
 static size_t count(const struct gpnn_local_union *u, size_t k, const int64_t *candidates,
                     size_t *fresh)
 {
@@ -127,8 +128,8 @@ static void add(struct gpnn_local_union *u, size_t m, const int64_t *candidates)
   }
 }
 
-/* Operations to predict n rows from m neighbours (gpnn-methods(7), equation 3.17): a factorisation;
- * solves, and the covariances, whose exponentials take as long as some solves. */
+/* Operations needed to predict n rows from m neighbours (gpnn-methods(7), equation 3.17): a
+ * factorisation, n solves, and the covariances, whose exponentials cost as much as some solves. */
 static double cost(size_t n, size_t m)
 {
   const double covariances = 20;
@@ -141,16 +142,16 @@ void gpnn_local_gather_group(const struct gpnn_local_task *task, struct gpnn_loc
                              const int64_t *candidates, struct gpnn_local_group *group)
 {
   struct gpnn_local_union *u = &scratch->joint;
-  size_t taken = 0, most = n < task->share ? n : task->share;
+  size_t n_grouped = 0, most = n < task->share ? n : task->share;
   memset(u->slot, 0, (u->mask + 1) * sizeof *u->slot);
   u->n = 0;
-  for (; taken < most; taken++, candidates += k) {
+  for (; n_grouped < most; n_grouped++, candidates += k) {
     size_t fresh, own = count(u, k, candidates, &fresh), both = u->n + fresh;
-    if (taken > 0 &&
-        (both > task->most_neighbours || cost(taken + 1, both) > cost(taken, u->n) + cost(1, own)))
+    if (n_grouped > 0 && (both > task->most_neighbours ||
+                          cost(n_grouped + 1, both) > cost(n_grouped, u->n) + cost(1, own)))
       break;
     add(u, own, candidates);
-    u->nearest[taken] = own == 0 ? 0 : u->slot[slot_of(u, candidates[0])] - 1;
+    u->nearest[n_grouped] = own == 0 ? 0 : u->slot[slot_of(u, candidates[0])] - 1;
   }
-  *group = (struct gpnn_local_group){taken, row, x, u->n, u->row, u->nearest};
+  *group = (struct gpnn_local_group){n_grouped, row, x, u->n, u->row, u->nearest};
 }

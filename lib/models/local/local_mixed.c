@@ -1,25 +1,26 @@
 /*
  * The local solve in mixed precision (gpnn-methods(7), equations 3.19 to 3.23).
  *
- * A factor of floats, L L' = K + E, gives x = L^-T L^-1 k near to K^-1 k.  With the residual
- * r = k - K x in doubles, w = L^-1 r, u = L^-1 b, D = L^-1 E L^-T,
+ * A single-precision factor, L L' = K + E, gives x = L^-T L^-1 k, close to K^-1 k.  With the
+ * residual r = k - K x in double precision, w = L^-1 r, u = L^-1 b and D = L^-1 E L^-T,
  *   b'K^-1 k = b'x + r'K^-1 b        = b'x + w'u         to within |w| |D| |u|,
- *   k'K^-1 k = k'x + r'x + r'K^-1 r  = k'x + r'x + w'w   to within |w|^2 |D|:
- * the factor's error comes in squared and cubed, for |w| is about |D| |L^-1 k|.  |D| is taken to be
- * what the steps show of it, or what the smallest pivot makes possible.  As long as the error is
- * too large, x is refined by L^-T w, which makes w smaller by another factor D.
+ *   k'K^-1 k = k'x + r'x + r'K^-1 r  = k'x + r'x + w'w   to within |w|^2 |D|.
+ * Since |w| is about |D| |L^-1 k|, these errors are of second and third order in |D|.  |D| is
+ * estimated as the larger of what the steps show and what the smallest pivot makes possible.  While
+ * the error is too large, x is refined by adding L^-T w, which reduces w by another factor |D|.
  */
 #include <math.h>
 
 #include "models/local/local_private.h"
 
-/* The largest error that was seen is 20 times what the formulas above say. */
+/* Safety factor: the largest error observed is 20 times what the formulas above say. */
 static const double caution = 64;
 
-/* What is promised in the mean, of the share of the variance that is left, and of the misfit. */
+/* Guaranteed absolute error of the mean, and relative errors of the latent variance and the misfit.
+ */
 static const double mean_tolerance = 1e-8, variance_tolerance = 1e-7, misfit_tolerance = 1e-7;
 
-/* Roundings of doubles as a share of those of floats: what the double solve errs by itself. */
+/* Rounding of doubles relative to that of floats: the error that a double solve has anyway. */
 static const double finer = 0x1p-29;
 
 struct mixed_solve {
@@ -29,7 +30,7 @@ struct mixed_solve {
   const double *k;
 };
 
-/* Row 'i' of the matrix, and of the factor; numbers are set->lanes and twice as many apart. */
+/* Row 'i' of the matrix, and of the factor; their numbers are set->lanes and twice that apart. */
 static const double *given(const struct mixed_solve *s, size_t i)
 {
   return s->k + gpnn_panel_at(s->n, s->set->lanes, i, 0);
@@ -47,7 +48,7 @@ static double norm(size_t n, size_t stride, const float *x)
   return sqrt(sum);
 }
 
-/* What a few roundings to floats may come to in a direction that the smallest pivot is of. */
+/* How large |D| may be: a few roundings to floats, amplified by the smallest pivot. */
 static double least_error(const struct mixed_solve *s)
 {
   size_t lanes = 2 * s->set->lanes;
@@ -57,7 +58,7 @@ static double least_error(const struct mixed_solve *s)
 }
 
 /* The largest |u| of the right-hand sides. */
-static double largest(const struct mixed_solve *s)
+static double largest_norm(const struct mixed_solve *s)
 {
   double most = 0;
   for (size_t i = s->n + 1; i < s->n_rows; i++)
@@ -65,7 +66,7 @@ static double largest(const struct mixed_solve *s)
   return most;
 }
 
-/* Sets x to L^-T L^-1 b of the right-hand side in row 'i'. */
+/* Sets x to L^-T L^-1 b for the right-hand side b in row 'i'. */
 static void start(const struct mixed_solve *s, size_t i)
 {
   size_t lanes = 2 * s->set->lanes, whole = (s->n + lanes - 1) / lanes * lanes;
@@ -75,15 +76,15 @@ static void start(const struct mixed_solve *s, size_t i)
   for (size_t a = 0; a < whole; a++) s->mixed->x[a] = (double)s->mixed->step[a];
 }
 
-/* Sets the rest to b - K x of the right-hand side in row 'i' and the step to w, and returns its
- * norm. */
-static double find_rest(const struct mixed_solve *s, size_t i)
+/* Sets the residual to b - K x for the right-hand side b in row 'i' and the step to w; returns the
+ * norm of w. */
+static double find_residual(const struct mixed_solve *s, size_t i)
 {
   const struct gpnn_local_mixed *mixed = s->mixed;
   const double *b = given(s, i);
-  for (size_t a = 0; a < s->n; a++) mixed->rest[a] = b[a * s->set->lanes];
-  s->set->subtract_product(s->n, s->k, mixed->x, mixed->rest);
-  for (size_t a = 0; a < s->n; a++) mixed->step[a] = (float)mixed->rest[a];
+  for (size_t a = 0; a < s->n; a++) mixed->residual[a] = b[a * s->set->lanes];
+  s->set->subtract_product(s->n, s->k, mixed->x, mixed->residual);
+  for (size_t a = 0; a < s->n; a++) mixed->step[a] = (float)mixed->residual[a];
   s->set->forward(s->n, mixed->k, mixed->step);
   return norm(s->n, 1, mixed->step);
 }
@@ -94,18 +95,18 @@ static void refine(const struct mixed_solve *s)
   for (size_t a = 0; a < s->n; a++) s->mixed->x[a] += (double)s->mixed->step[a];
 }
 
-/* b'K^-1 b of the right-hand side in row 'i', of which x, the rest and the step are. */
+/* b'K^-1 b for the right-hand side b in row 'i', which x, the residual and the step belong to. */
 static double square(const struct mixed_solve *s, size_t i)
 {
-  const double *x = s->mixed->x, *rest = s->mixed->rest, *b = given(s, i);
+  const double *x = s->mixed->x, *residual = s->mixed->residual, *b = given(s, i);
   const float *w = s->mixed->step;
   double sum = 0;
   for (size_t a = 0; a < s->n; a++)
-    sum += (b[a * s->set->lanes] + rest[a]) * x[a] + (double)w[a] * (double)w[a];
+    sum += (b[a * s->set->lanes] + residual[a]) * x[a] + (double)w[a] * (double)w[a];
   return sum;
 }
 
-/* Writes b'K^-1 k of every right-hand side. */
+/* Writes b'K^-1 k for every right-hand side b. */
 static void explain(const struct mixed_solve *s, double *explained)
 {
   const double *x = s->mixed->x;
@@ -129,18 +130,18 @@ bool gpnn_local_solve_mixed(const struct gpnn_panel_set *set, const struct gpnn_
   const struct mixed_solve s = {set, mixed, n, n_rows, k};
   set->narrow(n, n_rows, k, mixed->k);
   if (!set->factor_float(n, n_rows, mixed->k)) return false;
-  double v = norm(n, 2 * set->lanes, solved(&s, n)), u = largest(&s), d = least_error(&s),
+  double v = norm(n, 2 * set->lanes, solved(&s, n)), u = largest_norm(&s), d = least_error(&s),
          before = v;
   start(&s, n);
   for (int pass = 0; pass < PASSES; pass++) {
-    double w = find_rest(&s, n);
+    double w = find_residual(&s, n);
     if (w > 0) d = fmax(d, w / before);
     explain(&s, explained);
     double mean_error = caution * d * u * (w + finer * v);
     double variance_error = caution * d * (w * w + finer * v * v);
     if (mean_error <= mean_tolerance && variance_error <= variance_tolerance * (1 - explained[0]))
       return true;
-    if (!(d < 0.01)) break; /* refining will not pay */
+    if (!(d < 0.01)) break; /* refinement would converge too slowly */
     refine(&s);
     before = w;
   }
@@ -153,7 +154,7 @@ bool gpnn_local_mixed_square(const struct gpnn_panel_set *set, const struct gpnn
   const struct mixed_solve s = {set, mixed, n, row + 1, k};
   double u = norm(n, 2 * set->lanes, solved(&s, row)), d = least_error(&s);
   start(&s, row);
-  double w = find_rest(&s, row);
+  double w = find_residual(&s, row);
   if (u > 0) d = fmax(d, w / u);
   *result = square(&s, row);
   return caution * d * (w * w + finer * u * u) <= misfit_tolerance * *result;

@@ -1,4 +1,4 @@
-/* Predictions of many rows: chunks of them, shared out between threads. */
+/* Predicts many rows, in chunks whose rows are divided between threads. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,26 +7,25 @@
 #include "base/threads.h"
 #include "models/local/local_private.h"
 
-/* Rows whose neighbours are held at a time: bounds memory, changes no result. */
+/* Rows whose neighbours are in memory at once; does not affect results. */
 enum { CHUNK = 1024 };
 
-/* A chunk of the query's rows, [begin, end) in the order in which they are predicted, and of each
- * what it takes to predict it. */
+/* A chunk of the query's rows, [begin, end) in the order of prediction. */
 struct chunk {
-  size_t size;     /* rows that the arrays hold; all but 'row' are of one chunk */
-  size_t *row;     /* owned; query->n: all rows in the order in which they are predicted */
-  double *x;       /* owned; size by d: as they are given */
-  double *rotated; /* owned; size by d: in the axes of the lengthscales */
+  size_t size;     /* the most rows of a chunk; all arrays but 'row' are for one chunk */
+  size_t *row;     /* owned; query->n: all rows in the order of prediction */
+  double *x;       /* owned; size by d: the rows as given */
+  double *rotated; /* owned; size by d: along the axes of the lengthscales */
   size_t k;
   int64_t *candidates; /* owned; size by k */
   double *distances;   /* owned; size by k */
   size_t begin, end;
 };
 
-/* A chunk under way. */
+/* A chunk being solved. */
 struct solving {
   const struct gpnn_local_task *task;
-  struct gpnn_local_scratch *scratch; /* one a thread */
+  struct gpnn_local_scratch *scratch; /* one per thread */
   const struct chunk *chunk;
 };
 
@@ -41,7 +40,7 @@ static void chunk_release(struct chunk *chunk)
   free(chunk->distances);
 }
 
-/* Candidates of a row that suffice for as many neighbours as are wanted. */
+/* Candidates per row, enough for the number of neighbours wanted. */
 static size_t n_candidates(const struct gpnn_local_task *task)
 {
   const struct gpnn_query *query = task->query;
@@ -68,7 +67,7 @@ static enum gpnn_status chunk_init(struct chunk *chunk, const struct gpnn_local_
   return task->share > 1 ? gpnn_local_order(&task->members[0], query, chunk->row, err) : GPNN_OK;
 }
 
-/* Copies the rows of the chunk, as they are and as the lengthscales see them. */
+/* Copies the rows of the chunk, as given and rotated. */
 static void gather_rows(const struct gpnn_local_task *task, struct chunk *chunk)
 {
   const struct gpnn_local_channel *channel = &task->members[0];
@@ -93,8 +92,8 @@ static enum gpnn_status find_candidates(const struct gpnn_local_task *task, stru
   return GPNN_OK;
 }
 
-/* Keeps up to m of a row's candidates, those that it may have as neighbours, and returns their
- * number. */
+/* Keeps up to m of a row's candidates, without itself and missing ones, and returns their number.
+ */
 static size_t choose(const struct gpnn_query *query, size_t i, size_t m, size_t k,
                      int64_t *candidates)
 {
@@ -122,7 +121,8 @@ static enum gpnn_status solve_alone(void *context, size_t thread, size_t at, str
   return gpnn_local_solve(s->task, &s->scratch[thread], &group, err);
 }
 
-/* Rows of a stretch, in which groups can begin: this does not depend on the threads. */
+/* Rows of a stretch, which is divided into groups on its own, so that groups do not depend on the
+ * threads. */
 static size_t stretch_of(const struct gpnn_local_task *task)
 {
   enum { GROUPS = 4 };
@@ -164,7 +164,6 @@ static enum gpnn_status solve_chunk(const struct gpnn_local_task *task,
 
 /* ---- a task ------------------------------------------------------------------------------- */
 
-/* Predicts all rows, chunk after chunk. */
 static enum gpnn_status solve_chunks(const struct gpnn_local_task *task,
                                      struct gpnn_local_scratch *scratch, struct chunk *chunk,
                                      struct gpnn_error *err)
@@ -180,7 +179,7 @@ static enum gpnn_status solve_chunks(const struct gpnn_local_task *task,
   return status;
 }
 
-/* Rows share neighbours where those are what the search finds and nothing more is asked of them. */
+/* Rows share neighbours only if these come from the search, in a single number. */
 static void set_share(struct gpnn_local_task *task)
 {
   enum { LARGER = 4 };
@@ -198,7 +197,7 @@ static void add_counts(struct gpnn_counts *to, const struct gpnn_counts *from)
   to->n_clamped += from->n_clamped;
 }
 
-/* Predicts the rows for the members of a task, of which members and numbers are set. */
+/* Predicts the rows for the members of a task whose members and numbers are set. */
 static enum gpnn_status predict_task(struct gpnn_local_task *task, struct gpnn_error *err)
 {
   size_t most = task->numbers[task->n_numbers - 1], n = task->members[0].data->n;
@@ -225,9 +224,10 @@ static enum gpnn_status predict_task(struct gpnn_local_task *task, struct gpnn_e
 
 /* ---- the model ---------------------------------------------------------------------------- */
 
-/* Sets the members of a task: the first of 'n' channels and those of its task that follow it. */
-static void take_members(struct gpnn_local_task *task, size_t n,
-                         const struct gpnn_local_channel *channels)
+/* Sets the members of a task: the first of 'n' channels, and the following ones of the same task.
+ */
+static void set_members(struct gpnn_local_task *task, size_t n,
+                        const struct gpnn_local_channel *channels)
 {
   const struct gpnn_local_channel *first = channels;
   task->members = channels;
@@ -253,7 +253,7 @@ enum gpnn_status gpnn_local_predict(const void *state, const struct gpnn_query *
                                  .n_numbers = 1};
   enum gpnn_status status = GPNN_OK;
   for (size_t done = 0; done < local->n && status == GPNN_OK; done += task.n_members) {
-    take_members(&task, local->n - done, local->channels + done);
+    set_members(&task, local->n - done, local->channels + done);
     task.numbers = &task.members[0].neighbours;
     status = predict_task(&task, err);
   }

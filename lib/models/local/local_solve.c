@@ -1,8 +1,9 @@
 /*
- * Prediction of rows that have the same neighbours.  All members of a family have covariances in
- * proportion, kernelscale (C + ratio I), so C + ratio I = L L' is factored, with the right-hand
- * sides as rows below it: the factorisation leaves v = L^-1 c and u = L^-1 (y_N - T_N b) there, and
- * the mean is t*'b + v'u, the variance kernelscale (1 - v'v) and the misfit u'u / (kernelscale m).
+ * Predicts rows that have the same neighbours.  The covariances of a family's members are
+ * proportional to each other, kernelscale (C + ratio I).  So C + ratio I = L L' is factored, with
+ * the right-hand sides as rows below it, where the factorisation leaves v = L^-1 c and
+ * u = L^-1 (y_N - T_N b).  Then the mean is t*'b + v'u, the variance is kernelscale (1 - v'v), and
+ * the misfit is u'u / (kernelscale m).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,13 +16,13 @@
 #include "linalg/panels.h"
 #include "models/local/local_private.h"
 
-/* One group's solve under way. */
+/* The solve of one group. */
 struct solve {
   const struct gpnn_local_task *task;
-  const struct gpnn_local_channel *any; /* a member: what all of them share */
+  const struct gpnn_local_channel *any; /* any member, for what all of them share */
   struct gpnn_local_scratch *scratch;
   const struct gpnn_local_group *group;
-  size_t n, m, stride;   /* rows to predict; neighbours; as many as a column may have of both */
+  size_t n, m, stride;   /* rows to predict; neighbours; space for both in a column */
   const int64_t *chosen; /* m: the neighbours */
   const struct gpnn_local_channel *family;
   size_t n_family;
@@ -29,21 +30,21 @@ struct solve {
 
 /* ---- scratch ------------------------------------------------------------------------------ */
 
-/* As many neighbours and rows to predict as a group may have, in whole vectors. */
+/* The most neighbours and rows to predict that a group may have, in whole vectors. */
 static size_t stride_for(const struct gpnn_local_task *task)
 {
   enum { MOST_LANES = 8 };
   return (task->most_neighbours + task->share + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
 }
 
-/* Terms of the mean that take part in the solve: those of uncertain coefficients. */
+/* Number of terms of the mean that take part in the solve: those with uncertain coefficients. */
 static size_t n_uncertain(const struct gpnn_local_channel *channel)
 {
   const struct gpnn_mean_function *mean = &channel->params->mean;
   return mean->covariance == NULL ? 0 : mean->n_coefficients;
 }
 
-/* Right-hand sides of 'n' members, without those of the rows to predict. */
+/* Number of right-hand sides of 'n' members, not counting the rows to predict. */
 static size_t n_right(const struct gpnn_local_channel *members, size_t n)
 {
   size_t sum = 0;
@@ -51,7 +52,7 @@ static size_t n_right(const struct gpnn_local_channel *members, size_t n)
   return sum;
 }
 
-/* Members from 'first' on that are of its family. */
+/* Number of members, from 'first' on, in the same family. */
 static size_t family_size(const struct gpnn_local_task *task, size_t first)
 {
   size_t end = first + 1;
@@ -61,7 +62,7 @@ static size_t family_size(const struct gpnn_local_task *task, size_t first)
   return end - first;
 }
 
-/* A trapezoid of numbers of 'item_bytes', 'lanes' of them in a vector. */
+/* A trapezoid whose numbers have 'item_bytes' bytes, with 'lanes' of them in a vector. */
 static void *trapezoid_new(size_t n, size_t n_rows, size_t lanes, size_t item_bytes)
 {
   return gpnn_alloc((n_rows + lanes - 1) / lanes, gpnn_panel_size(n, lanes), item_bytes);
@@ -72,9 +73,9 @@ static bool mixed_new(struct gpnn_local_mixed *mixed, size_t m, size_t n_rows, s
   size_t size = (m / lanes + 1) * lanes;
   mixed->k = trapezoid_new(m, n_rows, lanes, sizeof *mixed->k);
   mixed->x = gpnn_alloc(size, 1, sizeof *mixed->x);
-  mixed->rest = gpnn_alloc(size, 1, sizeof *mixed->rest);
+  mixed->residual = gpnn_alloc(size, 1, sizeof *mixed->residual);
   mixed->step = gpnn_alloc(size, 1, sizeof *mixed->step);
-  return mixed->k && mixed->x && mixed->rest && mixed->step;
+  return mixed->k && mixed->x && mixed->residual && mixed->step;
 }
 
 static bool union_new(struct gpnn_local_union *joint, const struct gpnn_local_task *task)
@@ -124,7 +125,7 @@ void gpnn_local_scratch_release(struct gpnn_local_scratch *s)
   free(s->counts);
   free(s->mixed.k);
   free(s->mixed.x);
-  free(s->mixed.rest);
+  free(s->mixed.residual);
   free(s->mixed.step);
   free(s->joint.row);
   free(s->joint.slot);
@@ -133,7 +134,7 @@ void gpnn_local_scratch_release(struct gpnn_local_scratch *s)
 
 /* ---- correlations ------------------------------------------------------------------------- */
 
-/* Writes 'x', as the kernel sees it but for the scale, as number 'a' of scratch->columns. */
+/* Writes the rotated row 'x', divided by the lengthscales, as entry 'a' of scratch->columns. */
 static void scale(const struct solve *solve, size_t a, const double *x)
 {
   const double *inverse = solve->any->metric->inverse;
@@ -141,7 +142,7 @@ static void scale(const struct solve *solve, size_t a, const double *x)
   for (size_t j = 0; j < solve->any->data->d; j++) columns[j * solve->stride] = x[j] * inverse[j];
 }
 
-/* Writes the neighbours to the columns, and behind them the rows to predict. */
+/* Writes the neighbours to the columns, followed by the rows to predict. */
 static void gather(const struct solve *solve)
 {
   const struct gpnn_dataset *data = solve->any->data;
@@ -170,7 +171,7 @@ static double *row_of(const struct solve *solve, double *trapezoid, size_t i)
 
 /* ---- right-hand sides --------------------------------------------------------------------- */
 
-/* Writes the neighbours' terms of every uncertain coefficient, to as many rows from 'to' on. */
+/* Writes the neighbours' terms for every uncertain coefficient, one row each from 'to' on. */
 static void fill_terms(const struct solve *solve, const struct gpnn_local_channel *channel,
                        size_t to, double *k)
 {
@@ -185,7 +186,7 @@ static void fill_terms(const struct solve *solve, const struct gpnn_local_channe
   }
 }
 
-/* Writes the right-hand sides of 'member' from row 'to' on, and returns where the next begin. */
+/* Writes the right-hand sides of 'member' from row 'to' on, and returns the row after them. */
 static size_t fill_member(const struct solve *solve, const struct gpnn_local_channel *member,
                           size_t to, double *k)
 {
@@ -197,8 +198,8 @@ static size_t fill_member(const struct solve *solve, const struct gpnn_local_cha
   return to + 1 + n_uncertain(member);
 }
 
-/* Writes the noise that the family has in proportion to its kernel scale.  A row with more than
- * the largest of it says nothing any more, and its square is still finite. */
+/* Writes the family's ratios of noise to kernel scale.  They are capped so that their squares stay
+ * finite; a row with so much noise carries no information anyway. */
 static void fill_ratio(const struct solve *solve)
 {
   static const double largest = 1e300;
@@ -210,7 +211,7 @@ static void fill_ratio(const struct solve *solve)
   }
 }
 
-/* Writes the trapezoid of the family: C + ratio I and the right-hand sides. */
+/* Writes the family's trapezoid: C + ratio I and the right-hand sides. */
 static void fill_family(void *context, double *k)
 {
   const struct solve *solve = context;
@@ -227,8 +228,8 @@ static void fill_family(void *context, double *k)
 /* ---- results ------------------------------------------------------------------------------ */
 
 /*
- * q'Vq, q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance at row
- * 'i' of the query.  'explained' has T'K^-1 k, its numbers 'stride' apart.
+ * q'Vq with q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance at row
+ * 'i' of the query.  'explained' has T'K^-1 k, whose numbers are solve->n apart.
  */
 static double uncertainty_of_mean(const struct solve *solve,
                                   const struct gpnn_local_channel *member, size_t i,
@@ -247,8 +248,8 @@ static double uncertainty_of_mean(const struct solve *solve,
   return sum;
 }
 
-/* A member's predictions of row 'g' of the group from the first 'm' neighbours, for number 'k' of
- * them; 'explained' is of its right-hand sides and the first row, 'misfit' of its first. */
+/* Writes a member's prediction of row 'g' of the group from the first 'm' neighbours, which is the
+ * 'k'-th number of them; 'explained' and 'misfit' start at the member's own entries. */
 static enum gpnn_status finish_member(const struct solve *solve,
                                       const struct gpnn_local_channel *member, size_t k, size_t m,
                                       size_t g, const double *explained, double misfit,
@@ -274,7 +275,7 @@ static enum gpnn_status finish_member(const struct solve *solve,
   return GPNN_OK;
 }
 
-/* The same for the family and all rows; 'counts' is of its first member. */
+/* The same for all members of the family and all rows; 'counts' starts at the first member. */
 static enum gpnn_status finish_family(const struct solve *solve, size_t k, size_t m,
                                       struct gpnn_counts *counts, struct gpnn_error *err)
 {
@@ -289,7 +290,7 @@ static enum gpnn_status finish_family(const struct solve *solve, size_t k, size_
   return status;
 }
 
-/* sum of x_a y_a over [begin, end), numbers 'lanes' apart. */
+/* Sum of x_a y_a over [begin, end), with numbers 'lanes' apart. */
 static double product(size_t begin, size_t end, size_t lanes, const double *x, const double *y)
 {
   double sum = 0;
@@ -297,7 +298,7 @@ static double product(size_t begin, size_t end, size_t lanes, const double *x, c
   return sum;
 }
 
-/* Adds to scratch->explained what neighbours [begin, end) explain. */
+/* Adds the contributions of neighbours [begin, end) to scratch->explained. */
 static void explain(const struct solve *solve, size_t begin, size_t end)
 {
   const struct gpnn_local_scratch *scratch = solve->scratch;
@@ -312,7 +313,7 @@ static void explain(const struct solve *solve, size_t begin, size_t end)
   }
 }
 
-/* Adds to scratch->misfit what neighbours [begin, end) bring. */
+/* Adds the contributions of neighbours [begin, end) to scratch->misfit. */
 static void add_misfit(const struct solve *solve, size_t begin, size_t end)
 {
   const struct gpnn_local_scratch *scratch = solve->scratch;
@@ -324,7 +325,7 @@ static void add_misfit(const struct solve *solve, size_t begin, size_t end)
   }
 }
 
-/* Distance of row 'g' to its nearest neighbour; infinite if it has none. */
+/* Distance from row 'g' to its nearest neighbour; infinite if there is none. */
 static double nearest_distance(const struct solve *solve, size_t g)
 {
   double r2 = 0;
@@ -339,7 +340,7 @@ static double nearest_distance(const struct solve *solve, size_t g)
 
 /* ---- one group ---------------------------------------------------------------------------- */
 
-/* Predicts the family in double precision, whose trapezoid is in place. */
+/* Predicts the family, whose trapezoid is filled, in double precision. */
 static enum gpnn_status solve_double(struct solve *solve, struct gpnn_counts *counts,
                                      struct gpnn_error *err)
 {
@@ -365,8 +366,7 @@ static enum gpnn_status solve_double(struct solve *solve, struct gpnn_counts *co
   return status;
 }
 
-/* Solves the family in single precision, and leaves what doubles would have given; false: that is
- * not to be had. */
+/* Solves the family in single precision with refinement; false if that is not accurate enough. */
 static bool solve_mixed(const struct solve *solve)
 {
   const struct gpnn_local_scratch *scratch = solve->scratch;
@@ -384,7 +384,6 @@ static bool solve_mixed(const struct solve *solve)
   return true;
 }
 
-/* Predicts the family. */
 static enum gpnn_status solve_family(struct solve *solve, struct gpnn_counts *counts,
                                      struct gpnn_error *err)
 {
@@ -397,7 +396,7 @@ static enum gpnn_status solve_family(struct solve *solve, struct gpnn_counts *co
   return solve_double(solve, counts, err);
 }
 
-/* Writes the distances if they are wanted; returns whether anything else is. */
+/* Writes the nearest distances if they are wanted; returns true if anything else is wanted too. */
 static bool note_nearest(const struct solve *solve)
 {
   const struct gpnn_local_task *task = solve->task;

@@ -9,7 +9,7 @@
 #include "linalg/simd.h"
 #include "models/local/neighbourhood_private.h"
 
-/* Adds the neighbours of row 'i' to the term, and for the joint density the row before them. */
+/* Adds the neighbours of row 'i' to the term; for the joint density, the row itself comes first. */
 static void gather(struct gpnn_term *term, const struct gpnn_neighbourhoods *hoods,
                    enum gpnn_density density, size_t i)
 {
@@ -22,15 +22,15 @@ static void gather(struct gpnn_term *term, const struct gpnn_neighbourhoods *hoo
   }
 }
 
-/* All rows under way: 'gradients' has for each row 'width' numbers of the gradient and then,
- * behind them, of the map, n_map of them. */
+/* The evaluation of all rows.  For each row 'gradients' has 'width' derivatives by the parameters,
+ * followed by n_map derivatives by the map. */
 struct evaluation {
   struct gpnn_term shared;
   const struct gpnn_neighbourhoods *hoods;
   enum gpnn_density density;
   size_t n_threads, width, n_map;
-  struct gpnn_term_scratch *scratch; /* n_threads, each made when it is first needed */
-  struct gpnn_lanes *lanes;          /* likewise; NULL: rows are evaluated one by one */
+  struct gpnn_term_scratch *scratch; /* n_threads, each initialised when first needed */
+  struct gpnn_lanes *lanes;          /* likewise; NULL: evaluate rows one by one */
   struct gpnn_term_outcome *outcomes;
   double *gradients; /* NULL: none are wanted */
 };
@@ -46,8 +46,8 @@ static void evaluation_release(struct evaluation *e)
   free(e->gradients);
 }
 
-/* Many neighbours fill vectors by themselves, and several rows' matrices would not fit the cache.
- */
+/* With many neighbours a single row fills vectors, and several rows' matrices would not fit into
+ * the cache. */
 static bool uses_lanes(const struct evaluation *e)
 {
   enum { MOST = 128 };
@@ -65,7 +65,7 @@ static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
   return e->scratch && e->outcomes && !(by_lanes && !e->lanes) && !(with_gradient && !e->gradients);
 }
 
-/* Makes what a thread works in, unless it is there; false without memory. */
+/* Initialises a thread's scratch unless that has been done; false: not enough memory. */
 static bool prepare(const struct evaluation *e, size_t thread)
 {
   const struct gpnn_term *term = &e->shared;
@@ -93,7 +93,8 @@ static void evaluate_row(const struct evaluation *e, size_t thread, size_t i)
   if (status != GPNN_OK || !isfinite(outcome->loss)) outcome->loss = NAN;
 }
 
-/* Rows from 'first' on, side by side; false, with nothing done: one lacks neighbours. */
+/* Evaluates GPNN_LANES rows from 'first' on together; does nothing and returns false if that is not
+ * possible, for instance because one lacks neighbours. */
 static bool evaluate_lanes(const struct evaluation *e, size_t thread, size_t first)
 {
   const struct gpnn_neighbourhoods *hoods = e->hoods;
@@ -112,7 +113,8 @@ static bool evaluate_lanes(const struct evaluation *e, size_t thread, size_t fir
   return true;
 }
 
-/* A piece is GPNN_LANES rows, or as many as are left; those that need jitter one by one. */
+/* Evaluates a piece: up to GPNN_LANES rows, together if possible; rows that need jitter one by one.
+ */
 static enum gpnn_status evaluate_rows(void *context, size_t thread, size_t piece,
                                       struct gpnn_error *err)
 {
@@ -134,7 +136,7 @@ GPNN_SIMD static double square_distance(size_t d, const double *x, const double 
   return sum;
 }
 
-/* Distances under way. */
+/* Arguments of square_row(). */
 struct squaring {
   const struct gpnn_neighbourhoods *hoods;
   const double *x;
@@ -167,7 +169,7 @@ void gpnn_neighbourhood_squares(const struct gpnn_dataset *dataset,
   gpnn_threads_each(threads, hoods->n, TOGETHER, square_row, &all);
 }
 
-/* Sums over the rows in their order, so that rounding does not depend on who computed what. */
+/* Sums over the rows in their order, so that rounding does not depend on the threads. */
 static enum gpnn_status add_up(const struct evaluation *e, struct gpnn_neighbourhood_result *result,
                                struct gpnn_error *err)
 {
@@ -184,7 +186,7 @@ static enum gpnn_status add_up(const struct evaluation *e, struct gpnn_neighbour
     if (e->gradients == NULL) continue;
     const double *own = e->gradients + i * all;
     for (size_t j = 0; j < e->width; j++) result->gradient[j] -= own[j];
-    /* A lengthscale and its direction of the map pull in opposite ways. */
+    /* Increasing a lengthscale has the opposite effect to increasing its row of the map. */
     for (size_t j = 0; j < e->n_map; j++) result->by_map[j] += own[e->width + j];
   }
   if (used == 0) return gpnn_fail(err, GPNN_ENUMERIC, "the likelihood is not finite");

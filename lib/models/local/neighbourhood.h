@@ -1,18 +1,18 @@
 /*
- * neighbourhood: likelihoods of training rows given, or together with, their neighbours alone
+ * neighbourhood: likelihoods of training rows conditional on, or jointly with, their neighbours
  * (Jankowiak and Pleiss 2021; gpnn-methods(7), equations 4.10 to 4.23).
  *
- * With A = kernelscale C + noise I over the k neighbours of row i, kappa their covariances with
- * it and r their targets less the mean:
+ * Let A = kernelscale C + noise I be the covariance of the k neighbours of row i, kappa their
+ * covariances with it, and r their targets minus the mean:
  *   conditional  log N(y_i; mean_i, v_i),  mean_i = t_i'b + kappa' A^-1 r,
  *                v_i = kernelscale + noise - kappa' A^-1 kappa;
- *                LOO-k where the neighbours are the nearest of all other rows, Vecchia's
- *                approximation where they are the nearest of the rows before it;
- *   joint        log N of row i and its neighbours together (MLL-k: k - 1 nearest).
+ *                this is LOO-k if the neighbours are the nearest of all other rows, and Vecchia's
+ *                approximation if they are the nearest of the rows before it;
+ *   joint        log N of row i together with its neighbours (MLL-k: the k - 1 nearest).
  * Known noise variances of the rows are added to the diagonal and to v_i.
  *
- * Derivatives are exact for the neighbours given: that they may change with the lengthscales
- * is not in them.
+ * Derivatives are exact for fixed neighbours: they do not include changes of the neighbours with
+ * the lengthscales.
  */
 #ifndef GPNN_MODELS_LOCAL_NEIGHBOURHOOD_H
 #define GPNN_MODELS_LOCAL_NEIGHBOURHOOD_H
@@ -37,43 +37,43 @@ struct gpnn_neighbourhoods {
   size_t n;                 /* rows */
   size_t k;                 /* neighbours of each, at most */
   const int64_t *row;       /* n */
-  const int64_t *neighbour; /* n by k; -1 after the last of a row */
+  const int64_t *neighbour; /* n by k, each row padded with -1 */
   const double *squares;    /* n by GPNN_HOOD_SQUARES(k), or NULL: gpnn_neighbourhood_squares() */
 };
 
-/* Squared distances among k neighbours and their row. */
+/* Number of squared distances between k neighbours and their row. */
 #define GPNN_HOOD_SQUARES(k) ((k) * ((k) + 1) / 2)
 
 /*
- * Fills 'squares' with the squared distances between the inputs in each of 'hoods', for later
- * calls: with one lengthscale and no map, evaluations then need no inputs, however many there are.
- * Rows with fewer than k neighbours are left out.
+ * Fills 'squares' with the squared distances between the inputs in each neighbourhood.  With a
+ * single lengthscale and no map, later evaluations then need no inputs, so that their cost does not
+ * depend on d.  Rows with fewer than k neighbours are skipped.
  */
 void gpnn_neighbourhood_squares(const struct gpnn_dataset *dataset,
                                 const struct gpnn_neighbourhoods *hoods, int threads,
                                 double *squares);
 
-/* What to compute; pointers may be NULL. */
+/* What to compute; pointers may be NULL: not wanted. */
 struct gpnn_neighbourhood_result {
   double value;     /* mean negative log density of the rows */
-  double *gradient; /* n_lengthscales + 3: by the logarithms of the lengthscales, of the kernel
-                       scale and of the noise variance, and by the constant of the mean (zero where
-                       the mean has none) */
-  double *by_map;   /* d by d: by E, where z becomes (I + E) z; needs 'gradient' */
+  double *gradient; /* n_lengthscales + 3 derivatives of 'value': by the logarithms of the
+                       lengthscales, the kernel scale and the noise variance, and by the constant of
+                       the mean */
+  double *by_map;   /* d by d: by E, where z becomes (I + E) z; requires 'gradient' */
   double *loss;     /* n: each row's negative log density */
   double *z2;       /* n: each row's squared standardised error; conditional density only */
-  struct gpnn_jitter jitter; /* of covariances, but for those of rows that are left out */
+  struct gpnn_jitter jitter; /* of covariances, except those of rows that are left out */
 };
 
 /*
- * Evaluates the density of 'hoods' in standardised units.  The kernel sees differences z of rows:
- * 'map' (d by d, row-major) times those of the inputs; without one (NULL), those of the inputs
- * divided by the lengthscales.
+ * Evaluates the density of 'hoods' in standardised units.  The kernel is applied to differences z
+ * between rows: those of the inputs times 'map' (d by d, row-major) or, if that is NULL, divided by
+ * the lengthscales.
  *
- * A row whose covariance is not positive definite even with jitter is left out, with NaN in
- * 'loss'; GPNN_ENUMERIC if that leaves none, or nothing finite.  Up to 'threads' threads, of 'team'
- * if it is not NULL, share the rows; the result does not depend on them.  Cost: O(n (k^3 + k^2 d)),
- * with 'by_map' O(n k d^2) more.
+ * A row whose covariance is not positive definite, even with jitter, is left out and gets NaN in
+ * 'loss'; GPNN_ENUMERIC if no row remains or the result is not finite.  Up to 'threads' threads, of
+ * 'team' unless it is NULL, share the rows; the result does not depend on them.  Cost:
+ * O(n (k^3 + k^2 d)), plus O(n k d^2) for 'by_map'.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_neighbourhood_objective(
     const struct gpnn_dataset *dataset, const struct gpnn_parameters *params, const double *map,

@@ -1,4 +1,4 @@
-/* Conditional densities of several rows at a time, one in each lane of vectors. */
+/* Conditional densities of several rows at once, one in each vector lane. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ typedef gpnn_lanes_vector vector;
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Columns of z that a product takes at a time, rows and columns of the factor likewise. */
+/* Block sizes: columns of z in a product; rows and columns of the factor in an elimination. */
 enum { COLUMNS = 4, ROWS = 4, PAIR = 2 };
 
 bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data,
@@ -62,14 +62,14 @@ void gpnn_lanes_release(struct gpnn_lanes *lanes)
   free(lanes->by_map);
 }
 
-/* Where row 'i' of the factor begins: its entries left of the diagonal and that on it.  The rows
- * k and k + 1 are the right-hand sides, of k entries. */
+/* The start of row 'i' of the factor, which ends with the diagonal.  Rows k and k + 1 are the
+ * right-hand sides, with k entries each. */
 INLINE vector *factor_row(const struct gpnn_lanes *lanes, size_t i)
 {
   return lanes->factor + i * (i + 1) / 2 - (i > lanes->k ? 1 : 0);
 }
 
-/* Where row 'i' of the pairs begins. */
+/* The index of the first pair of row 'i'. */
 static size_t pair_row(size_t i)
 {
   return i * (i - (i > 0)) / 2;
@@ -77,7 +77,7 @@ static size_t pair_row(size_t i)
 
 /* ---- covariances ---------------------------------------------------------------------- */
 
-/* lanes->z of place 'a' from lanes->difference. */
+/* Computes z of neighbour 'a' from lanes->difference. */
 GPNN_SIMD static void map_difference(const struct gpnn_lanes *lanes, size_t a)
 {
   const vector *difference = lanes->difference;
@@ -95,8 +95,8 @@ GPNN_SIMD static void map_difference(const struct gpnn_lanes *lanes, size_t a)
   }
 }
 
-/* Takes what is known of the neighbours but for their inputs. */
-static void place_targets(struct gpnn_lanes *lanes, const int64_t *neighbour)
+/* Loads the neighbours' targets and noise. */
+static void load_targets(struct gpnn_lanes *lanes, const int64_t *neighbour)
 {
   size_t k = lanes->k;
   vector *targets = factor_row(lanes, k + 1);
@@ -108,8 +108,8 @@ static void place_targets(struct gpnn_lanes *lanes, const int64_t *neighbour)
     }
 }
 
-/* Puts the neighbours in their places. */
-static void place(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour)
+/* Loads the neighbours' inputs, relative to their rows, into lanes->z. */
+static void load_inputs(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour)
 {
   size_t d = lanes->data->d, k = lanes->k;
   for (size_t a = 0; a < k; a++) {
@@ -122,7 +122,7 @@ static void place(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *n
   }
 }
 
-/* Squared distances of all pairs, and of all places from the row in their centre. */
+/* Squared distances between all pairs of neighbours, and from each to the row itself. */
 GPNN_SIMD static void square_distances(struct gpnn_lanes *lanes)
 {
   size_t padded = lanes->padded;
@@ -141,8 +141,8 @@ GPNN_SIMD static void square_distances(struct gpnn_lanes *lanes)
   }
 }
 
-/* The same from those of the inputs, one lengthscale apart. */
-static void take_squares(struct gpnn_lanes *lanes, const double *squares)
+/* The same from stored squared distances of the inputs, with a single lengthscale. */
+static void scale_squares(struct gpnn_lanes *lanes, const double *squares)
 {
   size_t k = lanes->k, n_pairs = pair_row(k);
   double factor = lanes->inverse[0] * lanes->inverse[0];
@@ -165,7 +165,8 @@ static void correlate(struct gpnn_lanes *lanes)
                                         (double *)lanes->cross_slope);
 }
 
-/* Covariances to the factor's place, and to that of the first right-hand side. */
+/* Writes the neighbours' covariances to the factor, and those with the row to the first right-hand
+ * side. */
 GPNN_SIMD static void fill_covariance(struct gpnn_lanes *lanes)
 {
   const vector *pair = lanes->pair;
@@ -185,11 +186,11 @@ INLINE void root(vector *v)
   for (size_t l = 0; l < GPNN_LANES; l++) (*v)[l] = sqrt((*v)[l]);
 }
 
-/* Entry j, and the one after it if 'n_columns' is 2, of 'n' rows from 'i' on, whose entries before
- * it are known, as are the rows j. */
+/* Computes entry j, and j + 1 if 'n_columns' is 2, of 'n' rows from 'i' on.  The earlier entries of
+ * these rows, and rows j and j + 1 themselves, must be complete. */
 INLINE void eliminate(struct gpnn_lanes *lanes, size_t i, size_t n, size_t j, size_t n_columns)
 {
-  const vector *known[PAIR] = {factor_row(lanes, j), factor_row(lanes, j + n_columns - 1)};
+  const vector *done[PAIR] = {factor_row(lanes, j), factor_row(lanes, j + n_columns - 1)};
   vector *own[ROWS], sum[ROWS][PAIR];
 #pragma GCC unroll 4
   for (size_t r = 0; r < n; r++) {
@@ -201,17 +202,17 @@ INLINE void eliminate(struct gpnn_lanes *lanes, size_t i, size_t n, size_t j, si
 #pragma GCC unroll 4
     for (size_t r = 0; r < n; r++)
 #pragma GCC unroll 2
-      for (size_t c = 0; c < n_columns; c++) sum[r][c] -= own[r][p] * known[c][p];
+      for (size_t c = 0; c < n_columns; c++) sum[r][c] -= own[r][p] * done[c][p];
 #pragma GCC unroll 4
   for (size_t r = 0; r < n; r++) {
     own[r][j] = sum[r][0] * lanes->inverse_diagonal[j];
     if (n_columns == PAIR)
       own[r][j + 1] =
-          (sum[r][1] - own[r][j] * known[1][j]) * lanes->inverse_diagonal[j + n_columns - 1];
+          (sum[r][1] - own[r][j] * done[1][j]) * lanes->inverse_diagonal[j + n_columns - 1];
   }
 }
 
-/* Up to entry 'end' of 'n' rows from 'i' on. */
+/* Computes all entries before 'end' of 'n' rows from 'i' on. */
 INLINE void eliminate_all(struct gpnn_lanes *lanes, size_t i, size_t n, size_t end)
 {
   size_t j = 0;
@@ -230,8 +231,9 @@ INLINE void finish_row(struct gpnn_lanes *lanes, size_t i, size_t from)
   lanes->inverse_diagonal[i] = 1 / rest;
 }
 
-/* A = L L', row by row, and L^-1 times the right-hand sides, which are rows without an end.  Where
- * A is not positive definite, the diagonal has a NaN, or a zero and an infinite inverse. */
+/* Factors A = L L' row by row, and multiplies the right-hand sides, which are rows without a
+ * diagonal, by L^-1.  If A is not positive definite, the diagonal contains NaN, or zero with an
+ * infinite inverse. */
 GPNN_SIMD static void factor(struct gpnn_lanes *lanes)
 {
   size_t k = lanes->k, i = 0;
@@ -243,7 +245,7 @@ GPNN_SIMD static void factor(struct gpnn_lanes *lanes)
   eliminate_all(lanes, k, 2, k);
 }
 
-/* What the right-hand sides come to. */
+/* The variance that the neighbours explain, and the mean predicted from them. */
 struct moments {
   vector explained, mean;
 };
@@ -258,7 +260,7 @@ GPNN_SIMD static void multiply(const struct gpnn_lanes *lanes, struct moments *m
   }
 }
 
-/* L'^-1 times both right-hand sides. */
+/* Multiplies both right-hand sides by L'^-1. */
 GPNN_SIMD static void solve_backward(struct gpnn_lanes *lanes)
 {
   size_t k = lanes->k;
@@ -283,8 +285,9 @@ struct slopes {
   vector by_mean, by_variance, explained;
 };
 
-/* Weights of the squared differences: of pairs to lanes->pair, with their sums to lanes->sum, and
- * of places with the centre to lanes->cross; and the derivatives that need no distances. */
+/* Writes the weights of the squared differences, of pairs to lanes->pair (their row sums to
+ * lanes->sum) and with the row itself to lanes->cross, and the derivatives that need no distances.
+ */
 GPNN_SIMD static void weigh(struct gpnn_lanes *lanes, const struct slopes *by)
 {
   size_t k = lanes->k, n = lanes->params->covariance.n_lengthscales;
@@ -313,8 +316,9 @@ GPNN_SIMD static void weigh(struct gpnn_lanes *lanes, const struct slopes *by)
   lanes->gradient[n + 2] = by->by_mean * (1 - sum_w);
 }
 
-/* Columns j ... of T = (2 (D - W) + diag(c)) Z, with the weights of pairs as a symmetric matrix W,
- * its row sums D, and the weights c of the centre: Z'T is what the squared differences come to. */
+/* Computes COLUMNS columns, from j on, of T = (2 (D - W) + diag(c)) Z, with the weights of pairs as
+ * a symmetric matrix W, its row sums D, and the weights c with the row itself.  Z'T is then the
+ * weighted sum of products of differences. */
 INLINE void weigh_columns(struct gpnn_lanes *lanes, size_t j)
 {
   size_t k = lanes->k, padded = lanes->padded;
@@ -335,13 +339,13 @@ INLINE void weigh_columns(struct gpnn_lanes *lanes, size_t j)
   }
 }
 
-/* Where the derivative by the map's element (j, i) is; without a map, i is j. */
+/* The derivative by element (j, i) of the map; without a map, i must be j. */
 INLINE vector *map_element(const struct gpnn_lanes *lanes, size_t j, size_t i)
 {
   return lanes->by_map + (lanes->with_map ? j * lanes->data->d + i : j);
 }
 
-/* Z'T, or its diagonal alone. */
+/* Computes Z'T, or only its diagonal without a map. */
 GPNN_SIMD static void square_weighted(struct gpnn_lanes *lanes)
 {
   size_t d = lanes->data->d, padded = lanes->padded;
@@ -355,7 +359,7 @@ GPNN_SIMD static void square_weighted(struct gpnn_lanes *lanes)
     }
 }
 
-/* With one lengthscale for all inputs, and no map, the distances say all. */
+/* With a single lengthscale and no map, squared distances suffice. */
 GPNN_SIMD static void sum_weighted(struct gpnn_lanes *lanes)
 {
   size_t n_pairs = pair_row(lanes->k);
@@ -367,7 +371,7 @@ GPNN_SIMD static void sum_weighted(struct gpnn_lanes *lanes)
 
 /* ---- results -------------------------------------------------------------------------- */
 
-/* True if the pivots of lane 'l' are large enough, as gpnn_cholesky_factor() requires. */
+/* True if the pivots of lane 'l' are as large as gpnn_cholesky_factor() requires. */
 static bool is_definite(const struct gpnn_lanes *lanes, size_t l)
 {
   double rounding = gpnn_cholesky_rounding(lanes->k);
@@ -429,12 +433,12 @@ void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const 
 {
   struct moments moments;
   struct slopes by;
-  place_targets(lanes, neighbour);
+  load_targets(lanes, neighbour);
   if (squares == NULL || lanes->map != NULL || lanes->params->covariance.n_lengthscales > 1) {
-    place(lanes, row, neighbour);
+    load_inputs(lanes, row, neighbour);
     square_distances(lanes);
   } else {
-    take_squares(lanes, squares);
+    scale_squares(lanes, squares);
   }
   correlate(lanes);
   fill_covariance(lanes);

@@ -1,4 +1,4 @@
-/* The density of one row given, or together with, its neighbours. */
+/* The density of one row conditional on, or jointly with, its neighbours. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -66,7 +66,7 @@ void gpnn_term_add(const struct gpnn_term *term, size_t i, size_t row, size_t ce
   scratch->diagonal[i] = gpnn_local_noise(term->data, term->params, row);
 }
 
-/* Correlations and slopes of all pairs among the first 'k' places. */
+/* Correlations and slopes of all pairs among the first 'k' rows added. */
 static void correlate_pairs(const struct gpnn_term *term, size_t k)
 {
   const struct gpnn_term_scratch *scratch = term->scratch;
@@ -87,7 +87,7 @@ static void correlate_pairs(const struct gpnn_term *term, size_t k)
                                               scratch->slope);
 }
 
-/* Writes the lower triangle of A over the first term->k places. */
+/* Writes the lower triangle of A over the first term->k rows added. */
 static void fill_covariance(void *context, double *a)
 {
   const struct gpnn_term *term = context;
@@ -100,7 +100,7 @@ static void fill_covariance(void *context, double *a)
   }
 }
 
-/* Correlations and slopes of the places with the row in their centre. */
+/* Correlations and slopes of the rows added with the row in their centre. */
 static void correlate_with_centre(const struct gpnn_term *term)
 {
   const struct gpnn_term_scratch *scratch = term->scratch;
@@ -128,14 +128,14 @@ GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const d
 }
 
 /*
- * Adds to 'gradient' the derivatives that come through the pairs of places, whose weights
- * kernelscale g(r) dell/dA stand in scratch->pair, once for both triangles.
+ * Adds to 'gradient' the contributions of pairs of rows, whose weights kernelscale g(r) dell/dA are
+ * in scratch->pair, once for both triangles.
  */
 static void add_pairs(const struct gpnn_term *term, double *gradient)
 {
   const struct gpnn_term_scratch *scratch = term->scratch;
   size_t stride = term->stride, k = term->k;
-  /* With one lengthscale the distances say all. */
+  /* With a single lengthscale, squared distances suffice. */
   if (term->params->covariance.n_lengthscales == 1) {
     gradient[0] += 2 * cblas_ddot((int)(k * (k - (k > 0)) / 2), scratch->pair, 1, scratch->r2, 1);
     return;
@@ -151,7 +151,7 @@ static void add_pairs(const struct gpnn_term *term, double *gradient)
   }
 }
 
-/* The same through the covariances with the centre, of weights 'weight'. */
+/* Adds the contributions of the covariances with the centre, whose weights are 'weight'. */
 static void add_cross(const struct gpnn_term *term, const double *weight, double *gradient)
 {
   for (size_t j = 0; j < term->data->d; j++)
@@ -162,7 +162,7 @@ static void add_cross(const struct gpnn_term *term, const double *weight, double
 /* ---- derivatives by the map ------------------------------------------------------------ */
 
 /*
- * Adds to 'by_map' what add_pairs() adds to its diagonal, for all pairs of directions
+ * Adds to 'by_map' the contributions of pairs of rows, whose diagonal is what add_pairs() adds
  * (gpnn-methods(7), equation 4.26):
  * 2 sum_ab weight_ab (z_a - z_b)(z_a - z_b)' over pairs, = 2 Z (D - W) Z', with the weights as a
  * symmetric matrix W and its row sums D.
@@ -187,7 +187,7 @@ static void add_map_pairs(const struct gpnn_term *term, double *by_map)
               (int)stride, scratch->t, (int)stride, 1, by_map, (int)d);
 }
 
-/* The same with the centre, of weights 'weight'. */
+/* Adds the contributions of the covariances with the centre, whose weights are 'weight'. */
 static void add_map_cross(const struct gpnn_term *term, const double *weight, double *by_map)
 {
   const struct gpnn_term_scratch *scratch = term->scratch;
@@ -271,8 +271,8 @@ enum gpnn_status gpnn_term_conditional(struct gpnn_term *term, size_t row,
 
 /* ---- joint ---------------------------------------------------------------------------- */
 
-/* Gradient of log N(r; 0, A), A inverted in place (gpnn-methods(7), equations 4.20 to
- * 4.23). */
+/* Gradient of log N(r; 0, A), where scratch->a has A inverted in place (gpnn-methods(7), equations
+ * 4.20 to 4.23). */
 static void joint_gradient(const struct gpnn_term *term, double fit, double *gradient,
                            double *by_map)
 {
