@@ -20,7 +20,7 @@ bool calibrate_resolve(const struct cli *cli, void *arguments)
   if (n_sources > 1)
     return cli_refuse(cli, "--loo, --blocked, --like and --with exclude each other");
   if (table == NULL && a->skip_bad != SKIP_NONE)
-    return cli_refuse(cli, "--skip-bad is about the rows of a TABLE: --with or --like");
+    return cli_refuse(cli, "--skip-bad applies to the rows of a TABLE: give --with or --like");
   if (table != NULL && strcmp(table, "-") == 0 && strcmp(a->params, "-") == 0)
     return cli_refuse(cli, "parameters and table cannot both be standard input");
   return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
@@ -28,7 +28,7 @@ bool calibrate_resolve(const struct cli *cli, void *arguments)
          cli_check_overwrite(cli, cli->output, a->like);
 }
 
-/* The rows asked for. */
+/* The kind of rows that the options ask for. */
 static enum gpnn_calibrate_on source(const struct calibrate_arguments *a)
 {
   if (a->leave_one_out) return GPNN_CALIBRATE_LEFT_OUT;
@@ -36,7 +36,7 @@ static enum gpnn_calibrate_on source(const struct calibrate_arguments *a)
   return a->like != NULL ? GPNN_CALIBRATE_LIKE : GPNN_CALIBRATE_GIVEN;
 }
 
-/* All that are given; of training rows, which there are many of, a number. */
+/* Uses all given rows, but only a limited number of training rows. */
 static size_t default_rows(const struct calibrate_arguments *a, enum gpnn_calibrate_on on)
 {
   enum { LEFT_OUT = 1000, CLUSTERS = 20 };
@@ -47,52 +47,52 @@ static size_t default_rows(const struct calibrate_arguments *a, enum gpnn_calibr
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* The rows of one target that serve, and what they are worth. */
-struct witnesses {
+/* The rows to calibrate one target on, and whether they can be trusted. */
+struct row_choice {
   enum gpnn_calibrate_on on;
-  bool circular;           /* they took part in the fit, */
-  size_t n_fitted, n_rows; /* of so many of the training rows */
+  bool circular;           /* the rows were used for the fit */
+  size_t n_fitted, n_rows; /* training rows used for the fit, and all of them */
 };
 
 /*
- * Training rows that took part in the fit confirm it whatever the truth: in their place, where they
- * were to stand for rows like them, come those that the index holds out.  Parameters of another
- * index were estimated from other rows.
+ * Calibrating on rows that were used for the fit would be circular.  So --loo uses the rows that
+ * the index holds out instead, if there are any.  Parameters of another index were estimated from
+ * other rows.
  */
-static enum gpnn_status find_witnesses(const struct cli *cli, const struct calibrate_arguments *a,
-                                       const struct gpnn_channel *channel,
-                                       struct witnesses *witnesses, struct gpnn_error *err)
+static enum gpnn_status choose_rows(const struct cli *cli, const struct calibrate_arguments *a,
+                                    const struct gpnn_channel *channel, struct row_choice *choice,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = channel->dataset;
   const struct gpnn_parameters *params = channel->parameters;
   bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
   size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
-  *witnesses = (struct witnesses){.on = source(a), .n_fitted = fitted, .n_rows = n};
+  *choice = (struct row_choice){.on = source(a), .n_fitted = fitted, .n_rows = n};
   if (source(a) == GPNN_CALIBRATE_GIVEN || other || !gpnn_calibrate_is_circular(params, n))
     return GPNN_OK;
   if (a->leave_one_out && dataset->n_calibration > 0) {
-    witnesses->on = GPNN_CALIBRATE_GIVEN;
+    choice->on = GPNN_CALIBRATE_GIVEN;
     cli_warn(cli,
-             "the fit used %zu of the %zu training rows, which would confirm it whatever the "
-             "truth: calibrated on the %zu rows held out",
+             "the fit used %zu of the %zu training rows, which would make calibrating on them "
+             "circular; calibrated on the %zu held-out rows instead",
              fitted, n, dataset->n_calibration);
     return GPNN_OK;
   }
-  witnesses->circular = true;
+  choice->circular = true;
   if (a->conformal.n > 0)
     return gpnn_fail(err, GPNN_EDATA,
-                     "conformal intervals need rows that took no part in the fit, which used %zu "
+                     "conformal intervals need rows that were not used for the fit, which used %zu "
                      "of the %zu training rows: hold some out (gpnn-index --calibration-rows), or "
                      "use --with TABLE",
                      fitted, n);
   cli_warn(cli,
-           "not calibrated: the fit used %zu of the %zu training rows, which confirm it whatever "
-           "the truth; hold some out (gpnn-index --calibration-rows), or use --with TABLE",
+           "not calibrated: the fit used %zu of the %zu training rows, which makes calibrating on "
+           "them circular; hold some out (gpnn-index --calibration-rows), or use --with TABLE",
            fitted, n);
   return GPNN_OK;
 }
 
-/* Reads the table of the user's own, if there is one, for the target of 'channel'. */
+/* Reads the table of --with or --like, if there is one, for the target of 'channel'. */
 static enum gpnn_status read_table(const struct cli *cli, const struct calibrate_arguments *a,
                                    const struct gpnn_channel *channel,
                                    struct gpnn_reader_rows *rows, struct gpnn_error *err)
@@ -134,10 +134,10 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_
   return gpnn_calibrate(model, &options, calibration, err);
 }
 
-/* ---- what it came to ------------------------------------------------------------------------ */
+/* ---- reports ------------------------------------------------------------------------------ */
 
-/* A factor that hangs on few rows should not pass without a word; 'has_more': training rows would
- * do too. */
+/* Warns if the factor is uncertain or comes from few rows; 'has_more': training rows could be used
+ * as well. */
 static void warn_if_uncertain(const struct cli *cli, const struct calibrate_arguments *a,
                               enum gpnn_calibrate_on on, bool has_more,
                               const struct gpnn_calibrate_report *calibration)
@@ -169,33 +169,34 @@ static const char *kind_of_rows(const struct calibrate_arguments *a, enum gpnn_c
   return a->with != NULL ? "given" : "held-out";
 }
 
-/* What alpha is of. */
-static const char *what_of(const struct gpnn_calibrate_report *calibration)
+/* What alpha was multiplied into or stands for. */
+static const char *describe_alpha(const struct gpnn_calibrate_report *calibration)
 {
   return calibration->by_factor ? "factor" : "noise alone, instead of a factor";
 }
 
 static enum gpnn_status report(const struct cli *cli, const struct calibrate_arguments *a,
-                               const struct witnesses *witnesses,
+                               const struct row_choice *choice,
                                const struct gpnn_calibrate_report *calibration,
                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  bool has_more = !gpnn_calibrate_is_circular(params, witnesses->n_rows);
+  bool has_more = !gpnn_calibrate_is_circular(params, choice->n_rows);
   cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
            calibration->standard_error, calibration->n_rows);
   if (calibration->by_factor && a->by == GPNN_CALIBRATE_NOISE)
-    cli_warn(cli, "no noise variance makes the variances right: kernel scale and noise are both "
+    cli_warn(cli, "no noise variance calibrates the predictions: kernel scale and noise are both "
                   "multiplied by the factor instead");
-  warn_if_uncertain(cli, a, witnesses->on, has_more, calibration);
+  warn_if_uncertain(cli, a, choice->on, has_more, calibration);
   return gpnn_parameters_comment(
       params, err, "calibration: %s %.6g, standard error %.2g, from %zu %s rows",
-      what_of(calibration), calibration->alpha, calibration->standard_error, calibration->n_rows,
-      kind_of_rows(a, witnesses->on));
+      describe_alpha(calibration), calibration->alpha, calibration->standard_error,
+      calibration->n_rows, kind_of_rows(a, choice->on));
 }
 
-/* Says that nothing is known, but perhaps that variances were too small. */
+/* Reports a factor from rows used for the fit, which shows at most that variances were too small.
+ */
 static enum gpnn_status report_bound(const struct cli *cli, const struct calibrate_arguments *a,
-                                     const struct witnesses *witnesses,
+                                     const struct row_choice *choice,
                                      const struct gpnn_calibrate_report *calibration, bool applied,
                                      struct gpnn_parameters *params, struct gpnn_error *err)
 {
@@ -205,46 +206,46 @@ static enum gpnn_status report_bound(const struct cli *cli, const struct calibra
       params, err,
       "not calibrated: %s %.6g%s, standard error not known, from %zu %s rows; the fit used %zu of "
       "%zu",
-      what_of(calibration), calibration->alpha, applied ? ", or more" : ", which was not applied",
-      calibration->n_rows, kind_of_rows(a, witnesses->on), witnesses->n_fitted, witnesses->n_rows);
+      describe_alpha(calibration), calibration->alpha,
+      applied ? ", or more" : ", which was not applied", calibration->n_rows,
+      kind_of_rows(a, choice->on), choice->n_fitted, choice->n_rows);
 }
 
-/* Changes the parameters as was found. */
+/* Applies the calibration to the parameters. */
 static enum gpnn_status apply(const struct cli *cli, const struct calibrate_arguments *a,
-                              const struct witnesses *witnesses,
+                              const struct row_choice *choice,
                               const struct gpnn_calibrate_report *calibration,
                               struct gpnn_parameters *params, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (a->neighbours > 0) params->neighbours = a->neighbours;
   report_counts(cli, &calibration->counts);
-  if (witnesses->circular) {
+  if (choice->circular) {
     bool applied = gpnn_calibrate_apply_bound(calibration, params);
-    return report_bound(cli, a, witnesses, calibration, applied, params, err);
+    return report_bound(cli, a, choice, calibration, applied, params, err);
   }
   gpnn_calibrate_apply(calibration, params);
   if (a->conformal.n > 0)
     status = gpnn_conformal_record(params, calibration->n_rows, calibration->z, a->conformal.n,
                                    a->conformal.p, err);
-  return status == GPNN_OK ? report(cli, a, witnesses, calibration, params, err) : status;
+  return status == GPNN_OK ? report(cli, a, choice, calibration, params, err) : status;
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
 
 /* Finds the calibration of one target. */
 static enum gpnn_status find(const struct cli *cli, const struct calibrate_arguments *a,
-                             const struct opened *opened, size_t target,
-                             struct witnesses *witnesses, struct gpnn_calibrate_report *calibration,
-                             struct gpnn_error *err)
+                             const struct opened *opened, size_t target, struct row_choice *choice,
+                             struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
   const struct gpnn_model_options options = {.neighbours = a->neighbours, .threads = cli->threads};
   const struct gpnn_channel *channel = &opened->channels[target];
   struct gpnn_reader_rows rows = {0};
   struct gpnn_model *model = NULL;
   enum gpnn_status status = open_model(cli, opened, target, 1, &options, &model, err);
-  if (status == GPNN_OK) status = find_witnesses(cli, a, channel, witnesses, err);
+  if (status == GPNN_OK) status = choose_rows(cli, a, channel, choice, err);
   if (status == GPNN_OK) status = read_table(cli, a, channel, &rows, err);
-  if (status == GPNN_OK) status = calibrate(cli, a, witnesses->on, &rows, model, calibration, err);
+  if (status == GPNN_OK) status = calibrate(cli, a, choice->on, &rows, model, calibration, err);
   gpnn_model_free(model);
   gpnn_reader_rows_release(&rows);
   return status;
@@ -256,15 +257,15 @@ static enum gpnn_status run_target(const struct cli *cli, const struct calibrate
                                    struct gpnn_error *err)
 {
   struct gpnn_calibrate_report calibration = {0};
-  struct witnesses witnesses = {0};
-  enum gpnn_status status = find(cli, a, opened, target, &witnesses, &calibration, err);
+  struct row_choice choice = {0};
+  enum gpnn_status status = find(cli, a, opened, target, &choice, &calibration, err);
   if (status == GPNN_OK)
-    status = apply(cli, a, &witnesses, &calibration, &opened->parameters[target], err);
+    status = apply(cli, a, &choice, &calibration, &opened->parameters[target], err);
   gpnn_calibrate_report_release(&calibration);
   return status;
 }
 
-/* GPNN_EDATA: what was asked for is not there, whatever the target. */
+/* GPNN_EDATA: there are no rows of the kind asked for, whatever the target. */
 static enum gpnn_status check_rows(const struct calibrate_arguments *a, const struct opened *opened,
                                    struct gpnn_error *err)
 {
@@ -272,11 +273,11 @@ static enum gpnn_status check_rows(const struct calibrate_arguments *a, const st
   if (source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL && opened->dataset->n_calibration == 0)
     return gpnn_fail(err, GPNN_EDATA,
                      "%s: holds no calibration rows; hold some out (gpnn-index "
-                     "--calibration-rows), or use --with TABLE, or --loo if rows are many",
+                     "--calibration-rows), or use --with TABLE, or --loo if there are many rows",
                      gpnn_index_path(opened->index));
   if (opened->n > 1 && table != NULL && strcmp(table, "-") == 0)
     return gpnn_fail(err, GPNN_EINVAL,
-                     "TABLE is read once for each target: it cannot be standard input");
+                     "TABLE is read once for each target, so it cannot be standard input");
   return GPNN_OK;
 }
 

@@ -9,8 +9,8 @@
 #include "cmd/fit/fit.h"
 #include "dataset/index.h"
 
-/* Fits target 'target' of 'index'; of a->choose the kernel, the neighbours, the mean and the start
- * are used where they were given. */
+/* Fits target 'target' of 'index'.  Of a->choose only the kernel, the neighbours, the mean and the
+ * start are used, if they were given. */
 GPNN_MUST_CHECK enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments *a,
                                                const struct gpnn_index *index, size_t target,
                                                struct gpnn_parameters *params,

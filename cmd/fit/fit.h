@@ -26,9 +26,9 @@ struct fit_arguments {
   enum fit_lengthscales lengthscales;
   size_t neighbours, k; /* 0: auto */
   struct cli_choices objectives;
-  size_t n_folds; /* of the conjugate model, as the next */
+  size_t n_folds; /* this and 'score' are for the conjugate model */
   enum gpnn_conjugate_score score;
-  struct gpnn_choose_options choose; /* fit_resolve() completes it, but for the threads */
+  struct gpnn_choose_options choose; /* completed by fit_resolve(), except for the threads */
   bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */
 };
 

@@ -62,7 +62,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
   if (status == GPNN_OK && report->fewest.kernel != NULL)
     status = gpnn_parameters_comment(params, err, "neighbours: %zu, NLL %.4f",
                                      report->fewest.neighbours, report->fewest.nll);
-  /* With a standard error, coefficients are of interest in themselves. */
+  /* Coefficients with standard errors are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)
     status = gpnn_coefficients_describe(
         params, gpnn_dataset_target(gpnn_index_dataset(index), target), err);
@@ -86,8 +86,8 @@ static void warn_of_lost_noise(const struct cli *cli, const struct gpnn_paramete
 {
   if (!gpnn_fit_loses_noise(params)) return;
   cli_warn(cli,
-           "a noise of %.3g is lost in rounding beside a kernel scale of %.3g: similar rows are "
-           "separated by at least 1e-10 of it instead",
+           "a noise of %.3g is lost in rounding next to a kernel scale of %.3g: jitter of at least "
+           "1e-10 of that scale keeps similar rows apart instead",
            params->covariance.noise, params->covariance.kernelscale);
 }
 

@@ -14,15 +14,15 @@
 /* The context of fit_report_try(); 'cli' is borrowed. */
 struct fit_report_tries {
   const struct cli *cli;
-  size_t n; /* things tried */
+  size_t n; /* candidates tried so far */
 };
 
 /* With --verbose, prints a line per candidate: a gpnn_choose_listener. */
 void fit_report_try(void *context, const struct gpnn_candidate *candidate);
 
 /*
- * Adds to the parameters of target 'target' what a reader may want to know, as comments, and which
- * index they are of.  Errors: GPNN_ENOMEM, with some of that added.
+ * Records in the parameters of target 'target' which index they belong to, and adds comments for
+ * readers.  Errors: GPNN_ENOMEM, with some of this done.
  */
 GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
                                                      const struct gpnn_index *index, size_t target,

@@ -61,7 +61,7 @@ bool index_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "an index is a binary file: name it with -o FILE");
   const char *misplaced = a->metric != NULL ? table_option(cli) : NULL;
   if (misplaced != NULL)
-    return cli_refuse(cli, "--metric reads an index, but --%s is about a table", misplaced);
+    return cli_refuse(cli, "--metric reads an index, but --%s applies to a table", misplaced);
   a->search.seed = cli->seed;
   a->search.threads = cli->threads;
   return (a->metric != NULL || resolve_table(cli, a)) &&
@@ -77,7 +77,7 @@ static void describe_search(const struct cli *cli, const struct gpnn_search *sea
            report->recall, report->neighbours);
 }
 
-/* Writes finished contents and a search over them. */
+/* Writes a dataset and a search over its rows. */
 static enum gpnn_status write_index(const struct cli *cli, const char *output,
                                     const struct gpnn_dataset *dataset,
                                     const struct gpnn_search_options *options,
@@ -88,7 +88,7 @@ static enum gpnn_status write_index(const struct cli *cli, const char *output,
   if (status != GPNN_OK) return status;
   describe_search(cli, search);
   if (gpnn_search_describe(search)->recall < options->recall)
-    cli_warn(cli, "the search finds %.4f of the nearest rows, less than the %g asked",
+    cli_warn(cli, "the search finds %.4f of the nearest rows, less than the %g asked for",
              gpnn_search_describe(search)->recall, options->recall);
   gpnn_search_free(search);
   return GPNN_OK;
@@ -250,9 +250,9 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
 /* The parameters that --metric names, and the metric that all their targets share. */
 struct metric {
   size_t n;
-  const struct gpnn_parameters *params; /* n, one a target */
-  size_t neighbours;                    /* the most of any */
-  double *lengthscale;                  /* owned; one target's after another */
+  const struct gpnn_parameters *params; /* n, one per target */
+  size_t neighbours;                    /* the largest number of any target */
+  double *lengthscale;                  /* owned; n by d */
 };
 
 /* Defaults to what a search rebuilt in memory for these parameters would use. */
@@ -268,8 +268,8 @@ static void complete_search(const struct cli *cli, struct index_arguments *a,
   if (metric->params->covariance.n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
 }
 
-/* Computes the metric, which has to be the same for all targets. */
-static enum gpnn_status take_metric(const struct gpnn_dataset *dataset, const char *path,
+/* Computes the metric, which must be the same for all targets. */
+static enum gpnn_status find_metric(const struct gpnn_dataset *dataset, const char *path,
                                     struct metric *metric, struct gpnn_error *err)
 {
   size_t d = dataset->d;
@@ -299,7 +299,7 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
   struct opened old = {0};
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->metric, true, &old, err);
   struct metric metric = {.n = old.n, .params = old.parameters};
-  if (status == GPNN_OK) status = take_metric(old.dataset, a->metric, &metric, err);
+  if (status == GPNN_OK) status = find_metric(old.dataset, a->metric, &metric, err);
   if (status == GPNN_OK) {
     complete_search(cli, a, old.dataset, &metric);
     status = write_index(cli, a->output, old.dataset, &a->search, err);

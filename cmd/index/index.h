@@ -12,7 +12,7 @@
 enum index_preset { INDEX_NO_PRESET, INDEX_PAPER };
 
 struct index_arguments {
-  struct gpnn_roles roles; /* but for periods and places, which index_resolve() adds */
+  struct gpnn_roles roles; /* without periods and places, which index_resolve() adds */
   struct cli_list periods, places;
   const char *output, *metric; /* NULL: not given */
   enum index_preset preset;

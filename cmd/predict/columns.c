@@ -23,7 +23,7 @@ enum gpnn_status sink_text(struct sink *sink, const char *text, struct gpnn_erro
   return gpnn_table_write_field(sink->output, sink->delimiter, text, strlen(text), err);
 }
 
-/* Not a number is missing. */
+/* NaN is written as a missing value. */
 static enum gpnn_status write_value(struct sink *sink, double value, struct gpnn_error *err)
 {
   if (isnan(value)) return sink_text(sink, sink->na, err);
@@ -33,7 +33,7 @@ static enum gpnn_status write_value(struct sink *sink, double value, struct gpnn
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* "mean", or of one target of several "mean_NAME". */
+/* Writes "mean", or "mean_NAME" if there are several targets. */
 static enum gpnn_status write_name(const struct columns *c, struct sink *sink, const char *name,
                                    struct gpnn_error *err)
 {
@@ -48,7 +48,7 @@ static enum gpnn_status write_name(const struct columns *c, struct sink *sink, c
   return status;
 }
 
-/* "lower" and "upper"; with several intervals "lower90" and so on. */
+/* Writes "lower" and "upper"; with several intervals, "lower90" and so on. */
 static enum gpnn_status write_interval_names(const struct columns *c, struct sink *sink, size_t i,
                                              struct gpnn_error *err)
 {

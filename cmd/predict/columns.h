@@ -1,5 +1,5 @@
 /*
- * columns: what gpnn-predict writes of one target.
+ * columns: the columns that gpnn-predict writes for one target.
  */
 #ifndef GPNN_CMD_PREDICT_COLUMNS_H
 #define GPNN_CMD_PREDICT_COLUMNS_H
@@ -15,40 +15,39 @@ struct sink {
   struct gpnn_output *output;
   char delimiter;
   const char *na;
-  bool at_start; /* of a row: no delimiter before the next field */
+  bool at_start; /* at the start of a row: no delimiter before the next field */
 };
 
-/* What is to be predicted, of every target. */
+/* What to predict, for every target. */
 struct predict_plan {
   struct gpnn_predict_options options;
   struct cli_probabilities intervals;
 };
 
-/* The columns of one target; what is pointed to is borrowed. */
+/* The columns of one target; pointers are borrowed. */
 struct columns {
   const struct predict_plan *plan;
   const struct gpnn_channel *channel;
-  bool has_truth;         /* the table has the target: its values are written along */
-  bool is_one_of_several; /* the names of the columns end with that of the target */
-  double degrees;         /* > 0: of freedom of Student's t, which have a column */
+  bool has_truth;         /* the table has the target, whose values are written too */
+  bool is_one_of_several; /* column names end with that of the target */
+  double degrees;         /* > 0: degrees of freedom of Student's t, written as a column */
   double half_widths[CLI_PROBABILITIES_MAX]; /* of the intervals */
 };
 
-/* Completes 'columns', whose first four members the caller has set, for channel number 'channel' of
- * the predictor, and says where the widths of intervals come from. */
+/* Completes 'columns', whose first four members the caller has set, for channel 'channel' of the
+ * predictor; with --verbose, says where the widths of intervals come from. */
 void columns_complete(struct columns *columns, const struct gpnn_predictor *predictor,
                       size_t channel, const struct cli *cli);
 
-/* Writes the names of the columns. */
 GPNN_MUST_CHECK enum gpnn_status columns_write_names(const struct columns *columns,
                                                      struct sink *sink, struct gpnn_error *err);
 
-/* Writes their values in one row; NaN is missing.  'truth' is in the units of the table. */
+/* Writes the values of one row; NaN means missing.  'truth' is in the units of the table. */
 GPNN_MUST_CHECK enum gpnn_status columns_write_row(const struct columns *columns, struct sink *sink,
                                                    double truth, double mean, double sd,
                                                    struct gpnn_error *err);
 
-/* Writes a field that needs no more than quoting. */
+/* Writes text as a field, quoted if necessary. */
 GPNN_MUST_CHECK enum gpnn_status sink_text(struct sink *sink, const char *text,
                                            struct gpnn_error *err);
 

@@ -18,19 +18,20 @@
 #include "table/columns.h"
 #include "table/skipped.h"
 
-/* Rows read, of which those that are good are predicted. */
+/* A batch of rows.  Only good rows, which could be read, are predicted. */
 struct batch {
-  size_t room, n_rows, n_good;
+  size_t capacity, n_rows, n_good;
   size_t first_line, last_line;   /* of the table */
-  bool *is_good;                  /* owned; 'room', as all that follow */
+  bool *is_good;                  /* owned; 'capacity', as for all the following arrays */
   double *x, *regressors, *noise; /* owned; by d, by n_regressors, by 1: the good rows */
   struct carried carried;
-  double *truth;     /* owned; targets by room: of all rows; NaN: missing */
+  double *truth;     /* owned; targets by capacity: of all rows; NaN: missing */
   double *mean, *sd; /* owned; targets by n_good */
 };
 
-/* All that a run holds.  Once the batches are under way, the table, the reader and the rows left
- * out belong to reading, the targets to the work, and the sink to writing. */
+/* The state of a run.  While batches are processed, the table, the reader and the skipped rows
+ * belong to the stage that reads, the predictor and the counts to the one that predicts, and the
+ * sink to the one that writes. */
 struct run {
   const struct cli *cli;
   const struct predict_arguments *a;
@@ -45,18 +46,19 @@ struct run {
   struct carry carry;
   struct batch batches[GPNN_PIPELINE_SLOTS];
   size_t n_done, n_unseen;
-  struct gpnn_skipped skipped, unread; /* rows without prediction; truths that are no numbers */
+  struct gpnn_skipped skipped, unread; /* rows without prediction; truths that are not numbers */
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-/* How many rows are taken at a time. */
+/* Determines the number of rows per batch. */
 static bool resolve_batch(const struct cli *cli, struct predict_arguments *a)
 {
   if (a->unbuffered && a->batch > 0)
     return cli_refuse(cli, "--unbuffered takes rows one by one; give it or --batch");
   if (a->unbuffered && a->share > 1)
-    return cli_refuse(cli, "--unbuffered answers a row before it sees the next; none can --share");
+    return cli_refuse(
+        cli, "--unbuffered answers each row before it reads the next, which rules out --share");
   if (a->unbuffered) a->batch = 1;
   if (a->batch == 0) a->batch = a->share > 1 ? 131072 : 8192;
   return true;
@@ -70,7 +72,7 @@ bool predict_resolve(const struct cli *cli, void *arguments)
   if (a->append && a->keep != NULL)
     return cli_refuse(cli, "--append keeps all columns already; give it or --keep");
   if (options->mean_only && a->plan.intervals.n > 0)
-    return cli_refuse(cli, "--mean-only leaves nothing to make an --interval from");
+    return cli_refuse(cli, "--mean-only computes no sd, which --interval needs");
   if (cli_given(cli, "beyond") && options->max_distance == 0)
     return cli_refuse(cli, "--beyond needs --max-distance");
   if (strcmp(a->params, "-") == 0 && strcmp(cli_operand(cli, 1), "-") == 0)
@@ -81,7 +83,7 @@ bool predict_resolve(const struct cli *cli, void *arguments)
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* The column of the table that target 't' is in; SIZE_MAX: none. */
+/* The table's column for target 't'; SIZE_MAX: none. */
 static size_t target_column(const struct run *r, size_t t)
 {
   return gpnn_reader_target_column(&r->reader, r->opened.channels[t].dataset->target);
@@ -94,8 +96,8 @@ static bool is_target(const struct run *r, size_t column)
   return false;
 }
 
-/* Drops the targets from the carried columns: they have places of their own. */
-static void without_targets(struct run *r)
+/* Drops the targets from the carried columns, because they are written anyway. */
+static void drop_targets(struct run *r)
 {
   size_t kept = 0;
   for (size_t i = 0; i < r->carry.n_columns; i++)
@@ -115,15 +117,15 @@ static enum gpnn_status choose_carried(struct run *r, struct gpnn_error *err)
     if (r->carry.columns == NULL) return gpnn_fail_memory(err, "for the columns carried along");
     for (size_t i = 0; i < r->carry.n_columns; i++) r->carry.columns[i] = i;
   }
-  if (status == GPNN_OK) without_targets(r);
+  if (status == GPNN_OK) drop_targets(r);
   return status;
 }
 
-/* Writes the name of a column that is kept; if it is one of ours too, readers may ask which. */
+/* Writes the name of a column that is kept, and warns if it is that of a prediction too. */
 static enum gpnn_status write_kept_name(struct run *r, const char *name, struct gpnn_error *err)
 {
   if (r->opened.n == 1 && (strcmp(name, "mean") == 0 || strcmp(name, "sd") == 0))
-    cli_warn(r->cli, "%s: column '%s' is kept, beside that of the prediction",
+    cli_warn(r->cli, "%s: column '%s' is kept and has the same name as a column of predictions",
              gpnn_table_name(r->table), name);
   return sink_text(&r->sink, name, err);
 }
@@ -138,32 +140,31 @@ static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
   for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++)
     status = columns_write_names(&r->columns[t], &r->sink, err);
   if (status == GPNN_OK) status = gpnn_output_text(r->sink.output, "\n", err);
-  /* Whoever waits for every answer may wait for this one too, before there is any row. */
+  /* A program that waits for every answer may wait for the header before it sends any row. */
   return status == GPNN_OK && r->a->unbuffered ? gpnn_output_flush(r->sink.output, err) : status;
 }
 
 /* ---- a batch: reading ---------------------------------------------------------------------- */
 
-/* What a batch may take: as long as rows are not very wide, what --batch says. */
+/* The memory that a batch may take; with --share, batches are larger. */
 static size_t bytes_of_batch(const struct run *r)
 {
   size_t usual = (size_t)16 << 20;
   return r->a->share > 1 ? 16 * usual : usual;
 }
 
-/* How many rows a batch has, at most; one always. */
+/* The most rows of a batch: as --batch says, unless rows are very wide; at least one. */
 static size_t rows_of_batch(const struct run *r)
 {
   const struct gpnn_dataset *dataset = r->opened.dataset;
-  const size_t numbers = 4; /* of each target: truth, mean, sd, and the distance to a neighbour */
+  const size_t numbers = 4; /* per target: truth, mean, sd, and the distance to a neighbour */
   size_t row = dataset->d + dataset->n_regressors + numbers * r->opened.n + r->carry.n_columns;
   size_t most = bytes_of_batch(r) / sizeof(double) / row;
   if (most == 0) return 1;
   return most < r->a->batch ? most : r->a->batch;
 }
 
-/* Empties a batch; allocates it where it is needed for the first time, since a short table needs no
- * second one. */
+/* Empties a batch, and allocates it when it is first needed: a short table needs only one. */
 static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
                                     struct gpnn_error *err)
 {
@@ -171,7 +172,7 @@ static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
   size_t n = rows_of_batch(r), n_targets = r->opened.n;
   batch->n_rows = batch->n_good = 0;
   carried_clear(&batch->carried);
-  if (batch->room > 0) return GPNN_OK;
+  if (batch->capacity > 0) return GPNN_OK;
   batch->is_good = gpnn_alloc(n, 1, sizeof *batch->is_good);
   batch->x = gpnn_alloc(n, dataset->d, sizeof *batch->x);
   batch->regressors = gpnn_alloc(n, dataset->n_regressors, sizeof *batch->regressors);
@@ -182,7 +183,7 @@ static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
   if (batch->is_good == NULL || batch->x == NULL || batch->regressors == NULL ||
       batch->noise == NULL || batch->truth == NULL || batch->mean == NULL || batch->sd == NULL)
     return gpnn_fail_memory(err, "for a batch of rows");
-  batch->room = n;
+  batch->capacity = n;
   return GPNN_OK;
 }
 
@@ -198,13 +199,13 @@ static void batch_release(struct batch *batch)
   carried_release(&batch->carried);
 }
 
-/* Reads the targets of a row, any of which may be missing; no prediction needs them, and so what
- * cannot be read is missing too. */
+/* Reads the targets of a row.  Predictions do not need them, so one that cannot be read counts as
+ * missing. */
 static void read_targets(struct run *r, struct batch *batch, const struct gpnn_record *record)
 {
   struct gpnn_error why;
   for (size_t t = 0; t < r->opened.n; t++) {
-    double *y = &batch->truth[t * batch->room + batch->n_rows];
+    double *y = &batch->truth[t * batch->capacity + batch->n_rows];
     *y = nan("");
     if (record->n_fields > 0 &&
         gpnn_reader_target(&r->reader, record, r->opened.channels[t].dataset->target, y, &why) !=
@@ -213,7 +214,7 @@ static void read_targets(struct run *r, struct batch *batch, const struct gpnn_r
   }
 }
 
-/* Reads one row into the batch.  GPNN_EDATA: it is bad; what can be carried is. */
+/* Reads one row into the batch.  GPNN_EDATA: the row is bad; its fields are carried if possible. */
 static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn_record *record,
                                  struct gpnn_error *err)
 {
@@ -242,7 +243,7 @@ static enum gpnn_status read_batch(void *run, size_t slot, struct gpnn_error *er
   struct gpnn_error why = {0};
   enum gpnn_status status = batch_begin(r, batch, err);
   if (status != GPNN_OK) return status;
-  while (batch->n_rows < batch->room && batch->carried.text_length < bytes_of_batch(r)) {
+  while (batch->n_rows < batch->capacity && batch->carried.text_length < bytes_of_batch(r)) {
     status = read_row(r, batch, &record, &why);
     if (status == GPNN_EDATA && r->a->skip_bad) {
       gpnn_skipped_add(&r->skipped, &record, &why);
@@ -279,19 +280,20 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   return status;
 }
 
-/* Writes row 'i', whose prediction is entry 'good' (SIZE_MAX: it has none). */
+/* Writes row 'i', whose prediction is entry 'good' (SIZE_MAX: none). */
 static enum gpnn_status write_row(struct run *r, const struct batch *batch, size_t i, size_t good,
                                   struct carry_cursor *at, struct gpnn_error *err)
 {
   enum gpnn_status status =
       carry_write(&r->carry, &batch->carried, at, r->sink.output, r->sink.delimiter, err);
-  r->sink.at_start = true; /* carried fields bring the delimiter behind them */
+  r->sink.at_start = true; /* carried fields are followed by a delimiter already */
   for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++) {
-    bool known = good != SIZE_MAX;
-    size_t from = t * batch->n_good + (known ? good : 0);
-    double mean = known ? batch->mean[from] : nan(""), sd = known ? batch->sd[from] : nan("");
-    status = columns_write_row(&r->columns[t], &r->sink, batch->truth[t * batch->room + i], mean,
-                               sd, err);
+    bool is_predicted = good != SIZE_MAX;
+    size_t from = t * batch->n_good + (is_predicted ? good : 0);
+    double mean = is_predicted ? batch->mean[from] : nan("");
+    double sd = is_predicted ? batch->sd[from] : nan("");
+    status = columns_write_row(&r->columns[t], &r->sink, batch->truth[t * batch->capacity + i],
+                               mean, sd, err);
   }
   return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
@@ -314,8 +316,8 @@ static void interrupt_reading(void *run)
   gpnn_input_interrupt(gpnn_table_input(r->table));
 }
 
-/* With one thread all is done in turn, and so are small batches: whoever asks for those waits for
- * each answer, and handing them from thread to thread would take longer than reading them. */
+/* With one thread the stages run in turn.  So they do for small batches, because handing those from
+ * thread to thread would take longer than reading them, while somebody waits for each answer. */
 static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 {
   enum { SMALL_BATCH = 64 };
@@ -329,7 +331,7 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 
 /* ---- the tool ----------------------------------------------------------------------------- */
 
-/* Makes the model, and says how it is to be used and written. */
+/* Makes the model, the predictor and the columns. */
 static enum gpnn_status open_predictor(struct run *r, struct gpnn_error *err)
 {
   const struct predict_arguments *a = r->a;
@@ -371,7 +373,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = gpnn_reader_open(&r->reader, r->opened.dataset, r->table, cli->na,
                               reads_regressors(&r->opened), err);
-  /* An sd of the function, and none at all, are without noise. */
+  /* Without an sd, or with that of the function, noise is not needed. */
   if (r->a->plan.options.latent || r->a->plan.options.mean_only) r->reader.map.has_noise = false;
   if (status == GPNN_OK) status = choose_carried(r, err);
   if (status == GPNN_OK) status = open_predictor(r, err);
@@ -381,7 +383,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   return cli_open_output(cli->output, &r->sink.output, err);
 }
 
-/* Says what was out of the ordinary in the predictions of a target. */
+/* Reports anything unusual about the predictions of a target. */
 static void report_target(const struct run *r, size_t t)
 {
   const struct gpnn_parameters *parameters = &r->opened.parameters[t];
@@ -400,8 +402,9 @@ static void report(const struct run *r)
     cli_warn(r->cli, "%s: %zu of %zu rows have no prediction: %s", name, r->skipped.n, r->n_done,
              gpnn_skipped_describe(&r->skipped, r->table, why));
   if (r->unread.n > 0)
-    cli_warn(r->cli, "%s: %zu truth%s cannot be read, and so missing: %s", name, r->unread.n,
-             r->unread.n == 1 ? "" : "s", gpnn_skipped_describe(&r->unread, r->table, why));
+    cli_warn(r->cli, "%s: %zu truth%s cannot be read and count%s as missing: %s", name, r->unread.n,
+             r->unread.n == 1 ? "" : "s", r->unread.n == 1 ? "s" : "",
+             gpnn_skipped_describe(&r->unread, r->table, why));
   if (r->n_unseen > 0)
     cli_warn(r->cli, "%s: %zu values of categories were never seen in training", name, r->n_unseen);
   for (size_t t = 0; t < r->opened.n; t++) report_target(r, t);

@@ -15,7 +15,7 @@ struct predict_arguments {
   const char *params, *keep;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
-  size_t neighbours, share, batch; /* neighbours, batch: 0: not given */
+  size_t neighbours, share, batch; /* neighbours and batch may be 0: not given */
   struct predict_plan plan;
 };
 

@@ -34,7 +34,7 @@ prepare_gap() {
   prepare
   sed 's/kernelscale.*/kernelscale\t1e6/; s/lengthscale.*/lengthscale\t0.01/' t.par >wide.par
   gpnn-calibrate --adjust noise t.gpi <wide.par >noise.par 2>err.txt
-  grep -q 'no noise variance makes the variances right' err.txt
+  grep -q 'no noise variance calibrates the predictions' err.txt
   gpnn-calibrate t.gpi <wide.par >factor.par
   diff <(grep -v '#' noise.par) <(grep -v '#' factor.par)
 }
@@ -117,7 +117,7 @@ prepare_gap() {
   prepare
   assert_fails 2 'exclude each other' gpnn-calibrate --loo --blocked 5 t.gpi -p t.par
   assert_fails 2 'exclude each other' gpnn-calibrate --with test.tsv --like test.tsv t.gpi -p t.par
-  assert_fails 2 'skip-bad is about' gpnn-calibrate --blocked 5 --skip-bad t.gpi -p t.par
+  assert_fails 2 'skip-bad applies to' gpnn-calibrate --blocked 5 --skip-bad t.gpi -p t.par
   assert_fails 2 'cannot both be standard input' gpnn-calibrate --like - t.gpi
   assert_fails 2 'factor or noise' gpnn-calibrate --adjust both t.gpi -p t.par
   assert_fails 1 'leaves none of the 700 training rows' gpnn-calibrate --blocked 700 t.gpi -p t.par
@@ -159,7 +159,7 @@ prepare_few() {
   prepare_few 30
   assert_equal "$(value fit-rows few.par)" 60
   gpnn-calibrate --loo few.gpi <few.par >loo.cal 2>err.txt
-  grep -q 'the fit used 60 of the 60 training rows.*calibrated on the 30 rows held out' err.txt
+  grep -q 'the fit used 60 of the 60 training rows.*calibrated on the 30 held-out rows' err.txt
   grep -q 'from 30 rows, has a standard error of .*; hold more out (gpnn-index --calibration-rows)$' err.txt
   gpnn-calibrate -q few.gpi <few.par | cmp - loo.cal
   grep -q '^# calibration: factor .* from 30 held-out rows$' loo.cal
@@ -180,7 +180,7 @@ prepare_few() {
     grep -q '^# not calibrated: factor .*, standard error not known, from .*; the fit used 90 of 90$' few.cal
     run ! grep -q '^# calibration:' few.cal
     # shellcheck disable=SC2086 # options
-    assert_fails 1 'conformal intervals need rows that took no part in the fit' \
+    assert_fails 1 'conformal intervals need rows that were not used for the fit' \
       gpnn-calibrate $rows --conformal 0.5 few.gpi -p few.par
   done
   # Variances that are too large for these rows may be so for others, or not: they stay.

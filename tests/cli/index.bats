@@ -175,9 +175,9 @@ same_columns() {
 CASES
   gpnn-index -y load -o t.gpi t.tsv
   make_params 1 >p.par
-  assert_fails 2 'is about a table' \
+  assert_fails 2 'applies to a table' \
     gpnn-index --metric p.par --period hour=24 -o u.gpi t.gpi
-  assert_fails 2 'is about a table' \
+  assert_fails 2 'applies to a table' \
     gpnn-index --metric p.par --regressors slope -o u.gpi t.gpi
 }
 

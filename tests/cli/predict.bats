@@ -246,7 +246,7 @@ converse() {
 @test "--unbuffered has no use for batches nor for sharing" {
   prepare
   assert_fails 2 'unbuffered takes rows one by one' gpnn-predict --unbuffered --batch 5 t.gpi -p t.par test.tsv
-  assert_fails 2 'none can --share' gpnn-predict --unbuffered --share 4 t.gpi -p t.par test.tsv
+  assert_fails 2 'rules out --share' gpnn-predict --unbuffered --share 4 t.gpi -p t.par test.tsv
   gpnn-predict --unbuffered --share 1 t.gpi -p t.par test.tsv | cmp - <(gpnn-predict t.gpi -p t.par test.tsv)
 }
 
@@ -393,7 +393,7 @@ converse() {
     gpnn-predict $options -p t.par t.gpi truths.tsv >out.tsv 2>err.txt
     cmp <(cut -f 2,3 out.tsv) <(cut -f 2,3 want.tsv)
     assert_equal "$(column y out.tsv | grep -n NA | tr '\n' ' ')" '2:NA 4:NA 5:NA 7:NA '
-    assert_equal "$(<err.txt)" "gpnn-predict: truths.tsv: 3 truths cannot be read, and so missing: $(
+    assert_equal "$(<err.txt)" "gpnn-predict: truths.tsv: 3 truths cannot be read and count as missing: $(
     )column 'y': not a number in 2 rows, as \"?\" (line 3); column 'y': not a finite number in 1 row, as \"nan\" (line 6)"
   done
   run -0 --separate-stderr gpnn-eval out.tsv

@@ -514,7 +514,7 @@ static void variances_that_are_no_numbers_are_refused(void **state)
     s.params.covariance.kernelscale = 1e3;
     s.params.covariance.noise = 1e-3;
     assert_fails(gpnn_calibrate(s.gp, &options, &calibration, &err), GPNN_ENUMERIC,
-                 way < 2 ? "outside the range of numbers" : "no factor makes");
+                 way < 2 ? "outside the range of numbers" : "no factor calibrates");
     s.f.cy[0] = first_y;
     s.f.cx[0] = 1e200;
     assert_fails(gpnn_calibrate(s.gp, &options, &calibration, &err), GPNN_ENUMERIC,
