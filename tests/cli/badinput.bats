@@ -35,7 +35,7 @@ assert_sane() {
 
 rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
 
-@test "names that are no names, or stand twice in the output, are told" {
+@test "names that do not exist, or appear twice in the output, are reported" {
   make_table 30 2 | tail -n +2 >bare.tsv
   gpnn-index -q -o t.gpi bare.tsv 2>err.txt
   [[ ! -s err.txt ]]
@@ -51,7 +51,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   [[ ! -s err.txt ]]
 }
 
-@test "a file that is not there, a directory: every operand of every tool" {
+@test "every operand of every tool may be a missing file or a directory" {
   fixture
   mkdir dir
   for f in none dir; do
@@ -76,7 +76,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   done
 }
 
-@test "empty files, plain and compressed, and a header without rows" {
+@test "empty files, plain and compressed, and headers without rows are refused" {
   fixture
   : >empty
   gzip -c empty >empty.gz
@@ -95,7 +95,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   assert_fails 1 '^header.tsv: no rows to calibrate on' gpnn-calibrate t.gpi -p t.par --with header.tsv
 }
 
-@test "operands in each other's place are recognised" {
+@test "swapped operands are recognised" {
   fixture
   for f in test.tsv t.par; do
     local what="$f is a table, not an index" advice=': make one with gpnn-index'
@@ -131,7 +131,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   assert_fails 1 '^test.tsv:1: unknown name "x1": is this a table' gpnn-info test.tsv
 }
 
-@test "bad records: the line, the column and the reason" {
+@test "bad records are reported with line, column and reason" {
   refuses 1 '^c.csv:3: has 1 field, the header has 2' 'a,y\n1,2\n3\n4,5\n'
   refuses 1 '^c.csv:3: has 3 fields, the header has 2' 'a,y\n1,2\n3,4,5\n'
   refuses 1 "^c.csv:3: column 'a': not a number: \"x\"" 'a,y\n1,2\nx,4\n'
@@ -149,7 +149,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   refuses 1 "^c.csv:4: column 'a b': not a number: \"x\"" '"a b","y\nz"\n1,2\nx,4\n'
 }
 
-@test "tables that cannot be learnt from" {
+@test "tables that cannot be learnt from are refused" {
   refuses 1 '^c.csv: the target does not vary' 'a,y\n1,2\n2,2\n'
   refuses 1 '^c.csv: no input varies' 'a,y\n1,2\n1,3\n'
   refuses 1 '^c.csv: 1 rows are too few' 'a,y\n1,2'
@@ -159,7 +159,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   refuses 2 '^c.csv: has one column.*delimiter' "a,y\n$rows" -d ';'
 }
 
-@test "columns that are not there, twice there, or in two roles" {
+@test "columns that are missing, duplicated or in two roles are refused" {
   refuses 2 "^c.csv: 2 columns are named 'a'" 'a,a,y\n1,2,3\n2,3,4\n'
   refuses 2 "^c.csv: no column 'z': there are 2 columns" "a,y\n$rows" -y z
   refuses 2 "^c.csv: no column '3'" "a,y\n$rows" -y 3
@@ -185,7 +185,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   assert_fails 1 "^no-y.tsv: no column 'y', the target" gpnn-calibrate t.gpi -p t.par --with no-y.tsv
 }
 
-@test "an empty value is a mistake on the command line" {
+@test "an empty value of an option is refused" {
   fixture
   for option in -y -x --drop --one-hot --preset --standardise --search --metric; do
     assert_fails 2 'its value is empty' gpnn-index $option '' -o x.gpi train.tsv
@@ -205,7 +205,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
   gpnn-index --na '' -o x.gpi train.tsv # no text but the empty field is missing
 }
 
-@test "values out of range" {
+@test "option values out of range are refused" {
   fixture
   local o
   for o in '-j 0' '-j -1' '-j 1e9' '-j 1.5' '-j x' '-m 0' '-m 1e7' '-m nan' '-s -1' '-s 1e3' \
@@ -259,7 +259,7 @@ par() {
   printf '%b\n' "$@" >c.par
 }
 
-@test "parameters that are none" {
+@test "invalid parameters are refused" {
   fixture
   local k='kernel\texp' l='lengthscale\t1' s='kernelscale\t1' n='noise\t1'
   check() {
@@ -287,7 +287,7 @@ par() {
   par "$(printf 'x%.0s' {1..5000})" && check '^c.par:1: unknown name "x{60}\.\.\.": is this a table'
 }
 
-@test "parameters of another index: a warning when columns agree, else an error" {
+@test "parameters of another index cause a warning if columns agree, and an error otherwise" {
   fixture
   gpnn-index -s 9 -o other.gpi train.tsv
   { cat t.par; printf 'index\t%s\n' "$(gpnn-info other.gpi | value fingerprint)"; } >other.par
@@ -303,7 +303,7 @@ par() {
     gpnn-predict t.gpi -p wide.par test.tsv
 }
 
-@test "corrupt and truncated gzip" {
+@test "corrupt and truncated gzip files are refused" {
   gzip -c "$BATS_FILE_TMPDIR/train.tsv" >t.gz
   head -c 1000 t.gz >cut.gz
   { head -c 1000 t.gz; printf 'XXXXXXXX'; tail -c +1009 t.gz; } >bad.gz
@@ -315,7 +315,7 @@ par() {
   assert_fails 1 '^\(stdin\).*truncated' gpnn-index --skip-bad -o x.gpi <cut.gz
 }
 
-@test "--skip-bad that would leave out much has to be told so twice" {
+@test "--skip-bad must be repeated to leave out many rows" {
   fixture
   awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 4 == 0 { $3 = "\"" int(NR / 4) ",810\"" } 1' train.tsv >much.tsv
   local why="much.tsv: 75 of 300 rows are bad, too many to leave out without --skip-bad=all: column 'y': not a number"
@@ -358,7 +358,7 @@ par() {
   assert_fails 1 'none.csv: 0 rows are too few' gpnn-index -q --skip-bad=all -o x.gpi none.csv
 }
 
-@test "line ends, quotes, blanks and names of every kind" {
+@test "line ends, quotes, blanks and unusual names are read correctly" {
   printf '"a ""b"" c","tab\tx","line\nend",größe,"",y\r\n' >t.csv
   awk 'BEGIN { for (i = 1; i <= 40; i++) printf "%d,\"%g\", %g ,%g,%g,%g\r\n", i, i * 7 % 11, i * 5 % 13, i % 3, i * 3 % 7, sin(i) }' >>t.csv
   printf '41,1,2,3,4,0.5' >>t.csv # no end of line
@@ -377,7 +377,7 @@ par() {
   gpnn-index -x größe,5 -y y -o u.gpi t.csv
 }
 
-@test "file names: blanks, line ends, dashes, control characters, lengths" {
+@test "file names may contain blanks, line ends, dashes and control characters" {
   fixture
   for name in 'a b' $'n\nl' -dash $'e\e[31mx'; do
     cp train.tsv "./$name.tsv"
@@ -420,7 +420,7 @@ par() {
   assert_fails 1 "^long.csv:2: column 'name': not a number: \"x{60}\.\.\.\"" gpnn-index -o x.gpi long.csv
 }
 
-@test "the smallest tables, and more columns than rows" {
+@test "the smallest tables, and tables with more columns than rows, work" {
   printf 'kernel\tmatern32\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\n' >t.par
   for n in 2 3; do
     for d in 1 5; do
@@ -438,7 +438,7 @@ par() {
   done
 }
 
-@test "more neighbours than rows, a batch of one, more threads than rows" {
+@test "more neighbours than rows, batches of one row and more threads than rows work" {
   fixture
   gpnn-predict t.gpi -p t.par -m 270 test.tsv >all.tsv
   for m in 2000 1000000; do
@@ -452,7 +452,7 @@ par() {
   gpnn-calibrate -q -m 1000000 t.gpi -p t.par >/dev/null
 }
 
-@test "rows that are all alike, and noise of nothing" {
+@test "identical rows without noise work" {
   awk -v OFS='\t' 'BEGIN {
     print "a\tb\ty"
     for (i = 0; i < 5000; i++) print 1, 2, i % 7
@@ -475,7 +475,7 @@ par() {
   assert_sane out.tsv
 }
 
-@test "parameters at the ends of what a double holds" {
+@test "parameters near the limits of a double work" {
   fixture
   for kernel in exp rbf matern32 matern52; do
     for l in 1e-300 1e-150 1e150 1e300; do
@@ -491,7 +491,7 @@ par() {
   assert_sane out.tsv
 }
 
-@test "numbers at the ends of what a double holds" {
+@test "numbers near the limits of a double work" {
   make_parameters exp 1 1 0.1 20 >t.par
   for power in 150 -150 300 -300 -308 -320; do
     for at in 1 3; do
@@ -520,7 +520,7 @@ par() {
   assert_equal "$(value rmse out.txt) $(value nll out.txt) $(value crps out.txt)" 'NA NA NA'
 }
 
-@test "categories: one level, a missing value, a thousand levels and one" {
+@test "categories may have one level, unseen levels or a thousand levels, but not missing values" {
   local table='BEGIN { print "c,a,y"; for (i = 0; i < n; i++) print "l" i % k "," i % 17 "," i % 5 }'
   make_parameters exp 1 1 0.1 20 >t.par
   awk -v n=50 -v k=1 "$table" >one.csv
@@ -538,7 +538,7 @@ par() {
   assert_fails 1 "^more.csv:1002: column 'c': has more than 1000 levels" gpnn-index --one-hot c -o x.gpi more.csv
 }
 
-@test "what cannot be scored is told with its line" {
+@test "what cannot be scored is reported with its line" {
   check() {
     # shellcheck disable=SC2059 # a table with its escapes
     printf "$2" >c.csv
@@ -553,7 +553,7 @@ par() {
   assert_fails 2 "^\(stdin\): no column '2'" gpnn-eval --no-header < <(echo 1)
 }
 
-@test "without headers: as many columns as in training, or the inputs alone" {
+@test "tables without headers have all the training columns or only the inputs" {
   fixture
   tail -n +2 train.tsv >raw.tsv
   gpnn-index --no-header -o raw.gpi raw.tsv
@@ -564,7 +564,7 @@ par() {
   assert_equal "$(cat a b | wc -l)" 300
 }
 
-@test "a target that rules all others is told" {
+@test "a target value that dominates all others causes a warning" {
   fixture
   sed '2s/[^\t]*$/1e5/' train.tsv >slip.tsv
   gpnn-index --calibration-rows 0 -o x.gpi slip.tsv 2>err.txt
@@ -573,7 +573,7 @@ par() {
   [[ ! -s err.txt ]]
 }
 
-@test "values at the end of all numbers are taken, or refused with their column" {
+@test "values near the limits of numbers are accepted, or refused with their column" {
   fixture
   refuses 1 "^c.csv: column 'a': its values are too far apart" \
     'a,y\n-1.7e308,1\n1.7e308,2\n3,4\n5,7\n'

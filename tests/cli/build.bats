@@ -68,7 +68,7 @@ run_tests() {
   [[ $output == *'ended after 1 s of a processor'*'0 passed, 1 failed' ]]
 }
 
-@test "a child that works for ever is ended, and the test goes on" {
+@test "a child that works for ever is ended, and the test continues" {
   run -1 run_tests 100 <<<'echo 1..2; sh -c "while :; do :; done" || echo not ok 1; echo ok 2'
   [[ $output == *'1 passed, 1 failed' ]]
 }

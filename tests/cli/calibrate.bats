@@ -30,7 +30,7 @@ prepare_gap() {
   assert_near "$(value calibration again.par)" 1 1e-6
 }
 
-@test "where no noise is small enough, the factor is used and a warning says so" {
+@test "if no noise is small enough, the factor is used and a warning says so" {
   prepare
   sed 's/kernelscale.*/kernelscale\t1e6/; s/lengthscale.*/lengthscale\t0.01/' t.par >wide.par
   gpnn-calibrate --adjust noise t.gpi <wide.par >noise.par 2>err.txt
@@ -39,7 +39,7 @@ prepare_gap() {
   diff <(grep -v '#' noise.par) <(grep -v '#' factor.par)
 }
 
-@test "conformal widths are stored, and used by gpnn-predict for their levels alone" {
+@test "conformal widths are stored, and gpnn-predict uses them only for their levels" {
   prepare
   gpnn-calibrate --conformal 0.9,0.5 t.gpi <t.par >c.par
   gpnn-predict -v t.gpi -p c.par --interval 0.9,0.8 test.tsv >out.tsv 2>err.txt
@@ -53,7 +53,7 @@ prepare_gap() {
   run ! grep -q "^conformal" forgotten.par
 }
 
-@test "conformal widths are the error of the rank promised, of the rows calibrated on" {
+@test "conformal widths are the errors of the promised ranks among the calibration rows" {
   prepare
   gpnn-calibrate --with test.tsv --conformal 0.9,0.5 t.gpi <t.par >c.par
   gpnn-predict t.gpi -p c.par test.tsv |
@@ -78,7 +78,7 @@ prepare_gap() {
   assert_fails 2 'probabilities between 0 and 1' gpnn-calibrate --conformal 1 t.gpi -p t.par
 }
 
-@test "rows like those of a gap make predictions in the gap more honest than rows held out" {
+@test "--like calibrates predictions in a gap better than held-out rows do" {
   prepare_gap
   gpnn-calibrate t.gpi <t.par >held.par
   cut -f 1,2 gap.tsv >inputs.tsv
@@ -92,7 +92,7 @@ prepare_gap() {
     BEGIN { exit !(off(like) < off(held) && off(held) > 1.2) }' || complain "$(cat held.cal like.cal)"
 }
 
-@test "clusters are whole, and seen from outside" {
+@test "clusters are left out whole and predicted from outside" {
   prepare_gap
   gpnn-calibrate --blocked 30 -c 500 t.gpi <t.par >blocked.par
   grep -q 'from 510 clustered training rows' blocked.par
@@ -103,7 +103,7 @@ prepare_gap() {
     END { exit !(median["blocked.par"] > 1.5 * median["one.par"]) }' blocked.par one.par
 }
 
-@test "rows like the held-out ones need about the factor of the held-out ones" {
+@test "--like with rows like the training rows gives about the factor of held-out rows" {
   prepare
   # A kernel this rough, with little noise: the factor depends much on the distance.
   sed 's/matern32/exp/; s/^noise.*/noise\t0.001/' t.par >rough.par
@@ -113,7 +113,7 @@ prepare_gap() {
   assert_near "$b" "$a" 0.083
 }
 
-@test "sources exclude each other, and TABLE has to go with one" {
+@test "sources of rows exclude each other, and --skip-bad needs a TABLE" {
   prepare
   assert_fails 2 'exclude each other' gpnn-calibrate --loo --blocked 5 t.gpi -p t.par
   assert_fails 2 'exclude each other' gpnn-calibrate --with test.tsv --like test.tsv t.gpi -p t.par
@@ -123,7 +123,7 @@ prepare_gap() {
   assert_fails 1 'leaves none of the 700 training rows' gpnn-calibrate --blocked 700 t.gpi -p t.par
 }
 
-@test "distances of calibration are stored, and rows beyond them are told of once" {
+@test "distances are stored by calibration, and rows beyond them cause one warning" {
   prepare
   gpnn-calibrate t.gpi <t.par >c.par
   grep -q '^distances' c.par
@@ -155,7 +155,7 @@ prepare_few() {
   grep -v '^fit-rows' few.par >silent.par
 }
 
-@test "rows that took part in the fit do not confirm it: those held out are taken" {
+@test "held-out rows replace rows that were used for the fit" {
   prepare_few 30
   assert_equal "$(value fit-rows few.par)" 60
   gpnn-calibrate --loo few.gpi <few.par >loo.cal 2>err.txt
@@ -171,7 +171,7 @@ prepare_few() {
   sed 's/^\(index\t.*\)........$/\100000000/' few.par | gpnn-calibrate -q --loo few.gpi | grep -q 'left-out training rows$'
 }
 
-@test "without other rows it is not called calibrated, and no intervals are promised" {
+@test "without other rows than those of the fit, nothing is called calibrated" {
   prepare_few 0
   for rows in --loo '--blocked 3' '--like other.tsv'; do
     # shellcheck disable=SC2086 # options
@@ -197,7 +197,7 @@ prepare_few() {
   grep -q '^# not calibrated: noise alone, instead of a factor .*, or more, standard' noise.cal
 }
 
-@test "a row that takes variances out of the range of numbers is refused" {
+@test "a row that would put variances out of range is refused" {
   prepare
   sed 's/^noise.*/noise\t1e-4/; s/^kernelscale.*/kernelscale\t100/' t.par >low.par
   sed -n '1p; 2p' train.tsv | awk -F '\t' -v OFS='\t' 'NR == 2 { $3 = "9e152" } 1' >wild.tsv

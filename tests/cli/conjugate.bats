@@ -26,7 +26,7 @@ prepare() {
   awk -v rmse="$(value rmse scores)" 'BEGIN { exit !(rmse < 0.2) }'
 }
 
-@test "folds, score, kernel, neighbours and the ratio of a start are used" {
+@test "the conjugate method uses folds, score, kernel, neighbours and the ratios of a start" {
   prepare
   printf 'kernel\tmatern32\nlengthscale\t0.2\t0.1\nkernelscale\t1\nnoise\t0.1\nneighbours\t9\n' >start
   gpnn-fit --method conjugate --start start --folds 3 --score crps t.gpi >t.par
@@ -46,7 +46,7 @@ prepare() {
   cmp one three
 }
 
-@test "options of the other method, and no such method, are refused" {
+@test "options of the other method, and unknown methods, are refused" {
   prepare
   assert_fails 2 "option --objective" gpnn-fit --method conjugate --objective block t.gpi
   assert_fails 2 "option --fix" gpnn-fit --method conjugate --fix noise=1 t.gpi

@@ -222,11 +222,11 @@ words_of() {
   for_tools short_help
 }
 
-@test "--version says which" {
+@test "--version prints the version" {
   for_tools version
 }
 
-@test "the manual describes the options of --help, and no other" {
+@test "the manual describes the options of --help and no others" {
   for_tools same_options
 }
 
@@ -236,7 +236,7 @@ words_of() {
 
 # ---- examples ---------------------------------------------------------------------------------
 
-@test "a page whose example fails, or shows another output, is noticed" {
+@test "a page whose example fails or shows different output is detected" {
   run_page() { "$GPNN_ROOT/tests/docs/examples" "$1"; }
   printf '.EX\n$ printf \\(aqa\\et%%s\\en\\(aq \\-b |\n>   cat\na\t-b\n\n$ true\n.EE\n' >page.1
   run_page page.1

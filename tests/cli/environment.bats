@@ -49,7 +49,7 @@ C
   cc -shared -fPIC -o setlocale.so setlocale.c
 }
 
-@test "a locale of decimal commas, and one whose i is not that of I, change nothing" {
+@test "locales with decimal commas or a dotless i change nothing" {
   fixture
   mkdir locales
   for locale in de_DE.ISO-8859-1 tr_TR.ISO-8859-9; do
@@ -69,7 +69,7 @@ C
   done
 }
 
-@test "no environment at all, or one of nonsense" {
+@test "tools work with an empty environment and a nonsensical one" {
   fixture
   assert_unmoved env -i PATH="$GPNN_BUILD/bin:/usr/bin:/bin"
   assert_unmoved env -u HOME -u LANG -u LC_ALL -u TZ -u USER -u TERM -u TMPDIR
@@ -81,14 +81,14 @@ C
     cmp - want/pred.tsv
 }
 
-@test "POSIXLY_CORRECT has options come before operands" {
+@test "POSIXLY_CORRECT requires options before operands" {
   fixture
   export POSIXLY_CORRECT=1
   assert_fails 2 '^one operand too many: .want/t.par.$' gpnn-predict want/t.gpi -p want/t.par test.tsv
   gpnn-predict --interval 0.9 -p want/t.par want/t.gpi test.tsv | cmp - want/pred.tsv
 }
 
-@test "a stack of 256 KiB is enough, for every thread" {
+@test "a stack of 256 KiB is enough for every thread" {
   fixture
   small() (
     ulimit -s 256
@@ -97,7 +97,7 @@ C
   assert_unmoved small
 }
 
-@test "no standard input, and any of the others closed" {
+@test "tools work with any of the standard streams closed" {
   fixture
   predict() { gpnn-predict want/t.gpi -p want/t.par --interval 0.9 test.tsv "$@"; }
   for closed in '<&-' '2>&-' '<&- 2>&-'; do
@@ -112,7 +112,7 @@ C
   done
 }
 
-@test "a current directory that is closed, or gone" {
+@test "a current directory may be inaccessible or deleted" {
   fixture
   work=$PWD
   mkdir gone
@@ -134,7 +134,7 @@ C
   cd "$work"
 }
 
-@test "a directory too deep to have a name" {
+@test "a directory may be too deep to have a name" {
   fixture
   name=$(printf 'd%.0s' {1..255})
   work=$PWD
@@ -154,7 +154,7 @@ C
   cd "$work"
 }
 
-@test "file modes are those of umask, and of what is replaced" {
+@test "file modes follow umask, or the file that is replaced" {
   fixture
   (
     umask 077
@@ -172,7 +172,7 @@ C
   cmp shut.gpi want/t.gpi
 }
 
-@test "tables from pipes, named and unnamed, and from /dev/stdin" {
+@test "tables can be read from named and unnamed pipes and from /dev/stdin" {
   fixture
   mkfifo pipe
   cat train.tsv >pipe &
@@ -192,7 +192,7 @@ C
   assert_fails 1 'is a device or pipe, not a regular file' gpnn-fit <(cat want/t.gpi)
 }
 
-@test "symbolic links are followed, and remain; they are to lead somewhere" {
+@test "symbolic links are followed and remain, but must not dangle" {
   fixture
   mkdir elsewhere
   : >elsewhere/real.gpi
@@ -216,7 +216,7 @@ C
   assert_equal "$(ls -A elsewhere | tr '\n' ' ')" 'chain.gpi real.gpi '
 }
 
-@test "names of any bytes and of 255 of them, and of nothing but punctuation" {
+@test "file names may have any bytes, up to 255 of them, or only punctuation" {
   fixture
   longest=$(printf 'x%.0s' {1..255})
   for name in $'\xff\xfe\x80' $'new\nline' ' ' '-' '--help' '*' '%s%n' $'\e[2J' "'\"\$(id)" "$longest"; do

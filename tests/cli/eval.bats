@@ -7,7 +7,7 @@ table() {
   printf 'g\ty\tmean\tsd\na\t1\t1.5\t0.5\nb\t2\t2\t1\na\t4\t3\t2\nb\t9\t9.25\t0.25\n'
 }
 
-@test "metrics of four rows, by hand" {
+@test "metrics of four rows agree with those computed by hand" {
   table | gpnn-eval >out.txt
   assert_equal "$(value n out.txt)" 4
   assert_near "$(value mse out.txt)" 0.328125 1e-12
@@ -23,25 +23,25 @@ table() {
   [[ $(cat out.json) == '{"n": 4, "rmse": '*'"coverage99": 1, '*'}' ]]
 }
 
-@test "JSON escapes what may not stand in its strings" {
+@test "JSON escapes characters that its strings cannot contain" {
   printf 'y,mean,sd,g\n%s\n%s\n' '0,0,1,"a""\'$'\t''b"' '1,0,1,"a""\'$'\t''b"' >t.csv
   gpnn-eval --by g --json t.csv >out.json
   grep -qF '{"by": "a\"\\\u0009b", "n": 2, ' out.json
 }
 
-@test "--by gives a row for each group, --json the groups in the object" {
+@test "--by gives a row for each group, or with --json a member of the object" {
   table | gpnn-eval --by g >out.tsv
   assert_equal "$(cut -f 1,2 out.tsv)" $'g\tn\na\t2\nb\t2'
   assert_near "$(column mse out.tsv | head -n 1)" 0.625 1e-12
   table | gpnn-eval --by g --json | grep -q '"groups": \[{"by": "a", "n": 2, '
 }
 
-@test "other columns, other levels" {
+@test "columns and levels can be chosen" {
   table | sed '1s/mean/m/;1s/sd/s/' | gpnn-eval -y y --mean m --sd s --levels 0.683 >out.txt
   assert_near "$(value coverage68.3 out.txt)" 1 0
 }
 
-@test "without sd only what means allow" {
+@test "without sd, only metrics of means are printed" {
   table | cut -f 2,3 | gpnn-eval >out.txt
   assert_equal "$(cut -f 1 out.txt | tr '\n' ' ')" 'n rmse mse mae r2 '
 }
@@ -74,7 +74,7 @@ table() {
   assert_fails 2 'probabilities' gpnn-eval --levels 95 < <(table)
 }
 
-@test "what has no value is NA, or null" {
+@test "missing values are NA, or null in JSON" {
   printf 'y\tmean\tsd\n1\t2\t1\n' >one.tsv # one row has no variance, and its r2 no value
   assert_equal "$(gpnn-eval one.tsv | value r2)" NA
   assert_equal "$(gpnn-eval --na - one.tsv | value r2)" -
@@ -86,7 +86,7 @@ table() {
   assert_equal "$(tail -n 1 by.csv)" 'a,1,1,1,1,","""'
 }
 
-@test "widths and interval scores stand beside the coverages" {
+@test "widths and interval scores are printed with coverages" {
   table | gpnn-eval --levels 0.5,0.95 >out.txt
   assert_equal "$(cut -f 1 out.txt | sed -n 9,14p | tr '\n' ' ')" \
     'coverage50 coverage95 width50 width95 score50 score95 '
@@ -115,7 +115,7 @@ table() {
   assert_equal "$(cut -f 1-3 out.tsv | sed -n '1p;9p')" $'g\tfrom\tto\nb\t0.75\t1'
 }
 
-@test "intervals of the table are judged as they stand" {
+@test "intervals of the table are scored as given" {
   local header='y\tmean\tsd\tlower\tupper\n' rows='1\t2\t9\t0\t2\n5\t2\t9\t1\t3\n0\t2\t9\tNA\tNA\n'
   # shellcheck disable=SC2059 # tables with their escapes
   printf "$header$rows" >t.tsv
@@ -160,7 +160,7 @@ several() {
   printf 'g,a,mean_a,sd_a,b,mean_b,sd_b\nu,1,1.5,0.5,10,13,2\nv,2,2,1,20,20,2\nu,4,3,2,NA,30,2\n'
 }
 
-@test "several targets have a row each, and one for their mean" {
+@test "several targets have one row each, and one for their mean" {
   several | gpnn-eval >out.csv 2>err.txt
   assert_equal "$(cut -d , -f 1,2,4 out.csv)" \
     $'target,n,mse\na,3,0.4166666666666667\nb,2,4.5\nmean,2.5,2.4583333333333335'
@@ -171,7 +171,7 @@ several() {
   sed -n 's/^b,//p' out.csv | cmp - b.txt
 }
 
-@test "several targets by group, as tables, and as JSON" {
+@test "several targets can be scored by group, as tables and as JSON" {
   several >t.csv
   gpnn-eval -q --by g t.csv >out.csv
   assert_equal "$(cut -d , -f 1-3 out.csv | paste -sd ' ')" \

@@ -31,7 +31,7 @@ assert_files() {
   assert_equal "$(find . -type f -printf '%P\n' | sort | tr '\n' ' ')" "$(printf '%s\n' "$@" | sort | tr '\n' ' ')"
 }
 
-@test "an index cut at any border of its sections is refused" {
+@test "an index truncated at any section boundary is refused" {
   fixture
   local length
   length=$(stat -c %s t.gpi)
@@ -74,7 +74,7 @@ assert_files() {
   assert_fails 1 '^flipped.gpi: is not an index' gpnn-fit flipped.gpi
 }
 
-@test "an index of another version of the format" {
+@test "an index of an unknown version is refused" {
   fixture
   python3 - <<'PY' || skip 'needs python3'
 import struct, zlib
@@ -90,7 +90,7 @@ PY
   assert_fails 1 '^new.gpi: has format 2\.0' gpnn-info new.gpi
 }
 
-@test "a full disk is told, and leaves nothing" {
+@test "a full disk is reported and leaves nothing behind" {
   fixture
   gpnn-predict t.gpi -p t.par test.tsv >pred.tsv
   for to in stdout device; do
@@ -115,7 +115,7 @@ PY
   assert_fails 1 '^/dev/full: is a device' gpnn-index -o /dev/full train.tsv
 }
 
-@test "a full disk ends the run though the input has not come to its end" {
+@test "a full disk ends the run before the end of the input" {
   fixture
   for threads in 1 2; do
     mkfifo slow
@@ -130,7 +130,7 @@ PY
   done
 }
 
-@test "a limit on the size of files is told, and leaves nothing" {
+@test "a limit on file size is reported and leaves nothing behind" {
   fixture
   export TMPDIR=$PWD
   limited() (
@@ -144,7 +144,7 @@ PY
   limited 1 'copy of standard input.*File too large' gpnn-split -f 1:1 -o a -o b - <train.tsv
 }
 
-@test "a small file system that fills up" {
+@test "a small file system that fills up is reported" {
   fixture
   mkdir small
   mount -t tmpfs -o size=64k none small 2>/dev/null || skip 'cannot mount'
@@ -157,7 +157,7 @@ PY
   assert_equal "$left" ''
 }
 
-@test "a directory where nothing can be written" {
+@test "a directory that is not writable is reported" {
   fixture
   mkdir closed
   chmod 555 closed
@@ -176,7 +176,7 @@ PY
   assert_fails 1 '^closed: is a directory' gpnn-index -o closed train.tsv
 }
 
-@test "the place of an index is looked at before the work, and no other place" {
+@test "the directory of an index is checked before the work, and no other" {
   fixture
   mkdir -- - # which a tool might take for its output
   gpnn-index -o x.gpi train.tsv
@@ -184,7 +184,7 @@ PY
   assert_fails 1 '^none/x.gpi: cannot be created: No such file' gpnn-index -o none/x.gpi bad.tsv
 }
 
-@test "a reader that leaves is no mistake: no message, nothing left" {
+@test "a reader that closes the pipe causes no message and leaves nothing behind" {
   fixture
   export TMPDIR=$PWD
   awk 'NR == 1 { print; next } { for (i = 0; i < 10; i++) print }' train.tsv >big.tsv
@@ -202,7 +202,7 @@ PY
   assert_files train.tsv test.tsv t.par t.gpi sections.txt big.tsv in.tsv
 }
 
-@test "closed standard streams are told, and never mistaken for files" {
+@test "closed standard streams are reported, and never confused with files" {
   fixture
   run -1 bash -c 'gpnn-info t.par >&-'
   assert_equal "$output" 'gpnn-info: (stdout): cannot be written: Bad file descriptor'
@@ -230,7 +230,7 @@ interrupt() {
   cmp -s t.gpi new.gpi || complain "$signal after $delay s: neither old nor new"
 }
 
-@test "stopped while it writes, gpnn-index leaves the old index or the new, whole" {
+@test "gpnn-index stopped while writing leaves the old index or the new one, complete" {
   fixture
   for ((i = 0; i < 12; i++)); do tail -n +2 train.tsv; done | cat <(head -n 1 train.tsv) - >big.tsv
   gpnn-index -m 30 -o new.gpi big.tsv
@@ -255,7 +255,7 @@ interrupt() {
   ((n_old > 0)) # some were stopped
 }
 
-@test "stopped while they wait for input, tools remove what they have begun" {
+@test "tools stopped while waiting for input remove unfinished files" {
   fixture
   export TMPDIR=$PWD
   mkfifo slow
@@ -315,7 +315,7 @@ interrupt() {
   gpnn-eval -o /dev/fd/1 /dev/fd/0 <pred.tsv | cmp - <(gpnn-eval pred.tsv)
 }
 
-@test "an index replaced while another tool reads it goes on serving that tool" {
+@test "an index replaced while another tool reads it stays readable for that tool" {
   fixture
   mkfifo slow
   gpnn-predict t.gpi -p t.par test.tsv >before.tsv
@@ -330,7 +330,7 @@ interrupt() {
   cmp before.tsv during.tsv
 }
 
-@test "an index replaced before its search is loaded serves that tool all the same" {
+@test "an index replaced before its search is loaded stays readable too" {
   fixture
   mkfifo slow
   gpnn-predict t.gpi -p t.par test.tsv >before.tsv
@@ -344,7 +344,7 @@ interrupt() {
   cmp before.tsv during.tsv || cmp during.tsv <(gpnn-predict -q t.gpi -p t.par test.tsv) # too slow to open the old
 }
 
-@test "too many files at once" {
+@test "running out of file descriptors is reported" {
   fixture
   limited() (
     ulimit -n 30
@@ -355,7 +355,7 @@ interrupt() {
   assert_equal "$(cat fold* | wc -l)" 3100
 }
 
-@test "an output that is open already is written where it stands, and never replaced" {
+@test "an output that is already open is written in place, never replaced" {
   fixture
   gpnn-predict t.gpi -p t.par test.tsv >pred.tsv
   gpnn-eval pred.tsv >want

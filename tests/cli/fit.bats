@@ -17,7 +17,7 @@ fit() {
   gpnn-fit "${quick[@]}" "$@" "$BATS_FILE_TMPDIR/t.gpi"
 }
 
-@test "every objective, and one after another, is used and told" {
+@test "every objective, and a sequence of two, is used and reported" {
   for objective in block loo mll-k vecchia; do
     fit -v --kernel exp --ard yes -m 20 --objective $objective >t.par 2>log
     grep -q "^# fit: $objective objective [-0-9.e]* a row, " t.par
@@ -31,7 +31,7 @@ fit() {
   grep -q '^# fit: block objective ' t.par
 }
 
-@test "neighbours, rows and steps are in the comment, as they were used" {
+@test "the comment reports neighbours, rows and steps as used" {
   fit --kernel exp --ard no -m 20 --rows 120 --tune steps=7 --objective-neighbours 5 >t.par
   grep -qE '^# fit: loo objective .*, 120 of 500 rows, k 5, 8 evaluations$' t.par
   fit --kernel exp --ard no -m 20 --rows 120 --objective-neighbours 5 --objective mll-k >t.par
@@ -69,7 +69,7 @@ fit() {
   assert_fails 1 'no regressors for the mean' gpnn-fit --mean-function regressors "$BATS_FILE_TMPDIR/t.gpi"
 }
 
-@test "a kernel of any smoothness can be asked for" {
+@test "a kernel of any smoothness can be chosen" {
   fit --kernel matern:0.8 --ard yes -m 20 >t.par
   assert_equal "$(value kernel t.par)" matern:0.8
   gpnn-predict "$BATS_FILE_TMPDIR/t.gpi" -p t.par "$BATS_FILE_TMPDIR/train.tsv" >out.tsv
@@ -101,7 +101,7 @@ fit() {
     gpnn-fit --kernel exp --ard yes --rotate whiten --mean-function linear m.gpi
 }
 
-@test "with -v every candidate is told in a line, and the parameters say what was chosen" {
+@test "-v prints a line for every candidate, and the parameters record the choice" {
   for effort in fast normal thorough; do
     fit -v --effort $effort >t.par 2>log
     grep -qE '^# chosen: [a-z0-9]+ (ARD|isotropic)( whitened| rotated)? by (block|loo of [0-9]+), NLL [-0-9.]+ with [0-9]+ neighbours' t.par
@@ -119,7 +119,7 @@ fit() {
   run ! grep -q 'runner-up' t.par
 }
 
-@test "fast tries blocks alone, normal tries neighbourhoods alone" {
+@test "fast tries only blocks, normal only neighbourhoods" {
   fit -v --effort fast -m 20 >t.par 2>log
   assert_equal "$(grep -c 'tried .* by block ' log)" 8
   assert_equal "$(grep -c 'tried' log)" 8
@@ -139,7 +139,7 @@ fit() {
   cmp one.par four.par
 }
 
-@test "near duplicates are warned of, and --thin passes over them" {
+@test "near duplicates cause a warning, and --thin ignores them" {
   awk -F '\t' -v OFS='\t' 'NR == 1 { print; next }
     { print; print $1 + 1e-5, $2 - 1e-5, $3, $4 + 1e-4 }' "$BATS_FILE_TMPDIR/train.tsv" >twice.tsv
   gpnn-index --calibration-rows 0 -o twice.gpi twice.tsv
@@ -156,7 +156,7 @@ fit() {
   [[ ! -s err ]]
 }
 
-@test "several targets have parameters each, by name" {
+@test "several targets have one set of parameters each, by name" {
   awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, $1 * $1 }' \
     "$BATS_FILE_TMPDIR/train.tsv" >two.tsv
   gpnn-index --calibration-rows 0 -y y,z -o two.gpi two.tsv
@@ -166,7 +166,7 @@ fit() {
   gpnn-predict two.gpi -p two.par two.tsv >out.tsv
 }
 
-@test "--start and --fix are kept to" {
+@test "--start and --fix are obeyed" {
   printf 'kernel\texp\nlengthscale\t0.7\t0.8\t0.9\nkernelscale\t1\nnoise\t0.05\nneighbours\t33\n' >s.par
   fit --start s.par --rotate none --tune steps=1 >t.par
   assert_equal "$(value kernel t.par)" exp
@@ -178,7 +178,7 @@ fit() {
   assert_equal "$(grep '^lengthscale' t.par)" $'lengthscale\t1.5\t1.5\t1.5'
 }
 
-@test "wrong values are refused, with what would be right" {
+@test "wrong values are refused with the ones allowed" {
   cp "$BATS_FILE_TMPDIR/t.gpi" .
   printf 'kernel\texp\nlengthscale\t1\nkernelscale\t1\nnoise\t0.1\n' >s.par
   assert_fails 2 '^option --effort: fast, normal or thorough' gpnn-fit --effort slow t.gpi
@@ -206,7 +206,7 @@ fit() {
     gpnn-fit --method conjugate --rotate whiten t.gpi
 }
 
-@test "a rotation to start from is kept, and refused where it is of other inputs" {
+@test "a rotation to start from is kept, or refused if the inputs differ" {
   cp "$BATS_FILE_TMPDIR/t.gpi" .
   printf '%s\n' $'kernel\texp' $'rotation\t1\t2' $'lengthscale\t1' $'kernelscale\t1' \
     $'noise\t0.1' >s.par

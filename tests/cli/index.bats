@@ -39,7 +39,7 @@ same_columns() {
   done
 }
 
-@test "a place on the globe is its three coordinates in km" {
+@test "a place on the globe becomes three coordinates in km" {
   make_globe 200 | cut -f 1-4 >degrees.tsv
   make_globe 40 200 | cut -f 1-4 >later.tsv
   to_km() {
@@ -60,7 +60,7 @@ same_columns() {
   done
 }
 
-@test "an input with a period is a point on the unit circle" {
+@test "an input with a period becomes a point on the unit circle" {
   make_globe 200 | cut -f 3,4 >hours.tsv
   make_globe 40 200 | cut -f 3,4 >later.tsv
   to_circle() {
@@ -88,7 +88,7 @@ same_columns() {
   cmp a.tsv b.tsv
 }
 
-@test "the order of columns does not matter to points" {
+@test "the order of columns does not affect points" {
   make_globe 200 | cut -f 1-4 >t.tsv
   awk -F '\t' -v OFS='\t' '{ print $2, $4, $3, $1 }' t.tsv >mixed.tsv
   gpnn-index -y load -x hour,lat,lon --period hour=24 --geo lat,lon -o a.gpi t.tsv
@@ -100,7 +100,7 @@ same_columns() {
   cmp <(gpnn-predict a.gpi -p p.par mixed.tsv) <(gpnn-predict a.gpi -p p.par t.tsv)
 }
 
-@test "gpnn-info names coordinates, groups, periods and columns that are no inputs" {
+@test "gpnn-info names coordinates, groups, periods and columns that are not inputs" {
   make_globe >t.tsv
   gpnn-index -y load,heat --period hour=24 --geo lat,lon --regressors slope --row-noise var \
     -o t.gpi t.tsv
@@ -116,7 +116,7 @@ same_columns() {
   assert_equal "$(value verified info)" yes
 }
 
-@test "each of several targets has the mean and sd it has alone, and the first predicts the same" {
+@test "each of several targets has the same mean and sd as alone, and the first predicts the same" {
   make_globe >t.tsv
   gpnn-index -y load,heat -x lat,lon,hour -o both.gpi t.tsv
   gpnn-index -y load -x lat,lon,hour -o load.gpi t.tsv
@@ -134,7 +134,7 @@ same_columns() {
   assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 1
 }
 
-@test "places off the globe and negative variances are bad values" {
+@test "places not on the globe and negative variances are bad values" {
   make_globe 50 >t.tsv
   awk -F '\t' -v OFS='\t' 'NR == 9 { $1 = "90.5" } 1' t.tsv >lat.tsv
   awk -F '\t' -v OFS='\t' 'NR == 9 { $7 = "-0.1" } 1' t.tsv >var.tsv
@@ -149,7 +149,7 @@ same_columns() {
   assert_equal "$(column mean out.tsv | grep -c NA)" 1
 }
 
-@test "roles that contradict each other are wrong command lines" {
+@test "contradictory roles are refused" {
   make_globe 50 >t.tsv
   while IFS='|' read -r options sentence; do
     # shellcheck disable=SC2086 # several options
@@ -181,7 +181,7 @@ CASES
     gpnn-index --metric p.par --regressors slope -o u.gpi t.gpi
 }
 
-@test "regressors that say nothing new are named" {
+@test "regressors that are constant or collinear are named" {
   make_globe 50 | awk -F '\t' -v OFS='\t' -v CONVFMT=%.12g '{ $8 = NR == 1 ? "one" : 1 }
     { $9 = NR == 1 ? "sum" : 2 * $1 - $3 + 5 } 1' >t.tsv
   assert_fails 1 "t.tsv: column 'one': does not vary" \
@@ -201,7 +201,7 @@ CASES
   assert_equal "$(gpnn-info t.gpi | awk '$1 == "input" { print $2 }' | tr '\n' ' ')" 'lat slope '
 }
 
-@test "--metric keeps all that is in the index, and takes a lengthscale a group" {
+@test "--metric keeps the rest of the index, and uses a lengthscale per group" {
   make_globe >t.tsv
   gpnn-index -y load,heat --period hour=24 --geo lat,lon --regressors slope --row-noise var \
     -o t.gpi t.tsv
@@ -215,7 +215,7 @@ CASES
   assert_fails 1 'p.par|wrong.par' gpnn-index --metric wrong.par -o v.gpi t.gpi
 }
 
-@test "a search of rotated rows is stored, shown and used, and is that of a rotation undone by hand" {
+@test "a search of rotated rows is stored, shown and used, and equals one of rows rotated by hand" {
   make_globe 400 | cut -f 1-4 >t.tsv
   make_globe 40 400 | cut -f 1-4 >later.tsv
   mix() {
@@ -243,7 +243,7 @@ CASES
   same_columns mean sd a.tsv c.tsv
 }
 
-@test "the metric of several targets is theirs if they agree, and refused if not" {
+@test "the metric of several targets is used if they agree, and refused otherwise" {
   make_globe >t.tsv
   gpnn-index -y load,heat -x lat,lon,hour -o t.gpi t.tsv
   two() { printf 'target\tload\n'; make_params "$1" 2 3; printf 'target\theat\n'; make_params "${@:2}"; }
@@ -259,7 +259,7 @@ CASES
     gpnn-index --metric differ.par -o v.gpi t.gpi
 }
 
-@test "a damaged tree is noticed, whole or not" {
+@test "a damaged tree is detected by its checksum" {
   make_globe 500 >t.tsv
   gpnn-index -y load -x lat,lon,hour -o t.gpi t.tsv
   assert_equal "$(gpnn-info t.gpi | value search)" tree
@@ -282,7 +282,7 @@ rmse_of() {
     gpnn-calibrate r.gpi <r.par >r.cal && gpnn-predict r.gpi -p r.cal test.tsv | gpnn-eval | value rmse
 }
 
-@test "wild cells in one input leave the others their use" {
+@test "wild cells in one input leave the other inputs useful" {
   make_table 800 2 >clean.tsv
   make_table 200 2 800 >test.tsv
   clean=$(rmse_of clean.tsv)
@@ -295,7 +295,7 @@ rmse_of() {
   assert_near "$(rmse_of wild.tsv --method conjugate)" "$(rmse_of clean.tsv --method conjugate)" 0.02
 }
 
-@test "wild cells are told once a column, and the advice works as typed" {
+@test "wild cells cause one warning per column, whose advice works as typed" {
   make_table 300 3 >clean.tsv
   spoil -99999.0 50 <clean.tsv | awk -F '\t' -v OFS='\t' 'NR == 20 { $2 = 1e5 } { print }' >wild.tsv
   gpnn-index --calibration-rows 0 -o t.gpi wild.tsv 2>err.txt
@@ -315,7 +315,7 @@ gpnn-index: wild.tsv: column 'x2': one cell is 100000, far outside: a slip?"
   grep -q '^gpnn-index: wide.tsv: 5 more columns have cells far outside' err.txt
 }
 
-@test "tables without wild cells have no limits, nor have --preset paper and none" {
+@test "tables without wild cells have no limits, and nor do --preset paper and none" {
   make_table 2000 2 | spoil -99999 100 >wild.tsv
   for how in '--preset paper' '--standardise none'; do
     # shellcheck disable=SC2086 # an option and its value

@@ -14,24 +14,24 @@ faults() {
   [[ $(tail -n 1 report.txt) =~ ^([0-9]+)' faults, 0 ' ]] && ((BASH_REMATCH[1] >= least))
 }
 
-@test "a system call that fails, or is short, is told, and leaves nothing" {
+@test "a system call that fails or is short is reported and leaves nothing behind" {
   faults 300 '(split/stdin|index/threads|predict|info|plot|help) (read|write|open|sync|rename|map|close|stat|child|poll|thread)'
 }
 
-@test "memory that is not there is told, and leaves nothing" {
+@test "a failed allocation is reported and leaves nothing behind" {
   faults 60 -q '(split/stdin|index|predict|eval|plot) memory'
 }
 
-@test "a tool that is ended before any call leaves the old file or the new one, whole" {
+@test "a tool killed before any system call leaves the old file or the new one, complete" {
   faults 60 'split any'
 }
 
-@test "an index killed at random moments is the old one or the new one, whole" {
+@test "gpnn-index killed at random moments leaves the old index or the new one, complete" {
   "$GPNN_ROOT/scripts/kills" 20
 }
 
 # Were there fewer calls, a file would be named before its bytes are on disk, or never for sure.
-@test "a file is on disk before it has its name, and its name after" {
+@test "a file is synced before it is renamed, and its directory afterwards" {
   faults 24 '(index|split|predict) sync'
   for n in '6 index' '12 split' '6 predict'; do
     grep -qE "^${n#* } .* ${n% *}\$" report.txt || complain "not $n:" "$(cat report.txt)"

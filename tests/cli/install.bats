@@ -74,7 +74,7 @@ int main(void)
 END
 }
 
-@test "a client compiles with what pkg-config says, in C and in C++" {
+@test "a client compiles with the flags of pkg-config, in C and in C++" {
   make_there install
   write_client
   for language in c cxx; do
@@ -84,21 +84,21 @@ END
   done
 }
 
-@test "a client links as it does with --static, whose library is the one there is" {
+@test "a client links with the flags of pkg-config --static as without them" {
   make_there install
   write_client
   compile_client c client.c --static
   run -0 ./client
 }
 
-@test "a client finds every header in the include directory alone" {
+@test "a client needs only the include directory for every header" {
   make_there install
   for language in c cxx; do
     "compile_$language" "$GPNN_ROOT/tests/cli/client.c" -c -o client.o -Idest/opt/gpnn/include
   done
 }
 
-@test "what is installed is gpnn.h and what it includes" {
+@test "gpnn.h and the headers that it includes are installed" {
   make_there install
   write_client
   compile_c client.c -M -MF client.d -Idest/opt/gpnn/include
@@ -120,7 +120,7 @@ END
   cmp c.par cxx.par
 }
 
-@test "install-strip leaves nothing to debuggers" {
+@test "install-strip leaves no debugging symbols" {
   make_there install-strip
   for tool in "$GPNN_ROOT"/cmd/gpnn-*.c; do
     name=$(basename "$tool" .c)
@@ -152,7 +152,7 @@ END
   assert_equal "$(find dest ! -type d)" ""
 }
 
-@test "uninstall leaves nothing of ours and everything of others" {
+@test "uninstall removes our files and no others" {
   mkdir -p dest/opt/gpnn/bin
   touch dest/opt/gpnn/bin/other
   make_there install

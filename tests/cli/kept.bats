@@ -44,18 +44,18 @@ assert_kept() {
   return $failed
 }
 
-@test "scripts of pictures are the kept ones" {
+@test "plot scripts equal the stored ones" {
   assert_kept '[.]gp$'
 }
 
-@test "simulated scores and risks are the kept ones" {
+@test "simulated scores and risks equal the stored ones" {
   assert_kept '^(limits|risk)'
 }
 
-@test "synthetic tables are the kept ones, for the seed's sake" {
+@test "synthetic tables equal the stored ones for the same seed" {
   assert_kept '^data'
 }
 
-@test "advice is the kept one" {
+@test "advice equals the stored one" {
   assert_kept '^advise'
 }

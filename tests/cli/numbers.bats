@@ -34,7 +34,7 @@ pipeline() {
   gpnn-predict --units standard -p t.par t.gpi "$2"
 }
 
-@test "inputs and targets of any unit are predicted alike, to the last digit" {
+@test "units of inputs and targets change no digit of predictions" {
   make_table 120 2 >train.tsv
   make_table 30 2 120 >test.tsv
   pipeline train.tsv test.tsv >as.tsv
@@ -90,7 +90,7 @@ pipeline() {
     gpnn-predict --debias -p t.par t.gpi train.tsv
 }
 
-@test "a prediction that cannot be made is told with the lines of its batch" {
+@test "a prediction that fails is reported with the lines of its batch" {
   awk 'BEGIN { print "a\tb\ty"; for (i = 1; i <= 60; i++) printf "%g\t%g\t%d\n", i * 1e9, -i * i * 1e8, i % 7 }' >train.tsv
   gpnn-index --standardise none --calibration-rows 0 -o t.gpi train.tsv
   par 'rotation=0.6 0.8 -0.8 0.6' 'lengthscale=1e-307 1' >t.par
@@ -99,7 +99,7 @@ pipeline() {
   assert_fails 1 'train.tsv:2: .* not finite' gpnn-predict --unbuffered -p t.par t.gpi train.tsv
 }
 
-@test "noise without bounds leaves the mean of the target" {
+@test "huge noise leaves the mean of the target" {
   make_table 60 2 >train.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
   par kernelscale=1e-300 noise=1e300 >t.par
@@ -108,7 +108,7 @@ pipeline() {
   assert_equal "$(column sd out.tsv)" 1e+150
 }
 
-@test "twins without noise are predicted within the targets, and jitter is told" {
+@test "duplicates without noise are predicted within the targets, and jitter is reported" {
   make_table 100 2 >train.tsv
   sed -n 2,61p train.tsv >twins
   cat twins >>train.tsv
@@ -124,7 +124,7 @@ pipeline() {
   done
 }
 
-@test "rows that are all alike but one make an index and predictions" {
+@test "rows identical except for one can be indexed and predicted from" {
   { printf 'a\tb\ty\n' && awk 'BEGIN { for (i = 0; i < 3000; i++) print (i == 7) "\t1\t" i % 5 }'; } >t.tsv
   gpnn-index -o t.gpi t.tsv 2>err.txt
   grep -q '1 of 2 inputs do not vary and are dropped' err.txt
@@ -148,7 +148,7 @@ pipeline() {
   paste t.out o.out | awk -F '\t' 'NR > 1 && (($2 - $5) ^ 2 > 1e-18 || ($3 - $6) ^ 2 > 1e-18) { exit 1 }'
 }
 
-@test "a row given twice has one answer, whatever is around it" {
+@test "a duplicated row has one prediction, whatever surrounds it" {
   make_table 80 2 >train.tsv
   make_table 10 2 80 >test.tsv
   gpnn-index -o t.gpi train.tsv
@@ -158,7 +158,7 @@ pipeline() {
   cat once.tsv once.tsv | cmp - twice.tsv
 }
 
-@test "at a pole there is one longitude, and at the date line one meridian" {
+@test "longitudes agree at a pole, and across the date line" {
   awk 'BEGIN { print "lat\tlon\ty"; for (i = 0; i < 200; i++)
     printf "%.4f\t%.4f\t%.4f\n", (i * 37) % 181 - 90, (i * 53) % 361 - 180, sin(i) }' >train.tsv
   gpnn-index --geo lat,lon -o t.gpi train.tsv
@@ -171,7 +171,7 @@ pipeline() {
   assert_near "$(sed -n 7p out)" "$(sed -n 6p out)" 1e-12
 }
 
-@test "what does not vary is told, be it constant or by less than numbers tell apart" {
+@test "columns that do not vary by more than rounding are reported" {
   printf 'x\ty\n1\t5\n2\t5\n3\t5\n' >t.tsv
   assert_fails 1 't.tsv: the target does not vary' gpnn-index -o t.gpi t.tsv
   printf 'x\ty\n9007199254740992\t1\n9007199254740993\t2\n9007199254740994\t3\n' >t.tsv
@@ -180,7 +180,7 @@ pipeline() {
   assert_fails 1 't.tsv: 1 rows are too few' gpnn-index -o t.gpi t.tsv
 }
 
-@test "two rows are enough, and more neighbours than rows are all rows" {
+@test "two rows are enough, and more neighbours than rows means all rows" {
   printf 'x\ty\n0\t1\n1\t3\n' >t.tsv
   gpnn-index -q -o t.gpi t.tsv
   for kernel in exp rbf; do
@@ -190,7 +190,7 @@ pipeline() {
   done
 }
 
-@test "scores of errors at 1e200 and 1e-200 are those of errors of 1, where numbers can hold them" {
+@test "scores of errors of 1e200 and 1e-200 are scaled scores of errors of 1" {
   printf 'y\tmean\tsd\n1\t1.5\t0.5\n2\t2\t1\n4\t3\t2\n9\t9.25\t0.25\n' >t.tsv
   gpnn-eval t.tsv >as.txt
   for power in 200 -200; do
@@ -206,7 +206,7 @@ pipeline() {
   done
 }
 
-@test "scores that no number can hold are missing" {
+@test "scores out of the range of numbers are missing" {
   printf 'y\tmean\tsd\n3e200\t1e200\t1e200\n' | gpnn-eval >out.txt
   assert_equal "$(value mse out.txt)" NA
   assert_equal "$(value r2 out.txt)" NA
@@ -216,12 +216,12 @@ pipeline() {
   assert_near "$(value coverage99 out.txt)" 0 0
 }
 
-@test "a standard deviation of zero is refused by its line" {
+@test "a standard deviation of zero is refused with its line" {
   printf 'y\tmean\tsd\n1\t1\t1\n1\t1\t0\n' >t.tsv
   assert_fails 1 't.tsv:3: .*not a positive number but 0, which has no likelihood' gpnn-eval t.tsv
 }
 
-@test "noise held so low that rounding takes it is told of when it is fitted" {
+@test "noise fixed so low that rounding loses it causes a warning from the fit" {
   make_table 60 2 >train.tsv
   gpnn-index -q -o t.gpi train.tsv
   gpnn-fit --effort fast --kernel exp -m 20 --fix noise=1e-16 t.gpi 2>err.txt >t.par
@@ -230,7 +230,7 @@ pipeline() {
   run ! grep -q 'lost' err.txt
 }
 
-@test "what an objective had to add to covariances of copies is told with the fit" {
+@test "jitter added to covariances of duplicates is reported by the fit" {
   make_table 60 2 >once.tsv
   awk -v OFS='\t' '{ print } NR > 1 { print $1, $2, -$3 }' once.tsv >train.tsv
   gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
@@ -248,7 +248,7 @@ pipeline() {
   grep -Eq '^gpnn-fit: [1-9][0-9]* of the rows that the mean was estimated from had a covariance' err.txt
 }
 
-@test "parameters out of range are told with the range" {
+@test "parameters out of range are refused with the range" {
   make_table 60 2 >train.tsv
   gpnn-index -q -o t.gpi train.tsv
   assert_fails 2 'NU up to 100' gpnn-fit --kernel matern:1000 t.gpi
@@ -259,7 +259,7 @@ pipeline() {
   assert_fails 2 'excludes every neighbour of every row' gpnn-fit --objective loo --kernel exp --thin 1e6 t.gpi
 }
 
-@test "advice on a model without noise has no limit of the NLL, and says so" {
+@test "advice on a model without noise says that the NLL has no limit" {
   make_table 300 2 >train.tsv
   gpnn-index -q -o t.gpi train.tsv
   par noise=0 >t.par

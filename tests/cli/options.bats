@@ -36,7 +36,7 @@ all_options() {
     'interval rows size skip-bad truth'
 }
 
-@test "a letter stands for one option; -y is the target, under its own name or as the truth" {
+@test "a letter stands for one option, and -y for the target or the truth" {
   assert_equal "$(all_options | awk -F '\t' '$2 != "-" { print $2, $3 }' | sort -u |
     awk '{ n[$1]++; of[$1] = of[$1] " " $2 } END { for (l in n) if (n[l] > 1) print l of[l] }')" \
     'y target truth'
@@ -61,7 +61,7 @@ old_name() {
   [[ ! -s old.err ]]
 }
 
-@test "names of an earlier release work, with a note that -q silences" {
+@test "option names of an earlier release work, with a note that -q silences" {
   cd "$BATS_FILE_TMPDIR"
   fit=(gpnn-fit -m 10 --ard no --rotate none t.gpi)
   old_name '-k is now --kernel' "${fit[@]}" --effort fast --kernel exp -- "${fit[@]}" --effort fast -k exp
@@ -85,7 +85,7 @@ old_name() {
   old_name '--inputs is now --input-law' "${limits[@]}" -n 9 --input-law disk -- "${limits[@]}" -n 9 --inputs disk
 }
 
-@test "beginnings that an old name shares with its new one mean both, others what they meant" {
+@test "an abbreviation that an old and a new option name share means that option" {
   cd "$BATS_FILE_TMPDIR"
   fit=(gpnn-fit -m 10 --ard no --rotate none --effort fast --kernel exp t.gpi)
   "${fit[@]}" --mean-function linear >mean.par
@@ -99,14 +99,14 @@ old_name() {
   assert_fails 2 'option --adjust: factor or noise, not "x"' gpnn-calibrate t.gpi -p t.par --by x
 }
 
-@test "names of an earlier release are not listed, and their values are still checked" {
+@test "option names of an earlier release are not listed, but their values are checked" {
   assert_equal "$(all_options | grep -cP '^(fit\t.\t(metric|mean|k|steps|batch|refresh|blocks|block-size)|calibrate\t.\tby)\t')" 0
   assert_fails 2 'option --lengthscales: shared, ratio or own, not "all"' gpnn-fit --metric all t.gpi
   assert_fails 2 'option --kernel: its value is missing' gpnn-fit t.gpi -k
   assert_fails 2 'option --steps: not a whole number' gpnn-fit --steps x t.gpi
 }
 
-@test "--tune and --fix take the settings that they name, and say which there are" {
+@test "--tune and --fix accept the settings that they list" {
   cd "$BATS_FILE_TMPDIR"
   block=(gpnn-fit -m 10 --kernel exp --ard no --rotate none --objective block t.gpi)
   "${block[@]}" --tune blocks=3 --tune block-size=20 >tune.par
@@ -122,7 +122,7 @@ old_name() {
   assert_fails 2 'option --fix noise: not a number from .*: "-1"' gpnn-fit --fix noise=-1 t.gpi
 }
 
-@test "a choice says its words, and --help its default whatever else is given" {
+@test "a choice lists its words, and --help shows defaults whatever else is given" {
   assert_fails 2 'option --units: original or standard, not "metres"' gpnn-predict --units metres t.gpi -p t.par
   assert_fails 2 'option --progress: auto, always or never, not "soon"' gpnn-eval --progress soon x
   assert_fails 2 'option --units: its value is empty' gpnn-predict --units= t.gpi -p t.par

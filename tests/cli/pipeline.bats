@@ -57,7 +57,7 @@ load helper
   done
 }
 
-@test "inverted lists: threads and batches change no byte either" {
+@test "threads and batches change no byte with inverted lists either" {
   make_table 3000 2 >train.tsv
   make_table 400 2 3000 >test.tsv
   gpnn-index --search ivf -j 1 -m 50 -o one.gpi train.tsv
@@ -148,7 +148,7 @@ load helper
   done
 }
 
-@test "calibration by leaving one out and on a table of one's own" {
+@test "calibration works by leaving one out and with a table of the user's" {
   make_table 1500 2 >train.tsv
   make_table 300 2 1500 >own.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
@@ -162,7 +162,7 @@ load helper
   grep -q '# calibration: factor .* from 1000 left-out training rows' loo.par
 }
 
-@test "progress is told where it is asked for, and otherwise on terminals alone" {
+@test "progress is shown if asked for, and otherwise only on terminals" {
   make_table 300 >t.tsv
   make_parameters exp 0.5 1 0.1 10 >t.par
   gpnn-index -q -o t.gpi t.tsv

@@ -111,7 +111,7 @@ assert_svg() {
 
 # ---- numbers ----------------------------------------------------------------------------------
 
-@test "calibration: coverages are those counted, CAL that of gpnn-eval" {
+@test "calibration: coverages are counted, and CAL agrees with gpnn-eval" {
   predictions >p.tsv
   gpnn-plot calibration --script p.tsv >c.gp
   # Half widths of 50 and 95 percent are 0.67448975 and 1.95996398.
@@ -131,7 +131,7 @@ assert_svg() {
   assert_equal "$(block band c.gp | awk '$1 == 0.9')" '0.9 0.5 1'
 }
 
-@test "calibration: intervals of the table count as they stand" {
+@test "calibration: intervals of the table are counted as given" {
   printf 'y,mean,sd,lower80,upper80\n0,0,1,-1,1\n5,0,1,-1,1\n1,0,1,0,2\n1,0,1,0,2\n' |
     gpnn-plot calibration --script >c.gp
   assert_equal "$(block given c.gp)" '0.8 0.75'
@@ -145,14 +145,14 @@ assert_svg() {
     "$(column share pit.tsv | awk '{ printf "%.6f\n", $1 * 8 }')"
 }
 
-@test "pit: Student's t is judged as such" {
+@test "pit: Student's t is evaluated as such" {
   printf 'y,mean,sd,df\n1,0,1,3\n1,0,1,inf\n' >p.csv
   gpnn-plot pit --bins 100 --script p.csv >p.gp
   # Of sd 1 and 3 degrees of freedom, 1 is sqrt(3) scales: 0.909 below it; normal 0.841.
   assert_equal "$(block pit p.gp | awk '$2 > 0 { print $1 }' | paste -sd' ')" '0.845 0.905'
 }
 
-@test "predicted: few rows are points, many are counted" {
+@test "predicted: few rows are drawn as points, many as counts" {
   predictions 4999 >p.tsv
   gpnn-plot predicted --script p.tsv >p.gp
   assert_equal "$(block points p.gp | wc -l)" 4999
@@ -173,7 +173,7 @@ assert_svg() {
   grep -q "n = 402, of which 2 beyond" r.gp
 }
 
-@test "residuals: quantiles are those of runs of rows" {
+@test "residuals: quantiles are taken over runs of rows" {
   awk 'BEGIN { print "y,mean,sd"; for (i = 0; i < 240; i++) print i + (i % 80 - 39.5) / 40 "," i ",1" }' |
     gpnn-plot residuals --script >r.gp
   assert_equal "$(block quantiles r.gp | wc -l)" 3
@@ -185,7 +185,7 @@ assert_svg() {
   done
 }
 
-@test "curve: slopes over the eight largest x stand in the key" {
+@test "curve: the key shows slopes over the eight largest x" {
   curves | gpnn-plot curve --by model --theory -0.3 --script >c.gp
   grep -q "title 'a: slope −0.4, R² 1'" c.gp
   # The first three values of b have 1 too much, and do not count.
@@ -195,7 +195,7 @@ assert_svg() {
   assert_equal "$(block line1 c.gp | awk 'NR == 1 { print $4 / $2 }')" 1.03333
 }
 
-@test "curve: a risk table is read as it comes, slopes of theory too" {
+@test "curve: a risk table is read as printed, including theoretical slopes" {
   printf 'rows\tquantity\tvalue\tse\tstone\n' >r.tsv
   printf '%s\n' '10	risk	1	NA	-0.5' '100	risk	0.1	0.01	-0.5' '1000	risk	0.01	0.01	-0.5' \
     '10	d	-2	0.1	NA' '100	d	-1	0.1	NA' >>r.tsv
@@ -206,14 +206,14 @@ assert_svg() {
   assert_equal "$(block line2 r.gp | awk '{ print $2 }' | paste -sd' ')" '2 1'
 }
 
-@test "curve: R² is 1 only where the fit is exact, equal values have no R²" {
+@test "curve: R² is 1 only if the fit is exact, and missing for equal values" {
   printf 'rows,a,b\n1,1,0.3\n10,0.1001,0.30000000000000004\n100,0.01,0.3\n' |
     gpnn-plot curve -y a,b --script >c.gp
   grep -q "title 'a: slope −1, R² > 0.9999'" c.gp
   grep -q "title 'b: slope 0'" c.gp
 }
 
-@test "curve: more lines than can be told apart are refused, very many points thinned" {
+@test "curve: more than 49 lines are refused, and very many points thinned" {
   awk 'BEGIN { print "rows,value,by"; for (i = 0; i < 50; i++) print "1,2," i }' >many.csv
   assert_fails 1 'many.csv:51: more than 49 lines' gpnn-plot curve --by by many.csv
   head -n 50 many.csv | gpnn-plot curve --by by >out.svg
@@ -224,12 +224,12 @@ assert_svg() {
   grep -q 'drawing 1 point in 5 of the 10000 of line 1' err.txt
 }
 
-@test "calibration: the key makes way for intervals that are much too wide" {
+@test "calibration: the key moves away from intervals that are much too wide" {
   printf 'y,mean,sd\n0,0,1\n' | gpnn-plot calibration --script | grep -q 'set key bottom right'
   printf 'y,mean,sd\n5,0,1\n' | gpnn-plot calibration --script | grep -q 'set key top left'
 }
 
-@test "curve: several columns are lines of their own, with errors of their own" {
+@test "curve: several columns are drawn as separate lines, each with its errors" {
   printf 'rows,mse,mse_se,nll,nll_se\n1,1,0.5,2,0.1\n10,0.5,0.1,1,0.2\n' |
     gpnn-plot curve -y mse,nll --script >c.gp
   assert_equal "$(block line1 c.gp | head -n 1)" '1 1 0.5 1.5'
@@ -266,7 +266,7 @@ assert_svg() {
   assert_equal "$(block panel0_0 l.gp | cut -d ' ' -f 1,2)" '1 6'
 }
 
-@test "band: intervals of 50 and 95 percent, by the order of the input" {
+@test "band: intervals of 50 and 95 percent are drawn in the order of the input" {
   printf 'x,y,mean,sd\n2,5,4,1\n1,NA,3,2\n' | gpnn-plot band --script >b.gp
   assert_equal "$(block band b.gp | awk '{ printf "%s %s %.4f %.4f %.4f %.4f,", $1, $2, $3, $4, $5, $6 }')" \
     '1 3 1.6510 4.3490 -0.9199 6.9199,2 4 3.3255 4.6745 2.0400 5.9600,'
@@ -280,7 +280,7 @@ assert_svg() {
   run ! grep -q 'observed' b.gp
 }
 
-@test "map: a regular grid is filled, other places are points, many are averaged" {
+@test "map: a regular grid is filled, other places are points, or averaged if many" {
   awk 'BEGIN { print "a,b,mean,sd"; for (i = 0; i < 6; i++) for (j = 0; j < 4; j++)
     print i / 10 "," j "," i * j ",1" }' >grid.csv
   gpnn-plot map --script grid.csv >m.gp
@@ -293,7 +293,7 @@ assert_svg() {
   assert_below "$(block map m.gp | wc -l)" 15000
 }
 
-@test "labels: names, units, and what the user says" {
+@test "labels: names, units and the user's labels are shown" {
   predictions >p.tsv
   gpnn-plot predicted --unit K --title 'A title' --script p.tsv >p.gp
   grep -q "^set xlabel 'y, predicted (K)' noenhanced" p.gp
@@ -302,7 +302,7 @@ assert_svg() {
   gpnn-plot predicted --unit K --xlabel 'own' --script p.tsv | grep -q "^set xlabel 'own' noenhanced"
 }
 
-@test "the size is that asked for, in cm" {
+@test "the size is as requested, in cm" {
   predictions >p.tsv
   gpnn-plot pit --width 12.7 --height 5.08 p.tsv >p.svg
   grep -q 'width="480" height="192"' p.svg
@@ -328,7 +328,7 @@ assert_svg() {
   done
 }
 
-@test "curves of one point, of equal points, over hundreds of decades" {
+@test "curves of one point, of equal points or over hundreds of decades can be drawn" {
   printf 'rows,value\n10,1\n' | gpnn-plot curve >out.svg
   assert_svg out.svg
   printf 'rows,value\n10,1\n10,2\n' | gpnn-plot curve >out.svg
@@ -341,7 +341,7 @@ assert_svg() {
   assert_svg out.svg
 }
 
-@test "large numbers that differ in late digits have ranges, and labels, that tell them apart" {
+@test "ranges and labels distinguish large numbers that differ in late digits" {
   awk 'BEGIN { print "x,y,mean,sd"
     for (i = 0; i < 50; i++) printf "%.0f,%.0f,%.0f,1\n", 17e11 + 10 * i, 1e12 + i % 7, 1e12 + i % 5 }' \
     >p.csv
@@ -354,7 +354,7 @@ assert_svg() {
   done
 }
 
-@test "values that all are the same need no range of their own" {
+@test "values that are all equal can be drawn" {
   printf 'x,y,mean,sd\n1,1,3,2\n1,1,3,2\n' >p.csv
   for kind in predicted residuals 'band -x x' 'map -x x,y'; do
     # shellcheck disable=SC2086 # a kind and its options
@@ -387,7 +387,7 @@ assert_svg() {
   gpnn-plot pit -y t --mean m --sd s --script q.tsv | grep -q 'n = 400'
 }
 
-@test "nothing to draw is one message" {
+@test "having nothing to draw gives one message" {
   printf 'y,mean,sd\n' >none.csv
   printf 'y,mean,sd\nNA,NA,NA\n' >missing.csv
   for kind in calibration pit predicted residuals; do
@@ -417,7 +417,7 @@ assert_svg() {
   assert_equal "$(block points two.gp)" '4 3'
 }
 
-@test "bad values are named with their place" {
+@test "bad values are reported with line and column" {
   printf 'y,mean,sd\n1,2,1\n1,x,1\n' >p.csv
   assert_fails 1 "p.csv:3: column 'mean': not a number" gpnn-plot pit p.csv
   printf 'y,mean,sd\n1,2,1\n1,1,-1\n' >p.csv
@@ -427,7 +427,7 @@ assert_svg() {
   done
 }
 
-@test "mistakes on the command line" {
+@test "mistakes on the command line are refused" {
   predictions >p.tsv
   assert_fails 2 'no such kind: "pie"' gpnn-plot pie p.tsv
   assert_fails 2 'an operand is missing' gpnn-plot
@@ -463,7 +463,7 @@ assert_svg() {
   [[ ! -e pwned ]] || complain 'a name was run'
 }
 
-@test "a table that a kind cannot draw is answered by what it draws" {
+@test "a table that a kind cannot draw gives a message saying what it draws" {
   printf 'y,mean,sd\n1,2,3\n2,3,1\n' >p.csv
   assert_fails 1 "no column 'rows'.*; landscape draws values against parameters, .*--vary" \
     gpnn-plot landscape p.csv
@@ -482,13 +482,13 @@ assert_svg() {
     gpnn-plot map --script | grep -qx 'set xtics 2'
 }
 
-@test "a mark of no panel is refused" {
+@test "a mark for an unknown panel is refused" {
   landscape >l.tsv
   assert_fails 2 '--mark names no parameter that is varied: "noize=0.3"' \
     gpnn-plot landscape --mark noise=1 --mark noize=0.3 l.tsv
 }
 
-@test "a name that ends in another format than is written is warned of" {
+@test "a file name that ends in another format causes a warning" {
   printf 'y,mean,sd\n1,2,3\n2,3,1\n' >p.csv
   gpnn-plot pit -o p.pdf p.csv 2>&1 | grep -qF 'p.pdf: written as SVG'
   gpnn-plot pit --format png -o p.svg p.csv 2>&1 | grep -qF 'p.svg: written as PNG'
@@ -510,7 +510,7 @@ assert_svg() {
 
 # ---- gnuplot and the world --------------------------------------------------------------------
 
-@test "without gnuplot one message names its package, and the script can be had" {
+@test "without gnuplot a message names its package, and the script is still written" {
   predictions >p.tsv
   run -1 --separate-stderr without_gnuplot gpnn-plot pit -o out.svg p.tsv
   [[ $stderr == 'gpnn-plot: gnuplot is not installed: its Debian package is gnuplot-nox'* ]]
@@ -519,7 +519,7 @@ assert_svg() {
   grep -q pit out.gp
 }
 
-@test "a gnuplot that fails is told in one line, and leaves no file" {
+@test "a failure of gnuplot is reported in one line and leaves no file" {
   predictions >p.tsv
   run -1 --separate-stderr with_gnuplot 'printf "\n\n  line 3:\n boom\n" >&2; exit 3' \
     gpnn-plot pit -o out.svg p.tsv
@@ -539,7 +539,7 @@ assert_svg() {
   [[ ! -s err.txt ]]
 }
 
-@test "a full disk is told, a reader that leaves is not" {
+@test "a full disk is reported, a closed pipe is not" {
   predictions >p.tsv
   run -1 --separate-stderr bash -c 'gpnn-plot pit p.tsv >/dev/full'
   assert_equal "$stderr" 'gpnn-plot: (stdout): cannot be written: No space left on device'
@@ -547,7 +547,7 @@ assert_svg() {
   [[ -z $output ]]
 }
 
-@test "a failure leaves the file that was there" {
+@test "a failure leaves an existing file alone" {
   predictions >p.tsv
   echo old >out.svg
   run -1 gpnn-plot pit -o out.svg missing.tsv

@@ -21,20 +21,20 @@ promised() {
     END { exit bad || NR < 100 }'
 }
 
-@test "mixed precision is as near to double as promised, on real rows" {
+@test "mixed precision is as close to double as promised on real rows" {
   promised bike cnt 0.1 exp 100
   run ! cmp -s double.tsv mixed.tsv # it is another computation
   promised protein RMSD 0.3 matern32 50
   run ! cmp -s double.tsv mixed.tsv
 }
 
-@test "mixed precision is as near to double where covariances are ill-conditioned" {
+@test "mixed precision is as close to double on ill-conditioned covariances" {
   promised bike cnt 1e-4 rbf 60
   promised protein RMSD 1e-6 matern52 40
   promised poletele "$(zcat "$GPNN_ROOT/tests/data/poletele.tsv.gz" | sed -n 1p | awk -F '\t' '{ print $NF }')" 1e-5 exp 80
 }
 
-@test "mixed precision changes nothing with threads and batches" {
+@test "threads and batches change nothing in mixed precision" {
   make_table 400 >train.tsv
   make_table 50 2 400 >test.tsv
   gpnn-index -q -y y -o d.gpi train.tsv
@@ -44,6 +44,6 @@ promised() {
   cmp one.tsv other.tsv
 }
 
-@test "an unknown precision is a wrong command line" {
+@test "an unknown precision is refused" {
   assert_fails 2 "option --precision: double or mixed" gpnn-predict --precision single -p p i t
 }

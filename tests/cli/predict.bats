@@ -22,7 +22,7 @@ header() {
   cmp a b
 }
 
-@test "without the target in the table there is none in the output" {
+@test "the output has no target if the table has none" {
   prepare
   cut -f 1,2 test.tsv >inputs.tsv
   gpnn-predict t.gpi -p t.par inputs.tsv >out.tsv
@@ -56,7 +56,7 @@ header() {
   diff <(tail -n +2 a) <(tail -n +2 b)
 }
 
-@test "--latent leaves the noise out, --mean-only the sd" {
+@test "--latent leaves out the noise, --mean-only the sd" {
   prepare
   gpnn-predict t.gpi -p t.par --units standard test.tsv >with.tsv
   gpnn-predict t.gpi -p t.par --units standard --latent test.tsv >without.tsv
@@ -67,7 +67,7 @@ header() {
   gpnn-predict t.gpi -p t.par test.tsv | cut -f 1,2 | cmp - mean.tsv
 }
 
-@test "--units standard is the original less the training mean, by the training sd" {
+@test "--units standard subtracts the training mean and divides by the training sd" {
   prepare
   gpnn-info t.gpi >info.txt
   gpnn-predict t.gpi -p t.par test.tsv >original.tsv
@@ -85,7 +85,7 @@ header() {
     awk '{ d = $1 * (1 + 0.04 / 30) - $2; if (d > 1e-9 || d < -1e-9) exit 1 }'
 }
 
-@test "a bad row stops the run with its place, or is predicted NA" {
+@test "a bad row stops the run and is reported, or is predicted NA" {
   prepare
   awk -F '\t' -v OFS='\t' 'NR == 5 { $2 = "oops" } NR == 8 { $1 = "" } 1' test.tsv >bad.tsv
   assert_fails 1 "bad.tsv:5: column 'x2': not a number: \"oops\"" \
@@ -99,7 +99,7 @@ header() {
   sed '5d;8d' out.tsv | cmp a -
 }
 
-@test "the batches before a bad row are written, whoever reads and writes them" {
+@test "batches before a bad row are written with any number of threads" {
   prepare
   make_table 500 2 400 | awk -F '\t' -v OFS='\t' 'NR == 432 { $2 = "oops" } 1' >bad.tsv
   gpnn-predict t.gpi -p t.par <(head -n 401 bad.tsv) >whole.tsv
@@ -115,7 +115,7 @@ header() {
   done
 }
 
-@test "a pipe has the answer to each batch before it has to bring the next" {
+@test "a pipe gets the answer to each batch before it must send the next" {
   prepare
   make_table 192 2 400 >three.tsv
   gpnn-predict t.gpi -p t.par three.tsv >whole.tsv
@@ -160,7 +160,7 @@ converse() {
   wait $!
 }
 
-@test "--unbuffered answers the header, and each of 50 rows before the next is there" {
+@test "--unbuffered answers the header, and each of 50 rows before the next arrives" {
   prepare
   make_table 50 2 400 >rows.tsv
   gpnn-predict t.gpi -p t.par rows.tsv >whole.tsv
@@ -173,7 +173,7 @@ converse() {
   converse rows.raw --no-header raw.gpi -p t.par | cmp whole.tsv -
 }
 
-@test "--unbuffered wakes no thread that would find nothing to do" {
+@test "--unbuffered wakes no idle thread" {
   [[ -r /proc/self/status ]] || skip 'needs /proc'
   prepare
   gpnn-index --search ivf --calibration-rows 0 -o lists.gpi train.tsv
@@ -193,7 +193,7 @@ converse() {
   done
 }
 
-@test "--unbuffered changes no byte, whatever else is asked for" {
+@test "--unbuffered changes no byte, whatever the other options" {
   prepare
   make_table 70 2 390 | awk -F '\t' -v OFS='\t' 'NR == 1 { $4 = "name" } NR == 9 { $2 = "oops" }
     NR > 1 { $4 = "\"a\tb" NR "\"" } NR == 20 { $1 = 50 } 1' >rows.tsv
@@ -243,14 +243,14 @@ converse() {
   exec 8<&-
 }
 
-@test "--unbuffered has no use for batches nor for sharing" {
+@test "--unbuffered excludes --batch and --share" {
   prepare
   assert_fails 2 'unbuffered takes rows one by one' gpnn-predict --unbuffered --batch 5 t.gpi -p t.par test.tsv
   assert_fails 2 'rules out --share' gpnn-predict --unbuffered --share 4 t.gpi -p t.par test.tsv
   gpnn-predict --unbuffered --share 1 t.gpi -p t.par test.tsv | cmp - <(gpnn-predict t.gpi -p t.par test.tsv)
 }
 
-@test "a missing target is no bad row" {
+@test "a missing target does not make a row bad" {
   prepare
   awk -F '\t' -v OFS='\t' 'NR == 3 { $3 = "NA" } NR == 4 { $3 = "" } 1' test.tsv >holes.tsv
   gpnn-predict t.gpi -p t.par holes.tsv >out.tsv
@@ -278,7 +278,7 @@ converse() {
   gpnn-predict t.gpi -p t.par test.tsv | gpnn-eval | cmp a -
 }
 
-@test "categories are coded one-hot; levels never seen are counted" {
+@test "categories are coded one-hot, and unseen levels are counted" {
   awk 'BEGIN {
     print "colour\tx\ty"
     split("red green blue", names, " ")
@@ -296,7 +296,7 @@ converse() {
   assert_near "$(sed -n 3p out.tsv | cut -f 1)" 15.14 0.5
 }
 
-@test "with no more rows than neighbours the index serves all of them" {
+@test "with fewer rows than neighbours all rows are used" {
   make_table 12 1 >train.tsv
   make_table 3 1 12 >test.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
@@ -305,14 +305,14 @@ converse() {
   gpnn-predict t.gpi -p t.par -m 12 test.tsv | cmp all.tsv -
 }
 
-@test "a table of no rows gives a header" {
+@test "a table without rows gives a header" {
   prepare
   head -n 1 test.tsv >empty.tsv
   gpnn-predict t.gpi -p t.par empty.tsv >out.tsv
   assert_equal "$(cat out.tsv)" $'y\tmean\tsd'
 }
 
-@test "rows farther than --max-distance are missing, or the prior" {
+@test "rows beyond --max-distance get missing values or the prior" {
   prepare
   awk -F '\t' -v OFS='\t' 'NR % 5 == 0 { $1 += 50 } 1' test.tsv >far.tsv
   gpnn-predict t.gpi -p t.par --max-distance 1 --interval 0.9 far.tsv >na.tsv
@@ -350,7 +350,7 @@ converse() {
       if (d > 1e-9 || d < -1e-9) exit 1 }'
 }
 
-@test "of several targets each has its group of columns, as if it were alone" {
+@test "each of several targets has its own group of columns, as if predicted alone" {
   make_table 400 2 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "u" : 2 * $1 - $3 }' >train.tsv
   make_table 20 2 400 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "u" : 2 * $1 - $3 }' >test.tsv
   gpnn-index -y y,u -o two.gpi train.tsv
@@ -369,7 +369,7 @@ converse() {
   assert_fails 1 "the index has no target 'w'" gpnn-predict two.gpi -p w.par test.tsv
 }
 
-@test "parameters are not waited for from a terminal" {
+@test "no tool waits for parameters from a terminal" {
   prepare
   for command in 'gpnn-predict t.gpi test.tsv' 'gpnn-calibrate t.gpi' 'gpnn-simulate advise t.gpi'; do
     status=0
@@ -383,7 +383,7 @@ converse() {
   gpnn-predict -q -p t.par t.gpi test.tsv | cmp - typed.tsv
 }
 
-@test "no prediction needs what it is compared with" {
+@test "predictions do not need the true values" {
   prepare
   gpnn-predict -p t.par t.gpi test.tsv >want.tsv
   awk -F '\t' -v OFS='\t' 'NR == 3 { $3 = "?" } NR == 5 { $3 = "" } NR == 6 { $3 = "nan" } NR == 8 { $3 = "2,8" } 1' \
@@ -413,7 +413,7 @@ converse() {
   grep -q ': 4 truths cannot be read' err.txt
 }
 
-@test "the noise of a row is needed where it is part of the sd" {
+@test "the noise of a row is needed if it is part of the sd" {
   prepare
   awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : 0.01 }' train.tsv >noisy.tsv
   awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "v" : NR == 3 ? "?" : 0.01 }' test.tsv >bad.tsv

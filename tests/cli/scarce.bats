@@ -32,7 +32,7 @@ fixture() {
   cp "$BATS_FILE_TMPDIR"/{train.tsv,test.tsv,t.par,t.gpi,pred.tsv} .
 }
 
-@test "where address space is short a fit takes fewer threads, or says that there is none" {
+@test "if address space is short a fit uses fewer threads, or reports it" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
   fixture
   export OPENBLAS_NUM_THREADS=1
@@ -51,7 +51,7 @@ fixture() {
   [[ ! -e w.gpi ]]
 }
 
-@test "where there is no room for OpenBLAS tools do without, or say so; none looks for it for ever" {
+@test "without memory for OpenBLAS tools do without it or report it, and none hangs" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
   fixture
   local kind limit
@@ -69,7 +69,7 @@ fixture() {
   done
 }
 
-@test "with few descriptors a tool says so, or does its work" {
+@test "with few file descriptors a tool works or reports it" {
   # The sanitizer of objects looks at memory through a pipe, and complains where there is none.
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __ubsan_ || skip 'not with sanitizers'
   fixture
@@ -93,7 +93,7 @@ fixture() {
   done
 }
 
-@test "an output that cannot be made is told before anything is written" {
+@test "an output that cannot be created is reported before anything is written" {
   fixture
   local command
   mkdir closed
@@ -107,7 +107,7 @@ fixture() {
   done
 }
 
-@test "no tool can write where it may not" {
+@test "tools report outputs that they may not write" {
   fixture
   mkdir closed
   echo old >closed/x
@@ -125,7 +125,7 @@ fixture() {
   [[ -z $failed ]]
 }
 
-@test "help, versions and output that go nowhere are told by every tool" {
+@test "every tool reports help, versions and output that cannot be written" {
   fixture
   local tool option command
   for tool in "$GPNN_BUILD"/bin/gpnn-*; do
@@ -148,7 +148,7 @@ fixture() {
   done
 }
 
-@test "a reader that has left ends every tool quietly" {
+@test "a closed pipe ends every tool quietly" {
   fixture
   local command
   for command in "${commands[@]}"; do
@@ -161,7 +161,7 @@ fixture() {
   assert_equal "$(find . -name '.*' -type f)" ''
 }
 
-@test "of two that write one file at once, one has written it, whole" {
+@test "if two tools write a file at once, it is complete and from one of them" {
   fixture
   local job
   head -n 100 train.tsv >less.tsv
@@ -194,7 +194,7 @@ wide_table() {
   }'
 }
 
-@test "memory follows neither columns times the rows of a batch, nor time their square" {
+@test "memory does not grow with columns times rows of a batch, nor time with columns squared" {
   fixture
   wide_table 3 160000 >wide.tsv
   wide_table 60 40000 >many.tsv
@@ -217,7 +217,7 @@ wide_table() {
   gpnn-predict -q -p w.par --batch 7 many.gpi many.tsv | cmp - usual.tsv
 }
 
-@test "memory does not follow the text that is carried along" {
+@test "memory does not grow with the text that is carried" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
   fixture
   awk 'BEGIN { for (t = "x"; length(t) < 1e6; t = t t); while ((getline line <"test.tsv") > 0) for (i = 0; i < 25; i++)
@@ -227,7 +227,7 @@ wide_table() {
   assert_equal "$(wc -l <usual.tsv)" 301
 }
 
-@test "where memory is too short to begin with, that is told" {
+@test "too little memory at the start is reported" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
   export OPENBLAS_NUM_THREADS=1
   limited() (

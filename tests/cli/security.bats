@@ -31,7 +31,7 @@ parameters() {
 
 # ---- messages ---------------------------------------------------------------------------------
 
-@test "no name of a file reaches a terminal as it stands" {
+@test "file names reach a terminal only escaped" {
   make_table 60 >t.tsv
   gpnn-index -q -y y -o t.gpi t.tsv
   while IFS= read -r -d '' name; do
@@ -49,7 +49,7 @@ parameters() {
   [[ ! -e pwned ]]
 }
 
-@test "no option reaches a terminal as it stands" {
+@test "options reach a terminal only escaped" {
   while IFS= read -r -d '' name; do
     for option in "--$name" "-$name" "--quiet=$name" "--seed=$name" "--output" "--delimiter=$name" \
       "--kernel=$name"; do
@@ -62,7 +62,7 @@ parameters() {
   done < <(terminal_names)
 }
 
-@test "what is wrong with an option is said in the tool's own words" {
+@test "tools report wrong options in their own words" {
   assert_fails 2 'no such option: "--sead"' gpnn-fit --sead=1 x.gpi
   assert_fails 2 'no such option: "-Z"' gpnn-fit -qZ x.gpi
   assert_fails 2 'more than one option begins so: "--s"' gpnn-fit --s 1 x.gpi
@@ -71,7 +71,7 @@ parameters() {
   assert_fails 2 'option --seed: its value is missing' gpnn-fit -s
 }
 
-@test "no name in a table reaches a terminal as it stands" {
+@test "names in a table reach a terminal only escaped" {
   while IFS= read -r -d '' name; do
     { printf '"%s",y\n' "${name//\"/\"\"}"; printf '%s\n' 1,2 2,3 x,4; } >t.csv
     run -1 gpnn-index -o o.gpi t.csv
@@ -119,7 +119,7 @@ reseal() {
   part "$1" 0 60 | crc | put "$1" 60
 }
 
-@test "gpnn-info shows no byte of an index or of parameters as it stands" {
+@test "gpnn-info escapes the text of indexes and parameters" {
   make_table 60 >t.tsv
   gpnn-index -q -y y -o t.gpi t.tsv
   cp t.gpi bad.gpi
@@ -135,7 +135,7 @@ reseal() {
   grep -qF '# a?[2J?b' info.txt
 }
 
-@test "an index that is cut short while it is in use ends in a message" {
+@test "an index truncated while in use is reported" {
   make_table 4000 >t.tsv
   gpnn-index -q -y y -o t.gpi t.tsv
   parameters >t.par
@@ -171,7 +171,7 @@ reseal() {
 
 # ---- gnuplot --------------------------------------------------------------------------------------
 
-@test "a script runs nothing, whatever names are in it" {
+@test "a plot script executes nothing, whatever names it contains" {
   while IFS= read -r -d '' name; do
     local quoted=${name//\"/\"\"}
     { printf '"%s",mean,sd\n' "$quoted"; printf '%s\n' 1,2,1 2,2,1 3,1,2; } >p.csv
@@ -205,7 +205,7 @@ reseal() {
   done
 }
 
-@test "flags of the user's own take no hardening away" {
+@test "the user's compiler flags do not remove hardening" {
   for flags in '-O3 -march=native' -O0 '-g -O1'; do
     make -n -B -C "$GPNN_ROOT" V=1 SANITIZE= BUILD="$PWD/b" CFLAGS="$flags" LDFLAGS=-L/none \
       "$PWD/b/bin/gpnn-info" >make.txt

@@ -14,7 +14,7 @@ advise() {
   gpnn-simulate advise --test 300 "$@"
 }
 
-@test "every value is there, in its interval" {
+@test "every value is present and within its interval" {
   prepare
   advise -p t.par t.gpi >out.tsv
   assert_equal "$(value rows out.tsv) $(value neighbours out.tsv) $(value test-rows out.tsv)" '1600 16 300'
@@ -28,7 +28,7 @@ advise() {
   assert_equal "$(tail -n 1 out.tsv | cut -f 1)" verdict
 }
 
-@test "the verdict is about what the advice names" {
+@test "the verdict names what the advice is about" {
   prepare
   advise -p t.par -m 2 t.gpi >few.tsv
   assert_equal "$(value advice few.tsv)" neighbours
@@ -44,7 +44,7 @@ advise() {
   value verdict noise.tsv | grep -q '^nothing tried helps'
 }
 
-@test "parameters that no small change mends are told from ones that cannot be bettered" {
+@test "parameters that no small change improves are distinguished from optimal ones" {
   prepare
   sed 's/lengthscale.*/lengthscale\t1e-300/' t.par | advise t.gpi | value verdict >far.txt
   grep -q '^nothing tried helps.*hardly better than the mean .* gpnn-fit may' far.txt
@@ -57,7 +57,7 @@ advise() {
   run ! grep 'the mean of the target' best.txt
 }
 
-@test "parameters that cannot predict are passed over" {
+@test "parameters that cannot predict are skipped" {
   prepare
   # Ten times as much noise is more than there are numbers for.
   sed 's/noise.*/noise\t5e307/' t.par | advise --table parameters t.gpi >p.tsv
@@ -73,7 +73,7 @@ advise() {
   assert_near "$limit" "$(awk -v sd="$sd" 'BEGIN { print sd * sqrt(0.02 * (1 + 1 / 16)) }')" 1e-5
 }
 
-@test "units shift the NLL and scale the RMSE, and leave gains alone" {
+@test "units shift the NLL and scale the RMSE, but not the gains" {
   prepare
   sd=$(gpnn-info t.gpi | value target-sd)
   advise -p t.par t.gpi >original.tsv
@@ -87,7 +87,7 @@ advise() {
   diff <(grep gain original.tsv) <(grep gain standard.tsv)
 }
 
-@test "the tables hold what was measured, and one of all is theirs together" {
+@test "the tables contain the measurements, and that of all combines the others" {
   prepare
   advise -p t.par t.gpi >values.tsv
   for table in curve neighbours parameters all; do
@@ -112,7 +112,7 @@ advise() {
   cmp one.tsv written.tsv
 }
 
-@test "a search under another metric, known noise of rows and regressors serve too" {
+@test "another metric, known noise of rows and regressors work too" {
   make_table 900 2 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "v", "r"; next }
     { r = sin(NR); print $1, $2, $3 + 2 * r, NR % 2 ? 0.0001 : 0.1, r }' >train.tsv
   gpnn-index -q -y y -x x1,x2 --row-noise v --regressors r -o t.gpi train.tsv
@@ -122,7 +122,7 @@ advise() {
   assert_below "$(value rmse out.tsv)" 1
 }
 
-@test "targets of one index have a block of lines each, and a column in the table" {
+@test "each target of an index has a block of lines and a column in the table" {
   make_table 800 2 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "z"; next }
     { print $0, sin(7 * $2) + 0.01 * ((NR * 7919) % 10) }' >train.tsv
   gpnn-index -q -y y,z -o t.gpi train.tsv
@@ -137,7 +137,7 @@ advise() {
   diff <(sed '1,/^target\tz/d' out.tsv) <(tail -n +2 z.tsv)
 }
 
-@test "rows that are there twice are warned of" {
+@test "duplicated rows cause a warning" {
   prepare
   advise -p t.par t.gpi 2>once.txt >/dev/null
   [[ ! -s once.txt ]]

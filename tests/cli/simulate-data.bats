@@ -10,7 +10,7 @@ moments() {
   column "$2" "$1" | awk '{ s += $1; q += $1 * $1 } END { print s / NR, q / NR }'
 }
 
-@test "tables have the columns that the kind and the options say" {
+@test "tables have the columns that the kind and the options determine" {
   assert_equal "$(data -n 2 | head -n 1)" $'x1\tx2\ty'
   assert_equal "$(data -n 5 | wc -l)" 6
   assert_equal "$(data -n 2 --noiseless --dimension 3 -d , | head -n 1)" 'x1,x2,x3,f,y'
@@ -32,7 +32,7 @@ moments() {
   done
 }
 
-@test "shards made apart are the whole" {
+@test "shards made separately make up the whole" {
   for kind in gp 'features --features 20' 'function --function oakley' 'local -m 3'; do
     count=(-n 700) part=(-n 300) rest=(-n 400)
     [[ $kind != local* ]] || count=(--test 700) part=(--test 300) rest=(--test 400)
@@ -53,12 +53,12 @@ moments() {
   rows -n 2 --first 999999999999999998 | wc -l | grep -qx 2
 }
 
-@test "a gp of few rows begins one of many" {
+@test "a gp with few rows is the beginning of one with many" {
   data -n 500 >many.tsv
   data -n 77 | cmp - <(head -n 78 many.tsv)
 }
 
-@test "inputs are of their law and scale" {
+@test "inputs follow their distribution and scale" {
   data --kind function --function zero --dimension 4 -n 20000 >t.tsv
   read -r mean square < <(moments t.tsv x3)
   assert_near "$mean" 0 0.014
@@ -71,7 +71,7 @@ moments() {
     awk 'NR > 1 { r = $1 * $1 + $2 * $2; if (r > 9) exit 1; n += r < 4.5 } END { exit n < 9700 || n > 10300 }'
 }
 
-@test "noise is of its law and variance, on the same rows" {
+@test "noise follows its distribution and variance on the same rows" {
   for law in normal laplace student:12; do
     data --kind function --function oakley --noise-law $law -t noise=0.3 --noiseless -n 20000 >$law.tsv
     awk 'NR > 1 { print $17 - $16 }' $law.tsv | awk '{ q += $1 * $1 } END { print q / NR }' >square
@@ -83,7 +83,7 @@ moments() {
   data --kind function --function waves -t noise=0 --noiseless -n 100 | awk '$3 != $4 && NR > 1 { exit 1 }'
 }
 
-@test "warps change the inputs alone" {
+@test "warps change only the inputs" {
   base=(--kind features --features 30 -n 200)
   data "${base[@]}" >plain.tsv
   data "${base[@]}" --warp negative >w.tsv
@@ -97,7 +97,7 @@ moments() {
     d = $5 - $2 - 0.3 * $2 ^ 3; if (d * d > 1e-20 || $3 != $6) exit 1 }'
 }
 
-@test "parameters are those of the process" {
+@test "the parameters written are those of the process" {
   data -n 400 -t kernel=matern:0.7 -t kernelscale=4 -t lengthscale=0.01 -t noise=0 >t.tsv
   read -r mean square < <(moments t.tsv y)
   assert_near "$square" 4 1.2 # hardly correlated
@@ -105,7 +105,7 @@ moments() {
   column y t.tsv | awk 'NR == 1 { y = $1 } ($1 - y) ^ 2 > 0.01 { exit 1 }' # all alike
 }
 
-@test "other tools read it: a fit finds the noise" {
+@test "other tools read the table, and a fit finds the noise" {
   data -n 4000 -t kernel=matern52 -t noise=0.2 --noiseless >t.tsv
   gpnn-index --drop f -o t.gpi t.tsv
   gpnn-fit --effort fast --kernel matern52 --ard no -m 50 t.gpi >t.par
@@ -114,7 +114,7 @@ moments() {
   assert_near "$(awk "{ print \$1 * $(value noise t.par) }" variance)" 0.2 0.02
 }
 
-@test "mistakes on the command line are told" {
+@test "mistakes on the command line are reported" {
   assert_fails 2 'option --kind: gp, features, local or function' gpnn-simulate data --kind gauss
   assert_fails 2 'needs --function' gpnn-simulate data --kind function
   assert_fails 2 'option --function: none of oakley, waves, zero: "f"' gpnn-simulate data --kind function --function f
@@ -142,7 +142,7 @@ moments() {
   assert_fails 2 'one operand too many' gpnn-simulate data t.tsv
 }
 
-@test "parameters that are none are told" {
+@test "invalid parameters are reported" {
   for parameter in noise kernel=cubic kernel=matern:0 lengthscale=0 kernelscale=inf noise=-1 scale=1 \
     coefficient=1; do
     assert_fails 2 "option --true: kernel=rbf, .*, kernelscale or noise = a number it can have, not \"$parameter\"" \
@@ -155,7 +155,7 @@ moments() {
   done
 }
 
-@test "a file is there whole or not at all" {
+@test "a file is complete or absent" {
   data -n 100 -o t.tsv
   data -n 100 | cmp - t.tsv
   printf old >t.tsv
@@ -164,7 +164,7 @@ moments() {
   assert_fails 1 'no/t.tsv: ' gpnn-simulate data -o no/t.tsv
 }
 
-@test "a full disk is told, and a reader that has had enough is not" {
+@test "a full disk is reported, a closed pipe is not" {
   status=0
   data --kind function --function oakley -n 100000 >/dev/full 2>err.txt || status=$?
   assert_equal "$status" 1

@@ -14,7 +14,7 @@ risk() {
 
 # ---- limits -----------------------------------------------------------------------------------
 
-@test "limits: a line for each number of rows and each value" {
+@test "limits: each number of rows and each value has a line" {
   limits -n 100,1e6,1e18 >t.tsv
   head -n 1 t.tsv | tr '\t' ' ' >header
   assert_equal "$(cat header)" "rows neighbours varied at mse mse_se nll nll_se cal cal_se \
@@ -27,7 +27,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 100000 noise 0.1;100000 noise 0.25;100000 noise 0.4;100000 lengthscale 2;100000 lengthscale 1;"
 }
 
-@test "limits: parameters with commas between are combined, and others come one by one" {
+@test "limits: parameters joined by commas are combined, others are varied one by one" {
   limits -n 1e4 --vary noise=0.1:0.3:2,lengthscale=1:2:2 --vary kernelscale=1:2:2 >grid
   assert_equal "$(cut -f 3,4 grid | tail -n +2 | tr '\t\n' ' ;')" \
     'noise 0.1;noise 0.3;noise 0.1;noise 0.3;kernelscale 1;kernelscale 2;'
@@ -41,12 +41,12 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   done
 }
 
-@test "rows: a range passes over what rounding repeats" {
+@test "rows: a range skips numbers that rounding repeats" {
   assert_equal "$(gpnn-simulate limits -n 1:8:12 -m 1 --test 2 | cut -f 1 | tr '\n' ' ')" \
     'rows 1 2 3 4 5 7 8 '
 }
 
-@test "limits: the columns of limits are their formulas, and scores go to them" {
+@test "limits: the limits agree with their formulas, and scores tend to them" {
   limits -n 1e15 -a noise=0.2 -a kernel=exp -a lengthscale=3 >t.tsv
   assert_near "$(column mse_limit t.tsv)" 0.105 1e-12
   assert_near "$(column cal_limit t.tsv)" 0.5 1e-12
@@ -57,7 +57,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   done
 }
 
-@test "limits: those that match are those of the truth" {
+@test "limits: matched scores are the limits under the true parameters" {
   limits -n 1000 -a lengthscale=2 -a noise=0.3 >wrong
   limits -n 1000 >right
   for score in mse nll cal; do
@@ -66,7 +66,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_equal "$(column cal_matched wrong)" 1
 }
 
-@test "limits: no parameters are better than the right ones, whose variances are honest" {
+@test "limits: the true parameters are the best, and their variances are right" {
   limits -n 1000 --vary lengthscale=0.5:1.5:3 --vary noise=0.05:0.15:3 >t.tsv
   limits -n 1000 >right
   awk -v mse="$(column mse right)" -v nll="$(column nll right)" \
@@ -74,7 +74,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_near "$(column cal right)" 1 1e-10
 }
 
-@test "limits: drawn responses have the mean of averaged ones" {
+@test "limits: drawn responses have the same mean as averaged ones" {
   limits -n 1e4 --test 2000 -a noise=0.3 >averaged
   limits -n 1e4 --test 2000 -a noise=0.3 --responses drawn >drawn
   for score in mse nll cal; do
@@ -94,7 +94,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 
 # ---- risk -------------------------------------------------------------------------------------
 
-@test "risk: a line for each number of rows, value and quantity" {
+@test "risk: each number of rows, value and quantity has a line" {
   risk -n 1e4,1e5 >t.tsv
   assert_equal "$(head -n 1 t.tsv | tr '\t' ' ')" \
     'rows neighbours quantity varied at value se slope r2 stone '\
@@ -107,7 +107,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
     "risk d_lengthscale d_kernelscale d_noise d_coefficient nll cal nll_after cal_after factor "
 }
 
-@test "risk: the schedule, the slope and Stone's exponent" {
+@test "risk: schedule, slope and Stone's exponent are printed" {
   risk -n 1e4:1e8:9 --schedule 1 -m 100 -t kernel=matern32 >t.tsv
   assert_equal "$(column neighbours t.tsv | tr '\n' ' ')" '1 2 4 6 10 18 32 57 100 '
   assert_equal "$(column stone t.tsv | sort -u)" -0.5
@@ -119,7 +119,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_near "$(column slope t.tsv | tail -n 1)" "$(cat slope)" 1e-4
 }
 
-@test "risk: mse less noise, and the derivative its difference" {
+@test "risk: risk is mse minus noise, and derivatives agree with differences" {
   common=(-n 1e4 -t noise=0.1)
   risk "${common[@]}" -a noise=0.2 >r.tsv
   gpnn-simulate limits --input-law disk -m 20 --test 100 "${common[@]}" -a noise=0.2 >l.tsv
@@ -130,7 +130,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
     "$(column value two.tsv | awk 'NR == 1 { a = $1 } END { printf "%.12g", ($1 - a) / 0.002 }')" 1e-5
 }
 
-@test "risk: calibration makes the mean of z squared 1, by the factor" {
+@test "risk: calibration by the factor makes the mean of z squared 1" {
   risk -n 1e6 -a noise=0.4 --calibrate 200 >t.tsv
   assert_near "$(awk '$3 == "cal_after" { print $6 }' t.tsv)" 1 0.01
   assert_near "$(awk '$3 == "factor" { print $6 }' t.tsv)" 0.25 0.01
@@ -138,7 +138,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
     "$(awk '$3 == "nll" { print $6 }' t.tsv)"
 }
 
-@test "risk: known functions" {
+@test "risk: known functions can be simulated" {
   gpnn-simulate risk --function waves --dimension 2 -n 1e4,1e6,1e8 --test 100 -m 20 >t.tsv
   assert_below "$(column value t.tsv | tail -n 1)" "$(column value t.tsv | head -n 1)"
   gpnn-simulate risk --function zero --dimension 2 -n 1e15 --test 50 -m 20 >t.tsv
@@ -151,7 +151,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_fails 2 'none of .*waves.*"bumps"' gpnn-simulate risk --function bumps
 }
 
-@test "risk: a trend that is assumed rightly takes no part" {
+@test "risk: a correctly assumed trend does not contribute" {
   risk -n 1e4 >none.tsv
   risk -n 1e4 -t coefficient=2 >right.tsv
   risk -n 1e4 -t coefficient=2 -a coefficient=0 >wrong.tsv
@@ -161,7 +161,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 
 # ---- both -------------------------------------------------------------------------------------
 
-@test "the same seed gives the same bytes with any number of threads; another differs" {
+@test "the same seed gives the same bytes with any number of threads, another seed does not" {
   for how in 'theory averaged' 'search drawn'; do
     read -r by responses <<<"$how"
     common=(-n '1e3,2e3' --draws 2 --neighbours-by "$by" --responses "$responses")
@@ -181,7 +181,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_equal "$(wc -w <rows)" 12
 }
 
-@test "the delimiter, and the output whole or not at all" {
+@test "the delimiter can be chosen, and the output is complete or absent" {
   limits -n 1e4 -d , -o t.csv
   assert_equal "$(head -n 1 t.csv | tr , '\n' | wc -l)" 19
   rm t.csv
@@ -190,12 +190,12 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_fails 1 'no/t.tsv' gpnn-simulate limits -o no/t.tsv
 }
 
-@test "too few rows are told before anything is written" {
+@test "too few rows are reported before anything is written" {
   run -2 --separate-stderr gpnn-simulate risk -n 10,1e4 -m 20
   assert_equal "$output" ''
 }
 
-@test "kernels of any smoothness, debiasing and other laws" {
+@test "kernels of any smoothness, debiasing and other distributions work" {
   limits -n 1e4 -t kernel=matern:0.75 -a kernel=matern32 | column mse
   limits -n 1e15 --debias -a noise=2 -a kernelscale=0.5 >t.tsv
   assert_near "$(column mse t.tsv)" 0.105 1e-5
@@ -203,7 +203,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   risk -n 1e3 --scale 0.7071 | column value
 }
 
-@test "what is not finite is told, not printed" {
+@test "results that are not finite are reported, not printed" {
   assert_fails 1 'prediction is not finite: scales' gpnn-simulate risk -n 100 --dimension 2 -m 5 \
     --scale 1e100 -t coefficient=1 -a coefficient=2
   assert_fails 1 'prediction is not finite: scales' gpnn-simulate limits -n 1e18 --dimension 1 -m 1 \
@@ -213,20 +213,20 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_equal "$(column mse t.tsv)" 1
 }
 
-@test "jitter is told of, also of targets that are drawn" {
+@test "jitter is reported, also for drawn targets" {
   limits -n 1e18 -t noise=0 -a noise=0.1 --responses drawn 2>drawn.txt >t.tsv
   grep -q ': 1000000000000000000 rows: 100 of the points had a covariance that is not positive definite' drawn.txt
   limits -n 1e18 -t noise=0 -a noise=0.1 2>averaged.txt >t.tsv
   [[ ! -s averaged.txt ]]
 }
 
-@test "varied values end where they are said to" {
+@test "varied values end at the limit given" {
   limits -n 100 --test 1 --vary lengthscale=1.88:0.11:5 | column at >values
   assert_equal "$(sed -n 5p values)" 0.11
   assert_fails 2 'option --vary: ' gpnn-simulate limits --vary lengthscale=1:1.7e308:3
 }
 
-@test "mistakes are told" {
+@test "mistakes are reported" {
   simulate=(gpnn-simulate limits)
   assert_fails 2 'option --size: up to 256 whole' "${simulate[@]}" -n 1e5,1e4
   assert_fails 2 'option --size: ' "${simulate[@]}" -n 1.5
@@ -258,7 +258,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
   assert_fails 2 'noise is not positive' gpnn-simulate risk -a noise=0.01 --derivatives
 }
 
-@test "a mode is needed, and known" {
+@test "a mode is required and must be known" {
   assert_fails 2 'no such mode: "limit"; MODE is limits, risk, data or advise' gpnn-simulate limit
   assert_fails 2 'no such mode: "advice"' gpnn-simulate advice -p t.par t.gpi
   assert_fails 2 'no such mode: "l\?m"' gpnn-simulate $'l\em' -n 100

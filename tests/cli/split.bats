@@ -3,7 +3,7 @@
 
 load helper
 
-@test "parts have their shares and hold every row once, in order" {
+@test "parts have the sizes requested and contain every row once, in order" {
   make_table 900 2 >t.tsv
   gpnn-split -f 7:2 -o a.tsv -o b.tsv t.tsv
   assert_equal "$(wc -l <a.tsv) $(wc -l <b.tsv)" '701 201'
@@ -14,7 +14,7 @@ load helper
   sort -nc order
 }
 
-@test "files and pipes, plain and gzip, are split alike; seeds differ" {
+@test "files and pipes, plain or gzip, are split alike, and seeds matter" {
   make_table 300 2 >t.tsv
   gzip -k t.tsv
   gpnn-split -f 0.8:0.2 -o a.tsv -o b.tsv t.tsv
@@ -26,13 +26,13 @@ load helper
   run ! cmp -s a.tsv i.tsv
 }
 
-@test "folds" {
+@test "folds partition the rows" {
   make_table 103 1 >t.tsv
   gpnn-split -k 4 -o 'fold%d.tsv' t.tsv
   assert_equal "$(wc -l fold?.tsv | awk '{ print $1 }' | tr '\n' ' ')" '27 27 27 26 107 '
 }
 
-@test "one part to standard output" {
+@test "one part can be written to standard output" {
   make_table 90 1 >t.tsv
   gpnn-split -f 2:1 -o - -o b.tsv t.tsv | wc -l | grep -qx 61
 }
@@ -53,7 +53,7 @@ load helper
   cat a.csv b.csv | grep -qx '"c ""d""",2'
 }
 
-@test "a first row that begins as another kind of file does is a row, from a pipe too" {
+@test "a first row that looks like another kind of file is still a row" {
   for start in $'\x1f\x8b' $'\xef\xbb\xbf' '# gpnn parameters 1'; do
     printf 'a\tb\n%s\t1\ny\t2\nz\t3\n' "$start" >t.tsv
     gpnn-split -f 1:2 -o a -o b t.tsv
@@ -65,7 +65,7 @@ load helper
   done
 }
 
-@test "mistakes are told" {
+@test "mistakes are reported" {
   make_table 20 1 >t.tsv
   assert_fails 2 'give either' gpnn-split t.tsv
   assert_fails 2 'need 2 outputs' gpnn-split -f 7:2 -o a.tsv t.tsv

@@ -20,7 +20,7 @@ fit() {
   gpnn-fit -q --kernel matern32 --ard yes --rotate none -m 30 --objective block "$@" t.gpi
 }
 
-@test "targets share a metric unless each is to have its own" {
+@test "targets share a metric unless each gets its own" {
   prepare
   fit >default.par
   fit --lengthscales shared >shared.par
@@ -52,14 +52,14 @@ fit() {
   assert_fails 1 'target " z": parameters cannot hold a name' gpnn-fit t.gpi
 }
 
-@test "a slip in a further target is told with the target's name" {
+@test "an outlier in a further target is reported with the target's name" {
   two_targets 200 >train.tsv
   sed '7s/[^\t]*$/-1e5/' train.tsv >slip.tsv
   gpnn-index --calibration-rows 0 -y y,z -o t.gpi slip.tsv 2>err.txt
   grep -q "one row, whose target z is -100000, has 9[0-9] % of the target's variance" err.txt
 }
 
-@test "under ratio noise and kernel scale are in the same proportion, calibrated too" {
+@test "ratio keeps noise and kernel scale in proportion, also after calibration" {
   prepare
   fit --lengthscales ratio >ratio.par
   gpnn-calibrate -q -p ratio.par t.gpi >calibrated.par
@@ -70,7 +70,7 @@ fit() {
   [ "$(grep '^kernelscale' ratio.par | sort -u | wc -l)" -eq 2 ]
 }
 
-@test "its own metric is that of an index of one target" {
+@test "a target's own metric equals that of an index with only this target" {
   prepare
   fit --lengthscales own | awk '$1 == "target" { on = $2 == "z" } on && $1 ~ /scale|noise/' >own.txt
   gpnn-index -q -y z -x x1,x2 -o t.gpi train.tsv
@@ -96,13 +96,13 @@ fit() {
   done
 }
 
-@test "a metric is shared, ratio or own, and the conjugate method shares none" {
+@test "unknown values of --lengthscales, and shared ones with the conjugate method, are refused" {
   prepare
   assert_fails 2 "option --lengthscales: shared, ratio or own" gpnn-fit --lengthscales all t.gpi
   assert_fails 2 "apply to --method local only" gpnn-fit --method conjugate --lengthscales shared t.gpi
 }
 
-@test "the conjugate method fits each target as it does the only one" {
+@test "the conjugate method fits each target as if it were the only one" {
   prepare
   gpnn-fit -q --method conjugate t.gpi >both.par
   [ "$(grep '^target' both.par | cut -f 2 | paste -sd ' ')" = "y z" ]

@@ -17,7 +17,7 @@ without() {
   INJECT="thread $1+ EAGAIN" INJECT_REPORT=refused LD_PRELOAD=$GPNN_BUILD/tests/inject.so "${@:2}"
 }
 
-@test "where threads cannot be had, those that there are do all the work" {
+@test "if threads cannot be created, the existing ones do all the work" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
   gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 20000 >train.tsv
   gpnn-index -j 1 -m 20 -o tree.gpi train.tsv
@@ -40,7 +40,7 @@ without() {
   done
 }
 
-@test "a fit starts its threads once, however many its loops are" {
+@test "a fit starts its threads only once" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
   gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 300 >train.tsv
   gpnn-index -j 1 -m 20 -o t.gpi train.tsv
@@ -52,7 +52,7 @@ without() {
   done
 }
 
-@test "threads have stacks to work in where the program is left little" {
+@test "threads have large enough stacks even if the program has a small one" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_init || skip 'not with sanitizers'
   gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 300 >train.tsv
   gpnn-index -j 1 -m 20 -o t.gpi train.tsv
@@ -61,11 +61,11 @@ without() {
   cmp expected got
 }
 
-@test "no loop of the library is left to OpenMP, whose threads spin while they wait" {
+@test "no loop of the library uses OpenMP, whose threads spin while waiting" {
   ! nm -u "$GPNN_BUILD/libgpnn.a" | grep -E 'GOMP_|__kmpc_fork' || complain 'a team is started'
 }
 
-@test "processors are not lost where OpenMP is to bind its threads" {
+@test "binding of OpenMP threads does not restrict the processors used" {
   make_table 50 >train.tsv
   local setting
   gpnn-index -v -o t.gpi train.tsv 2>&1 | grep -o 'threads .*' >expected

@@ -24,7 +24,7 @@ stored_version() {
   od -A n -t u4 -j 8 -N 8 "$1" | awk '{ print $1 "." $2 }'
 }
 
-@test "indexes of all earlier versions are whole and predict what they predicted" {
+@test "indexes of all earlier versions verify and predict as before" {
   local version
   for version in 1.{0..4}; do
     [[ $(gpnn-info --verify "$old/$version.gpi" | value verified) == yes ]] || return
@@ -60,7 +60,7 @@ stored_version() {
   assert_equal "$(stored_version places.gpi)" 1.4
 }
 
-@test "a binary file of another kind is refused by its name" {
+@test "a binary file of another kind is refused by name" {
   # The header of a model: magic, version, byte order, kind, zeros, and its checksum.
   { printf '\x89GPI\r\n\x1a\0\1\0\0\0\0\0\0\0\4\3\2\1\2\0\0\0'; head -c 36 /dev/zero; printf '\x9b\x68\xbc\x6b'; } >house.gpm
   assert_fails 1 '^house.gpm is a model file, not an index$' gpnn-fit house.gpm

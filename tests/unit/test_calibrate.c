@@ -95,7 +95,7 @@ static void after_calibration_z2_is_one_and_nll_minimal(void **state)
   tear_down(&s);
 }
 
-static void calibrating_again_finds_nothing_to_do(void **state)
+static void calibrating_again_finds_a_factor_of_one(void **state)
 {
   (void)state;
   struct setting s;
@@ -298,7 +298,7 @@ static void with_known_noise_the_standard_error_is_that_of_the_factor(void **sta
 }
 
 /* Coefficients that are uncertain by as much as the rows' errors: their covariance counts. */
-static void the_factor_is_that_of_the_covariance_of_coefficients_too(void **state)
+static void the_factor_multiplies_the_covariance_of_coefficients_too(void **state)
 {
   (void)state;
   struct setting s;
@@ -324,7 +324,7 @@ static void the_factor_is_that_of_the_covariance_of_coefficients_too(void **stat
   tear_down(&s);
 }
 
-static void where_no_noise_is_small_enough_the_factor_is_found(void **state)
+static void if_no_noise_is_small_enough_a_factor_is_found(void **state)
 {
   (void)state;
   struct setting s;
@@ -430,7 +430,7 @@ static void scores_are_those_of_the_calibrated_parameters(void **state)
   tear_down(&s);
 }
 
-static void of_clusters_the_standard_error_is_that_of_their_means(void **state)
+static void the_standard_error_of_clusters_is_that_of_their_means(void **state)
 {
   (void)state;
   struct setting s;
@@ -473,7 +473,7 @@ static double distance_of_rank(const struct setting *s, size_t rank)
   return NAN;
 }
 
-static void distances_are_recorded_if_rows_are_enough(void **state)
+static void distances_are_recorded_if_there_are_enough_rows(void **state)
 {
   (void)state;
   struct setting s;
@@ -493,7 +493,7 @@ static void distances_are_recorded_if_rows_are_enough(void **state)
 }
 
 /* What is written has to be what can be read. */
-static void variances_that_are_no_numbers_are_refused(void **state)
+static void variances_that_are_not_finite_are_refused(void **state)
 {
   (void)state;
   struct setting s;
@@ -531,7 +531,7 @@ static void variances_that_are_no_numbers_are_refused(void **state)
   tear_down(&s);
 }
 
-static void rows_of_the_fit_are_no_witnesses_where_they_are_few_for_its_numbers(void **state)
+static void calibrating_on_few_rows_that_were_fitted_is_circular(void **state)
 {
   (void)state;
   double two[2] = {1, 1}, nine[9] = {0};
@@ -557,7 +557,7 @@ static void rows_of_the_fit_are_no_witnesses_where_they_are_few_for_its_numbers(
   assert_false(gpnn_calibrate_is_circular(&params, 5));
 }
 
-static void rows_of_the_fit_make_no_variance_smaller(void **state)
+static void rows_that_were_fitted_never_reduce_variances(void **state)
 {
   (void)state;
   struct setting s;
@@ -597,7 +597,7 @@ int main(void)
   gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(after_calibration_z2_is_one_and_nll_minimal),
-      cmocka_unit_test(calibrating_again_finds_nothing_to_do),
+      cmocka_unit_test(calibrating_again_finds_a_factor_of_one),
       cmocka_unit_test(the_standard_error_is_that_of_a_mean),
       cmocka_unit_test(the_standard_error_is_at_least_that_of_normal_errors),
       cmocka_unit_test(leaving_one_out_over_all_rows_covers_each_row_once),
@@ -605,16 +605,16 @@ int main(void)
       cmocka_unit_test(auto_doubles_while_the_standard_error_is_over_its_precision),
       cmocka_unit_test(by_noise_keeps_the_kernel_scale_and_makes_z2_one),
       cmocka_unit_test(with_known_noise_the_standard_error_is_that_of_the_factor),
-      cmocka_unit_test(the_factor_is_that_of_the_covariance_of_coefficients_too),
-      cmocka_unit_test(where_no_noise_is_small_enough_the_factor_is_found),
+      cmocka_unit_test(the_factor_multiplies_the_covariance_of_coefficients_too),
+      cmocka_unit_test(if_no_noise_is_small_enough_a_factor_is_found),
       cmocka_unit_test(known_noise_of_the_rows_is_not_multiplied),
       cmocka_unit_test(known_noise_and_uncertain_coefficients_calibrate_once_for_all),
       cmocka_unit_test(scores_are_those_of_the_calibrated_parameters),
-      cmocka_unit_test(of_clusters_the_standard_error_is_that_of_their_means),
-      cmocka_unit_test(distances_are_recorded_if_rows_are_enough),
-      cmocka_unit_test(variances_that_are_no_numbers_are_refused),
-      cmocka_unit_test(rows_of_the_fit_are_no_witnesses_where_they_are_few_for_its_numbers),
-      cmocka_unit_test(rows_of_the_fit_make_no_variance_smaller),
+      cmocka_unit_test(the_standard_error_of_clusters_is_that_of_their_means),
+      cmocka_unit_test(distances_are_recorded_if_there_are_enough_rows),
+      cmocka_unit_test(variances_that_are_not_finite_are_refused),
+      cmocka_unit_test(calibrating_on_few_rows_that_were_fitted_is_circular),
+      cmocka_unit_test(rows_that_were_fitted_never_reduce_variances),
       cmocka_unit_test(no_rows_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

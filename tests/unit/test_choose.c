@@ -219,7 +219,7 @@ static void thorough_is_no_worse_than_normal(void **state)
 }
 
 /* The scores for each number of neighbours by itself say what the rule has to choose among. */
-static void neighbours_are_the_fewest_that_are_as_good(void **state)
+static void the_fewest_neighbours_that_are_as_good_are_chosen(void **state)
 {
   (void)state;
   static const size_t counts[] = {16, 32, 64, 128, 256, 400};
@@ -264,7 +264,7 @@ static void make_mixed(struct fixture *f)
   rewrite(f);
 }
 
-static void directions_that_matter_are_learnt(void **state)
+static void relevant_directions_are_learnt(void **state)
 {
   (void)state;
   struct fixture f;
@@ -282,7 +282,7 @@ static void directions_that_matter_are_learnt(void **state)
   fixture_free(&f);
 }
 
-static void rotations_can_be_asked_for_and_forbidden(void **state)
+static void rotations_can_be_requested_and_forbidden(void **state)
 {
   (void)state;
   struct fixture f;
@@ -300,7 +300,7 @@ static void rotations_can_be_asked_for_and_forbidden(void **state)
   fixture_free(&f);
 }
 
-static void rotations_that_cannot_be_are_refused(void **state)
+static void impossible_rotations_are_refused(void **state)
 {
   (void)state;
   struct fixture f;
@@ -328,7 +328,7 @@ static void rotations_that_cannot_be_are_refused(void **state)
 
 /* ---- what is given -------------------------------------------------------------------------- */
 
-static void with_nothing_open_all_rows_are_for_the_one_fit(void **state)
+static void with_nothing_to_choose_all_rows_are_fitted(void **state)
 {
   (void)state;
   struct fixture f;
@@ -355,7 +355,7 @@ static void with_nothing_open_all_rows_are_for_the_one_fit(void **state)
   fixture_free(&f);
 }
 
-static void numbers_of_neighbours_of_the_objective_are_tried(void **state)
+static void several_k_of_the_objective_are_tried(void **state)
 {
   (void)state;
   struct fixture f;
@@ -377,7 +377,7 @@ static void numbers_of_neighbours_of_the_objective_are_tried(void **state)
   fixture_free(&f);
 }
 
-static void what_is_given_is_not_chosen_and_the_fit_is_the_same(void **state)
+static void given_options_are_not_chosen_and_give_the_same_fit(void **state)
 {
   (void)state;
   struct fixture f;
@@ -451,7 +451,7 @@ static double score_like(const struct fixture *f, const struct gpnn_query *like)
   return made.report.chosen.nll;
 }
 
-static void rows_like_the_training_rows_score_about_as_these(void **state)
+static void rows_like_the_training_rows_score_about_the_same(void **state)
 {
   (void)state;
   struct fixture f;
@@ -518,7 +518,7 @@ static void the_order_of_candidates_does_not_matter(void **state)
 /* ---- little to choose by ----------------------------------------------------------------------
  */
 
-static void few_rows_serve_for_fit_and_score_alike(void **state)
+static void few_rows_are_used_for_both_fit_and_score(void **state)
 {
   (void)state;
   static const size_t rows[] = {2, 3, 12, 30};
@@ -539,7 +539,7 @@ static void few_rows_serve_for_fit_and_score_alike(void **state)
 }
 
 /* A fit of few rows would find directions in which chance looks like a function. */
-static void what_few_rows_cannot_tell_is_not_tried(void **state)
+static void options_that_few_rows_cannot_determine_are_not_tried(void **state)
 {
   (void)state;
   static const size_t rows[] = {19, 20, 79, 80};
@@ -562,7 +562,7 @@ static void what_few_rows_cannot_tell_is_not_tried(void **state)
 
 /* Some parameters predict each of a handful of rows without error, and new ones with great
  * certainty and wrongly. */
-static void a_handful_of_rows_is_not_believed_to_tell_all(void **state)
+static void a_handful_of_rows_does_not_give_an_exact_fit(void **state)
 {
   (void)state;
   enum { NEW = 300 };
@@ -632,7 +632,7 @@ static void a_row_is_scored_under_the_factor_of_the_others(void **state)
 }
 
 /* Targets that do not vary have a score as long as no prediction is exact ... */
-static void equal_targets_have_a_score(void **state)
+static void constant_targets_have_a_score(void **state)
 {
   (void)state;
   struct fixture f;
@@ -667,7 +667,7 @@ static void targets_predicted_without_error_are_refused(void **state)
 }
 
 /* Of many rows a sample tells candidates apart, and a larger one finishes. */
-static void samples_serve_for_many_rows(void **state)
+static void many_rows_are_sampled(void **state)
 {
   (void)state;
   struct fixture f;
@@ -760,7 +760,7 @@ static void make_circle(struct fixture *f, double waves)
   rewrite(f);
 }
 
-static void fewer_neighbours_that_are_surely_worse_are_not_taken(void **state)
+static void fewer_neighbours_that_are_significantly_worse_are_not_chosen(void **state)
 {
   (void)state;
   static const double lengthscales[] = {0.07, 0.075, 0.08, 0.85};
@@ -835,7 +835,7 @@ static void the_best_two_are_scored_with_hundreds_of_neighbours(void **state)
 }
 
 /* The rows kept for the score are a third of few rows; in the end the fit takes them in. */
-static void the_last_fit_is_to_all_rows(void **state)
+static void the_last_fit_uses_all_rows(void **state)
 {
   (void)state;
   struct fixture f;
@@ -863,7 +863,7 @@ static void set_noise(const struct fixture *f, const double *noise)
 
 /* Targets that are their rows' known noise, which differs by a factor of 400: where the variances
  * of the rows are right, the score is that of the noise itself. */
-static void known_noise_of_rows_belongs_to_their_score(void **state)
+static void known_noise_of_rows_is_included_in_their_score(void **state)
 {
   (void)state;
   enum { N_ROWS = 1500 };
@@ -894,29 +894,29 @@ int main(void)
       cmocka_unit_test(the_best_score_is_kept_and_the_next_recorded),
       cmocka_unit_test(fast_tries_every_kernel_twice_by_blocks),
       cmocka_unit_test(thorough_is_no_worse_than_normal),
-      cmocka_unit_test(neighbours_are_the_fewest_that_are_as_good),
-      cmocka_unit_test(directions_that_matter_are_learnt),
-      cmocka_unit_test(rotations_can_be_asked_for_and_forbidden),
-      cmocka_unit_test(rotations_that_cannot_be_are_refused),
-      cmocka_unit_test(with_nothing_open_all_rows_are_for_the_one_fit),
-      cmocka_unit_test(numbers_of_neighbours_of_the_objective_are_tried),
-      cmocka_unit_test(what_is_given_is_not_chosen_and_the_fit_is_the_same),
+      cmocka_unit_test(the_fewest_neighbours_that_are_as_good_are_chosen),
+      cmocka_unit_test(relevant_directions_are_learnt),
+      cmocka_unit_test(rotations_can_be_requested_and_forbidden),
+      cmocka_unit_test(impossible_rotations_are_refused),
+      cmocka_unit_test(with_nothing_to_choose_all_rows_are_fitted),
+      cmocka_unit_test(several_k_of_the_objective_are_tried),
+      cmocka_unit_test(given_options_are_not_chosen_and_give_the_same_fit),
       cmocka_unit_test(the_scale_of_variances_changes_no_score),
       cmocka_unit_test(threads_change_no_choice),
-      cmocka_unit_test(rows_like_the_training_rows_score_about_as_these),
+      cmocka_unit_test(rows_like_the_training_rows_score_about_the_same),
       cmocka_unit_test(the_order_of_candidates_does_not_matter),
-      cmocka_unit_test(what_few_rows_cannot_tell_is_not_tried),
-      cmocka_unit_test(a_handful_of_rows_is_not_believed_to_tell_all),
+      cmocka_unit_test(options_that_few_rows_cannot_determine_are_not_tried),
+      cmocka_unit_test(a_handful_of_rows_does_not_give_an_exact_fit),
       cmocka_unit_test(a_row_is_scored_under_the_factor_of_the_others),
-      cmocka_unit_test(few_rows_serve_for_fit_and_score_alike),
-      cmocka_unit_test(equal_targets_have_a_score),
+      cmocka_unit_test(few_rows_are_used_for_both_fit_and_score),
+      cmocka_unit_test(constant_targets_have_a_score),
       cmocka_unit_test(targets_predicted_without_error_are_refused),
-      cmocka_unit_test(samples_serve_for_many_rows),
-      cmocka_unit_test(fewer_neighbours_that_are_surely_worse_are_not_taken),
+      cmocka_unit_test(many_rows_are_sampled),
+      cmocka_unit_test(fewer_neighbours_that_are_significantly_worse_are_not_chosen),
       cmocka_unit_test(fewer_neighbours_lose_no_more_than_a_hundredth),
       cmocka_unit_test(the_best_two_are_scored_with_hundreds_of_neighbours),
-      cmocka_unit_test(the_last_fit_is_to_all_rows),
-      cmocka_unit_test(known_noise_of_rows_belongs_to_their_score),
+      cmocka_unit_test(the_last_fit_uses_all_rows),
+      cmocka_unit_test(known_noise_of_rows_is_included_in_their_score),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

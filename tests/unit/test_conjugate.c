@@ -137,7 +137,7 @@ static void far_rows_are_independent_observations_of_a_constant(void **state)
 /* Without a prior on s2 a straight line through independent observations is that of textbooks:
  * Student-t with n - 2 degrees of freedom about it, of scale^2 s^2 (1 + 1/n + (x - mean)^2 / Sxx),
  * s^2 the residuals' sum of squares over n - 2. */
-static void a_line_through_independent_rows_has_n_less_two_degrees(void **state)
+static void a_line_through_independent_rows_has_n_minus_two_degrees(void **state)
 {
   (void)state;
   enum { ROWS = 8 };
@@ -199,7 +199,7 @@ static void dense_folds(const struct gpnn_dataset *dataset, const struct gpnn_co
   gpnn_gls_rows_release(&rows);
 }
 
-static void a_fold_is_predicted_from_the_others_alone(void **state)
+static void a_fold_is_predicted_only_from_the_others(void **state)
 {
   (void)state;
   struct fixture f;
@@ -233,7 +233,7 @@ static void listen(void *context, const struct gpnn_conjugate_point *point)
   heard->points[heard->n++] = *point;
 }
 
-static void the_grid_is_searched_by_the_score_asked_for(void **state)
+static void the_grid_is_searched_by_the_score_requested(void **state)
 {
   (void)state;
   static const double noises[] = {0.01, 0.1, 1, 10};
@@ -268,7 +268,7 @@ static void the_grid_is_searched_by_the_score_asked_for(void **state)
 }
 
 /* Where the target is noise alone, more noise predicts better; where it is smooth, less does. */
-static void a_best_at_the_edge_of_the_grid_is_told(void **state)
+static void a_best_point_at_the_edge_of_the_grid_is_reported(void **state)
 {
   (void)state;
   static const double noises[] = {0.001, 0.1, 10};
@@ -397,10 +397,10 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_posterior_is_the_dense_one_and_its_predictions_are_student_t),
       cmocka_unit_test(far_rows_are_independent_observations_of_a_constant),
-      cmocka_unit_test(a_line_through_independent_rows_has_n_less_two_degrees),
-      cmocka_unit_test(a_fold_is_predicted_from_the_others_alone),
-      cmocka_unit_test(the_grid_is_searched_by_the_score_asked_for),
-      cmocka_unit_test(a_best_at_the_edge_of_the_grid_is_told),
+      cmocka_unit_test(a_line_through_independent_rows_has_n_minus_two_degrees),
+      cmocka_unit_test(a_fold_is_predicted_only_from_the_others),
+      cmocka_unit_test(the_grid_is_searched_by_the_score_requested),
+      cmocka_unit_test(a_best_point_at_the_edge_of_the_grid_is_reported),
       cmocka_unit_test(threads_change_no_bit),
       cmocka_unit_test(a_ratio_of_lengthscales_is_a_scale_of_inputs),
       cmocka_unit_test(what_cannot_be_done_is_refused),

@@ -20,7 +20,7 @@ static void shuffle(struct gpnn_rng *rng, size_t n, double *values)
 }
 
 /* Of the distances 1 ... n the r-th smallest is r: each quantile says which one it is. */
-static void each_quantile_is_the_smallest_that_its_share_does_not_exceed(void **state)
+static void each_quantile_is_the_smallest_that_its_fraction_does_not_exceed(void **state)
 {
   (void)state;
   struct gpnn_rng rng;
@@ -67,7 +67,7 @@ static void rows_at_the_largest_quantile_are_not_beyond_it(void **state)
   assert_int_equal(gpnn_distance_count_far(&params.calibration, 5, distances), 0);
 }
 
-static void of_too_few_distances_none_is_kept(void **state)
+static void too_few_distances_are_not_recorded(void **state)
 {
   (void)state;
   double distances[100] = {0};
@@ -81,10 +81,10 @@ static void of_too_few_distances_none_is_kept(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_quantile_is_the_smallest_that_its_share_does_not_exceed),
+      cmocka_unit_test(each_quantile_is_the_smallest_that_its_fraction_does_not_exceed),
       cmocka_unit_test(equal_distances_count_as_often_as_they_occur),
       cmocka_unit_test(rows_at_the_largest_quantile_are_not_beyond_it),
-      cmocka_unit_test(of_too_few_distances_none_is_kept),
+      cmocka_unit_test(too_few_distances_are_not_recorded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

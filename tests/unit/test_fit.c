@@ -69,7 +69,7 @@ static double dense_loss(const struct gpnn_parameters *params, size_t s, const d
   return loss / 2;
 }
 
-static void objective_is_the_dense_formula_over_blocks(void **state)
+static void the_objective_is_the_dense_formula_over_blocks(void **state)
 {
   (void)state;
   struct data data;
@@ -177,7 +177,7 @@ static void lbfgs_is_no_worse_than_adam(void **state)
 
 /* The values are those of an independent implementation (NumPy, dense algebra, 200 steps)
  * on the same 24 rows in one block. */
-static void adam_takes_the_steps_of_the_paper(void **state)
+static void adam_takes_the_published_steps(void **state)
 {
   (void)state;
   enum { N = 24 };
@@ -202,7 +202,7 @@ static void adam_takes_the_steps_of_the_paper(void **state)
   gpnn_parameters_release(&params);
 }
 
-static void result_does_not_depend_on_threads(void **state)
+static void the_result_does_not_depend_on_threads(void **state)
 {
   (void)state;
   struct data data;
@@ -222,7 +222,7 @@ static void result_does_not_depend_on_threads(void **state)
   for (int i = 0; i < 3; i++) gpnn_parameters_release(&params[i]);
 }
 
-static void fixed_parameters_are_held_exactly(void **state)
+static void fixed_parameters_are_kept_exactly(void **state)
 {
   (void)state;
   struct data data;
@@ -247,7 +247,7 @@ static void fixed_parameters_are_held_exactly(void **state)
 
 /* Noise-free rows leave no noise to find: the search ends at the floor of the kernel, which is
  * higher for the rough one; asked for, less is held. */
-static void noise_ends_at_the_floor_of_the_kernel(void **state)
+static void noise_is_bounded_below_by_the_kernels_floor(void **state)
 {
   (void)state;
   struct data data;
@@ -304,7 +304,7 @@ static void start_with_other_columns_is_refused(void **state)
                "2 lengthscales but the index has 3 inputs");
 }
 
-static void few_rows_make_fewer_or_smaller_blocks(void **state)
+static void few_rows_give_fewer_or_smaller_blocks(void **state)
 {
   (void)state;
   static const size_t rows[] = {2, 59, 60, 130, ROWS};
@@ -344,7 +344,7 @@ static void what_cannot_be_estimated_is_refused(void **state)
   assert_null(params.covariance.lengthscale);
 }
 
-static void rows_all_alike_still_have_a_fit(void **state)
+static void identical_rows_can_be_fitted(void **state)
 {
   (void)state;
   struct data data;
@@ -361,19 +361,19 @@ static void rows_all_alike_still_have_a_fit(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(objective_is_the_dense_formula_over_blocks),
+      cmocka_unit_test(the_objective_is_the_dense_formula_over_blocks),
       cmocka_unit_test(isotropic_gradient_agrees_with_differences),
       cmocka_unit_test(ard_gradient_agrees_with_differences),
       cmocka_unit_test(lbfgs_is_no_worse_than_adam),
-      cmocka_unit_test(adam_takes_the_steps_of_the_paper),
-      cmocka_unit_test(result_does_not_depend_on_threads),
-      cmocka_unit_test(fixed_parameters_are_held_exactly),
-      cmocka_unit_test(noise_ends_at_the_floor_of_the_kernel),
+      cmocka_unit_test(adam_takes_the_published_steps),
+      cmocka_unit_test(the_result_does_not_depend_on_threads),
+      cmocka_unit_test(fixed_parameters_are_kept_exactly),
+      cmocka_unit_test(noise_is_bounded_below_by_the_kernels_floor),
       cmocka_unit_test(starting_at_the_result_stays_there),
       cmocka_unit_test(start_with_other_columns_is_refused),
-      cmocka_unit_test(few_rows_make_fewer_or_smaller_blocks),
+      cmocka_unit_test(few_rows_give_fewer_or_smaller_blocks),
       cmocka_unit_test(what_cannot_be_estimated_is_refused),
-      cmocka_unit_test(rows_all_alike_still_have_a_fit),
+      cmocka_unit_test(identical_rows_can_be_fitted),
   };
   gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,13 +77,13 @@ static void check_derivatives(bool same_ratio, size_t n_free)
   gpnn_fit_coordinates_release(&c);
 }
 
-static void derivatives_are_differences(void **state)
+static void derivatives_agree_with_differences(void **state)
 {
   (void)state;
   check_derivatives(false, D + 3 * T);
 }
 
-static void derivatives_are_differences_where_noises_keep_their_ratio(void **state)
+static void derivatives_agree_with_differences_under_same_ratio(void **state)
 {
   (void)state;
   check_derivatives(true, D + 2 * T + 1);
@@ -108,7 +108,7 @@ static void noises_keep_the_ratio_of_the_first(void **state)
   gpnn_fit_coordinates_release(&c);
 }
 
-static void what_is_fixed_is_no_coordinate(void **state)
+static void fixed_parameters_are_not_coordinates(void **state)
 {
   (void)state;
   struct setting s;
@@ -163,10 +163,10 @@ static void the_prior_is_weak_and_has_its_derivatives(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(derivatives_are_differences),
-      cmocka_unit_test(derivatives_are_differences_where_noises_keep_their_ratio),
+      cmocka_unit_test(derivatives_agree_with_differences),
+      cmocka_unit_test(derivatives_agree_with_differences_under_same_ratio),
       cmocka_unit_test(noises_keep_the_ratio_of_the_first),
-      cmocka_unit_test(what_is_fixed_is_no_coordinate),
+      cmocka_unit_test(fixed_parameters_are_not_coordinates),
       cmocka_unit_test(the_prior_is_weak_and_has_its_derivatives),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,7 +248,7 @@ static void adam_and_lbfgs_agree_on_the_objective(void **state)
 }
 
 /* Blocks first, which only gives a start. */
-static void the_second_objective_goes_on_from_the_first(void **state)
+static void the_second_objective_continues_from_the_first(void **state)
 {
   (void)state;
   struct data data = data_new(300, 2);
@@ -268,7 +268,7 @@ static void the_second_objective_goes_on_from_the_first(void **state)
 
 /* ---- what is held, where it starts -------------------------------------------------------- */
 
-static void fixed_parameters_are_held_exactly(void **state)
+static void fixed_parameters_are_kept_exactly(void **state)
 {
   (void)state;
   struct data data = data_new(60, 2);
@@ -479,7 +479,7 @@ static void thinning_that_leaves_no_neighbour_is_refused(void **state)
 }
 
 /* Of twenty rows there are not as many again to look at. */
-static void thinning_few_rows_that_are_apart_changes_nothing(void **state)
+static void thinning_rows_that_are_far_apart_changes_nothing(void **state)
 {
   (void)state;
   struct data data = data_new(20, 2);
@@ -502,7 +502,7 @@ static void thinning_few_rows_that_are_apart_changes_nothing(void **state)
 }
 
 /* Exact copies are at distance 0, which is not farther than 0. */
-static void thinning_by_nothing_passes_over_exact_copies(void **state)
+static void thinning_by_zero_ignores_exact_copies(void **state)
 {
   (void)state;
   struct data data = data_new(400, 2);
@@ -621,7 +621,7 @@ static void known_noise_is_not_counted_again(void **state)
 }
 
 /* Inputs 0 and 1 as a point on a circle, input 2 by itself. */
-static void a_point_takes_one_lengthscale(void **state)
+static void a_point_has_one_lengthscale(void **state)
 {
   (void)state;
   struct data data = data_new(300, 3);
@@ -647,7 +647,7 @@ static void a_point_takes_one_lengthscale(void **state)
 
 /* ---- rotations ------------------------------------------------------------------------------ */
 
-static void a_rotation_given_is_the_same_as_rotated_rows(void **state)
+static void a_given_rotation_is_equivalent_to_rotated_rows(void **state)
 {
   (void)state;
   const double rotation[] = {0.6, 0.8, 0, -1.6, 1.2, 0, 0.5, 0, 0.3};
@@ -684,7 +684,7 @@ static struct data mixed(size_t n)
   return data;
 }
 
-static void the_direction_that_matters_is_learnt(void **state)
+static void the_relevant_direction_is_learnt(void **state)
 {
   (void)state;
   struct data data = mixed(800);
@@ -723,7 +723,7 @@ static double value_of(const struct data *data, const struct gpnn_parameters *pa
   return value;
 }
 
-static void what_is_reported_is_of_the_rotation_returned(void **state)
+static void the_report_is_for_the_rotation_returned(void **state)
 {
   (void)state;
   static const enum gpnn_objective_kind first[] = {GPNN_OBJECTIVE_LOO, GPNN_OBJECTIVE_BLOCK,
@@ -746,7 +746,7 @@ static void what_is_reported_is_of_the_rotation_returned(void **state)
 }
 
 /* A fit of nothing but the coefficients, on rows rotated beforehand, has to give the same. */
-static void coefficients_are_those_under_the_rotation_learnt(void **state)
+static void coefficients_are_estimated_under_the_learnt_rotation(void **state)
 {
   (void)state;
   struct data data = mixed(200), rotated = mixed(200);
@@ -788,7 +788,7 @@ static void coefficients_are_those_under_the_rotation_learnt(void **state)
 }
 
 /* Learning goes on from what is given: a step from it changes little. */
-static void learning_goes_on_from_the_rotation_given(void **state)
+static void learning_continues_from_the_given_rotation(void **state)
 {
   (void)state;
   const double s = sqrt(0.5), rotation[] = {s, s, 0, s, -s, 0, 0, 0, 1};
@@ -815,7 +815,7 @@ static void learning_goes_on_from_the_rotation_given(void **state)
 
 /* One lengthscale for all leaves neighbours what they are; many are looked for as often as asked.
  */
-static void neighbours_are_sought_anew_only_where_they_may_be_others(void **state)
+static void neighbours_are_searched_again_only_if_they_may_change(void **state)
 {
   (void)state;
   struct data data = mixed(300);
@@ -884,7 +884,7 @@ static void a_few_rows_are_enough_for_an_answer(void **state)
   data_free(&data);
 }
 
-static void one_neighbour_and_one_row_a_step_will_do(void **state)
+static void one_neighbour_and_one_row_per_step_are_enough(void **state)
 {
   (void)state;
   struct data data = data_new(50, 2);
@@ -921,7 +921,7 @@ static void a_column_without_variation_does_no_harm(void **state)
 }
 
 /* Nothing varies that could be learnt: parameters end at their bounds, not at NaN. */
-static void equal_targets_and_equal_rows_still_have_a_fit(void **state)
+static void constant_targets_and_identical_rows_can_be_fitted(void **state)
 {
   (void)state;
   struct data targets = data_new(100, 2), rows = data_new(100, 2);
@@ -994,7 +994,7 @@ static void what_cannot_be_estimated_is_refused(void **state)
   data_free(&data);
 }
 
-static void targets_that_are_no_numbers_are_refused(void **state)
+static void targets_that_are_not_finite_are_refused(void **state)
 {
   (void)state;
   struct data data = data_new(40, 2);
@@ -1014,33 +1014,33 @@ int main(void)
       cmocka_unit_test(loo_of_all_others_reports_the_dense_value),
       cmocka_unit_test(vecchia_and_mll_of_all_rows_agree),
       cmocka_unit_test(adam_and_lbfgs_agree_on_the_objective),
-      cmocka_unit_test(the_second_objective_goes_on_from_the_first),
-      cmocka_unit_test(fixed_parameters_are_held_exactly),
+      cmocka_unit_test(the_second_objective_continues_from_the_first),
+      cmocka_unit_test(fixed_parameters_are_kept_exactly),
       cmocka_unit_test(estimation_starts_from_the_parameters_given),
       cmocka_unit_test(one_lengthscale_starts_from_the_geometric_mean_of_several),
       cmocka_unit_test(errors_after_loo_are_as_large_as_predicted),
       cmocka_unit_test(parameters_that_made_the_data_are_found),
       cmocka_unit_test(near_duplicates_are_noticed_and_thinned),
       cmocka_unit_test(thinning_that_leaves_no_neighbour_is_refused),
-      cmocka_unit_test(thinning_few_rows_that_are_apart_changes_nothing),
-      cmocka_unit_test(thinning_by_nothing_passes_over_exact_copies),
+      cmocka_unit_test(thinning_rows_that_are_far_apart_changes_nothing),
+      cmocka_unit_test(thinning_by_zero_ignores_exact_copies),
       cmocka_unit_test(the_constant_of_the_mean_is_found),
       cmocka_unit_test(slopes_of_the_mean_are_found),
       cmocka_unit_test(known_noise_is_not_counted_again),
-      cmocka_unit_test(a_point_takes_one_lengthscale),
-      cmocka_unit_test(a_rotation_given_is_the_same_as_rotated_rows),
-      cmocka_unit_test(the_direction_that_matters_is_learnt),
-      cmocka_unit_test(what_is_reported_is_of_the_rotation_returned),
-      cmocka_unit_test(coefficients_are_those_under_the_rotation_learnt),
-      cmocka_unit_test(learning_goes_on_from_the_rotation_given),
-      cmocka_unit_test(neighbours_are_sought_anew_only_where_they_may_be_others),
+      cmocka_unit_test(a_point_has_one_lengthscale),
+      cmocka_unit_test(a_given_rotation_is_equivalent_to_rotated_rows),
+      cmocka_unit_test(the_relevant_direction_is_learnt),
+      cmocka_unit_test(the_report_is_for_the_rotation_returned),
+      cmocka_unit_test(coefficients_are_estimated_under_the_learnt_rotation),
+      cmocka_unit_test(learning_continues_from_the_given_rotation),
+      cmocka_unit_test(neighbours_are_searched_again_only_if_they_may_change),
       cmocka_unit_test(threads_change_no_bit),
       cmocka_unit_test(a_few_rows_are_enough_for_an_answer),
-      cmocka_unit_test(one_neighbour_and_one_row_a_step_will_do),
+      cmocka_unit_test(one_neighbour_and_one_row_per_step_are_enough),
       cmocka_unit_test(a_column_without_variation_does_no_harm),
-      cmocka_unit_test(equal_targets_and_equal_rows_still_have_a_fit),
+      cmocka_unit_test(constant_targets_and_identical_rows_can_be_fitted),
       cmocka_unit_test(what_cannot_be_estimated_is_refused),
-      cmocka_unit_test(targets_that_are_no_numbers_are_refused),
+      cmocka_unit_test(targets_that_are_not_finite_are_refused),
   };
   gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static double density(const struct gpnn_head *head, double y, double variance)
 
 /* By Simpson's rule: the density integrates to one and has the variance it is given, and the
  * interval of a level holds that share of it. */
-static void densities_have_the_variance_and_the_intervals_that_they_say(void **state)
+static void densities_agree_with_their_variance_and_intervals(void **state)
 {
   (void)state;
   enum { STEPS = 200000 };
@@ -50,7 +50,7 @@ static void densities_have_the_variance_and_the_intervals_that_they_say(void **s
   }
 }
 
-static void log_densities_are_those_of_stats(void **state)
+static void log_densities_agree_with_those_of_stats(void **state)
 {
   (void)state;
   struct gpnn_parameters gaussian = {.degrees = 0}, student = {.degrees = 4};
@@ -88,8 +88,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_observation_has_the_noise_of_the_parameters_and_its_own),
-      cmocka_unit_test(densities_have_the_variance_and_the_intervals_that_they_say),
-      cmocka_unit_test(log_densities_are_those_of_stats),
+      cmocka_unit_test(densities_agree_with_their_variance_and_intervals),
+      cmocka_unit_test(log_densities_agree_with_those_of_stats),
       cmocka_unit_test(half_widths_are_conformal_then_those_of_the_distribution),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,7 +120,7 @@ static void a_cluster_is_predicted_from_its_nearest_rows_outside(void **state)
   tear_down(&s);
 }
 
-static void predictions_of_a_cluster_use_nothing_of_it(void **state)
+static void predictions_of_a_cluster_use_no_row_of_it(void **state)
 {
   (void)state;
   struct setting s;
@@ -175,7 +175,7 @@ static void compare_distances(const struct setting *s, const double *like, size_
   gpnn_heldout_release(&heldout);
 }
 
-static void rows_far_from_the_training_rows_get_stand_ins_as_far(void **state)
+static void far_rows_are_represented_by_rows_as_far_from_the_rest(void **state)
 {
   (void)state;
   struct setting s;
@@ -191,7 +191,7 @@ static void rows_far_from_the_training_rows_get_stand_ins_as_far(void **state)
   tear_down(&s);
 }
 
-static void rows_like_the_training_rows_leave_out_hardly_more(void **state)
+static void rows_like_the_training_rows_leave_out_hardly_any_others(void **state)
 {
   (void)state;
   struct setting s;
@@ -232,7 +232,7 @@ static bool lies_in_a_ball_left_out(const struct setting *s, const struct gpnn_h
 
 /* Puts the training rows on a grid, hardly disturbed, whose lines are one lengthscale apart, and in
  * 'like' rows beside it, up to five lengthscales away. */
-static void make_grid_and_rows_beside_it(struct setting *s, double *like)
+static void make_grid_and_rows_next_to_it(struct setting *s, double *like)
 {
   enum { SIDE = 20 };
   gpnn_model_free(s->gp);
@@ -254,7 +254,7 @@ static void make_grid_and_rows_beside_it(struct setting *s, double *like)
 
 /* Of rows that are farther than any training row from its nearest, the stand-ins get balls as large
  * as those of the farthest. */
-static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(void **state)
+static void rows_in_gaps_are_represented_by_rows_in_balls_as_large_as_the_gaps(void **state)
 {
   (void)state;
   enum { HIGH = 99 * (C - 1) / 100 }; /* of C values, this one is nearly the largest */
@@ -263,7 +263,7 @@ static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(voi
   double like[C * D], wanted[C], own[C];
   size_t n_far = 0, n_within = 0;
   set_up(&s);
-  make_grid_and_rows_beside_it(&s, like);
+  make_grid_and_rows_next_to_it(&s, like);
   assert_ok(hold_out(&s, GPNN_HOLDOUT_LIKE, C, 0, &(struct gpnn_query){.n = C, .x = like}, 1,
                      &heldout, &err));
   for (size_t i = 0; i < C; i++) {
@@ -286,7 +286,7 @@ static void stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps(voi
   tear_down(&s);
 }
 
-static void rows_farther_than_the_training_rows_are_wide_are_refused(void **state)
+static void rows_farther_away_than_the_training_rows_extend_are_refused(void **state)
 {
   (void)state;
   struct setting s;
@@ -305,12 +305,12 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_left_out_alone_are_themselves_and_a_draw_begins_with_a_smaller_one),
       cmocka_unit_test(a_cluster_is_predicted_from_its_nearest_rows_outside),
-      cmocka_unit_test(predictions_of_a_cluster_use_nothing_of_it),
+      cmocka_unit_test(predictions_of_a_cluster_use_no_row_of_it),
       cmocka_unit_test(a_cluster_of_all_rows_is_refused),
-      cmocka_unit_test(rows_far_from_the_training_rows_get_stand_ins_as_far),
-      cmocka_unit_test(rows_like_the_training_rows_leave_out_hardly_more),
-      cmocka_unit_test(stand_ins_for_rows_in_gaps_lie_within_balls_as_large_as_the_gaps),
-      cmocka_unit_test(rows_farther_than_the_training_rows_are_wide_are_refused),
+      cmocka_unit_test(far_rows_are_represented_by_rows_as_far_from_the_rest),
+      cmocka_unit_test(rows_like_the_training_rows_leave_out_hardly_any_others),
+      cmocka_unit_test(rows_in_gaps_are_represented_by_rows_in_balls_as_large_as_the_gaps),
+      cmocka_unit_test(rows_farther_away_than_the_training_rows_extend_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

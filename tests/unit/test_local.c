@@ -351,7 +351,7 @@ static size_t nearest_rows(const struct model *s, size_t i, const uint32_t *clus
   return n;
 }
 
-static void means_and_known_noise_are_the_dense_formula(void **state)
+static void means_and_known_noise_agree_with_the_dense_formula(void **state)
 {
   (void)state;
   static struct model s;
@@ -439,7 +439,7 @@ static void uncertain_coefficients_give_universal_kriging(void **state)
   }
 }
 
-static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
+static void each_number_of_neighbours_predicts_as_it_does_alone(void **state)
 {
   (void)state;
   enum { N_NUMBERS = 5 };
@@ -477,7 +477,7 @@ static void each_number_of_neighbours_is_as_if_predicted_alone(void **state)
   }
 }
 
-static void other_parameters_of_the_same_metric_predict_as_if_made_for_them(void **state)
+static void a_model_with_other_parameters_predicts_as_one_made_from_them(void **state)
 {
   (void)state;
   enum { M = 20, N = 300, D = 3, Q = 30 };
@@ -510,7 +510,7 @@ static void other_parameters_of_the_same_metric_predict_as_if_made_for_them(void
   fixture_free(&f);
 }
 
-static void neighbours_are_taken_from_the_candidates_alone(void **state)
+static void neighbours_are_taken_only_from_the_candidates(void **state)
 {
   (void)state;
   enum { M = 15, N_CLUSTERS = 5, N_CANDIDATES = M + 4 };
@@ -545,7 +545,7 @@ static void neighbours_are_taken_from_the_candidates_alone(void **state)
   model_free(&s);
 }
 
-static void without_candidates_the_mean_is_left(void **state)
+static void without_candidates_the_mean_function_is_predicted(void **state)
 {
   (void)state;
   static struct model s;
@@ -621,7 +621,7 @@ static size_t compare_precisions(const struct fixture *f, const struct gpnn_para
   return n_different;
 }
 
-static void mixed_precision_keeps_its_promise(void **state)
+static void mixed_precision_is_as_accurate_as_promised(void **state)
 {
   (void)state;
   struct fixture f;
@@ -661,7 +661,7 @@ static void mixed_precision_leaves_singular_rows_to_double(void **state)
   fixture_free(&f);
 }
 
-static void mixed_precision_serves_every_right_hand_side(void **state)
+static void mixed_precision_solves_every_right_hand_side(void **state)
 {
   (void)state;
   static struct model s;
@@ -814,16 +814,16 @@ int main(void)
       cmocka_unit_test(threads_and_batches_change_no_bit),
       cmocka_unit_test(duplicates_without_noise_need_jitter_and_stay_finite),
       cmocka_unit_test(lengthscales_for_other_inputs_are_refused),
-      cmocka_unit_test(means_and_known_noise_are_the_dense_formula),
+      cmocka_unit_test(means_and_known_noise_agree_with_the_dense_formula),
       cmocka_unit_test(uncertain_coefficients_give_universal_kriging),
-      cmocka_unit_test(each_number_of_neighbours_is_as_if_predicted_alone),
-      cmocka_unit_test(other_parameters_of_the_same_metric_predict_as_if_made_for_them),
-      cmocka_unit_test(neighbours_are_taken_from_the_candidates_alone),
-      cmocka_unit_test(without_candidates_the_mean_is_left),
+      cmocka_unit_test(each_number_of_neighbours_predicts_as_it_does_alone),
+      cmocka_unit_test(a_model_with_other_parameters_predicts_as_one_made_from_them),
+      cmocka_unit_test(neighbours_are_taken_only_from_the_candidates),
+      cmocka_unit_test(without_candidates_the_mean_function_is_predicted),
       cmocka_unit_test(nearest_is_the_distance_in_lengthscales),
-      cmocka_unit_test(mixed_precision_keeps_its_promise),
+      cmocka_unit_test(mixed_precision_is_as_accurate_as_promised),
       cmocka_unit_test(mixed_precision_leaves_singular_rows_to_double),
-      cmocka_unit_test(mixed_precision_serves_every_right_hand_side),
+      cmocka_unit_test(mixed_precision_solves_every_right_hand_side),
       cmocka_unit_test(sharing_conditions_on_no_fewer_neighbours),
       cmocka_unit_test(sharing_all_rows_changes_nothing_nor_do_threads),
       cmocka_unit_test(every_point_that_shares_a_factor_with_jitter_is_counted),

@@ -105,7 +105,7 @@ static void the_misfit_is_the_quadratic_form_of_the_neighbours(void **state)
   fixture_free(&f);
 }
 
-static void without_neighbours_the_misfit_is_one_and_the_nearest_infinitely_far(void **state)
+static void without_neighbours_the_misfit_is_one_and_the_distance_infinite(void **state)
 {
   (void)state;
   struct fixture f;
@@ -130,7 +130,7 @@ static void without_neighbours_the_misfit_is_one_and_the_nearest_infinitely_far(
   fixture_free(&f);
 }
 
-static void another_model_by_other_parameters_leaves_the_first_as_it_was(void **state)
+static void a_model_with_other_parameters_leaves_the_first_unchanged(void **state)
 {
   (void)state;
   struct fixture f;
@@ -161,7 +161,7 @@ static void another_model_by_other_parameters_leaves_the_first_as_it_was(void **
   fixture_free(&f);
 }
 
-static void a_model_says_what_it_was_made_of(void **state)
+static void a_model_reports_what_it_was_made_from(void **state)
 {
   (void)state;
   struct fixture f;
@@ -185,7 +185,7 @@ static void a_model_says_what_it_was_made_of(void **state)
   fixture_free(&f);
 }
 
-static void parameters_of_no_target_or_another_index_are_told(void **state)
+static void parameters_of_an_unknown_target_or_another_index_are_reported(void **state)
 {
   (void)state;
   struct fixture f;
@@ -207,7 +207,7 @@ static void parameters_of_no_target_or_another_index_are_told(void **state)
   fixture_free(&f);
 }
 
-static void of_no_rows_nothing_is_predicted(void **state)
+static void no_rows_give_no_predictions(void **state)
 {
   (void)state;
   struct fixture f;
@@ -229,11 +229,11 @@ int main(void)
   gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_misfit_is_the_quadratic_form_of_the_neighbours),
-      cmocka_unit_test(without_neighbours_the_misfit_is_one_and_the_nearest_infinitely_far),
-      cmocka_unit_test(another_model_by_other_parameters_leaves_the_first_as_it_was),
-      cmocka_unit_test(a_model_says_what_it_was_made_of),
-      cmocka_unit_test(parameters_of_no_target_or_another_index_are_told),
-      cmocka_unit_test(of_no_rows_nothing_is_predicted),
+      cmocka_unit_test(without_neighbours_the_misfit_is_one_and_the_distance_infinite),
+      cmocka_unit_test(a_model_with_other_parameters_leaves_the_first_unchanged),
+      cmocka_unit_test(a_model_reports_what_it_was_made_from),
+      cmocka_unit_test(parameters_of_an_unknown_target_or_another_index_are_reported),
+      cmocka_unit_test(no_rows_give_no_predictions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

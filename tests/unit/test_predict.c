@@ -80,7 +80,7 @@ static void predict(const struct setting *s, struct gpnn_predict_options options
                                &(struct gpnn_latent){.nearest = out->nearest}, &counts, &err));
 }
 
-static void units_and_latent_do_what_they_say(void **state)
+static void units_and_latent_convert_predictions(void **state)
 {
   (void)state;
   struct setting s;
@@ -123,7 +123,7 @@ static void debias_stretches_the_difference_from_the_mean_function(void **state)
 }
 
 /* Without an infinity, nor with what comes of one. */
-static void predictions_beyond_all_numbers_are_refused(void **state)
+static void predictions_out_of_range_are_refused(void **state)
 {
   (void)state;
   struct setting s;
@@ -193,7 +193,7 @@ static void rows_beyond_the_largest_distance_are_missing_or_the_prior(void **sta
   tear_down(&s);
 }
 
-static void rows_farther_than_those_of_calibration_are_counted(void **state)
+static void rows_farther_than_the_calibration_rows_are_counted(void **state)
 {
   (void)state;
   struct setting s;
@@ -218,12 +218,12 @@ int main(void)
 {
   gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(units_and_latent_do_what_they_say),
+      cmocka_unit_test(units_and_latent_convert_predictions),
       cmocka_unit_test(debias_stretches_the_difference_from_the_mean_function),
-      cmocka_unit_test(predictions_beyond_all_numbers_are_refused),
+      cmocka_unit_test(predictions_out_of_range_are_refused),
       cmocka_unit_test(known_noise_of_a_row_is_added_to_its_variance),
       cmocka_unit_test(rows_beyond_the_largest_distance_are_missing_or_the_prior),
-      cmocka_unit_test(rows_farther_than_those_of_calibration_are_counted),
+      cmocka_unit_test(rows_farther_than_the_calibration_rows_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,7 +192,7 @@ static void compare_with_each_alone(const struct several *s)
 
 /* ---- predictions -------------------------------------------------------------------------- */
 
-static void together_targets_are_predicted_as_alone(void **state)
+static void targets_are_predicted_together_as_they_are_alone(void **state)
 {
   (void)state;
   static struct several s;
@@ -201,7 +201,7 @@ static void together_targets_are_predicted_as_alone(void **state)
   several_free(&s);
 }
 
-static void known_noise_in_another_proportion_parts_targets(void **state)
+static void known_noise_in_another_proportion_separates_targets(void **state)
 {
   (void)state;
   static struct several s;
@@ -216,7 +216,7 @@ static void known_noise_in_another_proportion_parts_targets(void **state)
   several_free(&s);
 }
 
-static void other_metrics_kernels_and_uncertain_means_go_together_too(void **state)
+static void targets_may_differ_in_metric_kernel_and_uncertain_mean(void **state)
 {
   (void)state;
   static struct several s;
@@ -231,7 +231,7 @@ static void other_metrics_kernels_and_uncertain_means_go_together_too(void **sta
   several_free(&s);
 }
 
-static void targets_that_need_jitter_count_it_each(void **state)
+static void each_target_counts_its_own_jitter(void **state)
 {
   (void)state;
   static struct several s;
@@ -251,7 +251,7 @@ static void targets_that_need_jitter_count_it_each(void **state)
   several_free(&s);
 }
 
-static void targets_of_one_metric_have_one_search(void **state)
+static void targets_with_the_same_metric_share_a_search(void **state)
 {
   (void)state;
   static struct several s;
@@ -271,7 +271,7 @@ static void targets_of_one_metric_have_one_search(void **state)
   several_free(&s);
 }
 
-static void nothing_is_made_where_one_of_the_targets_does_not_fit(void **state)
+static void no_model_is_made_if_one_target_does_not_match(void **state)
 {
   (void)state;
   static struct several s;
@@ -374,7 +374,7 @@ static void one_ratio_is_kept_and_is_a_minimum(void **state)
 }
 
 /* Alike in all, so that nothing is lost by sharing. */
-static void one_target_twice_is_fitted_as_once(void **state)
+static void a_target_given_twice_is_fitted_as_once(void **state)
 {
   (void)state;
   static struct several s;
@@ -397,7 +397,7 @@ static void one_target_twice_is_fitted_as_once(void **state)
 
 /* The minimum of the sum is no lower than the sum of minima, and the shared search finds one that
  * moving any lengthscale, of both targets alike, does not better. */
-static void a_shared_fit_is_between_the_targets_own(void **state)
+static void a_shared_fit_lies_between_those_of_the_targets(void **state)
 {
   (void)state;
   static struct several s;
@@ -470,16 +470,16 @@ int main(void)
 {
   gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(together_targets_are_predicted_as_alone),
-      cmocka_unit_test(known_noise_in_another_proportion_parts_targets),
-      cmocka_unit_test(other_metrics_kernels_and_uncertain_means_go_together_too),
-      cmocka_unit_test(targets_that_need_jitter_count_it_each),
-      cmocka_unit_test(targets_of_one_metric_have_one_search),
-      cmocka_unit_test(nothing_is_made_where_one_of_the_targets_does_not_fit),
+      cmocka_unit_test(targets_are_predicted_together_as_they_are_alone),
+      cmocka_unit_test(known_noise_in_another_proportion_separates_targets),
+      cmocka_unit_test(targets_may_differ_in_metric_kernel_and_uncertain_mean),
+      cmocka_unit_test(each_target_counts_its_own_jitter),
+      cmocka_unit_test(targets_with_the_same_metric_share_a_search),
+      cmocka_unit_test(no_model_is_made_if_one_target_does_not_match),
       cmocka_unit_test(shared_fits_have_one_metric_and_their_own_variances),
       cmocka_unit_test(one_ratio_is_kept_and_is_a_minimum),
-      cmocka_unit_test(one_target_twice_is_fitted_as_once),
-      cmocka_unit_test(a_shared_fit_is_between_the_targets_own),
+      cmocka_unit_test(a_target_given_twice_is_fitted_as_once),
+      cmocka_unit_test(a_shared_fit_lies_between_those_of_the_targets),
       cmocka_unit_test(a_rotation_is_learnt_for_all_targets_alike),
       cmocka_unit_test(a_choice_for_all_names_each_target),
   };
