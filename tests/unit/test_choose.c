@@ -328,30 +328,35 @@ static void impossible_rotations_are_refused(void **state)
 
 /* ---- what is given -------------------------------------------------------------------------- */
 
+/* The parameters are those that a fit with these options finds. */
+static void assert_fitted(const struct fixture *f, const struct gpnn_fit_options *options,
+                          const struct gpnn_parameters *params)
+{
+  struct gpnn_parameters fitted = {0};
+  struct gpnn_fit_report fit;
+  assert_ok(fit_one(f->data, options, &fitted, &fit, &err));
+  assert_same_covariance(params, &fitted);
+  gpnn_parameters_release(&fitted);
+}
+
 static void with_nothing_to_choose_all_rows_are_fitted(void **state)
 {
   (void)state;
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = all_open(1);
-  struct gpnn_parameters chosen = {0}, fitted = {0};
-  struct gpnn_choose_report report;
-  struct gpnn_fit_report fit;
-  struct tried tried = {0};
   options.kernel = options.ard = options.neighbours = false;
   options.fit.kernel = gpnn_kernel_by_name("exp");
   options.fit.first = GPNN_OBJECTIVE_LOO;
   options.fit.rows = f.n;
   options.fit.neighbours = 33;
-  assert_ok(choose(&f, &options, &tried, &chosen, &report, &err));
-  assert_ok(fit_one(f.data, &options.fit, &fitted, &fit, &err));
-  assert_int_equal(tried.n, 0);
-  assert_int_equal(report.fit.n_rows, f.n);
-  assert_null(report.runner_up.kernel);
-  assert_same_covariance(&chosen, &fitted);
-  assert_int_equal(chosen.neighbours, 33);
-  gpnn_parameters_release(&chosen);
-  gpnn_parameters_release(&fitted);
+  struct choice_made made = choose_ok(&f, &options);
+  assert_int_equal(made.tried.n, 0);
+  assert_int_equal(made.report.fit.n_rows, f.n);
+  assert_null(made.report.runner_up.kernel);
+  assert_int_equal(made.params.neighbours, 33);
+  assert_fitted(&f, &options.fit, &made.params);
+  release(&made);
   fixture_free(&f);
 }
 
@@ -383,19 +388,14 @@ static void given_options_are_not_chosen_and_give_the_same_fit(void **state)
   struct fixture f;
   make_one_relevant_input(&f);
   struct gpnn_choose_options options = all_open(1);
-  struct gpnn_parameters chosen = {0}, fitted = {0};
-  struct gpnn_choose_report report;
-  struct gpnn_fit_report fit;
   options.kernel = options.neighbours = false;
   options.fit.kernel = gpnn_kernel_by_name("rbf");
   options.fit.neighbours = 17;
-  assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &chosen, &report, &err));
-  assert_int_equal(chosen.neighbours, 17);
-  options.fit.ard = report.chosen.ard;
-  assert_ok(fit_one(f.data, &options.fit, &fitted, &fit, &err));
-  assert_same_covariance(&chosen, &fitted);
-  gpnn_parameters_release(&chosen);
-  gpnn_parameters_release(&fitted);
+  struct choice_made made = choose_ok(&f, &options);
+  assert_int_equal(made.params.neighbours, 17);
+  options.fit.ard = made.report.chosen.ard;
+  assert_fitted(&f, &options.fit, &made.params);
+  release(&made);
   fixture_free(&f);
 }
 

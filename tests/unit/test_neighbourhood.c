@@ -118,7 +118,7 @@ static void lists_free(struct lists *lists)
 
 /* ---- golden values ---------------------------------------------------------------------- */
 
-static void test_the_golden_case_has_the_verified_values_and_gradients(void **state)
+static void the_golden_case_has_the_verified_values_and_gradients(void **state)
 {
   static const struct {
     const char *kernel;
@@ -212,7 +212,7 @@ static void check_gradient(const struct rows *r, struct gpnn_parameters *params,
   }
 }
 
-static void test_gradients_agree_with_central_differences(void **state)
+static void gradients_agree_with_central_differences(void **state)
 {
   static const size_t columns[] = {1, 3, 20}, sizes[] = {0, 1, 7, 29};
   (void)state;
@@ -247,7 +247,7 @@ static void test_gradients_agree_with_central_differences(void **state)
         }
 }
 
-static void test_the_derivative_by_the_map_agrees_with_central_differences(void **state)
+static void the_derivative_by_the_map_agrees_with_central_differences(void **state)
 {
   enum { D = 4, N_ROWS = 30, K = 9 };
   (void)state;
@@ -316,7 +316,7 @@ static double covariance_inverse(const struct rows *r, const struct gpnn_paramet
   return logdet;
 }
 
-static void test_with_all_other_rows_as_neighbours_results_are_exact(void **state)
+static void with_all_other_rows_as_neighbours_results_are_exact(void **state)
 {
   (void)state;
   struct rows r = random_rows(N, D, 3);
@@ -354,7 +354,7 @@ static void test_with_all_other_rows_as_neighbours_results_are_exact(void **stat
 
 /* ---- properties ------------------------------------------------------------------------- */
 
-static void test_kernel_scale_and_noise_together_only_rescale_the_variance(void **state)
+static void kernel_scale_and_noise_together_only_rescale_the_variance(void **state)
 {
   (void)state;
   struct rows r = random_rows(40, 3, 8);
@@ -375,7 +375,7 @@ static void test_kernel_scale_and_noise_together_only_rescale_the_variance(void 
   rows_free(&r);
 }
 
-static void test_threads_change_no_bit(void **state)
+static void threads_change_no_bit(void **state)
 {
   (void)state;
   struct rows r = random_rows(100, 3, 9);
@@ -427,7 +427,7 @@ static void compare_with_rows_alone(const struct rows *r, const struct gpnn_para
 }
 
 /* Rows are evaluated side by side where enough of them come, a single one by itself. */
-static void test_rows_evaluated_together_are_as_rows_alone(void **state)
+static void rows_evaluated_together_are_as_rows_alone(void **state)
 {
   static const char *const kernels[] = {"exp", "matern32", "matern52", "rbf"};
   static const size_t ks[] = {1, 2, 3, 4, 5, 7, 12};
@@ -455,7 +455,7 @@ static void test_rows_evaluated_together_are_as_rows_alone(void **state)
 }
 
 /* Distances computed once serve for every lengthscale that all inputs have. */
-static void test_stored_distances_give_the_same_results_as_inputs(void **state)
+static void stored_distances_give_the_same_results_as_inputs(void **state)
 {
   enum { ROWS = 37, INPUTS = 9, K = 7 };
   (void)state;
@@ -485,7 +485,7 @@ static void test_stored_distances_give_the_same_results_as_inputs(void **state)
 }
 
 /* A map of so many inputs would take 160 GB, on each thread. */
-static void test_without_a_map_memory_grows_no_faster_than_inputs(void **state)
+static void without_a_map_memory_grows_no_faster_than_inputs(void **state)
 {
   (void)state;
   enum { ROWS = 8, INPUTS = 50000, HOOD = 2 };
@@ -525,7 +525,7 @@ static size_t count_with_twins(const struct gpnn_neighbourhoods *hoods)
 
 /* Rows that are alike make a covariance that needs jitter, while those beside it need none; a
  * noise just under zero leaves no doubt about it. */
-static void test_jitter_of_one_row_does_not_affect_others(void **state)
+static void jitter_of_one_row_does_not_affect_others(void **state)
 {
   (void)state;
   struct rows r = random_rows(16, 2, 5);
@@ -557,16 +557,16 @@ static void test_jitter_of_one_row_does_not_affect_others(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows_evaluated_together_are_as_rows_alone),
-      cmocka_unit_test(test_without_a_map_memory_grows_no_faster_than_inputs),
-      cmocka_unit_test(test_jitter_of_one_row_does_not_affect_others),
-      cmocka_unit_test(test_the_golden_case_has_the_verified_values_and_gradients),
-      cmocka_unit_test(test_gradients_agree_with_central_differences),
-      cmocka_unit_test(test_the_derivative_by_the_map_agrees_with_central_differences),
-      cmocka_unit_test(test_with_all_other_rows_as_neighbours_results_are_exact),
-      cmocka_unit_test(test_kernel_scale_and_noise_together_only_rescale_the_variance),
-      cmocka_unit_test(test_stored_distances_give_the_same_results_as_inputs),
-      cmocka_unit_test(test_threads_change_no_bit),
+      cmocka_unit_test(rows_evaluated_together_are_as_rows_alone),
+      cmocka_unit_test(without_a_map_memory_grows_no_faster_than_inputs),
+      cmocka_unit_test(jitter_of_one_row_does_not_affect_others),
+      cmocka_unit_test(the_golden_case_has_the_verified_values_and_gradients),
+      cmocka_unit_test(gradients_agree_with_central_differences),
+      cmocka_unit_test(the_derivative_by_the_map_agrees_with_central_differences),
+      cmocka_unit_test(with_all_other_rows_as_neighbours_results_are_exact),
+      cmocka_unit_test(kernel_scale_and_noise_together_only_rescale_the_variance),
+      cmocka_unit_test(stored_distances_give_the_same_results_as_inputs),
+      cmocka_unit_test(threads_change_no_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
