@@ -1,6 +1,6 @@
 /*
  * calibrate: makes the predictive variances right on average (Allison et al. 2023, algorithm 2 and
- * lemma 5; gpnn-methods(7), equations 8.1 to 8.8).
+ * lemma 5; gpnn-methods(7), equations 8.1 to 8.4).
  *
  * By a factor, as published:
  *   alpha = (1/c) sum_i z_i^2,  z_i = (y_i - mean_i) / sd_i
@@ -85,7 +85,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
  * estimated from are predicted too well, even when left out: with p numbers estimated from N rows,
  * the mean of their z^2 is too small by a fraction of about 2 p / N, and over all training rows by
  * 2 p / n.  That matters if it exceeds 2 % and more than a tenth of the rows were used for the fit;
- * if the parameters do not record how many were (fit_rows), it is assumed not to matter.
+ * if the parameters do not record how many were (fit_rows), it is assumed not to matter
+ * (gpnn-methods(7), equations 8.6 to 8.8).
  */
 bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n);
 
