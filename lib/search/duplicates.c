@@ -108,8 +108,8 @@ bool gpnn_duplicates_find(struct gpnn_search_points *points, uint32_t **owned)
     free(next);
     return enough;
   }
-  *owned = realloc(next, (n + n_distinct) * sizeof *next);
-  if (*owned == NULL) *owned = next;
+  uint32_t *shrunk = realloc(next, (n + n_distinct) * sizeof *next);
+  *owned = shrunk == NULL ? next : shrunk;
   gpnn_duplicates_set(points, n_distinct, *owned);
   return true;
 }
