@@ -29,7 +29,7 @@ void gpnn_covariance_vector(const struct gpnn_covariance *covariance, size_t n, 
                             size_t stride, const double *columns, const double *point, double *k)
 {
   gpnn_kernel_distances(n, d, stride, columns, point, k);
-  covariance->kernel->correlation(covariance->smoothness, n, k);
+  gpnn_kernel_correlate(covariance->kernel, covariance->smoothness, n, k);
   for (size_t i = 0; i < n; i++) k[i] *= covariance->kernelscale;
 }
 

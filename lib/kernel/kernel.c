@@ -18,24 +18,12 @@ static inline double scaled_root(double factor, double r2)
   return s > 1000 ? 1000 : s;
 }
 
-static void rbf(double smoothness, size_t n, double *r2)
-{
-  (void)smoothness;
-  gpnn_panels_best()->correlate(GPNN_PANEL_RBF, n, r2);
-}
-
 GPNN_SIMD static void rbf_slope(double smoothness, size_t n, const double *restrict r2,
                                 double *restrict c, double *restrict slope)
 {
   (void)smoothness;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) c[i] = slope[i] = exp(-0.5 * r2[i]);
-}
-
-static void exponential(double smoothness, size_t n, double *r2)
-{
-  (void)smoothness;
-  gpnn_panels_best()->correlate(GPNN_PANEL_EXP, n, r2);
 }
 
 GPNN_SIMD static void exponential_slope(double smoothness, size_t n, const double *restrict r2,
@@ -50,12 +38,6 @@ GPNN_SIMD static void exponential_slope(double smoothness, size_t n, const doubl
   }
 }
 
-static void matern32(double smoothness, size_t n, double *r2)
-{
-  (void)smoothness;
-  gpnn_panels_best()->correlate(GPNN_PANEL_MATERN32, n, r2);
-}
-
 GPNN_SIMD static void matern32_slope(double smoothness, size_t n, const double *restrict r2,
                                      double *restrict c, double *restrict slope)
 {
@@ -66,12 +48,6 @@ GPNN_SIMD static void matern32_slope(double smoothness, size_t n, const double *
     c[i] = (1 + s) * e;
     slope[i] = 3 * e;
   }
-}
-
-static void matern52(double smoothness, size_t n, double *r2)
-{
-  (void)smoothness;
-  gpnn_panels_best()->correlate(GPNN_PANEL_MATERN52, n, r2);
 }
 
 GPNN_SIMD static void matern52_slope(double smoothness, size_t n, const double *restrict r2,
@@ -86,25 +62,51 @@ GPNN_SIMD static void matern52_slope(double smoothness, size_t n, const double *
   }
 }
 
-static const struct gpnn_kernel kernels[] = {
-    {"exp", 0.5, exponential, exponential_slope},
-    {"matern32", 1.5, matern32, matern32_slope},
-    {"matern52", 2.5, matern52, matern52_slope},
-    {"rbf", INFINITY, rbf, rbf_slope},
-    {"matern", 0, gpnn_kernel_matern, gpnn_kernel_matern_slope},
+/* A kernel, and how c(r) is computed: by panels, if they have a form for it, or by a function. */
+struct row {
+  struct gpnn_kernel kernel;
+  enum gpnn_panel_form form; /* GPNN_PANEL_DISTANCE: by 'correlation' */
+  void (*correlation)(double smoothness, size_t n, double *r2);
 };
+
+static const struct row rows[] = {
+    {{"exp", 0.5, exponential_slope}, GPNN_PANEL_EXP, NULL},
+    {{"matern32", 1.5, matern32_slope}, GPNN_PANEL_MATERN32, NULL},
+    {{"matern52", 2.5, matern52_slope}, GPNN_PANEL_MATERN52, NULL},
+    {{"rbf", INFINITY, rbf_slope}, GPNN_PANEL_RBF, NULL},
+    {{"matern", 0, gpnn_kernel_matern_slope}, GPNN_PANEL_DISTANCE, gpnn_kernel_matern},
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static const struct row *row_of(const struct gpnn_kernel *kernel)
+{
+  const struct row *row = rows;
+  while (&row->kernel != kernel) row++; /* every kernel is in the table */
+  return row;
+}
 
 const struct gpnn_kernel *gpnn_kernel_by_name(const char *name)
 {
   if (strcmp(name, "matern12") == 0) name = "exp";
-  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-    if (strcmp(kernels[i].name, name) == 0) return &kernels[i];
+  for (size_t i = 0; i < N_ROWS; i++)
+    if (strcmp(rows[i].kernel.name, name) == 0) return &rows[i].kernel;
   return NULL;
 }
 
 const struct gpnn_kernel *gpnn_kernel_at(size_t i)
 {
-  return i < sizeof kernels / sizeof *kernels ? &kernels[i] : NULL;
+  return i < N_ROWS ? &rows[i].kernel : NULL;
+}
+
+void gpnn_kernel_correlate(const struct gpnn_kernel *kernel, double smoothness, size_t n,
+                           double *r2)
+{
+  const struct row *row = row_of(kernel);
+  if (row->form == GPNN_PANEL_DISTANCE)
+    row->correlation(smoothness, n, r2);
+  else
+    gpnn_panels_best()->correlate(row->form, n, r2);
 }
 
 bool gpnn_kernel_needs_smoothness(const struct gpnn_kernel *kernel)
@@ -168,25 +170,16 @@ GPNN_SIMD void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const do
   }
 }
 
-/* The kernel's form in panels, or GPNN_PANEL_DISTANCE if they have none for it. */
-static enum gpnn_panel_form form_of(const struct gpnn_kernel *kernel)
-{
-  if (kernel->correlation == exponential) return GPNN_PANEL_EXP;
-  if (kernel->correlation == matern32) return GPNN_PANEL_MATERN32;
-  if (kernel->correlation == matern52) return GPNN_PANEL_MATERN52;
-  return kernel->correlation == rbf ? GPNN_PANEL_RBF : GPNN_PANEL_DISTANCE;
-}
-
 void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness,
                              const struct gpnn_panel_set *set, size_t n, size_t n_rows, size_t d,
                              size_t stride, const double *columns, double *a)
 {
-  enum gpnn_panel_form form = form_of(kernel);
+  const struct row *row = row_of(kernel);
   size_t lanes = set->lanes, panel = gpnn_panel_size(n, lanes);
-  set->fill(form, n, n_rows, d, stride, columns, a);
-  if (form != GPNN_PANEL_DISTANCE) return;
+  set->fill(row->form, n, n_rows, d, stride, columns, a);
+  if (row->form != GPNN_PANEL_DISTANCE) return;
   for (size_t i = 0; i < n_rows; i += lanes, a += panel) {
-    kernel->correlation(smoothness, (i + lanes < n ? i + lanes : n) * lanes, a);
+    row->correlation(smoothness, (i + lanes < n ? i + lanes : n) * lanes, a);
     /* Unused lanes must be finite, which distances need not be. */
     if (i + lanes > n) memset(a + n * lanes, 0, (panel - n * lanes) * sizeof *a);
   }

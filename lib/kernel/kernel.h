@@ -37,15 +37,18 @@ enum { GPNN_KERNEL_BYTES = 48, GPNN_KERNEL_SMOOTHEST = 100 };
 struct gpnn_kernel {
   const char *name;
   double smoothness; /* nu; 0: passed with each call */
-  /* Replaces n values of r^2 by c(r).  'smoothness' is nu, in (0, GPNN_KERNEL_SMOOTHEST], if the
-   * kernel's own is 0; otherwise it is ignored. */
-  void (*correlation)(double smoothness, size_t n, double *r2);
-  /* From n values of r^2, writes c(r) to 'c' and g(r) to 'slope'. */
+  /* From n values of r^2, writes c(r) to 'c' and g(r) to 'slope'; 'smoothness' as for
+   * gpnn_kernel_correlate(). */
   void (*with_slope)(double smoothness, size_t n, const double *r2, double *c, double *slope);
 };
 
 /* The kernel called 'name' ("matern12" is "exp"), or NULL if there is none. */
 const struct gpnn_kernel *gpnn_kernel_by_name(const char *name);
+
+/* Replaces 'n' values of r^2, which may be none, by c(r).  'smoothness' is nu, in
+ * (0, GPNN_KERNEL_SMOOTHEST], if the kernel's own is 0; otherwise it is ignored. */
+void gpnn_kernel_correlate(const struct gpnn_kernel *kernel, double smoothness, size_t n,
+                           double *r2);
 
 /* True if the kernel takes a smoothness with each call. */
 bool gpnn_kernel_needs_smoothness(const struct gpnn_kernel *kernel);
@@ -79,7 +82,8 @@ void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const double *colu
 
 /*
  * Fills a trapezoid, laid out for 'set', with the correlations of points i and j, i < n_rows and
- * j < n; 'columns' as in gpnn_panel_set.fill(), 'smoothness' as in struct gpnn_kernel.
+ * j < n; 'columns' as in gpnn_panel_set.fill(), 'smoothness' as for
+ * gpnn_kernel_correlate().
  */
 void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness,
                              const struct gpnn_panel_set *set, size_t n, size_t n_rows, size_t d,

@@ -13,7 +13,7 @@ static void check_correlation(const struct gpnn_kernel *kernel, double smoothnes
                                     1.1, 4,      100,   1e4,  1e20, 1e300};
   double alone[POINTS], c[POINTS], slope[POINTS];
   memcpy(alone, r2, sizeof r2);
-  kernel->correlation(smoothness, POINTS, alone);
+  gpnn_kernel_correlate(kernel, smoothness, POINTS, alone);
   kernel->with_slope(smoothness, POINTS, r2, c, slope);
   for (size_t i = 0; i < POINTS; i++) {
     FUZZ_EXPECT(c[i] >= 0 && c[i] <= 1 && fabs(c[i] - alone[i]) <= 1e-9);

@@ -53,7 +53,7 @@ static double dense_loss(const struct gpnn_parameters *params, size_t s, const d
             pow((x[i * D + j] - x[q * D + j]) /
                     params->covariance.lengthscale[params->covariance.n_lengthscales == 1 ? 0 : j],
                 2);
-      params->covariance.kernel->correlation(params->covariance.smoothness, 1, &r2);
+      gpnn_kernel_correlate(params->covariance.kernel, params->covariance.smoothness, 1, &r2);
       k[i][q] = params->covariance.kernelscale * r2 + (i == q ? params->covariance.noise : 0);
     }
     k[i][s] = y[i];

@@ -338,7 +338,7 @@ static double effective_range(const struct gpnn_kernel *kernel, double smoothnes
   double low = 0, high = 1e3;
   for (int step = 0; step < 100; step++) {
     double middle = (low + high) / 2, c = middle * middle;
-    kernel->correlation(smoothness, 1, &c);
+    gpnn_kernel_correlate(kernel, smoothness, 1, &c);
     if (c > correlation_at_range)
       low = middle;
     else
