@@ -62,11 +62,12 @@ GPNN_SIMD static void matern52_slope(double smoothness, size_t n, const double *
   }
 }
 
-/* A kernel, and how c(r) is computed: by panels, if they have a form for it, or by a function. */
+/* A kernel, and how c(r) alone is computed: by panels if they have a form for it, otherwise by a
+ * function. */
 struct row {
   struct gpnn_kernel kernel;
-  enum gpnn_panel_form form; /* GPNN_PANEL_DISTANCE: by 'correlation' */
-  void (*correlation)(double smoothness, size_t n, double *r2);
+  enum gpnn_panel_form form; /* GPNN_PANEL_DISTANCE: they have none */
+  void (*correlation)(double smoothness, size_t n, double *r2); /* then replaces r^2 by c(r) */
 };
 
 static const struct row rows[] = {

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* The members of struct gpnn_kernel; 0 < smoothness <= GPNN_KERNEL_SMOOTHEST. */
+/* c(r) in place of r^2, and c(r) with its slope; 0 < smoothness <= GPNN_KERNEL_SMOOTHEST. */
 void gpnn_kernel_matern(double smoothness, size_t n, double *r2);
 void gpnn_kernel_matern_slope(double smoothness, size_t n, const double *r2, double *c,
                               double *slope);
