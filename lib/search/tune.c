@@ -256,7 +256,8 @@ static double work_of(double visited)
  * True if a search takes little time beside a prediction from its k neighbours, so that nothing is
  * gained by missing some: work n d against k^3/3 + 20 k^2 (factorisation and covariances), where an
  * operation of the search takes some fifty times as long, since it waits for memory; little means a
- * fifth (gpnn-methods(7), equation 10.5).
+ * fifth (gpnn-methods(7), equation 10.5).  This decides from some 270 neighbours on; for fewer it
+ * only spares the trials, as worthwhile() is not positive wherever a search is this cheap.
  */
 static bool is_cheap(const struct gpnn_search_points *points, double work, size_t neighbours)
 {
