@@ -92,13 +92,13 @@ bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n);
 
 /* Sets the calibrated kernel scale and noise, multiplies any factor recorded earlier by the new
  * one, records the quantiles of distances if there were at least 100 rows, and removes conformal
- * widths.
- */
+ * widths.  Sorts 'nearest' of the report for this, so that it no longer goes with 'z'. */
 void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                           struct gpnn_parameters *params);
 
 /* The same for rows that were used for the fit, whose factor can only be too small: it is applied
- * only if it exceeds 1, and then true is returned. */
+ * only if it exceeds 1, and then true is returned.  Otherwise kernel scale and noise stay as they
+ * are, but distances are recorded and conformal widths removed all the same. */
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
                                 struct gpnn_parameters *params);
 

@@ -18,7 +18,7 @@
  * that reads this version knows all critical sections.  The layout of a section never changes by
  * itself: a change needs a new tag, or a new critical section beside it.
  *
- * Failures: beside the outcomes named below, GPNN_EIO where the system refuses, and GPNN_ENOMEM.
+ * Failures: besides the outcomes named below, GPNN_EIO where the system refuses, and GPNN_ENOMEM.
  * Threads: an open container is read-only and may be shared, except for gpnn_container_stream(); a
  * writer belongs to one thread at a time.
  */

@@ -19,7 +19,7 @@
  * processes share the pages.  An index has at least one row and one input; calibration rows may be
  * missing (n_calibration == 0).
  *
- * Failures: beside the outcomes named below, GPNN_EIO where the system refuses, and GPNN_ENOMEM.
+ * Failures: besides the outcomes named below, GPNN_EIO where the system refuses, and GPNN_ENOMEM.
  * Messages begin with the path.
  * Threads: an open index is read-only and may be shared freely.
  */

@@ -19,9 +19,9 @@
  *
  * Writing: gpnn_output_open() of table/stream.h, gpnn_parameters_write(), gpnn_output_close().
  *
- * Failures: beside the outcomes named below, those of reading and writing streams (table/stream.h),
- * and GPNN_ENOMEM.
- * Threads: functions that take parameters as const may share them.
+ * Failures: besides the outcomes named below, those of reading and writing streams
+ * (table/stream.h), and GPNN_ENOMEM. Threads: functions that take parameters as const may share
+ * them.
  */
 #ifndef GPNN_KERNEL_PARAMETERS_H
 #define GPNN_KERNEL_PARAMETERS_H
@@ -125,9 +125,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
                                                          ...);
 
 /*
- * Checks that parameters fit a dataset.  GPNN_EMISMATCH: they have
- * the wrong number of lengthscales, of numbers of a rotation or of coefficients, or were made from
- * an index of other columns.  On success '*other_index' says whether they were made from another
+ * Checks that parameters fit a dataset.  GPNN_EMISMATCH: they have the wrong number of lengthscales
+ * or coefficients, a rotation of the wrong size, or were made from an index of other columns.  On
+ * success '*other_index' says whether they were made from another
  * index of the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,

@@ -43,8 +43,8 @@ enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *params, size_t n,
   enum gpnn_status status = check_levels(n, n_levels, levels, err);
   if (status != GPNN_OK) return status;
   double *sizes = gpnn_alloc(n, 1, sizeof *sizes);
-  double *ascending = malloc(n_levels * sizeof *ascending);
-  double *widths = malloc(n_levels * sizeof *widths);
+  double *ascending = gpnn_alloc(n_levels, 1, sizeof *ascending);
+  double *widths = gpnn_alloc(n_levels, 1, sizeof *widths);
   if (sizes == NULL || ascending == NULL || widths == NULL) {
     free(sizes);
     free(ascending);

@@ -29,7 +29,7 @@ size_t gpnn_conformal_rows(double level);
 /*
  * Finds the width for each of 'n_levels' (> 0) probabilities in (0, 1), all different and in any
  * order, from 'n' standardised residuals 'z', whose signs are ignored; levels and widths replace
- * those in 'params'.  GPNN_EDATA: too few residuals for a level.
+ * those in 'params'.  GPNN_EDATA: too few residuals for a level, as with none at all.  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_conformal_record(struct gpnn_parameters *params, size_t n,
                                                        const double *z, size_t n_levels,

@@ -63,7 +63,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **pred
 /*
  * Predicts rows: writes channels by n numbers to 'mean' and to 'sd', which may be NULL under
  * mean_only.  Adds to 'counts' (one per channel).  Outcomes as for gpnn_model_predict(), and
- * GPNN_ENUMERIC if a mean or sd, in the units asked for, exceeds the range of a double.
+ * GPNN_ENUMERIC if a mean or sd, in the units asked for, exceeds the range of a double, or if the
+ * factor that removes the bias does.  After a failure 'mean', 'sd' and 'counts' may be partly
+ * written.  n = 0 does nothing.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predict(struct gpnn_predictor *predictor,
                                               const struct gpnn_predict_rows *rows, double *mean,

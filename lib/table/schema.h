@@ -22,7 +22,7 @@
  * gpnn_schema_learn() for each of its rows and, once all levels are known, gpnn_schema_expand();
  * for any later table gpnn_schema_match() and then gpnn_schema_encode() for each row.
  *
- * Failures: beside the outcomes named below, GPNN_ENOMEM.
+ * Failures: besides the outcomes named below, GPNN_ENOMEM.
  * Threads: schemas and maps may be shared freely, except while gpnn_schema_learn() changes them.
  */
 #ifndef GPNN_TABLE_SCHEMA_H

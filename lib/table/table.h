@@ -24,7 +24,7 @@
  * line), a UTF-8 byte order mark, gzip (through stream.h) and lines of any length, and skips blank
  * lines.  It does not interpret fields: see table/columns.h for numbers and missing values.
  *
- * Failures: beside the outcomes named below, GPNN_EIO where the system refuses and GPNN_ENOMEM.
+ * Failures: besides the outcomes named below, GPNN_EIO where the system refuses and GPNN_ENOMEM.
  * Messages begin with "path:" or "path:line:".
  * Cost: one pass over the bytes.  Fields point into the read buffer, which grows to the longest
  * record; only fields with doubled quotes are copied.
