@@ -14,8 +14,7 @@ static const struct cli_tool tool = {.name = "gpnn-info",
                                          "Show what is inside an index or a file of parameters.",
                                      .groups = CLI_OUTPUT,
                                      .max_operands = 1,
-                                     .options = options,
-                                     .n_options = sizeof options / sizeof options[0],
+                                     CLI_OPTIONS(options),
                                      .resolve = info_resolve,
                                      .run = info_run};
 

@@ -4,7 +4,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/plot/plot.h"
 
-#define ARGUMENTS struct plot_options
+#define ARGUMENTS struct plot_arguments
 
 static const struct cli_word formats[] = {
     {"auto", PLOT_AUTO}, {"svg", PLOT_SVG}, {"png", PLOT_PNG}, CLI_END_OF_WORDS};
@@ -48,6 +48,6 @@ static const struct cli_tool tool = {
 
 int main(int argc, char **argv)
 {
-  struct plot_options arguments = {.theory = NAN};
+  struct plot_arguments arguments = {.theory = NAN};
   return cli_main(&tool, &arguments, argc, argv);
 }

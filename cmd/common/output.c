@@ -7,9 +7,9 @@
 enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
                                  struct gpnn_error *err)
 {
-  static const char *volatile unfinished[MAX_GUARDED / 2];
+  static const char *volatile unfinished[CLI_MAX_GUARDED / 2];
   static size_t n_unfinished;
-  assert(n_unfinished < MAX_GUARDED / 2);
+  assert(n_unfinished < CLI_MAX_GUARDED / 2);
   const char *volatile *watch = &unfinished[n_unfinished++];
   cli_guard(watch);
   return gpnn_output_open_watched(output, path, watch, err);

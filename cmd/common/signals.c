@@ -12,7 +12,7 @@
 
 /* What a signal handler needs must be global: the variables that hold the paths of unfinished
  * files. */
-static const char *volatile *guarded[MAX_GUARDED];
+static const char *volatile *guarded[CLI_MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
 static const char *volatile running; /* name of the tool */
 static volatile pid_t helper;        /* process of another program that is running for us, or 0 */
@@ -94,7 +94,7 @@ void cli_watch_signals(const char *name)
 
 void cli_guard(const char *volatile *path)
 {
-  assert(n_guarded < MAX_GUARDED);
+  assert(n_guarded < CLI_MAX_GUARDED);
   guarded[n_guarded] = path;
   n_guarded++;
 }

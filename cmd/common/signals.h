@@ -8,7 +8,8 @@
 
 #include <sys/types.h>
 
-enum { MAX_GUARDED = 1024 };
+/* Most calls of cli_guard(). */
+enum { CLI_MAX_GUARDED = 1024 };
 
 /* Begins to watch for signals; 'name' (borrowed) is the tool's, for messages. */
 void cli_watch_signals(const char *name);

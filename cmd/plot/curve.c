@@ -73,7 +73,7 @@ static enum gpnn_status find_se(const struct plot *plot, struct curve *c, size_t
 static enum gpnn_status find_columns(const struct plot *plot, struct curve *c,
                                      struct gpnn_error *err)
 {
-  const struct plot_options *o = plot->o;
+  const struct plot_arguments *o = plot->o;
   enum gpnn_status status =
       gpnn_columns_find(plot->table, o->x != NULL ? o->x : "rows", &c->x, err);
   if (status == GPNN_OK)

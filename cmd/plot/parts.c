@@ -34,7 +34,7 @@ bool plot_has_column(const struct plot *plot, const char *name, size_t *column)
 enum gpnn_status plot_find(const struct plot *plot, const char *truth, bool needs_sd,
                            struct gpnn_predictions *found, struct gpnn_error *err)
 {
-  const struct plot_options *o = plot->o;
+  const struct plot_arguments *o = plot->o;
   const struct gpnn_predictions_wanted wanted = {truth, o->mean, o->sd, o->df};
   const char *name = gpnn_table_name(plot->table);
   enum gpnn_status status = gpnn_predictions_find(found, plot->table, &wanted, err);

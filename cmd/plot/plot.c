@@ -110,7 +110,7 @@ static bool is_misnamed(const char *path, const char *dot, bool png)
 }
 
 /* --format, or what the name of the output ends with. */
-static bool choose_format(const struct cli *cli, struct plot_options *o)
+static bool choose_format(const struct cli *cli, struct plot_arguments *o)
 {
   const char *dot = strrchr(cli->output, '.');
   if (o->format == PLOT_AUTO)
@@ -127,7 +127,7 @@ static bool choose_format(const struct cli *cli, struct plot_options *o)
 
 bool plot_resolve(const struct cli *cli, void *arguments)
 {
-  struct plot_options *o = arguments;
+  struct plot_arguments *o = arguments;
   o->kind = find_kind(cli);
   return o->kind != NULL && check_meaning(cli, o->kind->bit) && check_marks(cli, &o->marks) &&
          choose_format(cli, o) && cli_check_overwrite(cli, cli->output, cli_operand(cli, 1));
@@ -246,7 +246,7 @@ out:
 
 enum gpnn_status plot_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
-  const struct plot_options *o = arguments;
+  const struct plot_arguments *o = arguments;
   struct plot plot = {.cli = cli,
                       .o = o,
                       .width = o->width > 0 ? o->width : o->kind->width,

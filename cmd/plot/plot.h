@@ -16,7 +16,7 @@
 
 enum plot_format { PLOT_AUTO, PLOT_SVG, PLOT_PNG };
 
-struct plot_options {
+struct plot_arguments {
   const char *x, *y, *mean, *sd, *df, *by, *se; /* columns; NULL: not given */
   const char *title, *xlabel, *ylabel, *unit;
   struct cli_list marks;
@@ -30,13 +30,13 @@ struct plot_options {
 
 struct plot {
   const struct cli *cli;
-  const struct plot_options *o;
+  const struct plot_arguments *o;
   struct gpnn_table *table;
   struct script body;
   double width, height; /* cm; the kind may change what the user has not asked for */
 };
 
-/* Checks and completes the arguments, a struct plot_options: a struct cli_tool's 'resolve'. */
+/* Checks and completes the arguments, a struct plot_arguments: a struct cli_tool's 'resolve'. */
 bool plot_resolve(const struct cli *cli, void *arguments);
 
 /* Draws: a struct cli_tool's 'run'. */
