@@ -61,6 +61,20 @@ static void a_tree_misses_neighbours_only_where_that_pays(void **state)
   free(queries);
 }
 
+/* Half of the effort would find nine neighbours in ten here, looking at a tenth of the rows, but
+ * predicting from so many takes far longer than finding them. */
+static void a_tree_misses_none_where_predictions_take_far_longer_than_searches(void **state)
+{
+  (void)state;
+  enum { N = 100000, D = 10, K = 600 };
+  double *x = normal_rows(N, D, 9);
+  struct gpnn_search *search = build(GPNN_SEARCH_TREE, N, D, x, K, 0.9, NULL);
+  assert_int_equal(gpnn_search_describe(search)->effort, 100);
+  assert_near(gpnn_search_describe(search)->recall, 1, 0);
+  gpnn_search_free(search);
+  free(x);
+}
+
 static void a_small_tree_is_not_tuned_nor_a_middling_one_for_few_queries(void **state)
 {
   (void)state;
@@ -118,6 +132,7 @@ int main(void)
       cmocka_unit_test(lists_meet_the_recall_at_less_work),
       cmocka_unit_test(all_lists_are_exact),
       cmocka_unit_test(a_tree_misses_neighbours_only_where_that_pays),
+      cmocka_unit_test(a_tree_misses_none_where_predictions_take_far_longer_than_searches),
       cmocka_unit_test(a_small_tree_is_not_tuned_nor_a_middling_one_for_few_queries),
       cmocka_unit_test(a_tree_that_looks_at_nearly_all_rows_is_exact),
       cmocka_unit_test(a_graph_reaches_its_recall),
