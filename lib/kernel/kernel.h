@@ -34,6 +34,7 @@ struct gpnn_panel_set; /* linalg/panels.h */
  * its limit, rbf. */
 enum { GPNN_KERNEL_BYTES = 48, GPNN_KERNEL_SMOOTHEST = 100 };
 
+/* A row of the table in kernel.c; functions take no other. */
 struct gpnn_kernel {
   const char *name;
   double smoothness; /* nu; 0: passed with each call */

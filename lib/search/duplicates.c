@@ -93,6 +93,14 @@ static bool has_many_copies(size_t n_distinct, const uint32_t *first, const uint
   return false;
 }
 
+/* Gives back what 'array' has beyond 'n' numbers, if the system takes it. */
+static uint32_t *shrink(uint32_t *array, size_t n)
+{
+  uint32_t *shrunk = realloc(array, n * sizeof *array);
+  if (shrunk != NULL) return shrunk;
+  return array;
+}
+
 bool gpnn_duplicates_find(struct gpnn_search_points *points, uint32_t **owned)
 {
   size_t n = points->n;
@@ -108,8 +116,7 @@ bool gpnn_duplicates_find(struct gpnn_search_points *points, uint32_t **owned)
     free(next);
     return enough;
   }
-  uint32_t *shrunk = realloc(next, (n + n_distinct) * sizeof *next);
-  *owned = shrunk == NULL ? next : shrunk;
+  *owned = shrink(next, n + n_distinct);
   gpnn_duplicates_set(points, n_distinct, *owned);
   return true;
 }
