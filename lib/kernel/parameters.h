@@ -56,6 +56,33 @@ struct gpnn_calibration {
   double distance[GPNN_N_DISTANCES];
 };
 
+/* The distribution of an observation, given the latent function (likelihood/head.h). */
+enum gpnn_likelihood {
+  GPNN_LIKELIHOOD_GAUSSIAN = 0, /* or Student's t, if there are degrees of freedom, with the
+                                   variance predicted */
+  GPNN_LIKELIHOOD_STUDENT = 1,  /* Student's t, its scale multiplied by one number */
+  GPNN_LIKELIHOOD_LOCAL = 2,    /* Student's t, its scale depending on the row */
+};
+
+/* What the scale of a row may depend on under GPNN_LIKELIHOOD_LOCAL (likelihood/scale.h). */
+enum gpnn_scale_feature {
+  GPNN_SCALE_MISFIT,      /* log of how badly its neighbours fit the model */
+  GPNN_SCALE_NEAREST,     /* log of the distance to its nearest neighbour, in lengthscales */
+  GPNN_SCALE_SHARE,       /* log of the share of the latent function in its variance */
+  GPNN_SCALE_MEAN,        /* its predicted mean */
+  GPNN_SCALE_MEAN_SQUARE, /* the square of that */
+  GPNN_SCALE_FEATURES
+};
+
+/* The scale of the predictive distribution; zeroed: that of the model. */
+struct gpnn_scale {
+  double factor; /* > 0: multiplies the squared scale of every row; 0: not recorded, so 1 */
+  struct gpnn_scale_term {
+    double coefficient; /* of the feature in the log of the squared scale; 0: not used */
+    double low, high;   /* range that the feature is clipped to */
+  } term[GPNN_SCALE_FEATURES];
+};
+
 /* Where parameters come from; zeroed: not known. */
 struct gpnn_provenance {
   size_t fit_rows; /* how many training rows they were estimated from; 0: not known */
@@ -70,8 +97,10 @@ struct gpnn_parameters {
   char *target; /* owned; the name of the target that they belong to; NULL: the only one */
   struct gpnn_covariance covariance;
   struct gpnn_mean_function mean;
-  double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t with the
-                        variance predicted; 0: the distribution is Gaussian */
+  enum gpnn_likelihood likelihood;
+  struct gpnn_scale scale; /* unless the likelihood is Gaussian */
+  double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t; 0:
+                        it is Gaussian */
   size_t neighbours; /* m >= 1 */
   struct gpnn_calibration calibration;
   struct gpnn_provenance provenance;

@@ -92,6 +92,20 @@ static enum gpnn_status check_mean(struct gpnn_parameters_reader *reader)
   return GPNN_OK;
 }
 
+/* A line that the likelihood would ignore is a mistake. */
+static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_parameters *params = reader->params;
+  bool has_term = false;
+  for (int j = 0; j < GPNN_SCALE_FEATURES; j++)
+    has_term = has_term || params->scale.term[j].coefficient != 0;
+  if (has_term && params->likelihood != GPNN_LIKELIHOOD_LOCAL)
+    return refuse_block(reader, "the scale depends on the row, which needs likelihood local");
+  if (params->scale.factor > 0 && params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
+    return refuse_block(reader, "scale: needs likelihood student or local");
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
 {
   const struct gpnn_parameters_line *line;
@@ -102,5 +116,6 @@ enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
                                 reader->params->covariance.noise))
     return refuse_block(reader, "kernelscale and noise are too large to add");
   enum gpnn_status status = check_mean(reader);
+  if (status == GPNN_OK) status = check_scale(reader);
   return status == GPNN_OK ? fill_covariance(reader) : status;
 }

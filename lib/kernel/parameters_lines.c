@@ -15,7 +15,7 @@
 #include "base/number.h"
 #include "kernel/parameters_private.h"
 
-enum kind { NUMBER, COUNT, LIST, OTHER };
+enum kind { NUMBER, COUNT, LIST, TERM, OTHER };
 
 /* Which numbers a line may have. */
 enum range { ANY, NON_NEGATIVE, POSITIVE };
@@ -26,8 +26,8 @@ struct gpnn_parameters_line {
   bool required;
   enum range range;     /* of NUMBER and LIST */
   uint64_t most;        /* of COUNT, which is at least 1 */
-  size_t value, length; /* offsets in struct gpnn_parameters: of a double, a size_t
-                           or a pointer to doubles; LIST: of their number */
+  size_t value, length; /* offsets in struct gpnn_parameters: of a double, a size_t, a
+                           struct gpnn_scale_term or a pointer to doubles; LIST: of their number */
   /* Checks the values just read; NULL: nothing to check. */
   enum gpnn_status (*check)(struct gpnn_parameters_reader *reader);
   /* OTHER: reads one word or, if 'many', all of them; writes a line, or nothing. */
@@ -216,6 +216,77 @@ static enum gpnn_status check_degrees(struct gpnn_parameters_reader *reader)
   return gpnn_parameters_refuse(reader, "degrees: not above 2, so there is no variance");
 }
 
+/* ---- the distribution --------------------------------------------------------------------- */
+
+/* Squared scales are products of a factor and a power of e for each feature; with these bounds they
+ * are finite whatever the row. */
+static const double most_exponent = 100, largest_factor = 1e60;
+
+static bool term_is_finite(const struct gpnn_scale_term *term)
+{
+  return fabs(term->coefficient * term->low) <= most_exponent &&
+         fabs(term->coefficient * term->high) <= most_exponent;
+}
+
+static enum gpnn_status check_factor(struct gpnn_parameters_reader *reader)
+{
+  double factor = reader->params->scale.factor;
+  if (factor <= largest_factor && factor >= 1 / largest_factor) return GPNN_OK;
+  return gpnn_parameters_refuse(reader, "scale: not between %g and %g", 1 / largest_factor,
+                                largest_factor);
+}
+
+static const char *const likelihoods[] = {"gaussian", "student", "local"};
+enum { N_LIKELIHOODS = sizeof likelihoods / sizeof *likelihoods };
+
+static enum gpnn_status read_likelihood(struct gpnn_parameters_reader *reader,
+                                        struct gpnn_span word)
+{
+  char text[GPNN_MASK_BYTES];
+  gpnn_mask(text, word.at, word.length);
+  for (int i = 0; i < N_LIKELIHOODS; i++)
+    if (strcmp(text, likelihoods[i]) == 0) {
+      reader->params->likelihood = (enum gpnn_likelihood)i;
+      return GPNN_OK;
+    }
+  return gpnn_parameters_refuse(reader, "likelihood: \"%s\" is not one of gaussian, student, local",
+                                text);
+}
+
+static enum gpnn_status write_likelihood(const struct gpnn_parameters *params,
+                                         struct gpnn_output *output, struct gpnn_error *err)
+{
+  if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return GPNN_OK;
+  return gpnn_output_printf(output, err, "likelihood\t%s\n", likelihoods[params->likelihood]);
+}
+
+/* Reads a coefficient and the range of its feature. */
+static enum gpnn_status read_term(struct gpnn_parameters_reader *reader, const char *name,
+                                  struct gpnn_span values, struct gpnn_scale_term *term)
+{
+  double *list = NULL;
+  size_t n = 0;
+  enum gpnn_status status = read_list(reader, name, values, ANY, &list, &n);
+  if (status == GPNN_OK && n != 3)
+    status = gpnn_parameters_refuse(
+        reader, "%s: %zu numbers, not 3: a coefficient and the range of its feature", name, n);
+  if (status == GPNN_OK) *term = (struct gpnn_scale_term){list[0], list[1], list[2]};
+  free(list);
+  if (status == GPNN_OK && term->low > term->high)
+    return gpnn_parameters_refuse(reader, "%s: the range ends before it begins", name);
+  if (status == GPNN_OK && !term_is_finite(term))
+    return gpnn_parameters_refuse(reader, "%s: scales would be larger than any number", name);
+  return status;
+}
+
+static enum gpnn_status write_term(const char *name, const struct gpnn_scale_term *term,
+                                   struct gpnn_output *output, struct gpnn_error *err)
+{
+  if (term->coefficient == 0) return GPNN_OK;
+  return write_list(name, 3, (const double[]){term->coefficient, term->low, term->high}, output,
+                    err);
+}
+
 /* ---- calibration -------------------------------------------------------------------------- */
 
 static enum gpnn_status read_factor(struct gpnn_parameters_reader *reader, struct gpnn_span word)
@@ -350,6 +421,13 @@ static const struct gpnn_parameters_line lines[] = {
     {"mean", OTHER, .read = read_mean, .write = write_mean},
     {"coefficients", LIST, AT(mean.coefficients), LENGTH(mean.n_coefficients)},
     {"covariance", OTHER, .many = true, .read = read_covariance, .write = write_covariance},
+    {"likelihood", OTHER, .read = read_likelihood, .write = write_likelihood},
+    {"scale", NUMBER, .range = POSITIVE, AT(scale.factor), .check = check_factor},
+    {"scale-misfit", TERM, AT(scale.term[GPNN_SCALE_MISFIT])},
+    {"scale-nearest", TERM, AT(scale.term[GPNN_SCALE_NEAREST])},
+    {"scale-share", TERM, AT(scale.term[GPNN_SCALE_SHARE])},
+    {"scale-mean", TERM, AT(scale.term[GPNN_SCALE_MEAN])},
+    {"scale-mean-square", TERM, AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
     {"degrees", NUMBER, .range = POSITIVE, AT(degrees), .check = check_degrees},
     {"neighbours", COUNT, .most = INT_MAX, AT(neighbours)},
     {"fit-rows", COUNT, .most = INT64_MAX, AT(provenance.fit_rows)},
@@ -389,6 +467,8 @@ static enum gpnn_status read_values(const struct gpnn_parameters_line *line,
     return read_count(reader, line->name, values, line->most, value);
   case LIST:
     return read_list(reader, line->name, values, line->range, value, length);
+  case TERM:
+    return read_term(reader, line->name, values, value);
   case OTHER:
     break;
   }
@@ -400,7 +480,7 @@ enum gpnn_status gpnn_parameters_line_read(const struct gpnn_parameters_line *li
                                            struct gpnn_span values)
 {
   struct gpnn_span rest = values, word = gpnn_parameters_next_word(&rest);
-  bool many = line->many || line->kind == LIST;
+  bool many = line->many || line->kind == LIST || line->kind == TERM;
   if (word.length == 0) return gpnn_parameters_refuse(reader, "%s: has no value", line->name);
   if (!many && gpnn_parameters_next_word(&rest).length > 0)
     return gpnn_parameters_refuse(reader, "%s: more than one value", line->name);
@@ -425,6 +505,8 @@ enum gpnn_status gpnn_parameters_line_write(const struct gpnn_parameters_line *l
     return *count > 0 ? gpnn_output_printf(output, err, "%s\t%zu\n", line->name, *count) : GPNN_OK;
   case LIST:
     return *n > 0 ? write_list(line->name, *n, *list, output, err) : GPNN_OK;
+  case TERM:
+    return write_term(line->name, value, output, err);
   case OTHER:
     break;
   }
