@@ -108,12 +108,14 @@ struct gpnn_query {
  * computed. */
 struct gpnn_latent {
   double *mean, *variance; /* channels by n: of the function, without noise */
-  double *misfit;          /* channels by n: r'K^-1 r / m over the m training rows that a row is
-                              predicted from, where r is their targets minus the mean function and K
-                              their covariance: about 1 where the parameters' variances fit the
-                              neighbourhood, and exactly 1 if there are no such rows */
-  double *nearest;         /* channels by n: distance to the nearest of these rows, in lengthscales;
-                              infinite if there are none */
+  double *mean_variance; /* channels by n: the part of the variance that the uncertainty of the mean
+                            function's coefficients causes */
+  double *misfit;        /* channels by n: r'K^-1 r / m over the m training rows that a row is
+                            predicted from, where r is their targets minus the mean function and K
+                            their covariance: about 1 where the parameters' variances fit the
+                            neighbourhood, and exactly 1 if there are no such rows */
+  double *nearest;       /* channels by n: distance to the nearest of these rows, in lengthscales;
+                            infinite if there are none */
 };
 
 /* Counts of unusual events in one channel, accumulated over calls.  Models count the first two,
@@ -175,8 +177,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_predict(const struct gpnn_model *mod
 /*
  * Predicts from each of several numbers of neighbours, 'numbers' (n_numbers, ascending), at about
  * the cost of the largest; for a model with one channel that predicts from neighbours.  'mean',
- * 'variance' and 'misfit' get a block of n rows for each number, one after another.  Several
- * numbers are always computed in double precision.
+ * 'variance', 'mean_variance' and 'misfit' get a block of n rows for each number, one after
+ * another.  Several numbers are always computed in double precision.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_model_predict_each(const struct gpnn_model *model, const struct gpnn_query *query,

@@ -264,12 +264,13 @@ static enum gpnn_status finish_member(const struct solve *solve,
   double mean = explained[g] +
                 gpnn_mean_value(params->mean.kind, params->mean.coefficients, d, query->x + i * d,
                                 p, query->regressors == NULL ? NULL : query->regressors + i * p);
-  double variance = kernelscale * (1 - solve->scratch->explained[g]) +
-                    uncertainty_of_mean(solve, member, i, explained + solve->n + g);
+  double of_mean = uncertainty_of_mean(solve, member, i, explained + solve->n + g);
+  double variance = kernelscale * (1 - solve->scratch->explained[g]) + of_mean;
   if (!isfinite(mean) || !isfinite(variance))
     return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
   if (to->mean != NULL) to->mean[at] = mean;
   if (to->variance != NULL) to->variance[at] = variance > 0 ? variance : 0;
+  if (to->mean_variance != NULL) to->mean_variance[at] = of_mean;
   if (to->misfit != NULL) to->misfit[at] = m == 0 ? 1 : misfit / kernelscale / (double)m;
   counts->n_clamped += variance < 0 && k + 1 == solve->task->n_numbers;
   return GPNN_OK;
