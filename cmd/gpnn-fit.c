@@ -40,6 +40,11 @@ static const struct cli_word optimizers[] = {{"auto", GPNN_OPTIMIZER_USUAL},
                                              {"lbfgs", GPNN_OPTIMIZER_LBFGS},
                                              {"adam", GPNN_OPTIMIZER_ADAM},
                                              CLI_END_OF_WORDS};
+static const struct cli_word likelihoods[] = {{"auto", GPNN_LIKELIHOOD_LOCAL},
+                                              {"local", GPNN_LIKELIHOOD_LOCAL},
+                                              {"gaussian", GPNN_LIKELIHOOD_GAUSSIAN},
+                                              {"student", GPNN_LIKELIHOOD_STUDENT},
+                                              CLI_END_OF_WORDS};
 static const struct cli_word scores[] = {
     {"rmspe", GPNN_CONJUGATE_RMSPE}, {"crps", GPNN_CONJUGATE_CRPS}, CLI_END_OF_WORDS};
 
@@ -73,6 +78,8 @@ static const struct cli_option options[] = {
     CLI_AUTO('m', "neighbours", neighbours, "M", "neighbours to predict from, or auto (auto)", 1,
              1e6),
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
+    CLI_CHOICE(0, "likelihood", likelihood, "L", "distribution about the mean; auto: local",
+               likelihoods),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),
     CLI_CHOICES(0, "objective", objectives, "O[,O]", "(by effort)", objectives, 2),
     CLI_CHOICE(0, "optimizer", choose.fit.optimizer, "NAME", "(by objective)", optimizers),

@@ -143,15 +143,17 @@ static void warn_if_uncertain(const struct cli *cli, const struct calibrate_argu
                               const struct gpnn_calibrate_report *calibration)
 {
   enum { FEW_ROWS = 100 };
-  static const double large = 0.25;
-  if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= large * calibration->alpha)
+  static const double large = 0.25, large_for_scale = 0.5; /* which varies with the other numbers */
+  double limit = calibration->by_scale ? large_for_scale : large;
+  if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= limit * calibration->alpha)
     return;
   bool held_out = on == GPNN_CALIBRATE_GIVEN && a->with == NULL;
   const char *advice = !held_out  ? ""
                        : has_more ? "; --loo -c auto uses training rows too"
                                   : "; hold more out (gpnn-index --calibration-rows)";
-  cli_warn(cli, "the factor %.3g, from %zu rows, has a standard error of %.2g%s",
-           calibration->alpha, calibration->n_rows, calibration->standard_error, advice);
+  cli_warn(cli, "the %s %.3g, from %zu rows, has a standard error of %.2g%s",
+           calibration->by_scale ? "scale" : "factor", calibration->alpha, calibration->n_rows,
+           calibration->standard_error, advice);
 }
 
 static const char *kind_of_rows(const struct calibrate_arguments *a, enum gpnn_calibrate_on on)
@@ -167,6 +169,34 @@ static const char *kind_of_rows(const struct calibrate_arguments *a, enum gpnn_c
     break;
   }
   return a->with != NULL ? "given" : "held-out";
+}
+
+/* The law that a scale was calibrated to, in words. */
+static const char *describe_law(const struct gpnn_scale_law *law, char text[128])
+{
+  int used =
+      snprintf(text, 128, "scale %.6g, %.3g degrees of freedom", law->scale.factor, law->degrees);
+  if (law->scale.term[GPNN_SCALE_MISFIT].coefficient != 0)
+    snprintf(text + used, 128 - (size_t)used, ", misfit to the power %.3g",
+             law->scale.term[GPNN_SCALE_MISFIT].coefficient);
+  return text;
+}
+
+/* Reports the calibration of a scale. */
+static enum gpnn_status report_scale(const struct cli *cli, const struct calibrate_arguments *a,
+                                     const struct row_choice *choice,
+                                     const struct gpnn_calibrate_report *calibration,
+                                     struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  char text[128];
+  bool has_more = !gpnn_calibrate_is_circular(params, choice->n_rows);
+  describe_law(&calibration->law, text);
+  cli_note(cli, "%s; standard error of the scale %.2g, from %zu rows", text,
+           calibration->standard_error, calibration->n_rows);
+  warn_if_uncertain(cli, a, choice->on, has_more, calibration);
+  return gpnn_parameters_comment(
+      params, err, "calibration: %s; standard error of the scale %.2g, from %zu %s rows", text,
+      calibration->standard_error, calibration->n_rows, kind_of_rows(a, choice->on));
 }
 
 /* What alpha was multiplied into or stands for. */
@@ -228,7 +258,9 @@ static enum gpnn_status apply(const struct cli *cli, const struct calibrate_argu
   if (a->conformal.n > 0)
     status = gpnn_conformal_record(params, calibration->n_rows, calibration->z, a->conformal.n,
                                    a->conformal.p, err);
-  return status == GPNN_OK ? report(cli, a, choice, calibration, params, err) : status;
+  if (status != GPNN_OK) return status;
+  return calibration->by_scale ? report_scale(cli, a, choice, calibration, params, err)
+                               : report(cli, a, choice, calibration, params, err);
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
@@ -242,6 +274,10 @@ static enum gpnn_status find(const struct cli *cli, const struct calibrate_argum
   const struct gpnn_channel *channel = &opened->channels[target];
   struct gpnn_reader_rows rows = {0};
   struct gpnn_model *model = NULL;
+  if (a->by == GPNN_CALIBRATE_NOISE && channel->parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "--adjust noise is for Gaussian parameters: these have a scale instead; fit "
+                     "with --likelihood gaussian");
   enum gpnn_status status = open_model(cli, opened, target, 1, &options, &model, err);
   if (status == GPNN_OK) status = choose_rows(cli, a, channel, choice, err);
   if (status == GPNN_OK) status = read_table(cli, a, channel, &rows, err);

@@ -21,6 +21,7 @@ struct fit_arguments {
   enum fit_preset preset;
   enum fit_method method;
   const char *kernel, *like, *start;
+  enum gpnn_likelihood likelihood;
   enum fit_ard ard;
   int rotate; /* an enum gpnn_rotate, or FIT_ROTATE_AUTO */
   enum fit_lengthscales lengthscales;
@@ -32,14 +33,15 @@ struct fit_arguments {
   bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */
 };
 
-#define FIT_ARGUMENTS_INIT                                        \
-  {                                                               \
-    .rotate = FIT_ROTATE_AUTO, .k = 32, .n_folds = 5, .choose = { \
-      .fit = GPNN_FIT_OPTIONS_INIT,                               \
-      .sample_rows = GPNN_CHOOSE_SAMPLE,                          \
-      .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                \
-      .effort = GPNN_EFFORT_NORMAL                                \
-    }                                                             \
+#define FIT_ARGUMENTS_INIT                                                                 \
+  {                                                                                        \
+    .likelihood = GPNN_LIKELIHOOD_LOCAL, .rotate = FIT_ROTATE_AUTO, .k = 32, .n_folds = 5, \
+    .choose = {                                                                            \
+      .fit = GPNN_FIT_OPTIONS_INIT,                                                        \
+      .sample_rows = GPNN_CHOOSE_SAMPLE,                                                   \
+      .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                                         \
+      .effort = GPNN_EFFORT_NORMAL                                                         \
+    }                                                                                      \
   }
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */

@@ -16,6 +16,7 @@ static bool apply_preset(const struct cli *cli, struct fit_arguments *a)
       cli_given(cli, "rotate"))
     return wrong(cli, "preset", "paper already sets --ard no, --optimizer adam, --objective block");
   a->ard = FIT_ARD_NO;
+  if (!cli_given(cli, "likelihood")) a->likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
   a->choose.fit.optimizer = GPNN_OPTIMIZER_ADAM;
   a->objectives = (struct cli_choices){1, {GPNN_OBJECTIVE_BLOCK}};
   a->rotate = GPNN_ROTATE_NONE;
@@ -32,6 +33,7 @@ static bool resolve_model(const struct cli *cli, struct fit_arguments *a)
   choose->fit.ard = a->ard != FIT_ARD_NO;
   choose->neighbours = a->neighbours == 0;
   if (!choose->neighbours) choose->fit.neighbours = a->neighbours;
+  choose->likelihood = a->likelihood;
   choose->rotation = a->rotate == FIT_ROTATE_AUTO;
   if (!choose->rotation) choose->rotate = (enum gpnn_rotate)a->rotate;
   return choose->kernel ||
@@ -67,7 +69,8 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
 /* --method conjugate estimates in its own way, to which these options do not apply. */
 static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a)
 {
-  static const char *const others[] = {"preset", "objective", "optimizer", "rotate", "like", "fix"};
+  static const char *const others[] = {"preset", "objective", "optimizer", "rotate",
+                                       "like",   "fix",       "likelihood"};
   if (a->method != FIT_CONJUGATE) return true;
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (cli_given(cli, others[i])) return wrong(cli, others[i], "applies to --method local only");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assess/calibrate_private.h"
 #include "base/memory.h"
 #include "likelihood/head.h"
 #include "models/distance.h"
@@ -88,8 +89,9 @@ static enum gpnn_status find_scores(const struct gpnn_model *model, const struct
   const struct gpnn_latent latent = {.mean = z, .variance = variance, .nearest = nearest};
   enum gpnn_status status = gpnn_model_predict(model, &rows->query, &latent, counts, err);
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    struct gpnn_predictive value = {z[i], variance[i]};
-    value = gpnn_head_observe(&head, value, rows->noise == NULL ? 0 : rows->noise[i]);
+    const struct gpnn_latent_row row = {.mean = z[i], .variance = variance[i]};
+    struct gpnn_predictive value =
+        gpnn_head_observe(&head, &row, rows->noise == NULL ? 0 : rows->noise[i]);
     double error = rows->y[i] - value.mean;
     z[i] = error == 0 ? 0 : error / sqrt(value.variance);
     if (!isfinite(z[i]))
@@ -100,7 +102,12 @@ static enum gpnn_status find_scores(const struct gpnn_model *model, const struct
   return status;
 }
 
-/* Scores these rows with the parameters unchanged. */
+static bool is_scaled(const struct gpnn_model *model)
+{
+  return parameters_of(model)->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
+}
+
+/* Scores these rows with the parameters unchanged, or estimates their scale. */
 static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_heldout *rows,
                               struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
@@ -110,6 +117,10 @@ static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_
   result->nearest = gpnn_alloc(n, 1, sizeof *result->nearest);
   if (result->z == NULL || result->nearest == NULL) return gpnn_fail_memory(err, "for calibration");
   result->n_rows = n;
+  if (is_scaled(model)) {
+    enum gpnn_status found = gpnn_calibrate_scale(model, rows, result, err);
+    return found == GPNN_OK ? check_distances(result, err) : found;
+  }
   enum gpnn_status status =
       find_scores(model, rows, result->z, result->nearest, &result->counts, err);
   if (status == GPNN_OK) status = check_distances(result, err);
@@ -362,6 +373,8 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                 struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
 {
   size_t available = rows_available(model, options);
+  if (is_scaled(model) && options->by == GPNN_CALIBRATE_NOISE)
+    return gpnn_fail(err, GPNN_EINVAL, "only a Gaussian likelihood is calibrated by its noise");
   if (available == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
   struct gpnn_heldout heldout = {0};
   struct gpnn_calibrate_report result = {0};
@@ -371,8 +384,10 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
     status = choose_rows(model, options, n, &heldout, err);
     if (status == GPNN_OK) status = score(model, &heldout, &result, err);
   } while (status == GPNN_OK && !were_enough(&result, options->wanted, available, &n));
-  if (status == GPNN_OK) status = solve(model, options->by, &heldout, &result, err);
-  if (status == GPNN_OK) status = check_range(parameters_of(model), &result, err);
+  if (status == GPNN_OK && !result.by_scale)
+    status = solve(model, options->by, &heldout, &result, err);
+  if (status == GPNN_OK && !result.by_scale)
+    status = check_range(parameters_of(model), &result, err);
   if (status == GPNN_OK)
     *calibration = result;
   else
@@ -386,6 +401,10 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
 void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                           struct gpnn_parameters *params)
 {
+  if (calibration->by_scale) {
+    params->scale = calibration->law.scale;
+    params->degrees = calibration->law.degrees;
+  }
   if (calibration->by_factor) {
     for (size_t i = 0; i < covariance_size(params); i++)
       params->mean.covariance[i] *= calibration->alpha;
@@ -394,8 +413,10 @@ void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                                      : calibration->alpha;
     params->calibration.has_factor = true;
   }
-  params->covariance.kernelscale = calibration->kernelscale;
-  params->covariance.noise = calibration->noise;
+  if (!calibration->by_scale) {
+    params->covariance.kernelscale = calibration->kernelscale;
+    params->covariance.noise = calibration->noise;
+  }
   params->calibration.n_conformal = 0;
   gpnn_distance_record(&params->calibration, calibration->n_rows, calibration->nearest);
 }
@@ -403,7 +424,7 @@ void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
                                 struct gpnn_parameters *params)
 {
-  if (calibration->alpha > 1) {
+  if (calibration->alpha > 1 && !calibration->by_scale) {
     gpnn_calibrate_apply(calibration, params);
     return true;
   }

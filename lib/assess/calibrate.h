@@ -11,6 +11,10 @@
  * (mean of z^2) = 1, and means change slightly.
  *
  * By the noise: only the noise variance is changed, so that (mean of z^2) = 1.
+ *
+ * If the parameters have a likelihood (struct gpnn_parameters) other than the Gaussian, kernel
+ * scale and noise stay as they are: instead, the scale of the predictive distribution and its
+ * degrees of freedom are estimated from the rows (likelihood/scale.h).
  */
 #ifndef GPNN_ASSESS_CALIBRATE_H
 #define GPNN_ASSESS_CALIBRATE_H
@@ -20,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "likelihood/scale.h"
 #include "models/heldout.h"
 #include "models/model.h"
 
@@ -60,7 +65,10 @@ struct gpnn_calibrate_report {
                           */
   double kernelscale;    /* calibrated values of the parameters */
   double noise;
-  bool by_factor;      /* false: calibrated by the noise */
+  bool by_factor; /* false: calibrated by the noise, or by the scale */
+  bool by_scale;  /* 'law' was estimated; then alpha is its factor S, whose standard error is
+                     that of log S times S */
+  struct gpnn_scale_law law;
   size_t n_rows;       /* c */
   double *z, *nearest; /* owned; n_rows each: (y - mean) / sd after calibration, and the distance to
                           the nearest neighbour in lengthscales */
@@ -74,6 +82,7 @@ struct gpnn_calibrate_report {
  * ('by_factor').  GPNN_EDATA: no rows; see also models/heldout.h.  GPNN_ENUMERIC: every row is
  * predicted without error, or a row with an sd of 0 but with an error, or the rows' known noise
  * alone exceeds their errors, or a result or distance is out of the range of parameters.
+ * GPNN_EINVAL: by the noise, although the likelihood is not Gaussian.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 const struct gpnn_calibrate_options *options,
@@ -91,14 +100,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
 bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n);
 
 /* Sets the calibrated kernel scale and noise, multiplies any factor recorded earlier by the new
- * one, records the quantiles of distances if there were at least 100 rows, and removes conformal
- * widths.  Sorts 'nearest' of the report for this, so that it no longer goes with 'z'. */
+ * one, or sets the scale and the degrees of freedom; records the quantiles of distances if there
+ * were at least 100 rows, and removes conformal widths.  Sorts 'nearest' of the report for this, so
+ * that it no longer goes with 'z'. */
 void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                           struct gpnn_parameters *params);
 
 /* The same for rows that were used for the fit, whose factor can only be too small: it is applied
- * only if it exceeds 1, and then true is returned.  Otherwise kernel scale and noise stay as they
- * are, but distances are recorded and conformal widths removed all the same. */
+ * only if it exceeds 1 and is not that of a scale, and then true is returned.  Otherwise kernel
+ * scale and noise stay as they are, but distances are recorded and conformal widths removed all the
+ * same. */
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
                                 struct gpnn_parameters *params);
 

@@ -10,8 +10,11 @@
 struct gpnn_head_kind {
   const char *name;
   bool (*applies_to)(const struct gpnn_parameters *parameters);
+  bool needs_row;
   struct gpnn_predictive (*observe)(const struct gpnn_parameters *parameters,
-                                    struct gpnn_predictive latent, double known_noise);
+                                    const struct gpnn_latent_row *latent, double known_noise);
+  struct gpnn_predictive (*of_function)(const struct gpnn_parameters *parameters,
+                                        const struct gpnn_latent_row *latent);
   double (*nll)(const struct gpnn_parameters *parameters, double error, double variance);
   double (*half_width)(const struct gpnn_parameters *parameters, double level);
 };
@@ -20,15 +23,23 @@ struct gpnn_head_kind {
 
 static bool is_gaussian(const struct gpnn_parameters *parameters)
 {
-  return parameters->degrees == 0;
+  return parameters->likelihood == GPNN_LIKELIHOOD_GAUSSIAN && parameters->degrees == 0;
+}
+
+static struct gpnn_predictive as_predicted(const struct gpnn_parameters *parameters,
+                                           const struct gpnn_latent_row *latent)
+{
+  (void)parameters;
+  return (struct gpnn_predictive){latent->mean, latent->variance};
 }
 
 static struct gpnn_predictive add_noise(const struct gpnn_parameters *parameters,
-                                        struct gpnn_predictive latent, double known_noise)
+                                        const struct gpnn_latent_row *latent, double known_noise)
 {
-  latent.variance += parameters->covariance.noise;
-  latent.variance += known_noise;
-  return latent;
+  struct gpnn_predictive value = {latent->mean, latent->variance};
+  value.variance += parameters->covariance.noise;
+  value.variance += known_noise;
+  return value;
 }
 
 static double gaussian_nll(const struct gpnn_parameters *parameters, double error, double variance)
@@ -47,7 +58,7 @@ static double gaussian_half_width(const struct gpnn_parameters *parameters, doub
 
 static bool is_student(const struct gpnn_parameters *parameters)
 {
-  return parameters->degrees > 0;
+  return parameters->likelihood == GPNN_LIKELIHOOD_GAUSSIAN && parameters->degrees > 0;
 }
 
 static double student_nll(const struct gpnn_parameters *parameters, double error, double variance)
@@ -62,17 +73,63 @@ static double student_half_width(const struct gpnn_parameters *parameters, doubl
   return gpnn_student_half_width(level, degrees) * gpnn_student_unit_scale(degrees);
 }
 
+/* ---- scaled ------------------------------------------------------------------------------- */
+
+static bool is_scaled(const struct gpnn_parameters *parameters)
+{
+  return parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
+}
+
+/* Mean and variance where the function is observed with this noise. */
+static struct gpnn_predictive scaled(const struct gpnn_parameters *parameters,
+                                     const struct gpnn_latent_row *latent, double noise,
+                                     double known_noise)
+{
+  double factor = gpnn_scale_factor(&parameters->scale, latent, parameters->covariance.noise);
+  double square = factor * (gpnn_scale_process(latent) + noise);
+  square += latent->mean_variance + known_noise;
+  double unit = parameters->degrees == 0 ? 1 : gpnn_student_unit_scale(parameters->degrees);
+  return (struct gpnn_predictive){latent->mean, square / (unit * unit)};
+}
+
+static struct gpnn_predictive scaled_observation(const struct gpnn_parameters *parameters,
+                                                 const struct gpnn_latent_row *latent,
+                                                 double known_noise)
+{
+  return scaled(parameters, latent, parameters->covariance.noise, known_noise);
+}
+
+static struct gpnn_predictive scaled_function(const struct gpnn_parameters *parameters,
+                                              const struct gpnn_latent_row *latent)
+{
+  return scaled(parameters, latent, 0, 0);
+}
+
+static double scaled_nll(const struct gpnn_parameters *parameters, double error, double variance)
+{
+  return parameters->degrees == 0 ? gaussian_nll(parameters, error, variance)
+                                  : student_nll(parameters, error, variance);
+}
+
+static double scaled_half_width(const struct gpnn_parameters *parameters, double level)
+{
+  return parameters->degrees == 0 ? gaussian_half_width(parameters, level)
+                                  : student_half_width(parameters, level);
+}
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 static const struct gpnn_head_kind kinds[] = {
-    {"Gaussian", is_gaussian, add_noise, gaussian_nll, gaussian_half_width},
-    {"Student's t", is_student, add_noise, student_nll, student_half_width},
+    {"Gaussian", is_gaussian, false, add_noise, as_predicted, gaussian_nll, gaussian_half_width},
+    {"Student's t", is_student, false, add_noise, as_predicted, student_nll, student_half_width},
+    {"Student's t", is_scaled, true, scaled_observation, scaled_function, scaled_nll,
+     scaled_half_width},
 };
 
 struct gpnn_head gpnn_head_of(const struct gpnn_parameters *parameters)
 {
   size_t i = 0;
-  while (!kinds[i].applies_to(parameters)) i++; /* the kinds cover every value of degrees */
+  while (!kinds[i].applies_to(parameters)) i++; /* one of the kinds applies to any parameters */
   return (struct gpnn_head){&kinds[i], parameters};
 }
 
@@ -81,10 +138,21 @@ double gpnn_head_degrees(const struct gpnn_head *head)
   return head->parameters->degrees;
 }
 
+bool gpnn_head_needs_row(const struct gpnn_head *head)
+{
+  return head->kind->needs_row;
+}
+
 struct gpnn_predictive gpnn_head_observe(const struct gpnn_head *head,
-                                         struct gpnn_predictive latent, double known_noise)
+                                         const struct gpnn_latent_row *latent, double known_noise)
 {
   return head->kind->observe(head->parameters, latent, known_noise);
+}
+
+struct gpnn_predictive gpnn_head_latent(const struct gpnn_head *head,
+                                        const struct gpnn_latent_row *latent)
+{
+  return head->kind->of_function(head->parameters, latent);
 }
 
 double gpnn_head_nll(const struct gpnn_head *head, double error, double variance)

@@ -5,8 +5,10 @@
  * head turns them into the distribution of the target there:
  *   gaussian  N(mean, variance + noise)
  *   student   Student's t with the same mean and variance and the parameters' degrees of freedom
- * The parameters determine which head applies.  The half-width of an interval is that of the
- * distribution, or one recorded by calibration (likelihood/conformal.h).
+ *   scaled    Student's t whose squared scale is that variance times a factor, which is the same
+ * for all rows or depends on the row (likelihood/scale.h) The parameters determine which head
+ * applies.  The half-width of an interval is that of the distribution, or one recorded by
+ * calibration (likelihood/conformal.h).
  *
  * To add a head, add a row to the table in head.c.  All values are in standardised units.  A head
  * is small and is copied by value; it borrows the parameters that it was made from.
@@ -17,6 +19,7 @@
 #include <stdbool.h>
 
 #include "kernel/parameters.h"
+#include "likelihood/scale.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,7 +45,15 @@ double gpnn_head_degrees(const struct gpnn_head *head);
 /* Mean and variance of an observation of the function 'latent'.  'known_noise' (0: none) is the
  * row's own noise variance, which is added to that of the parameters. */
 struct gpnn_predictive gpnn_head_observe(const struct gpnn_head *head,
-                                         struct gpnn_predictive latent, double known_noise);
+                                         const struct gpnn_latent_row *latent, double known_noise);
+
+/* Mean and variance of the function itself, which has the same kind of distribution. */
+struct gpnn_predictive gpnn_head_latent(const struct gpnn_head *head,
+                                        const struct gpnn_latent_row *latent);
+
+/* True if observations depend on the misfit, the nearest neighbour and the mean's variance of a
+ * row. */
+bool gpnn_head_needs_row(const struct gpnn_head *head);
 
 /* Negative log density of an observation that differs from its mean by 'error', where 'variance'
  * (> 0) is the variance of the observation. */

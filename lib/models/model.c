@@ -25,7 +25,7 @@ struct gpnn_model {
 
 static bool is_conjugate(const struct gpnn_parameters *parameters)
 {
-  return parameters->degrees > 0;
+  return parameters->degrees > 0 && parameters->likelihood == GPNN_LIKELIHOOD_GAUSSIAN;
 }
 
 /* The first kind that accepts the parameters of all channels is used.  A conjugate posterior

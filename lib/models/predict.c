@@ -20,9 +20,11 @@ struct gpnn_predictor {
   const struct gpnn_model *model;
   struct gpnn_predict_options options;
   size_t n_channels;
-  struct output *outputs;     /* owned; n_channels */
-  double *variance, *nearest; /* owned; channels by rows of the largest batch so far */
-  size_t variance_capacity, nearest_capacity;
+  struct output *outputs; /* owned; n_channels */
+  bool needs_row;         /* some head does (gpnn_head_needs_row()) */
+  /* Owned; channels by rows of the largest batch so far. */
+  double *variance, *nearest, *misfit, *mean_variance;
+  size_t variance_capacity, nearest_capacity, misfit_capacity, mean_capacity;
 };
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -62,6 +64,8 @@ enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
       new->outputs != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     status = output_init(&new->outputs[c], model, c, options, err);
+  for (size_t c = 0; c < n && status == GPNN_OK && !options->mean_only; c++)
+    new->needs_row = new->needs_row || gpnn_head_needs_row(&new->outputs[c].head);
   if (status == GPNN_OK)
     *predictor = new;
   else
@@ -77,6 +81,8 @@ void gpnn_predictor_free(struct gpnn_predictor *predictor)
   free(predictor->outputs);
   free(predictor->variance);
   free(predictor->nearest);
+  free(predictor->misfit);
+  free(predictor->mean_variance);
   free(predictor);
 }
 
@@ -87,52 +93,73 @@ static const double *row_of(const double *array, size_t width, size_t i)
   return array == NULL ? NULL : array + i * width;
 }
 
-/* The prior mean and variance of the latent function at row 'i'. */
-static struct gpnn_predictive prior(const struct output *output,
+/* What is predicted of the latent function at row 'i' without any training row. */
+static struct gpnn_latent_row prior(const struct output *output,
                                     const struct gpnn_predict_rows *rows, size_t i)
 {
   const struct gpnn_mean_function *mean = &output->parameters->mean;
   size_t d = output->dataset->d, p = output->dataset->n_regressors, n_terms = mean->n_coefficients;
   const double *x = rows->x + i * d, *regressors = row_of(rows->regressors, p, i);
-  struct gpnn_predictive prior = {
-      gpnn_mean_value(mean->kind, mean->coefficients, d, x, p, regressors),
-      output->parameters->covariance.kernelscale};
+  struct gpnn_latent_row prior = {
+      .mean = gpnn_mean_value(mean->kind, mean->coefficients, d, x, p, regressors),
+      .variance = output->parameters->covariance.kernelscale,
+      .misfit = 1,
+      .nearest = INFINITY};
   if (mean->covariance == NULL) return prior;
   gpnn_mean_terms(mean->kind, d, x, p, regressors, output->terms);
   for (size_t a = 0; a < n_terms; a++)
-    for (size_t b = 0; b < n_terms; b++)
-      prior.variance += output->terms[a] * mean->covariance[a * n_terms + b] * output->terms[b];
+    for (size_t b = 0; b < n_terms; b++) {
+      double part = output->terms[a] * mean->covariance[a * n_terms + b] * output->terms[b];
+      prior.variance += part;
+      prior.mean_variance += part;
+    }
   return prior;
 }
 
 /* Debiases the latent function at row 'i', or replaces it if the row is beyond the largest
  * distance. */
-static struct gpnn_predictive adjust(const struct gpnn_predictor *predictor,
+static struct gpnn_latent_row adjust(const struct gpnn_predictor *predictor,
                                      const struct output *output,
                                      const struct gpnn_predict_rows *rows, size_t i,
-                                     struct gpnn_predictive latent, bool is_beyond)
+                                     struct gpnn_latent_row latent, bool is_beyond)
 {
-  struct gpnn_predictive before = prior(output, rows, i);
+  struct gpnn_latent_row before = prior(output, rows, i);
   if (is_beyond && predictor->options.beyond == GPNN_BEYOND_NA)
-    return (struct gpnn_predictive){nan(""), nan("")};
+    return (struct gpnn_latent_row){nan(""), nan(""), nan(""), nan(""), nan("")};
   if (is_beyond) return before;
   latent.mean = before.mean + output->debias * (latent.mean - before.mean);
   return latent;
 }
 
-/* Completes row 'i' of a channel: replaces the latent mean in 'mean', and writes 'sd'. */
+/* The latent function at entry 'at' of the predictor's arrays. */
+static struct gpnn_latent_row latent_at(const struct gpnn_predictor *predictor, size_t at,
+                                        double mean)
+{
+  struct gpnn_latent_row latent = {.mean = mean, .nearest = predictor->nearest[at]};
+  if (predictor->options.mean_only) return latent;
+  latent.variance = predictor->variance[at];
+  if (!predictor->needs_row) return latent;
+  latent.mean_variance = predictor->mean_variance[at];
+  latent.misfit = predictor->misfit[at];
+  return latent;
+}
+
+/* Completes row 'i' of a channel, entry 'at' of the predictor's arrays: replaces the latent mean in
+ * 'mean', and writes 'sd'. */
 static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
                                    const struct output *output,
-                                   const struct gpnn_predict_rows *rows, size_t i,
-                                   const double *variance, bool is_beyond, double *mean, double *sd,
-                                   struct gpnn_error *err)
+                                   const struct gpnn_predict_rows *rows, size_t i, size_t at,
+                                   bool is_beyond, double *mean, double *sd, struct gpnn_error *err)
 {
   const struct gpnn_predict_options *options = &predictor->options;
   double known =
       rows->noise == NULL ? 0 : gpnn_scaling_noise(&output->dataset->scaling, rows->noise[i]);
-  struct gpnn_predictive value = {mean[i], options->mean_only ? 0 : variance[i]};
-  value = adjust(predictor, output, rows, i, value, is_beyond);
-  if (!options->latent) value = gpnn_head_observe(&output->head, value, known);
+  struct gpnn_latent_row latent = latent_at(predictor, at, mean[i]);
+  latent = adjust(predictor, output, rows, i, latent, is_beyond);
+  struct gpnn_predictive value = {latent.mean, 0};
+  if (!options->mean_only)
+    value = options->latent ? gpnn_head_latent(&output->head, &latent)
+                            : gpnn_head_observe(&output->head, &latent, known);
   mean[i] = output->centre + output->scale * value.mean;
   if (!options->mean_only) sd[i] = output->scale * sqrt(value.variance);
   if (!isinf(mean[i]) && (options->mean_only || !isinf(sd[i]))) return GPNN_OK;
@@ -146,8 +173,8 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
 {
   const struct output *output = &predictor->outputs[channel];
   double farthest = predictor->options.max_distance;
-  const double *variance = predictor->variance + channel * rows->n;
-  const double *nearest = predictor->nearest + channel * rows->n;
+  size_t first = channel * rows->n;
+  const double *nearest = predictor->nearest + first;
   enum gpnn_status status = GPNN_OK;
   if (isinf(output->debias))
     return gpnn_fail(err, GPNN_ENUMERIC,
@@ -155,7 +182,7 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
   for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
     bool is_beyond = farthest > 0 && nearest[i] > farthest;
     counts->n_beyond += is_beyond;
-    status = finish_row(predictor, output, rows, i, variance, is_beyond, mean, sd, err);
+    status = finish_row(predictor, output, rows, i, first + i, is_beyond, mean, sd, err);
   }
   counts->n_rows += rows->n;
   counts->n_far += gpnn_distance_count_far(&output->parameters->calibration, rows->n, nearest);
@@ -168,7 +195,10 @@ static enum gpnn_status grow(struct gpnn_predictor *predictor, size_t n, struct 
   size_t size;
   if (gpnn_multiply(n, predictor->n_channels, &size) &&
       gpnn_grow(&predictor->variance, &predictor->variance_capacity, size, sizeof(double)) &&
-      gpnn_grow(&predictor->nearest, &predictor->nearest_capacity, size, sizeof(double)))
+      gpnn_grow(&predictor->nearest, &predictor->nearest_capacity, size, sizeof(double)) &&
+      (!predictor->needs_row ||
+       (gpnn_grow(&predictor->misfit, &predictor->misfit_capacity, size, sizeof(double)) &&
+        gpnn_grow(&predictor->mean_variance, &predictor->mean_capacity, size, sizeof(double)))))
     return GPNN_OK;
   return gpnn_fail_memory(err, "for predictions");
 }
@@ -184,6 +214,8 @@ enum gpnn_status gpnn_predict(struct gpnn_predictor *predictor,
   const struct gpnn_latent latent = {.mean = mean,
                                      .variance =
                                          predictor->options.mean_only ? NULL : predictor->variance,
+                                     .mean_variance = predictor->mean_variance,
+                                     .misfit = predictor->misfit,
                                      .nearest = predictor->nearest};
   status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);
   for (size_t c = 0; c < predictor->n_channels && status == GPNN_OK; c++) {

@@ -12,7 +12,7 @@ static void an_observation_has_the_noise_of_the_parameters_and_its_own(void **st
     struct gpnn_parameters params = {.covariance.noise = 0.25, .degrees = degrees};
     const struct gpnn_head head = gpnn_head_of(&params);
     struct gpnn_predictive value =
-        gpnn_head_observe(&head, (struct gpnn_predictive){-3, 0.5}, 0.125);
+        gpnn_head_observe(&head, &(struct gpnn_latent_row){.mean = -3, .variance = 0.5}, 0.125);
     assert_true(value.mean == -3 && value.variance == 0.875);
     assert_true(gpnn_head_degrees(&head) == degrees);
   }

@@ -21,6 +21,7 @@ static enum gpnn_status fit_trial(const struct gpnn_choice *c,
   trial->n_targets = c->n_targets;
   enum gpnn_status status =
       gpnn_fit(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
+  for (size_t t = 0; t < c->n_targets; t++) trial->params[t].likelihood = c->options->likelihood;
   if (status != GPNN_OK || gpnn_dataset_n_targets(c->dataset) == 1) return status;
   for (size_t t = 0; t < c->n_targets; t++) {
     const char *name = c->targets[t]->schema.target.name;
@@ -331,6 +332,10 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
   enum gpnn_status status = fit_trial(c, &fit, &trial, err);
   if (status == GPNN_OK) {
     struct gpnn_parameters *params = best->params;
+    for (size_t t = 0; t < c->n_targets; t++) {
+      trial.params[t].scale = params[t].scale;
+      trial.params[t].degrees = params[t].degrees;
+    }
     best->params = trial.params;
     best->fit = trial.fit;
     trial.params = params;
@@ -425,7 +430,7 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
   if (status == GPNN_OK) status = decide(fitted ? &wider : c, err);
   if (status == GPNN_OK && fitted) swap(c, &wider);
   gpnn_choice_release(&wider);
-  return status;
+  return status == GPNN_OK ? gpnn_choice_estimate_scales(c, err) : status;
 }
 
 /* True if anything other than a rotation is to be chosen. */
@@ -458,6 +463,7 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct sampled *n
   if (narrow->sample != NULL && gpnn_choice_best(c)->candidate.objective != GPNN_OBJECTIVE_BLOCK)
     return widen(c, wide, err);
   status = decide(c, err);
+  if (status == GPNN_OK) status = gpnn_choice_estimate_scales(c, err);
   return status == GPNN_OK ? refit(c, err) : status;
 }
 

@@ -3,12 +3,13 @@
  *
  * Each candidate is fitted (models/local/fit.h) and scored on training rows whose density no fit
  * has seen.  The score is the mean negative log density of a row predicted from its neighbours,
- * leaving out the row itself, after its variance has been multiplied by the best factor for the
- * other rows (assess/calibrate.h): calibrated predictions are what users get.  Among all candidates
- * whose score exceeds the lowest by no more than one standard error of the difference, the one with
- * the smallest error of its means wins.  It then gets the smallest number of neighbours whose score
- * exceeds that of the best number by no more than one standard error, and by no more than 0.01.  If
- * the rows kept for scoring would have mattered to the fit, the fit finally continues on all rows.
+ * leaving out the row itself, under the distribution that users will get: its variance has been
+ * multiplied by the best factor for the other rows (assess/calibrate.h), or its scale depends on
+ * the row as in the other rows (likelihood/scale.h).  Among all candidates whose score exceeds the
+ * lowest by no more than one standard error of the difference, the one with the smallest error of
+ * its means wins.  It then gets the smallest number of neighbours whose score exceeds that of the
+ * best number by no more than one standard error, and by no more than 0.01.  If the rows kept for
+ * scoring would have mattered to the fit, the fit finally continues on all rows.
  *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
@@ -69,6 +70,7 @@ enum gpnn_rotate {
 struct gpnn_choose_options {
   struct gpnn_fit_options fit;     /* used for everything that is not chosen; for the rotation see
                                       'rotate' */
+  enum gpnn_likelihood likelihood; /* that candidates are scored by, and that parameters get */
   enum gpnn_rotate rotate;         /* used if the rotation is not chosen */
   bool kernel, ard, neighbours, k; /* true: choose it */
   bool rotation;
@@ -112,10 +114,10 @@ struct gpnn_choose_report {
  * metric (gpnn_fit()): one choice for all of them, by the mean of their scores.  'params' has n
  * entries, which must be zeroed; the caller releases them.  Up to a third of the rows is kept for
  * the score; below 96 rows, some of the rows fitted are used for it as well.  If there is nothing
- * to choose, all rows serve the fit.  'listener' may be NULL.  Outcomes as for gpnn_fit(); a
- * candidate whose covariances are not positive definite is skipped.  Cost per candidate: a fit,
- * GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, for the best two,
- * GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; unless its metric is that of the
+ * to choose, all rows serve the fit, and no scale is estimated.  'listener' may be NULL.  Outcomes
+ * as for gpnn_fit(); a candidate whose covariances are not positive definite is skipped.  Cost per
+ * candidate: a fit, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, for the best
+ * two, GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; unless its metric is that of the
  * dataset's search, a search over all rows is built as well.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],

@@ -36,15 +36,15 @@ struct gpnn_choice {
   size_t n_trials, capacity;
   size_t n_counts; /* numbers of neighbours to try */
   size_t counts[GPNN_CHOOSE_COUNTS];
-  size_t n_kept;         /* rows withheld from fits by neighbourhoods */
-  size_t n;              /* validation rows in use */
-  double *x;             /* n by d */
-  double *y, *noise;     /* n, of one target at a time; known noise variances */
-  double *regressors;    /* n by n_regressors */
-  int64_t *self;         /* n: which training rows they are */
-  double *mean, *latent; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
-  double *before;        /* n: scratch */
-  double *whitening;     /* d by d, or NULL: whitening is not tried */
+  size_t n_kept;                  /* rows withheld from fits by neighbourhoods */
+  size_t n;                       /* validation rows in use */
+  double *x;                      /* n by d */
+  double *y, *noise;              /* n, of one target at a time; known noise variances */
+  double *regressors;             /* n by n_regressors */
+  int64_t *self;                  /* n: which training rows they are */
+  double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
+  double *before;                 /* n: scratch */
+  double *whitening;              /* d by d, or NULL: whitening is not tried */
 };
 
 void gpnn_choose_trial_release(struct gpnn_choose_trial *trial);
@@ -79,6 +79,29 @@ gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct 
  */
 struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
+
+/* ---- choose_scale.c ----------------------------------------------------------------------- */
+
+/* Loads the validation rows' values of the target of 'model' into 'c', and their inputs into
+ * 'heldout', which must be zeroed and is released by the caller even after a failure.  Rows that
+ * resemble options->like depend on the metric of 'model'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_load(struct gpnn_choice *c,
+                                                  const struct gpnn_model *model,
+                                                  struct gpnn_heldout *heldout,
+                                                  struct gpnn_error *err);
+
+/* Adds to 'loss' the negative log densities of a target, divided by the number of targets, under
+ * the scaled likelihood of 'params', which for each row is estimated from others.  The predictions
+ * start at entry 'at' of the scratch.  Returns false if one is not finite. */
+bool gpnn_choice_add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameters *params,
+                                   size_t at, double *loss);
+
+/* Estimates the scale that goes with the best trial, for each target, from rows that its fit has
+ * not seen.  Does nothing if the likelihood is Gaussian. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_estimate_scales(struct gpnn_choice *c,
+                                                             struct gpnn_error *err);
+
+/* ---- the best two at more neighbours ------------------------------------------------------ */
 
 /* If candidates were compared with only some of the numbers of neighbours, drops all but the best
  * two and scores those with all numbers. */

@@ -34,6 +34,7 @@ void gpnn_choice_release(struct gpnn_choice *c)
   free(c->self);
   free(c->mean);
   free(c->latent);
+  free(c->misfit);
   free(c->before);
   free(c->whitening);
 }
@@ -48,8 +49,10 @@ static bool choice_alloc(struct gpnn_choice *c, size_t n)
   c->self = gpnn_alloc(n, 1, sizeof *c->self);
   c->mean = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->mean);
   c->latent = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->latent);
+  c->misfit = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->misfit);
   c->before = gpnn_alloc(n, 1, sizeof *c->before);
-  return c->x && c->y && c->noise && c->regressors && c->self && c->mean && c->latent && c->before;
+  return c->x && c->y && c->noise && c->regressors && c->self && c->mean && c->latent &&
+         c->misfit && c->before;
 }
 
 static void copy_row(struct gpnn_choice *c, size_t i, uint64_t row)
@@ -134,14 +137,14 @@ static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head
 {
   double sum = 0, others = (double)c->n - 1, after = 0;
   for (size_t i = 0; i < c->n; i++) {
-    struct gpnn_predictive value = {mean[i], latent[i]};
+    const struct gpnn_latent_row row = {.mean = mean[i], .variance = latent[i]};
     c->before[i] = sum;
-    sum += pow(c->y[i] - mean[i], 2) / gpnn_head_observe(head, value, c->noise[i]).variance;
+    sum += pow(c->y[i] - mean[i], 2) / gpnn_head_observe(head, &row, c->noise[i]).variance;
   }
   for (size_t i = c->n; i-- > 0;) {
-    struct gpnn_predictive value = {mean[i], latent[i]};
+    const struct gpnn_latent_row row = {.mean = mean[i], .variance = latent[i]};
     double error = c->y[i] - mean[i];
-    double variance = gpnn_head_observe(head, value, c->noise[i]).variance;
+    double variance = gpnn_head_observe(head, &row, c->noise[i]).variance;
     double alpha = c->n == 1 ? 1 : (c->before[i] + after) / others;
     after += error * error / variance;
     loss[i] += gpnn_head_nll(head, error, alpha * variance) / (double)c->n_targets;
@@ -174,30 +177,6 @@ struct tally {
   bool failed[GPNN_CHOOSE_COUNTS];   /* a loss is not finite */
 };
 
-/* Loads the validation rows' values of a target. */
-static void load_target(struct gpnn_choice *c, const struct gpnn_dataset *target)
-{
-  for (size_t i = 0; i < c->n; i++) c->y[i] = target->y[c->self[i]];
-  for (size_t i = 0; i < c->n && target->noise != NULL; i++)
-    c->noise[i] = target->noise[c->self[i]];
-}
-
-/* Replaces the validation rows by held-out rows that resemble options->like, under the metric of
- * 'model'. */
-static enum gpnn_status load_like(struct gpnn_choice *c, const struct gpnn_model *model,
-                                  struct gpnn_heldout *heldout, struct gpnn_error *err)
-{
-  const struct gpnn_holdout_options options = {.how = GPNN_HOLDOUT_LIKE,
-                                               .n_rows = c->n,
-                                               .like = c->options->like,
-                                               .seed = c->options->fit.seed};
-  enum gpnn_status status = gpnn_model_hold_out(model, &options, heldout, err);
-  if (status != GPNN_OK) return status;
-  memcpy(c->y, heldout->y, c->n * sizeof *c->y);
-  if (heldout->noise != NULL) memcpy(c->noise, heldout->noise, c->n * sizeof *c->noise);
-  return GPNN_OK;
-}
-
 /* Predicts the target of 'model' and adds its errors to the tally and to 'loss'. */
 static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_model *model,
                                    size_t n_counts, struct tally *tally, double *loss,
@@ -206,19 +185,20 @@ static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_mode
   const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
   const struct gpnn_head head = gpnn_head_of(channel->parameters);
   struct gpnn_counts counts = {0};
-  struct gpnn_heldout heldout = {
-      .query = {.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self}};
-  const struct gpnn_latent latent = {.mean = c->mean, .variance = c->latent};
-  enum gpnn_status status = GPNN_OK;
-  load_target(c, channel->dataset);
-  if (c->options->like != NULL) status = load_like(c, model, &heldout, err);
+  struct gpnn_heldout heldout = {0};
+  bool is_scaled = channel->parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
+  const struct gpnn_latent latent = {
+      .mean = c->mean, .variance = c->latent, .misfit = is_scaled ? c->misfit : NULL};
+  enum gpnn_status status = gpnn_choice_load(c, model, &heldout, err);
   if (status == GPNN_OK)
     status =
         gpnn_model_predict_each(model, &heldout.query, n_counts, c->counts, &latent, &counts, err);
   gpnn_heldout_release(&heldout);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     size_t at = k * c->n;
-    if (!add_losses(c, &head, c->mean + at, c->latent + at, loss + at)) tally->failed[k] = true;
+    bool good = is_scaled ? gpnn_choice_add_scaled_losses(c, channel->parameters, at, loss + at)
+                          : add_losses(c, &head, c->mean + at, c->latent + at, loss + at);
+    if (!good) tally->failed[k] = true;
     tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
   }
   return status;
