@@ -202,6 +202,7 @@ static enum gpnn_status report_scale(const struct cli *cli, const struct calibra
 /* What alpha was multiplied into or stands for. */
 static const char *describe_alpha(const struct gpnn_calibrate_report *calibration)
 {
+  if (calibration->by_scale) return "scale";
   return calibration->by_factor ? "factor" : "noise alone, instead of a factor";
 }
 

@@ -14,14 +14,14 @@ enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
 enum fit_method { FIT_LOCAL, FIT_CONJUGATE };
 enum fit_ard { FIT_ARD_AUTO, FIT_ARD_YES, FIT_ARD_NO };
 enum fit_lengthscales { FIT_SHARED, FIT_RATIO, FIT_OWN };
-enum { FIT_ROTATE_AUTO = -1 };
+enum { FIT_ROTATE_AUTO = -1, FIT_LIKELIHOOD_AUTO = -1 };
 
 /* Strings are those of the command line; NULL: not given. */
 struct fit_arguments {
   enum fit_preset preset;
   enum fit_method method;
   const char *kernel, *like, *start;
-  enum gpnn_likelihood likelihood;
+  int likelihood; /* an enum gpnn_likelihood, or FIT_LIKELIHOOD_AUTO */
   enum fit_ard ard;
   int rotate; /* an enum gpnn_rotate, or FIT_ROTATE_AUTO */
   enum fit_lengthscales lengthscales;
@@ -33,15 +33,15 @@ struct fit_arguments {
   bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */
 };
 
-#define FIT_ARGUMENTS_INIT                                                                 \
-  {                                                                                        \
-    .likelihood = GPNN_LIKELIHOOD_LOCAL, .rotate = FIT_ROTATE_AUTO, .k = 32, .n_folds = 5, \
-    .choose = {                                                                            \
-      .fit = GPNN_FIT_OPTIONS_INIT,                                                        \
-      .sample_rows = GPNN_CHOOSE_SAMPLE,                                                   \
-      .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                                         \
-      .effort = GPNN_EFFORT_NORMAL                                                         \
-    }                                                                                      \
+#define FIT_ARGUMENTS_INIT                                                               \
+  {                                                                                      \
+    .likelihood = FIT_LIKELIHOOD_AUTO, .rotate = FIT_ROTATE_AUTO, .k = 32, .n_folds = 5, \
+    .choose = {                                                                          \
+      .fit = GPNN_FIT_OPTIONS_INIT,                                                      \
+      .sample_rows = GPNN_CHOOSE_SAMPLE,                                                 \
+      .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                                       \
+      .effort = GPNN_EFFORT_NORMAL                                                       \
+    }                                                                                    \
   }
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */

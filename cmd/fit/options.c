@@ -16,7 +16,7 @@ static bool apply_preset(const struct cli *cli, struct fit_arguments *a)
       cli_given(cli, "rotate"))
     return wrong(cli, "preset", "paper already sets --ard no, --optimizer adam, --objective block");
   a->ard = FIT_ARD_NO;
-  if (!cli_given(cli, "likelihood")) a->likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
+  if (a->likelihood == FIT_LIKELIHOOD_AUTO) a->likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
   a->choose.fit.optimizer = GPNN_OPTIMIZER_ADAM;
   a->objectives = (struct cli_choices){1, {GPNN_OBJECTIVE_BLOCK}};
   a->rotate = GPNN_ROTATE_NONE;
@@ -33,7 +33,8 @@ static bool resolve_model(const struct cli *cli, struct fit_arguments *a)
   choose->fit.ard = a->ard != FIT_ARD_NO;
   choose->neighbours = a->neighbours == 0;
   if (!choose->neighbours) choose->fit.neighbours = a->neighbours;
-  choose->likelihood = a->likelihood;
+  choose->likelihood = a->likelihood == FIT_LIKELIHOOD_AUTO ? GPNN_LIKELIHOOD_LOCAL
+                                                            : (enum gpnn_likelihood)a->likelihood;
   choose->rotation = a->rotate == FIT_ROTATE_AUTO;
   if (!choose->rotation) choose->rotate = (enum gpnn_rotate)a->rotate;
   return choose->kernel ||

@@ -1,6 +1,6 @@
 /*
  * scale: how the scale of a predictive distribution depends on the row, and its estimation from
- * rows with known targets (gpnn-methods(7), equations 8.11 to 8.16).
+ * rows with known targets (gpnn-methods(7), equations 8.12 to 8.17).
  *
  * A model predicts a row with mean mu and variance v, latent function and noise together.  Under a
  * local scale the target follows Student's t with nu degrees of freedom, location mu and

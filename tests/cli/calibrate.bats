@@ -151,7 +151,8 @@ prepare_few() {
   make_table 90 3 >few.tsv
   make_table 50 3 90 >other.tsv
   gpnn-index -q --calibration-rows "$1" -o few.gpi few.tsv
-  gpnn-fit -q -j 1 --ard yes --kernel matern32 --rotate none --tune steps=60 -m 20 few.gpi >few.par
+  gpnn-fit -q -j 1 --likelihood gaussian --ard yes --kernel matern32 --rotate none --tune steps=60 -m 20 \
+    few.gpi >few.par
   grep -v '^fit-rows' few.par >silent.par
 }
 

@@ -141,18 +141,34 @@ load helper
 @test "calibrating twice finds a factor of one" {
   make_table 2000 2 >train.tsv
   gpnn-index -o t.gpi train.tsv
-  gpnn-fit --kernel matern32 --ard yes -m 50 --tune steps=100 t.gpi | gpnn-calibrate t.gpi >once.par
+  gpnn-fit --likelihood gaussian --kernel matern32 --ard yes -m 50 --tune steps=100 t.gpi |
+    gpnn-calibrate t.gpi >once.par
   gpnn-calibrate t.gpi <once.par >twice.par
   for name in kernelscale noise calibration; do
     assert_near "$(value $name twice.par)" "$(value $name once.par)" 1e-9
   done
 }
 
+@test "calibrating a scale leaves kernel scale and noise alone, and twice is as once" {
+  make_table 2000 2 >train.tsv
+  gpnn-index -o t.gpi train.tsv
+  gpnn-fit --kernel matern32 --ard yes -m 50 --tune steps=100 t.gpi >t.par
+  gpnn-calibrate t.gpi <t.par >once.par
+  gpnn-calibrate t.gpi <once.par | grep -v '^#' >twice.par
+  grep -v '^#' once.par | cmp - twice.par
+  for name in kernelscale noise; do
+    assert_equal "$(value $name once.par)" "$(value $name t.par)"
+  done
+  run ! value calibration once.par
+  grep -q '^# calibration: scale .* degrees of freedom, misfit .* held-out rows$' once.par
+  assert_fails 1 'is for Gaussian parameters' gpnn-calibrate --adjust noise -p t.par t.gpi
+}
+
 @test "calibration works by leaving one out and with a table of the user's" {
   make_table 1500 2 >train.tsv
   make_table 300 2 1500 >own.tsv
   gpnn-index --calibration-rows 0 -o t.gpi train.tsv
-  gpnn-fit --kernel matern32 --ard yes -m 50 --tune steps=100 t.gpi >t.par
+  gpnn-fit --likelihood gaussian --kernel matern32 --ard yes -m 50 --tune steps=100 t.gpi >t.par
   assert_fails 1 'holds no calibration rows; hold some out' gpnn-calibrate t.gpi -p t.par
   gpnn-calibrate --loo t.gpi <t.par >loo.par
   gpnn-calibrate --loo -c auto t.gpi <t.par >auto.par

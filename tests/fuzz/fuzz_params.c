@@ -1,8 +1,10 @@
 /* Parameters: what is read, written and read again is the same. */
+#include <math.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "kernel/parameters.h"
+#include "likelihood/scale.h"
 
 static char *write_all(const struct gpnn_parameters *params, size_t n, size_t *length)
 {
@@ -22,6 +24,10 @@ static void check_values(const struct gpnn_parameters *params)
   FUZZ_EXPECT(params->covariance.kernelscale > 0 && params->covariance.noise >= 0 &&
               params->neighbours > 0);
   FUZZ_EXPECT(params->degrees == 0 || params->degrees > 2);
+  FUZZ_EXPECT(params->scale.factor == 0 || params->likelihood != GPNN_LIKELIHOOD_GAUSSIAN);
+  const struct gpnn_latent_row row = {.mean = 3, .variance = 1, .misfit = 1e3, .nearest = 2};
+  double factor = gpnn_scale_factor(&params->scale, &row, params->covariance.noise);
+  FUZZ_EXPECT(factor > 0 && isfinite(factor));
   for (size_t i = 0; i < params->calibration.n_conformal; i++)
     FUZZ_EXPECT(params->calibration.conformal_level[i] > 0 &&
                 params->calibration.conformal_level[i] < 1);
@@ -51,6 +57,10 @@ static void check_same(const struct gpnn_parameters *a, const struct gpnn_parame
   FUZZ_EXPECT(same_numbers(a->mean.n_coefficients, a->mean.coefficients, b->mean.coefficients));
   FUZZ_EXPECT(same_numbers(a->mean.n_coefficients * a->mean.n_coefficients, a->mean.covariance,
                            b->mean.covariance));
+  FUZZ_EXPECT(a->likelihood == b->likelihood && a->scale.factor == b->scale.factor);
+  for (int j = 0; j < GPNN_SCALE_FEATURES; j++)
+    FUZZ_EXPECT(a->scale.term[j].coefficient == 0 ||
+                same_numbers(3, &a->scale.term[j].coefficient, &b->scale.term[j].coefficient));
   FUZZ_EXPECT(a->degrees == b->degrees && a->neighbours == b->neighbours);
   FUZZ_EXPECT(a->calibration.has_factor == b->calibration.has_factor &&
               a->calibration.factor == b->calibration.factor);

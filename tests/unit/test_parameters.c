@@ -248,6 +248,17 @@ static void any_calibration(struct gpnn_rng *rng, struct gpnn_parameters *params
         any_real(rng, 0) + (i == 0 ? 0 : params->calibration.distance[i - 1]);
 }
 
+static void any_scale(struct gpnn_rng *rng, struct gpnn_parameters *params)
+{
+  params->likelihood = (enum gpnn_likelihood)(any_count(rng, 3) - 1);
+  if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return;
+  params->scale.factor = toss(rng) ? 0 : 1e-3 + gpnn_rng_uniform(rng);
+  for (int j = 0; params->likelihood == GPNN_LIKELIHOOD_LOCAL && j < GPNN_SCALE_FEATURES; j++)
+    if (toss(rng))
+      params->scale.term[j] = (struct gpnn_scale_term){gpnn_rng_normal(rng), -gpnn_rng_uniform(rng),
+                                                       gpnn_rng_uniform(rng)};
+}
+
 static struct gpnn_parameters any_params(struct gpnn_rng *rng, const char *target)
 {
   struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_at(any_count(rng, 5) - 1)};
@@ -259,6 +270,7 @@ static struct gpnn_parameters any_params(struct gpnn_rng *rng, const char *targe
   params.covariance.kernelscale = any_real(rng, 0);
   params.covariance.noise = toss(rng) ? 0 : any_real(rng, 0);
   any_mean(rng, &params);
+  any_scale(rng, &params);
   if (toss(rng)) params.degrees = any_real(rng, 2);
   params.neighbours = any_count(rng, 1000);
   params.provenance.fit_rows = any_count(rng, 3) - 1;
@@ -294,6 +306,8 @@ static void assert_same(const struct gpnn_parameters *a, const struct gpnn_param
   assert_true(a->covariance.kernelscale == b->covariance.kernelscale &&
               a->covariance.noise == b->covariance.noise);
   assert_true(a->mean.kind == b->mean.kind && a->degrees == b->degrees);
+  assert_true(a->likelihood == b->likelihood && a->scale.factor == b->scale.factor);
+  assert_memory_equal(a->scale.term, b->scale.term, sizeof a->scale.term);
   assert_int_equal(p, b->mean.n_coefficients);
   assert_same_list(p, a->mean.coefficients, b->mean.coefficients);
   assert_same_list(p * p, a->mean.covariance, b->mean.covariance);
@@ -453,6 +467,8 @@ static void values_that_do_not_go_together_are_refused(void **state)
       {BASE "mean linear\ncoefficients 1 2\ncovariance 1 1.1 1\n",
        "covariance: some combination of the coefficients has a negative variance"},
       {BASE "mean linear\ncoefficients 1 2\ncovariance 0 1 1\n", "covariance: some combination"},
+      {BASE "scale 2\n", "scale: needs likelihood student or local"},
+      {BASE "likelihood student\nscale-misfit 1 -1 1\n", "which needs likelihood local"},
   };
   assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
   assert_refused(state, BASE "mean linear\ncoefficients 1 2 3\ncovariance 1 .9 1 -.9 .9 1\n",
@@ -462,6 +478,12 @@ static void values_that_do_not_go_together_are_refused(void **state)
 static void optional_values_out_of_range_are_refused(void **state)
 {
   static const struct refusal refusals[] = {
+      {"likelihood cauchy\n", "\"cauchy\" is not one of gaussian, student, local"},
+      {"scale 0\n", "scale: not a positive number"},
+      {"scale 1e99\n", "scale: not between 1e-60 and 1e+60"},
+      {"scale-misfit 1 2\n", "scale-misfit: 2 numbers, not 3"},
+      {"scale-mean 1 2 1\n", "scale-mean: the range ends before it begins"},
+      {"scale-share 60 -2 1\n", "scale-share: scales would be larger than any number"},
       {"kernel matern\n",
        "\"matern\" is not one of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
        "to 100"},

@@ -1,0 +1,235 @@
+/* The scale of every row: its features, its likelihood, its estimation. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "likelihood/head.h"
+#include "likelihood/scale.h"
+#include "stats/student.h"
+#include "unit.h"
+
+enum { N = 3000 };
+
+/* Rows whose errors follow a law with known numbers. */
+struct rows {
+  double y[N], mean[N], variance[N], mean_variance[N], misfit[N], nearest[N], known[N];
+  struct gpnn_scale_rows view;
+};
+
+/* Student's t with a whole number of degrees of freedom. */
+static double draw_student(struct gpnn_rng *rng, int degrees)
+{
+  double square = 0;
+  for (int k = 0; k < degrees; k++) square += pow(gpnn_rng_normal(rng), 2);
+  return gpnn_rng_normal(rng) / sqrt(square / degrees);
+}
+
+/* Draws rows with scale^2 = factor * misfit^power * (variance + noise) + known noise. */
+static void draw(struct rows *r, uint64_t seed, double factor, double power, int degrees)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_POINT);
+  memset(r, 0, sizeof *r);
+  for (size_t i = 0; i < N; i++) {
+    r->mean[i] = gpnn_rng_normal(&rng);
+    r->variance[i] = 0.1 + 0.4 * gpnn_rng_uniform(&rng);
+    r->misfit[i] = exp(gpnn_rng_normal(&rng));
+    r->nearest[i] = exp(gpnn_rng_normal(&rng));
+    double square = factor * pow(r->misfit[i], power) * (r->variance[i] + 0.2);
+    r->y[i] = r->mean[i] + sqrt(square) * draw_student(&rng, degrees);
+  }
+  r->view = (struct gpnn_scale_rows){.n = N,
+                                     .y = r->y,
+                                     .mean = r->mean,
+                                     .variance = r->variance,
+                                     .misfit = r->misfit,
+                                     .nearest = r->nearest,
+                                     .noise = 0.2,
+                                     .cluster_rows = 1};
+}
+
+static void the_scale_of_a_row_is_the_formula(void **state)
+{
+  (void)state;
+  struct gpnn_parameters params = {.likelihood = GPNN_LIKELIHOOD_LOCAL,
+                                   .covariance.noise = 0.2,
+                                   .degrees = 5,
+                                   .scale.factor = 0.7};
+  params.scale.term[GPNN_SCALE_MISFIT] = (struct gpnn_scale_term){0.9, -2, 2};
+  params.scale.term[GPNN_SCALE_NEAREST] = (struct gpnn_scale_term){0.3, -2, 1};
+  params.scale.term[GPNN_SCALE_SHARE] = (struct gpnn_scale_term){-0.4, -9, 0};
+  params.scale.term[GPNN_SCALE_MEAN] = (struct gpnn_scale_term){0.2, -1, 1};
+  params.scale.term[GPNN_SCALE_MEAN_SQUARE] = (struct gpnn_scale_term){0.1, 0, 4};
+  const struct gpnn_latent_row row = {
+      .mean = -1.5, .variance = 0.5, .mean_variance = 0.1, .misfit = 3, .nearest = 20};
+  const struct gpnn_head head = gpnn_head_of(&params);
+  double exponent = 0.9 * log(3) + 0.3 * 1 - 0.4 * log(0.4 / 0.6) + 0.2 * -1 + 0.1 * 2.25;
+  double factor = 0.7 * exp(exponent), spread = 5.0 / 3;
+  assert_close(gpnn_head_observe(&head, &row, 0.05).variance, spread * (factor * 0.6 + 0.1 + 0.05),
+               1e-14);
+  assert_close(gpnn_head_latent(&head, &row).variance, spread * (factor * 0.4 + 0.1), 1e-14);
+  assert_true(gpnn_head_observe(&head, &row, 0).mean == -1.5);
+  assert_true(gpnn_head_needs_row(&head));
+}
+
+static void features_are_finite_where_neighbours_agree_exactly_or_are_missing(void **state)
+{
+  (void)state;
+  struct gpnn_scale scale = {.factor = 1};
+  for (int j = 0; j < GPNN_SCALE_FEATURES; j++)
+    scale.term[j] = (struct gpnn_scale_term){1, -20, 20};
+  const struct gpnn_latent_row rows[] = {{.misfit = 0, .nearest = 0},
+                                         {.misfit = INFINITY, .nearest = INFINITY},
+                                         {.mean = 1e300, .variance = 1, .misfit = 1e300}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_true(gpnn_scale_factor(&scale, &rows[i], 0) > 0 &&
+                isfinite(gpnn_scale_factor(&scale, &rows[i], 0)));
+}
+
+static void an_estimate_recovers_the_law_that_errors_follow(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_scale_law law;
+  assert_non_null(r);
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    draw(r, seed, 0.5, 0.8, 4);
+    assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err));
+    assert_near(log(law.scale.factor), log(0.5), 0.15);
+    assert_near(law.scale.term[GPNN_SCALE_MISFIT].coefficient, 0.8, 0.1);
+    assert_near(law.degrees, 4, 0.8);
+    double se;
+    assert_ok(gpnn_scale_standard_error(&r->view, &law, &se, &err));
+    assert_true(se > 0.02 && se < 0.1); /* about sqrt(2 / N) times what tails cost */
+  }
+  free(r);
+}
+
+/* The features that say nothing about the errors are left out, and those that do are used. */
+static void other_features_are_used_only_if_they_pay(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_scale_law law;
+  assert_non_null(r);
+  draw(r, 1, 1, 1, 6);
+  assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err));
+  for (int j = GPNN_SCALE_MISFIT + 1; j < GPNN_SCALE_FEATURES; j++)
+    assert_true(law.scale.term[j].coefficient == 0);
+  for (size_t i = 0; i < N; i++) /* scale^2 gets a factor nearest */
+    r->y[i] = r->mean[i] + (r->y[i] - r->mean[i]) * sqrt(r->nearest[i]);
+  assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err));
+  assert_near(law.scale.term[GPNN_SCALE_NEAREST].coefficient, 1, 0.1);
+  assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_STUDENT, true, &law, &err));
+  for (int j = 0; j < GPNN_SCALE_FEATURES; j++) assert_true(law.scale.term[j].coefficient == 0);
+  free(r);
+}
+
+/* Known noise stays what it is, whatever the misfit: with much of it the factor is found all the
+ * same. */
+static void known_noise_is_outside_the_factor(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_rng rng;
+  struct gpnn_scale_law law;
+  assert_non_null(r);
+  draw(r, 4, 1, 1, 200);
+  gpnn_rng_init(&rng, 9, GPNN_RNG_POINT);
+  for (size_t i = 0; i < N; i++) {
+    r->known[i] = 0.3;
+    r->y[i] += sqrt(0.3) * gpnn_rng_normal(&rng);
+  }
+  r->view.known_noise = r->known;
+  assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, false, &law, &err));
+  assert_near(log(law.scale.factor), 0, 0.15);
+  assert_near(law.scale.term[GPNN_SCALE_MISFIT].coefficient, 1, 0.15);
+  free(r);
+}
+
+/* Half of the errors are nothing: intervals still cover what they promise. */
+static void intervals_cover_their_share_where_many_errors_are_nothing(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_scale_law law;
+  size_t inside[2] = {0, 0};
+  assert_non_null(r);
+  draw(r, 5, 1, 0, 3);
+  for (size_t i = 0; i < N; i += 5) r->y[i] = r->mean[i] + 1e-9 * (r->y[i] - r->mean[i]);
+  assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_STUDENT, false, &law, &err));
+  for (size_t i = 0; i < N; i++) {
+    double scale = sqrt(law.scale.factor * (r->variance[i] + 0.2));
+    for (int k = 0; k < 2; k++)
+      inside[k] += fabs(r->y[i] - r->mean[i]) <=
+                   scale * gpnn_student_half_width(k == 0 ? 0.5 : 0.95, law.degrees);
+  }
+  assert_near((double)inside[0] / N, 0.5, 0.03);
+  assert_near((double)inside[1] / N, 0.95, 0.015);
+  free(r);
+}
+
+/* Losses of rows kept out are those of laws estimated from the other fold. */
+static void losses_come_from_other_rows(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_scale_law law;
+  double *loss = malloc(N * sizeof *loss);
+  assert_non_null(r);
+  assert_non_null(loss);
+  draw(r, 6, 2, 0.5, 5);
+  assert_ok(gpnn_scale_cross_losses(&r->view, GPNN_LIKELIHOOD_STUDENT, 2, 0, loss, &err));
+  struct gpnn_scale_rows second = r->view; /* the law of the first half's losses */
+  second.n = N - N / 2;
+  second.y += N / 2, second.mean += N / 2, second.variance += N / 2, second.misfit += N / 2;
+  second.nearest = NULL;
+  assert_ok(gpnn_scale_fit(&second, GPNN_LIKELIHOOD_STUDENT, false, &law, &err));
+  for (size_t i = 0; i < N / 2; i += 100) {
+    double scale = sqrt(law.scale.factor * (r->variance[i] + 0.2));
+    assert_near(loss[i], gpnn_student_nll(r->y[i] - r->mean[i], scale, law.degrees), 1e-6);
+  }
+  free(loss);
+  free(r);
+}
+
+/* A few rows are drawn to the usual values, and one row is no failure. */
+static void few_rows_give_a_law_near_the_usual_one(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_scale_law law;
+  double loss[3], se;
+  assert_non_null(r);
+  draw(r, 7, 1, 1, 5);
+  for (size_t n = 1; n <= 3; n++) {
+    r->view.n = n;
+    assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err));
+    assert_true(law.scale.factor > 0.05 && law.scale.factor < 20);
+    assert_true(law.degrees > 2.05 && law.degrees < 100);
+    assert_ok(gpnn_scale_cross_losses(&r->view, GPNN_LIKELIHOOD_LOCAL, 5, 0, loss, &err));
+    for (size_t i = 0; i < n; i++) assert_true(isfinite(loss[i]));
+    assert_ok(gpnn_scale_standard_error(&r->view, &law, &se, &err));
+    assert_true(n > 1 ? isfinite(se) : isinf(se));
+  }
+  r->y[0] = INFINITY;
+  assert_fails(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err), GPNN_ENUMERIC,
+               "the error of a row is not finite");
+  free(r);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_scale_of_a_row_is_the_formula),
+      cmocka_unit_test(features_are_finite_where_neighbours_agree_exactly_or_are_missing),
+      cmocka_unit_test(an_estimate_recovers_the_law_that_errors_follow),
+      cmocka_unit_test(other_features_are_used_only_if_they_pay),
+      cmocka_unit_test(known_noise_is_outside_the_factor),
+      cmocka_unit_test(intervals_cover_their_share_where_many_errors_are_nothing),
+      cmocka_unit_test(losses_come_from_other_rows),
+      cmocka_unit_test(few_rows_give_a_law_near_the_usual_one),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
