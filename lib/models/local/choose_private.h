@@ -19,7 +19,7 @@ struct gpnn_choose_trial {
   struct gpnn_fit_report fit;
   struct gpnn_candidate candidate; /* with the best number of neighbours */
   size_t best;                     /* index of that number among those tried */
-  double nll[GPNN_CHOOSE_COUNTS];
+  double nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS]; /* with each number */
   double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: the mean over the targets */
 };
 

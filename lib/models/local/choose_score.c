@@ -225,25 +225,48 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   return status;
 }
 
+/* The best number of neighbours of a trial: that of the lowest NLL.  The scale of a row makes up
+ * for much of what a poor mean does to the NLL, so where there is one, the number with the smallest
+ * error is taken among those whose NLL is no worse by more than chance explains. */
+static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+                         size_t n_counts)
+{
+  size_t lowest = 0;
+  for (size_t k = 1; k < n_counts; k++)
+    if (isnan(trial->nll[lowest]) || trial->nll[k] < trial->nll[lowest]) lowest = k;
+  size_t best = lowest;
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return best;
+  for (size_t k = 0; k < n_counts; k++) {
+    double standard_error;
+    double worse =
+        mean_difference(c->n, trial->loss + k * c->n, trial->loss + lowest * c->n, &standard_error);
+    if (!isnan(trial->nll[k]) && worse <= standard_error && trial->rmse[k] < trial->rmse[best])
+      best = k;
+  }
+  return best;
+}
+
 enum gpnn_status gpnn_choice_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                                    size_t n_counts, struct gpnn_error *err)
 {
   struct gpnn_candidate *candidate = &trial->candidate;
   struct tally tally = {{0}, {0}};
+  double standard_error[GPNN_CHOOSE_COUNTS];
   candidate->nll = candidate->standard_error = NAN;
   candidate->neighbours = c->counts[0];
   enum gpnn_status status = predict(c, trial, n_counts, &tally, err);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
-    double standard_error;
     trial->nll[k] = NAN;
-    if (tally.failed[k]) continue;
-    trial->nll[k] = mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error);
-    if (k > 0 && !(isnan(candidate->nll) || trial->nll[k] < candidate->nll)) continue;
-    trial->best = k;
-    candidate->neighbours = c->counts[k];
-    candidate->nll = trial->nll[k];
-    candidate->standard_error = standard_error;
-    candidate->rmse = sqrt(tally.square[k]);
+    trial->rmse[k] = sqrt(tally.square[k]);
+    if (!tally.failed[k])
+      trial->nll[k] = mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error[k]);
+  }
+  if (status == GPNN_OK) {
+    size_t best = trial->best = best_count(c, trial, n_counts);
+    candidate->neighbours = c->counts[best];
+    candidate->nll = trial->nll[best];
+    candidate->standard_error = isnan(candidate->nll) ? NAN : standard_error[best];
+    candidate->rmse = trial->rmse[best];
   }
   if (status == GPNN_OK && isnan(candidate->nll))
     status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
@@ -358,11 +381,14 @@ void gpnn_choice_choose_neighbours(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_candidate *fewest = &c->report->fewest;
-  const double most = 0.01; /* the most NLL to give up for speed, however uncertain the scores */
+  /* The most to give up for speed, however uncertain the scores, of the NLL and of the error. */
+  const double most = 0.01, most_error = 0.01;
+  bool is_scaled = c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
   size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
     if (isnan(trial->nll[i])) continue;
+    if (is_scaled && trial->rmse[i] > (1 + most_error) * trial->rmse[best]) continue;
     double worse = mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
     if (worse <= fmin(standard_error, most)) break;
   }
