@@ -80,12 +80,25 @@ static bool is_scaled(const struct gpnn_parameters *parameters)
   return parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
 }
 
+/*
+ * A factor below 1 was earned by rows near the training rows.  Farther away than any row that
+ * calibration saw it tends to 1, so that scales widen with distance at least as the model's
+ * variances do (gpnn-methods(7), equation 8.18).
+ */
+static double trusted(const struct gpnn_calibration *calibration, double nearest, double factor)
+{
+  double farthest = calibration->distance[GPNN_N_DISTANCES - 1];
+  if (!calibration->has_distance || nearest <= farthest || factor >= 1) return factor;
+  return pow(factor, farthest / nearest);
+}
+
 /* Mean and variance where the function is observed with this noise. */
 static struct gpnn_predictive scaled(const struct gpnn_parameters *parameters,
                                      const struct gpnn_latent_row *latent, double noise,
                                      double known_noise)
 {
   double factor = gpnn_scale_factor(&parameters->scale, latent, parameters->covariance.noise);
+  factor = trusted(&parameters->calibration, latent->nearest, factor);
   double square = factor * (gpnn_scale_process(latent) + noise);
   square += latent->mean_variance + known_noise;
   double unit = parameters->degrees == 0 ? 1 : gpnn_student_unit_scale(parameters->degrees);

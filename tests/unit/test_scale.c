@@ -73,6 +73,24 @@ static void the_scale_of_a_row_is_the_formula(void **state)
   assert_true(gpnn_head_needs_row(&head));
 }
 
+static void a_factor_below_one_is_not_trusted_far_away(void **state)
+{
+  (void)state;
+  struct gpnn_parameters params = {.likelihood = GPNN_LIKELIHOOD_STUDENT,
+                                   .calibration = {.has_distance = true, .distance[3] = 0.5}};
+  const struct gpnn_head head = gpnn_head_of(&params);
+  struct gpnn_latent_row row = {.variance = 2, .misfit = 1, .nearest = 0.5};
+  for (int k = 0; k < 2; k++) {
+    double factor = params.scale.factor = k == 0 ? 0.09 : 4;
+    row.nearest = 0.5;
+    assert_close(gpnn_head_observe(&head, &row, 0).variance, 2 * factor, 1e-14);
+    row.nearest = 1;
+    assert_close(gpnn_head_observe(&head, &row, 0).variance, k == 0 ? 2 * 0.3 : 8, 1e-14);
+    row.nearest = INFINITY;
+    assert_close(gpnn_head_observe(&head, &row, 0).variance, k == 0 ? 2 : 8, 1e-14);
+  }
+}
+
 static void features_are_finite_where_neighbours_agree_exactly_or_are_missing(void **state)
 {
   (void)state;
@@ -223,6 +241,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_scale_of_a_row_is_the_formula),
+      cmocka_unit_test(a_factor_below_one_is_not_trusted_far_away),
       cmocka_unit_test(features_are_finite_where_neighbours_agree_exactly_or_are_missing),
       cmocka_unit_test(an_estimate_recovers_the_law_that_errors_follow),
       cmocka_unit_test(other_features_are_used_only_if_they_pay),
