@@ -338,26 +338,3 @@ words_of() {
   rm -f build && ln -s "$GPNN_BUILD" build
   PATH=$(getconf PATH) tests/docs/examples README.md
 }
-
-@test "the table of figures for README.md gives means and standard deviations over seeds" {
-  cat >figures.tsv <<'TSV'
-# what ran
-data	rows	split	seed	scored	options	kernel	ard	m	rmse	nll	cal	coverage50	coverage95	rmse_to_beat	nll_to_beat	whose
-a	90	7:2	1	20	none	exp	no	16	0.0010	-1	1.0	0.50	0.95	0.3	-0.5	theirs
-a	90	7:2	2	20	none	rbf	yes	64	0.0030	-2	1.2	0.52	0.95	0.3	-0.5	theirs
-a	90	7:2	1	20	--mean-function linear	exp	no	32	1.5	0.25	1.0	0.50	0.95	0.3	-0.5	theirs
-b	40	given	1	20	none	failed	-	-	-	-	-	-	-	-	-	-
-TSV
-  run -0 "$GPNN_ROOT/scripts/experiments/accuracy" --summary figures.tsv
-  assert_equal "${lines[2]}" '| a, 90 | 7:2 | 20 | | theirs | 0.3 / −0.5 | 0.00200 ± 0.00141 |'\
-' −1.500 ± 0.707 | 1.10 ± 0.14 | 51.0 ± 1.4 | 95.0 ± 0.0 | 16–64 |'
-  assert_equal "${lines[3]}" '| a, 90 | 7:2 | 20 | `--mean-function linear` | theirs | 0.3 / −0.5 | 1.500 |'\
-' 0.250 | 1.00 | 50.0 | 95.0 | 32 |'
-  assert_equal "${lines[4]}" '| b, 40 | given | 20 | | | | failed: 1 of 1 |'
-}
-
-@test "the README's table of figures is that of the figures kept" {
-  "$GPNN_ROOT/scripts/experiments/accuracy" --summary "$GPNN_ROOT/scripts/experiments/accuracy.tsv" >table
-  sed -n '/^| data, rows | split |/,/^$/p' "$GPNN_ROOT/README.md" | sed '/^$/d' >shown
-  diff table shown
-}

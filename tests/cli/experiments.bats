@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# The experiments: both sides of a comparison stand on the same rows, options reach their tools,
+# and the tables say what the figures say.
+
+load helper
+
+experiments=$GPNN_ROOT/scripts/experiments
+
+# A folder of tables: t, and g-train and g-test.
+make_tables() {
+  mkdir tables
+  make_table 300 2 | gzip >tables/t.tsv.gz
+  make_table 200 2 | gzip >tables/g-train.tsv.gz
+  make_table 50 2 200 | gzip >tables/g-test.tsv.gz
+}
+
+@test "rows are divided as gpnn-split divides them, and validation rows are used if asked" {
+  make_tables
+  "$experiments/split" tables t 7:2 4 train.tsv test.tsv
+  gpnn-split -q -f 7:2 -s 4 -o a.tsv -o b.tsv tables/t.tsv.gz
+  cmp train.tsv a.tsv && cmp test.tsv b.tsv
+  "$experiments/split" tables t 15:3:2 4 train.tsv test.tsv
+  gpnn-split -q -f 15:3:2 -s 4 -o a.tsv -o v.tsv -o b.tsv tables/t.tsv.gz
+  cmp train.tsv a.tsv && cmp test.tsv b.tsv
+  "$experiments/split" --use-validation tables t 15:3:2 4 train.tsv test.tsv
+  cmp train.tsv <(cat a.tsv <(tail -n +2 v.tsv)) && cmp test.tsv b.tsv
+}
+
+@test "a split that is given is kept, whatever the seed" {
+  make_tables
+  "$experiments/split" tables g given 9 train.tsv test.tsv
+  cmp train.tsv <(zcat tables/g-train.tsv.gz) && cmp test.tsv <(zcat tables/g-test.tsv.gz)
+}
+
+@test "rows alike in all inputs stay in one part of a split '-by'" {
+  mkdir tables
+  make_table 200 2 | awk -F '\t' '1; NR > 1 { print $1 "\t" $2 "\t" 1 + $3 }' | gzip >tables/t.tsv.gz
+  "$experiments/split" tables t 8:2-by 1 train.tsv test.tsv
+  assert_equal "$(tail -qn +2 train.tsv test.tsv | wc -l)" 400
+  assert_equal "$(head -qn 1 train.tsv test.tsv | uniq)" "$(zcat tables/t.tsv.gz | head -n 1)"
+  run -0 comm -12 <(tail -n +2 train.tsv | cut -f 1,2 | sort) <(tail -n +2 test.tsv | cut -f 1,2 | sort)
+  assert_equal "$output" ''
+}
+
+# sets LINE...: a list of sets, sets.tsv; in the lines spaces stand for tabs, and _ for spaces.
+sets() {
+  head -n 1 "$experiments/sets.tsv"
+  printf '%s\n' "$@" | tr ' _' '\t '
+}
+
+@test "a set is scored with options of its own, and each tool gets those meant for it" {
+  make_tables
+  sets 'g given - 1-2 index_--calibration-rows_31;_fit_--effort_fast_--like_test.tsv - - 0.94 0.4 0.2 them' \
+    't 7:2 y 2 fit_--effort_fast_-m_17;_calibrate_--loo 0.5 -1 0.94 - - -' >sets.tsv
+  "$experiments/accuracy" --data tables --sets sets.tsv --seeds 2-3 -- --kernel exp >scores.tsv
+  sed -i 1d scores.tsv
+  assert_equal "$(column data scores.tsv | paste -sd ' ')" 'g g t.y t.y'
+  assert_equal "$(column seed scores.tsv | paste -sd ' ')" '2 3 2 3'
+  assert_equal "$(column kernel scores.tsv | sort -u)" exp
+  assert_equal "$(column m scores.tsv | tail -n 2 | sort -u)" 17
+  assert_equal "$(column rows scores.tsv | paste -sd ' ')" '250 250 300 300'
+  assert_equal "$(column options scores.tsv | tail -n 1)" 'fit --effort fast -m 17; calibrate --loo; fit --kernel exp'
+
+  zcat tables/g-train.tsv.gz >train.tsv && zcat tables/g-test.tsv.gz >test.tsv
+  gpnn-index -q -s 3 --calibration-rows 31 -o g.gpi train.tsv
+  gpnn-fit -q -s 3 --effort fast --like test.tsv --kernel exp g.gpi | gpnn-calibrate -q g.gpi |
+    gpnn-predict -q --units standard -p - g.gpi test.tsv | gpnn-eval >scores
+  for measure in rmse nll crps pit_distance; do
+    printf '%.4f\n' "$(value $measure scores)"
+  done >by-hand
+  for measure in rmse nll crps pit_distance; do
+    printf '%.4f\n' "$(column $measure scores.tsv | sed -n 2p)"
+  done >by-script
+  diff by-hand by-script
+}
+
+@test "a set whose tools fail is told as failed, and the next one is scored" {
+  make_tables
+  sets 't 7:2 - - fit_--no-such-option - - 0.94 - - -' 'g given - - fit_--effort_fast - - 0.94 - - -' \
+    >sets.tsv
+  run -0 --separate-stderr "$experiments/accuracy" --data tables --sets sets.tsv
+  assert_equal "$(tail -n +2 <<<"$output" | column kernel | head -n 1)" failed
+  [[ $(tail -n +2 <<<"$output" | column rmse | tail -n 1) == 0.* ]]
+  run -0 "$experiments/accuracy" --summary --rivals /dev/null <<<"$output"
+  [[ ${lines[2]} == '| t, 300 | 7:2 | 67 | `fit --no-such-option` | failed: 1 of 1 |' ]]
+}
+
+@test "the table gives means and standard deviations over seeds, and who is ahead" {
+  cat >figures.tsv <<'TSV'
+# what ran
+data	rows	split	seed	scored	options	kernel	m	rmse	nll	crps	coverage50	coverage95	pit_distance	seconds	predict_seconds	rmse_aim	nll_aim	least95	rmse_to_beat	nll_to_beat	whose
+a	9000	7:2	1	2000	none	exp	16	0.0010	-1	0.10	0.50	0.95	0.02	1.4	0.25	0.0020	-1.6	0.94	0.3	-0.5	theirs
+a	9000	7:2	2	2000	none	rbf	64	0.0030	-2	0.12	0.52	0.95	0.03	1.8	0.35	0.0020	-1.6	0.94	0.3	-0.5	theirs
+a	9000	7:2	1	2000	fit --mean-function linear	exp	32	1.5	0.25	0.8	0.55	0.93	0.04	1	0.1	-	0.24	0.92	-	-	-
+b	40	given	1	20	none	failed	-	-	-	-	-	-	-	-	-	-	-	-	-	-	-
+TSV
+  cat >rivals.tsv <<'TSV'
+data	split	seed	rival	rmse	nll	crps	train_rows	of_rows
+a	7:2	1	trees	0.0005	-0.5	0.3	7000	7000
+a	7:2	2	trees	0.0030	-0.7	0.4	7000	7000
+a	7:2	1	gp	0.5	-1.5	0.2	4000	7000
+a	7:2	3	gp	0.0001	-9	0.0	4000	7000
+a	8:2	1	gp	0.0001	-9	0.0	4000	7000
+TSV
+  run -0 "$experiments/accuracy" --summary --rivals rivals.tsv figures.tsv
+  assert_equal "${lines[2]}" '| a, 9000 | 7:2 | 2000 | | 0.00200 ± 0.00141 | −1.500 ± 0.707 |'\
+' 0.110 ± 0.014 | 51.0 ± 1.4 | 95.0 ± 0.0 | 0.025 ± 0.007 | 2 / 0.3 | 0.0020 / −1.6 |'\
+' missed: NLL | 0.00175 / −1.500 / 0.200 (trees, gp of 4000 rows) | behind: RMSE, NLL |'\
+' 0.3 / −0.5, theirs |'
+  assert_equal "${lines[3]}" '| a, 9000 | 7:2 | 2000 | `fit --mean-function linear` | 1.500 | 0.250 |'\
+' 0.800 | 55.0 | 93.0 | 0.040 | 1 / 0.1 | – / 0.24 | missed: NLL, 50 %, PIT |'\
+' 0.000500 / −1.500 / 0.200 (trees, gp of 4000 rows) | behind: RMSE, NLL, CRPS | |'
+  assert_equal "${lines[4]}" '| b, 40 | given | 20 | | failed: 1 of 1 |'
+}
+
+@test "where few rows are scored, chance widens what counts as met" {
+  # 100 rows: two standard errors are 0.1 of 0.5 and 0.0436 of 0.95; of the distance 0.1389.
+  # Two seeds: 0.0707, 0.0308, and 0.1237.
+  head=$'data\trows\tsplit\tseed\tscored\toptions\trmse\tnll\tcrps\tcoverage50\tcoverage95\tpit_distance\tleast95'
+  aims() { printf '%s\n' "$head" "$@" | tr ' ' '\t' | "$experiments/accuracy" --summary --rivals /dev/null |
+    sed -n '3,$p' | cut -d '|' -f 14; }
+  assert_equal "$(aims 'a 400 7:2 1 100 none 1 1 1 0.59 0.99 0.138 0.94')" ' met '
+  assert_equal "$(aims 'a 400 7:2 1 100 none 1 1 1 0.61 0.90 0.140 0.94')" ' missed: 50 %, 95 %, PIT '
+  assert_equal "$(aims 'a 400 7:2 1 100 none 1 1 1 0.56 0.98 0.123 0.94' \
+    'a 400 7:2 2 100 none 1 1 1 0.58 0.98 0.124 0.94')" ' met '
+  assert_equal "$(aims 'a 400 7:2 1 100 none 1 1 1 0.58 0.99 0.124 0.94' \
+    'a 400 7:2 2 100 none 1 1 1 0.58 0.98 0.124 0.94')" ' missed: 50 %, 95 %, PIT '
+}
+
+@test "the README's table of figures is that of the figures kept" {
+  "$experiments/accuracy" --summary "$experiments/accuracy.tsv" >table
+  sed -n '/^| data, rows | split |/,/^$/p' "$GPNN_ROOT/README.md" | sed '/^$/d' >shown
+  diff table shown
+}
