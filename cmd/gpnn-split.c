@@ -1,4 +1,4 @@
-/* gpnn-split: a table in, its rows at random over two or more tables out. */
+/* gpnn-split: a table in, its rows over two or more tables out. */
 #include "cmd/common/cli.h"
 #include "cmd/split/split.h"
 
@@ -7,6 +7,8 @@
 static const struct cli_option options[] = {
     CLI_TEXT('f', "fractions", fractions, "A:B[:...]", "parts in these proportions"),
     CLI_COUNT('k', "folds", folds, "K", "K equal parts", 2, GPNN_SPLIT_PARTS),
+    CLI_REAL(0, "last", last, "F", "two parts: the first rows, and the last fraction F", 0, 1),
+    CLI_TEXT(0, "order", order, "COL", "the last by COL: numbers, or dates, year first"),
     CLI_LIST('o', "output", outputs, "FILE", "one for each part; for folds one with %d"),
     CLI_TEXT(0, "by", by, "COL", "keep rows with the same value of COL together"),
 };
@@ -14,9 +16,10 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "gpnn-split",
     .synopsis = "-f A:B -o FILE -o FILE [OPTION...] [TABLE]\n"
-                "       gpnn-split -k K -o 'fold%d.tsv' [OPTION...] [TABLE]",
-    .purpose = "Distribute the rows of a table at random over two or more tables; rows keep\n"
-               "their order and their text.",
+                "       gpnn-split -k K -o 'fold%d.tsv' [OPTION...] [TABLE]\n"
+                "       gpnn-split --last F [--order COL] -o FILE -o FILE [OPTION...] [TABLE]",
+    .purpose = "Distribute the rows of a table over two or more tables, at random or by time;\n"
+               "rows keep their order and their text.",
     .groups = CLI_TABLE | CLI_SEEDED | CLI_PROGRESS,
     .max_operands = 1,
     CLI_OPTIONS(options),

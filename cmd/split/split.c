@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "cmd/common/progress.h"
 #include "table/columns.h"
+#include "table/order.h"
 
 struct run {
   const struct cli *cli;
@@ -20,6 +21,8 @@ struct run {
   char *header; /* owned; the header line, empty without one */
   size_t header_length, by, n_rows;
   struct gpnn_split split;
+  struct gpnn_order order;
+  bool *is_last; /* owned; with --order: n_rows */
   struct gpnn_output *parts[GPNN_SPLIT_PARTS];
 };
 
@@ -57,11 +60,31 @@ static bool are_distinct(const struct cli *cli, const struct cli_list *outputs)
   return true;
 }
 
+/* --last F, which makes two parts */
+static bool resolve_last(const struct cli *cli, struct split_arguments *a)
+{
+  if (!(a->last > 0 && a->last < 1))
+    return cli_refuse(cli, "option --last: a fraction of the rows between 0 and 1, as in 0.2");
+  if (a->by != NULL)
+    return cli_refuse(cli, "--last cuts the rows at one point, and the rows of a group may lie on "
+                           "both sides of it: give it or --by");
+  if (a->outputs.n != 2)
+    return cli_refuse(cli, "--last needs 2 outputs: -o FILE for the first rows, then for the last");
+  a->n_parts = 2;
+  a->weights[0] = 1 - a->last;
+  a->weights[1] = a->last;
+  return are_distinct(cli, &a->outputs);
+}
+
 bool split_resolve(const struct cli *cli, void *arguments)
 {
   struct split_arguments *a = arguments;
-  if ((a->fractions != NULL) == (a->folds != 0))
-    return cli_refuse(cli, "give either --fractions or --folds");
+  bool is_by_time = cli_given(cli, "last");
+  if ((a->fractions != NULL) + (a->folds != 0) + is_by_time != 1)
+    return cli_refuse(cli, "give either --fractions, --folds or --last");
+  if (a->order != NULL && !is_by_time)
+    return cli_refuse(cli, "--order says which rows are the last, and needs --last");
+  if (is_by_time) return resolve_last(cli, a);
   if (a->fractions != NULL) {
     if (!read_fractions(cli, a)) return false;
     if (a->outputs.n == a->n_parts) return are_distinct(cli, &a->outputs);
@@ -120,7 +143,9 @@ static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error
     if (status != GPNN_OK) break;
     r->n_rows++;
     progress_update("rows counted", r->n_rows, 0);
-    if (spool != NULL) status = spool_line(spool, record.raw, record.raw_length, err);
+    if (r->a->order != NULL) status = gpnn_order_add(&r->order, r->table, &record, err);
+    if (spool != NULL && status == GPNN_OK)
+      status = spool_line(spool, record.raw, record.raw_length, err);
   }
   return status == GPNN_END ? GPNN_OK : status;
 }
@@ -145,6 +170,40 @@ static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
   return gpnn_table_open(&r->table, is_copy ? "-" : path, &options, err);
 }
 
+static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  r->order.na = r->cli->na;
+  if (r->a->by != NULL) status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
+  if (r->a->order != NULL) status = gpnn_columns_find(r->table, r->a->order, &r->order.column, err);
+  return status;
+}
+
+/* Warns if the column of --order is text that may not be in the order of time. */
+static void warn_order(const struct run *r)
+{
+  char name[GPNN_MASK_BYTES];
+  if (r->order.doubtful_line == 0) return;
+  const char *column = gpnn_table_column(r->table, r->order.column);
+  cli_warn(r->cli,
+           "%s:%zu: column '%s' is sorted as text, which orders dates only if they have the year "
+           "first and leading zeros, as in 2024-03-01: \"%s\"",
+           gpnn_table_name(r->table), r->order.doubtful_line,
+           gpnn_mask(name, column, strlen(column)), r->order.doubtful);
+}
+
+/* Prepares the choice of each row's part, once all rows were counted. */
+static enum gpnn_status choose_parts(struct run *r, struct gpnn_error *err)
+{
+  const struct split_arguments *a = r->a;
+  enum gpnn_status status =
+      gpnn_split_init(&r->split, a->n_parts, a->weights, r->n_rows, r->cli->seed, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", gpnn_table_name(r->table));
+  if (a->order == NULL) return GPNN_OK;
+  warn_order(r);
+  return gpnn_order_last(&r->order, (size_t)r->split.remaining[1], &r->is_last, err);
+}
+
 static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
 {
   const char *path = cli_operand(r->cli, 0);
@@ -155,15 +214,12 @@ static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
   r->header_length = header.length;
   r->header = gpnn_copy_text(header.text, header.length);
   if (r->header == NULL) return gpnn_fail_memory(err, "for the header");
-  if (r->a->by != NULL) status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
+  status = find_columns(r, err);
   if (status == GPNN_OK && !can_be_read_twice(path)) status = spool_new(&spool, err);
   if (status == GPNN_OK) status = count_rows(r, spool, err);
   if (spool != NULL && status == GPNN_OK) status = spool_rewind(spool, err);
   if (spool != NULL) fclose(spool);
-  if (status == GPNN_OK) {
-    status = gpnn_split_init(&r->split, r->a->n_parts, r->a->weights, r->n_rows, r->cli->seed, err);
-    if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", gpnn_table_name(r->table));
-  }
+  if (status == GPNN_OK) status = choose_parts(r, err);
   return status == GPNN_OK ? reopen(r, path, spool != NULL, err) : status;
 }
 
@@ -172,7 +228,7 @@ static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
 /* "fold%d.tsv" -> "fold3.tsv" */
 static enum gpnn_status open_part(struct run *r, size_t k, struct gpnn_error *err)
 {
-  if (r->a->fractions != NULL) return cli_open_output(r->a->outputs.items[k], &r->parts[k], err);
+  if (r->a->folds == 0) return cli_open_output(r->a->outputs.items[k], &r->parts[k], err);
   const char *pattern = r->a->outputs.items[0], *place = strstr(pattern, "%d");
   size_t bytes = strlen(pattern) + 24;
   char *path = malloc(bytes);
@@ -201,16 +257,29 @@ static enum gpnn_status open_parts(struct run *r, struct gpnn_error *err)
   return status;
 }
 
+/* The part of row 'row', from 0. */
+static enum gpnn_status part_of(struct run *r, const struct gpnn_record *record, size_t row,
+                                size_t *part, struct gpnn_error *err)
+{
+  const struct gpnn_field *field = r->a->by == NULL ? NULL : &record->fields[r->by];
+  if (field != NULL)
+    *part = gpnn_split_group(&r->split, field->text, field->length);
+  else if (r->a->last == 0)
+    return gpnn_split_next(&r->split, part, err);
+  else if (row >= r->n_rows)
+    return gpnn_fail(err, GPNN_EDATA, "there are more rows than were counted");
+  else
+    *part = r->is_last != NULL ? r->is_last[row] : row >= r->split.remaining[0];
+  return GPNN_OK;
+}
+
 static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
 {
   struct gpnn_record record;
   enum gpnn_status status;
   size_t part = 0, done = 0;
   while ((status = gpnn_table_next(r->table, &record, err)) == GPNN_OK) {
-    if (r->a->by == NULL)
-      status = gpnn_split_next(&r->split, &part, err);
-    else
-      part = gpnn_split_group(&r->split, record.fields[r->by].text, record.fields[r->by].length);
+    status = part_of(r, &record, done, &part, err);
     if (status == GPNN_OK) status = write_line(r->parts[part], record.raw, record.raw_length, err);
     if (status != GPNN_OK) return status;
     progress_update("rows written", ++done, r->n_rows);
@@ -235,6 +304,8 @@ enum gpnn_status split_run(const struct cli *cli, void *arguments, struct gpnn_e
   if (status == GPNN_OK) status = write_rows(&r, err);
   status = close_parts(&r, status, err);
   free(r.header);
+  free(r.is_last);
+  gpnn_order_release(&r.order);
   gpnn_table_close(r.table);
   return status;
 }

@@ -10,8 +10,9 @@
 #include "table/split.h"
 
 struct split_arguments {
-  const char *fractions, *by; /* NULL: not given */
-  size_t folds;               /* 0: not given */
+  const char *fractions, *by, *order; /* NULL: not given */
+  size_t folds;                       /* 0: not given */
+  double last;                        /* the fraction of the rows that come last; 0: not given */
   struct cli_list outputs;
   size_t n_parts; /* split_resolve() finds them, and their weights */
   double weights[GPNN_SPLIT_PARTS];

@@ -46,6 +46,63 @@ load helper
   assert_equal "$(cat a b | wc -l)" 200
 }
 
+@test "the last rows are those at the end of the table, from files and pipes" {
+  make_table 103 2 >t.tsv
+  gpnn-split --last 0.2 -o a.tsv -o b.tsv t.tsv
+  head -n 83 t.tsv | cmp - a.tsv # 103 * 0.8 = 82.4 rows, and the header
+  { head -n 1 t.tsv; tail -n 21 t.tsv; } | cmp - b.tsv
+  gpnn-split --last 0.2 -o c.tsv -o - < <(gzip -c t.tsv) | cmp - b.tsv
+  cmp a.tsv c.tsv
+  gpnn-split -s 9 --no-header --last 0.5 -o a.tsv -o b.tsv <(tail -n +2 t.tsv)
+  cat a.tsv b.tsv | cmp - <(tail -n +2 t.tsv)
+  assert_equal "$(wc -l <b.tsv)" 51
+}
+
+@test "the last rows in the order of numbers, ties by row, keep the order of the table" {
+  awk 'BEGIN { print "x,hour,y"; for (i = 0; i < 200; i++) print i "," (i * 37 % 20) - 10 ".50," i % 7 }' >t.csv
+  for source in t.csv -; do
+    gpnn-split --last 0.3 --order hour -o a.csv -o b.csv "$source" <t.csv
+    awk 'NR > 1 { print NR "," $0 }' t.csv | sort -t , -k 3,3g -k 1,1n | tail -n 60 | sort -n |
+      cut -d , -f 2- | { echo x,hour,y; cat; } | cmp - b.csv
+    assert_equal "$(sort -u a.csv b.csv | wc -l)" 201
+    tail -n +2 a.csv | cut -d , -f 1 | sort -nc
+  done
+}
+
+@test "dates are ordered as text, with a warning where that would not order them" {
+  printf 'date,y\n2024-03-01,1\n2023-12-31,2\n2024-02-29,3\n2024-11,4\n' >t.csv
+  gpnn-split --last 0.5 --order date -o a.csv -o b.csv t.csv 2>message
+  assert_equal "$(cat message)" ''
+  assert_equal "$(tail -n +2 b.csv | tr '\n' ' ')" '2024-03-01,1 2024-11,4 '
+  for bad in 1/3/2024 2024-3-01 2024-03-1x 20240301T06 w7; do
+    sed "3s|^[^,]*|$bad|" t.csv >bad.csv
+    gpnn-split --last 0.5 --order 1 -o a.csv -o b.csv bad.csv 2>message
+    grep -q "^gpnn-split: bad.csv:3: column 'date' is sorted as text.*\"$bad\"" message
+  done
+  gpnn-split -q --last 0.5 --order date -o a.csv -o b.csv bad.csv 2>message
+  assert_equal "$(cat message)" ''
+}
+
+@test "what cannot be cut by time is refused" {
+  printf 'date,y\n1,1\n2,2\nNA,3\n,4\n2024-01-01,5\n' >t.csv
+  local last='gpnn-split --order date -o a -o b --last'
+  assert_fails 1 "t.csv:4: column 'date': missing value" $last 0.5 t.csv
+  sed 4,5d t.csv >n.csv
+  assert_fails 1 "n.csv:4: column 'date': not a number: \"2024-01-01\"" $last 0.5 n.csv
+  printf 'date,y\n2024-01-01,5\nNA,3\n' >d.csv
+  assert_fails 1 "d.csv:3: column 'date': missing value" $last 0.5 d.csv
+  assert_fails 1 '2 rows are too few: part 2 would have none' gpnn-split --last 0.01 -o a -o b d.csv
+  assert_fails 2 "no column 'day'" gpnn-split --last 0.5 --order day -o a -o b d.csv
+  for f in 0 1; do assert_fails 2 'between 0 and 1' $last $f t.csv; done
+  assert_fails 2 'from 0 to 1' $last 20 t.csv
+  assert_fails 2 'either' gpnn-split --last 0.5 -f 1:1 -o a -o b t.csv
+  assert_fails 2 'either' gpnn-split --last 0.5 -k 2 -o a%d t.csv
+  assert_fails 2 'both sides' gpnn-split --last 0.5 --by y -o a -o b t.csv
+  assert_fails 2 'needs 2 outputs' gpnn-split --last 0.5 -o a t.csv
+  assert_fails 2 'needs --last' gpnn-split --order y -f 1:1 -o a -o b t.csv
+  assert_fails 2 'same output' gpnn-split --last 0.5 -o a -o a t.csv
+}
+
 @test "quoted fields with line ends keep their text" {
   printf 'name,y\r\n"a\nb",1\r\n"c ""d""",2\r\ne,3\r\nf,4\r\n' >t.csv
   gpnn-split -f 1:1 -o a.csv -o b.csv t.csv
