@@ -23,10 +23,10 @@ static const char *volatile unfinished;
 /* An option that only makes sense when a table is read; NULL if none was given. */
 static const char *table_option(const struct cli *cli)
 {
-  static const char *const names[] = {"target",          "inputs", "drop",        "one-hot",
-                                      "period",          "geo",    "regressors",  "row-noise",
-                                      "skip-bad",        "preset", "standardise", "whiten-eps",
-                                      "calibration-rows"};
+  static const char *const names[] = {
+      "target", "inputs",      "drop",       "one-hot",         "period",
+      "geo",    "regressors",  "row-noise",  "offset",          "skip-bad",
+      "preset", "standardise", "whiten-eps", "calibration-rows"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (cli_given(cli, names[i])) return names[i];
   return NULL;
@@ -110,9 +110,10 @@ static void warn_of_outlier(const struct cli *cli, const char *name,
   if (training->dataset.n <= 2 || training->outlier_fraction <= most) return;
   target_name(&training->dataset.schema, training->outlier_target, target);
   cli_warn(
-      cli, "%s: one row, whose target%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
+      cli, "%s: one row, whose target%s%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
       name, training->dataset.n_more > 0 ? " " : "", training->dataset.n_more > 0 ? target : "",
-      training->outlier, 100 * training->outlier_fraction);
+      training->dataset.offset != NULL ? " minus its offset" : "", training->outlier,
+      100 * training->outlier_fraction);
 }
 
 /* Writes a number as a user would type it. */

@@ -24,6 +24,7 @@ struct batch {
   size_t first_line, last_line;   /* of the table */
   bool *is_good;                  /* owned; 'capacity', as for all the following arrays */
   double *x, *regressors, *noise; /* owned; by d, by n_regressors, by 1: the good rows */
+  double *offset;                 /* owned; by n_offsets: the good rows */
   struct carried carried;
   double *truth;     /* owned; targets by capacity: of all rows; NaN: missing */
   double *mean, *sd; /* owned; targets by n_good */
@@ -177,11 +178,13 @@ static enum gpnn_status batch_begin(const struct run *r, struct batch *batch,
   batch->x = gpnn_alloc(n, dataset->d, sizeof *batch->x);
   batch->regressors = gpnn_alloc(n, dataset->n_regressors, sizeof *batch->regressors);
   batch->noise = gpnn_alloc(n, 1, sizeof *batch->noise);
+  batch->offset = gpnn_alloc(n, dataset->schema.n_offsets, sizeof *batch->offset);
   batch->truth = gpnn_alloc(n_targets, n, sizeof *batch->truth);
   batch->mean = gpnn_alloc(n_targets, n, sizeof *batch->mean);
   batch->sd = gpnn_alloc(n_targets, n, sizeof *batch->sd);
   if (batch->is_good == NULL || batch->x == NULL || batch->regressors == NULL ||
-      batch->noise == NULL || batch->truth == NULL || batch->mean == NULL || batch->sd == NULL)
+      batch->noise == NULL || batch->offset == NULL || batch->truth == NULL ||
+      batch->mean == NULL || batch->sd == NULL)
     return gpnn_fail_memory(err, "for a batch of rows");
   batch->capacity = n;
   return GPNN_OK;
@@ -193,6 +196,7 @@ static void batch_release(struct batch *batch)
   free(batch->x);
   free(batch->regressors);
   free(batch->noise);
+  free(batch->offset);
   free(batch->truth);
   free(batch->mean);
   free(batch->sd);
@@ -231,6 +235,9 @@ static enum gpnn_status read_row(struct run *r, struct batch *batch, struct gpnn
     status = gpnn_reader_read(&r->reader, record, batch->x + batch->n_good * dataset->d,
                               batch->regressors + batch->n_good * dataset->n_regressors,
                               &batch->noise[batch->n_good], &r->n_unseen, err);
+  if (status == GPNN_OK)
+    status = gpnn_reader_offsets(&r->reader, record,
+                                 batch->offset + batch->n_good * dataset->schema.n_offsets, err);
   return status;
 }
 
@@ -259,6 +266,11 @@ static enum gpnn_status read_batch(void *run, size_t slot, struct gpnn_error *er
 
 /* ---- a batch: predicting and writing -------------------------------------------------------- */
 
+static bool has_offsets(const struct run *r)
+{
+  return r->opened.dataset->schema.n_offsets > 0;
+}
+
 static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error *err)
 {
   struct run *r = run;
@@ -267,7 +279,8 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
                                          .x = batch->x,
                                          .regressors =
                                              r->reader.reads_regressors ? batch->regressors : NULL,
-                                         .noise = r->reader.map.has_noise ? batch->noise : NULL};
+                                         .noise = r->reader.map.has_noise ? batch->noise : NULL,
+                                         .offset = has_offsets(r) ? batch->offset : NULL};
   enum gpnn_status status =
       gpnn_predict(r->predictor, &rows, batch->mean, batch->sd, r->counts, err);
   if (status == GPNN_ENUMERIC && batch->first_line == batch->last_line)
@@ -373,6 +386,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = gpnn_reader_open(&r->reader, r->opened.dataset, r->table, cli->na,
                               reads_regressors(&r->opened), err);
+  if (status == GPNN_OK) status = gpnn_reader_require_offsets(&r->reader, err);
   /* Without an sd, or with that of the function, noise is not needed. */
   if (r->a->plan.options.latent || r->a->plan.options.mean_only) r->reader.map.has_noise = false;
   if (status == GPNN_OK) status = choose_carried(r, err);

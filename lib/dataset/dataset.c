@@ -29,6 +29,12 @@ enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_source *source,
       view->noise = first->noise + (t + 1) * n;
       view->calibration_noise = first->calibration_noise + (t + 1) * c;
     }
+    if (first->offset != NULL) {
+      view->offset = first->offset + (t + 1) * n;
+      view->calibration_offset = first->calibration_offset + (t + 1) * c;
+      view->schema.offsets = first->schema.offsets + t + 1;
+      view->schema.n_offsets = 1;
+    }
     view->schema.target = first->schema.more[t];
     view->scaling.y_mean = first->scaling.more[t].mean;
     view->scaling.y_sd = first->scaling.more[t].sd;

@@ -29,10 +29,11 @@ extern "C" {
 struct gpnn_dataset_source;
 
 /*
- * The view of one target: the rows, in standardised units throughout, with that target in 'y',
- * 'calibration_y', 'noise', 'calibration_noise', 'scaling' and 'schema'.  The view of the first
- * target has the further ones too ('more' and the like), and is what an index file is written from;
- * in any other view n_more is 0 here, in 'scaling' and in 'schema'.
+ * The view of one target: the rows, in standardised units except for offsets, with that target in
+ * 'y', 'calibration_y', 'noise', 'calibration_noise', 'offset', 'calibration_offset', 'scaling' and
+ * 'schema'.  A target with an offset is what is left when that is subtracted.  The view of the
+ * first target has the further ones too ('more' and the like), and is what an index file is written
+ * from; in any other view n_more is 0 here, in 'scaling' and in 'schema'.
  *
  * Inputs that are the coordinates of one point, on a circle or on the sphere, form a group and
  * share a lengthscale; every other input is a group of its own.
@@ -50,6 +51,8 @@ struct gpnn_dataset {
   const double *noise;         /* n: known noise variance of each row, which adds to that of
                                   the parameters; in the first view followed by n for each
                                   further target, which differ in scale only; NULL: none */
+  const double *offset;        /* n: the offset of each row, in units of the table; in the first
+                                  view followed by n for each further target; NULL: none */
   size_t n_more;               /* further targets, may be 0 */
   const double *more;          /* n_more by n: one target after another; NULL: none */
   size_t n_calibration;        /* rows held out for calibration, may be 0 */
@@ -57,6 +60,7 @@ struct gpnn_dataset {
   const double *calibration_y; /* n_calibration */
   const double *calibration_regressors; /* n_calibration by n_regressors, or NULL */
   const double *calibration_noise;      /* as 'noise' for these rows, or NULL */
+  const double *calibration_offset;     /* as 'offset' for these rows, or NULL */
   const double *calibration_more;       /* n_more by n_calibration, or NULL */
   struct gpnn_schema schema;            /* columns of the table */
   struct gpnn_scaling scaling;          /* table units <-> standardised units */

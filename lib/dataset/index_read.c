@@ -211,6 +211,14 @@ static void decode_roles(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, schema->noise.kind == GPNN_COLUMN_NUMBER);
 }
 
+/* An offset for each target. */
+static void decode_offsets(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  decode_numbers(cursor, schema->n_columns, 1 + schema->n_more, &schema->offsets,
+                 &schema->n_offsets);
+}
+
 static struct gpnn_moments *decode_moments(struct cursor *cursor, size_t n)
 {
   struct gpnn_moments *moments = take_array(cursor, n, 16, sizeof *moments);
@@ -362,6 +370,8 @@ static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_erro
   enum gpnn_status status = read_section(index, "INFO", decode_info, err);
   if (status == GPNN_OK) status = read_section(index, "COLS", decode_columns, err);
   if (status == GPNN_OK && extended) status = read_section(index, "ROLE", decode_roles, err);
+  if (status == GPNN_OK && gpnn_container_find(index->container, "OCOL") != NULL)
+    status = read_section(index, "OCOL", decode_offsets, err);
   if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "LIMS") != NULL)
     status = read_section(index, "LIMS", decode_limits, err);
@@ -400,6 +410,11 @@ static enum gpnn_status find_other_columns(struct gpnn_index *index, struct gpnn
     status = find_rows(index, "NOIS", n_more + 1, n, &dataset->noise, err);
     if (status == GPNN_OK)
       status = find_rows(index, "CALN", n_more + 1, c, &dataset->calibration_noise, err);
+  }
+  if (dataset->schema.n_offsets > 0 && status == GPNN_OK) {
+    status = find_rows(index, "OFFS", n_more + 1, n, &dataset->offset, err);
+    if (status == GPNN_OK)
+      status = find_rows(index, "CALO", n_more + 1, c, &dataset->calibration_offset, err);
   }
   return status;
 }
@@ -459,10 +474,10 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
 
 enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "LIMS", "MOMS",
-                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
-                                       "REGR", "CALR", "NOIS", "CALN"};
-  enum { FIRST_ROWS = 6 };
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "STDZ", "LIMS", "MOMS",
+                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR",
+                                       "CALR", "NOIS", "CALN", "OFFS", "CALO"};
+  enum { FIRST_ROWS = 7 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;
   for (size_t i = 0; i < gpnn_container_count(container); i++) {

@@ -16,11 +16,11 @@
 /* Programs that know only an older minor version must refuse what they cannot read: a change of the
  * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0},  {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
-    {"MOMS", true, 1},  {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
-    {"CALY", true, 0},  {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
-    {"NOIS", true, 1},  {"CALN", true, 1},  {"SRCH", true, 0}, {"ROTN", true, 2}, {"SAME", true, 4},
-    {"FAIS", false, 0}, {"TREE", true, 2},
+    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0},  {"LIMS", true, 3},
+    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0},  {"CALX", true, 0},
+    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1},  {"CALR", true, 1},
+    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5},  {"CALO", true, 5},
+    {"SRCH", true, 0}, {"ROTN", true, 2},  {"SAME", true, 4}, {"FAIS", false, 0}, {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -131,6 +131,11 @@ static void compose_roles(struct blob *blob, const struct gpnn_schema *schema)
   for (size_t t = 0; t < schema->n_more; t++) compose_column(blob, &schema->more[t]);
   for (size_t j = 0; j < schema->n_regressors; j++) compose_column(blob, &schema->regressors[j]);
   if (schema->has_noise) compose_column(blob, &schema->noise);
+}
+
+static void compose_offsets(struct blob *blob, const struct gpnn_schema *schema)
+{
+  for (size_t t = 0; t < schema->n_offsets; t++) compose_column(blob, &schema->offsets[t]);
 }
 
 static void compose_moments(struct blob *blob, const struct gpnn_scaling *scaling)
@@ -298,6 +303,11 @@ static enum gpnn_status write_metadata(struct writing *writing, const struct gpn
     status = write_blob(writing, "ROLE", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
+  if (dataset->schema.n_offsets > 0) {
+    compose_offsets(&blob, &dataset->schema);
+    status = write_blob(writing, "OCOL", true, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
   compose_scaling(&blob, &dataset->scaling);
   status = write_blob(writing, "STDZ", true, &blob, err);
   if (status != GPNN_OK) return status;
@@ -335,6 +345,11 @@ static enum gpnn_status write_other_columns(struct writing *writing,
     status = write_rows(writing, "NOIS", n_more + 1, n, dataset->noise, err);
     if (status == GPNN_OK)
       status = write_rows(writing, "CALN", n_more + 1, c, dataset->calibration_noise, err);
+  }
+  if (dataset->schema.n_offsets > 0 && status == GPNN_OK) {
+    status = write_rows(writing, "OFFS", n_more + 1, n, dataset->offset, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALO", n_more + 1, c, dataset->calibration_offset, err);
   }
   return status;
 }

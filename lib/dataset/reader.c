@@ -61,6 +61,23 @@ enum gpnn_status gpnn_reader_read(const struct gpnn_reader *reader,
   return GPNN_OK;
 }
 
+enum gpnn_status gpnn_reader_require_offsets(const struct gpnn_reader *reader,
+                                             struct gpnn_error *err)
+{
+  return gpnn_schema_require_offsets(&reader->dataset->schema, &reader->map, reader->table, err);
+}
+
+enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
+                                     const struct gpnn_record *record, double *offsets,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < reader->dataset->schema.n_offsets && status == GPNN_OK; t++)
+    status = gpnn_columns_number(reader->table, record, reader->map.offsets[t], reader->na,
+                                 &offsets[t], err);
+  return status;
+}
+
 size_t gpnn_reader_target_column(const struct gpnn_reader *reader, size_t t)
 {
   return t == 0 ? reader->map.target : reader->map.more[t - 1];
@@ -101,6 +118,22 @@ static enum gpnn_status grow(struct gpnn_reader_rows *rows, const struct gpnn_re
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for the rows");
 }
 
+/* Reads the target, standardised. */
+static enum gpnn_status read_target(const struct gpnn_reader *reader, struct gpnn_table *table,
+                                    const struct gpnn_record *record, double *y,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_scaling *scaling = &reader->dataset->scaling;
+  double value = 0, offset;
+  enum gpnn_status status =
+      gpnn_columns_number(table, record, reader->map.target, reader->na, &value, err);
+  if (status == GPNN_OK && reader->dataset->schema.n_offsets > 0)
+    status = gpnn_schema_subtract_offset(&reader->map, table, record, reader->na, 0, &value,
+                                         &offset, err);
+  *y = (value - scaling->y_mean) / scaling->y_sd;
+  return status;
+}
+
 static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpnn_reader *reader,
                                  struct gpnn_table *table, bool inputs_only,
                                  struct gpnn_record *record, struct gpnn_error *err)
@@ -112,14 +145,13 @@ static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpn
   if (status != GPNN_OK) return status;
   double y = 0, variance = 0;
   double *regressors = reader->reads_regressors ? rows->regressors + n * rows->n_regressors : NULL;
-  if (!inputs_only)
-    status = gpnn_columns_number(table, record, reader->map.target, reader->na, &y, err);
+  if (!inputs_only) status = read_target(reader, table, record, &y, err);
   if (status == GPNN_OK)
     status = gpnn_reader_read(reader, record, rows->x + n * reader->dataset->d, regressors,
                               &variance, &n_unseen, err);
   if (status != GPNN_OK) return status;
   if (rows->noise != NULL) rows->noise[n] = gpnn_scaling_noise(scaling, variance);
-  if (!inputs_only) rows->y[n] = (y - scaling->y_mean) / scaling->y_sd;
+  if (!inputs_only) rows->y[n] = y;
   rows->n++;
   return GPNN_OK;
 }
@@ -134,6 +166,7 @@ enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
   if (status == GPNN_OK && !inputs_only && !reader.map.has_target)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
                        gpnn_table_name(table), dataset->schema.target.name);
+  if (status == GPNN_OK && !inputs_only) status = gpnn_reader_require_offsets(&reader, err);
   rows->n_regressors = reader.reads_regressors ? dataset->n_regressors : 0;
   struct gpnn_error why = {0};
   struct gpnn_record record;

@@ -2,9 +2,9 @@
  * reader: reading tables by the columns and the scaling of a dataset, row by row or whole.
  *
  * Row by row: gpnn_reader_open() finds the columns; then for each record of the table
- * gpnn_reader_read() gives what a prediction needs, and gpnn_reader_target() what to compare it
- * with; gpnn_reader_release() at the end.  gpnn_reader_rows_read() does all of this for a whole
- * table.
+ * gpnn_reader_read() gives what a prediction needs, gpnn_reader_offsets() what to add to it, and
+ * gpnn_reader_target() what to compare it with; gpnn_reader_release() at the end.
+ * gpnn_reader_rows_read() does all of this for a whole table.
  */
 #ifndef GPNN_DATASET_READER_H
 #define GPNN_DATASET_READER_H
@@ -55,12 +55,23 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_read(const struct gpnn_reader *read
                                                   double *regressors, double *noise,
                                                   size_t *n_unseen, struct gpnn_error *err);
 
+/* To be called once before gpnn_reader_offsets().  GPNN_EMISMATCH: the table lacks columns of
+ * offsets; the message names them. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_reader_require_offsets(const struct gpnn_reader *reader,
+                                                             struct gpnn_error *err);
+
+/* Reads the offset of each target of the dataset's schema, in table units: schema.n_offsets
+ * numbers, which may be none.  GPNN_EDATA: one is missing or not a number. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
+                                                     const struct gpnn_record *record,
+                                                     double *offsets, struct gpnn_error *err);
+
 /* The table's column of target 't', or SIZE_MAX if it has none: 0 is the dataset's target, 1 and
  * more are the further ones. */
 size_t gpnn_reader_target_column(const struct gpnn_reader *reader, size_t t);
 
-/* Reads target 't' of 'record', in table units; NaN if it is missing or has no column.  GPNN_EDATA:
- * it is not a number. */
+/* Reads target 't' of 'record', in table units and with its offset; NaN if it is missing or has no
+ * column.  GPNN_EDATA: it is not a number. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_target(const struct gpnn_reader *reader,
                                                     const struct gpnn_record *record, size_t t,
                                                     double *y, struct gpnn_error *err);
@@ -71,7 +82,7 @@ void gpnn_reader_release(struct gpnn_reader *reader);
 struct gpnn_reader_rows {
   size_t n;
   double *x; /* owned; n by d, standardised */
-  double *y; /* owned; n, standardised */
+  double *y; /* owned; n, standardised, without the offset */
   size_t n_regressors;
   double *regressors; /* owned; n by n_regressors, standardised; NULL: not read */
   double *noise;      /* owned; n, standardised; NULL: the table has no noise variances */
@@ -80,11 +91,11 @@ struct gpnn_reader_rows {
 };
 
 /*
- * Reads the remaining records of 'table', which must have the target of 'dataset' (GPNN_EMISMATCH),
- * unless 'inputs_only': then 'y' and 'noise' stay NULL.  'na' and 'reads_regressors' as in
- * gpnn_reader_open().  With 'skip_bad', bad rows are left out and counted; otherwise the first is
- * GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A table without records gives
- * n = 0.
+ * Reads the remaining records of 'table', which must have the target of 'dataset' and its offset if
+ * there is one (GPNN_EMISMATCH), unless 'inputs_only': then 'y' and 'noise' stay NULL.  'na' and
+ * 'reads_regressors' as in gpnn_reader_open().  With 'skip_bad', bad rows are left out and counted;
+ * otherwise the first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A table
+ * without records gives n = 0.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
                                                        const struct gpnn_dataset *dataset,

@@ -59,6 +59,7 @@ static void copy_view(struct gpnn_sample *sample, const struct gpnn_dataset *fro
   to->regressors = copy_rows(&next, from->regressors, from->n_regressors, n, row);
   to->more = copy_blocks(&next, from->more, from->n_more, from->n, n, row);
   to->noise = copy_blocks(&next, from->noise, 1 + from->n_more, from->n, n, row);
+  to->offset = copy_blocks(&next, from->offset, 1 + from->n_more, from->n, n, row);
   to->n = n;
 }
 
@@ -66,7 +67,7 @@ enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn
                                   size_t n_rows, const uint64_t *row, struct gpnn_error *err)
 {
   const struct gpnn_dataset *first = gpnn_dataset_target(dataset, 0);
-  size_t width = first->d + first->n_regressors + 2 * (1 + first->n_more);
+  size_t width = first->d + first->n_regressors + 3 * (1 + first->n_more);
   struct gpnn_sample *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
   made->source.report = gpnn_dataset_search_report(first);

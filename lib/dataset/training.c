@@ -19,7 +19,8 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status == GPNN_OK) status = gpnn_schema_match(schema, table, &training->map, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, training->watch, err);
-  training->n_others = schema->n_more + schema->n_regressors + schema->has_noise;
+  training->n_others =
+      schema->n_more + schema->n_regressors + schema->has_noise + schema->n_offsets;
   training->width = schema->n_inputs + 1 + training->n_others;
   return status;
 }

@@ -47,7 +47,7 @@ struct gpnn_training_options {
 struct gpnn_training {
   struct gpnn_columns_map map;
   size_t n;                     /* rows read so far */
-  size_t n_others;              /* further targets, regressors, noise variance */
+  size_t n_others;              /* further targets, regressors, noise variance, offsets */
   size_t width;                 /* numbers in a row as read: inputs, target, others */
   struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
   double *held_out;             /* owned; the calibration rows, likewise */

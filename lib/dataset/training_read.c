@@ -11,7 +11,7 @@
 #include "table/columns.h"
 #include "table/records.h"
 
-/* Reads the columns of a row that are neither input nor the first target. */
+/* Reads the columns of a row that are neither input nor the first target, but for the offsets. */
 static enum gpnn_status read_others(const struct gpnn_training *training,
                                     const struct gpnn_table *table,
                                     const struct gpnn_record *record, const char *na,
@@ -26,6 +26,22 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
     status = gpnn_columns_number(table, record, map->regressors[j], na, others++, err);
   if (status == GPNN_OK && schema->has_noise)
     status = gpnn_schema_noise(map, table, record, na, others, err);
+  return status;
+}
+
+/* Subtracts from each target its offset; 'targets' has all of them, and then the other columns, of
+ * which the offsets are the last. */
+static enum gpnn_status subtract_offsets(const struct gpnn_training *training,
+                                         const struct gpnn_table *table,
+                                         const struct gpnn_record *record, const char *na,
+                                         double *targets, struct gpnn_error *err)
+{
+  size_t n = training->dataset.schema.n_offsets;
+  double *offsets = targets + 1 + training->n_others - n;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = gpnn_schema_subtract_offset(&training->map, table, record, na, t, &targets[t],
+                                         &offsets[t], err);
   return status;
 }
 
@@ -86,6 +102,7 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
       gpnn_columns_number(r->table, record, training->map.target, na, target, err);
   if (status == GPNN_OK && training->n_others > 0)
     status = read_others(training, r->table, record, na, target + 1, err);
+  if (status == GPNN_OK) status = subtract_offsets(training, r->table, record, na, target, err);
   if (status == GPNN_OK)
     status = gpnn_schema_learn(schema, &training->map, r->table, record, na, row, err);
   return status;

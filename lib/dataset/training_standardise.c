@@ -80,21 +80,23 @@ struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, siz
 /* ---- the layout of standardised rows ---- */
 
 /* The columns of n standardised rows, one array after another: inputs, by rows; the first target;
- * each further target; regressors, by rows; the noise variances for each target. */
+ * each further target; regressors, by rows; the noise variances for each target; their offsets,
+ * which are not standardised. */
 struct layout {
-  size_t d, n_more, n_regressors, n_noises;
+  size_t d, n_more, n_regressors, n_noises, n_offsets;
 };
 
-static struct layout layout_of(const struct gpnn_scaling *scaling, bool has_noise)
+static struct layout layout_of(const struct gpnn_scaling *scaling, const struct gpnn_schema *schema)
 {
   return (struct layout){scaling->n_out, scaling->n_more, scaling->n_regressors,
-                         has_noise ? scaling->n_more + 1 : 0};
+                         schema->has_noise ? scaling->n_more + 1 : 0, schema->n_offsets};
 }
 
 /* Numbers per row. */
 static size_t width_of(const struct layout *layout)
 {
-  return layout->d + 1 + layout->n_more + layout->n_regressors + layout->n_noises;
+  return layout->d + 1 + layout->n_more + layout->n_regressors + layout->n_noises +
+         layout->n_offsets;
 }
 
 /* Where the arrays of 'n' rows begin. */
@@ -113,11 +115,17 @@ static size_t noise_at(const struct layout *layout, size_t n)
   return n * (layout->d + 1 + layout->n_more + layout->n_regressors);
 }
 
+static size_t offset_at(const struct layout *layout, size_t n)
+{
+  return n * (width_of(layout) - layout->n_offsets);
+}
+
 /* Standardises a row of features and other numbers as number 'i' of 'n' in 'numbers'. */
 static void standardise_row(const struct gpnn_scaling *scaling, const struct layout *layout,
                             const double *row, size_t n, size_t i, double *numbers)
 {
   const double *y = row + scaling->n_in, *regressors = y + 1 + layout->n_more;
+  const double *offsets = regressors + layout->n_regressors + (layout->n_noises > 0);
   double *own = numbers + regressors_at(layout, n) + i * layout->n_regressors;
   gpnn_scaling_apply(scaling, row, numbers + i * layout->d);
   numbers[n * layout->d + i] = (y[0] - scaling->y_mean) / scaling->y_sd;
@@ -131,6 +139,8 @@ static void standardise_row(const struct gpnn_scaling *scaling, const struct lay
     numbers[noise_at(layout, n) + t * n + i] =
         gpnn_scaling_variance(regressors[layout->n_regressors], sd);
   }
+  for (size_t t = 0; t < layout->n_offsets; t++)
+    numbers[offset_at(layout, n) + t * n + i] = offsets[t];
 }
 
 /* Writes the arrays of 'count' rows into those of 'n' rows, from row 'from' on. */
@@ -148,6 +158,9 @@ static enum gpnn_status write_rows(struct gpnn_spool *spool, const struct layout
   for (size_t t = 0; t < layout->n_noises && status == GPNN_OK; t++)
     status = gpnn_spool_write(spool, noise_at(layout, n) + t * n + from, count,
                               numbers + noise_at(layout, count) + t * count, err);
+  for (size_t t = 0; t < layout->n_offsets && status == GPNN_OK; t++)
+    status = gpnn_spool_write(spool, offset_at(layout, n) + t * n + from, count,
+                              numbers + offset_at(layout, count) + t * count, err);
   return status;
 }
 
@@ -176,6 +189,10 @@ static void set_arrays(struct gpnn_training *training, const struct layout *layo
   if (layout->n_noises > 0) {
     dataset->noise = rows + noise_at(layout, n);
     dataset->calibration_noise = held_out + noise_at(layout, c);
+  }
+  if (layout->n_offsets > 0) {
+    dataset->offset = rows + offset_at(layout, n);
+    dataset->calibration_offset = held_out + offset_at(layout, c);
   }
   dataset->mapping = gpnn_spool_mapping(&training->rows);
 }
@@ -317,7 +334,7 @@ enum gpnn_status gpnn_training_standardise(struct gpnn_training *training,
                                            const uint64_t *drawn, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = &training->dataset;
-  const struct layout layout = layout_of(&dataset->scaling, dataset->schema.has_noise);
+  const struct layout layout = layout_of(&dataset->scaling, &dataset->schema);
   size_t total;
   if (!gpnn_multiply(dataset->n, width_of(&layout), &total))
     return gpnn_fail_memory(err, "for the training rows");

@@ -144,6 +144,14 @@ static struct gpnn_latent_row latent_at(const struct gpnn_predictor *predictor, 
   return latent;
 }
 
+/* The offset of row 'i', in the units asked for. */
+static double offset_of(const struct output *output, const struct gpnn_predict_rows *rows, size_t i)
+{
+  const struct gpnn_dataset *dataset = output->dataset;
+  return rows->offset[i * gpnn_dataset_n_targets(dataset) + dataset->target] * output->scale /
+         dataset->scaling.y_sd;
+}
+
 /* Completes row 'i' of a channel, entry 'at' of the predictor's arrays: replaces the latent mean in
  * 'mean', and writes 'sd'. */
 static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
@@ -161,6 +169,7 @@ static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
     value = options->latent ? gpnn_head_latent(&output->head, &latent)
                             : gpnn_head_observe(&output->head, &latent, known);
   mean[i] = output->centre + output->scale * value.mean;
+  if (rows->offset != NULL) mean[i] += offset_of(output, rows, i);
   if (!options->mean_only) sd[i] = output->scale * sqrt(value.variance);
   if (!isinf(mean[i]) && (options->mean_only || !isinf(sd[i]))) return GPNN_OK;
   return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is larger than any number");

@@ -5,7 +5,8 @@
  * channel and row it takes the model's prediction of the latent function, debiases its mean if
  * asked, and replaces it if the row is too far from all training rows.  Unless the function itself
  * is asked for, the head (likelihood/head.h) then turns it into the distribution of an observation.
- * Finally the mean and standard deviation are converted to the units of the target.
+ * Finally the mean and standard deviation are converted to the units of the target, and its offset
+ * is added to the mean.
  *
  * Threads: one call at a time for each predictor; several predictors may share a model.
  */
@@ -27,7 +28,8 @@ struct gpnn_predictor;
 
 enum gpnn_units {
   GPNN_UNITS_ORIGINAL = 0, /* of the target in the table */
-  GPNN_UNITS_STANDARD = 1, /* (y - training mean) / training standard deviation */
+  GPNN_UNITS_STANDARD = 1, /* (y - training mean) / training standard deviation, both those of the
+                              target without its offset, if it has one */
 };
 
 /* What is predicted for rows beyond the largest distance. */
@@ -52,6 +54,8 @@ struct gpnn_predict_rows {
   const double *x;          /* n by d, standardised */
   const double *regressors; /* n by n_regressors, standardised; NULL: there are none */
   const double *noise;      /* n: known noise variance in the target's units squared; NULL: none */
+  const double *offset;     /* n by the dataset's targets, in their units, added to means; NULL:
+                               none */
 };
 
 /* Makes a predictor from 'model', which is borrowed and must outlive it. */

@@ -38,6 +38,7 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   release_columns(schema->n_inputs, schema->inputs);
   release_columns(schema->n_more, schema->more);
   release_columns(schema->n_regressors, schema->regressors);
+  release_columns(schema->n_offsets, schema->offsets);
   release_column(&schema->target);
   release_column(&schema->noise);
   *schema = (struct gpnn_schema){0};
@@ -101,6 +102,8 @@ static enum gpnn_status match_names(const struct gpnn_schema *schema,
   if (status == GPNN_OK) status = match_name(lookup, schema->target.name, &map->target, err);
   if (status == GPNN_OK && schema->has_noise)
     status = match_name(lookup, schema->noise.name, &map->noise, err);
+  if (status == GPNN_OK)
+    status = match_each(lookup, schema->n_offsets, schema->offsets, map->offsets, err);
   return status;
 }
 
@@ -129,6 +132,7 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
   take_positions(is_whole, schema->n_more, schema->more, map->more);
   take_positions(is_whole, schema->n_regressors, schema->regressors, map->regressors);
   take_positions(is_whole && schema->has_noise, 1, &schema->noise, &map->noise);
+  take_positions(is_whole, schema->n_offsets, schema->offsets, map->offsets);
   return GPNN_OK;
 }
 
@@ -139,9 +143,11 @@ enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struc
   new.inputs = gpnn_alloc(schema->n_inputs, 1, sizeof *new.inputs);
   new.more = gpnn_alloc(schema->n_more, 1, sizeof *new.more);
   new.regressors = gpnn_alloc(schema->n_regressors, 1, sizeof *new.regressors);
+  new.offsets = gpnn_alloc(schema->n_offsets, 1, sizeof *new.offsets);
   new.orders = gpnn_alloc(schema->n_inputs, 1, sizeof *new.orders);
   enum gpnn_status status = GPNN_OK;
-  if (new.inputs == NULL || new.more == NULL || new.regressors == NULL || new.orders == NULL) {
+  if (new.inputs == NULL || new.more == NULL || new.regressors == NULL || new.offsets == NULL ||
+      new.orders == NULL) {
     status = gpnn_fail_memory(err, "for the columns");
   } else if (schema->has_header && gpnn_table_has_header(table)) {
     struct gpnn_column_lookup lookup = {0};
@@ -170,6 +176,13 @@ enum gpnn_status gpnn_schema_require_regressors(const struct gpnn_schema *schema
                        map->regressors, err);
 }
 
+enum gpnn_status gpnn_schema_require_offsets(const struct gpnn_schema *schema,
+                                             const struct gpnn_columns_map *map,
+                                             const struct gpnn_table *table, struct gpnn_error *err)
+{
+  return require_found(table, "offset", schema->n_offsets, schema->offsets, map->offsets, err);
+}
+
 void gpnn_columns_map_release(struct gpnn_columns_map *map)
 {
   for (size_t i = 0; map->orders != NULL && i < map->n_orders; i++) free(map->orders[i].levels);
@@ -177,6 +190,7 @@ void gpnn_columns_map_release(struct gpnn_columns_map *map)
   free(map->inputs);
   free(map->more);
   free(map->regressors);
+  free(map->offsets);
   *map = (struct gpnn_columns_map){0};
 }
 

@@ -2,10 +2,11 @@
  * schema: the role of each column of a table, and the encoding of rows of text as numbers.
  *
  * A schema says which columns are inputs, in which order and of what kind, and which columns are
- * targets, regressors (terms of the mean) and the known variance of each row's noise.  It is
- * chosen once, from the training table (gpnn_schema_choose), is stored in the index, and finds its
- * columns in any later table by name (gpnn_schema_match).  The inputs of a row are then encoded as
- * gpnn_schema_features() numbers, its features, in the order of the inputs:
+ * targets, regressors (terms of the mean), offsets (known parts of the targets) and the known
+ * variance of each row's noise.  It is chosen once, from the training table (gpnn_schema_choose),
+ * is stored in the index, and finds its columns in any later table by name (gpnn_schema_match). The
+ * inputs of a row are then encoded as gpnn_schema_features() numbers, its features, in the order of
+ * the inputs:
  *
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
@@ -73,9 +74,11 @@ struct gpnn_schema {
   size_t n_regressors;            /* terms of the mean */
   struct gpnn_column *regressors; /* owned, n_regressors of them */
   bool has_noise;
-  struct gpnn_column noise; /* if 'has_noise': the known noise variance of each row */
-  size_t n_columns;         /* of the training table */
-  bool has_header;          /* the training table named its columns */
+  struct gpnn_column noise;    /* if 'has_noise': the known noise variance of each row */
+  size_t n_offsets;            /* as many as targets, or 0 */
+  struct gpnn_column *offsets; /* owned, n_offsets of them: the known part of each target */
+  size_t n_columns;            /* of the training table */
+  bool has_header;             /* the training table named its columns */
 };
 
 /* What a user asks for: each text a LIST (table/columns.h), or NULL for the default.  Zeroed, all
@@ -87,6 +90,7 @@ struct gpnn_roles {
   const char *one_hot;    /* inputs that are categories; default: none */
   const char *regressors; /* terms of the mean; default: none */
   const char *row_noise;  /* one column; default: none */
+  const char *offsets;    /* one for each target, in their order; default: none */
   size_t n_periods;
   const char *const
       *periods; /* periodic inputs: each text "COL=P" or several with commas between */
@@ -111,6 +115,7 @@ struct gpnn_columns_map {
   size_t *regressors; /* owned, n_regressors of them */
   bool has_noise;     /* the table has the noise variance, in column 'noise' */
   size_t noise;
+  size_t *offsets; /* owned, n_offsets of them */
   size_t n_orders;
   struct gpnn_level_order *orders; /* owned, one for each input */
 };
@@ -121,8 +126,9 @@ struct gpnn_columns_map {
  * gpnn_schema_learn() adds them.
  *
  * GPNN_EINVAL: a name is unknown or occurs twice; roles contradict each other (a target that is an
- * input or dropped, a category that is not an input or is periodic); no input is left; a period is
- * not positive; the table has fewer than two columns.
+ * input or dropped, a category that is not an input or is periodic); there are offsets, but not as
+ * many as targets; no input is left; a period is not positive; the table has fewer than two
+ * columns.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema,
                                                     const struct gpnn_table *table,
@@ -152,6 +158,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_require_regressors(const struct gpn
                                                                 const struct gpnn_columns_map *map,
                                                                 const struct gpnn_table *table,
                                                                 struct gpnn_error *err);
+
+/* The same for callers that need the targets or predictions of rows, and so their offsets. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_require_offsets(const struct gpnn_schema *schema,
+                                                             const struct gpnn_columns_map *map,
+                                                             const struct gpnn_table *table,
+                                                             struct gpnn_error *err);
 
 /* Frees what a map owns and zeroes it. */
 void gpnn_columns_map_release(struct gpnn_columns_map *map);
@@ -223,6 +235,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map
                                                    const struct gpnn_table *table,
                                                    const struct gpnn_record *record, const char *na,
                                                    double *variance, struct gpnn_error *err);
+
+/* Reads the offset of target 't', which 'map' must have, to '*offset' and subtracts it from '*y',
+ * the target, both in table units.  GPNN_EDATA: as gpnn_columns_number(), or the difference
+ * overflows. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_schema_subtract_offset(const struct gpnn_columns_map *map, const struct gpnn_table *table,
+                            const struct gpnn_record *record, const char *na, size_t t, double *y,
+                            double *offset, struct gpnn_error *err);
 
 #ifdef __cplusplus
 }

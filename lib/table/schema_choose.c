@@ -11,7 +11,7 @@
 #include "table/schema.h"
 
 /* The roles of a column, added up: an input may be a regressor too. */
-enum { INPUT = 1, TARGET = 2, REGRESSOR = 4, NOISE = 8 };
+enum { INPUT = 1, TARGET = 2, REGRESSOR = 4, NOISE = 8, OFFSET = 16 };
 
 struct picked {
   size_t n;
@@ -22,7 +22,7 @@ struct picked {
 struct choice {
   const struct gpnn_column_lookup *lookup;
   unsigned *roles; /* owned; of each column of the table */
-  struct picked inputs, targets, regressors, noise;
+  struct picked inputs, targets, regressors, noise, offsets;
 };
 
 static enum gpnn_status fail(const struct choice *choice, size_t column, const char *what,
@@ -90,6 +90,30 @@ static enum gpnn_status choose_noise(struct choice *choice, const char *name,
   return pick_one(&choice->noise, column, err);
 }
 
+/* One column, whose name may contain commas, or a list of as many columns as there are targets. */
+static enum gpnn_status choose_offsets(struct choice *choice, const char *list,
+                                       struct gpnn_error *err)
+{
+  if (list == NULL) return GPNN_OK;
+  struct picked *offsets = &choice->offsets;
+  size_t column, n_targets = choice->targets.n;
+  bool is_one = gpnn_column_lookup_count(choice->lookup, list, &column) == 1;
+  enum gpnn_status status =
+      is_one ? pick_one(offsets, column, err) : find_list(choice, list, offsets, err);
+  if (status == GPNN_OK && offsets->n != n_targets)
+    return gpnn_fail(err, GPNN_EINVAL, "%s: %zu target%s and %zu offset%s: each target needs one",
+                     gpnn_table_name(choice->lookup->table), n_targets, n_targets == 1 ? "" : "s",
+                     offsets->n, offsets->n == 1 ? "" : "s");
+  for (size_t i = 0; i < offsets->n && status == GPNN_OK; i++) {
+    unsigned *role = &choice->roles[offsets->columns[i]];
+    if (*role != 0)
+      status = fail(choice, offsets->columns[i],
+                    "is a target, a regressor or the row noise, so it cannot be an offset", err);
+    *role |= OFFSET;
+  }
+  return status;
+}
+
 /* The inputs asked for, or all columns that have no other role. */
 static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
                                       struct gpnn_error *err)
@@ -108,6 +132,7 @@ static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
     unsigned *role = &choice->roles[inputs->columns[i]];
     if (*role & TARGET) return fail(choice, inputs->columns[i], "is both target and input", err);
     if (*role & NOISE) return fail(choice, inputs->columns[i], "is both row noise and input", err);
+    if (*role & OFFSET) return fail(choice, inputs->columns[i], "is both offset and input", err);
     *role |= INPUT;
   }
   return GPNN_OK;
@@ -194,6 +219,9 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct cho
                           choice->regressors.columns, table, err);
   if (status == GPNN_OK && schema->has_noise)
     status = fill_column(&schema->noise, table, choice->noise.columns[0], err);
+  if (status == GPNN_OK)
+    status = fill_columns(&schema->offsets, &schema->n_offsets, choice->offsets.n,
+                          choice->offsets.columns, table, err);
   return status;
 }
 
@@ -312,6 +340,7 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice
   enum gpnn_status status = choose_targets(choice, roles->target, err);
   if (status == GPNN_OK) status = choose_regressors(choice, roles->regressors, err);
   if (status == GPNN_OK) status = choose_noise(choice, roles->row_noise, err);
+  if (status == GPNN_OK) status = choose_offsets(choice, roles->offsets, err);
   if (status == GPNN_OK) status = choose_inputs(choice, roles->inputs, err);
   if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
   if (status == GPNN_OK) status = check_names(choice, err);
@@ -342,6 +371,7 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
   free(choice.targets.columns);
   free(choice.regressors.columns);
   free(choice.noise.columns);
+  free(choice.offsets.columns);
   free(choice.roles);
   gpnn_column_lookup_release(&lookup);
   return status;

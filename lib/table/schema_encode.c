@@ -302,3 +302,17 @@ enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,
   *variance = value;
   return GPNN_OK;
 }
+
+enum gpnn_status gpnn_schema_subtract_offset(const struct gpnn_columns_map *map,
+                                             const struct gpnn_table *table,
+                                             const struct gpnn_record *record, const char *na,
+                                             size_t t, double *y, double *offset,
+                                             struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_columns_number(table, record, map->offsets[t], na, offset, err);
+  if (status != GPNN_OK) return status;
+  *y -= *offset;
+  if (isfinite(*y)) return GPNN_OK;
+  return gpnn_columns_fail_field(table, record, map->offsets[t],
+                                 "the target minus this offset is too large", true, err);
+}

@@ -532,13 +532,14 @@ static void an_index_whose_search_cannot_be_built_leaves_nothing(void **state)
   }
 }
 
-/* ---- points, further targets, regressors, noise ---- */
+/* ---- points, further targets, regressors, noise, offsets ---- */
 
 enum { MORE = 2, REGRESSORS = 3 };
 
 /* What an index may have besides, in memory of its own. */
 struct besides {
   double *more, *regressors, *noise, *calibration_more, *calibration_regressors, *calibration_noise;
+  double *offset, *calibration_offset;
 };
 
 static struct gpnn_column *columns(size_t n, const char *const *names)
@@ -553,7 +554,7 @@ static struct gpnn_column *columns(size_t n, const char *const *names)
 static void extend_schema(struct gpnn_schema *schema)
 {
   gpnn_schema_release(schema);
-  schema->n_columns = 9;
+  schema->n_columns = 12;
   schema->has_header = true;
   schema->target = column("price", 4);
   schema->n_inputs = 3;
@@ -567,6 +568,8 @@ static void extend_schema(struct gpnn_schema *schema)
   schema->regressors = columns(REGRESSORS, (const char *const[]){"r", "s", "t"});
   schema->has_noise = true;
   schema->noise = column("variance", 8);
+  schema->n_offsets = 1 + MORE;
+  schema->offsets = columns(1 + MORE, (const char *const[]){"o", "p", "q"});
 }
 
 static void learn(struct gpnn_scaling *scaling, const struct place *place,
@@ -600,6 +603,8 @@ static void extend(struct place *place, struct besides *besides)
   besides->calibration_more = normal_rows(&rng, MORE * C);
   besides->calibration_regressors = normal_rows(&rng, C * REGRESSORS);
   besides->calibration_noise = normal_rows(&rng, (1 + MORE) * C);
+  besides->offset = normal_rows(&rng, (1 + MORE) * N);
+  besides->calibration_offset = normal_rows(&rng, (1 + MORE) * C);
   for (size_t i = 0; i < (1 + MORE) * N; i++) besides->noise[i] = fabs(besides->noise[i]);
   for (size_t i = 0; i < (1 + MORE) * C; i++)
     besides->calibration_noise[i] = fabs(besides->calibration_noise[i]);
@@ -613,6 +618,8 @@ static void extend(struct place *place, struct besides *besides)
   dataset->calibration_regressors = besides->calibration_regressors;
   dataset->noise = besides->noise;
   dataset->calibration_noise = besides->calibration_noise;
+  dataset->offset = besides->offset;
+  dataset->calibration_offset = besides->calibration_offset;
 }
 
 static void besides_release(struct besides *besides)
@@ -623,6 +630,8 @@ static void besides_release(struct besides *besides)
   free(besides->calibration_more);
   free(besides->calibration_regressors);
   free(besides->calibration_noise);
+  free(besides->offset);
+  free(besides->calibration_offset);
 }
 
 static void assert_same(const double *a, const double *b, size_t n)
@@ -654,6 +663,11 @@ static void extended_contents_read_back(void **state)
   assert_same(read->calibration_regressors, besides.calibration_regressors, REGRESSORS * C);
   assert_same(read->noise, besides.noise, (1 + MORE) * N);
   assert_same(read->calibration_noise, besides.calibration_noise, (1 + MORE) * C);
+  assert_int_equal(read->schema.n_offsets, 1 + MORE);
+  for (size_t t = 0; t <= MORE; t++)
+    assert_columns_equal(&read->schema.offsets[t], &wrote->schema.offsets[t]);
+  assert_same(read->offset, besides.offset, (1 + MORE) * N);
+  assert_same(read->calibration_offset, besides.calibration_offset, (1 + MORE) * C);
   assert_int_equal(read->n_groups, 2);
   assert_memory_equal(read->group, ((uint32_t[]){0, 1, 1, 1}), D * sizeof(uint32_t));
   assert_string_equal(gpnn_dataset_group_name(read, 0, name), "day");
@@ -702,6 +716,10 @@ static void every_target_has_a_view_of_its_own(void **state)
     assert_ptr_equal(view->x, gpnn_index_dataset(index)->x);
     assert_same(view->noise, besides.noise + t * N, N);
     assert_same(view->calibration_noise, besides.calibration_noise + t * C, C);
+    assert_same(view->offset, besides.offset + t * N, N);
+    assert_same(view->calibration_offset, besides.calibration_offset + t * C, C);
+    assert_int_equal(view->schema.n_offsets, t == 0 ? 1 + MORE : 1);
+    assert_columns_equal(&view->schema.offsets[0], &place->dataset.schema.offsets[t]);
     if (t == 0) continue;
     assert_same(view->y, besides.more + (t - 1) * N, N);
     assert_same(view->calibration_y, besides.calibration_more + (t - 1) * C, C);
@@ -748,6 +766,7 @@ static void a_sample_has_whole_rows_and_is_else_the_index(void **state)
       const struct gpnn_dataset *view = gpnn_sample_target(sample, t);
       assert_true(view->y[i] == (t == 0 ? place->y[row] : besides.more[(t - 1) * N + row]));
       assert_true(view->noise[i] == besides.noise[t * N + row]);
+      assert_true(view->offset[i] == besides.offset[t * N + row]);
       assert_same(view->y, gpnn_sample_target(again, t)->y, n);
     }
   }
@@ -835,6 +854,7 @@ static void under_whitening_every_direction_is_a_group(void **state)
   assert_null(read->more);
   assert_null(read->regressors);
   assert_null(read->noise);
+  assert_null(read->offset);
   gpnn_index_close(index);
 }
 
@@ -850,6 +870,8 @@ static void all_that_is_there_enters_the_fingerprint(void **state)
                           besides.calibration_more,
                           besides.calibration_regressors,
                           besides.calibration_noise,
+                          besides.offset,
+                          besides.calibration_offset,
                           &place->dataset.scaling.regressors[2].mean,
                           &place->dataset.scaling.more[1].sd};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++, last = now) {
@@ -857,9 +879,12 @@ static void all_that_is_there_enters_the_fingerprint(void **state)
     now = fingerprint_now(place, GPNN_SEARCH_FLAT);
     assert_true(now != last && now >> 32 == last >> 32);
   }
-  place->dataset.schema.noise.name[0] = 'V';
-  now = fingerprint_now(place, GPNN_SEARCH_FLAT);
-  assert_true(now >> 32 != last >> 32); /* other columns */
+  char *const names[] = {place->dataset.schema.noise.name, place->dataset.schema.offsets[2].name};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++, last = now) {
+    names[i][0] = 'V';
+    now = fingerprint_now(place, GPNN_SEARCH_FLAT);
+    assert_true(now >> 32 != last >> 32); /* other columns */
+  }
   besides_release(&besides);
 }
 
@@ -886,8 +911,10 @@ static void roles_that_are_not_allowed_are_refused(void **state)
       {"ROLE", 32, 4, 1, "ROLE"},                   /* a category without levels */
       {"ROLE", 32, 4, 2, "ROLE"},                   /* a period of 0 */
       {"ROLE", 36, 4, 1, "ROLE"},                   /* a number with a partner */
-      {"ROLE", 64, 8, 9, "ROLE"},                   /* a target outside the table */
+      {"ROLE", 64, 8, 12, "ROLE"},                  /* a target outside the table */
       {"ROLE", 72, 4, 1, "ROLE"},                   /* a target that is a category */
+      {"OCOL", 0, 8, 12, "OCOL"},                   /* an offset outside the table */
+      {"OCOL", 8, 4, 1, "OCOL"},                    /* an offset that is a category */
       {"MOMS", 0, 8, 0x7ff8000000000000u, "MOMS"},
       {"MOMS", 8, 8, 0, "MOMS"},                    /* sd 0 */
       {"MOMS", 40, 8, 0xbff0000000000000u, "MOMS"}, /* sd below 0 */
@@ -904,9 +931,17 @@ static void what_roles_promise_must_be_there(void **state)
 {
   struct place *place = *state;
   struct besides besides;
-  static const char *const tags[] = {"MOMS", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN"};
-  static const size_t lengths[] = {
-      0, MORE * N, MORE * C, N * REGRESSORS, C * REGRESSORS, (1 + MORE) * N, (1 + MORE) * C};
+  static const char *const tags[] = {"MOMS", "YMOR", "CALM", "REGR", "CALR",
+                                     "NOIS", "CALN", "OFFS", "CALO"};
+  static const size_t lengths[] = {0,
+                                   MORE * N,
+                                   MORE * C,
+                                   N * REGRESSORS,
+                                   C * REGRESSORS,
+                                   (1 + MORE) * N,
+                                   (1 + MORE) * C,
+                                   (1 + MORE) * N,
+                                   (1 + MORE) * C};
   extend(place, &besides);
   write_index(place, GPNN_SEARCH_FLAT, NULL);
   struct bytes whole = read_bytes(place->path);

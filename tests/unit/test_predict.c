@@ -102,6 +102,32 @@ static void units_and_latent_convert_predictions(void **state)
   tear_down(&s);
 }
 
+static void offsets_are_added_to_means_and_to_nothing_else(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct out plain, with;
+  double offset[C];
+  set_up(&s);
+  for (size_t i = 0; i < C; i++) offset[i] = 10 * (double)i - 7;
+  for (int latent = 0; latent < 2; latent++)
+    for (int standard = 0; standard < 2; standard++) {
+      const struct gpnn_predict_options options = {
+          .units = standard ? GPNN_UNITS_STANDARD : GPNN_UNITS_ORIGINAL, .latent = latent};
+      const struct gpnn_predict_rows rows = {.n = C, .x = s.f.cx, .offset = offset};
+      struct gpnn_predictor *predictor = NULL;
+      predict(&s, options, NULL, &plain);
+      assert_ok(gpnn_predictor_new(&predictor, s.gp, &options, &err));
+      assert_ok(gpnn_predict(predictor, &rows, with.mean, with.sd, &with.counts, &err));
+      gpnn_predictor_free(predictor);
+      for (size_t i = 0; i < C; i++) {
+        assert_near(with.mean[i], plain.mean[i] + offset[i] / (standard ? 2 : 1), 1e-12);
+        assert_true(with.sd[i] == plain.sd[i]);
+      }
+    }
+  tear_down(&s);
+}
+
 static void debias_stretches_the_difference_from_the_mean_function(void **state)
 {
   (void)state;
@@ -219,6 +245,7 @@ int main(void)
   gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(units_and_latent_convert_predictions),
+      cmocka_unit_test(offsets_are_added_to_means_and_to_nothing_else),
       cmocka_unit_test(debias_stretches_the_difference_from_the_mean_function),
       cmocka_unit_test(predictions_out_of_range_are_refused),
       cmocka_unit_test(known_noise_of_a_row_is_added_to_its_variance),

@@ -61,6 +61,53 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   gpnn_training_release(&training);
 }
 
+static void offsets_are_required_where_targets_are_read_and_subtracted(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
+  const struct gpnn_roles roles = {.target = "a,b", .inputs = "x", .offsets = "r,s"};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_table *table = NULL;
+  struct gpnn_reader_rows rows = {0};
+  struct gpnn_reader reader = {0};
+  struct gpnn_record record;
+  double offsets[2], y;
+  char *text = numbered_table();
+  train(&training, text, &roles, GPNN_SCALING_SCALE, ROWS / 3);
+  const struct gpnn_dataset *c = &training.dataset;
+  const char *path = scratch_text("u.tsv", "s\ta\tx\tr\n4\t5\t2\t1\nNA\t1e308\t2\t-1e308\n");
+  assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
+  assert_ok(gpnn_reader_open(&reader, c, table, "NA", false, &err));
+  assert_ok(gpnn_reader_require_offsets(&reader, &err));
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_reader_offsets(&reader, &record, offsets, &err));
+  assert_true(offsets[0] == 1 && offsets[1] == 4);
+  assert_ok(gpnn_reader_target(&reader, &record, 0, &y, &err));
+  assert_near(y, 5, 0);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_reader_offsets(&reader, &record, offsets, &err), GPNN_EDATA,
+               "u.tsv:3: column 's': missing value");
+  gpnn_reader_release(&reader);
+  gpnn_table_close(table);
+  assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
+  assert_fails(gpnn_reader_rows_read(&rows, c, table, "NA", false, false, false, &err), GPNN_EDATA,
+               "u.tsv:3: column 'r': the target minus this offset is too large: \"-1e308\"");
+  assert_int_equal(rows.n, 1);
+  assert_near(rows.y[0], (5 - 1 - c->scaling.y_mean) / c->scaling.y_sd, 0);
+  gpnn_reader_rows_release(&rows);
+  gpnn_table_close(table);
+  path = scratch_text("u.tsv", "r\ta\tx\n1\t5\t2\n");
+  assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
+  assert_fails(gpnn_reader_rows_read(&rows, c, table, "NA", false, false, false, &err),
+               GPNN_EMISMATCH, "u.tsv: lacks 1 of 2 offset columns: 's'");
+  assert_ok(gpnn_reader_rows_read(&rows, c, table, "NA", true, false, false, &err));
+  assert_int_equal(rows.n, 1);
+  gpnn_reader_rows_release(&rows);
+  gpnn_table_close(table);
+  free(text);
+  gpnn_training_release(&training);
+}
+
 static void a_later_table_needs_only_the_columns_to_be_read(void **state)
 {
   (void)state;
@@ -123,6 +170,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shuffled_rows_keep_their_targets_and_lose_their_order),
+      cmocka_unit_test(offsets_are_required_where_targets_are_read_and_subtracted),
       cmocka_unit_test(later_rows_are_read_as_training_rows_are),
       cmocka_unit_test(a_later_table_needs_only_the_columns_to_be_read),
   };

@@ -169,6 +169,40 @@ static void all_roles_are_chosen_as_asked(void **state)
   gpnn_table_close(table);
 }
 
+static void each_target_has_its_offset_or_none_has(void **state)
+{
+  (void)state;
+  struct gpnn_roles roles = {.target = "p,q", .offsets = "u,1"};
+  struct gpnn_schema schema = {0};
+  struct gpnn_table *table = open_text("a,p,\"u,v\",q,u\n", true);
+  assert_ok(gpnn_schema_choose(&schema, table, &roles, &err));
+  assert_int_equal(schema.n_inputs, 1); /* an offset is no input */
+  assert_string_equal(schema.inputs[0].name, "u,v");
+  assert_int_equal(schema.n_offsets, 2);
+  assert_string_equal(schema.offsets[0].name, "u");
+  assert_string_equal(schema.offsets[1].name, "a");
+  gpnn_schema_release(&schema);
+  roles = (struct gpnn_roles){.target = "q", .offsets = "u,v"};
+  assert_ok(gpnn_schema_choose(&schema, table, &roles, &err));
+  assert_int_equal(schema.n_offsets, 1);
+  assert_string_equal(schema.offsets[0].name, "u,v");
+  gpnn_schema_release(&schema);
+  gpnn_table_close(table);
+  static const struct {
+    struct gpnn_roles roles;
+    const char *why;
+  } bad[] = {
+      {{.target = "p,q", .offsets = "u"}, "t.csv: 2 targets and 1 offset: each target needs one"},
+      {{.target = "q", .offsets = "1-2"}, "t.csv: 1 target and 2 offsets: each target needs one"},
+      {{.target = "p", .offsets = "p"}, "column 'p' is a target, a regressor or the row noise"},
+      {{.offsets = "p", .regressors = "p"}, "column 'p' is a target, a regressor or the row noise"},
+      {{.offsets = "p", .row_noise = "p"}, "column 'p' is a target, a regressor or the row noise"},
+      {{.offsets = "p", .inputs = "a,p"}, "column 'p' is both offset and input"},
+      {{.offsets = "z"}, "no column 'z'"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_refuses("a,p,q,u\n", &bad[i].roles, bad[i].why);
+}
+
 /* "target<inputs" as columns of the table, '-' for no target. */
 static enum gpnn_status show_match(const struct gpnn_schema *schema, const char *text,
                                    bool has_header, char shown[100], struct gpnn_error *err)
@@ -404,6 +438,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(roles_are_chosen_as_asked),
       cmocka_unit_test(all_roles_are_chosen_as_asked),
+      cmocka_unit_test(each_target_has_its_offset_or_none_has),
       cmocka_unit_test(points_that_cannot_be_are_refused),
       cmocka_unit_test(roles_that_contradict_each_other_are_refused),
       cmocka_unit_test(a_repeated_name_may_have_no_role),

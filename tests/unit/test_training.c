@@ -87,6 +87,49 @@ static void a_further_target_is_what_it_would_be_alone(void **state)
   gpnn_training_release(&alone);
 }
 
+/* As if its offset had been subtracted in the table. */
+static void a_target_is_what_its_offset_leaves(void **state)
+{
+  (void)state;
+  struct gpnn_training with = GPNN_TRAINING_INIT, without = GPNN_TRAINING_INIT;
+  const struct gpnn_roles given = {.target = "a,b", .row_noise = "v", .offsets = "p,q"},
+                          subtracted = {.target = "a,b", .row_noise = "v", .inputs = "x"};
+  char *text = malloc(1 << 20), *plain = malloc(1 << 20);
+  int n = sprintf(text, "q\ta\tx\tv\tb\tp\n"), m = sprintf(plain, "a\tx\tv\tb\n");
+  for (int i = 0; i < ROWS; i++) {
+    int a = i * 37 % 101, b = i * i % 97, p = 5 * i, q = -i;
+    n += sprintf(text + n, "%d\t%d\t%d\t%d\t%d\t%d\n", q, a + p, i % 50, i, b + q, p);
+    m += sprintf(plain + m, "%d\t%d\t%d\t%d\n", a, i % 50, i, b);
+  }
+  train(&with, text, &given, GPNN_SCALING_SCALE, ROWS / 3);
+  train(&without, plain, &subtracted, GPNN_SCALING_SCALE, ROWS / 3);
+  const struct gpnn_dataset *c = &with.dataset, *o = &without.dataset;
+  assert_int_equal(c->d, 1);
+  assert_memory_equal(c->y, o->y, o->n * sizeof *o->y);
+  assert_memory_equal(c->more, o->more, o->n * sizeof *o->y);
+  assert_memory_equal(c->noise, o->noise, 2 * o->n * sizeof *o->y);
+  assert_memory_equal(c->calibration_y, o->calibration_y, o->n_calibration * sizeof *o->y);
+  assert_memory_equal(c->calibration_more, o->calibration_more, o->n_calibration * sizeof *o->y);
+  assert_true(c->scaling.y_sd == o->scaling.y_sd &&
+              c->scaling.more[0].mean == o->scaling.more[0].mean);
+  for (size_t i = 0; i < c->n; i++) {
+    double row = round(c->noise[i] * c->scaling.y_sd * c->scaling.y_sd);
+    assert_near(c->offset[i], 5 * row, 0);
+    assert_near(c->offset[c->n + i], -row, 0);
+  }
+  for (size_t i = 0, h = c->n_calibration; i < h; i++) {
+    double row = round(c->calibration_noise[i] * c->scaling.y_sd * c->scaling.y_sd);
+    assert_near(c->calibration_offset[i], 5 * row, 0);
+    assert_near(c->calibration_offset[h + i], -row, 0);
+  }
+  assert_null(o->offset);
+  assert_null(o->calibration_offset);
+  free(text);
+  free(plain);
+  gpnn_training_release(&with);
+  gpnn_training_release(&without);
+}
+
 /* Levels and points become features in every block of rows. */
 static void inputs_become_features(void **state)
 {
@@ -244,6 +287,7 @@ int main(void)
       cmocka_unit_test(every_row_is_trained_on_or_held_out_with_its_own_target),
       cmocka_unit_test(columns_that_are_not_inputs_stay_with_their_rows),
       cmocka_unit_test(a_further_target_is_what_it_would_be_alone),
+      cmocka_unit_test(a_target_is_what_its_offset_leaves),
       cmocka_unit_test(inputs_become_features),
       cmocka_unit_test(the_first_bad_row_is_reported_whatever_is_wrong_with_it),
       cmocka_unit_test(bad_rows_of_every_kind_are_left_out_and_counted),
