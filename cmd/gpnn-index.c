@@ -25,6 +25,7 @@ static const struct cli_option options[] = {
              "columns that the mean function depends on"),
     CLI_TEXT(0, "row-noise", roles.row_noise, "COL", "known variance of each row's noise"),
     CLI_TEXT(0, "offset", roles.offsets, "LIST", "known part of each target, to be added back"),
+    CLI_TEXT(0, "by", roles.by, "COL", "rows with the same value are left out together"),
     SKIP_OPTION(skip_bad, "leave bad rows out; all: however many"),
     CLI_CHOICE(0, "preset", preset, "paper", "whiten, exactly 1000 calibration rows", presets),
     CLI_CHOICE(0, "standardise", training.standardise, "HOW", "inputs", scalings),

@@ -24,9 +24,9 @@ static const char *volatile unfinished;
 static const char *table_option(const struct cli *cli)
 {
   static const char *const names[] = {
-      "target", "inputs",      "drop",       "one-hot",         "period",
-      "geo",    "regressors",  "row-noise",  "offset",          "skip-bad",
-      "preset", "standardise", "whiten-eps", "calibration-rows"};
+      "target",   "inputs",     "drop",        "one-hot",    "period",
+      "geo",      "regressors", "row-noise",   "offset",     "by",
+      "skip-bad", "preset",     "standardise", "whiten-eps", "calibration-rows"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (cli_given(cli, names[i])) return names[i];
   return NULL;

@@ -191,6 +191,9 @@ static enum gpnn_status put_roles(struct run *r, const struct gpnn_dataset *c,
   if (status == GPNN_OK && schema->has_noise)
     status = put_text(r, "row-noise",
                       gpnn_mask(name, schema->noise.name, strlen(schema->noise.name)), err);
+  if (status == GPNN_OK && schema->has_by)
+    status = put_text(r, "by", gpnn_mask(name, schema->by.name, strlen(schema->by.name)), err);
+  if (status == GPNN_OK && schema->has_by) status = put_count(r, "by-groups", c->n_row_groups, err);
   for (size_t t = 0; t < schema->n_offsets && status == GPNN_OK; t++) {
     const char *offset = schema->offsets[t].name;
     status = put_text(r, "offset", gpnn_mask(name, offset, strlen(offset)), err);

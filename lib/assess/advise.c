@@ -28,6 +28,7 @@ struct work {
   uint64_t *order;                    /* owned; n: rows in random order, test rows first */
   double *x, *regressors, *y, *noise; /* owned; of the test rows */
   int64_t *self;                      /* owned; q */
+  uint32_t *group;                    /* owned; q: of the test rows, if training rows have groups */
   double *mean, *latent;              /* owned; GPNN_ADVISE_NUMBERS by q */
   double *nearest;                    /* owned; q: distances to the nearest other row */
   struct gpnn_advise_sets sets;       /* its arrays are owned */
@@ -44,6 +45,7 @@ static void work_release(struct work *w)
   free(w->y);
   free(w->noise);
   free(w->self);
+  free(w->group);
   free(w->mean);
   free(w->latent);
   free(w->nearest);
@@ -60,13 +62,14 @@ static bool work_alloc(struct work *w)
   w->y = gpnn_alloc(q, 1, sizeof *w->y);
   w->noise = gpnn_alloc(q, 1, sizeof *w->noise);
   w->self = gpnn_alloc(q, 1, sizeof *w->self);
+  w->group = gpnn_alloc(q, 1, sizeof *w->group);
   w->mean = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->mean);
   w->latent = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->latent);
   w->nearest = gpnn_alloc(q, 1, sizeof *w->nearest);
   w->sets.square = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.square);
   w->sets.nll = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.nll);
-  return w->order && w->x && w->regressors && w->y && w->noise && w->self && w->mean && w->latent &&
-         w->nearest && w->sets.square && w->sets.nll;
+  return w->order && w->x && w->regressors && w->y && w->noise && w->self && w->group && w->mean &&
+         w->latent && w->nearest && w->sets.square && w->sets.nll;
 }
 
 /* Puts all rows in random order; the first are the test rows. */
@@ -88,6 +91,7 @@ static enum gpnn_status draw(struct work *w, struct gpnn_error *err)
     if (p > 0) memcpy(w->regressors + i * p, data->regressors + row * p, p * sizeof *w->regressors);
     w->y[i] = data->y[row];
     w->noise[i] = data->noise == NULL ? 0 : data->noise[row];
+    w->group[i] = data->row_group == NULL ? 0 : data->row_group[row];
   }
   return GPNN_OK;
 }
@@ -128,7 +132,8 @@ static enum gpnn_status measure(struct work *w, const struct gpnn_model *model, 
   const struct gpnn_query query = {.n = q,
                                    .x = w->x,
                                    .regressors = w->data->n_regressors == 0 ? NULL : w->regressors,
-                                   .self = w->self};
+                                   .self = w->self,
+                                   .group = w->data->row_group == NULL ? NULL : w->group};
   const struct gpnn_latent latent = {.mean = w->mean, .variance = w->latent, .nearest = w->nearest};
   enum gpnn_status status =
       gpnn_model_predict_each(model, &query, n_numbers, numbers, &latent, &w->advice->counts, err);

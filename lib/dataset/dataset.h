@@ -53,6 +53,10 @@ struct gpnn_dataset {
                                   further target, which differ in scale only; NULL: none */
   const double *offset;        /* n: the offset of each row, in units of the table; in the first
                                   view followed by n for each further target; NULL: none */
+  size_t n_row_groups;         /* groups of training rows that belong together; 0: none */
+  const uint32_t *row_group;   /* n: the group of each row, from 0; NULL: none.  A row that is left
+                                  out is not predicted from others of its group, and rows held out
+                                  for calibration belong to other groups */
   size_t n_more;               /* further targets, may be 0 */
   const double *more;          /* n_more by n: one target after another; NULL: none */
   size_t n_calibration;        /* rows held out for calibration, may be 0 */

@@ -219,6 +219,15 @@ static void decode_offsets(struct cursor *cursor, struct gpnn_index *index)
                  &schema->n_offsets);
 }
 
+static void decode_groups(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  index->dataset.n_row_groups = take_size(cursor);
+  schema->has_by = true;
+  decode_column(cursor, schema->n_columns, &schema->by);
+  require(cursor, schema->by.kind == GPNN_COLUMN_NUMBER);
+}
+
 static struct gpnn_moments *decode_moments(struct cursor *cursor, size_t n)
 {
   struct gpnn_moments *moments = take_array(cursor, n, 16, sizeof *moments);
@@ -372,6 +381,8 @@ static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_erro
   if (status == GPNN_OK && extended) status = read_section(index, "ROLE", decode_roles, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "OCOL") != NULL)
     status = read_section(index, "OCOL", decode_offsets, err);
+  if (status == GPNN_OK && gpnn_container_find(index->container, "GCOL") != NULL)
+    status = read_section(index, "GCOL", decode_groups, err);
   if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "LIMS") != NULL)
     status = read_section(index, "LIMS", decode_limits, err);
@@ -419,6 +430,23 @@ static enum gpnn_status find_other_columns(struct gpnn_index *index, struct gpnn
   return status;
 }
 
+/* Finds the groups of the rows where they are mapped. */
+static enum gpnn_status find_row_groups(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_dataset *dataset = &index->dataset;
+  const struct gpnn_container_section *section;
+  size_t length;
+  if (!dataset->schema.has_by) return GPNN_OK;
+  enum gpnn_status status = gpnn_index_find_section(index, "GRPS", &section, err);
+  if (status != GPNN_OK) return status;
+  if (!gpnn_multiply(dataset->n, sizeof *dataset->row_group, &length) || section->length != length)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section GRPS does not hold %zu numbers",
+                     gpnn_container_path(index->container), dataset->n);
+  dataset->row_group =
+      (const uint32_t *)(const void *)gpnn_container_bytes(index->container, section);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &index->dataset;
@@ -431,7 +459,7 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *er
   if (status == GPNN_OK) status = find_rows(index, "CALX", c, d, &dataset->calibration_x, err);
   if (status == GPNN_OK) status = find_rows(index, "CALY", c, 1, &dataset->calibration_y, err);
   if (status == GPNN_OK) status = find_other_columns(index, err);
-  return status;
+  return status == GPNN_OK ? find_row_groups(index, err) : status;
 }
 
 /* ---- verification ---- */
@@ -472,12 +500,23 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
   return GPNN_OK;
 }
 
+/* Checks that the groups of rows are among those there are. */
+static enum gpnn_status verify_row_groups(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = &index->dataset;
+  for (size_t i = 0; i < dataset->n && dataset->row_group != NULL; i++)
+    if (dataset->row_group[i] >= dataset->n_row_groups)
+      return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section GRPS has a group that is not there",
+                       gpnn_container_path(index->container));
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "STDZ", "LIMS", "MOMS",
-                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR",
-                                       "CALR", "NOIS", "CALN", "OFFS", "CALO"};
-  enum { FIRST_ROWS = 7 };
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "GCOL", "STDZ", "LIMS",
+                                       "MOMS", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
+                                       "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO", "GRPS"};
+  enum { FIRST_ROWS = 8, AFTER_ROWS = sizeof hashed / sizeof *hashed - 1 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;
   for (size_t i = 0; i < gpnn_container_count(container); i++) {
@@ -486,11 +525,12 @@ enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_e
     if (status != GPNN_OK) return status;
   }
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++) {
-    enum gpnn_status status = verify_section(index, hashed[i], i >= FIRST_ROWS, &fingerprint, err);
+    enum gpnn_status status =
+        verify_section(index, hashed[i], i >= FIRST_ROWS && i < AFTER_ROWS, &fingerprint, err);
     if (status != GPNN_OK) return status;
   }
   if (gpnn_fingerprint_value(&fingerprint) != gpnn_container_fingerprint(container))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
                      gpnn_container_path(container));
-  return GPNN_OK;
+  return verify_row_groups(index, err);
 }

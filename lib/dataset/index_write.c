@@ -16,11 +16,12 @@
 /* Programs that know only an older minor version must refuse what they cannot read: a change of the
  * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0},  {"LIMS", true, 3},
-    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0},  {"CALX", true, 0},
-    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1},  {"CALR", true, 1},
-    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5},  {"CALO", true, 5},
-    {"SRCH", true, 0}, {"ROTN", true, 2},  {"SAME", true, 4}, {"FAIS", false, 0}, {"TREE", true, 2},
+    {"INFO", true, 0},  {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
+    {"MOMS", true, 1},  {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
+    {"CALY", true, 0},  {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
+    {"NOIS", true, 1},  {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5}, {"CALO", true, 5},
+    {"GCOL", true, 6},  {"GRPS", true, 6},  {"SRCH", true, 0}, {"ROTN", true, 2}, {"SAME", true, 4},
+    {"FAIS", false, 0}, {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -136,6 +137,12 @@ static void compose_roles(struct blob *blob, const struct gpnn_schema *schema)
 static void compose_offsets(struct blob *blob, const struct gpnn_schema *schema)
 {
   for (size_t t = 0; t < schema->n_offsets; t++) compose_column(blob, &schema->offsets[t]);
+}
+
+static void compose_groups(struct blob *blob, const struct gpnn_dataset *dataset)
+{
+  put_u64(blob, dataset->n_row_groups);
+  compose_column(blob, &dataset->schema.by);
 }
 
 static void compose_moments(struct blob *blob, const struct gpnn_scaling *scaling)
@@ -308,6 +315,11 @@ static enum gpnn_status write_metadata(struct writing *writing, const struct gpn
     status = write_blob(writing, "OCOL", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
+  if (dataset->schema.has_by) {
+    compose_groups(&blob, dataset);
+    status = write_blob(writing, "GCOL", true, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
   compose_scaling(&blob, &dataset->scaling);
   status = write_blob(writing, "STDZ", true, &blob, err);
   if (status != GPNN_OK) return status;
@@ -351,6 +363,9 @@ static enum gpnn_status write_other_columns(struct writing *writing,
     if (status == GPNN_OK)
       status = write_rows(writing, "CALO", n_more + 1, c, dataset->calibration_offset, err);
   }
+  if (dataset->schema.has_by && status == GPNN_OK)
+    status = write_section(writing, "GRPS", true, dataset->row_group,
+                           n * sizeof *dataset->row_group, err);
   return status;
 }
 

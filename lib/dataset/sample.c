@@ -9,7 +9,8 @@
 #include "dataset/dataset_private.h"
 
 struct gpnn_sample {
-  double *rows; /* owned: all numbers that the dataset has for each row */
+  double *rows;        /* owned: all numbers that the dataset has for each row */
+  uint32_t *row_group; /* owned; NULL: none */
   struct gpnn_dataset first;
   struct gpnn_dataset_source source; /* first.source */
 };
@@ -60,6 +61,10 @@ static void copy_view(struct gpnn_sample *sample, const struct gpnn_dataset *fro
   to->more = copy_blocks(&next, from->more, from->n_more, from->n, n, row);
   to->noise = copy_blocks(&next, from->noise, 1 + from->n_more, from->n, n, row);
   to->offset = copy_blocks(&next, from->offset, 1 + from->n_more, from->n, n, row);
+  if (from->row_group != NULL) {
+    for (size_t i = 0; i < n; i++) sample->row_group[i] = from->row_group[row[i]];
+    to->row_group = sample->row_group;
+  }
   to->n = n;
 }
 
@@ -74,8 +79,10 @@ enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn
   made->source.report.kind = GPNN_SEARCH_AUTO;
   made->source.metric = gpnn_dataset_search_metric(first);
   made->rows = gpnn_alloc(n_rows, width, sizeof *made->rows);
-  enum gpnn_status status =
-      made->rows == NULL ? gpnn_fail_memory(err, "for a sample of the rows") : GPNN_OK;
+  made->row_group = gpnn_alloc(first->row_group == NULL ? 0 : n_rows, 1, sizeof *made->row_group);
+  enum gpnn_status status = made->rows == NULL || made->row_group == NULL
+                                ? gpnn_fail_memory(err, "for a sample of the rows")
+                                : GPNN_OK;
   if (status == GPNN_OK) {
     copy_view(made, first, n_rows, row);
     status = gpnn_dataset_set_views(&made->source, &made->first, err);
@@ -108,5 +115,6 @@ void gpnn_sample_free(struct gpnn_sample *sample)
   if (sample == NULL) return;
   free(sample->source.views);
   free(sample->rows);
+  free(sample->row_group);
   free(sample);
 }

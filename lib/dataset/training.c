@@ -19,8 +19,8 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status == GPNN_OK) status = gpnn_schema_match(schema, table, &training->map, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, training->watch, err);
-  training->n_others =
-      schema->n_more + schema->n_regressors + schema->has_noise + schema->n_offsets;
+  training->n_others = schema->n_more + schema->n_regressors + schema->has_noise +
+                       schema->n_offsets + schema->has_by;
   training->width = schema->n_inputs + 1 + training->n_others;
   return status;
 }
@@ -84,46 +84,62 @@ static enum gpnn_status standardise(struct gpnn_training *training,
                            : status;
 }
 
-/* Draws the 'c' rows to hold out, in random and in ascending order. */
+/* Draws the 'c' rows to hold out, in random and in ascending order, for the caller to free. */
 static enum gpnn_status draw(const struct gpnn_training *training, uint64_t seed, size_t c,
-                             uint64_t *drawn, uint64_t *ascending, struct gpnn_error *err)
+                             uint64_t **drawn, uint64_t **ascending, struct gpnn_error *err)
 {
   struct gpnn_rng rng;
+  *drawn = gpnn_alloc(c, 1, sizeof **drawn);
+  *ascending = gpnn_alloc(c, 1, sizeof **ascending);
+  if (*drawn == NULL || *ascending == NULL)
+    return gpnn_fail_memory(err, "for the calibration rows");
   gpnn_rng_init(&rng, seed, GPNN_RNG_HOLD_OUT);
-  enum gpnn_status status = gpnn_rng_sample(&rng, training->n, c, drawn, err);
+  enum gpnn_status status = gpnn_rng_sample(&rng, training->n, c, *drawn, err);
   if (status != GPNN_OK) return status;
-  memcpy(ascending, drawn, c * sizeof *drawn);
-  qsort(ascending, c, sizeof *ascending, gpnn_compare_uint64s);
+  memcpy(*ascending, *drawn, c * sizeof **drawn);
+  qsort(*ascending, c, sizeof **ascending, gpnn_compare_uint64s);
   return GPNN_OK;
+}
+
+/* The number of rows to hold out, or at least to hold out if they have groups. */
+static enum gpnn_status choose_rows(const struct gpnn_training *training,
+                                    const struct gpnn_training_options *options, size_t *c,
+                                    struct gpnn_error *err)
+{
+  size_t n = training->n, tenth = n / 10;
+  *c = options->calibration_rows;
+  if (options->default_calibration) *c = tenth < CALIBRATION_ROWS ? tenth : CALIBRATION_ROWS;
+  if (n >= LEAST_ROWS && *c <= n - LEAST_ROWS) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few to train on%s", n,
+                   *c > 0 ? " and to hold out rows for calibration" : "");
 }
 
 static enum gpnn_status finish(struct gpnn_training *training,
                                const struct gpnn_training_options *options, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &training->dataset;
-  size_t n = training->n, tenth = n / 10, c = options->calibration_rows;
-  if (options->default_calibration) c = tenth < CALIBRATION_ROWS ? tenth : CALIBRATION_ROWS;
-  if (n < LEAST_ROWS || c > n - LEAST_ROWS)
-    return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few to train on%s", n,
-                     c > 0 ? " and to hold out rows for calibration" : "");
-  dataset->n = n - c;
-  dataset->n_calibration = c;
-  dataset->seed = options->seed;
-  uint64_t *drawn = gpnn_alloc(c, 1, sizeof *drawn);
-  uint64_t *held_out = gpnn_alloc(c, 1, sizeof *held_out);
-  struct gpnn_training_rows rows = {.schema = &dataset->schema,
-                                    .width = training->width,
-                                    .n_held_out = c,
-                                    .held_out = held_out,
-                                    .n_features = gpnn_schema_features(&dataset->schema),
-                                    .all_numbers = are_numbers(&dataset->schema)};
-  enum gpnn_status status = drawn == NULL || held_out == NULL
-                                ? gpnn_fail_memory(err, "for the calibration rows")
-                                : draw(training, options->seed, c, drawn, held_out, err);
+  uint64_t *drawn = NULL, *held_out = NULL;
+  size_t c;
+  enum gpnn_status status = choose_rows(training, options, &c, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
-  rows.read = training->read.numbers;
-  rows.mapping = gpnn_spool_mapping(&training->read);
-  if (status == GPNN_OK) status = standardise(training, options, &rows, drawn, err);
+  if (status == GPNN_OK && dataset->schema.has_by)
+    status = gpnn_training_draw_groups(training, options->seed, c, &c, &drawn, &held_out, err);
+  else if (status == GPNN_OK)
+    status = draw(training, options->seed, c, &drawn, &held_out, err);
+  if (status == GPNN_OK) {
+    dataset->n = training->n - c;
+    dataset->n_calibration = c;
+    dataset->seed = options->seed;
+    struct gpnn_training_rows rows = {.schema = &dataset->schema,
+                                      .read = training->read.numbers,
+                                      .mapping = gpnn_spool_mapping(&training->read),
+                                      .width = training->width,
+                                      .n_held_out = c,
+                                      .held_out = held_out,
+                                      .n_features = gpnn_schema_features(&dataset->schema),
+                                      .all_numbers = are_numbers(&dataset->schema)};
+    status = standardise(training, options, &rows, drawn, err);
+  }
   free(drawn);
   free(held_out);
   return status;
@@ -148,5 +164,7 @@ void gpnn_training_release(struct gpnn_training *training)
   gpnn_spool_release(&training->read);
   gpnn_spool_release(&training->rows);
   free(training->held_out);
+  gpnn_groups_release(&training->groups);
+  free(training->row_group);
   *training = (struct gpnn_training)GPNN_TRAINING_INIT;
 }

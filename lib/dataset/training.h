@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "dataset/scaling.h"
+#include "table/groups.h"
 #include "table/schema.h"
 #include "table/skipped.h"
 
@@ -33,7 +34,7 @@ struct gpnn_training_options {
   double whiten_eps;
   bool limits;              /* of inputs (dataset/limits.h) */
   bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
-  size_t calibration_rows;  /* exactly this many */
+  size_t calibration_rows;  /* this many; if rows have groups, see gpnn_training_finish() */
   uint64_t seed;
   int threads; /* results do not depend on them */
 };
@@ -47,10 +48,13 @@ struct gpnn_training_options {
 struct gpnn_training {
   struct gpnn_columns_map map;
   size_t n;                     /* rows read so far */
-  size_t n_others;              /* further targets, regressors, noise variance, offsets */
+  size_t n_others;              /* further targets, regressors, noise variance, offsets,
+                                   number of the group */
   size_t width;                 /* numbers in a row as read: inputs, target, others */
   struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
   double *held_out;             /* owned; the calibration rows, likewise */
+  struct gpnn_groups groups;    /* of all rows read */
+  uint32_t *row_group;          /* owned; those of the training rows, 4 bytes a row; NULL: none */
   struct gpnn_skipped skipped;  /* rows left out */
   struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest is set at the end */
   double outlier;               /* the target's value, in table units, that contributes most to */
@@ -90,10 +94,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
                                                     struct gpnn_error *err);
 
 /*
- * Completes 'dataset' except for its groups.  GPNN_EDATA: fewer than 2 rows remain for training, or
- * the scaling cannot be learnt from them (gpnn_scaling_learn_rows()); messages begin with
- * 'table_name' and the column.  GPNN_EINVAL: whitening with periodic inputs or positions on the
- * globe.  GPNN_EIO: the disk is full.
+ * Completes 'dataset' except for its groups of inputs.
+ *
+ * Rows are held out for calibration at random.  If they have groups, whole groups are held out, in
+ * random order, until there are enough rows; groups that would make them more than twice as many
+ * are passed over.  If this leaves too few rows, the smallest of these is held out too, unless
+ * fewer than half of all rows would remain.
+ *
+ * GPNN_EDATA: fewer than two rows or groups remain for training, all groups are too large to hold
+ * out, or the scaling cannot be learnt from the rows (gpnn_scaling_learn_rows()); messages begin
+ * with 'table_name' and the column.  GPNN_EINVAL: whitening with periodic inputs or positions on
+ * the globe.  GPNN_EIO: the disk is full.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                                       const struct gpnn_training_options *options,

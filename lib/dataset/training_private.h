@@ -25,6 +25,18 @@ struct gpnn_training_rows {
   bool all_numbers;         /* every input is a number, which is its own only feature */
 };
 
+/*
+ * Draws the rows to hold out, '*n_held_out' of them, in random order to '*drawn' and ascending to
+ * '*ascending', which the caller frees even after a failure: about 'wanted' rows, in whole groups
+ * as gpnn_training_finish() says.  Sets the groups of the training rows.  The rows must be mapped.
+ * GPNN_EDATA: all groups are too large to hold out, or fewer than two would remain.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_draw_groups(struct gpnn_training *training,
+                                                           uint64_t seed, size_t wanted,
+                                                           size_t *n_held_out, uint64_t **drawn,
+                                                           uint64_t **ascending,
+                                                           struct gpnn_error *err);
+
 /* The rows that are not held out, as rows of features, then the other numbers.  'rows' is borrowed;
  * n is how many there are. */
 struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, size_t n, int threads);

@@ -29,19 +29,34 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
   return status;
 }
 
-/* Subtracts from each target its offset; 'targets' has all of them, and then the other columns, of
- * which the offsets are the last. */
+/* Subtracts from each target its offset; 'targets' has all of them, and then the other columns. */
 static enum gpnn_status subtract_offsets(const struct gpnn_training *training,
                                          const struct gpnn_table *table,
                                          const struct gpnn_record *record, const char *na,
                                          double *targets, struct gpnn_error *err)
 {
-  size_t n = training->dataset.schema.n_offsets;
-  double *offsets = targets + 1 + training->n_others - n;
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  size_t n = schema->n_offsets;
+  double *offsets = targets + 1 + schema->n_more + schema->n_regressors + schema->has_noise;
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status = gpnn_schema_subtract_offset(&training->map, table, record, na, t, &targets[t],
                                          &offsets[t], err);
+  return status;
+}
+
+/* Reads the number of the row's group. */
+static enum gpnn_status read_group(struct gpnn_training *training, const struct gpnn_table *table,
+                                   const struct gpnn_record *record, const char *na, double *group,
+                                   struct gpnn_error *err)
+{
+  uint32_t number;
+  size_t column = training->dataset.schema.by.position;
+  const struct gpnn_field *field = &record->fields[column];
+  enum gpnn_status status = gpnn_columns_present(table, record, column, na, err);
+  if (status == GPNN_OK)
+    status = gpnn_groups_number(&training->groups, field->text, field->length, &number, err);
+  if (status == GPNN_OK) *group = number;
   return status;
 }
 
@@ -105,6 +120,8 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
   if (status == GPNN_OK) status = subtract_offsets(training, r->table, record, na, target, err);
   if (status == GPNN_OK)
     status = gpnn_schema_learn(schema, &training->map, r->table, record, na, row, err);
+  if (status == GPNN_OK && schema->has_by)
+    status = read_group(training, r->table, record, na, &row[training->width - 1], err);
   return status;
 }
 

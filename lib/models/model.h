@@ -84,7 +84,8 @@ struct gpnn_model_options {
   /* Up to this many nearby rows may be predicted from the union of their neighbours, with a single
    * factorisation in double precision, if that takes fewer operations; 0 or 1: each row only from
    * its own.  Which rows are grouped depends on the rows predicted in one call; no row loses any of
-   * its own neighbours.  Rows that are training rows or bring candidates are not grouped. */
+   * its own neighbours.  Rows that are training rows, have groups or bring candidates are not
+   * grouped. */
   size_t share;
   int threads; /* at least 1 */
 };
@@ -96,8 +97,11 @@ struct gpnn_query {
   const double *regressors; /* n by n_regressors; NULL: there are none */
   const int64_t *self;      /* n: the training row that each row is, and which is therefore excluded
                                from its neighbours, or -1; NULL: none is a training row */
+  const uint32_t *group;    /* n: the group of each row; training rows of the same group
+                               (dataset/dataset.h) are excluded from its neighbours.  NULL: that of
+                               'self', where training rows have groups */
   /* n by n_candidates: the training rows that each may be predicted from, nearest first, -1 after
-   * the last; NULL: all but itself. */
+   * the last; NULL: all that are not excluded. */
   const int64_t *candidates;
   size_t n_candidates;
 };

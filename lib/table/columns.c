@@ -292,15 +292,24 @@ enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
   return GPNN_EDATA;
 }
 
+enum gpnn_status gpnn_columns_present(const struct gpnn_table *table,
+                                      const struct gpnn_record *record, size_t column,
+                                      const char *na, struct gpnn_error *err)
+{
+  assert(column < record->n_fields);
+  return gpnn_field_is_missing(&record->fields[column], na)
+             ? gpnn_columns_fail_field(table, record, column, "missing value", false, err)
+             : GPNN_OK;
+}
+
 enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
                                      const struct gpnn_record *record, size_t column,
                                      const char *na, double *value, struct gpnn_error *err)
 {
-  assert(column < record->n_fields);
   const struct gpnn_field *field = &record->fields[column];
   /* Missing values first: they may be written as a number, -999 for instance. */
-  if (gpnn_field_is_missing(field, na))
-    return gpnn_columns_fail_field(table, record, column, "missing value", false, err);
+  enum gpnn_status status = gpnn_columns_present(table, record, column, na, err);
+  if (status != GPNN_OK) return status;
   switch (gpnn_number_read(field->text, field->length, value)) {
   case GPNN_NUMBER_OK:
     return GPNN_OK;

@@ -32,6 +32,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find_list(const struct gpnn_table 
  * ignoring blanks around it.  If 'na' is a number, so is any other way to write that number. */
 bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na);
 
+/* GPNN_EDATA, as below: the value in field 'column' (< n_fields) of a record is missing. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_columns_present(const struct gpnn_table *table,
+                                                      const struct gpnn_record *record,
+                                                      size_t column, const char *na,
+                                                      struct gpnn_error *err);
+
 /*
  * Reads the number in field 'column' (< n_fields) of a record.  GPNN_EDATA, with
  * "table:line: column 'name': ...": the value is missing, not a number, or not finite.  'err' then

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/columns.h"
-#include "table/columns_private.h"
 
 /* A text and its row. */
 struct text {
@@ -32,8 +31,8 @@ static enum gpnn_status add_text(struct gpnn_order *order, const struct gpnn_tab
                                  const struct gpnn_record *record, struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[order->column];
-  if (gpnn_field_is_missing(field, order->na))
-    return gpnn_columns_fail_field(table, record, order->column, "missing value", false, err);
+  enum gpnn_status status = gpnn_columns_present(table, record, order->column, order->na, err);
+  if (status != GPNN_OK) return status;
   if (!gpnn_grow(&order->text, &order->text_capacity, order->text_length + field->length + 1, 1))
     return gpnn_fail_memory(err, "for the order of the rows");
   memcpy(order->text + order->text_length, field->text, field->length);

@@ -41,6 +41,7 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   release_columns(schema->n_offsets, schema->offsets);
   release_column(&schema->target);
   release_column(&schema->noise);
+  release_column(&schema->by);
   *schema = (struct gpnn_schema){0};
 }
 

@@ -2,11 +2,11 @@
  * schema: the role of each column of a table, and the encoding of rows of text as numbers.
  *
  * A schema says which columns are inputs, in which order and of what kind, and which columns are
- * targets, regressors (terms of the mean), offsets (known parts of the targets) and the known
- * variance of each row's noise.  It is chosen once, from the training table (gpnn_schema_choose),
- * is stored in the index, and finds its columns in any later table by name (gpnn_schema_match). The
- * inputs of a row are then encoded as gpnn_schema_features() numbers, its features, in the order of
- * the inputs:
+ * targets, regressors (terms of the mean), offsets (known parts of the targets), the known variance
+ * of each row's noise and the groups of rows.  It is chosen once, from the training table
+ * (gpnn_schema_choose), is stored in the index, and finds its columns in any later table by name
+ * (gpnn_schema_match). The inputs of a row are then encoded as gpnn_schema_features() numbers, its
+ * features, in the order of the inputs:
  *
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
@@ -77,8 +77,10 @@ struct gpnn_schema {
   struct gpnn_column noise;    /* if 'has_noise': the known noise variance of each row */
   size_t n_offsets;            /* as many as targets, or 0 */
   struct gpnn_column *offsets; /* owned, n_offsets of them: the known part of each target */
-  size_t n_columns;            /* of the training table */
-  bool has_header;             /* the training table named its columns */
+  bool has_by;
+  struct gpnn_column by; /* if 'has_by': rows with the same text in it belong together */
+  size_t n_columns;      /* of the training table */
+  bool has_header;       /* the training table named its columns */
 };
 
 /* What a user asks for: each text a LIST (table/columns.h), or NULL for the default.  Zeroed, all
@@ -91,6 +93,7 @@ struct gpnn_roles {
   const char *regressors; /* terms of the mean; default: none */
   const char *row_noise;  /* one column; default: none */
   const char *offsets;    /* one for each target, in their order; default: none */
+  const char *by;         /* one column, the groups of rows; default: none */
   size_t n_periods;
   const char *const
       *periods; /* periodic inputs: each text "COL=P" or several with commas between */
@@ -122,7 +125,8 @@ struct gpnn_columns_map {
 
 /*
  * Chooses the roles of the columns of 'table'; 'schema' must be zeroed, and is so after a failure.
- * An input may be a regressor too; otherwise a column has one role.  Categories have no levels yet:
+ * An input may be a regressor too, and any column but a target may say which rows belong together;
+ * otherwise a column has one role.  Categories have no levels yet:
  * gpnn_schema_learn() adds them.
  *
  * GPNN_EINVAL: a name is unknown or occurs twice; roles contradict each other (a target that is an

@@ -11,7 +11,7 @@
 #include "table/schema.h"
 
 /* The roles of a column, added up: an input may be a regressor too. */
-enum { INPUT = 1, TARGET = 2, REGRESSOR = 4, NOISE = 8, OFFSET = 16 };
+enum { INPUT = 1, TARGET = 2, REGRESSOR = 4, NOISE = 8, OFFSET = 16, BY = 32 };
 
 struct picked {
   size_t n;
@@ -22,7 +22,7 @@ struct picked {
 struct choice {
   const struct gpnn_column_lookup *lookup;
   unsigned *roles; /* owned; of each column of the table */
-  struct picked inputs, targets, regressors, noise, offsets;
+  struct picked inputs, targets, regressors, noise, offsets, by;
 };
 
 static enum gpnn_status fail(const struct choice *choice, size_t column, const char *what,
@@ -112,6 +112,19 @@ static enum gpnn_status choose_offsets(struct choice *choice, const char *list,
     *role |= OFFSET;
   }
   return status;
+}
+
+/* A column may say which rows belong together and have another role as well. */
+static enum gpnn_status choose_by(struct choice *choice, const char *name, struct gpnn_error *err)
+{
+  if (name == NULL) return GPNN_OK;
+  size_t column;
+  enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
+  if (status != GPNN_OK) return status;
+  if (choice->roles[column] & TARGET)
+    return fail(choice, column, "is the target, so rows cannot be grouped by it", err);
+  choice->roles[column] |= BY;
+  return pick_one(&choice->by, column, err);
 }
 
 /* The inputs asked for, or all columns that have no other role. */
@@ -207,6 +220,7 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct cho
   schema->n_columns = choice->lookup->n;
   schema->has_header = gpnn_table_has_header(table);
   schema->has_noise = choice->noise.n > 0;
+  schema->has_by = choice->by.n > 0;
   enum gpnn_status status = fill_column(&schema->target, table, choice->targets.columns[0], err);
   if (status == GPNN_OK)
     status = fill_columns(&schema->more, &schema->n_more, choice->targets.n - 1,
@@ -222,6 +236,8 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct cho
   if (status == GPNN_OK)
     status = fill_columns(&schema->offsets, &schema->n_offsets, choice->offsets.n,
                           choice->offsets.columns, table, err);
+  if (status == GPNN_OK && schema->has_by)
+    status = fill_column(&schema->by, table, choice->by.columns[0], err);
   return status;
 }
 
@@ -341,6 +357,7 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice
   if (status == GPNN_OK) status = choose_regressors(choice, roles->regressors, err);
   if (status == GPNN_OK) status = choose_noise(choice, roles->row_noise, err);
   if (status == GPNN_OK) status = choose_offsets(choice, roles->offsets, err);
+  if (status == GPNN_OK) status = choose_by(choice, roles->by, err);
   if (status == GPNN_OK) status = choose_inputs(choice, roles->inputs, err);
   if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
   if (status == GPNN_OK) status = check_names(choice, err);
@@ -372,6 +389,7 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
   free(choice.regressors.columns);
   free(choice.noise.columns);
   free(choice.offsets.columns);
+  free(choice.by.columns);
   free(choice.roles);
   gpnn_column_lookup_release(&lookup);
   return status;

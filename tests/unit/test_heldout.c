@@ -1,5 +1,6 @@
 /* Training rows left out: alone, in clusters, and as far from the rest as other rows are. */
 #include "base/compare.h"
+#include "dataset/sample.h"
 #include "fixture.h"
 #include "models.h"
 #include "models/heldout.h"
@@ -136,6 +137,157 @@ static void predictions_of_a_cluster_use_no_row_of_it(void **state)
     assert_close(nearest[i], distance_to(&s, heldout.own.x + i * D, heldout.own.candidates[i * M]),
                  1e-12);
   gpnn_heldout_release(&heldout);
+  tear_down(&s);
+}
+
+/* ---- groups of rows ---- */
+
+/* The setting's rows in groups: two large ones, a row alone, and small ones. */
+struct grouped {
+  uint32_t group[N];
+  struct gpnn_dataset data;
+  struct gpnn_model *gp;
+};
+
+static void set_groups(struct setting *s, struct grouped *g)
+{
+  set_up(s);
+  for (uint32_t i = 0; i < N; i++)
+    g->group[i] = i < 110 ? 0 : i < 200 ? 1 : i == 200 ? 2 : 3 + i % 17;
+  g->data = *s->f.data;
+  g->data.row_group = g->group;
+  g->data.n_row_groups = 20;
+  g->gp = NULL;
+  assert_ok(make_model(&g->gp, &g->data, &s->params, 0, 2, &err));
+}
+
+/* Mean, variance and distance to the nearest neighbour of 'x', predicted from all rows outside a
+ * group. */
+static void predict_without_group(const struct setting *s, const struct grouped *g, uint32_t group,
+                                  const double *x, double found[3])
+{
+  uint64_t rows[N];
+  size_t n = 0;
+  struct gpnn_sample *sample = NULL;
+  struct gpnn_model *gp = NULL;
+  struct gpnn_counts counts = {0};
+  for (size_t i = 0; i < N; i++)
+    if (g->group[i] != group) rows[n++] = i;
+  assert_ok(gpnn_sample_take(&sample, s->f.data, n, rows, &err));
+  assert_ok(make_model(&gp, gpnn_sample_target(sample, 0), &s->params, 0, 1, &err));
+  assert_ok(gpnn_model_predict(
+      gp, &(struct gpnn_query){.n = 1, .x = x},
+      &(struct gpnn_latent){.mean = found, .variance = found + 1, .nearest = found + 2}, &counts,
+      &err));
+  gpnn_model_free(gp);
+  gpnn_sample_free(sample);
+}
+
+static void a_row_left_out_is_predicted_without_its_group(void **state)
+{
+  (void)state;
+  enum { DRAWN = 60 };
+  struct setting s;
+  struct grouped g;
+  struct gpnn_heldout heldout = {0};
+  struct gpnn_counts counts = {0};
+  double mean[DRAWN], variance[DRAWN], nearest[DRAWN], wanted[3];
+  const struct gpnn_holdout_options options = {GPNN_HOLDOUT_ALONE, DRAWN, 0, NULL, 1};
+  set_groups(&s, &g);
+  assert_ok(gpnn_model_hold_out(g.gp, &options, &heldout, &err));
+  assert_ok(gpnn_model_predict(
+      g.gp, &heldout.query,
+      &(struct gpnn_latent){.mean = mean, .variance = variance, .nearest = nearest}, &counts,
+      &err));
+  for (size_t i = 0; i < DRAWN; i++) {
+    uint32_t group = g.group[heldout.own.self[i]];
+    predict_without_group(&s, &g, group, heldout.own.x + i * D, wanted);
+    assert_near(mean[i], wanted[0], 1e-12);
+    assert_near(variance[i], wanted[1], 1e-12);
+    assert_near(nearest[i], wanted[2], 1e-12);
+  }
+  gpnn_heldout_release(&heldout);
+  gpnn_model_free(g.gp);
+  tear_down(&s);
+}
+
+static void a_row_that_is_no_training_row_may_name_its_group(void **state)
+{
+  (void)state;
+  enum { ASKED = 3 };
+  struct setting s;
+  struct grouped g;
+  struct gpnn_counts counts = {0};
+  const uint32_t group[ASKED] = {0, 1, 5};
+  double mean[ASKED], nearest[ASKED], wanted[3];
+  set_groups(&s, &g);
+  const struct gpnn_query query = {.n = ASKED, .x = s.f.cx, .group = group};
+  assert_ok(gpnn_model_predict(
+      g.gp, &query, &(struct gpnn_latent){.mean = mean, .nearest = nearest}, &counts, &err));
+  for (size_t i = 0; i < ASKED; i++) {
+    predict_without_group(&s, &g, group[i], s.f.cx + i * D, wanted);
+    assert_near(mean[i], wanted[0], 1e-12);
+    assert_near(nearest[i], wanted[2], 1e-12);
+  }
+  gpnn_model_free(g.gp);
+  tear_down(&s);
+}
+
+static void a_group_of_all_rows_leaves_the_prior(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct grouped g;
+  struct gpnn_heldout heldout = {0};
+  struct gpnn_counts counts = {0};
+  double mean[5], variance[5], misfit[5], nearest[5];
+  const struct gpnn_holdout_options options = {GPNN_HOLDOUT_ALONE, 5, 0, NULL, 1};
+  set_groups(&s, &g);
+  memset(g.group, 0, sizeof g.group);
+  assert_ok(gpnn_model_hold_out(g.gp, &options, &heldout, &err));
+  assert_ok(gpnn_model_predict(
+      g.gp, &heldout.query,
+      &(struct gpnn_latent){
+          .mean = mean, .variance = variance, .misfit = misfit, .nearest = nearest},
+      &counts, &err));
+  for (size_t i = 0; i < 5; i++)
+    assert_true(mean[i] == 0 && variance[i] == 0.7 && misfit[i] == 1 && isinf(nearest[i]));
+  gpnn_heldout_release(&heldout);
+  struct gpnn_holdout_options like = {GPNN_HOLDOUT_LIKE, C, 0, NULL, 1};
+  like.like = &(struct gpnn_query){.n = C, .x = s.f.cx};
+  assert_fails(gpnn_model_hold_out(g.gp, &like, &heldout, &err), GPNN_EDATA,
+               "no training row can represent them");
+  gpnn_heldout_release(&heldout);
+  gpnn_model_free(g.gp);
+  tear_down(&s);
+}
+
+/* Clusters, and rows that represent others: the nearest that may be used, none of the same group.
+ */
+static void candidates_are_of_other_groups(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct grouped g;
+  set_groups(&s, &g);
+  const struct gpnn_query like = {.n = C, .x = s.f.cx};
+  const struct gpnn_holdout_options ways[] = {{GPNN_HOLDOUT_CLUSTERS, 4, 20, NULL, 3},
+                                              {GPNN_HOLDOUT_LIKE, C, 0, &like, 3}};
+  for (size_t way = 0; way < 2; way++) {
+    struct gpnn_heldout heldout = {0};
+    size_t n_shared = 0;
+    assert_ok(gpnn_model_hold_out(g.gp, &ways[way], &heldout, &err));
+    for (size_t i = 0; i < heldout.query.n; i++)
+      for (size_t k = 0; k < M; k++) {
+        int64_t row = heldout.own.candidates[i * M + k];
+        assert_in_range(row, 0, N - 1);
+        assert_true(g.group[row] != g.group[heldout.own.self[i]]);
+        n_shared += g.group[row] == 0;
+      }
+    assert_true(n_shared > 0);
+    gpnn_heldout_release(&heldout);
+  }
+  gpnn_model_free(g.gp);
   tear_down(&s);
 }
 
@@ -306,6 +458,10 @@ int main(void)
       cmocka_unit_test(rows_left_out_alone_are_themselves_and_a_draw_begins_with_a_smaller_one),
       cmocka_unit_test(a_cluster_is_predicted_from_its_nearest_rows_outside),
       cmocka_unit_test(predictions_of_a_cluster_use_no_row_of_it),
+      cmocka_unit_test(a_row_left_out_is_predicted_without_its_group),
+      cmocka_unit_test(a_row_that_is_no_training_row_may_name_its_group),
+      cmocka_unit_test(a_group_of_all_rows_leaves_the_prior),
+      cmocka_unit_test(candidates_are_of_other_groups),
       cmocka_unit_test(a_cluster_of_all_rows_is_refused),
       cmocka_unit_test(far_rows_are_represented_by_rows_as_far_from_the_rest),
       cmocka_unit_test(rows_like_the_training_rows_leave_out_hardly_any_others),

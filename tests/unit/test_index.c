@@ -532,7 +532,7 @@ static void an_index_whose_search_cannot_be_built_leaves_nothing(void **state)
   }
 }
 
-/* ---- points, further targets, regressors, noise, offsets ---- */
+/* ---- points, further targets, regressors, noise, offsets, groups ---- */
 
 enum { MORE = 2, REGRESSORS = 3 };
 
@@ -540,6 +540,7 @@ enum { MORE = 2, REGRESSORS = 3 };
 struct besides {
   double *more, *regressors, *noise, *calibration_more, *calibration_regressors, *calibration_noise;
   double *offset, *calibration_offset;
+  uint32_t *row_group;
 };
 
 static struct gpnn_column *columns(size_t n, const char *const *names)
@@ -554,7 +555,7 @@ static struct gpnn_column *columns(size_t n, const char *const *names)
 static void extend_schema(struct gpnn_schema *schema)
 {
   gpnn_schema_release(schema);
-  schema->n_columns = 12;
+  schema->n_columns = 13;
   schema->has_header = true;
   schema->target = column("price", 4);
   schema->n_inputs = 3;
@@ -568,6 +569,8 @@ static void extend_schema(struct gpnn_schema *schema)
   schema->regressors = columns(REGRESSORS, (const char *const[]){"r", "s", "t"});
   schema->has_noise = true;
   schema->noise = column("variance", 8);
+  schema->has_by = true;
+  schema->by = column("street", 12);
   schema->n_offsets = 1 + MORE;
   schema->offsets = columns(1 + MORE, (const char *const[]){"o", "p", "q"});
 }
@@ -618,6 +621,10 @@ static void extend(struct place *place, struct besides *besides)
   dataset->calibration_regressors = besides->calibration_regressors;
   dataset->noise = besides->noise;
   dataset->calibration_noise = besides->calibration_noise;
+  besides->row_group = calloc(N, sizeof *besides->row_group);
+  for (uint32_t i = 0; i < N; i++) besides->row_group[i] = i % 7;
+  dataset->row_group = besides->row_group;
+  dataset->n_row_groups = 7;
   dataset->offset = besides->offset;
   dataset->calibration_offset = besides->calibration_offset;
 }
@@ -631,6 +638,7 @@ static void besides_release(struct besides *besides)
   free(besides->calibration_regressors);
   free(besides->calibration_noise);
   free(besides->offset);
+  free(besides->row_group);
   free(besides->calibration_offset);
 }
 
@@ -668,6 +676,9 @@ static void extended_contents_read_back(void **state)
     assert_columns_equal(&read->schema.offsets[t], &wrote->schema.offsets[t]);
   assert_same(read->offset, besides.offset, (1 + MORE) * N);
   assert_same(read->calibration_offset, besides.calibration_offset, (1 + MORE) * C);
+  assert_columns_equal(&read->schema.by, &wrote->schema.by);
+  assert_int_equal(read->n_row_groups, 7);
+  assert_memory_equal(read->row_group, besides.row_group, N * sizeof *read->row_group);
   assert_int_equal(read->n_groups, 2);
   assert_memory_equal(read->group, ((uint32_t[]){0, 1, 1, 1}), D * sizeof(uint32_t));
   assert_string_equal(gpnn_dataset_group_name(read, 0, name), "day");
@@ -767,6 +778,7 @@ static void a_sample_has_whole_rows_and_is_else_the_index(void **state)
       assert_true(view->y[i] == (t == 0 ? place->y[row] : besides.more[(t - 1) * N + row]));
       assert_true(view->noise[i] == besides.noise[t * N + row]);
       assert_true(view->offset[i] == besides.offset[t * N + row]);
+      assert_int_equal(view->row_group[i], besides.row_group[row]);
       assert_same(view->y, gpnn_sample_target(again, t)->y, n);
     }
   }
@@ -855,6 +867,7 @@ static void under_whitening_every_direction_is_a_group(void **state)
   assert_null(read->regressors);
   assert_null(read->noise);
   assert_null(read->offset);
+  assert_null(read->row_group);
   gpnn_index_close(index);
 }
 
@@ -879,7 +892,12 @@ static void all_that_is_there_enters_the_fingerprint(void **state)
     now = fingerprint_now(place, GPNN_SEARCH_FLAT);
     assert_true(now != last && now >> 32 == last >> 32);
   }
-  char *const names[] = {place->dataset.schema.noise.name, place->dataset.schema.offsets[2].name};
+  besides.row_group[3] = 1;
+  now = fingerprint_now(place, GPNN_SEARCH_FLAT);
+  assert_true(now != last && now >> 32 == last >> 32);
+  last = now;
+  char *const names[] = {place->dataset.schema.noise.name, place->dataset.schema.offsets[2].name,
+                         place->dataset.schema.by.name};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++, last = now) {
     names[i][0] = 'V';
     now = fingerprint_now(place, GPNN_SEARCH_FLAT);
@@ -911,10 +929,12 @@ static void roles_that_are_not_allowed_are_refused(void **state)
       {"ROLE", 32, 4, 1, "ROLE"},                   /* a category without levels */
       {"ROLE", 32, 4, 2, "ROLE"},                   /* a period of 0 */
       {"ROLE", 36, 4, 1, "ROLE"},                   /* a number with a partner */
-      {"ROLE", 64, 8, 12, "ROLE"},                  /* a target outside the table */
+      {"ROLE", 64, 8, 13, "ROLE"},                  /* a target outside the table */
       {"ROLE", 72, 4, 1, "ROLE"},                   /* a target that is a category */
-      {"OCOL", 0, 8, 12, "OCOL"},                   /* an offset outside the table */
+      {"OCOL", 0, 8, 13, "OCOL"},                   /* an offset outside the table */
       {"OCOL", 8, 4, 1, "OCOL"},                    /* an offset that is a category */
+      {"GCOL", 8, 8, 13, "GCOL"},                   /* groups by a column outside the table */
+      {"GCOL", 16, 4, 1, "GCOL"},                   /* by one that is a category */
       {"MOMS", 0, 8, 0x7ff8000000000000u, "MOMS"},
       {"MOMS", 8, 8, 0, "MOMS"},                    /* sd 0 */
       {"MOMS", 40, 8, 0xbff0000000000000u, "MOMS"}, /* sd below 0 */

@@ -203,6 +203,26 @@ static void each_target_has_its_offset_or_none_has(void **state)
     assert_refuses("a,p,q,u\n", &bad[i].roles, bad[i].why);
 }
 
+static void the_column_of_groups_is_no_input_unless_asked_for(void **state)
+{
+  (void)state;
+  struct gpnn_schema schema = {0};
+  struct gpnn_table *table = open_text("a,p,q,u\n", true);
+  assert_ok(gpnn_schema_choose(&schema, table, &(struct gpnn_roles){.by = "p"}, &err));
+  assert_true(schema.has_by);
+  assert_string_equal(schema.by.name, "p");
+  assert_int_equal(schema.n_inputs, 2);
+  assert_string_equal(schema.inputs[1].name, "q");
+  gpnn_schema_release(&schema);
+  assert_ok(
+      gpnn_schema_choose(&schema, table, &(struct gpnn_roles){.by = "p", .inputs = "p,a"}, &err));
+  assert_int_equal(schema.n_inputs, 2);
+  gpnn_schema_release(&schema);
+  gpnn_table_close(table);
+  assert_refuses("a,p,q,u\n", &(struct gpnn_roles){.by = "u"}, "column 'u' is the target");
+  assert_refuses("a,p,q,u\n", &(struct gpnn_roles){.by = "v"}, "no column 'v'");
+}
+
 /* "target<inputs" as columns of the table, '-' for no target. */
 static enum gpnn_status show_match(const struct gpnn_schema *schema, const char *text,
                                    bool has_header, char shown[100], struct gpnn_error *err)
@@ -439,6 +459,7 @@ int main(void)
       cmocka_unit_test(roles_are_chosen_as_asked),
       cmocka_unit_test(all_roles_are_chosen_as_asked),
       cmocka_unit_test(each_target_has_its_offset_or_none_has),
+      cmocka_unit_test(the_column_of_groups_is_no_input_unless_asked_for),
       cmocka_unit_test(points_that_cannot_be_are_refused),
       cmocka_unit_test(roles_that_contradict_each_other_are_refused),
       cmocka_unit_test(a_repeated_name_may_have_no_role),

@@ -130,6 +130,112 @@ static void a_target_is_what_its_offset_leaves(void **state)
   gpnn_training_release(&without);
 }
 
+static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
+                               struct gpnn_error *err)
+{
+  const struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  enum gpnn_status status = try_to_train(&training, text, roles, &options, err);
+  gpnn_training_release(&training);
+  return status;
+}
+
+/* Rows of 'n_groups' groups, where each of the first 'large' is 'times' as large as one of the
+ * others.  x is the row, y
+ * ten times its group and a little more. */
+static char *grouped_table(int n_groups, int large, int times, int n)
+{
+  char *text = malloc(1 << 20);
+  int length = sprintf(text, "x\ty\tsite\n"), weight = n_groups + large * (times - 1);
+  for (int i = 0; i < n; i++) {
+    int k = i * 7 % weight, group = k < large * times ? k / times : k - large * (times - 1);
+    length += sprintf(text + length, "%d\t%d\ts%d\n", i, 10 * group + i % 3, group);
+  }
+  return text;
+}
+
+static size_t group_of(const struct gpnn_dataset *data, double y)
+{
+  double value = (y * data->scaling.y_sd + data->scaling.y_mean) / 10 + 0.05;
+  return (size_t)value;
+}
+
+/* Trains on such a table; returns how many groups are held out, all of whose rows must be, and
+ * checks that the others have numbers of their own. */
+static size_t groups_held_out(int n_groups, int large, int times, int n, size_t wanted, size_t *c)
+{
+  const struct gpnn_roles roles = {.target = "y", .by = "site"};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = grouped_table(n_groups, large, times, n);
+  size_t held_out[1000] = {0}, trained[1000] = {0}, n_held_out = 0;
+  uint32_t number[1000];
+  train(&training, text, &roles, GPNN_SCALING_NONE, wanted);
+  const struct gpnn_dataset *data = &training.dataset;
+  assert_int_equal(data->d, 1);
+  assert_int_equal(data->n + data->n_calibration, n);
+  for (size_t i = 0; i < data->n_calibration; i++)
+    held_out[group_of(data, data->calibration_y[i])]++;
+  for (size_t i = 0; i < data->n; i++) {
+    size_t group = group_of(data, data->y[i]);
+    assert_true(data->row_group[i] < data->n_row_groups);
+    if (trained[group]++ > 0) assert_int_equal(data->row_group[i], number[group]);
+    number[group] = data->row_group[i];
+  }
+  for (int g = 0; g < n_groups; g++) {
+    assert_true((held_out[g] == 0) != (trained[g] == 0));
+    n_held_out += held_out[g] > 0;
+    for (int h = 0; h < g; h++)
+      assert_true(trained[g] == 0 || trained[h] == 0 || number[g] != number[h]);
+  }
+  assert_int_equal(data->n_row_groups, (size_t)n_groups - n_held_out);
+  *c = data->n_calibration;
+  free(text);
+  gpnn_training_release(&training);
+  return n_held_out;
+}
+
+static void groups_are_held_out_whole(void **state)
+{
+  (void)state;
+  size_t c;
+  const int size = ROWS / 500;
+  assert_int_equal(groups_held_out(500, 0, 1, 500 * size, 100, &c), (100 + size - 1) / size);
+  assert_int_equal(c, (100 + size - 1) / size * size);
+  assert_int_equal(groups_held_out(1000, 0, 1, 1000, 0, &c), 0);
+  assert_int_equal(c, 0);
+}
+
+static void large_groups_are_held_out_only_if_there_are_no_others(void **state)
+{
+  (void)state;
+  size_t c;
+  for (int n = 1000; n < 1100; n += 20) {
+    groups_held_out(51, 1, 50, n, 40, &c); /* half of the rows in one group */
+    assert_true(c >= 40 && c <= 80);
+  }
+  assert_int_equal(groups_held_out(3, 0, 1, 999, 50, &c), 1);
+  assert_int_equal(c, 333);
+}
+
+static void rows_without_a_group_are_bad_and_one_group_cannot_be_held_out(void **state)
+{
+  (void)state;
+  const struct gpnn_roles roles = {.target = "y", .by = "site"};
+  assert_fails(refuse("x\tsite\ty\n1\ta\t1\n2\tNA\t2\n", &roles, &err), GPNN_EDATA,
+               "t.tsv:3: column 'site': missing value");
+  char text[1000];
+  int n = sprintf(text, "x\tsite\ty\n");
+  for (int i = 0; i < 20; i++) n += sprintf(text + n, "%d\ta\t%d\n", i, i * i);
+  assert_fails(refuse(text, &roles, &err), GPNN_EDATA,
+               "t.tsv: column 'site' has the same value in all rows");
+  n = sprintf(text, "x\tsite\ty\n");
+  for (int i = 0; i < 20; i++) n += sprintf(text + n, "%d\t%d\t%d\n", i, i % 2, i * i);
+  assert_fails(refuse(text, &roles, &err), GPNN_EDATA, "2 groups of rows are too few");
+  n = sprintf(text, "x\tsite\ty\n");
+  for (int i = 0; i < 20; i++) n += sprintf(text + n, "%d\t%d\t%d\n", i, i / 19 * i, i * i);
+  assert_fails(refuse(text, &roles, &err), GPNN_EDATA, "2 groups of rows are too few");
+}
+
 /* Levels and points become features in every block of rows. */
 static void inputs_become_features(void **state)
 {
@@ -156,16 +262,6 @@ static void inputs_become_features(void **state)
   }
   free(text);
   gpnn_training_release(&training);
-}
-
-static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
-                               struct gpnn_error *err)
-{
-  const struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
-  struct gpnn_training training = GPNN_TRAINING_INIT;
-  enum gpnn_status status = try_to_train(&training, text, roles, &options, err);
-  gpnn_training_release(&training);
-  return status;
 }
 
 /* A table of two columns with the given lines among good ones, at those numbers. */
@@ -288,6 +384,9 @@ int main(void)
       cmocka_unit_test(columns_that_are_not_inputs_stay_with_their_rows),
       cmocka_unit_test(a_further_target_is_what_it_would_be_alone),
       cmocka_unit_test(a_target_is_what_its_offset_leaves),
+      cmocka_unit_test(groups_are_held_out_whole),
+      cmocka_unit_test(large_groups_are_held_out_only_if_there_are_no_others),
+      cmocka_unit_test(rows_without_a_group_are_bad_and_one_group_cannot_be_held_out),
       cmocka_unit_test(inputs_become_features),
       cmocka_unit_test(the_first_bad_row_is_reported_whatever_is_wrong_with_it),
       cmocka_unit_test(bad_rows_of_every_kind_are_left_out_and_counted),

@@ -73,7 +73,9 @@ double gpnn_scan_distance(const struct gpnn_scan *scan, const double *x, size_t 
 
 static bool remains(const struct gpnn_scan *scan, const struct gpnn_left_out *left_out, size_t row)
 {
+  const uint32_t *group = scan->data->row_group;
   int64_t key = (int64_t)row;
+  if (left_out->self != NULL && group != NULL && group[row] == group[*left_out->self]) return false;
   if (left_out->centre != NULL &&
       gpnn_scan_distance(scan, left_out->centre, row) < left_out->ball_r2)
     return false;
@@ -121,7 +123,8 @@ static void find_outside(void *context, size_t thread, size_t i)
   const struct gpnn_scan *scan = clusters->scan;
   const int64_t *members = clusters->members;
   struct gpnn_left_out left_out = {.n = clusters->n_rows,
-                                   .row = members + i / clusters->n_rows * clusters->n_rows};
+                                   .row = members + i / clusters->n_rows * clusters->n_rows,
+                                   .self = &members[i]};
   gpnn_scan_find(scan, thread, scan->x + (size_t)members[i] * scan->data->d, &left_out,
                  clusters->candidates + i * scan->k);
 }

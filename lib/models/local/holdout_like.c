@@ -116,9 +116,10 @@ static void measure_heldout(void *context, size_t thread, size_t i)
   const int64_t *self = &c->matching->heldout->own.self[i];
   int64_t nearest = 0;
   const double *x = scan->x + (size_t)*self * scan->data->d;
-  gpnn_scan_find(scan, thread, x, &(struct gpnn_left_out){.n = 1, .row = self}, &nearest);
-  c->matching->ranked[i] =
-      (struct gpnn_ranked_row){gpnn_scan_distance(scan, x, (size_t)nearest), (int64_t)i};
+  const struct gpnn_left_out left_out = {.n = 1, .row = self, .self = self};
+  gpnn_scan_find(scan, thread, x, &left_out, &nearest);
+  double r2 = nearest < 0 ? INFINITY : gpnn_scan_distance(scan, x, (size_t)nearest);
+  c->matching->ranked[i] = (struct gpnn_ranked_row){r2, (int64_t)i};
 }
 
 /* Finds the distances from the held-out rows to their nearest neighbours, and sorts all distances.
@@ -181,7 +182,7 @@ static enum gpnn_status find_outside(void *context, size_t thread, size_t rank,
   double *centre = c->centres + thread * d, radius = m->distances[rank];
   const int64_t *self = &m->heldout->own.self[i];
   int64_t *candidates = m->heldout->own.candidates + i * scan->k;
-  struct gpnn_left_out left_out = {.n = 1, .row = self};
+  struct gpnn_left_out left_out = {.n = 1, .row = self, .self = self};
   if (radius > worth_it * sqrt(m->ranked[rank].r2)) {
     double ball = nearly * find_ball(scan, m, i, radius, centre);
     left_out.centre = centre;

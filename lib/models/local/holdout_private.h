@@ -28,10 +28,11 @@ struct gpnn_scan {
   struct gpnn_ranked_row *heap; /* owned; threads by k */
 };
 
-/* Training rows that are left out: a list, and those in a ball. */
+/* Training rows that are left out: a list, those of a row's group, and those in a ball. */
 struct gpnn_left_out {
   size_t n;
   const int64_t *row;   /* n, ascending */
+  const int64_t *self;  /* the row whose group is left out, if rows have groups; NULL: none */
   const double *centre; /* d: the centre of the ball; NULL: no ball */
   double ball_r2;       /* its squared radius; rows at this distance remain */
 };

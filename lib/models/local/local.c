@@ -128,6 +128,15 @@ double gpnn_local_noise(const struct gpnn_dataset *data, const struct gpnn_param
   return params->covariance.noise + (data->noise == NULL ? 0 : data->noise[row]);
 }
 
+bool gpnn_local_excludes(const struct gpnn_query *query, const struct gpnn_dataset *data, size_t i,
+                         int64_t row)
+{
+  int64_t self = query->self == NULL ? -1 : query->self[i];
+  if (row == self) return true;
+  if (data->row_group == NULL || (query->group == NULL && self < 0)) return false;
+  return data->row_group[row] == (query->group == NULL ? data->row_group[self] : query->group[i]);
+}
+
 /* ---- what channels have in common --------------------------------------------------------- */
 
 bool gpnn_local_same_task(const struct gpnn_local_channel *a, const struct gpnn_local_channel *b)

@@ -92,16 +92,44 @@ static enum gpnn_status find_candidates(const struct gpnn_local_task *task, stru
   return GPNN_OK;
 }
 
-/* Keeps up to m of a row's candidates, without itself and missing ones, and returns their number.
- */
-static size_t choose(const struct gpnn_query *query, size_t i, size_t m, size_t k,
+/* Keeps up to m of a row's k candidates, without excluded and missing ones, and returns their
+ * number. */
+static size_t choose(const struct gpnn_local_task *task, size_t i, size_t m, size_t k,
                      int64_t *candidates)
 {
+  const struct gpnn_dataset *data = task->members[0].data;
   size_t chosen = 0;
   for (size_t c = 0; c < k && chosen < m; c++)
-    if (candidates[c] >= 0 && (query->self == NULL || query->self[i] != candidates[c]))
+    if (candidates[c] >= 0 && !gpnn_local_excludes(task->query, data, i, candidates[c]))
       candidates[chosen++] = candidates[c];
   return chosen;
+}
+
+/* Finds the neighbours of a row, up to m of them, some of whose k candidates are excluded as they
+ * are of its group: asks for twice as many again and again. */
+static enum gpnn_status look_further(const struct gpnn_local_task *task, size_t i, size_t k,
+                                     int64_t *neighbours, size_t *m, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *data = task->members[0].data;
+  size_t wanted = task->neighbours, found = 0;
+  enum gpnn_status status = GPNN_OK;
+  while (found < wanted && k < data->n && status == GPNN_OK) {
+    k = k < data->n / 2 ? 2 * k : data->n;
+    int64_t *rows = gpnn_alloc(k, 1, sizeof *rows);
+    double *distances = gpnn_alloc(k, 1, sizeof *distances);
+    status = rows == NULL || distances == NULL
+                 ? gpnn_fail_memory(err, "for the neighbours of a row")
+                 : gpnn_search_query(task->members[0].metric->search, 1,
+                                     task->query->x + i * data->d, k, rows, distances, 1, err);
+    if (status == GPNN_OK) {
+      found = choose(task, i, wanted, k, rows);
+      memcpy(neighbours, rows, found * sizeof *rows);
+    }
+    free(rows);
+    free(distances);
+  }
+  *m = found;
+  return status;
 }
 
 /* Predicts a row of a chunk from its own neighbours. */
@@ -117,7 +145,12 @@ static enum gpnn_status solve_alone(void *context, size_t thread, size_t at, str
                                    .x = chunk->rotated + at * s->task->members[0].data->d,
                                    .neighbour = candidates,
                                    .nearest = &first};
-  group.m = choose(s->task->query, *row, s->task->neighbours, chunk->k, candidates);
+  size_t m = s->task->neighbours, k = chunk->k;
+  enum gpnn_status status = GPNN_OK;
+  group.m = choose(s->task, *row, m, k, candidates);
+  if (group.m < m && k < s->task->members[0].data->n && s->task->query->candidates == NULL)
+    status = look_further(s->task, *row, k, candidates, &group.m, err);
+  if (status != GPNN_OK) return status;
   return gpnn_local_solve(s->task, &s->scratch[thread], &group, err);
 }
 
@@ -185,8 +218,8 @@ static void set_share(struct gpnn_local_task *task)
   enum { LARGER = 4 };
   const struct gpnn_query *query = task->query;
   size_t share = task->options->share, n = task->members[0].data->n, m = task->neighbours;
-  bool shares =
-      share > 1 && query->self == NULL && query->candidates == NULL && task->n_numbers == 1;
+  bool shares = share > 1 && query->self == NULL && query->group == NULL &&
+                query->candidates == NULL && task->n_numbers == 1;
   task->share = shares ? share : 1;
   task->most_neighbours = !shares ? m : n / LARGER < m ? n : LARGER * m;
 }

@@ -60,6 +60,10 @@ double gpnn_local_residual(const struct gpnn_dataset *data, const struct gpnn_pa
 double gpnn_local_noise(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
                         size_t row);
 
+/* True if training row 'row' may not be a neighbour of row 'i' of the query. */
+bool gpnn_local_excludes(const struct gpnn_query *query, const struct gpnn_dataset *data, size_t i,
+                         int64_t row);
+
 /* ---- local_predict.c ---------------------------------------------------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_predict(const void *state,
