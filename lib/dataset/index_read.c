@@ -223,6 +223,8 @@ static void decode_groups(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_schema *schema = &index->dataset.schema;
   index->dataset.n_row_groups = take_size(cursor);
+  require(cursor, index->dataset.n_row_groups > 0);
+  require(cursor, index->dataset.n_row_groups <= index->dataset.n);
   schema->has_by = true;
   decode_column(cursor, schema->n_columns, &schema->by);
   require(cursor, schema->by.kind == GPNN_COLUMN_NUMBER);

@@ -22,6 +22,7 @@ void gpnn_gls_rows_release(struct gpnn_gls_rows *rows)
   free(rows->x);
   free(rows->values);
   free(rows->noise);
+  free(rows->group);
   *rows = (struct gpnn_gls_rows){0};
 }
 
@@ -35,22 +36,25 @@ static void copy_row(struct gpnn_gls_rows *rows, size_t i, const struct gpnn_dat
                   rows->values + i * w);
   rows->values[i * w + rows->n_terms] = dataset->y[row];
   if (rows->noise != NULL) rows->noise[i] = dataset->noise[row];
+  if (rows->group != NULL) rows->group[i] = dataset->row_group[row];
 }
 
 enum gpnn_status gpnn_gls_draw_rows(struct gpnn_gls_rows *rows, const struct gpnn_dataset *dataset,
                                     enum gpnn_mean mean, size_t n, uint64_t seed,
                                     enum gpnn_rng_purpose purpose, struct gpnn_error *err)
 {
-  struct gpnn_gls_rows drawn = {.n = n, .d = dataset->d};
+  struct gpnn_gls_rows drawn = {.n = n, .d = dataset->d, .n_groups = dataset->n_row_groups};
   drawn.n_terms = gpnn_mean_width(mean, dataset->d, dataset->n_regressors);
   uint64_t *chosen = gpnn_alloc(n, 1, sizeof *chosen);
   drawn.x = gpnn_alloc(n, drawn.d, sizeof *drawn.x);
   drawn.values = gpnn_alloc(n, drawn.n_terms + 1, sizeof *drawn.values);
   if (dataset->noise != NULL) drawn.noise = gpnn_alloc(n, 1, sizeof *drawn.noise);
+  if (dataset->row_group != NULL) drawn.group = gpnn_alloc(n, 1, sizeof *drawn.group);
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, purpose);
   enum gpnn_status status = chosen == NULL || drawn.x == NULL || drawn.values == NULL ||
-                                    (dataset->noise != NULL && drawn.noise == NULL)
+                                    (dataset->noise != NULL && drawn.noise == NULL) ||
+                                    (dataset->row_group != NULL && drawn.group == NULL)
                                 ? gpnn_fail_memory(err, "for the rows to regress on")
                                 : gpnn_rng_sample(&rng, dataset->n, n, chosen, err);
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
@@ -60,6 +64,34 @@ enum gpnn_status gpnn_gls_draw_rows(struct gpnn_gls_rows *rows, const struct gpn
     *rows = drawn;
   else
     gpnn_gls_rows_release(&drawn);
+  return status;
+}
+
+/* Groups take turns in the order in which they appear; 'seen' has 1 + the turn of each, or 0. */
+static enum gpnn_status divide_groups(const struct gpnn_gls_rows *rows, size_t n_folds,
+                                      size_t *seen, size_t *fold, struct gpnn_error *err)
+{
+  size_t n_seen = 0;
+  for (size_t i = 0; i < rows->n; i++) {
+    if (rows->group[i] >= rows->n_groups)
+      return gpnn_fail(err, GPNN_EFORMAT, "damaged: a row has a group that is not there");
+    size_t *turn = &seen[rows->group[i]];
+    if (*turn == 0) *turn = ++n_seen;
+    fold[i] = (*turn - 1) % n_folds;
+  }
+  if (n_seen > 1) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA, "all rows are of one group, so that none can be left out");
+}
+
+enum gpnn_status gpnn_gls_divide(const struct gpnn_gls_rows *rows, size_t n_folds, size_t *fold,
+                                 struct gpnn_error *err)
+{
+  for (size_t i = 0; i < rows->n; i++) fold[i] = i % n_folds;
+  if (rows->group == NULL) return GPNN_OK;
+  size_t *seen = gpnn_alloc(rows->n_groups, 1, sizeof *seen);
+  if (seen == NULL) return gpnn_fail_memory(err, "for cross-validation");
+  enum gpnn_status status = divide_groups(rows, n_folds, seen, fold, err);
+  free(seen);
   return status;
 }
 

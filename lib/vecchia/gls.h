@@ -32,9 +32,11 @@
  * target.  Arrays are owned; a zeroed object may be released. */
 struct gpnn_gls_rows {
   size_t n, d, n_terms;
-  double *x;      /* n by d */
-  double *values; /* n by n_terms + 1 */
-  double *noise;  /* n known noise variances, or NULL */
+  double *x;       /* n by d */
+  double *values;  /* n by n_terms + 1 */
+  double *noise;   /* n known noise variances, or NULL */
+  uint32_t *group; /* n: which of n_groups each belongs to (dataset/dataset.h), or NULL */
+  size_t n_groups;
 };
 
 /* Draws 'n' <= dataset->n rows with the random numbers of 'purpose'.  'rows' must be zeroed, and
@@ -44,6 +46,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_gls_draw_rows(struct gpnn_gls_rows *rows,
                                                     enum gpnn_mean mean, size_t n, uint64_t seed,
                                                     enum gpnn_rng_purpose purpose,
                                                     struct gpnn_error *err);
+
+/* Divides the rows evenly among 'n_folds' folds, or their groups if they have any: 'fold' (n) gets
+ * the fold of each, from 0.  Folds may be empty.  GPNN_EDATA: all rows are of one group.
+ * GPNN_EFORMAT: a group is not among those there are.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_gls_divide(const struct gpnn_gls_rows *rows, size_t n_folds,
+                                                 size_t *fold, struct gpnn_error *err);
 
 /* The same rows with the lists of 'm' neighbours each that gpnn_whiten() takes; both borrowed. */
 struct gpnn_whiten_rows gpnn_gls_with_neighbours(const struct gpnn_gls_rows *rows, size_t m,

@@ -169,6 +169,20 @@ static void a_line_through_independent_rows_has_n_minus_two_degrees(void **state
   fixture_free(&f);
 }
 
+/* The fold of row 'i' in random order: its number or that of its group, counted in the order in
+ * which groups appear, modulo K. */
+static size_t fold_of(const struct gpnn_gls_rows *rows, size_t n_folds, size_t i)
+{
+  size_t rank = 0;
+  if (rows->group == NULL) return i % n_folds;
+  for (size_t k = 0; rows->group[k] != rows->group[i]; k++) {
+    bool is_first = true;
+    for (size_t l = 0; l < k; l++) is_first = is_first && rows->group[l] != rows->group[k];
+    rank += is_first;
+  }
+  return rank % n_folds;
+}
+
 /* Scores of K folds by the dense formulas, each fold's rows from all others. */
 static void dense_folds(const struct gpnn_dataset *dataset, const struct gpnn_conjugate_options *o,
                         double lengthscale, double noise, double *rmspe, double *crps)
@@ -181,13 +195,14 @@ static void dense_folds(const struct gpnn_dataset *dataset, const struct gpnn_co
     size_t n = 0;
     struct gls g;
     for (size_t i = 0; i < N; i++) {
-      if (i % o->n_folds == fold) continue;
+      if (fold_of(&rows, o->n_folds, i) == fold) continue;
       memcpy(x + n * D, rows.x + i * D, D * sizeof *x);
       y[n++] = rows.values[i * (P + 1) + P];
     }
     gls_rows(&g, n, x, y, lengthscale, noise);
     double s2 = (o->prior_scale + (double)g.left / 2) / (o->prior_shape + (double)(n - P) / 2 - 1);
-    for (size_t i = fold; i < N; i += o->n_folds) {
+    for (size_t i = 0; i < N; i++) {
+      if (fold_of(&rows, o->n_folds, i) != fold) continue;
       double location, v;
       gls_predict(&g, x, rows.x + i * D, lengthscale, noise, &location, &v);
       double error = rows.values[i * (P + 1) + P] - location, sd = sqrt(s2 * v), z = error / sd;
@@ -207,16 +222,28 @@ static void a_fold_is_predicted_only_from_the_others(void **state)
   struct gpnn_conjugate_report report;
   struct gpnn_parameters params = {0};
   double rmspe, crps;
+  uint32_t group[N];
   fixture_new(&f, N, D, 0, 1);
-  const struct gpnn_dataset *dataset = f.data;
-  assert_ok(gpnn_conjugate(dataset, &options, NULL, NULL, &params, &report, &err));
-  assert_close(report.best.lengthscale * range_of_exp, report.best.range, 1e-12);
-  dense_folds(dataset, &options, report.best.lengthscale, 0.2, &rmspe, &crps);
-  assert_close(report.best.rmspe, rmspe, 1e-9);
-  assert_close(report.best.crps, crps, 1e-9);
-  assert_int_equal(report.n_scored, N);
-  assert_int_equal(report.n_points, 1);
-  gpnn_parameters_release(&params);
+  struct gpnn_dataset dataset = *f.data;
+  for (uint32_t i = 0; i < N; i++) group[i] = i * i % 11;
+  for (int with_groups = 0; with_groups < 2; with_groups++) {
+    if (with_groups) dataset.row_group = group;
+    if (with_groups) dataset.n_row_groups = 11;
+    assert_ok(gpnn_conjugate(&dataset, &options, NULL, NULL, &params, &report, &err));
+    assert_close(report.best.lengthscale * range_of_exp, report.best.range, 1e-12);
+    dense_folds(&dataset, &options, report.best.lengthscale, 0.2, &rmspe, &crps);
+    assert_close(report.best.rmspe, rmspe, 1e-9);
+    assert_close(report.best.crps, crps, 1e-9);
+    assert_int_equal(report.n_scored, N);
+    assert_int_equal(report.n_points, 1);
+    gpnn_parameters_release(&params);
+  }
+  memset(group, 0, sizeof group);
+  assert_fails(gpnn_conjugate(&dataset, &options, NULL, NULL, &params, &report, &err), GPNN_EDATA,
+               "all rows are of one group");
+  group[N / 2] = 11;
+  assert_fails(gpnn_conjugate(&dataset, &options, NULL, NULL, &params, &report, &err), GPNN_EFORMAT,
+               "a row has a group that is not there");
   fixture_free(&f);
 }
 

@@ -933,8 +933,10 @@ static void roles_that_are_not_allowed_are_refused(void **state)
       {"ROLE", 72, 4, 1, "ROLE"},                   /* a target that is a category */
       {"OCOL", 0, 8, 13, "OCOL"},                   /* an offset outside the table */
       {"OCOL", 8, 4, 1, "OCOL"},                    /* an offset that is a category */
-      {"GCOL", 8, 8, 13, "GCOL"},                   /* groups by a column outside the table */
-      {"GCOL", 16, 4, 1, "GCOL"},                   /* by one that is a category */
+      {"GCOL", 0, 8, 0, "GCOL"},
+      {"GCOL", 0, 8, N + 1, "GCOL"}, /* more groups than rows */
+      {"GCOL", 8, 8, 13, "GCOL"},    /* groups by a column outside the table */
+      {"GCOL", 16, 4, 1, "GCOL"},    /* by one that is a category */
       {"MOMS", 0, 8, 0x7ff8000000000000u, "MOMS"},
       {"MOMS", 8, 8, 0, "MOMS"},                    /* sd 0 */
       {"MOMS", 40, 8, 0xbff0000000000000u, "MOMS"}, /* sd below 0 */

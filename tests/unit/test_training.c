@@ -168,7 +168,7 @@ static size_t groups_held_out(int n_groups, int large, int times, int n, size_t 
   struct gpnn_training training = GPNN_TRAINING_INIT;
   char *text = grouped_table(n_groups, large, times, n);
   size_t held_out[1000] = {0}, trained[1000] = {0}, n_held_out = 0;
-  uint32_t number[1000];
+  uint32_t number[1000] = {0};
   train(&training, text, &roles, GPNN_SCALING_NONE, wanted);
   const struct gpnn_dataset *data = &training.dataset;
   assert_int_equal(data->d, 1);

@@ -82,7 +82,8 @@ static double expected_scale(const struct gpnn_conjugate_options *o,
 /* The state of a cross-validation. */
 struct validation {
   const struct gpnn_conjugate_options *options;
-  struct gpnn_gls_rows rows; /* in random order; row i belongs to fold i mod K */
+  struct gpnn_gls_rows rows; /* in random order */
+  size_t *fold;              /* n: the fold of each, from 0 */
   struct gpnn_coefficient_units units;
   size_t m;
   int64_t *neighbours; /* K by n by m: the neighbours of each row while a fold is left out, all
@@ -100,6 +101,7 @@ struct validation {
 static void validation_release(struct validation *v)
 {
   gpnn_gls_rows_release(&v->rows);
+  free(v->fold);
   gpnn_coefficient_units_release(&v->units);
   free(v->neighbours);
   free(v->ratio);
@@ -115,6 +117,7 @@ static bool validation_alloc(struct validation *v)
 {
   size_t n = v->rows.n, d = v->rows.d, p = v->rows.n_terms, lists;
   if (!gpnn_multiply(n, v->options->n_folds, &lists)) return false;
+  v->fold = gpnn_alloc(n, 1, sizeof *v->fold);
   v->neighbours = gpnn_alloc(lists, v->m, sizeof *v->neighbours);
   v->ratio = gpnn_alloc(d, 1, sizeof *v->ratio);
   v->lengthscale = gpnn_alloc(d, 1, sizeof *v->lengthscale);
@@ -122,7 +125,7 @@ static bool validation_alloc(struct validation *v)
   v->variances = gpnn_alloc(n, 1, sizeof *v->variances);
   v->coefficients = gpnn_alloc(p, 1, sizeof *v->coefficients);
   v->coefficient_covariance = gpnn_alloc(p, p, sizeof *v->coefficient_covariance);
-  return v->neighbours != NULL && v->ratio != NULL && v->lengthscale != NULL &&
+  return v->fold != NULL && v->neighbours != NULL && v->ratio != NULL && v->lengthscale != NULL &&
          v->residuals != NULL && v->variances != NULL && v->coefficients != NULL &&
          v->coefficient_covariance != NULL;
 }
@@ -169,7 +172,7 @@ static bool parts_init(struct parts *parts, const struct validation *v, size_t f
     if (parts->number[part] == NULL || parts->x[part] == NULL) return false;
   }
   for (size_t i = 0; i < n; i++) {
-    int part = i % v->options->n_folds == fold ? LEFT_OUT : KEPT;
+    int part = v->fold[i] == fold ? LEFT_OUT : KEPT;
     size_t to = parts->n[part]++;
     parts->number[part][to] = (int64_t)i;
     memcpy(parts->x[part] + to * d, v->rows.x + i * d, d * sizeof *v->rows.x);
@@ -256,6 +259,8 @@ static enum gpnn_status validation_init(struct validation *v, const struct gpnn_
   if (status != GPNN_OK) return status;
   v->m = o->neighbours < n ? o->neighbours : n;
   if (!validation_alloc(v)) return gpnn_fail_memory(err, "for cross-validation");
+  status = gpnn_gls_divide(&v->rows, o->n_folds, v->fold, err);
+  if (status != GPNN_OK) return status;
   for (size_t j = 0; j < v->rows.d; j++)
     v->ratio[j] = o->ratio == NULL ? 1 : o->ratio[dataset->group[j]];
   v->extent = extent_of(v);
@@ -271,7 +276,8 @@ static enum gpnn_status score_rows(const struct validation *v, size_t fold, doub
 {
   size_t p = v->rows.n_terms, w = p + 1;
   enum gpnn_status status = GPNN_OK;
-  for (size_t i = fold; i < v->rows.n && status == GPNN_OK; i += v->options->n_folds) {
+  for (size_t i = 0; i < v->rows.n && status == GPNN_OK; i++) {
+    if (v->fold[i] != fold) continue;
     /* The whitened terms are q = t* - T_N'w, and the whitened target is y* - w'y_N. */
     const double *q = v->residuals + i * w;
     double error = q[p], variance = v->variances[i];
@@ -299,7 +305,7 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
                          v->residuals, v->variances, &sums.jitter, err);
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
-      if (i % o->n_folds != fold) gpnn_gls_add(&sums, v->residuals + i * w, v->variances[i]);
+      if (v->fold[i] != fold) gpnn_gls_add(&sums, v->residuals + i * w, v->variances[i]);
     status = gpnn_gls_solve(&sums, v->units.names, v->coefficients, v->coefficient_covariance,
                             &residual, err);
   }
