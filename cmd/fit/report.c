@@ -49,6 +49,9 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
 {
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
   char text[96];
+  /* A Gaussian likelihood is calibrated as published, which no cross-fit is. */
+  if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
+    params->provenance.estimation = (struct gpnn_estimation){0};
   params->provenance.has_index = true;
   params->provenance.index = gpnn_index_dataset(index)->fingerprint;
   enum gpnn_status status = comment_fit(params, gpnn_index_dataset(index)->n, &report->fit, err);

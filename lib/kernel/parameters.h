@@ -33,6 +33,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "kernel/covariance.h"
+#include "kernel/estimation.h"
 #include "kernel/mean.h"
 #include "table/stream.h"
 
@@ -86,6 +87,7 @@ struct gpnn_scale {
 /* Where parameters come from; zeroed: not known. */
 struct gpnn_provenance {
   size_t fit_rows; /* how many training rows they were estimated from; 0: not known */
+  struct gpnn_estimation estimation;
   bool has_index;
   uint64_t index; /* fingerprint of the index they were made from */
   char *comments; /* owned; "# ..." lines to write below the first, or NULL */

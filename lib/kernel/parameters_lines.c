@@ -115,16 +115,27 @@ static enum gpnn_status read_list(struct gpnn_parameters_reader *reader, const c
   }
 }
 
+enum gpnn_status gpnn_parameters_read_whole(struct gpnn_parameters_reader *reader, const char *name,
+                                            struct gpnn_span word, uint64_t least, uint64_t most,
+                                            uint64_t *value)
+{
+  char shown[GPNN_MASK_BYTES];
+  uint64_t v;
+  if (!gpnn_number_read_u64(word.at, word.length, &v) || v < least || v > most)
+    return gpnn_parameters_refuse(reader,
+                                  "%s: not a whole number from %" PRIu64 " to %" PRIu64 ": \"%s\"",
+                                  name, least, most, gpnn_mask(shown, word.at, word.length));
+  *value = v;
+  return GPNN_OK;
+}
+
 static enum gpnn_status read_count(struct gpnn_parameters_reader *reader, const char *name,
                                    struct gpnn_span word, uint64_t most, size_t *count)
 {
-  char shown[GPNN_MASK_BYTES];
-  uint64_t value;
-  if (!gpnn_number_read_u64(word.at, word.length, &value) || value < 1 || value > most)
-    return gpnn_parameters_refuse(reader, "%s: not a whole number from 1 to %" PRIu64 ": \"%s\"",
-                                  name, most, gpnn_mask(shown, word.at, word.length));
-  *count = (size_t)value;
-  return GPNN_OK;
+  uint64_t value = 0;
+  enum gpnn_status status = gpnn_parameters_read_whole(reader, name, word, 1, most, &value);
+  if (status == GPNN_OK) *count = (size_t)value;
+  return status;
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
@@ -431,6 +442,12 @@ static const struct gpnn_parameters_line lines[] = {
     {"degrees", NUMBER, .range = POSITIVE, AT(degrees), .check = check_degrees},
     {"neighbours", COUNT, .most = INT_MAX, AT(neighbours)},
     {"fit-rows", COUNT, .most = INT64_MAX, AT(provenance.fit_rows)},
+    {"fit-seed", OTHER, .read = gpnn_parameters_read_seed, .write = gpnn_parameters_write_seed},
+    {"fit-objective", OTHER, .many = true, .read = gpnn_parameters_read_objective,
+     .write = gpnn_parameters_write_objective},
+    {"fit-thin", OTHER, .read = gpnn_parameters_read_thin, .write = gpnn_parameters_write_thin},
+    {"fit-options", OTHER, .many = true, .read = gpnn_parameters_read_options,
+     .write = gpnn_parameters_write_options},
     {"calibration", OTHER, .read = read_factor, .write = write_factor},
     {"conformal", OTHER, .many = true, .read = read_conformal, .write = write_conformal},
     {"distances", OTHER, .many = true, .read = read_distances, .write = write_distances},

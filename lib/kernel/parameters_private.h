@@ -64,6 +64,39 @@ GPNN_PRINTF(2, 3)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse(struct gpnn_parameters_reader *reader,
                                                         const char *format, ...);
 
+/* GPNN_EDATA: 'word' is not a whole number from 'least' to 'most'; 'name' is that of the line. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_whole(struct gpnn_parameters_reader *reader,
+                                                            const char *name, struct gpnn_span word,
+                                                            uint64_t least, uint64_t most,
+                                                            uint64_t *value);
+
+/* ---- parameters_estimation.c: the lines of struct gpnn_estimation --------------------------- */
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_seed(struct gpnn_parameters_reader *reader,
+                                                           struct gpnn_span word);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_read_objective(struct gpnn_parameters_reader *reader, struct gpnn_span values);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_thin(struct gpnn_parameters_reader *reader,
+                                                           struct gpnn_span word);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_options(struct gpnn_parameters_reader *reader,
+                                                              struct gpnn_span values);
+
+/* Each writes its line if the estimation is known and has something to say there. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_seed(const struct gpnn_parameters *params,
+                                                            struct gpnn_output *output,
+                                                            struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_write_objective(const struct gpnn_parameters *params, struct gpnn_output *output,
+                                struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_thin(const struct gpnn_parameters *params,
+                                                            struct gpnn_output *output,
+                                                            struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_options(const struct gpnn_parameters *params,
+                                                               struct gpnn_output *output,
+                                                               struct gpnn_error *err);
+
+/* ---- text --------------------------------------------------------------------------------- */
+
 bool gpnn_parameters_is_blank(char c);
 
 /* Takes the next word off 'rest'; an empty one if there is none. */

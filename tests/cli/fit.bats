@@ -31,6 +31,27 @@ fit() {
   grep -q '^# fit: block objective ' t.par
 }
 
+@test "how parameters were estimated is recorded, except where they are Gaussian" {
+  fit --kernel exp --ard yes --rotate none -m 20 -s 5 >t.par
+  assert_equal "$(grep '^fit-' t.par)" "$(printf 'fit-rows\t200\nfit-seed\t5\nfit-objective\tloo\t8\t20')"
+  fit --kernel exp -m 20 --objective block --tune blocks=3 --tune block-size=40 --fix noise=0.1 --fix kernelscale=1 >t.par
+  grep -qx $'fit-objective\tblock\t3\t40' t.par
+  grep -qx $'fit-options\tfixed-kernelscale\tfixed-noise' t.par
+  fit --kernel exp --ard yes -m 20 --rotate learn --thin 0.01 >t.par
+  grep -qx $'fit-thin\t0.01' t.par
+  grep -qx $'fit-options\tlearnt-rotation' t.par
+  # Going on from them keeps what they had learnt; a rotation by principal components is not learnt.
+  gpnn-fit -q --start t.par --tune steps=5 "$BATS_FILE_TMPDIR/t.gpi" | grep -qx $'fit-options\tlearnt-rotation'
+  fit --kernel exp --ard yes -m 20 --rotate whiten >t.par
+  run ! grep -q '^fit-options' t.par
+  for gaussian in '--likelihood gaussian' '--preset paper'; do
+    # shellcheck disable=SC2086 # options
+    gpnn-fit $gaussian -m 20 "$BATS_FILE_TMPDIR/t.gpi" >t.par
+    assert_equal "$(grep -c '^fit-' t.par)" 1
+    value fit-rows t.par >rows
+  done
+}
+
 @test "the comment reports neighbours, rows and steps as used" {
   fit --kernel exp --ard no -m 20 --rows 120 --tune steps=7 --objective-neighbours 5 >t.par
   grep -qE '^# fit: loo objective .*, 120 of 500 rows, k 5, 8 evaluations$' t.par

@@ -12,15 +12,6 @@
 #include "models/local/fit_private.h"
 #include "vecchia/regress.h"
 
-/* ---- names ------------------------------------------------------------------------------ */
-
-static const char *const names[] = {"none", "block", "loo", "mll-k", "vecchia"};
-
-const char *gpnn_objective_name(enum gpnn_objective_kind kind)
-{
-  return names[kind];
-}
-
 /* ---- where to start --------------------------------------------------------------------- */
 
 /* Typical distances between rows: the median, and the mean square over the inputs of each group. */
@@ -310,6 +301,33 @@ static enum gpnn_status rotate(struct gpnn_dataset *seen, struct gpnn_parameters
   return GPNN_OK;
 }
 
+/* Records how the parameters of a target were estimated.  What continues an earlier fit has its
+ * rotation, and all its steps. */
+static void note_estimation(const struct gpnn_fit_options *options, size_t n_targets,
+                            const struct gpnn_parameters *start, struct gpnn_parameters *params)
+{
+  bool by_second = options->second != GPNN_OBJECTIVE_NONE;
+  bool keeps_rotation =
+      start != NULL && options->rotation != NULL && options->rotation == start->covariance.rotation;
+  struct gpnn_estimation before = {0};
+  if (start != NULL) before = start->provenance.estimation;
+  params->provenance.estimation = (struct gpnn_estimation){
+      .objective = by_second ? options->second : options->first,
+      .n_blocks = options->n_blocks,
+      .block_size = options->block_size,
+      .k = options->k,
+      .steps = before.steps > options->steps ? before.steps : options->steps,
+      .seed = options->seed,
+      .has_thin = options->thin >= 0,
+      .thin = options->thin,
+      .learnt_rotation = options->learn_rotation || (keeps_rotation && before.learnt_rotation),
+      .shared_lengthscales = n_targets > 1,
+      .shared_ratio = n_targets > 1 && options->same_ratio,
+      .fixed_lengthscale = options->fixed_lengthscale > 0,
+      .fixed_kernelscale = options->fixed_kernelscale > 0,
+      .fixed_noise = options->fixed_noise > 0};
+}
+
 /* Fits 'n' targets into 'fitted', which must be zeroed and is released by the caller even after a
  * failure; overwrites 'seen'. */
 static enum gpnn_status fit_targets(struct gpnn_dataset *seen, struct gpnn_parameters *fitted,
@@ -325,6 +343,7 @@ static enum gpnn_status fit_targets(struct gpnn_dataset *seen, struct gpnn_param
   if (status == GPNN_OK) status = run_stages(&targets, options, report, err);
   if (status == GPNN_OK && options->learn_rotation && options->mean == GPNN_MEAN_REGRESSORS)
     status = regress_rotated(seen, &targets, x, options, &report->mean_jitter, err);
+  for (size_t t = 0; t < n; t++) note_estimation(options, n, start_of(options, t), &fitted[t]);
   free(rotated);
   return status;
 }

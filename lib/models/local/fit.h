@@ -26,6 +26,7 @@
 
 #include "base/status.h"
 #include "dataset/index.h"
+#include "kernel/estimation.h"
 #include "kernel/parameters.h"
 #include "linalg/jitter.h"
 #include "linalg/optimize.h"
@@ -33,17 +34,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum gpnn_objective_kind {
-  GPNN_OBJECTIVE_NONE = 0,
-  GPNN_OBJECTIVE_BLOCK,
-  GPNN_OBJECTIVE_LOO,
-  GPNN_OBJECTIVE_MLL_K,
-  GPNN_OBJECTIVE_VECCHIA,
-};
-
-/* "none", "block", "loo", "mll-k" or "vecchia". */
-const char *gpnn_objective_name(enum gpnn_objective_kind kind);
 
 enum gpnn_optimizer {
   GPNN_OPTIMIZER_USUAL = 0, /* lbfgs for blocks, adam for neighbourhoods */
@@ -122,11 +112,12 @@ struct gpnn_fit_report {
  * same rows is minimised.
  *
  * 'params' has n zeroed entries; the caller releases them, and sets the index's fingerprint in
- * them.  GPNN_EDATA: fewer than 2 rows, or collinear terms of the mean.  GPNN_EINVAL: no blocks, or
- * blocks of fewer than 2 rows; no neighbours, rows or steps; a rotation where none is possible; no
- * row has a neighbour after thinning.  GPNN_EMISMATCH: 'start' has another number of columns, or
- * there are no regressors for the mean.  GPNN_ENUMERIC: the objective is not finite.  The result
- * does not depend on the number of threads.
+ * them.  They record how they were estimated (kernel/estimation.h).  GPNN_EDATA: fewer than 2 rows,
+ * or collinear terms of the mean.  GPNN_EINVAL: no blocks, or blocks of fewer than 2 rows; no
+ * neighbours, rows or steps; a rotation where none is possible; no row has a neighbour after
+ * thinning.  GPNN_EMISMATCH: 'start' has another number of columns, or there are no regressors for
+ * the mean.  GPNN_ENUMERIC: the objective is not finite.  The result does not depend on the number
+ * of threads.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit(size_t n, const struct gpnn_dataset *const dataset[],
                                           const struct gpnn_fit_options *options,
