@@ -140,6 +140,26 @@ void gpnn_model_free(struct gpnn_model *model)
   free(model);
 }
 
+/* ---- estimation --------------------------------------------------------------------------- */
+
+bool gpnn_channels_can_refit(size_t n, const struct gpnn_channel *channels)
+{
+  const struct gpnn_model_ops *ops = find_kind(n, channels)->ops;
+  if (ops->can_refit == NULL) return false;
+  for (size_t c = 0; c < n; c++)
+    if (!ops->can_refit(&channels[c])) return false;
+  return true;
+}
+
+enum gpnn_status gpnn_channels_refit(size_t n, const struct gpnn_channel *channels,
+                                     const struct gpnn_model_options *options, size_t n_excluded,
+                                     const uint64_t *excluded, struct gpnn_parameters *params,
+                                     struct gpnn_error *err)
+{
+  return find_kind(n, channels)
+      ->ops->refit(n, channels, options, n_excluded, excluded, params, err);
+}
+
 /* ---- what the kind does ------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_model_predict(const struct gpnn_model *model, const struct gpnn_query *query,

@@ -34,6 +34,9 @@
  *   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, &err);
  *   gpnn_model_free(model);
  *
+ * gpnn_channels_refit() estimates parameters again without some rows, which can then be predicted
+ * as if they were new (assess/crossfit.h).
+ *
  * Failures: besides the outcomes named below, GPNN_ENOMEM, and those of the search where it has to
  * be loaded or built (dataset/dataset.h).  Handles are set on success only.
  * Threads: a model never changes and may be shared freely.
@@ -145,6 +148,29 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *d
                                                     struct gpnn_channel *channels,
                                                     bool *other_index, struct gpnn_error *err);
 
+/* True if the parameters of all 'n' > 0 channels record how they were estimated
+ * (kernel/estimation.h) and their model can estimate them again. */
+bool gpnn_channels_can_refit(size_t n, const struct gpnn_channel *channels);
+
+/*
+ * Estimates the parameters of 'n' > 0 channels of one dataset again, in the same way (but with
+ * fewer steps where more than 2000 rows make them certain, gpnn-methods(7), equation 8.18) and
+ * without 'n_excluded' training rows, whose numbers 'excluded' has in ascending order.  What the
+ * user fixed stays as it is, as do kernel, number of neighbours and the likelihood with its scale;
+ * nothing else depends on the given values, in which the excluded rows have left their traces.
+ * Channels that share their lengthscales are estimated together.
+ *
+ * 'params' has n zeroed entries; the caller releases them even after a failure.  Of 'options', only
+ * the threads are used, and the result does not depend on their number.  Requires
+ * gpnn_channels_can_refit().  GPNN_EDATA: fewer than two rows remain, or the terms of the mean are
+ * collinear without the others; further outcomes as gpnn_fit() has them (models/local/fit.h).
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_channels_refit(size_t n, const struct gpnn_channel *channels,
+                                                     const struct gpnn_model_options *options,
+                                                     size_t n_excluded, const uint64_t *excluded,
+                                                     struct gpnn_parameters *params,
+                                                     struct gpnn_error *err);
+
 /*
  * Makes the model that suits the parameters of all 'n' > 0 channels, which must match their
  * datasets, as they do after gpnn_channels_find().  The channels are copied, but datasets and
@@ -219,7 +245,8 @@ void gpnn_model_free(struct gpnn_model *model);
 
 /*
  * A model's functions, with the contracts of the gpnn_model functions above.  'state' comes from
- * its make() or with().  model.c keeps the channels and options, which outlive the state.
+ * its make() or with().  model.c keeps the channels and options, which outlive the state.  A model
+ * whose parameters cannot be estimated again has NULL for can_refit() and refit().
  */
 struct gpnn_model_ops {
   enum gpnn_status (*make)(void **state, size_t n, const struct gpnn_channel *channels,
@@ -235,6 +262,11 @@ struct gpnn_model_ops {
                                    struct gpnn_error *err);
   enum gpnn_status (*hold_out)(const void *state, const struct gpnn_holdout_options *options,
                                struct gpnn_heldout *heldout, struct gpnn_error *err);
+  bool (*can_refit)(const struct gpnn_channel *channel);
+  enum gpnn_status (*refit)(size_t n, const struct gpnn_channel *channels,
+                            const struct gpnn_model_options *options, size_t n_excluded,
+                            const uint64_t *excluded, struct gpnn_parameters *params,
+                            struct gpnn_error *err);
   size_t (*neighbours)(const void *state, size_t channel);
   bool (*rebuilt_search)(const void *state);
   void (*free)(void *state);

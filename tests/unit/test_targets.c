@@ -339,6 +339,42 @@ static void shared_fits_have_one_metric_and_their_own_variances(void **state)
   several_free(&s);
 }
 
+/* Targets that shared their lengthscales share them again, and those that did not do not. */
+static void estimated_again_targets_share_as_before(void **state)
+{
+  (void)state;
+  static const uint64_t some[] = {3, 77};
+  static struct several s;
+  several_new(&s, false);
+  for (size_t together = 1; together <= 2; together++) {
+    const struct gpnn_model_options model = {.threads = 1};
+    struct gpnn_fit_options options = fit_options(GPNN_OBJECTIVE_BLOCK, 1);
+    struct gpnn_parameters params[2] = {{0}}, all[2] = {{0}}, fewer[2] = {{0}};
+    struct gpnn_fit_report report;
+    struct gpnn_channel channels[2];
+    options.same_ratio = together == 2;
+    for (size_t t = 0; t < 2; t += together)
+      fit(&s, together, (const size_t[]){1 + t, 2 + t}, &options, params + t, &report);
+    for (size_t t = 0; t < 2; t++)
+      channels[t] = (struct gpnn_channel){gpnn_dataset_target(s.f.data, 1 + t), &params[t]};
+    assert_ok(gpnn_channels_refit(2, channels, &model, 0, NULL, all, &err));
+    assert_ok(gpnn_channels_refit(2, channels, &model, 2, some, fewer, &err));
+    for (size_t t = 0; t < 2; t++) {
+      assert_true(all[t].covariance.noise == params[t].covariance.noise);
+      assert_true(all[t].covariance.kernelscale == params[t].covariance.kernelscale);
+    }
+    assert_int_equal(memcmp(fewer[0].covariance.lengthscale, fewer[1].covariance.lengthscale,
+                            D * sizeof(double)) == 0,
+                     together == 2);
+    for (size_t t = 0; t < 2; t++) {
+      gpnn_parameters_release(&params[t]);
+      gpnn_parameters_release(&all[t]);
+      gpnn_parameters_release(&fewer[t]);
+    }
+  }
+  several_free(&s);
+}
+
 /* A wrong gradient would stop the search short of a minimum, elsewhere from each start. */
 static void one_ratio_is_kept_and_is_a_minimum(void **state)
 {
@@ -477,6 +513,7 @@ int main(void)
       cmocka_unit_test(targets_with_the_same_metric_share_a_search),
       cmocka_unit_test(no_model_is_made_if_one_target_does_not_match),
       cmocka_unit_test(shared_fits_have_one_metric_and_their_own_variances),
+      cmocka_unit_test(estimated_again_targets_share_as_before),
       cmocka_unit_test(one_ratio_is_kept_and_is_a_minimum),
       cmocka_unit_test(a_target_given_twice_is_fitted_as_once),
       cmocka_unit_test(a_shared_fit_lies_between_those_of_the_targets),

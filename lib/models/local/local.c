@@ -318,6 +318,8 @@ const struct gpnn_model_ops gpnn_local_ops = {.make = local_make,
                                               .predict = gpnn_local_predict,
                                               .predict_each = gpnn_local_predict_each,
                                               .hold_out = gpnn_local_hold_out,
+                                              .can_refit = gpnn_local_can_refit,
+                                              .refit = gpnn_local_refit,
                                               .neighbours = local_neighbours,
                                               .rebuilt_search = local_rebuilt_search,
                                               .free = local_free};

@@ -3,7 +3,8 @@
  *
  * local.c makes a model; local_predict.c predicts many rows, chunk by chunk; local_groups.c finds
  * rows that are better predicted together; local_solve.c predicts the rows of one group, with
- * local_mixed.c in single precision; holdout*.c leave out training rows.
+ * local_mixed.c in single precision; holdout*.c leave out training rows; refit.c estimates the
+ * parameters without some of them.
  */
 #ifndef GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
 #define GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
@@ -82,6 +83,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_hold_out(const void *state,
                                                      const struct gpnn_holdout_options *options,
                                                      struct gpnn_heldout *heldout,
                                                      struct gpnn_error *err);
+
+/* ---- refit.c ------------------------------------------------------------------------------ */
+
+bool gpnn_local_can_refit(const struct gpnn_channel *channel);
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_refit(size_t n, const struct gpnn_channel *channels,
+                                                  const struct gpnn_model_options *options,
+                                                  size_t n_excluded, const uint64_t *excluded,
+                                                  struct gpnn_parameters *params,
+                                                  struct gpnn_error *err);
 
 /* ---- local_solve.c ------------------------------------------------------------------------ */
 
