@@ -1,0 +1,260 @@
+#include "assess/crossfit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compare.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "models/heldout.h"
+#include "models/heldout_rows.h"
+
+/* The parameters estimated without a fold, and their model. */
+struct fold {
+  struct gpnn_parameters *params; /* owned; n_channels */
+  struct gpnn_channel *channels;  /* owned; n_channels */
+  struct gpnn_model *model;       /* owned */
+};
+
+struct gpnn_crossfit {
+  const struct gpnn_dataset *dataset; /* of the first channel */
+  size_t n_channels, n_rows, n_folds;
+  int64_t *rows;  /* owned; n_rows: row i belongs to fold i mod n_folds */
+  uint8_t *where; /* owned; the fold of each training row, or n_folds */
+  struct fold folds[GPNN_CROSSFIT_FOLDS];
+};
+
+/* ---- folds -------------------------------------------------------------------------------- */
+
+static void fold_release(struct fold *fold, size_t n_channels)
+{
+  gpnn_model_free(fold->model);
+  if (fold->params != NULL) gpnn_parameters_free(fold->params, n_channels);
+  free(fold->channels);
+}
+
+/* The rows of a fold in ascending order; NULL: not enough memory. */
+static uint64_t *sorted_rows(const struct gpnn_crossfit *crossfit, size_t f, size_t *n)
+{
+  uint64_t *rows = gpnn_alloc(crossfit->n_rows / crossfit->n_folds + 1, 1, sizeof *rows);
+  *n = 0;
+  for (size_t i = f; i < crossfit->n_rows && rows != NULL; i += crossfit->n_folds)
+    rows[(*n)++] = (uint64_t)crossfit->rows[i];
+  if (rows != NULL) qsort(rows, *n, sizeof *rows, gpnn_compare_uint64s);
+  return rows;
+}
+
+/* Estimates the parameters without fold 'f', and makes their model. */
+static enum gpnn_status estimate(struct gpnn_crossfit *crossfit,
+                                 const struct gpnn_channel *channels,
+                                 const struct gpnn_model_options *options, size_t f,
+                                 struct gpnn_error *err)
+{
+  struct fold *fold = &crossfit->folds[f];
+  size_t n_excluded, n = crossfit->n_channels;
+  uint64_t *excluded = sorted_rows(crossfit, f, &n_excluded);
+  fold->params = gpnn_alloc(n, 1, sizeof *fold->params);
+  fold->channels = gpnn_alloc(n, 1, sizeof *fold->channels);
+  enum gpnn_status status = GPNN_OK;
+  if (excluded == NULL || fold->params == NULL || fold->channels == NULL)
+    status = gpnn_fail_memory(err, "for a cross-fit");
+  if (status == GPNN_OK) {
+    struct gpnn_error inner;
+    status = gpnn_channels_refit(n, channels, options, n_excluded, excluded, fold->params, &inner);
+    if (status != GPNN_OK)
+      status = gpnn_fail(err, status, "without %zu of the %zu training rows: %s", n_excluded,
+                         crossfit->dataset->n, inner.text);
+  }
+  free(excluded);
+  if (status != GPNN_OK) return status;
+  for (size_t c = 0; c < n; c++)
+    fold->channels[c] = (struct gpnn_channel){channels[c].dataset, &fold->params[c]};
+  return gpnn_model_new(&fold->model, n, fold->channels, options, err);
+}
+
+static enum gpnn_status draw_rows(struct gpnn_crossfit *crossfit, uint64_t seed,
+                                  struct gpnn_error *err)
+{
+  size_t n = crossfit->dataset->n;
+  uint64_t *drawn = NULL;
+  enum gpnn_status status =
+      gpnn_heldout_draw(n, crossfit->n_rows, seed, GPNN_RNG_FOLDS, &drawn, err);
+  crossfit->rows = gpnn_alloc(crossfit->n_rows, 1, sizeof *crossfit->rows);
+  crossfit->where = gpnn_alloc(n, 1, sizeof *crossfit->where);
+  if (status == GPNN_OK && (crossfit->rows == NULL || crossfit->where == NULL))
+    status = gpnn_fail_memory(err, "for a cross-fit");
+  if (status == GPNN_OK) {
+    memset(crossfit->where, (int)crossfit->n_folds, n);
+    for (size_t i = 0; i < crossfit->n_rows; i++) {
+      crossfit->rows[i] = (int64_t)drawn[i];
+      crossfit->where[drawn[i]] = (uint8_t)(i % crossfit->n_folds);
+    }
+  }
+  free(drawn);
+  return status;
+}
+
+enum gpnn_status gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_channels,
+                                   const struct gpnn_channel *channels,
+                                   const struct gpnn_model_options *options, size_t n_rows,
+                                   uint64_t seed, struct gpnn_error *err)
+{
+  struct gpnn_crossfit *made = calloc(1, sizeof *made);
+  if (made == NULL) return gpnn_fail_memory(err, "for a cross-fit");
+  made->dataset = channels[0].dataset;
+  made->n_channels = n_channels;
+  made->n_rows = n_rows;
+  made->n_folds = n_rows < GPNN_CROSSFIT_FOLDS ? n_rows : GPNN_CROSSFIT_FOLDS;
+  enum gpnn_status status = draw_rows(made, seed, err);
+  for (size_t f = 0; f < made->n_folds && status == GPNN_OK; f++)
+    status = estimate(made, channels, options, f, err);
+  if (status == GPNN_OK)
+    *crossfit = made;
+  else
+    gpnn_crossfit_free(made);
+  return status;
+}
+
+void gpnn_crossfit_free(struct gpnn_crossfit *crossfit)
+{
+  if (crossfit == NULL) return;
+  for (size_t f = 0; f < crossfit->n_folds; f++)
+    fold_release(&crossfit->folds[f], crossfit->n_channels);
+  free(crossfit->rows);
+  free(crossfit->where);
+  free(crossfit);
+}
+
+/* ---- what there is ------------------------------------------------------------------------ */
+
+size_t gpnn_crossfit_n_rows(const struct gpnn_crossfit *crossfit)
+{
+  return crossfit->n_rows;
+}
+
+const int64_t *gpnn_crossfit_rows(const struct gpnn_crossfit *crossfit)
+{
+  return crossfit->rows;
+}
+
+size_t gpnn_crossfit_n_channels(const struct gpnn_crossfit *crossfit)
+{
+  return crossfit->n_channels;
+}
+
+size_t gpnn_crossfit_n_folds(const struct gpnn_crossfit *crossfit)
+{
+  return crossfit->n_folds;
+}
+
+size_t gpnn_crossfit_fold(const struct gpnn_crossfit *crossfit, int64_t row)
+{
+  return crossfit->where[row];
+}
+
+const struct gpnn_model *gpnn_crossfit_model(const struct gpnn_crossfit *crossfit, size_t fold)
+{
+  return crossfit->folds[fold].model;
+}
+
+/* ---- predictions -------------------------------------------------------------------------- */
+
+/* The arrays of a struct gpnn_latent. */
+enum { ARRAYS = 5 };
+
+static void list_arrays(const struct gpnn_latent *latent, double *arrays[ARRAYS])
+{
+  arrays[0] = latent->mean;
+  arrays[1] = latent->variance;
+  arrays[2] = latent->mean_variance;
+  arrays[3] = latent->misfit;
+  arrays[4] = latent->nearest;
+}
+
+/* The rows to predict that belong to one fold, and their predictions. */
+struct part {
+  size_t n;
+  size_t *at; /* owned; n: their places among all rows to predict */
+  struct gpnn_heldout heldout;
+  double *arrays[ARRAYS]; /* owned; channels by n; NULL: unwanted */
+};
+
+static void part_release(struct part *part)
+{
+  free(part->at);
+  gpnn_heldout_release(&part->heldout);
+  for (int a = 0; a < ARRAYS; a++) free(part->arrays[a]);
+}
+
+static enum gpnn_status part_init(const struct gpnn_crossfit *crossfit, size_t fold, size_t n,
+                                  const int64_t *rows, double *const wanted[ARRAYS],
+                                  struct part *part, struct gpnn_error *err)
+{
+  bool enough = true;
+  part->at = gpnn_alloc(n, 1, sizeof *part->at);
+  if (part->at == NULL) return gpnn_fail_memory(err, "for predictions");
+  for (size_t i = 0; i < n; i++)
+    if (gpnn_crossfit_fold(crossfit, rows[i]) == fold) part->at[part->n++] = i;
+  for (int a = 0; a < ARRAYS; a++) {
+    if (wanted[a] == NULL) continue;
+    part->arrays[a] = gpnn_alloc(crossfit->n_channels, part->n, sizeof *part->arrays[a]);
+    enough = enough && part->arrays[a] != NULL;
+  }
+  if (!enough) return gpnn_fail_memory(err, "for predictions");
+  enum gpnn_status status = gpnn_heldout_new(&part->heldout, crossfit->dataset, part->n, 0, err);
+  for (size_t i = 0; i < part->n && status == GPNN_OK; i++)
+    gpnn_heldout_set(&part->heldout, crossfit->dataset, i, (size_t)rows[part->at[i]]);
+  return status;
+}
+
+/* Copies the predictions of a part to their places among those of all 'n' rows. */
+static void scatter(const struct gpnn_crossfit *crossfit, const struct part *part, size_t n,
+                    double *const to[ARRAYS])
+{
+  for (int a = 0; a < ARRAYS; a++)
+    for (size_t c = 0; c < crossfit->n_channels && to[a] != NULL; c++)
+      for (size_t i = 0; i < part->n; i++)
+        to[a][c * n + part->at[i]] = part->arrays[a][c * part->n + i];
+}
+
+static enum gpnn_status predict_fold(const struct gpnn_crossfit *crossfit, size_t f, size_t n,
+                                     const int64_t *rows, double *const wanted[ARRAYS],
+                                     double *noise, struct gpnn_counts *counts,
+                                     struct gpnn_error *err)
+{
+  const struct fold *fold = &crossfit->folds[f];
+  struct part part = {0};
+  enum gpnn_status status = part_init(crossfit, f, n, rows, wanted, &part, err);
+  const struct gpnn_latent latent = {.mean = part.arrays[0],
+                                     .variance = part.arrays[1],
+                                     .mean_variance = part.arrays[2],
+                                     .misfit = part.arrays[3],
+                                     .nearest = part.arrays[4]};
+  if (status == GPNN_OK)
+    status = gpnn_model_predict(fold->model, &part.heldout.query, &latent, counts, err);
+  if (status == GPNN_OK) {
+    scatter(crossfit, &part, n, wanted);
+    for (size_t c = 0; c < crossfit->n_channels && noise != NULL; c++)
+      for (size_t i = 0; i < part.n; i++)
+        noise[c * n + part.at[i]] = fold->params[c].covariance.noise;
+  }
+  part_release(&part);
+  return status;
+}
+
+enum gpnn_status gpnn_crossfit_predict(const struct gpnn_crossfit *crossfit, size_t n,
+                                       const int64_t *rows, const struct gpnn_latent *latent,
+                                       double *noise, struct gpnn_counts *counts,
+                                       struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  double *wanted[ARRAYS];
+  list_arrays(latent, wanted);
+  for (size_t i = 0; i < n; i++)
+    if (gpnn_crossfit_fold(crossfit, rows[i]) == crossfit->n_folds)
+      return gpnn_fail(err, GPNN_EINVAL, "training row %zu belongs to no fold",
+                       (size_t)rows[i] + 1);
+  for (size_t f = 0; f < crossfit->n_folds && status == GPNN_OK; f++)
+    status = predict_fold(crossfit, f, n, rows, wanted, noise, counts, err);
+  return status;
+}

@@ -1,0 +1,82 @@
+/*
+ * crossfit: training rows predicted by parameters that have not seen them (gpnn-methods(7),
+ * equation 8.18).
+ *
+ * Parameters fit the rows that they were estimated from better than new rows, so that errors of
+ * these rows are too small, even if each is left out of its own prediction.  Here the rows are
+ * divided into five folds at random.  For each fold the parameters are estimated again without its
+ * rows (gpnn_channels_refit()), and with them each of its rows is predicted from all other training
+ * rows, those of its own fold included.  What is left of the difference between these rows and new
+ * ones is that the parameters come from four fifths of the rows.
+ *
+ *   gpnn_crossfit_new()      divides the rows and estimates: the cost is that of five fits
+ *   gpnn_crossfit_predict()  predicts some of the rows, any number of times
+ *   gpnn_crossfit_free()
+ *
+ * Threads: a crossfit never changes and may be shared.  Results depend neither on the number of
+ * threads nor on which rows are predicted in one call.
+ */
+#ifndef GPNN_ASSESS_CROSSFIT_H
+#define GPNN_ASSESS_CROSSFIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "models/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpnn_crossfit;
+
+enum { GPNN_CROSSFIT_FOLDS = 5 };
+
+/*
+ * Divides 'n_rows' random training rows of the dataset of 'n_channels' > 0 channels, at least 1 and
+ * at most all, into folds: five, or as many as there are rows.  Each fold is left out alone, so
+ * that training rows that belong to none serve all estimations.  Requires
+ * gpnn_channels_can_refit().  The channels' datasets must outlive '*crossfit', which is set on
+ * success only.  Outcomes as for gpnn_channels_refit() and gpnn_model_new(), to which 'options' go.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_channels,
+                  const struct gpnn_channel *channels, const struct gpnn_model_options *options,
+                  size_t n_rows, uint64_t seed, struct gpnn_error *err);
+
+/* The rows, in random order: their number, and their numbers among the training rows. */
+size_t gpnn_crossfit_n_rows(const struct gpnn_crossfit *crossfit);
+const int64_t *gpnn_crossfit_rows(const struct gpnn_crossfit *crossfit);
+
+size_t gpnn_crossfit_n_channels(const struct gpnn_crossfit *crossfit);
+
+size_t gpnn_crossfit_n_folds(const struct gpnn_crossfit *crossfit);
+
+/* The fold that training row 'row' belongs to, or the number of folds if it belongs to none. */
+size_t gpnn_crossfit_fold(const struct gpnn_crossfit *crossfit, int64_t row);
+
+/* The model whose parameters were estimated without the rows of 'fold'. */
+const struct gpnn_model *gpnn_crossfit_model(const struct gpnn_crossfit *crossfit, size_t fold);
+
+/*
+ * Predicts 'n' of the rows, each from all other training rows by the model of its fold: writes
+ * those arrays of 'latent' that are not NULL, and to 'noise' (channels by n; NULL: unwanted) the
+ * noise variance in the parameters of that model, without any known noise of the row.  Adds to
+ * 'counts', one for each channel.  GPNN_EINVAL: a row belongs to no fold; otherwise outcomes as for
+ * gpnn_model_predict().
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_crossfit_predict(const struct gpnn_crossfit *crossfit,
+                                                       size_t n, const int64_t *rows,
+                                                       const struct gpnn_latent *latent,
+                                                       double *noise, struct gpnn_counts *counts,
+                                                       struct gpnn_error *err);
+
+/* NULL is allowed. */
+void gpnn_crossfit_free(struct gpnn_crossfit *crossfit);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
