@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/calibrate/across.h"
 #include "cmd/common/open.h"
 #include "cmd/common/report.h"
 #include "dataset/reader.h"
@@ -51,33 +52,27 @@ static size_t default_rows(const struct calibrate_arguments *a, enum gpnn_calibr
 struct row_choice {
   enum gpnn_calibrate_on on;
   bool circular;           /* the rows were used for the fit */
+  bool has_more;           /* training rows can be used as well */
   size_t n_fitted, n_rows; /* training rows used for the fit, and all of them */
 };
 
-/*
- * Calibrating on rows that were used for the fit would be circular.  So --loo uses the rows that
- * the index holds out instead, if there are any.  Parameters of another index were estimated from
- * other rows.
- */
-static enum gpnn_status choose_rows(const struct cli *cli, const struct calibrate_arguments *a,
-                                    const struct gpnn_channel *channel, struct row_choice *choice,
-                                    struct gpnn_error *err)
+/* Tells why training rows, which --loo asks for, are replaced by those that the index holds out. */
+static void replace_by_held_out(const struct cli *cli, const struct gpnn_dataset *dataset,
+                                struct row_choice *choice)
 {
-  const struct gpnn_dataset *dataset = channel->dataset;
-  const struct gpnn_parameters *params = channel->parameters;
-  bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
-  size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
-  *choice = (struct row_choice){.on = source(a), .n_fitted = fitted, .n_rows = n};
-  if (source(a) == GPNN_CALIBRATE_GIVEN || other || !gpnn_calibrate_is_circular(params, n))
-    return GPNN_OK;
-  if (a->leave_one_out && dataset->n_calibration > 0) {
-    choice->on = GPNN_CALIBRATE_GIVEN;
-    cli_warn(cli,
-             "the fit used %zu of the %zu training rows, which would make calibrating on them "
-             "circular; calibrated on the %zu held-out rows instead",
-             fitted, n, dataset->n_calibration);
-    return GPNN_OK;
-  }
+  choice->on = GPNN_CALIBRATE_GIVEN;
+  cli_warn(cli,
+           "the fit used %zu of the %zu training rows, which would make calibrating on them "
+           "circular; calibrated on the %zu held-out rows instead",
+           choice->n_fitted, dataset->n, dataset->n_calibration);
+}
+
+/* Nothing is calibrated on rows that were used for the fit, though errors larger than expected show
+ * something even so. */
+static enum gpnn_status give_up(const struct cli *cli, const struct calibrate_arguments *a,
+                                struct row_choice *choice, struct gpnn_error *err)
+{
+  size_t n = choice->n_rows, fitted = choice->n_fitted;
   choice->circular = true;
   if (a->conformal.n > 0)
     return gpnn_fail(err, GPNN_EDATA,
@@ -89,6 +84,62 @@ static enum gpnn_status choose_rows(const struct cli *cli, const struct calibrat
            "not calibrated: the fit used %zu of the %zu training rows, which makes calibrating on "
            "them circular; hold some out (gpnn-index --calibration-rows), or use --with TABLE",
            fitted, n);
+  return GPNN_OK;
+}
+
+/* True if the index holds out too few rows to calibrate a scale on, fewer than there are training
+ * rows, and no others were asked for. */
+static bool holds_out_too_few(const struct calibrate_arguments *a,
+                              const struct gpnn_dataset *dataset)
+{
+  enum { FEW = 200 };
+  return source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL && dataset->n_calibration < FEW &&
+         dataset->n_calibration < dataset->n;
+}
+
+/*
+ * Calibrating on rows that were used for the fit would be circular, so they are predicted by
+ * parameters estimated without them.  If that is not possible, --loo uses the rows that the index
+ * holds out instead, if there are any.  Parameters of another index were estimated from other rows.
+ */
+static enum gpnn_status choose_rows(const struct cli *cli, const struct calibrate_arguments *a,
+                                    const struct opened *opened, size_t target,
+                                    struct row_choice *choice, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = opened->channels[target].dataset;
+  const struct gpnn_parameters *params = opened->channels[target].parameters;
+  size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
+  bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
+  bool circular = gpnn_calibrate_is_circular(params, n);
+  bool possible = !other && across_is_possible(opened, target);
+  *choice = (struct row_choice){
+      .on = source(a), .has_more = possible || !circular, .n_fitted = fitted, .n_rows = n};
+  if (possible && (a->leave_one_out || holds_out_too_few(a, dataset))) {
+    choice->on = circular ? GPNN_CALIBRATE_CROSS_FITTED : GPNN_CALIBRATE_LEFT_OUT;
+    return GPNN_OK;
+  }
+  if (source(a) == GPNN_CALIBRATE_GIVEN || other || !circular) return GPNN_OK;
+  if (!a->leave_one_out || dataset->n_calibration == 0) return give_up(cli, a, choice, err);
+  replace_by_held_out(cli, dataset, choice);
+  return GPNN_OK;
+}
+
+/* Makes the cross-fit, if the rows are to be those of one.  Where rows are few, a fold may leave
+ * too little to estimate from: then the rows held out have to do, if there are any. */
+static enum gpnn_status cross_fit(const struct cli *cli, const struct calibrate_arguments *a,
+                                  const struct opened *opened, size_t target,
+                                  struct row_choice *choice, struct across *across,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = opened->channels[target].dataset;
+  struct gpnn_error why;
+  if (choice->on != GPNN_CALIBRATE_CROSS_FITTED) return GPNN_OK;
+  enum gpnn_status status = across_make(across, cli, a, opened, target, &why);
+  if ((status != GPNN_EDATA && status != GPNN_ENUMERIC) || dataset->n_calibration == 0)
+    return status == GPNN_OK ? GPNN_OK : gpnn_fail(err, status, "%s", why.text);
+  choice->on = GPNN_CALIBRATE_GIVEN;
+  cli_warn(cli, "%s; calibrated on the %zu held-out rows instead", why.text,
+           dataset->n_calibration);
   return GPNN_OK;
 }
 
@@ -117,8 +168,9 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_arguments *a,
                                   enum gpnn_calibrate_on on, const struct gpnn_reader_rows *table,
-                                  const struct gpnn_model *model,
-                                  struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
+                                  const struct gpnn_model *model, const struct across *across,
+                                  size_t target, struct gpnn_calibrate_report *calibration,
+                                  struct gpnn_error *err)
 {
   struct gpnn_query query = {.n = table->n, .x = table->x, .regressors = table->regressors};
   struct gpnn_calibrate_options options = {
@@ -128,6 +180,8 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_
       .seed = cli->seed,
       .cluster_rows = a->blocked,
       .like = query,
+      .crossfit = across->crossfit,
+      .channel = target - across->first,
       .given = {.query = query, .y = table->y, .noise = table->noise, .cluster_rows = 1}};
   if (a->with == NULL)
     options.given = gpnn_heldout_of_dataset(gpnn_model_channel(model, 0)->dataset);
@@ -136,10 +190,9 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_
 
 /* ---- reports ------------------------------------------------------------------------------ */
 
-/* Warns if the factor is uncertain or comes from few rows; 'has_more': training rows could be used
- * as well. */
+/* Warns if the factor is uncertain or comes from few rows. */
 static void warn_if_uncertain(const struct cli *cli, const struct calibrate_arguments *a,
-                              enum gpnn_calibrate_on on, bool has_more,
+                              const struct row_choice *choice,
                               const struct gpnn_calibrate_report *calibration)
 {
   enum { FEW_ROWS = 100 };
@@ -147,10 +200,10 @@ static void warn_if_uncertain(const struct cli *cli, const struct calibrate_argu
   double limit = calibration->by_scale ? large_for_scale : large;
   if (calibration->n_rows >= FEW_ROWS && calibration->standard_error <= limit * calibration->alpha)
     return;
-  bool held_out = on == GPNN_CALIBRATE_GIVEN && a->with == NULL;
-  const char *advice = !held_out  ? ""
-                       : has_more ? "; --loo -c auto uses training rows too"
-                                  : "; hold more out (gpnn-index --calibration-rows)";
+  bool held_out = choice->on == GPNN_CALIBRATE_GIVEN && a->with == NULL;
+  const char *advice = !held_out          ? ""
+                       : choice->has_more ? "; --loo -c auto uses training rows too"
+                                          : "; hold more out (gpnn-index --calibration-rows)";
   cli_warn(cli, "the %s %.3g, from %zu rows, has a standard error of %.2g%s",
            calibration->by_scale ? "scale" : "factor", calibration->alpha, calibration->n_rows,
            calibration->standard_error, advice);
@@ -165,6 +218,8 @@ static const char *kind_of_rows(const struct calibrate_arguments *a, enum gpnn_c
     return "clustered training";
   case GPNN_CALIBRATE_LIKE:
     return "distant training";
+  case GPNN_CALIBRATE_CROSS_FITTED:
+    return "cross-fitted training";
   case GPNN_CALIBRATE_GIVEN:
     break;
   }
@@ -189,11 +244,10 @@ static enum gpnn_status report_scale(const struct cli *cli, const struct calibra
                                      struct gpnn_parameters *params, struct gpnn_error *err)
 {
   char text[128];
-  bool has_more = !gpnn_calibrate_is_circular(params, choice->n_rows);
   describe_law(&calibration->law, text);
   cli_note(cli, "%s; standard error of the scale %.2g, from %zu rows", text,
            calibration->standard_error, calibration->n_rows);
-  warn_if_uncertain(cli, a, choice->on, has_more, calibration);
+  warn_if_uncertain(cli, a, choice, calibration);
   return gpnn_parameters_comment(
       params, err, "calibration: %s; standard error of the scale %.2g, from %zu %s rows", text,
       calibration->standard_error, calibration->n_rows, kind_of_rows(a, choice->on));
@@ -211,13 +265,12 @@ static enum gpnn_status report(const struct cli *cli, const struct calibrate_arg
                                const struct gpnn_calibrate_report *calibration,
                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  bool has_more = !gpnn_calibrate_is_circular(params, choice->n_rows);
   cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
            calibration->standard_error, calibration->n_rows);
   if (calibration->by_factor && a->by == GPNN_CALIBRATE_NOISE)
     cli_warn(cli, "no noise variance calibrates the predictions: kernel scale and noise are both "
                   "multiplied by the factor instead");
-  warn_if_uncertain(cli, a, choice->on, has_more, calibration);
+  warn_if_uncertain(cli, a, choice, calibration);
   return gpnn_parameters_comment(
       params, err, "calibration: %s %.6g, standard error %.2g, from %zu %s rows",
       describe_alpha(calibration), calibration->alpha, calibration->standard_error,
@@ -268,8 +321,9 @@ static enum gpnn_status apply(const struct cli *cli, const struct calibrate_argu
 
 /* Finds the calibration of one target. */
 static enum gpnn_status find(const struct cli *cli, const struct calibrate_arguments *a,
-                             const struct opened *opened, size_t target, struct row_choice *choice,
-                             struct gpnn_calibrate_report *calibration, struct gpnn_error *err)
+                             const struct opened *opened, size_t target, struct across *across,
+                             struct row_choice *choice, struct gpnn_calibrate_report *calibration,
+                             struct gpnn_error *err)
 {
   const struct gpnn_model_options options = {.neighbours = a->neighbours, .threads = cli->threads};
   const struct gpnn_channel *channel = &opened->channels[target];
@@ -280,9 +334,11 @@ static enum gpnn_status find(const struct cli *cli, const struct calibrate_argum
                      "--adjust noise is for Gaussian parameters: these have a scale instead; fit "
                      "with --likelihood gaussian");
   enum gpnn_status status = open_model(cli, opened, target, 1, &options, &model, err);
-  if (status == GPNN_OK) status = choose_rows(cli, a, channel, choice, err);
+  if (status == GPNN_OK) status = choose_rows(cli, a, opened, target, choice, err);
+  if (status == GPNN_OK) status = cross_fit(cli, a, opened, target, choice, across, err);
   if (status == GPNN_OK) status = read_table(cli, a, channel, &rows, err);
-  if (status == GPNN_OK) status = calibrate(cli, a, choice->on, &rows, model, calibration, err);
+  if (status == GPNN_OK)
+    status = calibrate(cli, a, choice->on, &rows, model, across, target, calibration, err);
   gpnn_model_free(model);
   gpnn_reader_rows_release(&rows);
   return status;
@@ -291,11 +347,11 @@ static enum gpnn_status find(const struct cli *cli, const struct calibrate_argum
 /* Calibrates the parameters of one target. */
 static enum gpnn_status run_target(const struct cli *cli, const struct calibrate_arguments *a,
                                    const struct opened *opened, size_t target,
-                                   struct gpnn_error *err)
+                                   struct across *across, struct gpnn_error *err)
 {
   struct gpnn_calibrate_report calibration = {0};
   struct row_choice choice = {0};
-  enum gpnn_status status = find(cli, a, opened, target, &choice, &calibration, err);
+  enum gpnn_status status = find(cli, a, opened, target, across, &choice, &calibration, err);
   if (status == GPNN_OK)
     status = apply(cli, a, &choice, &calibration, &opened->parameters[target], err);
   gpnn_calibrate_report_release(&calibration);
@@ -307,7 +363,10 @@ static enum gpnn_status check_rows(const struct calibrate_arguments *a, const st
                                    struct gpnn_error *err)
 {
   const char *table = a->with != NULL ? a->with : a->like;
-  if (source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL && opened->dataset->n_calibration == 0)
+  bool across = true;
+  for (size_t t = 0; t < opened->n; t++) across = across && across_is_possible(opened, t);
+  if (source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL && opened->dataset->n_calibration == 0 &&
+      !across)
     return gpnn_fail(err, GPNN_EDATA,
                      "%s: holds no calibration rows; hold some out (gpnn-index "
                      "--calibration-rows), or use --with TABLE, or --loo if there are many rows",
@@ -322,6 +381,7 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
 {
   const struct calibrate_arguments *a = arguments;
   struct opened opened = {0};
+  struct across across = {0};
   struct gpnn_output *output = NULL;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->params, false, &opened, err);
   if (status == GPNN_OK) status = check_rows(a, &opened, err);
@@ -329,11 +389,12 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
     char text[CLI_ABOUT_BYTES];
     struct cli about = *cli;
     if (opened.n > 1) about.about = cli_target(text, opened.parameters[t].target);
-    status = run_target(&about, a, &opened, t, err);
+    status = run_target(&about, a, &opened, t, &across, err);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) status = gpnn_parameters_write(opened.parameters, opened.n, output, err);
   status = cli_close_output(output, status, err);
+  across_release(&across);
   open_release(&opened);
   return status;
 }

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "likelihood/head.h"
 #include "models/distance.h"
+#include "models/heldout_rows.h"
 
 /* GPNN_CALIBRATE_AUTO begins with this many rows, and stops at this relative standard error. */
 enum { AUTO_ROWS = 1000 };
@@ -108,8 +109,10 @@ static bool is_scaled(const struct gpnn_model *model)
 }
 
 /* Scores these rows with the parameters unchanged, or estimates their scale. */
-static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_heldout *rows,
-                              struct gpnn_calibrate_report *result, struct gpnn_error *err)
+static enum gpnn_status score(const struct gpnn_model *model,
+                              const struct gpnn_calibrate_options *options,
+                              const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result,
+                              struct gpnn_error *err)
 {
   size_t n = rows->query.n;
   gpnn_calibrate_report_release(result);
@@ -118,7 +121,7 @@ static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_
   if (result->z == NULL || result->nearest == NULL) return gpnn_fail_memory(err, "for calibration");
   result->n_rows = n;
   if (is_scaled(model)) {
-    enum gpnn_status found = gpnn_calibrate_scale(model, rows, result, err);
+    enum gpnn_status found = gpnn_calibrate_scale(model, options, rows, result, err);
     return found == GPNN_OK ? check_distances(result, err) : found;
   }
   enum gpnn_status status =
@@ -253,7 +256,8 @@ static void apply_alpha(const struct gpnn_covariance *covariance,
   result->noise = covariance->noise * result->alpha;
 }
 
-static enum gpnn_status solve(const struct gpnn_model *model, enum gpnn_calibrate_by by,
+static enum gpnn_status solve(const struct gpnn_model *model,
+                              const struct gpnn_calibrate_options *options,
                               const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result,
                               struct gpnn_error *err)
 {
@@ -262,10 +266,11 @@ static enum gpnn_status solve(const struct gpnn_model *model, enum gpnn_calibrat
       gpnn_model_channel(model, 0)->dataset->noise != NULL || rows->noise != NULL;
   bool found = false;
   enum gpnn_status status = GPNN_OK;
-  if (by == GPNN_CALIBRATE_NOISE) status = seek(model, false, rows, result, &found, err);
+  bool by_noise = options->by == GPNN_CALIBRATE_NOISE;
+  if (by_noise) status = seek(model, false, rows, result, &found, err);
   result->by_factor = !found;
   if (status != GPNN_OK || found) return status;
-  if (by == GPNN_CALIBRATE_NOISE) status = score(model, rows, result, err);
+  if (by_noise) status = score(model, options, rows, result, err);
   result->by_factor = true;
   if (status == GPNN_OK && !has_known_noise) apply_alpha(covariance, result);
   if (status != GPNN_OK || !has_known_noise) return status;
@@ -335,7 +340,19 @@ static size_t rows_available(const struct gpnn_model *model,
 {
   if (options->on == GPNN_CALIBRATE_GIVEN) return options->given.query.n;
   if (options->on == GPNN_CALIBRATE_LIKE) return options->like.n;
+  if (options->on == GPNN_CALIBRATE_CROSS_FITTED) return gpnn_crossfit_n_rows(options->crossfit);
   return gpnn_model_channel(model, 0)->dataset->n;
+}
+
+/* The first 'n' rows of a cross-fit, of which 'dataset' has the targets. */
+static enum gpnn_status take_rows(const struct gpnn_dataset *dataset,
+                                  const struct gpnn_crossfit *crossfit, size_t n,
+                                  struct gpnn_heldout *heldout, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_heldout_new(heldout, dataset, n, 0, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++)
+    gpnn_heldout_set(heldout, dataset, i, (size_t)gpnn_crossfit_rows(crossfit)[i]);
+  return status;
 }
 
 /* Replaces the rows in 'heldout' by 'n' rows as the options say. */
@@ -364,6 +381,8 @@ static enum gpnn_status choose_rows(const struct gpnn_model *model,
   case GPNN_CALIBRATE_LIKE:
     holdout.how = GPNN_HOLDOUT_LIKE;
     break;
+  case GPNN_CALIBRATE_CROSS_FITTED:
+    return take_rows(gpnn_model_channel(model, 0)->dataset, options->crossfit, n, heldout, err);
   }
   return gpnn_model_hold_out(model, &holdout, heldout, err);
 }
@@ -375,6 +394,8 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
   size_t available = rows_available(model, options);
   if (is_scaled(model) && options->by == GPNN_CALIBRATE_NOISE)
     return gpnn_fail(err, GPNN_EINVAL, "only a Gaussian likelihood is calibrated by its noise");
+  if (!is_scaled(model) && options->on == GPNN_CALIBRATE_CROSS_FITTED)
+    return gpnn_fail(err, GPNN_EINVAL, "a Gaussian likelihood is not calibrated by a cross-fit");
   if (available == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
   struct gpnn_heldout heldout = {0};
   struct gpnn_calibrate_report result = {0};
@@ -382,10 +403,9 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
   enum gpnn_status status;
   do {
     status = choose_rows(model, options, n, &heldout, err);
-    if (status == GPNN_OK) status = score(model, &heldout, &result, err);
+    if (status == GPNN_OK) status = score(model, options, &heldout, &result, err);
   } while (status == GPNN_OK && !were_enough(&result, options->wanted, available, &n));
-  if (status == GPNN_OK && !result.by_scale)
-    status = solve(model, options->by, &heldout, &result, err);
+  if (status == GPNN_OK && !result.by_scale) status = solve(model, options, &heldout, &result, err);
   if (status == GPNN_OK && !result.by_scale)
     status = check_range(parameters_of(model), &result, err);
   if (status == GPNN_OK)

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "assess/crossfit.h"
 #include "base/status.h"
 #include "likelihood/scale.h"
 #include "models/heldout.h"
@@ -41,6 +42,7 @@ enum gpnn_calibrate_on {
   GPNN_CALIBRATE_LEFT_OUT = 1, /* random training rows, left out one at a time */
   GPNN_CALIBRATE_CLUSTERS = 2, /* clusters of training rows, left out together */
   GPNN_CALIBRATE_LIKE = 3,     /* training rows as far from the remaining rows as given rows are */
+  GPNN_CALIBRATE_CROSS_FITTED = 4, /* those of a cross-fit */
 };
 
 enum gpnn_calibrate_by { GPNN_CALIBRATE_FACTOR = 0, GPNN_CALIBRATE_NOISE = 1 };
@@ -54,6 +56,9 @@ struct gpnn_calibrate_options {
   size_t cluster_rows;       /* CLUSTERS: rows per cluster, > 0; 'wanted' is rounded up to whole
                                 clusters */
   struct gpnn_query like;    /* LIKE: the rows to be predicted; at least one */
+  const struct gpnn_crossfit *crossfit; /* CROSS_FITTED: its channel number 'channel' is that of
+                                           the model */
+  size_t channel;
 };
 
 /* A zeroed object is empty and may be released. */
@@ -82,7 +87,8 @@ struct gpnn_calibrate_report {
  * ('by_factor').  GPNN_EDATA: no rows; see also models/heldout.h.  GPNN_ENUMERIC: every row is
  * predicted without error, or a row with an sd of 0 but with an error, or the rows' known noise
  * alone exceeds their errors, or a result or distance is out of the range of parameters.
- * GPNN_EINVAL: by the noise, although the likelihood is not Gaussian.
+ * GPNN_EINVAL: by the noise, although the likelihood is not Gaussian; on rows of a cross-fit,
+ * although it is.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 const struct gpnn_calibrate_options *options,

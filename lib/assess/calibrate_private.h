@@ -7,11 +7,13 @@
 #include "assess/calibrate.h"
 
 /*
- * Predicts 'rows' and estimates the scale that suits them: sets the law, alpha, its standard error,
- * 'z' and 'nearest' of 'result', whose arrays have room for the rows.  GPNN_ENUMERIC: every row is
- * predicted without error, or one with an sd of 0 but with an error.
+ * Predicts 'rows', by options->crossfit if they are those, and estimates the scale that suits them:
+ * sets the law, alpha, its standard error, 'z' and 'nearest' of 'result', whose arrays have room
+ * for the rows.  GPNN_ENUMERIC: every row is predicted without error, or one with an sd of 0 but
+ * with an error.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_scale(const struct gpnn_model *model,
+                                                      const struct gpnn_calibrate_options *options,
                                                       const struct gpnn_heldout *rows,
                                                       struct gpnn_calibrate_report *result,
                                                       struct gpnn_error *err);

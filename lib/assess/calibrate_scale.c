@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "assess/calibrate_private.h"
 #include "base/memory.h"
@@ -7,7 +8,8 @@
 
 /* The predictions of the latent function at the rows. */
 struct predicted {
-  double *mean, *variance, *mean_variance, *misfit; /* owned */
+  double *mean, *variance, *mean_variance, *misfit, *nearest; /* owned; channels by rows */
+  double *noise; /* owned; of the parameters that predicted each row; NULL: those of the model */
 };
 
 static void predicted_release(struct predicted *p)
@@ -16,24 +18,56 @@ static void predicted_release(struct predicted *p)
   free(p->variance);
   free(p->mean_variance);
   free(p->misfit);
+  free(p->nearest);
+  free(p->noise);
 }
 
-static enum gpnn_status predict(const struct gpnn_model *model, const struct gpnn_query *query,
-                                struct predicted *p, struct gpnn_calibrate_report *result,
-                                struct gpnn_error *err)
+static bool predicted_alloc(struct predicted *p, size_t n_channels, size_t n)
 {
-  p->mean = gpnn_alloc(query->n, 1, sizeof *p->mean);
-  p->variance = gpnn_alloc(query->n, 1, sizeof *p->variance);
-  p->mean_variance = gpnn_alloc(query->n, 1, sizeof *p->mean_variance);
-  p->misfit = gpnn_alloc(query->n, 1, sizeof *p->misfit);
-  if (!p->mean || !p->variance || !p->mean_variance || !p->misfit)
-    return gpnn_fail_memory(err, "for calibration");
+  p->mean = gpnn_alloc(n_channels, n, sizeof *p->mean);
+  p->variance = gpnn_alloc(n_channels, n, sizeof *p->variance);
+  p->mean_variance = gpnn_alloc(n_channels, n, sizeof *p->mean_variance);
+  p->misfit = gpnn_alloc(n_channels, n, sizeof *p->misfit);
+  p->nearest = gpnn_alloc(n_channels, n, sizeof *p->nearest);
+  return p->mean && p->variance && p->mean_variance && p->misfit && p->nearest;
+}
+
+/* Predicts training rows by parameters that have not seen them, for all channels of the cross-fit.
+ */
+static enum gpnn_status predict_across(const struct gpnn_crossfit *crossfit,
+                                       const struct gpnn_query *query,
+                                       const struct gpnn_latent *latent, struct predicted *p,
+                                       struct gpnn_calibrate_report *result, size_t channel,
+                                       struct gpnn_error *err)
+{
+  size_t n_channels = gpnn_crossfit_n_channels(crossfit);
+  struct gpnn_counts *counts = gpnn_alloc(n_channels, 1, sizeof *counts);
+  p->noise = gpnn_alloc(n_channels, query->n, sizeof *p->noise);
+  enum gpnn_status status =
+      counts == NULL || p->noise == NULL ? gpnn_fail_memory(err, "for calibration") : GPNN_OK;
+  if (status == GPNN_OK)
+    status = gpnn_crossfit_predict(crossfit, query->n, query->self, latent, p->noise, counts, err);
+  if (status == GPNN_OK) result->counts = counts[channel];
+  free(counts);
+  return status;
+}
+
+static enum gpnn_status predict(const struct gpnn_model *model,
+                                const struct gpnn_calibrate_options *options,
+                                const struct gpnn_query *query, struct predicted *p,
+                                struct gpnn_calibrate_report *result, struct gpnn_error *err)
+{
+  bool across = options->on == GPNN_CALIBRATE_CROSS_FITTED;
+  size_t n_channels = across ? gpnn_crossfit_n_channels(options->crossfit) : 1;
+  if (!predicted_alloc(p, n_channels, query->n)) return gpnn_fail_memory(err, "for calibration");
   const struct gpnn_latent latent = {.mean = p->mean,
                                      .variance = p->variance,
                                      .mean_variance = p->mean_variance,
                                      .misfit = p->misfit,
-                                     .nearest = result->nearest};
-  return gpnn_model_predict(model, query, &latent, &result->counts, err);
+                                     .nearest = p->nearest};
+  return across
+             ? predict_across(options->crossfit, query, &latent, p, result, options->channel, err)
+             : gpnn_model_predict(model, query, &latent, &result->counts, err);
 }
 
 /* Sets z: the errors in standard deviations of the law found. */
@@ -50,6 +84,7 @@ static enum gpnn_status set_z(const struct gpnn_scale_rows *rows,
     const struct gpnn_latent_row row = {rows->mean[i], rows->variance[i], rows->mean_variance[i],
                                         rows->misfit[i], rows->nearest[i]};
     double known = rows->known_noise == NULL ? 0 : rows->known_noise[i];
+    if (rows->own_noise != NULL) params.covariance.noise = rows->own_noise[i];
     double error = rows->y[i] - row.mean;
     has_error = has_error || error != 0;
     result->z[i] = error == 0 ? 0 : error / sqrt(gpnn_head_observe(&head, &row, known).variance);
@@ -75,23 +110,30 @@ static enum gpnn_status estimate(const struct gpnn_scale_rows *rows,
 }
 
 enum gpnn_status gpnn_calibrate_scale(const struct gpnn_model *model,
+                                      const struct gpnn_calibrate_options *options,
                                       const struct gpnn_heldout *rows,
                                       struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
   const struct gpnn_parameters *params = gpnn_model_channel(model, 0)->parameters;
   struct predicted p = {0};
-  enum gpnn_status status = predict(model, &rows->query, &p, result, err);
-  const struct gpnn_scale_rows scale_rows = {.n = rows->query.n,
-                                             .y = rows->y,
-                                             .mean = p.mean,
-                                             .variance = p.variance,
-                                             .mean_variance = p.mean_variance,
-                                             .misfit = p.misfit,
-                                             .nearest = result->nearest,
-                                             .known_noise = rows->noise,
-                                             .noise = params->covariance.noise,
-                                             .cluster_rows = rows->cluster_rows};
-  if (status == GPNN_OK) status = estimate(&scale_rows, params, result, err);
+  size_t n = rows->query.n;
+  size_t at = options->on == GPNN_CALIBRATE_CROSS_FITTED ? options->channel * n : 0;
+  enum gpnn_status status = predict(model, options, &rows->query, &p, result, err);
+  if (status == GPNN_OK) {
+    const struct gpnn_scale_rows scale_rows = {.n = n,
+                                               .y = rows->y,
+                                               .mean = p.mean + at,
+                                               .variance = p.variance + at,
+                                               .mean_variance = p.mean_variance + at,
+                                               .misfit = p.misfit + at,
+                                               .nearest = p.nearest + at,
+                                               .known_noise = rows->noise,
+                                               .noise = params->covariance.noise,
+                                               .own_noise = p.noise == NULL ? NULL : p.noise + at,
+                                               .cluster_rows = rows->cluster_rows};
+    memcpy(result->nearest, p.nearest + at, n * sizeof *p.nearest);
+    status = estimate(&scale_rows, params, result, err);
+  }
   predicted_release(&p);
   return status;
 }

@@ -65,6 +65,8 @@ struct gpnn_scale_rows {
   const double *nearest;     /* NULL: not to be used */
   const double *known_noise; /* NULL: 0 */
   double noise;              /* of the parameters */
+  const double *own_noise;   /* of the parameters that predicted each row, if they differ; NULL:
+                                'noise' for all */
   size_t cluster_rows;       /* errors may be correlated within each run of this many rows */
 };
 

@@ -38,12 +38,13 @@ static enum gpnn_status set_row(struct sample *sample, const struct gpnn_scale_r
                                           rows->mean_variance == NULL ? 0 : rows->mean_variance[i],
                                       .misfit = rows->misfit[i],
                                       .nearest = rows->nearest == NULL ? 1 : rows->nearest[i]};
+  double noise = rows->own_noise == NULL ? rows->noise : rows->own_noise[i];
   sample->error[i] = rows->y[i] - row.mean;
-  sample->model[i] = gpnn_scale_process(&row) + rows->noise;
+  sample->model[i] = gpnn_scale_process(&row) + noise;
   sample->rest[i] = row.mean_variance + (rows->known_noise == NULL ? 0 : rows->known_noise[i]);
   for (int j = 0; j < GPNN_SCALE_FEATURES; j++)
     sample->feature[i * GPNN_SCALE_FEATURES + (size_t)j] =
-        gpnn_scale_feature_of((enum gpnn_scale_feature)j, &row, rows->noise);
+        gpnn_scale_feature_of((enum gpnn_scale_feature)j, &row, noise);
   if (!(sample->model[i] + sample->rest[i] > 0) && sample->error[i] != 0)
     return gpnn_fail(err, GPNN_ENUMERIC, "a row is predicted with an sd of 0, but with an error");
   if (isfinite(sample->error[i]) && isfinite(sample->model[i] + sample->rest[i])) return GPNN_OK;

@@ -146,18 +146,19 @@ prepare_gap() {
   [[ ! -s err.txt ]]
 }
 
-# A fit of few rows with many numbers, and one that does not tell what it used.
+# prepare_few CALIBRATION-ROWS LIKELIHOOD: a fit of few rows with many numbers, and one that does not
+# tell what it used.
 prepare_few() {
   make_table 90 3 >few.tsv
   make_table 50 3 90 >other.tsv
   gpnn-index -q --calibration-rows "$1" -o few.gpi few.tsv
-  gpnn-fit -q -j 1 --likelihood gaussian --ard yes --kernel matern32 --rotate none --tune steps=60 -m 20 \
+  gpnn-fit -q -j 1 --likelihood "$2" --ard yes --kernel matern32 --rotate none --tune steps=60 -m 20 \
     few.gpi >few.par
-  grep -v '^fit-rows' few.par >silent.par
+  grep -v '^fit-' few.par >silent.par
 }
 
 @test "held-out rows replace rows that were used for the fit" {
-  prepare_few 30
+  prepare_few 30 gaussian
   assert_equal "$(value fit-rows few.par)" 60
   gpnn-calibrate --loo few.gpi <few.par >loo.cal 2>err.txt
   grep -q 'the fit used 60 of the 60 training rows.*calibrated on the 30 held-out rows' err.txt
@@ -173,7 +174,7 @@ prepare_few() {
 }
 
 @test "without other rows than those of the fit, nothing is called calibrated" {
-  prepare_few 0
+  prepare_few 0 gaussian
   for rows in --loo '--blocked 3' '--like other.tsv'; do
     # shellcheck disable=SC2086 # options
     gpnn-calibrate $rows few.gpi <few.par >few.cal 2>err.txt
@@ -196,6 +197,118 @@ prepare_few() {
   gpnn-calibrate -q --loo --adjust noise few.gpi <small.par >noise.cal
   assert_equal "$(value kernelscale noise.cal)" "$(value kernelscale small.par)"
   grep -q '^# not calibrated: noise alone, instead of a factor .*, or more, standard' noise.cal
+}
+
+@test "a scale is found on training rows that the parameters have not seen" {
+  prepare_few 0 local
+  gpnn-calibrate --loo few.gpi <few.par >cross.cal 2>err.txt
+  grep -q '^# calibration: scale .* from 90 cross-fitted training rows$' cross.cal
+  run ! grep -q -e 'not calibrated' -e circular err.txt
+  # Predicted by parameters that have seen them, the same rows look better than they are.
+  gpnn-calibrate -q --loo few.gpi <silent.par >naive.cal
+  grep -q ' from 90 left-out training rows$' naive.cal
+  for f in cross naive; do
+    gpnn-predict -q few.gpi -p $f.cal other.tsv | gpnn-eval | value cal >$f.score
+  done
+  awk -v cross="$(cat cross.score)" -v naive="$(cat naive.score)" \
+    'BEGIN { exit !(cross < naive) }' || complain "$(cat cross.score naive.score)"
+  for j in 1 3; do gpnn-calibrate -q -j $j --loo few.gpi <few.par | cmp - cross.cal; done
+  # Parameters that say how they were estimated keep saying so.
+  diff <(grep '^fit-' few.par) <(grep '^fit-' cross.cal)
+  assert_equal "$(value kernelscale cross.cal)" "$(value kernelscale few.par)"
+}
+
+@test "rows of a cross-fit are counted, drawn by the seed, and good for conformal intervals" {
+  prepare_few 0 local
+  gpnn-calibrate -q --loo -c 40 few.gpi <few.par >forty.cal
+  grep -q 'from 40 cross-fitted training rows$' forty.cal
+  gpnn-calibrate -q --loo -c auto few.gpi <few.par | grep -q 'from 90 cross-fitted training rows$'
+  gpnn-calibrate -q --loo -c 40 -s 2 few.gpi <few.par >other.cal
+  run ! cmp -s forty.cal other.cal
+  gpnn-calibrate -q --loo --conformal 0.9 few.gpi <few.par | grep -q '^conformal'
+  # Nothing of the kind is possible with clusters and distant rows.
+  for rows in '--blocked 3' '--like other.tsv'; do
+    # shellcheck disable=SC2086 # options
+    gpnn-calibrate $rows few.gpi <few.par 2>&1 >few.cal | grep -q 'not calibrated: the fit used 90 of the 90'
+    assert_equal "$(value scale few.cal)" "$(value scale few.par)"
+  done
+}
+
+@test "where too few rows are held out, training rows are cross-fitted instead" {
+  prepare_few 30 local
+  gpnn-calibrate few.gpi <few.par >few.cal
+  grep -q 'from 60 cross-fitted training rows$' few.cal
+  gpnn-calibrate --loo few.gpi <few.par | cmp - few.cal
+  # Parameters that do not say how they were estimated, or were estimated from other rows, cannot be.
+  gpnn-calibrate -q few.gpi <silent.par | grep -q 'from 30 held-out rows$'
+  sed 's/^\(index\t.*\)........$/\100000000/' few.par | gpnn-calibrate -q few.gpi | grep -q 'from 30 held-out rows$'
+  # A few of the rows make no parameters: the others are as good as new.
+  sed 's/^fit-rows.*/fit-rows\t6/' few.par | gpnn-calibrate -q few.gpi | grep -q 'from 60 left-out training rows$'
+  # No rows need be held out at all.
+  prepare_few 0 local
+  gpnn-calibrate few.gpi <few.par | grep -q 'from 90 cross-fitted training rows$'
+}
+
+@test "many held-out rows are used, few training rows are not" {
+  make_table 2300 2 >many.tsv
+  gpnn-index --calibration-rows 220 -o many.gpi many.tsv
+  gpnn-fit -q --rotate none --kernel exp --tune steps=20 -m 16 many.gpi >many.par
+  gpnn-calibrate -q many.gpi <many.par | grep -q 'from 220 held-out rows$'
+  head -n 61 many.tsv >few.tsv
+  gpnn-index -q --calibration-rows 40 -o few.gpi few.tsv
+  gpnn-fit -q --rotate none --kernel exp --tune steps=20 -m 16 few.gpi >few.par
+  gpnn-calibrate -q few.gpi <few.par | grep -q 'from 40 held-out rows$'
+}
+
+@test "targets that share lengthscales share a cross-fit" {
+  make_table 80 2 | awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, $3 + cos(3 * $1) }' >two.tsv
+  gpnn-index -q -y y,z --calibration-rows 0 -o two.gpi two.tsv
+  for share in shared ratio own; do
+    gpnn-fit -q --lengthscales $share --rotate none --kernel matern32 --tune steps=40 -m 16 two.gpi >two.par
+    gpnn-calibrate -q two.gpi <two.par >two.cal
+    assert_equal "$(grep -c 'from 80 cross-fitted training rows$' two.cal)" 2
+    # The order of the targets does not matter, and apart they differ only if they share something.
+    { sed -n '1,/^target\tz/p' two.par | sed '$d'; } >y.par
+    gpnn-calibrate -q two.gpi <y.par >y.cal
+    if [[ $share == own ]]; then
+      diff <(grep '^scale' y.cal) <(grep '^scale' two.cal | head -n "$(grep -c '^scale' y.cal)")
+    else
+      grep -q '^fit-options.*shared-lengthscales' two.par
+      run ! diff <(grep '^scale' y.cal) <(grep '^scale' two.cal | head -n "$(grep -c '^scale' y.cal)")
+    fi
+  done
+}
+
+@test "a handful of rows can be cross-fitted, or is not and says so" {
+  for n in 2 3 4 7; do
+    make_table $n 2 >tiny.tsv
+    gpnn-index -q --calibration-rows 0 -o tiny.gpi tiny.tsv
+    gpnn-fit -q --kernel exp -m 5 tiny.gpi >tiny.par
+    gpnn-calibrate --loo tiny.gpi <tiny.par >tiny.cal 2>err.txt
+    if ((n == 2)); then
+      grep -q 'not calibrated: the fit used 2 of the 2' err.txt
+    else
+      grep -q "from $n cross-fitted training rows\$" tiny.cal
+    fi
+    gpnn-predict -q tiny.gpi -p tiny.cal tiny.tsv >out.tsv
+    assert_equal "$(wc -l <out.tsv)" $((n + 1))
+  done
+}
+
+@test "what cannot be estimated without some rows falls back on those held out" {
+  # A column that only one row makes differ from the constant term of the mean.
+  make_table 60 1 | awk -F '\t' -v OFS='\t' 'NR == 1 { print "flag", $0; next } { print NR == 20, $0 }' >flag.tsv
+  for held in 0 10; do
+    gpnn-index -q -s 3 --calibration-rows $held -o flag.gpi flag.tsv
+    gpnn-fit -q --mean-function linear --rotate none --kernel exp --tune steps=20 -m 16 flag.gpi >flag.par
+    if ((held == 0)); then
+      assert_fails 1 'without 12 of the 60 training rows: ' gpnn-calibrate flag.gpi -p flag.par
+    else
+      gpnn-calibrate flag.gpi <flag.par >flag.cal 2>err.txt
+      grep -q 'without 10 of the 50 training rows: .*; calibrated on the 10 held-out rows instead' err.txt
+      grep -q 'from 10 held-out rows$' flag.cal
+    fi
+  done
 }
 
 @test "a row that would put variances out of range is refused" {
