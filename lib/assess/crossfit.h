@@ -1,6 +1,6 @@
 /*
  * crossfit: training rows predicted by parameters that have not seen them (gpnn-methods(7),
- * equation 8.18).
+ * equation 8.19).
  *
  * Parameters fit the rows that they were estimated from better than new rows, so that errors of
  * these rows are too small, even if each is left out of its own prediction.  Here the rows are

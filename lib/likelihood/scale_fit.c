@@ -365,9 +365,10 @@ static enum gpnn_status compare_features(const struct sample *sample, bool *pays
                                          struct gpnn_error *err)
 {
   enum { FOLDS = 5, FEWEST = 100 };
-  double *few = gpnn_alloc(2 * sample->n, 1, sizeof *few), *many = few + sample->n;
+  double *few = gpnn_alloc(2 * sample->n, 1, sizeof *few);
   *pays = false;
   if (few == NULL) return gpnn_fail_memory(err, "for the scale of predictions");
+  double *many = few + sample->n;
   enum gpnn_status status = GPNN_OK;
   if (sample->n >= FEWEST) {
     status = cross_losses(problem_of(sample, GPNN_LIKELIHOOD_LOCAL, false), FOLDS, 0, few, err);

@@ -154,7 +154,7 @@ bool gpnn_channels_can_refit(size_t n, const struct gpnn_channel *channels);
 
 /*
  * Estimates the parameters of 'n' > 0 channels of one dataset again, in the same way (but with
- * fewer steps where more than 2000 rows make them certain, gpnn-methods(7), equation 8.18) and
+ * fewer steps where more than 2000 rows make them certain, gpnn-methods(7), equation 8.19) and
  * without 'n_excluded' training rows, whose numbers 'excluded' has in ascending order.  What the
  * user fixed stays as it is, as do kernel, number of neighbours and the likelihood with its scale;
  * nothing else depends on the given values, in which the excluded rows have left their traces.
