@@ -48,6 +48,10 @@ struct gpnn_panel_set {
   void (*pack)(size_t n, const double *k, double *a);
   void (*unpack)(size_t n, const double *a, double *k);
 
+  /* Replaces the 'n_rows' rows b' of 'b' (n columns) by (L^-1 b)', with the factor in the n rows of
+   * 'a': what factoring leaves of rows below the triangle, when the factor is there already. */
+  void (*solve)(size_t n, size_t n_rows, const double *a, double *b);
+
   /* Replaces the factor in the n rows of 'a' by K^-1; 'work' is scratch of the same size. */
   void (*invert)(size_t n, double *a, double *work);
 

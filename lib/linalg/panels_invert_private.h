@@ -1,6 +1,6 @@
 /*
- * panels_invert: copies matrices into panels (linalg/panels.h) and back, and inverts a matrix from
- * its factor; a template for doubles, included by linalg/panels_set_private.h after
+ * panels_invert: copies matrices into panels (linalg/panels.h) and back, and solves with or inverts a
+ * matrix from its factor; a template for doubles, included by linalg/panels_set_private.h after
  * panels_factor_private.h.
  *
  * The rows of X = L^-T solve X L' = I: right-hand sides like any others, except that they begin
@@ -45,17 +45,36 @@ static void unpack(size_t n, const double *a, double *k)
       }
 }
 
+/* Columns [c, c + width) of the factor in 'a', as a block of which nothing has been subtracted yet;
+ * 'inverse' (BLOCK) receives the inverses of its diagonal. */
+static struct block_double factored_block(const double *a, size_t panel, size_t c, size_t width,
+                                          double *inverse)
+{
+  const double *own = a + c / LANES * panel + c % LANES;
+  for (size_t j = 0; j < BLOCK; j++) inverse[j] = j < width ? 1 / own[(c + j) * LANES + j] : 0;
+  return (struct block_double){0, c, width, own, inverse};
+}
+
+static void solve(size_t n, size_t n_rows, const double *a, double *b)
+{
+  size_t panel = gpnn_panel_size(n, LANES);
+  for (size_t c = 0; c < n; c += BLOCK) {
+    double inverse[BLOCK];
+    const struct block_double block =
+        factored_block(a, panel, c, n - c < BLOCK ? n - c : BLOCK, inverse);
+    solve_panels_double(&block, b, panel, (n_rows + LANES - 1) / LANES);
+  }
+}
+
 /* Solves columns [begin, end) of X, from which those before 'begin' have been subtracted. */
 static void solve_slab(const struct matrix_double *m, size_t begin, size_t end, double *x)
 {
   for (size_t c = begin; c < end; c += BLOCK) {
-    double inverse[BLOCK] = {0};
-    size_t width = end - c < BLOCK ? end - c : BLOCK;
-    const double *own = m->a + c / LANES * m->panel + c % LANES;
-    for (size_t j = 0; j < width; j++) inverse[j] = 1 / own[(c + j) * LANES + j];
+    double inverse[BLOCK];
+    struct block_double block =
+        factored_block(m->a, m->panel, c, end - c < BLOCK ? end - c : BLOCK, inverse);
     for (size_t p = 0, tall; p <= c / LANES; p += tall) {
-      size_t from = p * LANES > begin ? p * LANES : begin; /* all before are zeros */
-      const struct block_double block = {from, c, width, own, inverse};
+      block.begin = p * LANES > begin ? p * LANES : begin; /* all before are zeros */
       tall = c / LANES + 1 - p < TALL ? 1 : TALL;
       solve_panels_double(&block, x + p * m->panel, m->panel, tall);
     }

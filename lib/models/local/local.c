@@ -189,12 +189,43 @@ static void order_channels(struct gpnn_local *local)
   }
 }
 
+/* ---- all training rows -------------------------------------------------------------------- */
+
+/* True if a channel predicts every row from all training rows by their common factor.  Parameters
+ * without a likelihood do not, so that their predictions stay the same to the last digit. */
+static bool is_dense(const struct gpnn_local_channel *channel)
+{
+  return channel->neighbours == channel->data->n && channel->data->n > 0 &&
+         channel->params->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
+}
+
+/* Factors the covariance of all training rows once for each family that predicts from them. */
+static enum gpnn_status make_dense(struct gpnn_local *local, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t done = 0, n; done < local->n && status == GPNN_OK; done += n) {
+    struct gpnn_local_channel *family = local->channels + done;
+    bool all = true;
+    for (n = 0; done + n < local->n && gpnn_local_same_task(family, &family[n]) &&
+                gpnn_local_same_family(family, &family[n]);
+         n++)
+      all = all && is_dense(&family[n]);
+    struct gpnn_local_dense *dense = NULL;
+    if (all) status = gpnn_local_dense_new(&dense, n, family, err);
+    for (size_t i = 0; i < n; i++) family[i].dense = dense;
+  }
+  return status;
+}
+
 /* ---- life --------------------------------------------------------------------------------- */
 
 static void local_free(void *state)
 {
   struct gpnn_local *local = state;
   if (local == NULL) return;
+  for (size_t c = 0; local->channels != NULL && c < local->n; c++)
+    if (c == 0 || local->channels[c].dense != local->channels[c - 1].dense)
+      gpnn_local_dense_free(local->channels[c].dense);
   for (size_t i = 0; i < local->n_metrics; i++) metric_release(&local->metrics[i]);
   free(local->metrics);
   free(local->channels);
@@ -244,14 +275,17 @@ static enum gpnn_status choose_metric(struct gpnn_local *local, struct gpnn_loca
   return find_search(metric, channel, local->options->threads, err);
 }
 
-static enum gpnn_status finish(struct gpnn_local *local, enum gpnn_status status, void **state)
+static enum gpnn_status finish(struct gpnn_local *local, enum gpnn_status status, void **state,
+                               struct gpnn_error *err)
 {
   if (status == GPNN_OK) {
     order_channels(local);
-    *state = local;
-  } else {
-    local_free(local);
+    status = make_dense(local, err);
   }
+  if (status == GPNN_OK)
+    *state = local;
+  else
+    local_free(local);
   return status;
 }
 
@@ -263,7 +297,7 @@ static enum gpnn_status local_make(void **state, size_t n, const struct gpnn_cha
   enum gpnn_status status = GPNN_OK;
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     status = choose_metric(local, &local->channels[c], err);
-  return finish(local, status, state);
+  return finish(local, status, state, err);
 }
 
 /* Gives channel 'from->number' of 'local' the search of its counterpart 'from' in 'other', in a
@@ -292,7 +326,7 @@ static enum gpnn_status local_with(const void *state, const struct gpnn_channel 
   enum gpnn_status status = GPNN_OK;
   for (size_t c = 0; c < model->n && status == GPNN_OK; c++)
     status = share_metric(local, model, &model->channels[c], err);
-  return finish(local, status, other);
+  return finish(local, status, other, err);
 }
 
 /* ---- properties --------------------------------------------------------------------------- */

@@ -274,6 +274,28 @@ static void set_members(struct gpnn_local_task *task, size_t n,
   }
 }
 
+/* True if all members predict from a factor of all training rows. */
+static bool is_dense(const struct gpnn_local_task *task)
+{
+  if (task->query->candidates != NULL || task->n_numbers > 1 ||
+      task->numbers[0] < task->members[0].data->n)
+    return false;
+  for (size_t t = 0; t < task->n_members; t++)
+    if (task->members[t].dense == NULL) return false;
+  return true;
+}
+
+/* Predicts the rows for a task whose members and numbers are set. */
+static enum gpnn_status predict_members(struct gpnn_local_task *task, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (!is_dense(task)) return predict_task(task, err);
+  for (size_t t = 0; t < task->n_members && status == GPNN_OK; t++)
+    if (t == 0 || task->members[t].dense != task->members[t - 1].dense)
+      status = gpnn_local_dense_predict(task->members[t].dense, task, err);
+  return status;
+}
+
 enum gpnn_status gpnn_local_predict(const void *state, const struct gpnn_query *query,
                                     const struct gpnn_latent *latent, struct gpnn_counts *counts,
                                     struct gpnn_error *err)
@@ -288,7 +310,7 @@ enum gpnn_status gpnn_local_predict(const void *state, const struct gpnn_query *
   for (size_t done = 0; done < local->n && status == GPNN_OK; done += task.n_members) {
     set_members(&task, local->n - done, local->channels + done);
     task.numbers = &task.members[0].neighbours;
-    status = predict_task(&task, err);
+    status = predict_members(&task, err);
   }
   return status;
 }
@@ -309,5 +331,5 @@ enum gpnn_status gpnn_local_predict_each(const void *state, const struct gpnn_qu
                                  .n_numbers = n_numbers,
                                  .numbers = numbers};
   assert(local->n == 1);
-  return predict_task(&task, err);
+  return predict_members(&task, err);
 }

@@ -3,8 +3,8 @@
  *
  * local.c makes a model; local_predict.c predicts many rows, chunk by chunk; local_groups.c finds
  * rows that are better predicted together; local_solve.c predicts the rows of one group, with
- * local_mixed.c in single precision; holdout*.c leave out training rows; refit.c estimates the
- * parameters without some of them.
+ * local_mixed.c in single precision; local_dense.c predicts from all training rows; holdout*.c leave
+ * out training rows; refit.c estimates the parameters without some of them.
  */
 #ifndef GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
 #define GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
@@ -30,7 +30,8 @@ struct gpnn_local_channel {
   const struct gpnn_parameters *params;
   const struct gpnn_local_metric *metric;
   size_t neighbours;
-  size_t number; /* which channel of the model this is */
+  size_t number;                  /* which channel of the model this is */
+  struct gpnn_local_dense *dense; /* of its family, owned by the model; NULL: there is none */
 };
 
 /*
@@ -64,6 +65,8 @@ double gpnn_local_noise(const struct gpnn_dataset *data, const struct gpnn_param
 /* True if training row 'row' may not be a neighbour of row 'i' of the query. */
 bool gpnn_local_excludes(const struct gpnn_query *query, const struct gpnn_dataset *data, size_t i,
                          int64_t row);
+/* Number of terms of the mean that take part in the solve: those with uncertain coefficients. */
+size_t gpnn_local_uncertain(const struct gpnn_local_channel *channel);
 
 /* ---- local_predict.c ---------------------------------------------------------------------- */
 
@@ -170,6 +173,56 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_solve(const struct gpnn_local_task *
                                                   struct gpnn_local_scratch *scratch,
                                                   const struct gpnn_local_group *group,
                                                   struct gpnn_error *err);
+
+/* What training rows tell about one row of the query, for one channel; k, r and T are their
+ * covariances with it, targets minus the mean function, and terms. */
+struct gpnn_local_evidence {
+  size_t row;          /* of the query */
+  size_t m;            /* how many training rows they are */
+  double explained;    /* k'K^-1 k / kernelscale */
+  double mean;         /* k'K^-1 r */
+  double misfit;       /* r'K^-1 r kernelscale */
+  const double *terms; /* T'K^-1 k, 'stride' apart; one for each uncertain coefficient */
+  size_t stride;
+};
+
+/* Writes the prediction of 'member' from the 'k'-th number of neighbours; 'terms' is scratch for one
+ * row's terms of the mean. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_write(const struct gpnn_local_task *task,
+                                                  const struct gpnn_local_channel *member, size_t k,
+                                                  const struct gpnn_local_evidence *evidence,
+                                                  double *terms, struct gpnn_counts *counts,
+                                                  struct gpnn_error *err);
+
+/* Computes the columns, trapezoid and misfits of the scratch for a family, the members of 'task',
+ * and its 'm' neighbours, without rows to predict; '*jitter' is in units of the kernel scale. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_factor(const struct gpnn_local_task *task,
+                                                   struct gpnn_local_scratch *scratch, size_t m,
+                                                   const int64_t *neighbour, double *jitter,
+                                                   struct gpnn_error *err);
+
+/* The distance from one of scratch->columns to the next. */
+size_t gpnn_local_stride(const struct gpnn_local_task *task);
+
+/* ---- local_dense.c ------------------------------------------------------------------------ */
+
+struct gpnn_local_dense;
+
+/* Factors the covariance of all training rows for 'n_family' channels of one family, which are
+ * borrowed. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_dense_new(struct gpnn_local_dense **dense,
+                                                      size_t n_family,
+                                                      const struct gpnn_local_channel *family,
+                                                      struct gpnn_error *err);
+
+/* Predicts the rows of task->query, which has no candidates, from all training rows for the channels
+ * of 'dense'; adds to task->counts. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_dense_predict(const struct gpnn_local_dense *dense,
+                                                          const struct gpnn_local_task *task,
+                                                          struct gpnn_error *err);
+
+/* NULL is allowed. */
+void gpnn_local_dense_free(struct gpnn_local_dense *dense);
 
 /* ---- local_mixed.c ------------------------------------------------------------------------ */
 

@@ -31,14 +31,13 @@ struct solve {
 /* ---- scratch ------------------------------------------------------------------------------ */
 
 /* The most neighbours and rows to predict that a group may have, in whole vectors. */
-static size_t stride_for(const struct gpnn_local_task *task)
+size_t gpnn_local_stride(const struct gpnn_local_task *task)
 {
   enum { MOST_LANES = 8 };
   return (task->most_neighbours + task->share + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
 }
 
-/* Number of terms of the mean that take part in the solve: those with uncertain coefficients. */
-static size_t n_uncertain(const struct gpnn_local_channel *channel)
+size_t gpnn_local_uncertain(const struct gpnn_local_channel *channel)
 {
   const struct gpnn_mean_function *mean = &channel->params->mean;
   return mean->covariance == NULL ? 0 : mean->n_coefficients;
@@ -48,7 +47,7 @@ static size_t n_uncertain(const struct gpnn_local_channel *channel)
 static size_t n_right(const struct gpnn_local_channel *members, size_t n)
 {
   size_t sum = 0;
-  for (size_t t = 0; t < n; t++) sum += 1 + n_uncertain(&members[t]);
+  for (size_t t = 0; t < n; t++) sum += 1 + gpnn_local_uncertain(&members[t]);
   return sum;
 }
 
@@ -95,10 +94,10 @@ bool gpnn_local_scratch_new(struct gpnn_local_scratch *s, const struct gpnn_loca
   size_t rights = n_right(task->members, task->n_members);
   bool many = task->n_families > 1, is_mixed = task->options->precision == GPNN_PRECISION_MIXED;
   for (size_t t = 0; t < task->n_members; t++)
-    p = p > n_uncertain(&task->members[t]) ? p : n_uncertain(&task->members[t]);
+    p = p > gpnn_local_uncertain(&task->members[t]) ? p : gpnn_local_uncertain(&task->members[t]);
   s->set = gpnn_panels_best();
   size_t lanes = s->set->lanes;
-  s->columns = gpnn_alloc(d, stride_for(task), sizeof *s->columns);
+  s->columns = gpnn_alloc(d, gpnn_local_stride(task), sizeof *s->columns);
   s->rotated = gpnn_alloc(d, 1, sizeof *s->rotated);
   if (many) s->correlation = trapezoid_new(m, m + n, lanes, sizeof *s->correlation);
   s->k = trapezoid_new(m, m + n + rights, lanes, sizeof *s->k);
@@ -177,7 +176,7 @@ static void fill_terms(const struct solve *solve, const struct gpnn_local_channe
 {
   const struct gpnn_dataset *data = channel->data;
   double *terms = solve->scratch->terms;
-  size_t p = data->n_regressors, n_terms = n_uncertain(channel), lanes = solve->scratch->set->lanes;
+  size_t p = data->n_regressors, n_terms = gpnn_local_uncertain(channel), lanes = solve->scratch->set->lanes;
   for (size_t a = 0; a < solve->m && n_terms > 0; a++) {
     size_t row = (size_t)solve->chosen[a];
     gpnn_mean_terms(channel->params->mean.kind, data->d, data->x + row * data->d, p,
@@ -195,7 +194,7 @@ static size_t fill_member(const struct solve *solve, const struct gpnn_local_cha
   for (size_t a = 0; a < solve->m; a++)
     right[a * lanes] = gpnn_local_residual(member->data, member->params, (size_t)solve->chosen[a]);
   fill_terms(solve, member, to + 1, k);
-  return to + 1 + n_uncertain(member);
+  return to + 1 + gpnn_local_uncertain(member);
 }
 
 /* Writes the family's ratios of noise to kernel scale.  They are capped so that their squares stay
@@ -227,66 +226,72 @@ static void fill_family(void *context, double *k)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-/*
- * q'Vq with q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance at row
- * 'i' of the query.  'explained' has T'K^-1 k, whose numbers are solve->n apart.
- */
-static double uncertainty_of_mean(const struct solve *solve,
-                                  const struct gpnn_local_channel *member, size_t i,
-                                  const double *explained)
+/* q'Vq with q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance; 'q' is
+ * scratch. */
+static double uncertainty_of_mean(const struct gpnn_query *query,
+                                  const struct gpnn_local_channel *member,
+                                  const struct gpnn_local_evidence *evidence, double *q)
 {
   const struct gpnn_mean_function *mean = &member->params->mean;
-  const struct gpnn_query *query = solve->task->query;
-  size_t n_terms = n_uncertain(member), d = member->data->d, p = member->data->n_regressors;
-  double *q = solve->scratch->terms, sum = 0;
+  size_t n_terms = gpnn_local_uncertain(member), d = member->data->d;
+  size_t p = member->data->n_regressors, i = evidence->row;
+  double sum = 0;
   if (n_terms == 0) return 0;
   gpnn_mean_terms(mean->kind, d, query->x + i * d, p,
                   query->regressors == NULL ? NULL : query->regressors + i * p, q);
-  for (size_t t = 0; t < n_terms; t++) q[t] -= explained[t * solve->n];
+  for (size_t t = 0; t < n_terms; t++) q[t] -= evidence->terms[t * evidence->stride];
   for (size_t t = 0; t < n_terms; t++)
     sum += q[t] * cblas_ddot((int)n_terms, mean->covariance + t * n_terms, 1, q, 1);
   return sum;
 }
 
-/* Writes a member's prediction of row 'g' of the group from the first 'm' neighbours, which is the
- * 'k'-th number of them; 'explained' and 'misfit' start at the member's own entries. */
-static enum gpnn_status finish_member(const struct solve *solve,
-                                      const struct gpnn_local_channel *member, size_t k, size_t m,
-                                      size_t g, const double *explained, double misfit,
-                                      struct gpnn_counts *counts, struct gpnn_error *err)
+enum gpnn_status gpnn_local_write(const struct gpnn_local_task *task,
+                                  const struct gpnn_local_channel *member, size_t k,
+                                  const struct gpnn_local_evidence *evidence, double *terms,
+                                  struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct gpnn_parameters *params = member->params;
-  const struct gpnn_query *query = solve->task->query;
-  const struct gpnn_latent *to = solve->task->latent;
-  size_t d = member->data->d, p = member->data->n_regressors, i = solve->group->row[g];
-  size_t at = (member->number * solve->task->n_numbers + k) * query->n + i;
+  const struct gpnn_query *query = task->query;
+  const struct gpnn_latent *to = task->latent;
+  size_t d = member->data->d, p = member->data->n_regressors, i = evidence->row, m = evidence->m;
+  size_t at = (member->number * task->n_numbers + k) * query->n + i;
   double kernelscale = params->covariance.kernelscale;
-  double mean = explained[g] +
+  double mean = evidence->mean +
                 gpnn_mean_value(params->mean.kind, params->mean.coefficients, d, query->x + i * d,
                                 p, query->regressors == NULL ? NULL : query->regressors + i * p);
-  double of_mean = uncertainty_of_mean(solve, member, i, explained + solve->n + g);
-  double variance = kernelscale * (1 - solve->scratch->explained[g]) + of_mean;
+  double of_mean = uncertainty_of_mean(query, member, evidence, terms);
+  double variance = kernelscale * (1 - evidence->explained) + of_mean;
   if (!isfinite(mean) || !isfinite(variance))
     return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
   if (to->mean != NULL) to->mean[at] = mean;
   if (to->variance != NULL) to->variance[at] = variance > 0 ? variance : 0;
   if (to->mean_variance != NULL) to->mean_variance[at] = of_mean;
-  if (to->misfit != NULL) to->misfit[at] = m == 0 ? 1 : misfit / kernelscale / (double)m;
-  counts->n_clamped += variance < 0 && k + 1 == solve->task->n_numbers;
+  if (to->misfit != NULL) to->misfit[at] = m == 0 ? 1 : evidence->misfit / kernelscale / (double)m;
+  counts->n_clamped += variance < 0 && k + 1 == task->n_numbers;
   return GPNN_OK;
 }
 
-/* The same for all members of the family and all rows; 'counts' starts at the first member. */
+/* Writes the family's predictions of all rows from the first 'm' neighbours, which is the 'k'-th
+ * number of them; 'counts' starts at the first member. */
 static enum gpnn_status finish_family(const struct solve *solve, size_t k, size_t m,
                                       struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  const double *explained = solve->scratch->explained + solve->n;
+  const struct gpnn_local_scratch *scratch = solve->scratch;
+  const double *explained = scratch->explained + solve->n;
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < solve->n_family && status == GPNN_OK; t++) {
-    for (size_t g = 0; g < solve->n && status == GPNN_OK; g++)
-      status = finish_member(solve, &solve->family[t], k, m, g, explained,
-                             solve->scratch->misfit[t], &counts[t], err);
-    explained += (1 + n_uncertain(&solve->family[t])) * solve->n;
+    for (size_t g = 0; g < solve->n && status == GPNN_OK; g++) {
+      const struct gpnn_local_evidence evidence = {.row = solve->group->row[g],
+                                                   .m = m,
+                                                   .explained = scratch->explained[g],
+                                                   .mean = explained[g],
+                                                   .misfit = scratch->misfit[t],
+                                                   .terms = explained + solve->n + g,
+                                                   .stride = solve->n};
+      status = gpnn_local_write(solve->task, &solve->family[t], k, &evidence, scratch->terms,
+                                &counts[t], err);
+    }
+    explained += (1 + gpnn_local_uncertain(&solve->family[t])) * solve->n;
   }
   return status;
 }
@@ -322,7 +327,7 @@ static void add_misfit(const struct solve *solve, size_t begin, size_t end)
   for (size_t t = 0; t < solve->n_family; t++) {
     const double *u = row_of(solve, scratch->k, row);
     scratch->misfit[t] += product(begin, end, lanes, u, u);
-    row += 1 + n_uncertain(&solve->family[t]);
+    row += 1 + gpnn_local_uncertain(&solve->family[t]);
   }
 }
 
@@ -380,7 +385,7 @@ static bool solve_mixed(const struct solve *solve)
     if (!gpnn_local_mixed_square(scratch->set, &scratch->mixed, m, row, scratch->k,
                                  &scratch->misfit[t]))
       return false;
-    row += 1 + n_uncertain(&solve->family[t]);
+    row += 1 + gpnn_local_uncertain(&solve->family[t]);
   }
   return true;
 }
@@ -410,6 +415,33 @@ static bool note_nearest(const struct solve *solve)
   return to->mean != NULL || to->variance != NULL || to->misfit != NULL;
 }
 
+enum gpnn_status gpnn_local_factor(const struct gpnn_local_task *task,
+                                   struct gpnn_local_scratch *scratch, size_t m,
+                                   const int64_t *neighbour, double *jitter,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_local_group none = {.m = m};
+  struct solve solve = {.task = task,
+                        .any = task->members,
+                        .scratch = scratch,
+                        .group = &none,
+                        .m = m,
+                        .stride = gpnn_local_stride(task),
+                        .chosen = neighbour,
+                        .family = task->members,
+                        .n_family = task->n_members};
+  size_t n_rows = m + n_right(task->members, task->n_members);
+  gather(&solve);
+  fill_ratio(&solve);
+  fill_family(&solve, scratch->k);
+  enum gpnn_status status = gpnn_cholesky_factor_panels(scratch->set, m, n_rows, scratch->k, 1,
+                                                        fill_family, &solve, jitter, err);
+  if (status != GPNN_OK) return status;
+  memset(scratch->misfit, 0, task->n_members * sizeof *scratch->misfit);
+  add_misfit(&solve, 0, m);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_local_solve(const struct gpnn_local_task *task,
                                   struct gpnn_local_scratch *scratch,
                                   const struct gpnn_local_group *group, struct gpnn_error *err)
@@ -420,7 +452,7 @@ enum gpnn_status gpnn_local_solve(const struct gpnn_local_task *task,
                         .group = group,
                         .n = group->n,
                         .m = group->m,
-                        .stride = stride_for(task),
+                        .stride = gpnn_local_stride(task),
                         .chosen = group->neighbour};
   gather(&solve);
   if (!note_nearest(&solve)) return GPNN_OK;
