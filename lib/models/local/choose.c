@@ -37,9 +37,8 @@ static enum gpnn_rotate rotate_of(const struct gpnn_fit_options *options)
   return options->rotation == NULL ? GPNN_ROTATE_NONE : GPNN_ROTATE_WHITEN;
 }
 
-/* Fits, scores and keeps one candidate; skips it if its covariances are not positive definite. */
-static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_fit_options *options,
-                                      struct gpnn_error *err)
+enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_fit_options *options,
+                                 struct gpnn_error *err)
 {
   struct gpnn_choose_trial trial = {0};
   size_t first = gpnn_choice_first_counts(c);
@@ -51,6 +50,7 @@ static enum gpnn_status try_candidate(struct gpnn_choice *c, const struct gpnn_f
                                             .ard = options->ard,
                                             .rotate = rotate_of(options),
                                             .objective = trial.fit.objective,
+                                            .exact = gpnn_choice_is_exact(c, options),
                                             .k = trial.fit.k};
   if (status == GPNN_OK) status = gpnn_choice_score(c, &trial, first, err);
   if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
@@ -70,7 +70,7 @@ static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_optio
                                     bool all, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (!c->options->kernel) return try_candidate(c, &options, err);
+  if (!c->options->kernel) return gpnn_choice_try(c, &options, err);
   for (size_t k = 0; k < N_KERNELS && status == GPNN_OK; k++) {
     const struct gpnn_kernel *smoother = k == 2   ? gpnn_kernel_by_name(by_roughness[0])
                                          : k == 3 ? gpnn_kernel_by_name(by_roughness[2])
@@ -78,7 +78,7 @@ static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_optio
     const struct gpnn_choose_trial *best = gpnn_choice_best(c);
     if (!all && smoother != NULL && (best == NULL || best->candidate.kernel != smoother)) break;
     options.kernel = gpnn_kernel_by_name(by_roughness[k]);
-    status = try_candidate(c, &options, err);
+    status = gpnn_choice_try(c, &options, err);
   }
   return status;
 }
@@ -92,7 +92,7 @@ static enum gpnn_status try_isotropic(struct gpnn_choice *c, struct gpnn_fit_opt
   options.kernel = best->candidate.kernel;
   options.smoothness = best->candidate.smoothness;
   options.ard = false;
-  return try_candidate(c, &options, err);
+  return gpnn_choice_try(c, &options, err);
 }
 
 /* Options that continue from a trial, with the last objective only. */
@@ -131,7 +131,7 @@ static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_optio
   options = from_trial(best, options);
   options.kernel = kernel;
   options.steps = (options.steps + 1) / 2;
-  return try_candidate(c, &options, err);
+  return gpnn_choice_try(c, &options, err);
 }
 
 /* Tries the best so far with whitened inputs, and then with a learnt rotation. */
@@ -145,13 +145,13 @@ static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_opt
   options.smoothness = best->candidate.smoothness;
   options.rotation = c->whitening;
   options.steps = (all_steps + 1) / 2;
-  enum gpnn_status status = try_candidate(c, &options, err);
+  enum gpnn_status status = gpnn_choice_try(c, &options, err);
   best = gpnn_choice_best(c);
   if (status != GPNN_OK || !best->candidate.ard) return status;
   options = from_trial(best, options);
   options.steps = all_steps;
   options.learn_rotation = true;
-  status = try_candidate(c, &options, err);
+  status = gpnn_choice_try(c, &options, err);
   /* A learnt rotation brings rows nearer to their neighbours, where a rougher kernel may fit
    * better.
    */
@@ -198,7 +198,7 @@ static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_option
     options.n_starts = c->n_targets;
     options.rotation = from[i].params->covariance.rotation;
     options.learn_rotation = from[i].candidate.rotate == GPNN_ROTATE_LEARN;
-    status = try_candidate(c, &options, err);
+    status = gpnn_choice_try(c, &options, err);
   }
   return status;
 }
@@ -218,7 +218,7 @@ static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options opt
       own = from_trial(best, own);
       own.steps = (options.steps + 1) / 2;
     }
-    status = i == 0 ? try_kernels(c, own, false, err) : try_candidate(c, &own, err);
+    status = i == 0 ? try_kernels(c, own, false, err) : gpnn_choice_try(c, &own, err);
   }
   return status;
 }
@@ -278,6 +278,7 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
   enum gpnn_status status = options->effort == GPNN_EFFORT_FAST
                                 ? try_fast(c, fit, both, err)
                                 : try_normal(c, fit, both, rotations, err);
+  if (status == GPNN_OK) status = gpnn_choice_try_exact(c, fit, err);
   if (status == GPNN_OK && c->n_trials == 0)
     return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
   return status;
@@ -315,6 +316,10 @@ static struct gpnn_fit_options continue_trial(const struct gpnn_choice *c,
   fit.k = candidate->k + (fit.first == GPNN_OBJECTIVE_MLL_K); /* which counts the row itself */
   fit.steps = steps;
   fit.neighbours = trial->params->neighbours;
+  if (candidate->exact) {
+    fit.n_blocks = 1;
+    fit.block_size = c->dataset->n;
+  }
   return fit;
 }
 
@@ -325,8 +330,8 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
   const struct gpnn_choose_options *given = c->options;
   struct gpnn_choose_trial *best = gpnn_choice_best(c), trial = {0};
   struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 1) / 2);
-  if (best->candidate.objective == GPNN_OBJECTIVE_BLOCK ||
-      gpnn_choice_rows_left(c, fit.rows) == fit.rows)
+  bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
+  if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
     return GPNN_OK;
   if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->dataset->n;
   enum gpnn_status status = fit_trial(c, &fit, &trial, err);
@@ -423,7 +428,7 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
   use_rows(&wider, rows);
   gpnn_choice_set_counts(&wider);
   enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
-  if (status == GPNN_OK) status = try_candidate(&wider, &fit, err);
+  if (status == GPNN_OK) status = gpnn_choice_try(&wider, &fit, err);
   fit.steps = fit.refresh = c->options->fit.steps;
   bool fitted = wider.n_trials > 0;
   if (status == GPNN_OK && fitted) status = try_rougher(&wider, fit, -1, err);

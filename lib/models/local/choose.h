@@ -54,6 +54,7 @@ enum {
   GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,
+  GPNN_CHOOSE_EXACT = 2000,
   GPNN_CHOOSE_SAMPLE = 1 << 17,
   GPNN_CHOOSE_LAST_SAMPLE = 1 << 19
 };
@@ -91,6 +92,7 @@ struct gpnn_candidate {
   bool ard;
   enum gpnn_rotate rotate;
   enum gpnn_objective_kind objective;
+  bool exact; /* fitted by one block of all rows, and predicts from all rows */
   size_t k; /* neighbours in the objective; 0 under blocks */
   size_t neighbours;
   double nll;            /* mean over the validation rows, standardised units; NaN: failed */

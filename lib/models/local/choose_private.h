@@ -67,6 +67,20 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_score(struct gpnn_choice *c,
                                                    struct gpnn_choose_trial *trial, size_t n_counts,
                                                    struct gpnn_error *err);
 
+/* Fits, scores and keeps one candidate; skips it if its covariances are not positive definite. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_try(struct gpnn_choice *c,
+                                                 const struct gpnn_fit_options *options,
+                                                 struct gpnn_error *err);
+
+/* True if options are those of an exact candidate, as gpnn_choice_try_exact() makes them. */
+bool gpnn_choice_is_exact(const struct gpnn_choice *c, const struct gpnn_fit_options *options);
+
+/* Tries kernels by the exact marginal likelihood, if the rows are few enough and the options leave
+ * that open; 'fit' has what all candidates share. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_try_exact(struct gpnn_choice *c,
+                                                       struct gpnn_fit_options fit,
+                                                       struct gpnn_error *err);
+
 /* Takes over 'trial' and empties it. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct gpnn_error *err);

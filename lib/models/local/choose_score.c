@@ -177,10 +177,16 @@ struct tally {
   bool failed[GPNN_CHOOSE_COUNTS];   /* a loss is not finite */
 };
 
+/* The numbers of neighbours that a trial is scored with. */
+static const size_t *counts_of(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial)
+{
+  return trial->candidate.exact ? &c->dataset->n : c->counts;
+}
+
 /* Predicts the target of 'model' and adds its errors to the tally and to 'loss'. */
 static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_model *model,
-                                   size_t n_counts, struct tally *tally, double *loss,
-                                   struct gpnn_error *err)
+                                   size_t n_counts, const size_t *numbers, struct tally *tally,
+                                   double *loss, struct gpnn_error *err)
 {
   const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
   const struct gpnn_head head = gpnn_head_of(channel->parameters);
@@ -192,7 +198,7 @@ static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_mode
   enum gpnn_status status = gpnn_choice_load(c, model, &heldout, err);
   if (status == GPNN_OK)
     status =
-        gpnn_model_predict_each(model, &heldout.query, n_counts, c->counts, &latent, &counts, err);
+        gpnn_model_predict_each(model, &heldout.query, n_counts, numbers, &latent, &counts, err);
   gpnn_heldout_release(&heldout);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     size_t at = k * c->n;
@@ -207,18 +213,19 @@ static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_mode
 static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                                 size_t n_counts, struct tally *tally, struct gpnn_error *err)
 {
-  const struct gpnn_model_options options = {.neighbours = c->counts[n_counts - 1],
+  const size_t *numbers = counts_of(c, trial);
+  const struct gpnn_model_options options = {.neighbours = numbers[n_counts - 1],
                                              .threads = c->options->fit.threads};
   struct gpnn_channel channel = {c->targets[0], &trial->params[0]};
   struct gpnn_model *first = NULL;
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
   enum gpnn_status status = gpnn_model_new(&first, 1, &channel, &options, err);
-  if (status == GPNN_OK) status = add_target(c, first, n_counts, tally, trial->loss, err);
+  if (status == GPNN_OK) status = add_target(c, first, n_counts, numbers, tally, trial->loss, err);
   for (size_t t = 1; t < c->n_targets && status == GPNN_OK; t++) { /* all share a metric */
     struct gpnn_model *model = NULL;
     channel = (struct gpnn_channel){c->targets[t], &trial->params[t]};
     status = gpnn_model_with(first, &channel, &model, err);
-    if (status == GPNN_OK) status = add_target(c, model, n_counts, tally, trial->loss, err);
+    if (status == GPNN_OK) status = add_target(c, model, n_counts, numbers, tally, trial->loss, err);
     gpnn_model_free(model);
   }
   gpnn_model_free(first);
@@ -252,8 +259,10 @@ enum gpnn_status gpnn_choice_score(struct gpnn_choice *c, struct gpnn_choose_tri
   struct gpnn_candidate *candidate = &trial->candidate;
   struct tally tally = {{0}, {0}};
   double standard_error[GPNN_CHOOSE_COUNTS];
+  const size_t *numbers = counts_of(c, trial);
+  if (candidate->exact) n_counts = 1;
   candidate->nll = candidate->standard_error = NAN;
-  candidate->neighbours = c->counts[0];
+  candidate->neighbours = numbers[0];
   enum gpnn_status status = predict(c, trial, n_counts, &tally, err);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     trial->nll[k] = NAN;
@@ -263,7 +272,7 @@ enum gpnn_status gpnn_choice_score(struct gpnn_choice *c, struct gpnn_choose_tri
   }
   if (status == GPNN_OK) {
     size_t best = trial->best = best_count(c, trial, n_counts);
-    candidate->neighbours = c->counts[best];
+    candidate->neighbours = numbers[best];
     candidate->nll = trial->nll[best];
     candidate->standard_error = isnan(candidate->nll) ? NAN : standard_error[best];
     candidate->rmse = trial->rmse[best];
@@ -342,6 +351,7 @@ static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_tria
 {
   struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
   double lowest = INFINITY;
+  if (candidate->exact) return GPNN_OK; /* has a single number */
   enum gpnn_status status = gpnn_choice_score(c, trial, c->n_counts, err);
   if (status != GPNN_OK) return status;
   for (size_t k = 0; k < GPNN_CHOOSE_FIRST_COUNTS; k++) lowest = fmin(lowest, trial->nll[k]);
@@ -393,7 +403,7 @@ void gpnn_choice_choose_neighbours(struct gpnn_choice *c)
     if (worse <= fmin(standard_error, most)) break;
   }
   *fewest = trial->candidate;
-  fewest->neighbours = c->counts[i];
+  fewest->neighbours = counts_of(c, trial)[i];
   fewest->nll += trial->nll[i] - trial->nll[best];
   for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
 }

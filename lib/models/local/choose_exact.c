@@ -1,0 +1,51 @@
+/*
+ * Candidates for small datasets: fitted by the exact marginal likelihood of all rows together, one
+ * block, and predicting from all rows.
+ */
+#include "models/local/choose_private.h"
+
+bool gpnn_choice_is_exact(const struct gpnn_choice *c, const struct gpnn_fit_options *options)
+{
+  return c->options->neighbours && options->neighbours == c->dataset->n &&
+         options->first == GPNN_OBJECTIVE_BLOCK && options->n_blocks == 1;
+}
+
+/* True if exact candidates are affordable, and the options leave their objective, their number of
+ * neighbours and the inputs as they are open. */
+static bool is_open(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  return options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN && options->effort != GPNN_EFFORT_FAST &&
+         options->objective && options->neighbours && options->like == NULL &&
+         (options->rotation || options->rotate == GPNN_ROTATE_NONE) &&
+         options->fit.optimizer != GPNN_OPTIMIZER_ADAM && c->dataset->n <= GPNN_CHOOSE_EXACT;
+}
+
+/* The last trial, if it is exact, or NULL. */
+static const struct gpnn_choose_trial *last_exact(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *last = c->n_trials == 0 ? NULL : &c->trials[c->n_trials - 1];
+  return last != NULL && last->candidate.exact ? last : NULL;
+}
+
+enum gpnn_status gpnn_choice_try_exact(struct gpnn_choice *c, struct gpnn_fit_options fit,
+                                       struct gpnn_error *err)
+{
+  static const char *const kernels[] = {"matern32", "exp", "matern52"};
+  size_t n_kernels = c->options->kernel ? sizeof kernels / sizeof *kernels : 1;
+  enum gpnn_status status = GPNN_OK;
+  if (!is_open(c)) return GPNN_OK;
+  fit.first = GPNN_OBJECTIVE_BLOCK;
+  fit.second = GPNN_OBJECTIVE_NONE;
+  fit.n_blocks = 1;
+  fit.block_size = gpnn_choice_rows_left(c, c->dataset->n);
+  fit.neighbours = c->dataset->n;
+  for (size_t k = 0; k < n_kernels && status == GPNN_OK; k++) {
+    const struct gpnn_choose_trial *last = last_exact(c);
+    if (c->options->kernel) fit.kernel = gpnn_kernel_by_name(kernels[k]);
+    fit.start = last == NULL ? c->options->fit.start : last->params;
+    fit.n_starts = last == NULL ? c->options->fit.n_starts : last->n_targets;
+    status = gpnn_choice_try(c, &fit, err);
+  }
+  return status;
+}
