@@ -120,7 +120,10 @@ struct gpnn_latent {
   double *misfit;        /* channels by n: r'K^-1 r / m over the m training rows that a row is
                             predicted from, where r is their targets minus the mean function and K
                             their covariance: about 1 where the parameters' variances fit the
-                            neighbourhood, and exactly 1 if there are no such rows */
+                            neighbourhood, and exactly 1 if there are no such rows.  If a row is
+                              predicted from all training rows by a common factor: the mean over
+                              the 32 nearest of their squared errors, each predicted from all
+                              others, in units of its variance */
   double *nearest;       /* channels by n: distance to the nearest of these rows, in lengthscales;
                             infinite if there are none */
 };

@@ -157,6 +157,31 @@ static void a_solution_does_not_depend_on_the_other_right_hand_sides(void **stat
     }
 }
 
+static void solving_with_a_factor_is_what_factoring_does_below_it(void **state)
+{
+  (void)state;
+  enum { RIGHTS = 19 };
+  const struct gpnn_panel_set *set;
+  for (size_t s = 0; (set = gpnn_panels_at(s)) != NULL; s++)
+    for (size_t o = 0; o < N_ORDERS - 1; o++) {
+      struct block b;
+      block_new(&b, set, orders[o], RIGHTS, 0.1);
+      size_t n = b.n;
+      double *right = gpnn_alloc(gpnn_panel_room(n, RIGHTS, set->lanes), 1, sizeof *right);
+      assert_non_null(right);
+      for (size_t t = 0; t < RIGHTS; t++)
+        for (size_t j = 0; j < n; j++)
+          right[gpnn_panel_at(n, set->lanes, t, j)] = *at(&b, n + t, j);
+      assert_true(set->factor(n, b.n_rows, b.a));
+      set->solve(n, RIGHTS, b.a, right);
+      for (size_t t = 0; t < RIGHTS; t++)
+        for (size_t j = 0; j < n; j++)
+          assert_near(right[gpnn_panel_at(n, set->lanes, t, j)], *at(&b, n + t, j), 1e-10);
+      free(right);
+      block_free(&b);
+    }
+}
+
 static void inverse_times_the_matrix_is_the_identity(void **state)
 {
   (void)state;
@@ -347,6 +372,7 @@ int main(void)
       cmocka_unit_test(a_bad_number_anywhere_is_noticed),
       cmocka_unit_test(a_pivot_that_is_not_positive_is_noticed),
       cmocka_unit_test(a_solution_does_not_depend_on_the_other_right_hand_sides),
+      cmocka_unit_test(solving_with_a_factor_is_what_factoring_does_below_it),
       cmocka_unit_test(inverse_times_the_matrix_is_the_identity),
       cmocka_unit_test(exponentials_are_within_a_unit_in_the_last_place),
       cmocka_unit_test(roots_are_within_a_unit_in_the_last_place),

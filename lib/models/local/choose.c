@@ -319,6 +319,7 @@ static struct gpnn_fit_options continue_trial(const struct gpnn_choice *c,
   if (candidate->exact) {
     fit.n_blocks = 1;
     fit.block_size = c->dataset->n;
+    fit.k = c->options->fit.k;
   }
   return fit;
 }

@@ -13,15 +13,18 @@
 #include "kernel/kernel.h"
 #include "models/local/local_private.h"
 
-/* Rows that are solved together; results do not depend on it. */
-enum { ROWS = 24 };
+/* Rows that are solved together, on which no result depends; training rows nearest to a row whose
+ * errors make its misfit. */
+enum { ROWS = 24, NEAR = GPNN_LOCAL_NEAR };
 
 /* The channels of a family and the factor of all training rows. */
 struct gpnn_local_dense {
   struct gpnn_model_options options;
   struct gpnn_local_task task; /* the family, and nothing to predict */
   struct gpnn_local_scratch solved;
-  double jitter; /* in units of the kernel scale */
+  double jitter;   /* in units of the kernel scale */
+  double *inverse; /* owned; (C + ratio I)^-1, in panels */
+  double *alpha;   /* owned; members by n: that times the targets minus the mean function */
 };
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -30,6 +33,8 @@ void gpnn_local_dense_free(struct gpnn_local_dense *dense)
 {
   if (dense == NULL) return;
   gpnn_local_scratch_release(&dense->solved);
+  free(dense->inverse);
+  free(dense->alpha);
   free(dense);
 }
 
@@ -43,6 +48,41 @@ static enum gpnn_status factor(struct gpnn_local_dense *dense, struct gpnn_error
       gpnn_local_factor(&dense->task, &dense->solved, n, all, &dense->jitter, err);
   free(all);
   return status;
+}
+
+/* Element (i, j) of the inverse. */
+static double inverse_at(const struct gpnn_local_dense *dense, size_t i, size_t j)
+{
+  size_t n = dense->task.most_neighbours, lanes = dense->solved.set->lanes;
+  return dense->inverse[i > j ? gpnn_panel_at(n, lanes, i, j) : gpnn_panel_at(n, lanes, j, i)];
+}
+
+/* Writes K^-1 (y - T b) of member 't', in units of the kernel scale. */
+static void set_alpha(const struct gpnn_local_dense *dense, size_t t)
+{
+  const struct gpnn_local_channel *member = &dense->task.members[t];
+  size_t n = dense->task.most_neighbours;
+  for (size_t j = 0; j < n; j++) {
+    double r = gpnn_local_residual(member->data, member->params, j);
+    for (size_t i = 0; i < n; i++) dense->alpha[t * n + i] += r * inverse_at(dense, i, j);
+  }
+}
+
+static enum gpnn_status invert(struct gpnn_local_dense *dense, struct gpnn_error *err)
+{
+  const struct gpnn_panel_set *set = dense->solved.set;
+  size_t n = dense->task.most_neighbours, room = gpnn_panel_room(n, n, set->lanes);
+  double *work = gpnn_alloc(room, 1, sizeof *work);
+  dense->inverse = gpnn_alloc(room, 1, sizeof *dense->inverse);
+  dense->alpha = gpnn_alloc(dense->task.n_members, n, sizeof *dense->alpha);
+  bool enough = work != NULL && dense->inverse != NULL && dense->alpha != NULL;
+  if (enough) {
+    memcpy(dense->inverse, dense->solved.k, room * sizeof *work);
+    set->invert(n, dense->inverse, work);
+    for (size_t t = 0; t < dense->task.n_members; t++) set_alpha(dense, t);
+  }
+  free(work);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the covariance of all training rows");
 }
 
 enum gpnn_status gpnn_local_dense_new(struct gpnn_local_dense **dense, size_t n_family,
@@ -61,6 +101,7 @@ enum gpnn_status gpnn_local_dense_new(struct gpnn_local_dense **dense, size_t n_
   enum gpnn_status status = gpnn_local_scratch_new(&own->solved, &own->task)
                                 ? factor(own, err)
                                 : gpnn_fail_memory(err, "for the covariance of all training rows");
+  if (status == GPNN_OK) status = invert(own, err);
   if (status == GPNN_OK)
     *dense = own;
   else
@@ -70,12 +111,19 @@ enum gpnn_status gpnn_local_dense_new(struct gpnn_local_dense **dense, size_t n_
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
+/* A training row near a row. */
+struct near {
+  double r2;
+  size_t row; /* SIZE_MAX: there is none */
+};
+
 /* What one thread needs. */
 struct scratch {
   double *right;  /* trapezoid of 2 ROWS rows, see load() */
   double *point;  /* d: one row, rotated and scaled */
   double *vector; /* n: its squared distances to all training rows, then its correlations */
   double *terms;  /* of the mean: two rows of them */
+  struct near *near; /* ROWS by NEAR: nearest first */
   struct gpnn_counts *counts; /* one per member */
 };
 
@@ -93,6 +141,7 @@ static void scratch_release(struct scratch *scratch)
   free(scratch->point);
   free(scratch->vector);
   free(scratch->terms);
+  free(scratch->near);
   free(scratch->counts);
 }
 
@@ -107,8 +156,10 @@ static bool scratch_new(struct scratch *scratch, const struct gpnn_local_dense *
   scratch->point = gpnn_alloc(members->data->d, 1, sizeof *scratch->point);
   scratch->vector = gpnn_alloc(n, 1, sizeof *scratch->vector);
   scratch->terms = gpnn_alloc(2, p, sizeof *scratch->terms);
+  scratch->near = gpnn_alloc(ROWS, NEAR, sizeof *scratch->near);
   scratch->counts = gpnn_alloc(dense->task.n_members, 1, sizeof *scratch->counts);
-  return scratch->right && scratch->point && scratch->vector && scratch->terms && scratch->counts;
+  return scratch->right && scratch->point && scratch->vector && scratch->terms && scratch->near &&
+         scratch->counts;
 }
 
 /* The training row that row 'i' of the query is, or -1. */
@@ -134,17 +185,30 @@ static void measure(const struct prediction *p, const struct scratch *scratch, s
                         scratch->point, scratch->vector);
 }
 
-/* Writes the distance from the nearest training row, other than itself, if that is wanted. */
-static void note_nearest(const struct prediction *p, const struct scratch *scratch, size_t i)
+/* Finds the training rows nearest to row 'i' of the query, the 'g'-th of its group, except itself. */
+static void find_near(const struct prediction *p, const struct scratch *scratch, size_t i, size_t g)
 {
-  const struct gpnn_local_dense *dense = p->dense;
-  const struct gpnn_latent *to = p->task->latent;
   int64_t self = self_of(p, i);
-  double least = INFINITY;
-  for (size_t a = 0; a < p->n && to->nearest != NULL; a++)
-    if ((int64_t)a != self) least = fmin(least, scratch->vector[a]);
-  for (size_t t = 0; t < dense->task.n_members && to->nearest != NULL; t++)
-    to->nearest[dense->task.members[t].number * p->task->query->n + i] = sqrt(least);
+  struct near *near = scratch->near + g * NEAR;
+  for (size_t k = 0; k < NEAR; k++) near[k] = (struct near){INFINITY, SIZE_MAX};
+  for (size_t a = 0; a < p->n; a++) {
+    double r2 = scratch->vector[a];
+    if (!(r2 < near[NEAR - 1].r2) || (int64_t)a == self) continue;
+    size_t k = NEAR - 1;
+    for (; k > 0 && near[k - 1].r2 > r2; k--) near[k] = near[k - 1];
+    near[k] = (struct near){r2, a};
+  }
+}
+
+/* Writes the distance from the nearest training row, if that is wanted. */
+static void note_nearest(const struct prediction *p, const struct scratch *scratch, size_t i,
+                         size_t g)
+{
+  const struct gpnn_local_task *family = &p->dense->task;
+  const struct gpnn_latent *to = p->task->latent;
+  for (size_t t = 0; t < family->n_members && to->nearest != NULL; t++)
+    to->nearest[family->members[t].number * p->task->query->n + i] =
+        sqrt(scratch->near[g * NEAR].r2);
 }
 
 /*
@@ -158,7 +222,8 @@ static void load(const struct prediction *p, const struct scratch *scratch, size
   int64_t self = self_of(p, i);
   double *right = row_of(p, scratch->right, g);
   measure(p, scratch, i);
-  note_nearest(p, scratch, i);
+  find_near(p, scratch, i, g);
+  note_nearest(p, scratch, i, g);
   gpnn_kernel_correlate(covariance->kernel, covariance->smoothness, p->n, scratch->vector);
   if (self >= 0) {
     for (size_t a = 0; a < p->n; a++) right[a * p->lanes] = 0;
@@ -191,8 +256,7 @@ static void terms_of(const struct gpnn_local_channel *member, size_t s, double *
  * training rows, of which 'row' is the first of the member's, and u = L^-1 b:
  *   c'K^-1 b = v'u with v = L^-1 c for any row;
  *   b_s - v'u / v'v with v = L^-1 e_s is the prediction of b_s from the others for training row s,
- *   to which they leave the share v'w / v'v of its variance, w = L^-1 c; and b'K^-1 b without row s
- *   is u'u - (v'u)^2 / v'v.
+ *   to which they leave the share v'w / v'v of its variance, w = L^-1 c.
  */
 static void gather(const struct prediction *p, const struct scratch *scratch,
                    const struct gpnn_local_channel *member, size_t row, size_t g,
@@ -210,9 +274,33 @@ static void gather(const struct prediction *p, const struct scratch *scratch,
   evidence->m = p->n - (self >= 0);
   evidence->explained = self < 0 ? vv : 1 - product(p, v, w) / vv;
   evidence->mean = (self < 0 ? 0 : gpnn_local_residual(member->data, member->params, s)) + by * vu;
-  if (self >= 0) evidence->misfit = fmax(evidence->misfit + by * vu * vu, 0);
   evidence->terms = terms;
   evidence->stride = 1;
+}
+
+/*
+ * The misfit of row 'i' of the query, the 'g'-th of its group, for member 't', in units of the
+ * kernel scale: the mean over the nearest training rows of their squared errors, each predicted
+ * from all others, in units of the variance.  Equal to r'K^-1 r / n over all rows, it would say
+ * nothing about this row.  If the row is training row s, s is left out of all of this, because its
+ * own error would otherwise show in those of its neighbours, which that of a new row cannot.
+ */
+static double misfit_near(const struct prediction *p, const struct scratch *scratch, size_t t,
+                          size_t i, size_t g)
+{
+  const struct near *near = scratch->near + g * NEAR;
+  const double *alpha = p->dense->alpha + t * p->n;
+  int64_t self = self_of(p, i);
+  size_t n = 0, s = self < 0 ? 0 : (size_t)self;
+  double sum = 0, at_s = inverse_at(p->dense, s, s);
+  for (; n < NEAR && near[n].row != SIZE_MAX; n++) {
+    size_t j = near[n].row;
+    double both = self < 0 ? 0 : inverse_at(p->dense, s, j);
+    double own = inverse_at(p->dense, j, j) - both * both / at_s;
+    double a = alpha[j] - both * alpha[s] / at_s;
+    if (own > 0) sum += a * a / own;
+  }
+  return n == 0 ? 1 : sum / (double)n;
 }
 
 /* Writes the predictions of row 'i' of the query, the 'g'-th of its group, for all members. */
@@ -224,8 +312,10 @@ static enum gpnn_status finish(const struct prediction *p, const struct scratch 
   size_t row = p->n;
   for (size_t t = 0; t < dense->task.n_members && status == GPNN_OK; t++) {
     const struct gpnn_local_channel *member = &dense->task.members[t];
-    struct gpnn_local_evidence evidence = {.row = i, .misfit = dense->solved.misfit[t]};
+    struct gpnn_local_evidence evidence = {.row = i};
     gather(p, scratch, member, row, g, &evidence);
+    if (p->task->latent->misfit != NULL)
+      evidence.misfit = misfit_near(p, scratch, t, i, g) * (double)evidence.m;
     status = gpnn_local_write(p->task, member, 0, &evidence,
                               scratch->terms + gpnn_local_uncertain(member), &scratch->counts[t],
                               err);

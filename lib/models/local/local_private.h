@@ -208,6 +208,9 @@ size_t gpnn_local_stride(const struct gpnn_local_task *task);
 
 struct gpnn_local_dense;
 
+/* Training rows whose errors make the misfit of a row (models/model.h). */
+enum { GPNN_LOCAL_NEAR = 32 };
+
 /* Factors the covariance of all training rows for 'n_family' channels of one family, which are
  * borrowed. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_dense_new(struct gpnn_local_dense **dense,
