@@ -852,6 +852,109 @@ static void the_last_fit_uses_all_rows(void **state)
   fixture_free(&f);
 }
 
+static size_t count_exact(const struct tried *tried)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < tried->n; i++) n += tried->list[i].exact;
+  return n;
+}
+
+/* What a user gets who says nothing, on few rows. */
+static struct gpnn_choose_options of_few_rows(enum gpnn_effort effort)
+{
+  struct gpnn_choose_options options = by_effort(effort);
+  options.likelihood = GPNN_LIKELIHOOD_LOCAL;
+  return options;
+}
+
+static void few_rows_are_fitted_by_their_exact_likelihood(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 130, 3, 10, 1);
+  const struct gpnn_choose_options options = of_few_rows(GPNN_EFFORT_NORMAL);
+  struct choice_made made = choose_ok(&f, &options);
+  assert_true(made.tried.n >= 3);
+  assert_int_equal(count_exact(&made.tried), made.tried.n);
+  assert_true(made.report.chosen.exact && made.report.chosen.ard);
+  assert_int_equal(made.params.neighbours, f.n);
+  assert_int_equal(made.report.fewest.neighbours, f.n);
+  assert_int_equal(made.report.fit.n_blocks, 1);
+  assert_int_equal(made.report.fit.n_rows, f.n);
+  /* The last fit, of all rows, is where a fit of them from scratch ends. */
+  struct gpnn_fit_options fit = options.fit;
+  struct gpnn_fit_report report;
+  struct gpnn_parameters params = {0};
+  fit.kernel = made.params.covariance.kernel;
+  fit.n_blocks = 1;
+  fit.block_size = f.n;
+  assert_ok(fit_one(f.data, &fit, &params, &report, &err));
+  assert_near(made.report.fit.value, report.value, 1e-3);
+  gpnn_parameters_release(&params);
+  release(&made);
+  fixture_free(&f);
+}
+
+static void more_effort_tries_other_objectives_as_well(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 100, 3, 10, 1);
+  struct gpnn_choose_options options = of_few_rows(GPNN_EFFORT_THOROUGH);
+  options.fit.steps = 10;
+  struct choice_made made = choose_ok(&f, &options);
+  assert_in_range(count_exact(&made.tried), 3, 4);
+  assert_true(made.tried.n > count_exact(&made.tried));
+  release(&made);
+  fixture_free(&f);
+}
+
+static void exact_fits_are_tried_only_where_options_allow(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 90, 3, 10, 1);
+  struct gpnn_choose_options options[5];
+  for (int i = 0; i < 5; i++) {
+    options[i] = of_few_rows(GPNN_EFFORT_NORMAL);
+    options[i].fit.steps = 10;
+  }
+  options[0].likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
+  options[1].objective = false;
+  options[2].neighbours = false;
+  options[3].effort = GPNN_EFFORT_FAST;
+  options[4].fit.optimizer = GPNN_OPTIMIZER_ADAM;
+  for (int i = 0; i < 5; i++) {
+    struct choice_made made = choose_ok(&f, &options[i]);
+    assert_int_equal(count_exact(&made.tried), 0);
+    release(&made);
+  }
+  options[2] = of_few_rows(GPNN_EFFORT_NORMAL);
+  options[2].kernel = false;
+  options[2].fit.kernel = gpnn_kernel_by_name("exp");
+  struct choice_made made = choose_ok(&f, &options[2]);
+  assert_int_equal(count_exact(&made.tried), 1);
+  assert_ptr_equal(made.params.covariance.kernel, options[2].fit.kernel);
+  release(&made);
+  fixture_free(&f);
+}
+
+static void threads_change_no_exact_fit(void **state)
+{
+  (void)state;
+  struct fixture f;
+  fixture_new(&f, 100, 3, 10, 1);
+  struct gpnn_choose_options options = of_few_rows(GPNN_EFFORT_NORMAL);
+  struct choice_made one = choose_ok(&f, &options);
+  options.fit.threads = 4;
+  struct choice_made four = choose_ok(&f, &options);
+  assert_same_covariance(&one.params, &four.params);
+  assert_true(one.report.chosen.nll == four.report.chosen.nll);
+  release(&one);
+  release(&four);
+  fixture_free(&f);
+}
+
 /* The known variances of the rows' noise; what gpnn_choose() takes it from is const for others. */
 static void set_noise(const struct fixture *f, const double *noise)
 {
@@ -916,6 +1019,10 @@ int main(void)
       cmocka_unit_test(fewer_neighbours_lose_no_more_than_a_hundredth),
       cmocka_unit_test(the_best_two_are_scored_with_hundreds_of_neighbours),
       cmocka_unit_test(the_last_fit_uses_all_rows),
+      cmocka_unit_test(few_rows_are_fitted_by_their_exact_likelihood),
+      cmocka_unit_test(more_effort_tries_other_objectives_as_well),
+      cmocka_unit_test(exact_fits_are_tried_only_where_options_allow),
+      cmocka_unit_test(threads_change_no_exact_fit),
       cmocka_unit_test(known_noise_of_rows_is_included_in_their_score),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

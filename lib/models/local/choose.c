@@ -275,10 +275,13 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
               c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
   fit.rows = gpnn_choice_rows_left(c, fit.rows);
   fit.ard = both || (!options->ard && fit.ard);
-  enum gpnn_status status = options->effort == GPNN_EFFORT_FAST
-                                ? try_fast(c, fit, both, err)
-                                : try_normal(c, fit, both, rotations, err);
-  if (status == GPNN_OK) status = gpnn_choice_try_exact(c, fit, err);
+  /* The exact likelihood cannot learn a rotation, where there are enough rows for one. */
+  bool together = rotations || options->effort == GPNN_EFFORT_THOROUGH;
+  enum gpnn_status status = together ? GPNN_OK : gpnn_choice_try_exact(c, fit, err);
+  if (status == GPNN_OK && c->n_trials == 0)
+    status = options->effort == GPNN_EFFORT_FAST ? try_fast(c, fit, both, err)
+                                                 : try_normal(c, fit, both, rotations, err);
+  if (status == GPNN_OK && together) status = gpnn_choice_try_exact(c, fit, err);
   if (status == GPNN_OK && c->n_trials == 0)
     return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
   return status;

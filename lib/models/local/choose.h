@@ -11,6 +11,11 @@
  * best number by no more than one standard error, and by no more than 0.01.  If the rows kept for
  * scoring would have mattered to the fit, the fit finally continues on all rows.
  *
+ * A small dataset, up to GPNN_CHOOSE_EXACT rows, has candidates that need no approximation: kernels
+ * under ARD, fitted by the likelihood of all rows together, and predicting from all rows.  Under
+ * normal effort they replace the others, unless the rows suffice to learn a rotation.  They are not
+ * tried under a Gaussian likelihood, whose results stay as they were.
+ *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
  * as well, and where the final score and number of neighbours are determined.
@@ -42,7 +47,8 @@
 extern "C" {
 #endif
 
-/* ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few thousand rows
+/* Exact candidates are tried for at most GPNN_CHOOSE_EXACT rows: the time they take grows as the cube
+ * of these.  ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few thousand rows
  * cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they tried with
  * fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS for each
  * number of a rotation: they would fit noise. */
@@ -54,7 +60,7 @@ enum {
   GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,
-  GPNN_CHOOSE_EXACT = 2000,
+  GPNN_CHOOSE_EXACT = 1500,
   GPNN_CHOOSE_SAMPLE = 1 << 17,
   GPNN_CHOOSE_LAST_SAMPLE = 1 << 19
 };

@@ -4,6 +4,10 @@
  */
 #include "models/local/choose_private.h"
 
+/* In the order of trial. */
+static const char *const kernels[] = {"matern32", "exp", "matern52", "rbf"};
+enum { LAST = sizeof kernels / sizeof *kernels - 1 };
+
 bool gpnn_choice_is_exact(const struct gpnn_choice *c, const struct gpnn_fit_options *options)
 {
   return c->options->neighbours && options->neighbours == c->dataset->n &&
@@ -28,11 +32,18 @@ static const struct gpnn_choose_trial *last_exact(const struct gpnn_choice *c)
   return last != NULL && last->candidate.exact ? last : NULL;
 }
 
+/* True if kernel 'k' of the list is worth trying: the last only if the one before it is the best. */
+static bool is_worthwhile(const struct gpnn_choice *c, size_t k)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return k < LAST || (best != NULL && best->candidate.exact &&
+                      best->candidate.kernel == gpnn_kernel_by_name(kernels[LAST - 1]));
+}
+
 enum gpnn_status gpnn_choice_try_exact(struct gpnn_choice *c, struct gpnn_fit_options fit,
                                        struct gpnn_error *err)
 {
-  static const char *const kernels[] = {"matern32", "exp", "matern52"};
-  size_t n_kernels = c->options->kernel ? sizeof kernels / sizeof *kernels : 1;
+  size_t n_kernels = c->options->kernel ? LAST + 1 : 1;
   enum gpnn_status status = GPNN_OK;
   if (!is_open(c)) return GPNN_OK;
   fit.first = GPNN_OBJECTIVE_BLOCK;
@@ -40,7 +51,7 @@ enum gpnn_status gpnn_choice_try_exact(struct gpnn_choice *c, struct gpnn_fit_op
   fit.n_blocks = 1;
   fit.block_size = gpnn_choice_rows_left(c, c->dataset->n);
   fit.neighbours = c->dataset->n;
-  for (size_t k = 0; k < n_kernels && status == GPNN_OK; k++) {
+  for (size_t k = 0; k < n_kernels && is_worthwhile(c, k) && status == GPNN_OK; k++) {
     const struct gpnn_choose_trial *last = last_exact(c);
     if (c->options->kernel) fit.kernel = gpnn_kernel_by_name(kernels[k]);
     fit.start = last == NULL ? c->options->fit.start : last->params;
