@@ -1,6 +1,6 @@
 /*
- * panels_invert: copies matrices into panels (linalg/panels.h) and back, and solves with or inverts a
- * matrix from its factor; a template for doubles, included by linalg/panels_set_private.h after
+ * panels_invert: copies matrices into panels (linalg/panels.h) and back, and solves with or inverts
+ * a matrix from its factor; a template for doubles, included by linalg/panels_set_private.h after
  * panels_factor_private.h.
  *
  * The rows of X = L^-T solve X L' = I: right-hand sides like any others, except that they begin

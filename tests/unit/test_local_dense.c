@@ -19,15 +19,14 @@ static double covariance[TERMS * TERMS], row_noise[N];
 
 static struct gpnn_parameters parameters(const char *kernel, enum gpnn_likelihood likelihood)
 {
-  return (struct gpnn_parameters){
-      .covariance = {.kernel = gpnn_kernel_by_name(kernel),
-                     .n_lengthscales = D,
-                     .lengthscale = lengthscale,
-                     .kernelscale = 0.9,
-                     .noise = 0.05},
-      .likelihood = likelihood,
-      .degrees = likelihood == GPNN_LIKELIHOOD_GAUSSIAN ? 0 : 5,
-      .neighbours = 400};
+  return (struct gpnn_parameters){.covariance = {.kernel = gpnn_kernel_by_name(kernel),
+                                                 .n_lengthscales = D,
+                                                 .lengthscale = lengthscale,
+                                                 .kernelscale = 0.9,
+                                                 .noise = 0.05},
+                                  .likelihood = likelihood,
+                                  .degrees = likelihood == GPNN_LIKELIHOOD_GAUSSIAN ? 0 : 5,
+                                  .neighbours = 400};
 }
 
 /* Gives the parameters a plane with uncertain coefficients as their mean. */

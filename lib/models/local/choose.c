@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dataset/sample.h"
 #include "kernel/rotation.h"
 #include "models/local/choose_private.h"
 
@@ -370,42 +369,6 @@ static enum gpnn_status decide(struct gpnn_choice *c, struct gpnn_error *err)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-/* The rows of a choice: all of a dataset, or a sample of them. */
-struct sampled {
-  struct gpnn_sample *sample;          /* owned, or NULL: all rows */
-  const struct gpnn_dataset **targets; /* owned: the view of each */
-};
-
-static void sampled_release(struct sampled *sampled)
-{
-  gpnn_sample_free(sampled->sample);
-  free(sampled->targets);
-}
-
-/* Samples at most 'most' of the rows of 'c' (0: takes all). */
-static enum gpnn_status sampled_init(struct sampled *sampled, const struct gpnn_choice *c,
-                                     size_t most, struct gpnn_error *err)
-{
-  enum gpnn_status status = GPNN_OK;
-  sampled->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_dataset *));
-  if (sampled->targets == NULL) return gpnn_fail_memory(err, "for a choice");
-  if (most > 0 && c->dataset->n > most)
-    status = gpnn_sample_draw(&sampled->sample, c->dataset, most, c->options->fit.seed, err);
-  if (status != GPNN_OK) return status;
-  for (size_t t = 0; t < c->n_targets; t++)
-    sampled->targets[t] = sampled->sample == NULL
-                              ? c->targets[t]
-                              : gpnn_sample_target(sampled->sample, c->targets[t]->target);
-  return GPNN_OK;
-}
-
-/* Lets 'c' work on 'rows' from now on. */
-static void use_rows(struct gpnn_choice *c, const struct sampled *rows)
-{
-  c->targets = rows->targets;
-  c->dataset = rows->targets[0];
-}
-
 static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
 {
   struct gpnn_choice kept = *a;
@@ -418,7 +381,7 @@ static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
  * it and chooses its number of neighbours there; tries a smoother kernel as well, since nearer rows
  * may favour one.  If the best cannot be fitted there, it stays as it is.
  */
-static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
+static enum gpnn_status widen(struct gpnn_choice *c, const struct gpnn_choice_rows *rows,
                               struct gpnn_error *err)
 {
   struct gpnn_choice wider = {.n_targets = c->n_targets,
@@ -429,7 +392,7 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct sampled *rows,
   struct gpnn_fit_options fit =
       continue_trial(c, gpnn_choice_best(c), (c->options->fit.steps + 3) / 4);
   fit.refresh = fit.steps;
-  use_rows(&wider, rows);
+  gpnn_choice_use_rows(&wider, rows);
   gpnn_choice_set_counts(&wider);
   enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
   if (status == GPNN_OK) status = gpnn_choice_try(&wider, &fit, err);
@@ -456,15 +419,15 @@ static size_t wide_rows(const struct gpnn_choice *c)
   return by_blocks && !is_open(options) && !options->rotation ? 0 : options->last_sample_rows;
 }
 
-static enum gpnn_status choose_in(struct gpnn_choice *c, const struct sampled *narrow,
-                                  const struct sampled *wide, struct gpnn_error *err)
+static enum gpnn_status choose_in(struct gpnn_choice *c, const struct gpnn_choice_rows *narrow,
+                                  const struct gpnn_choice_rows *wide, struct gpnn_error *err)
 {
   bool rotations;
-  use_rows(c, narrow);
+  gpnn_choice_use_rows(c, narrow);
   enum gpnn_status status = prepare_rotation(c, &rotations, err);
   if (status != GPNN_OK) return status;
   if (!is_open(c->options) && !rotations) {
-    use_rows(c, wide);
+    gpnn_choice_use_rows(c, wide);
     return fit_only(c, err);
   }
   status = compare_all(c, rotations, err);
@@ -490,10 +453,10 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
                           .listener = listener,
                           .context = context,
                           .report = &own};
-  struct sampled wide = {0}, narrow = {0};
-  enum gpnn_status status = sampled_init(&wide, &c, wide_rows(&c), err);
-  if (status == GPNN_OK) use_rows(&c, &wide);
-  if (status == GPNN_OK) status = sampled_init(&narrow, &c, options->sample_rows, err);
+  struct gpnn_choice_rows wide = {0}, narrow = {0};
+  enum gpnn_status status = gpnn_choice_draw_sample(&wide, &c, wide_rows(&c), err);
+  if (status == GPNN_OK) gpnn_choice_use_rows(&c, &wide);
+  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&narrow, &c, options->sample_rows, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) {
     struct gpnn_choose_trial *best = gpnn_choice_best(&c), *second = gpnn_choice_second(&c);
@@ -508,7 +471,7 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
     best->n_targets = 0;
   }
   gpnn_choice_release(&c);
-  sampled_release(&narrow);
-  sampled_release(&wide);
+  gpnn_choice_release_rows(&narrow);
+  gpnn_choice_release_rows(&wide);
   return status;
 }

@@ -47,11 +47,11 @@
 extern "C" {
 #endif
 
-/* Exact candidates are tried for at most GPNN_CHOOSE_EXACT rows: the time they take grows as the cube
- * of these.  ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few thousand rows
- * cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they tried with
- * fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS for each
- * number of a rotation: they would fit noise. */
+/* Exact candidates are tried for at most GPNN_CHOOSE_EXACT rows: the time they take grows as the
+ * cube of these.  ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few
+ * thousand rows cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they
+ * tried with fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS
+ * for each number of a rotation: they would fit noise. */
 enum {
   GPNN_CHOOSE_ROWS = 4096,
   GPNN_CHOOSE_LAST_ROWS = 1024,
@@ -99,7 +99,7 @@ struct gpnn_candidate {
   enum gpnn_rotate rotate;
   enum gpnn_objective_kind objective;
   bool exact; /* fitted by one block of all rows, and predicts from all rows */
-  size_t k; /* neighbours in the objective; 0 under blocks */
+  size_t k;   /* neighbours in the objective; 0 under blocks */
   size_t neighbours;
   double nll;            /* mean over the validation rows, standardised units; NaN: failed */
   double standard_error; /* of nll */

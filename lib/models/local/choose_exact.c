@@ -32,7 +32,8 @@ static const struct gpnn_choose_trial *last_exact(const struct gpnn_choice *c)
   return last != NULL && last->candidate.exact ? last : NULL;
 }
 
-/* True if kernel 'k' of the list is worth trying: the last only if the one before it is the best. */
+/* True if kernel 'k' of the list is worth trying: the last only if the one before it is the best.
+ */
 static bool is_worthwhile(const struct gpnn_choice *c, size_t k)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);

@@ -1,7 +1,8 @@
 /*
  * choose_private: shared by the files of choose.
  *
- * choose.c decides which candidates to try; choose_score.c scores them on rows kept for that.
+ * choose.c decides which candidates to try, choose_exact.c for small datasets; choose_score.c
+ * scores them on rows kept for that; choose_sample.c draws samples of large datasets.
  */
 #ifndef GPNN_MODELS_LOCAL_CHOOSE_PRIVATE_H
 #define GPNN_MODELS_LOCAL_CHOOSE_PRIVATE_H
@@ -50,6 +51,21 @@ struct gpnn_choice {
 void gpnn_choose_trial_release(struct gpnn_choose_trial *trial);
 void gpnn_choice_release(struct gpnn_choice *c);
 
+/* The rows of a choice: all of a dataset, or a sample of them. */
+struct gpnn_choice_rows {
+  struct gpnn_sample *sample;          /* owned, or NULL: all rows */
+  const struct gpnn_dataset **targets; /* owned: the view of each */
+};
+
+/* Samples at most 'most' of the rows of 'c' (0: takes all). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_sample(struct gpnn_choice_rows *sampled,
+                                                         const struct gpnn_choice *c, size_t most,
+                                                         struct gpnn_error *err);
+
+/* Lets 'c' work on 'rows' from now on. */
+void gpnn_choice_use_rows(struct gpnn_choice *c, const struct gpnn_choice_rows *rows);
+void gpnn_choice_release_rows(struct gpnn_choice_rows *sampled);
+
 /* Draws the validation rows. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c,
                                                        struct gpnn_error *err);
@@ -77,9 +93,8 @@ bool gpnn_choice_is_exact(const struct gpnn_choice *c, const struct gpnn_fit_opt
 
 /* Tries kernels by the exact marginal likelihood, if the rows are few enough and the options leave
  * that open; 'fit' has what all candidates share. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_try_exact(struct gpnn_choice *c,
-                                                       struct gpnn_fit_options fit,
-                                                       struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_choice_try_exact(struct gpnn_choice *c, struct gpnn_fit_options fit, struct gpnn_error *err);
 
 /* Takes over 'trial' and empties it. */
 GPNN_MUST_CHECK enum gpnn_status

@@ -225,7 +225,8 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
     struct gpnn_model *model = NULL;
     channel = (struct gpnn_channel){c->targets[t], &trial->params[t]};
     status = gpnn_model_with(first, &channel, &model, err);
-    if (status == GPNN_OK) status = add_target(c, model, n_counts, numbers, tally, trial->loss, err);
+    if (status == GPNN_OK)
+      status = add_target(c, model, n_counts, numbers, tally, trial->loss, err);
     gpnn_model_free(model);
   }
   gpnn_model_free(first);

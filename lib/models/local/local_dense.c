@@ -119,10 +119,10 @@ struct near {
 
 /* What one thread needs. */
 struct scratch {
-  double *right;  /* trapezoid of 2 ROWS rows, see load() */
-  double *point;  /* d: one row, rotated and scaled */
-  double *vector; /* n: its squared distances to all training rows, then its correlations */
-  double *terms;  /* of the mean: two rows of them */
+  double *right;     /* trapezoid of 2 ROWS rows, see load() */
+  double *point;     /* d: one row, rotated and scaled */
+  double *vector;    /* n: its squared distances to all training rows, then its correlations */
+  double *terms;     /* of the mean: two rows of them */
   struct near *near; /* ROWS by NEAR: nearest first */
   struct gpnn_counts *counts; /* one per member */
 };
@@ -132,7 +132,7 @@ struct prediction {
   const struct gpnn_local_dense *dense;
   const struct gpnn_local_task *task; /* whose members include the family */
   struct scratch *scratch;            /* one per thread */
-  size_t n, lanes;                    /* training rows, and how far apart the numbers of a row are */
+  size_t n, lanes; /* training rows, and how far apart the numbers of a row are */
 };
 
 static void scratch_release(struct scratch *scratch)
@@ -185,7 +185,8 @@ static void measure(const struct prediction *p, const struct scratch *scratch, s
                         scratch->point, scratch->vector);
 }
 
-/* Finds the training rows nearest to row 'i' of the query, the 'g'-th of its group, except itself. */
+/* Finds the training rows nearest to row 'i' of the query, the 'g'-th of its group, except itself.
+ */
 static void find_near(const struct prediction *p, const struct scratch *scratch, size_t i, size_t g)
 {
   int64_t self = self_of(p, i);
@@ -316,9 +317,9 @@ static enum gpnn_status finish(const struct prediction *p, const struct scratch 
     gather(p, scratch, member, row, g, &evidence);
     if (p->task->latent->misfit != NULL)
       evidence.misfit = misfit_near(p, scratch, t, i, g) * (double)evidence.m;
-    status = gpnn_local_write(p->task, member, 0, &evidence,
-                              scratch->terms + gpnn_local_uncertain(member), &scratch->counts[t],
-                              err);
+    status =
+        gpnn_local_write(p->task, member, 0, &evidence,
+                         scratch->terms + gpnn_local_uncertain(member), &scratch->counts[t], err);
     row += 1 + gpnn_local_uncertain(member);
   }
   return status;
@@ -375,9 +376,8 @@ enum gpnn_status gpnn_local_dense_predict(const struct gpnn_local_dense *dense,
   p.scratch = calloc((size_t)threads, sizeof *p.scratch);
   bool enough = p.scratch != NULL;
   for (int t = 0; enough && t < threads; t++) enough = scratch_new(&p.scratch[t], dense);
-  enum gpnn_status status =
-      enough ? gpnn_threads_try(threads, n_groups, 1, predict_group, &p, err)
-             : gpnn_fail_memory(err, "for predictions");
+  enum gpnn_status status = enough ? gpnn_threads_try(threads, n_groups, 1, predict_group, &p, err)
+                                   : gpnn_fail_memory(err, "for predictions");
   if (enough) note_jitter(&p);
   for (int t = 0; p.scratch != NULL && t < threads; t++) {
     if (enough) add_counts(&p, &p.scratch[t]);

@@ -3,8 +3,8 @@
  *
  * local.c makes a model; local_predict.c predicts many rows, chunk by chunk; local_groups.c finds
  * rows that are better predicted together; local_solve.c predicts the rows of one group, with
- * local_mixed.c in single precision; local_dense.c predicts from all training rows; holdout*.c leave
- * out training rows; refit.c estimates the parameters without some of them.
+ * local_mixed.c in single precision; local_dense.c predicts from all training rows; holdout*.c
+ * leave out training rows; refit.c estimates the parameters without some of them.
  */
 #ifndef GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
 #define GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
@@ -186,8 +186,8 @@ struct gpnn_local_evidence {
   size_t stride;
 };
 
-/* Writes the prediction of 'member' from the 'k'-th number of neighbours; 'terms' is scratch for one
- * row's terms of the mean. */
+/* Writes the prediction of 'member' from the 'k'-th number of neighbours; 'terms' is scratch for
+ * one row's terms of the mean. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_write(const struct gpnn_local_task *task,
                                                   const struct gpnn_local_channel *member, size_t k,
                                                   const struct gpnn_local_evidence *evidence,
@@ -218,8 +218,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_dense_new(struct gpnn_local_dense **
                                                       const struct gpnn_local_channel *family,
                                                       struct gpnn_error *err);
 
-/* Predicts the rows of task->query, which has no candidates, from all training rows for the channels
- * of 'dense'; adds to task->counts. */
+/* Predicts the rows of task->query, which has no candidates, from all training rows for the
+ * channels of 'dense'; adds to task->counts. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_dense_predict(const struct gpnn_local_dense *dense,
                                                           const struct gpnn_local_task *task,
                                                           struct gpnn_error *err);

@@ -176,7 +176,8 @@ static void fill_terms(const struct solve *solve, const struct gpnn_local_channe
 {
   const struct gpnn_dataset *data = channel->data;
   double *terms = solve->scratch->terms;
-  size_t p = data->n_regressors, n_terms = gpnn_local_uncertain(channel), lanes = solve->scratch->set->lanes;
+  size_t p = data->n_regressors, n_terms = gpnn_local_uncertain(channel),
+         lanes = solve->scratch->set->lanes;
   for (size_t a = 0; a < solve->m && n_terms > 0; a++) {
     size_t row = (size_t)solve->chosen[a];
     gpnn_mean_terms(channel->params->mean.kind, data->d, data->x + row * data->d, p,
@@ -226,8 +227,8 @@ static void fill_family(void *context, double *k)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-/* q'Vq with q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance; 'q' is
- * scratch. */
+/* q'Vq with q = t* - T'K^-1 k: what the uncertainty of the coefficients adds to the variance; 'q'
+ * is scratch. */
 static double uncertainty_of_mean(const struct gpnn_query *query,
                                   const struct gpnn_local_channel *member,
                                   const struct gpnn_local_evidence *evidence, double *q)
@@ -417,8 +418,7 @@ static bool note_nearest(const struct solve *solve)
 
 enum gpnn_status gpnn_local_factor(const struct gpnn_local_task *task,
                                    struct gpnn_local_scratch *scratch, size_t m,
-                                   const int64_t *neighbour, double *jitter,
-                                   struct gpnn_error *err)
+                                   const int64_t *neighbour, double *jitter, struct gpnn_error *err)
 {
   const struct gpnn_local_group none = {.m = m};
   struct solve solve = {.task = task,
