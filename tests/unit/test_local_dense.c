@@ -166,6 +166,44 @@ static void the_misfit_is_that_of_the_nearest_rows_left_out(void **state)
   fixture_free(&f);
 }
 
+/* Two channels whose covariances are proportional have one factor; a third has its own. */
+static void channels_of_a_family_are_predicted_as_alone(void **state)
+{
+  (void)state;
+  enum { CHANNELS = 3 };
+  static struct out alone;
+  static double mean[CHANNELS][N], variance[CHANNELS][N], misfit[CHANNELS][N];
+  struct fixture f;
+  struct gpnn_parameters params[CHANNELS];
+  struct gpnn_channel channels[CHANNELS];
+  struct gpnn_counts counts[CHANNELS] = {0};
+  struct gpnn_model *model = NULL;
+  const struct gpnn_model_options options = {.threads = 2};
+  const struct gpnn_latent latent = {.mean = mean[0], .variance = variance[0], .misfit = misfit[0]};
+  fixture_new(&f, N, D, C, 1);
+  for (size_t c = 0; c < CHANNELS; c++) {
+    params[c] = parameters("matern32", GPNN_LIKELIHOOD_LOCAL);
+    channels[c] = (struct gpnn_channel){f.data, &params[c]};
+  }
+  params[1].covariance.noise = 0.2;
+  params[2].covariance.noise *= 4;
+  params[2].covariance.kernelscale *= 4;
+  add_plane(&params[0]);
+  assert_ok(gpnn_model_new(&model, CHANNELS, channels, &options, &err));
+  assert_ok(gpnn_model_predict(model, &(struct gpnn_query){.n = N, .x = f.x, .self = selves()},
+                               &latent, counts, &err));
+  for (size_t c = 0; c < CHANNELS; c++) {
+    predict(&f, &params[c], selves(), 0, N, 1, &alone);
+    for (size_t i = 0; i < N; i++) {
+      assert_near(mean[c][i], alone.mean[i], 1e-12);
+      assert_near(variance[c][i], alone.variance[i], 1e-12);
+      assert_close(misfit[c][i], alone.misfit[i], 1e-10);
+    }
+  }
+  gpnn_model_free(model);
+  fixture_free(&f);
+}
+
 static void threads_and_batches_change_no_bit(void **state)
 {
   (void)state;
@@ -209,6 +247,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(predictions_are_those_of_a_solve_for_each_row),
       cmocka_unit_test(the_misfit_is_that_of_the_nearest_rows_left_out),
+      cmocka_unit_test(channels_of_a_family_are_predicted_as_alone),
       cmocka_unit_test(threads_and_batches_change_no_bit),
       cmocka_unit_test(duplicates_without_noise_are_counted_as_jittered),
   };
