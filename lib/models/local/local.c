@@ -195,7 +195,9 @@ static void order_channels(struct gpnn_local *local)
  * without a likelihood do not, so that their predictions stay the same to the last digit. */
 static bool is_dense(const struct gpnn_local_channel *channel)
 {
-  return channel->neighbours == channel->data->n && channel->data->n > 0 &&
+  enum { MOST_ROWS = 10000 }; /* of two square matrices in memory */
+  size_t n = channel->data->n;
+  return channel->neighbours == n && n > 0 && n <= MOST_ROWS &&
          channel->params->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
 }
 

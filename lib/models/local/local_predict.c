@@ -274,10 +274,14 @@ static void set_members(struct gpnn_local_task *task, size_t n,
   }
 }
 
-/* True if all members predict from a factor of all training rows. */
+/* True if all members predict from a factor of all training rows, of which no more than the row
+ * itself is left out. */
 static bool is_dense(const struct gpnn_local_task *task)
 {
-  if (task->query->candidates != NULL || task->n_numbers > 1 ||
+  const struct gpnn_query *query = task->query;
+  if (task->members[0].data->row_group != NULL && (query->self != NULL || query->group != NULL))
+    return false;
+  if (query->candidates != NULL || task->n_numbers > 1 ||
       task->numbers[0] < task->members[0].data->n)
     return false;
   for (size_t t = 0; t < task->n_members; t++)
