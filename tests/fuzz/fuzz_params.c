@@ -73,6 +73,12 @@ static void check_same(const struct gpnn_parameters *a, const struct gpnn_parame
   FUZZ_EXPECT(same_numbers(GPNN_N_DISTANCES, a->calibration.distance, b->calibration.distance));
   FUZZ_EXPECT(a->provenance.has_index == b->provenance.has_index &&
               a->provenance.index == b->provenance.index);
+  const struct gpnn_estimation *p = &a->provenance.estimation, *q = &b->provenance.estimation;
+  if (p->objective == GPNN_OBJECTIVE_NONE) return;
+  FUZZ_EXPECT(p->objective == q->objective && p->seed == q->seed && p->k == q->k &&
+              p->steps == q->steps && p->n_blocks == q->n_blocks && p->block_size == q->block_size);
+  FUZZ_EXPECT(p->has_thin == q->has_thin && p->thin == q->thin &&
+              p->fixed_noise == q->fixed_noise && p->learnt_rotation == q->learnt_rotation);
 }
 
 static void write_and_read(const struct gpnn_parameters *params, size_t n)
