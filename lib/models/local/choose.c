@@ -376,6 +376,21 @@ static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
   *b = kept;
 }
 
+/* A rotation that was level in the small sample may be better in the large one, where a scale is
+ * learnt from nearer rows; so one candidate of another rotation continues there too. */
+static enum gpnn_status widen_other(const struct gpnn_choice *c, struct gpnn_choice *wider,
+                                    size_t steps, struct gpnn_error *err)
+{
+  static const double level = 0.2; /* in nats */
+  const struct gpnn_choose_trial *other = gpnn_choice_otherwise_rotated(c);
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN || other == NULL ||
+      other->candidate.nll - gpnn_choice_best(c)->candidate.nll > level)
+    return GPNN_OK;
+  struct gpnn_fit_options fit = continue_trial(c, other, steps);
+  fit.refresh = steps;
+  return gpnn_choice_try(wider, &fit, err);
+}
+
 /*
  * Continues the best candidate on a larger sample, where rows are nearer to one another, and scores
  * it and chooses its number of neighbours there; tries a smoother kernel as well, since nearer rows
@@ -389,13 +404,14 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct gpnn_choice_ro
                               .listener = c->listener,
                               .context = c->context,
                               .report = c->report};
-  struct gpnn_fit_options fit =
-      continue_trial(c, gpnn_choice_best(c), (c->options->fit.steps + 3) / 4);
+  size_t steps = (c->options->fit.steps + 3) / 4;
+  struct gpnn_fit_options fit = continue_trial(c, gpnn_choice_best(c), steps);
   fit.refresh = fit.steps;
   gpnn_choice_use_rows(&wider, rows);
   gpnn_choice_set_counts(&wider);
   enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
   if (status == GPNN_OK) status = gpnn_choice_try(&wider, &fit, err);
+  if (status == GPNN_OK) status = widen_other(c, &wider, steps, err);
   fit.steps = fit.refresh = c->options->fit.steps;
   bool fitted = wider.n_trials > 0;
   if (status == GPNN_OK && fitted) status = try_rougher(&wider, fit, -1, err);

@@ -109,6 +109,9 @@ gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct 
 struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
 
+/* The best of those whose inputs are rotated in another way than those of the best, or NULL. */
+struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c);
+
 /* ---- choose_scale.c ----------------------------------------------------------------------- */
 
 /* Loads the validation rows' values of the target of 'model' into 'c', and their inputs into

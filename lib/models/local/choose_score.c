@@ -233,22 +233,38 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   return status;
 }
 
-/* The best number of neighbours of a trial: that of the lowest NLL.  The scale of a row makes up
- * for much of what a poor mean does to the NLL, so where there is one, the number with the smallest
- * error is taken among those whose NLL is no worse by more than chance explains. */
+/* The scale of a row makes up for much of what a poor mean does to the NLL.  So where rows have
+ * one, candidates whose NLL is hardly worse than the lowest are compared by what their means do as
+ * well: by the sum of the NLL and the logarithm of the error, the NLL of a distribution with one
+ * scale. */
+static double merit(double nll, double rmse)
+{
+  return nll + log(rmse);
+}
+
+static bool is_hardly_worse(double worse, double standard_error)
+{
+  static const double little = 0.1, standard_errors = 2;
+  return worse <= fmax(little, standard_errors * standard_error);
+}
+
+/* The best number of neighbours of a trial: that of the lowest NLL or, with a scale, of the best
+ * merit. */
 static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
                          size_t n_counts)
 {
+  const double *nll = trial->nll, *rmse = trial->rmse;
   size_t lowest = 0;
   for (size_t k = 1; k < n_counts; k++)
-    if (isnan(trial->nll[lowest]) || trial->nll[k] < trial->nll[lowest]) lowest = k;
+    if (isnan(nll[lowest]) || nll[k] < nll[lowest]) lowest = k;
   size_t best = lowest;
   if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return best;
   for (size_t k = 0; k < n_counts; k++) {
     double standard_error;
     double worse =
         mean_difference(c->n, trial->loss + k * c->n, trial->loss + lowest * c->n, &standard_error);
-    if (!isnan(trial->nll[k]) && worse <= standard_error && trial->rmse[k] < trial->rmse[best])
+    if (!isnan(nll[k]) && is_hardly_worse(worse, standard_error) &&
+        merit(nll[k], rmse[k]) < merit(nll[best], rmse[best]))
       best = k;
   }
   return best;
@@ -296,42 +312,69 @@ enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_tria
   return GPNN_OK;
 }
 
-/* True if the NLL of 'a' exceeds that of 'lowest' by no more than chance explains. */
-static bool is_as_good(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
-                       const struct gpnn_choose_trial *lowest)
+/* True if 'a' is better than 'best', where 'lowest' has the lowest NLL: if its NLL is no worse than
+ * chance explains and its means have a smaller error or, with a scale, if it is hardly worse and
+ * has more merit. */
+static bool is_better(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
+                      const struct gpnn_choose_trial *best, const struct gpnn_choose_trial *lowest)
 {
-  double standard_error;
+  double standard_error, worse = a->candidate.nll - lowest->candidate.nll;
   (void)mean_difference(c->n, a->loss + a->best * c->n, lowest->loss + lowest->best * c->n,
                         &standard_error);
-  return a->candidate.nll - lowest->candidate.nll <= standard_error;
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
+    return worse <= standard_error && a->candidate.rmse < best->candidate.rmse;
+  return is_hardly_worse(worse, standard_error) &&
+         merit(a->candidate.nll, a->candidate.rmse) <
+             merit(best->candidate.nll, best->candidate.rmse);
 }
 
-/* The best of all trials except 'without' (may be NULL). */
-static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c,
+/* True if a trial is left out of a comparison. */
+typedef bool is_left_out(const struct gpnn_choose_trial *trial,
+                         const struct gpnn_choose_trial *without);
+
+static bool is_itself(const struct gpnn_choose_trial *trial,
+                      const struct gpnn_choose_trial *without)
+{
+  return trial == without;
+}
+
+static bool sees_inputs_alike(const struct gpnn_choose_trial *trial,
+                              const struct gpnn_choose_trial *without)
+{
+  return trial->candidate.rotate == without->candidate.rotate;
+}
+
+/* The best of all trials but those left out; NULL: none is left. */
+static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c, is_left_out *left_out,
                                               const struct gpnn_choose_trial *without)
 {
   struct gpnn_choose_trial *lowest = NULL, *best;
   for (size_t i = 0; i < c->n_trials; i++) {
     struct gpnn_choose_trial *t = &c->trials[i];
-    if (t != without && (lowest == NULL || t->candidate.nll < lowest->candidate.nll)) lowest = t;
+    if (!left_out(t, without) && (lowest == NULL || t->candidate.nll < lowest->candidate.nll))
+      lowest = t;
   }
   best = lowest;
   for (size_t i = 0; i < c->n_trials; i++) {
     struct gpnn_choose_trial *t = &c->trials[i];
-    if (t != without && t->candidate.rmse < best->candidate.rmse && is_as_good(c, t, lowest))
-      best = t;
+    if (!left_out(t, without) && is_better(c, t, best, lowest)) best = t;
   }
   return best;
 }
 
 struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c)
 {
-  return best_without(c, NULL);
+  return best_without(c, is_itself, NULL);
 }
 
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c)
 {
-  return c->n_trials < 2 ? NULL : best_without(c, gpnn_choice_best(c));
+  return c->n_trials < 2 ? NULL : best_without(c, is_itself, gpnn_choice_best(c));
+}
+
+struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c)
+{
+  return c->n_trials == 0 ? NULL : best_without(c, sees_inputs_alike, gpnn_choice_best(c));
 }
 
 /* ---- the best two at more neighbours -------------------------------------------------------- */
@@ -393,7 +436,7 @@ void gpnn_choice_choose_neighbours(struct gpnn_choice *c)
   struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_candidate *fewest = &c->report->fewest;
   /* The most to give up for speed, however uncertain the scores, of the NLL and of the error. */
-  const double most = 0.01, most_error = 0.01;
+  const double most = 0.01, most_error = 0.005;
   bool is_scaled = c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
   size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
   for (; i < best; i++) {
