@@ -16,7 +16,7 @@
  *
  * S, the coefficients and nu maximise the likelihood of rows that the model has not seen, together
  * with a weak prior, which matters only where rows are few; if intervals then fail to cover their
- * share of these rows, S and nu are set so that those of 50 % and 95 % do.  All values are in
+ * share of rows kept out, S and nu are set so that those of 50 % and 95 % do.  All values are in
  * standardised units. Threads: no shared state.
  */
 #ifndef GPNN_LIKELIHOOD_SCALE_H

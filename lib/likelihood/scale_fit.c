@@ -221,105 +221,36 @@ static struct problem problem_of(const struct sample *sample, enum gpnn_likeliho
   return p;
 }
 
-/* ---- coverage ----------------------------------------------------------------------------- */
-
-/* Central intervals whose coverage is checked. */
-static const double inner_level = 0.5, outer_level = 0.95;
-
-static double share_within(size_t n, const double *sorted, double limit)
-{
-  size_t inside = 0;
-  while (inside < n && sorted[inside] <= limit) inside++;
-  return (double)inside / (double)n;
-}
-
-/* True if the intervals of a level cover a share of the rows that chance hardly explains.  'sorted'
- * has the rows' errors in units of the scale but for S, without signs. */
-static bool is_off(size_t n, const double *sorted, double root, double degrees, double level)
-{
-  static const double standard_errors = 1.5;
-  double share = share_within(n, sorted, root * gpnn_student_half_width(level, degrees));
-  return fabs(share - level) > standard_errors * sqrt(level * (1 - level) / (double)n);
-}
-
-/* The degrees of freedom whose outer interval is 'ratio' times as wide as the inner one. */
-static double degrees_of_ratio(double ratio)
-{
-  enum { STEPS = 60 };
-  double low = log(GPNN_SCALE_FEWEST_DEGREES - 2), high = log(most_degrees - 2);
-  for (int step = 0; step < STEPS; step++) {
-    double middle = (low + high) / 2, degrees = 2 + exp(middle);
-    bool wider = gpnn_student_half_width(outer_level, degrees) >
-                 ratio * gpnn_student_half_width(inner_level, degrees);
-    *(wider ? &low : &high) = middle;
-  }
-  return 2 + exp(low);
-}
-
-static enum gpnn_status sort_errors(const struct problem *p, const double *u, double **sorted,
-                                    struct gpnn_error *err)
-{
-  const struct sample *s = p->sample;
-  *sorted = gpnn_alloc(s->n, 1, sizeof **sorted);
-  if (*sorted == NULL) return gpnn_fail_memory(err, "for the scale of predictions");
-  for (size_t i = 0; i < s->n; i++) {
-    double exponent = 0;
-    for (size_t k = 0; k < p->n_features; k++)
-      exponent += u[FIRST_COEFFICIENT + k] * clipped(p, i, k);
-    double square = exp(exponent) * s->model[i] + s->rest[i];
-    (*sorted)[i] = s->error[i] == 0 ? 0 : fabs(s->error[i]) / sqrt(square);
-  }
-  qsort(*sorted, s->n, sizeof **sorted, gpnn_compare_doubles);
-  return GPNN_OK;
-}
-
-/*
- * No t distribution suits errors that are sometimes exactly nothing: a few rows with an enormous
- * density then outweigh all others, and intervals no longer cover what they promise.  If they do
- * not, S and the degrees of freedom are set anew so that the inner and the outer interval cover
- * their share of the rows.
- */
-static enum gpnn_status correct_coverage(const struct problem *p, double *u, struct gpnn_error *err)
-{
-  enum { FEWEST = 200 };
-  double *sorted = NULL;
-  size_t n = p->sample->n;
-  if (n < FEWEST) return GPNN_OK;
-  enum gpnn_status status = sort_errors(p, u, &sorted, err);
-  if (status != GPNN_OK) return status;
-  double root = exp(u[FACTOR] / 2), degrees = 2 + exp(u[DEGREES]);
-  double inner = sorted[(size_t)(inner_level * (double)n)];
-  double outer = sorted[(size_t)(outer_level * (double)n)];
-  if (inner > 0 && (is_off(n, sorted, root, degrees, inner_level) ||
-                    is_off(n, sorted, root, degrees, outer_level))) {
-    degrees = degrees_of_ratio(outer / inner);
-    /* The same compromise for both if no degrees of freedom have that ratio. */
-    u[FACTOR] = log(inner / gpnn_student_half_width(inner_level, degrees)) +
-                log(outer / gpnn_student_half_width(outer_level, degrees));
-    u[DEGREES] = log(degrees - 2);
-  }
-  free(sorted);
-  return GPNN_OK;
-}
-
-/* ---- the law ------------------------------------------------------------------------------ */
-
-static void set_law(const struct problem *p, enum gpnn_likelihood likelihood, const double *u,
-                    struct gpnn_scale_law *law)
-{
-  *law = (struct gpnn_scale_law){
-      .likelihood = likelihood, .scale.factor = exp(u[FACTOR]), .degrees = 2 + exp(u[DEGREES])};
-  for (size_t k = 0; k < p->n_features; k++) {
-    law->scale.term[p->feature[k]] = p->range[k];
-    law->scale.term[p->feature[k]].coefficient = u[FIRST_COEFFICIENT + k];
-  }
-}
-
 /* ---- rows kept out ------------------------------------------------------------------------ */
 
-/* As gpnn_scale_cross_losses(), for a problem. */
-static enum gpnn_status cross_losses(struct problem p, size_t folds, size_t most, double *loss,
-                                     struct gpnn_error *err)
+enum { FOLDS = 5 };
+
+/* What laws estimated from other rows say of each row; an array that is NULL is not wanted. */
+struct crossed {
+  double *loss;
+  double *error;   /* without its sign, in units of the scale but for S */
+  double *central; /* probability of smaller errors */
+};
+
+static void cross_row(const struct problem *p, const double *u, size_t i,
+                      const struct crossed *crossed)
+{
+  const struct sample *s = p->sample;
+  double exponent = 0;
+  if (crossed->loss != NULL) crossed->loss[i] = constant_of(u) + loss_of_row(p, u, i, NULL);
+  if (crossed->error == NULL) return;
+  for (size_t k = 0; k < p->n_features; k++)
+    exponent += u[FIRST_COEFFICIENT + k] * clipped(p, i, k);
+  double error = fabs(s->error[i]), of_model = exp(exponent) * s->model[i];
+  crossed->error[i] = error == 0 ? 0 : error / sqrt(of_model + s->rest[i]);
+  double scale = sqrt(exp(u[FACTOR]) * of_model + s->rest[i]);
+  double below = error == 0 ? 0.5 : gpnn_student_cdf(error / scale, 2 + exp(u[DEGREES]));
+  crossed->central[i] = 2 * below - 1;
+}
+
+/* Estimates a law without each of the folds, from at most 'most' rows (0: any number). */
+static enum gpnn_status cross(struct problem p, size_t folds, size_t most,
+                              const struct crossed *crossed, struct gpnn_error *err)
 {
   size_t n = p.sample->n;
   enum gpnn_status status = GPNN_OK;
@@ -333,7 +264,7 @@ static enum gpnn_status cross_losses(struct problem p, size_t folds, size_t most
     if (used == 0) p.skip_begin = p.skip_end = 0; /* a single row has no others */
     status = estimate(&p, u, err);
     for (size_t i = f * n / folds; i < (f + 1) * n / folds && status == GPNN_OK; i++)
-      loss[i] = constant_of(u) + loss_of_row(&p, u, i, NULL);
+      cross_row(&p, u, i, crossed);
   }
   return status;
 }
@@ -345,7 +276,8 @@ enum gpnn_status gpnn_scale_cross_losses(const struct gpnn_scale_rows *rows,
   struct sample sample = {0};
   enum gpnn_status status = sample_init(&sample, rows, err);
   if (status == GPNN_OK)
-    status = cross_losses(problem_of(&sample, likelihood, false), folds, most, loss, err);
+    status = cross(problem_of(&sample, likelihood, false), folds, most,
+                   &(struct crossed){.loss = loss}, err);
   sample_release(&sample);
   return status;
 }
@@ -364,20 +296,100 @@ static bool is_clearly_lower(size_t n, const double *b, const double *a)
 static enum gpnn_status compare_features(const struct sample *sample, bool *pays,
                                          struct gpnn_error *err)
 {
-  enum { FOLDS = 5, FEWEST = 100 };
+  enum { FEWEST = 100 };
   double *few = gpnn_alloc(2 * sample->n, 1, sizeof *few);
   *pays = false;
   if (few == NULL) return gpnn_fail_memory(err, "for the scale of predictions");
   double *many = few + sample->n;
   enum gpnn_status status = GPNN_OK;
   if (sample->n >= FEWEST) {
-    status = cross_losses(problem_of(sample, GPNN_LIKELIHOOD_LOCAL, false), FOLDS, 0, few, err);
+    status = cross(problem_of(sample, GPNN_LIKELIHOOD_LOCAL, false), FOLDS, 0,
+                   &(struct crossed){.loss = few}, err);
     if (status == GPNN_OK)
-      status = cross_losses(problem_of(sample, GPNN_LIKELIHOOD_LOCAL, true), FOLDS, 0, many, err);
+      status = cross(problem_of(sample, GPNN_LIKELIHOOD_LOCAL, true), FOLDS, 0,
+                     &(struct crossed){.loss = many}, err);
     if (status == GPNN_OK) *pays = is_clearly_lower(sample->n, many, few);
   }
   free(few);
   return status;
+}
+
+/* ---- coverage ----------------------------------------------------------------------------- */
+
+/* Central intervals whose coverage is checked. */
+static const double inner_level = 0.5, outer_level = 0.95;
+
+/* True if the intervals of a level cover a share of the rows that chance hardly explains. */
+static bool is_off(size_t n, const double *central, double level)
+{
+  static const double standard_errors = 1.5;
+  size_t inside = 0;
+  for (size_t i = 0; i < n; i++) inside += central[i] <= level;
+  return fabs((double)inside / (double)n - level) >
+         standard_errors * sqrt(level * (1 - level) / (double)n);
+}
+
+/* The degrees of freedom whose outer interval is 'ratio' times as wide as the inner one. */
+static double degrees_of_ratio(double ratio)
+{
+  enum { STEPS = 60 };
+  double low = log(GPNN_SCALE_FEWEST_DEGREES - 2), high = log(most_degrees - 2);
+  for (int step = 0; step < STEPS; step++) {
+    double middle = (low + high) / 2, degrees = 2 + exp(middle);
+    bool wider = gpnn_student_half_width(outer_level, degrees) >
+                 ratio * gpnn_student_half_width(inner_level, degrees);
+    *(wider ? &low : &high) = middle;
+  }
+  return 2 + exp(low);
+}
+
+/* Sets S and the degrees of freedom so that the inner and the outer interval cover their share of
+ * the rows; if no degrees of freedom suit both, S is a compromise. */
+static void match_coverage(size_t n, double *error, double *u)
+{
+  qsort(error, n, sizeof *error, gpnn_compare_doubles);
+  double inner = error[(size_t)(inner_level * (double)n)];
+  double outer = error[(size_t)(outer_level * (double)n)];
+  if (!(inner > 0)) return;
+  double degrees = degrees_of_ratio(outer / inner);
+  u[FACTOR] = log(inner / gpnn_student_half_width(inner_level, degrees)) +
+              log(outer / gpnn_student_half_width(outer_level, degrees));
+  u[DEGREES] = log(degrees - 2);
+}
+
+/*
+ * No t distribution suits errors that are sometimes exactly nothing: a few rows with an enormous
+ * density then outweigh all others, and intervals no longer cover what they promise.  And a law
+ * that many numbers were fitted to promises a little too much.  So coverage is checked on rows kept
+ * out of the estimation, and corrected if it is off.
+ */
+static enum gpnn_status correct_coverage(const struct problem *p, double *u, struct gpnn_error *err)
+{
+  enum { FEWEST = 200 };
+  size_t n = p->sample->n;
+  if (n < FEWEST) return GPNN_OK;
+  double *error = gpnn_alloc(2 * n, 1, sizeof *error);
+  if (error == NULL) return gpnn_fail_memory(err, "for the scale of predictions");
+  const struct crossed crossed = {.error = error, .central = error + n};
+  enum gpnn_status status = cross(*p, FOLDS, 0, &crossed, err);
+  if (status == GPNN_OK &&
+      (is_off(n, crossed.central, inner_level) || is_off(n, crossed.central, outer_level)))
+    match_coverage(n, error, u);
+  free(error);
+  return status;
+}
+
+/* ---- the law ------------------------------------------------------------------------------ */
+
+static void set_law(const struct problem *p, enum gpnn_likelihood likelihood, const double *u,
+                    struct gpnn_scale_law *law)
+{
+  *law = (struct gpnn_scale_law){
+      .likelihood = likelihood, .scale.factor = exp(u[FACTOR]), .degrees = 2 + exp(u[DEGREES])};
+  for (size_t k = 0; k < p->n_features; k++) {
+    law->scale.term[p->feature[k]] = p->range[k];
+    law->scale.term[p->feature[k]].coefficient = u[FIRST_COEFFICIENT + k];
+  }
 }
 
 enum gpnn_status gpnn_scale_fit(const struct gpnn_scale_rows *rows, enum gpnn_likelihood likelihood,
