@@ -248,12 +248,23 @@ static bool is_hardly_worse(double worse, double standard_error)
   return worse <= fmax(little, standard_errors * standard_error);
 }
 
+/* True if number 'k' of neighbours, which is hardly worse than the lowest, should replace 'best'.
+ * In gaps, rows held out say little about numbers, and more of them do no harm. */
+static bool is_better_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+                            size_t k, size_t best)
+{
+  static const double about = 1.01;
+  const double *nll = trial->nll, *rmse = trial->rmse;
+  if (c->options->like != NULL) return k > best && rmse[k] <= about * rmse[best];
+  return merit(nll[k], rmse[k]) < merit(nll[best], rmse[best]);
+}
+
 /* The best number of neighbours of a trial: that of the lowest NLL or, with a scale, of the best
  * merit. */
 static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
                          size_t n_counts)
 {
-  const double *nll = trial->nll, *rmse = trial->rmse;
+  const double *nll = trial->nll;
   size_t lowest = 0;
   for (size_t k = 1; k < n_counts; k++)
     if (isnan(nll[lowest]) || nll[k] < nll[lowest]) lowest = k;
@@ -264,7 +275,7 @@ static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_t
     double worse =
         mean_difference(c->n, trial->loss + k * c->n, trial->loss + lowest * c->n, &standard_error);
     if (!isnan(nll[k]) && is_hardly_worse(worse, standard_error) &&
-        merit(nll[k], rmse[k]) < merit(nll[best], rmse[best]))
+        is_better_count(c, trial, k, best))
       best = k;
   }
   return best;
