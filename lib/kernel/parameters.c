@@ -30,9 +30,8 @@ enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct 
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
-                                       const struct gpnn_dataset *dataset, bool *other_index,
-                                       struct gpnn_error *err)
+static enum gpnn_status check_member(const struct gpnn_parameters *params,
+                                     const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   if (params->covariance.n_lengthscales != 1 &&
       params->covariance.n_lengthscales != dataset->n_groups)
@@ -56,6 +55,20 @@ enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
   if (params->provenance.has_index && params->provenance.index >> 32 != dataset->fingerprint >> 32)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters were made from an index of other columns");
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
+                                       const struct gpnn_dataset *dataset, bool *other_index,
+                                       struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t k = 0; k < gpnn_parameters_n_members(params) && status == GPNN_OK; k++) {
+    status = check_member(gpnn_parameters_member(params, k), dataset, err);
+    if (status != GPNN_OK && k > 0)
+      status = gpnn_prefix(err, status, "member %zu of the parameters", k + 1);
+  }
+  if (status != GPNN_OK) return status;
   *other_index = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
   return GPNN_OK;
 }
@@ -65,7 +78,51 @@ bool gpnn_parameters_can_have(double kernelscale, double noise)
   return kernelscale > 0 && noise >= 0 && isfinite(kernelscale + noise);
 }
 
-void gpnn_parameters_release(struct gpnn_parameters *params)
+size_t gpnn_parameters_n_members(const struct gpnn_parameters *params)
+{
+  return 1 + params->n_members;
+}
+
+const struct gpnn_parameters *gpnn_parameters_member(const struct gpnn_parameters *params, size_t k)
+{
+  return k == 0 ? params : &params->members[k - 1];
+}
+
+double gpnn_parameters_weight(const struct gpnn_parameters *params, size_t k)
+{
+  size_t n = gpnn_parameters_n_members(params);
+  double sum = 0;
+  if (n == 1) return 1;
+  for (size_t i = 0; i < n; i++) sum += gpnn_parameters_member(params, i)->weight;
+  return gpnn_parameters_member(params, k)->weight / sum;
+}
+
+double gpnn_parameters_noise(const struct gpnn_parameters *params)
+{
+  double sum = params->weight, noise = params->weight * params->covariance.noise;
+  if (params->n_members == 0) return params->covariance.noise;
+  for (size_t k = 0; k < params->n_members; k++) {
+    sum += params->members[k].weight;
+    noise += params->members[k].weight * params->members[k].covariance.noise;
+  }
+  return noise / sum;
+}
+
+void gpnn_parameters_set_neighbours(struct gpnn_parameters *params, size_t neighbours)
+{
+  params->neighbours = neighbours;
+  for (size_t k = 0; k < params->n_members; k++) params->members[k].neighbours = neighbours;
+}
+
+bool gpnn_parameters_use_regressors(const struct gpnn_parameters *params)
+{
+  for (size_t k = 0; k < gpnn_parameters_n_members(params); k++)
+    if (gpnn_parameters_member(params, k)->mean.kind == GPNN_MEAN_REGRESSORS) return true;
+  return false;
+}
+
+/* What a structure owns apart from its members. */
+static void release_member(struct gpnn_parameters *params)
 {
   free(params->target);
   free(params->covariance.rotation);
@@ -75,6 +132,21 @@ void gpnn_parameters_release(struct gpnn_parameters *params)
   free(params->calibration.conformal_level);
   free(params->calibration.conformal_width);
   free(params->provenance.comments);
+}
+
+void gpnn_parameters_drop_members(struct gpnn_parameters *params)
+{
+  for (size_t k = 0; k < params->n_members; k++) release_member(&params->members[k]);
+  free(params->members);
+  params->members = NULL;
+  params->n_members = 0;
+  params->weight = 0;
+}
+
+void gpnn_parameters_release(struct gpnn_parameters *params)
+{
+  gpnn_parameters_drop_members(params);
+  release_member(params);
   *params = (struct gpnn_parameters){0};
 }
 

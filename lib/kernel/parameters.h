@@ -41,8 +41,8 @@
 extern "C" {
 #endif
 
-/* Levels of gpnn_calibration.distance. */
-enum { GPNN_N_DISTANCES = 4 };
+/* Levels of gpnn_calibration.distance; the most members of a stack. */
+enum { GPNN_N_DISTANCES = 4, GPNN_MOST_MEMBERS = 64 };
 
 /* The result of calibration; zeroed: not calibrated. */
 struct gpnn_calibration {
@@ -93,8 +93,15 @@ struct gpnn_provenance {
   char *comments; /* owned; "# ..." lines to write below the first, or NULL */
 };
 
-/* A model's parameters: the model itself, its calibration, its provenance.  A zeroed object is
- * empty and may be released. */
+/*
+ * A model's parameters: the model itself, its calibration, its provenance.  A zeroed object is
+ * empty and may be released.
+ *
+ * The parameters of a stack have several members, whose predictions are averaged by weight
+ * (models/stack/stack.h).  The structure itself is the first member; 'members' are the others, each
+ * with its own covariance, mean, neighbours, weight and provenance.  What concerns the stack as a
+ * whole is in the first: the target, the degrees of freedom and the calibration.
+ */
 struct gpnn_parameters {
   char *target; /* owned; the name of the target that they belong to; NULL: the only one */
   struct gpnn_covariance covariance;
@@ -106,13 +113,16 @@ struct gpnn_parameters {
   size_t neighbours; /* m >= 1 */
   struct gpnn_calibration calibration;
   struct gpnn_provenance provenance;
+  double weight;                   /* of this member of a stack, > 0; 0: it is the only one */
+  size_t n_members;                /* besides the first; 0: there is no other */
+  struct gpnn_parameters *members; /* owned; n_members of them, which have no members themselves */
 };
 
 /*
  * Reads parameters from 'path' ("-": standard input): those of one target, or of several one after
- * another, each beginning with a line that names its target.  '*params' is an array of '*n' >= 1,
- * in the order of the text, to be freed with gpnn_parameters_free(); after a failure neither is
- * set.
+ * another, each beginning with a line that names its target.  Further members of a target follow
+ * it, each beginning with a line that numbers it.  '*params' is an array of '*n' >= 1, in the order
+ * of the text, to be freed with gpnn_parameters_free(); after a failure neither is set.
  *
  * Lines may come in any order.  Kernel, lengthscale, kernelscale and noise are required; neighbours
  * are 400 if the line is missing.  Blank lines are ignored.  The first 100 lines of a target that
@@ -121,7 +131,9 @@ struct gpnn_parameters {
  *
  * GPNN_EDATA, with "path:line: ..." or, if it concerns no single line, "path: ...": empty input, a
  * table instead of parameters, a NUL byte, an unknown or repeated name, a missing line, a target
- * that comes twice, a value out of range, values that contradict each other, more than 16 MiB.
+ * that comes twice, a value out of range, values that contradict each other, more than
+ * GPNN_MOST_MEMBERS members, weights that do not sum to 1 (but for the rounding of three digits),
+ * members made from different indexes, more than 16 MiB.
  * GPNN_EMISMATCH: an index or another binary file of gpnn's instead of parameters.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
@@ -156,10 +168,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
                                                          ...);
 
 /*
- * Checks that parameters fit a dataset.  GPNN_EMISMATCH: they have the wrong number of lengthscales
- * or coefficients, a rotation of the wrong size, or were made from an index of other columns.  On
- * success '*other_index' says whether they were made from another
- * index of the same columns, which deserves a warning.
+ * Checks that parameters, with all their members, fit a dataset.  GPNN_EMISMATCH: they have the
+ * wrong number of lengthscales or coefficients, a rotation of the wrong size, or were made from an
+ * index of other columns.  On success '*other_index' says whether they were made from another index
+ * of the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,
@@ -168,6 +180,34 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_paramet
 /* True if parameters with these values can be read back: the kernel scale is positive, the noise
  * not negative, and their sum finite. */
 bool gpnn_parameters_can_have(double kernelscale, double noise);
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+/* How many members there are, the first included. */
+size_t gpnn_parameters_n_members(const struct gpnn_parameters *params);
+
+/* Member 'k', counted from 0: the first is 'params' itself. */
+const struct gpnn_parameters *gpnn_parameters_member(const struct gpnn_parameters *params,
+                                                     size_t k);
+
+/* The weight of member 'k' divided by the sum of all weights, which rounding or an editor may have
+ * left a little off 1; exactly 1 for an only member. */
+double gpnn_parameters_weight(const struct gpnn_parameters *params, size_t k);
+
+/* The noise variance of an observation: the weighted mean of the members' noise variances
+ * (gpnn-methods(7), equation 5.8). */
+double gpnn_parameters_noise(const struct gpnn_parameters *params);
+
+/* Lets every member predict from 'neighbours' rows. */
+void gpnn_parameters_set_neighbours(struct gpnn_parameters *params, size_t neighbours);
+
+/* Keeps the first member only. */
+void gpnn_parameters_drop_members(struct gpnn_parameters *params);
+
+/* True if the mean function of any member depends on regressors. */
+bool gpnn_parameters_use_regressors(const struct gpnn_parameters *params);
+
+/* ---- release ------------------------------------------------------------------------------ */
 
 /* Frees what one structure owns and zeroes it. */
 void gpnn_parameters_release(struct gpnn_parameters *params);

@@ -1,6 +1,7 @@
 /*
  * Checks of a whole block of parameters.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,19 +12,41 @@
 #include "kernel/parameters_private.h"
 #include "linalg/blas.h"
 
+static const struct gpnn_parameters *last_target(const struct gpnn_parameters_reader *reader)
+{
+  return &reader->blocks[reader->n_blocks - 1];
+}
+
+bool gpnn_parameters_in_member(const struct gpnn_parameters_reader *reader)
+{
+  return reader->params != last_target(reader);
+}
+
+/* "target "x", member 2: " or less, as far as it is needed to say which block is meant. */
+static void name_block(const struct gpnn_parameters_reader *reader, size_t size, char *name)
+{
+  char shown[GPNN_MASK_BYTES];
+  const struct gpnn_parameters *target = last_target(reader);
+  bool named = target->target != NULL, member = gpnn_parameters_in_member(reader);
+  int used = 0;
+  name[0] = '\0';
+  if (named)
+    used = snprintf(name, size, "target \"%s\"%s",
+                    gpnn_mask(shown, target->target, strlen(target->target)), member ? ", " : ": ");
+  if (member) snprintf(name + used, size - (size_t)used, "member %zu: ", target->n_members + 1);
+}
+
 /* The same as gpnn_parameters_refuse(), about the last block as a whole. */
 GPNN_PRINTF(2, 3)
 static enum gpnn_status refuse_block(struct gpnn_parameters_reader *reader, const char *format, ...)
 {
-  char what[256], shown[GPNN_MASK_BYTES];
-  const char *target = reader->params->target;
+  char what[256], block[GPNN_MASK_BYTES + 64];
   va_list args;
   va_start(args, format);
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  if (target == NULL) return gpnn_fail(reader->err, GPNN_EDATA, "%s: %s", reader->name, what);
-  return gpnn_fail(reader->err, GPNN_EDATA, "%s: target \"%s\": %s", reader->name,
-                   gpnn_mask(shown, target, strlen(target)), what);
+  name_block(reader, sizeof block, block);
+  return gpnn_fail(reader->err, GPNN_EDATA, "%s: %s%s", reader->name, block, what);
 }
 
 /* True if 'v' of order p can be a covariance matrix: its correlations are positive definite once
@@ -106,6 +129,19 @@ static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
   return GPNN_OK;
 }
 
+/* Predictions of members that know different training rows must not be averaged. */
+static enum gpnn_status check_index(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_provenance *first = &last_target(reader)->provenance;
+  const struct gpnn_provenance *own = &reader->params->provenance;
+  if (!own->has_index || (first->has_index && own->index == first->index)) return GPNN_OK;
+  if (!first->has_index) return refuse_block(reader, "has an index, but member 1 has none");
+  return refuse_block(reader,
+                      "made from index %016" PRIx64 ", but member 1 from %016" PRIx64
+                      ": members must come from one index",
+                      own->index, first->index);
+}
+
 enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
 {
   const struct gpnn_parameters_line *line;
@@ -115,7 +151,24 @@ enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
   if (!gpnn_parameters_can_have(reader->params->covariance.kernelscale,
                                 reader->params->covariance.noise))
     return refuse_block(reader, "kernelscale and noise are too large to add");
+  if (gpnn_parameters_in_member(reader) && reader->params->weight == 0)
+    return refuse_block(reader, "weight is missing");
   enum gpnn_status status = check_mean(reader);
   if (status == GPNN_OK) status = check_scale(reader);
-  return status == GPNN_OK ? fill_covariance(reader) : status;
+  if (status == GPNN_OK) status = fill_covariance(reader);
+  return status == GPNN_OK ? check_index(reader) : status;
+}
+
+enum gpnn_status gpnn_parameters_complete_target(struct gpnn_parameters_reader *reader)
+{
+  const double rounding = 1e-3;
+  const struct gpnn_parameters *target = last_target(reader);
+  size_t n = gpnn_parameters_n_members(target);
+  double sum = 0;
+  for (size_t k = 0; k < n; k++) sum += gpnn_parameters_member(target, k)->weight;
+  reader->params = &reader->blocks[reader->n_blocks - 1]; /* the messages concern all members */
+  if (n > 1 && target->weight == 0) return refuse_block(reader, "weight of member 1 is missing");
+  if ((n == 1 && target->weight == 0) || fabs(sum - 1) <= rounding) return GPNN_OK;
+  if (n == 1) return refuse_block(reader, "weight: %g, the only member has 1", sum);
+  return refuse_block(reader, "the weights of %zu members sum to %g, not to 1", n, sum);
 }

@@ -23,11 +23,11 @@ enum range { ANY, NON_NEGATIVE, POSITIVE };
 struct gpnn_parameters_line {
   const char *name;
   enum kind kind;
-  bool required;
-  enum range range;     /* of NUMBER and LIST */
-  uint64_t most;        /* of COUNT, which is at least 1 */
-  size_t value, length; /* offsets in struct gpnn_parameters: of a double, a size_t, a
-                           struct gpnn_scale_term or a pointer to doubles; LIST: of their number */
+  bool required, shared; /* shared: only the target has it, not its further members */
+  enum range range;      /* of NUMBER and LIST */
+  uint64_t most;         /* of COUNT, which is at least 1 */
+  size_t value, length;  /* offsets in struct gpnn_parameters: of a double, a size_t, a
+                            struct gpnn_scale_term or a pointer to doubles; LIST: of their number */
   /* Checks the values just read; NULL: nothing to check. */
   enum gpnn_status (*check)(struct gpnn_parameters_reader *reader);
   /* OTHER: reads one word or, if 'many', all of them; writes a line, or nothing. */
@@ -432,15 +432,16 @@ static const struct gpnn_parameters_line lines[] = {
     {"mean", OTHER, .read = read_mean, .write = write_mean},
     {"coefficients", LIST, AT(mean.coefficients), LENGTH(mean.n_coefficients)},
     {"covariance", OTHER, .many = true, .read = read_covariance, .write = write_covariance},
-    {"likelihood", OTHER, .read = read_likelihood, .write = write_likelihood},
-    {"scale", NUMBER, .range = POSITIVE, AT(scale.factor), .check = check_factor},
-    {"scale-misfit", TERM, AT(scale.term[GPNN_SCALE_MISFIT])},
-    {"scale-nearest", TERM, AT(scale.term[GPNN_SCALE_NEAREST])},
-    {"scale-share", TERM, AT(scale.term[GPNN_SCALE_SHARE])},
-    {"scale-mean", TERM, AT(scale.term[GPNN_SCALE_MEAN])},
-    {"scale-mean-square", TERM, AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
-    {"degrees", NUMBER, .range = POSITIVE, AT(degrees), .check = check_degrees},
+    {"likelihood", OTHER, .shared = true, .read = read_likelihood, .write = write_likelihood},
+    {"scale", NUMBER, .shared = true, .range = POSITIVE, AT(scale.factor), .check = check_factor},
+    {"scale-misfit", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MISFIT])},
+    {"scale-nearest", TERM, .shared = true, AT(scale.term[GPNN_SCALE_NEAREST])},
+    {"scale-share", TERM, .shared = true, AT(scale.term[GPNN_SCALE_SHARE])},
+    {"scale-mean", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MEAN])},
+    {"scale-mean-square", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
+    {"degrees", NUMBER, .shared = true, .range = POSITIVE, AT(degrees), .check = check_degrees},
     {"neighbours", COUNT, .most = INT_MAX, AT(neighbours)},
+    {"weight", NUMBER, .range = POSITIVE, AT(weight)},
     {"fit-rows", COUNT, .most = INT64_MAX, AT(provenance.fit_rows)},
     {"fit-seed", OTHER, .read = gpnn_parameters_read_seed, .write = gpnn_parameters_write_seed},
     {"fit-objective", OTHER, .many = true, .read = gpnn_parameters_read_objective,
@@ -448,9 +449,11 @@ static const struct gpnn_parameters_line lines[] = {
     {"fit-thin", OTHER, .read = gpnn_parameters_read_thin, .write = gpnn_parameters_write_thin},
     {"fit-options", OTHER, .many = true, .read = gpnn_parameters_read_options,
      .write = gpnn_parameters_write_options},
-    {"calibration", OTHER, .read = read_factor, .write = write_factor},
-    {"conformal", OTHER, .many = true, .read = read_conformal, .write = write_conformal},
-    {"distances", OTHER, .many = true, .read = read_distances, .write = write_distances},
+    {"calibration", OTHER, .shared = true, .read = read_factor, .write = write_factor},
+    {"conformal", OTHER, .shared = true, .many = true, .read = read_conformal,
+     .write = write_conformal},
+    {"distances", OTHER, .shared = true, .many = true, .read = read_distances,
+     .write = write_distances},
     {"index", OTHER, .read = read_index, .write = write_index},
 };
 #define N_LINES (sizeof lines / sizeof *lines)
@@ -498,6 +501,9 @@ enum gpnn_status gpnn_parameters_line_read(const struct gpnn_parameters_line *li
 {
   struct gpnn_span rest = values, word = gpnn_parameters_next_word(&rest);
   bool many = line->many || line->kind == LIST || line->kind == TERM;
+  if (line->shared && gpnn_parameters_in_member(reader))
+    return gpnn_parameters_refuse(reader, "%s: belongs to the target, above its further members",
+                                  line->name);
   if (word.length == 0) return gpnn_parameters_refuse(reader, "%s: has no value", line->name);
   if (!many && gpnn_parameters_next_word(&rest).length > 0)
     return gpnn_parameters_refuse(reader, "%s: more than one value", line->name);

@@ -18,16 +18,18 @@ struct gpnn_span {
   size_t length;
 };
 
-/* The parameters read so far, in blocks of one target each, and the position in the text. */
+/* The parameters read so far, in blocks of one target or one further member each, and the position
+ * in the text. */
 struct gpnn_parameters_reader {
-  struct gpnn_parameters *blocks; /* owned; the last is being read */
+  struct gpnn_parameters *blocks; /* owned: of the targets; the last is being read */
   size_t n_blocks, capacity;
-  void *targets;    /* tree of the blocks' targets, to find one that comes twice */
-  const char *name; /* of the stream, for messages */
-  size_t line;      /* number of the current line */
+  size_t member_capacity; /* of the last target's members */
+  void *targets;          /* tree of the blocks' targets, to find one that comes twice */
+  const char *name;       /* of the stream, for messages */
+  size_t line;            /* number of the current line */
   struct gpnn_error *err;
   /* Of the last block: */
-  struct gpnn_parameters *params;
+  struct gpnn_parameters *params;       /* in 'blocks', or among the members of its last */
   bool seen[GPNN_PARAMETERS_MAX_LINES]; /* which lines of the table were read */
   size_t n_seen, n_comments;
   size_t n_covariance; /* numbers in the lower triangle of mean.covariance */
@@ -44,7 +46,7 @@ const char *gpnn_parameters_line_name(const struct gpnn_parameters_line *line);
 bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line);
 
 /* Reads what follows the name of a line into the last block.  GPNN_EDATA: no value, too many, or a
- * bad one. */
+ * bad one; the block is of a further member, and the line concerns the target as a whole. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_line_read(const struct gpnn_parameters_line *line,
                                                            struct gpnn_parameters_reader *reader,
                                                            struct gpnn_span values);
@@ -55,9 +57,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_line_write(const struct gpnn_pa
                                                             struct gpnn_output *output,
                                                             struct gpnn_error *err);
 
+/* True if the last block is of a further member. */
+bool gpnn_parameters_in_member(const struct gpnn_parameters_reader *reader);
+
 /* Checks what is known only at the end of a block: that no required line is missing and that values
  * agree.  Expands the covariance of the mean's coefficients to the full matrix. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader);
+
+/* The same at the end of a target, once its last block is complete: the weights of its members sum
+ * to 1, and all were made from one index. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_complete_target(struct gpnn_parameters_reader *reader);
 
 /* GPNN_EDATA with "stream:line: " and the sentence. */
 GPNN_PRINTF(2, 3)

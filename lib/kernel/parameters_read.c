@@ -12,15 +12,48 @@ enum { DEFAULT_NEIGHBOURS = 400, MAX_BYTES = 16 << 20 };
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-static enum gpnn_status begin_block(struct gpnn_parameters_reader *reader)
+/* Appends a block to '*blocks', which has '*n', and makes it the last one. */
+static enum gpnn_status append(struct gpnn_parameters_reader *reader,
+                               struct gpnn_parameters **blocks, size_t *n, size_t *capacity)
 {
-  if (!gpnn_grow(&reader->blocks, &reader->capacity, reader->n_blocks + 1, sizeof *reader->blocks))
+  if (!gpnn_grow(blocks, capacity, *n + 1, sizeof **blocks))
     return gpnn_fail_memory(reader->err, "for the parameters");
-  reader->params = &reader->blocks[reader->n_blocks++];
+  reader->params = &(*blocks)[(*n)++];
   *reader->params = (struct gpnn_parameters){.neighbours = DEFAULT_NEIGHBOURS};
   memset(reader->seen, 0, sizeof reader->seen);
   reader->n_seen = reader->n_comments = reader->n_covariance = 0;
   return GPNN_OK;
+}
+
+static enum gpnn_status begin_target(struct gpnn_parameters_reader *reader)
+{
+  reader->member_capacity = 0;
+  return append(reader, &reader->blocks, &reader->n_blocks, &reader->capacity);
+}
+
+static enum gpnn_status complete_target(struct gpnn_parameters_reader *reader)
+{
+  enum gpnn_status status = gpnn_parameters_complete(reader);
+  return status == GPNN_OK ? gpnn_parameters_complete_target(reader) : status;
+}
+
+/* Reads a line that begins a further member: its number must be the next. */
+static enum gpnn_status read_member(struct gpnn_parameters_reader *reader, struct gpnn_span value)
+{
+  char shown[GPNN_MASK_BYTES];
+  struct gpnn_parameters *target = &reader->blocks[reader->n_blocks - 1];
+  size_t next = gpnn_parameters_n_members(target) + 1;
+  struct gpnn_span rest = value, word = gpnn_parameters_next_word(&rest);
+  uint64_t number;
+  if (!gpnn_number_read_u64(word.at, word.length, &number) || number != next ||
+      gpnn_parameters_next_word(&rest).length > 0)
+    return gpnn_parameters_refuse(reader, "member: expected %zu, not \"%s\"", next,
+                                  gpnn_mask(shown, word.at, word.length));
+  if (next > GPNN_MOST_MEMBERS)
+    return gpnn_parameters_refuse(reader, "member: more than %d", GPNN_MOST_MEMBERS);
+  enum gpnn_status status = gpnn_parameters_complete(reader);
+  if (status != GPNN_OK) return status;
+  return append(reader, &target->members, &target->n_members, &reader->member_capacity);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -58,11 +91,12 @@ static enum gpnn_status read_target(struct gpnn_parameters_reader *reader, struc
   while (value.length > 0 && gpnn_parameters_is_blank(*value.at)) value.at++, value.length--;
   while (value.length > 0 && gpnn_parameters_is_blank(value.at[value.length - 1])) value.length--;
   if (value.length == 0) return gpnn_parameters_refuse(reader, "target: has no value");
-  if (reader->n_seen > 0 && reader->params->target == NULL)
+  bool is_named = reader->blocks[reader->n_blocks - 1].target != NULL;
+  if (!is_named && (reader->n_seen > 0 || gpnn_parameters_in_member(reader)))
     return gpnn_parameters_refuse(reader, "target: must come before the other names");
-  if (reader->params->target != NULL) {
-    status = gpnn_parameters_complete(reader);
-    if (status == GPNN_OK) status = begin_block(reader);
+  if (is_named) {
+    status = complete_target(reader);
+    if (status == GPNN_OK) status = begin_target(reader);
   }
   return status == GPNN_OK ? name_block(reader, value) : status;
 }
@@ -120,6 +154,7 @@ static enum gpnn_status read_line(struct gpnn_parameters_reader *reader, struct 
     return read_comment(reader,
                         (struct gpnn_span){name.at, whole.length - (size_t)(name.at - whole.at)});
   if (is_name(name, "target")) return read_target(reader, line);
+  if (is_name(name, "member")) return read_member(reader, line);
   const struct gpnn_parameters_line *entry;
   size_t i = 0;
   while ((entry = gpnn_parameters_line_at(i)) != NULL &&
@@ -176,7 +211,7 @@ static enum gpnn_status read_lines(struct gpnn_parameters_reader *reader, struct
       status = gpnn_parameters_refuse(reader, "holds a NUL byte: expected text");
     if (status == GPNN_OK) status = read_line(reader, line);
   }
-  return status == GPNN_OK ? gpnn_parameters_complete(reader) : status;
+  return status == GPNN_OK ? complete_target(reader) : status;
 }
 
 /* Reads the whole stream, unless it is too long to be parameters. */
@@ -220,7 +255,7 @@ enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n
   if (status != GPNN_OK) return status;
   reader.name = gpnn_input_name(input);
   status = read_bytes(input, &bytes, &length, err);
-  if (status == GPNN_OK) status = begin_block(&reader);
+  if (status == GPNN_OK) status = begin_target(&reader);
   if (status == GPNN_OK) status = read_text(&reader, (struct gpnn_span){bytes, length});
   forget_names(&reader);
   if (status == GPNN_OK) {

@@ -13,6 +13,25 @@ static enum gpnn_status write_values(struct gpnn_output *output,
   return status;
 }
 
+static enum gpnn_status write_comments(struct gpnn_output *output,
+                                       const struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const char *comments = params->provenance.comments;
+  return comments == NULL ? GPNN_OK : gpnn_output_text(output, comments, err);
+}
+
+static enum gpnn_status write_members(struct gpnn_output *output,
+                                      const struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t k = 0; k < params->n_members && status == GPNN_OK; k++) {
+    status = gpnn_output_printf(output, err, "member\t%zu\n", k + 2);
+    if (status == GPNN_OK) status = write_comments(output, &params->members[k], err);
+    if (status == GPNN_OK) status = write_values(output, &params->members[k], err);
+  }
+  return status;
+}
+
 static enum gpnn_status write_target(struct gpnn_output *output, const char *target,
                                      struct gpnn_error *err)
 {
@@ -66,10 +85,10 @@ enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params, siz
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     /* Comments above the first target are read as those of the first block. */
     if (i > 0) status = write_target(output, params[i].target, err);
-    if (status == GPNN_OK && params[i].provenance.comments != NULL)
-      status = gpnn_output_text(output, params[i].provenance.comments, err);
+    if (status == GPNN_OK) status = write_comments(output, &params[i], err);
     if (status == GPNN_OK && i == 0) status = write_target(output, params[i].target, err);
     if (status == GPNN_OK) status = write_values(output, &params[i], err);
+    if (status == GPNN_OK) status = write_members(output, &params[i], err);
   }
   return status;
 }

@@ -16,7 +16,7 @@ static char *write_all(const struct gpnn_parameters *params, size_t n, size_t *l
   return fuzz_drain(length);
 }
 
-static void check_values(const struct gpnn_parameters *params)
+static void check_member(const struct gpnn_parameters *params)
 {
   FUZZ_EXPECT(params->covariance.kernel != NULL && params->covariance.n_lengthscales > 0);
   for (size_t j = 0; j < params->covariance.n_lengthscales; j++)
@@ -33,13 +33,27 @@ static void check_values(const struct gpnn_parameters *params)
                 params->calibration.conformal_level[i] < 1);
 }
 
+static void check_values(const struct gpnn_parameters *params)
+{
+  size_t n = gpnn_parameters_n_members(params);
+  double sum = 0;
+  for (size_t k = 0; k < n; k++) {
+    const struct gpnn_parameters *member = gpnn_parameters_member(params, k);
+    check_member(member);
+    FUZZ_EXPECT(k == 0 || (member->n_members == 0 && member->degrees == 0));
+    FUZZ_EXPECT(gpnn_parameters_weight(params, k) > 0);
+    sum += gpnn_parameters_weight(params, k);
+  }
+  FUZZ_EXPECT(sum > 0.999999 && sum < 1.000001);
+}
+
 static bool same_numbers(size_t n, const double *a, const double *b)
 {
   if (a == NULL || b == NULL) return a == b;
   return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
 }
 
-static void check_same(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
+static void check_same_member(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
 {
   FUZZ_EXPECT((a->target == NULL) == (b->target == NULL));
   if (a->target != NULL) FUZZ_EXPECT(strcmp(a->target, b->target) == 0);
@@ -73,12 +87,21 @@ static void check_same(const struct gpnn_parameters *a, const struct gpnn_parame
   FUZZ_EXPECT(same_numbers(GPNN_N_DISTANCES, a->calibration.distance, b->calibration.distance));
   FUZZ_EXPECT(a->provenance.has_index == b->provenance.has_index &&
               a->provenance.index == b->provenance.index);
+  FUZZ_EXPECT(a->weight == b->weight);
   const struct gpnn_estimation *p = &a->provenance.estimation, *q = &b->provenance.estimation;
   if (p->objective == GPNN_OBJECTIVE_NONE) return;
   FUZZ_EXPECT(p->objective == q->objective && p->seed == q->seed && p->k == q->k &&
               p->steps == q->steps && p->n_blocks == q->n_blocks && p->block_size == q->block_size);
   FUZZ_EXPECT(p->has_thin == q->has_thin && p->thin == q->thin &&
               p->fixed_noise == q->fixed_noise && p->learnt_rotation == q->learnt_rotation);
+}
+
+static void check_same(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
+{
+  size_t n = gpnn_parameters_n_members(a);
+  FUZZ_EXPECT(n == gpnn_parameters_n_members(b));
+  for (size_t k = 0; k < n; k++)
+    check_same_member(gpnn_parameters_member(a, k), gpnn_parameters_member(b, k));
 }
 
 static void write_and_read(const struct gpnn_parameters *params, size_t n)

@@ -259,26 +259,50 @@ static void any_scale(struct gpnn_rng *rng, struct gpnn_parameters *params)
                                                        gpnn_rng_uniform(rng)};
 }
 
-static struct gpnn_parameters any_params(struct gpnn_rng *rng, const char *target)
+/* Without what only the first member of a target has. */
+static struct gpnn_parameters any_member(struct gpnn_rng *rng)
 {
   struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_at(any_count(rng, 5) - 1)};
   if (gpnn_kernel_needs_smoothness(params.covariance.kernel))
     params.covariance.smoothness = 100 * gpnn_rng_uniform(rng);
-  if (target != NULL) params.target = gpnn_copy_text(target, strlen(target));
   params.covariance.n_lengthscales = any_count(rng, 4);
   params.covariance.lengthscale = any_list(rng, params.covariance.n_lengthscales, 0);
   params.covariance.kernelscale = any_real(rng, 0);
   params.covariance.noise = toss(rng) ? 0 : any_real(rng, 0);
   any_mean(rng, &params);
-  any_scale(rng, &params);
-  if (toss(rng)) params.degrees = any_real(rng, 2);
   params.neighbours = any_count(rng, 1000);
   params.provenance.fit_rows = any_count(rng, 3) - 1;
+  for (size_t i = any_count(rng, 3); i > 1; i--)
+    assert_ok(gpnn_parameters_comment(&params, &err, "comment %zu", i));
+  return params;
+}
+
+static void add_members(struct gpnn_rng *rng, struct gpnn_parameters *params)
+{
+  size_t n = any_count(rng, 4);
+  params->weight = n == 1 ? 1 : 1 / (double)n + 1e-4 * gpnn_rng_uniform(rng);
+  params->n_members = n - 1;
+  params->members = gpnn_alloc(n - 1, 1, sizeof *params->members);
+  assert_non_null(params->members);
+  for (size_t k = 0; k < n - 1; k++) {
+    params->members[k] = any_member(rng);
+    params->members[k].weight = 1 / (double)n;
+    if (toss(rng)) params->members[k].provenance.has_index = params->provenance.has_index;
+    if (params->members[k].provenance.has_index)
+      params->members[k].provenance.index = params->provenance.index;
+  }
+}
+
+static struct gpnn_parameters any_params(struct gpnn_rng *rng, const char *target)
+{
+  struct gpnn_parameters params = any_member(rng);
+  if (target != NULL) params.target = gpnn_copy_text(target, strlen(target));
+  any_scale(rng, &params);
+  if (toss(rng)) params.degrees = any_real(rng, 2);
   any_calibration(rng, &params);
   params.provenance.has_index = toss(rng);
   if (params.provenance.has_index) params.provenance.index = gpnn_rng_next(rng);
-  for (size_t i = any_count(rng, 3); i > 1; i--)
-    assert_ok(gpnn_parameters_comment(&params, &err, "comment %zu", i));
+  if (toss(rng)) add_members(rng, &params);
   return params;
 }
 
@@ -294,7 +318,7 @@ static void assert_same_text(const char *a, const char *b)
   if (a != NULL) assert_string_equal(a, b);
 }
 
-static void assert_same(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
+static void assert_same_member(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
 {
   size_t p = a->mean.n_coefficients;
   assert_same_text(a->target, b->target);
@@ -326,6 +350,15 @@ static void assert_same(const struct gpnn_parameters *a, const struct gpnn_param
   assert_true(a->provenance.has_index == b->provenance.has_index &&
               a->provenance.index == b->provenance.index);
   assert_same_text(a->provenance.comments, b->provenance.comments);
+  assert_true(a->weight == b->weight);
+}
+
+static void assert_same(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
+{
+  size_t n = gpnn_parameters_n_members(a);
+  assert_int_equal(n, gpnn_parameters_n_members(b));
+  for (size_t k = 0; k < n; k++)
+    assert_same_member(gpnn_parameters_member(a, k), gpnn_parameters_member(b, k));
 }
 
 static void write_all(const struct place *place, const struct gpnn_parameters *params, size_t n)
@@ -386,6 +419,86 @@ static void all_optional_lines_are_the_documented_ones(void **state)
   fclose(file);
   assert_string_equal(back, text);
   gpnn_parameters_free(params, n);
+}
+
+#define MEMBER(k, weight) "member " k "\n" BASE "weight " weight "\n"
+
+static void members_follow_their_target(void **state)
+{
+  static const char text[] =
+      "target a\n" BASE "weight 0.25\nneighbours 7\ndegrees 5\nindex 00000000000000ff\n"
+      "member 2\n# of the second\nkernel rbf\nlengthscale 1 2\nkernelscale 0.5\nnoise 0.3\n"
+      "weight 0.5\nneighbours 9\nindex 00000000000000ff\n" MEMBER("3", "0.25") "target b\n" BASE;
+  struct gpnn_parameters *params = NULL;
+  const struct place *place = *state;
+  size_t n = 0;
+  put(place, text, strlen(text));
+  assert_ok(gpnn_parameters_read(&params, &n, place->path, &err));
+  assert_int_equal(n, 2);
+  assert_int_equal(gpnn_parameters_n_members(&params[0]), 3);
+  assert_int_equal(gpnn_parameters_n_members(&params[1]), 1);
+  const struct gpnn_parameters *second = gpnn_parameters_member(&params[0], 1);
+  assert_ptr_equal(gpnn_parameters_member(&params[0], 0), &params[0]);
+  assert_string_equal(second->covariance.kernel->name, "rbf");
+  assert_int_equal(second->covariance.n_lengthscales, 2);
+  assert_int_equal(second->neighbours, 9);
+  assert_string_equal(second->provenance.comments, "# of the second\n");
+  assert_null(params[0].provenance.comments);
+  assert_true(gpnn_parameters_weight(&params[0], 1) == 0.5);
+  assert_true(gpnn_parameters_weight(&params[1], 0) == 1);
+  assert_close(gpnn_parameters_noise(&params[0]), 0.25 * 0.1 + 0.5 * 0.3 + 0.25 * 0.1, 1e-15);
+  assert_true(gpnn_parameters_noise(&params[1]) == 0.1);
+  gpnn_parameters_free(params, n);
+}
+
+static void weights_of_three_digits_are_made_to_sum_to_one(void **state)
+{
+  struct gpnn_parameters params = {0};
+  assert_ok(read_text(*state, BASE "weight 0.333\n" MEMBER("2", "0.333") MEMBER("3", "0.333"),
+                      &params, &err));
+  for (size_t k = 0; k < 3; k++) assert_close(gpnn_parameters_weight(&params, k), 1.0 / 3, 1e-15);
+  gpnn_parameters_release(&params);
+}
+
+static void there_may_be_64_members(void **state)
+{
+  static char text[64 * 1024];
+  struct gpnn_parameters params = {0};
+  size_t at = (size_t)sprintf(text, BASE "weight 0.015625\n");
+  for (int k = 2; k <= GPNN_MOST_MEMBERS; k++)
+    at += (size_t)sprintf(text + at, "member %d\n" BASE "weight 0.015625\n", k);
+  assert_ok(read_text(*state, text, &params, &err));
+  assert_int_equal(gpnn_parameters_n_members(&params), 64);
+  gpnn_parameters_release(&params);
+  sprintf(text + at, "member 65\n" BASE);
+  assert_refused(state, text, GPNN_EDATA, "member: more than 64");
+}
+
+static void members_that_do_not_go_together_are_refused(void **state)
+{
+  static const struct refusal refusals[] = {
+      {BASE "weight 0.5\n" MEMBER("3", "0.5"), "x.par:6: member: expected 2, not \"3\""},
+      {BASE "weight 0.5\n" MEMBER("2 2", "0.5"), "x.par:6: member: expected 2"},
+      {BASE "weight 0.5\nmember\n", "x.par:6: member: expected 2, not \"\""},
+      {"member 2\n" BASE, "kernel is missing"},
+      {BASE MEMBER("2", "0.5"), "x.par: weight of member 1 is missing"},
+      {BASE "weight 0.5\nmember 2\n" BASE, "x.par: member 2: weight is missing"},
+      {"target t\n" BASE "weight 0.5\nmember 2\nkernel exp\n",
+       "x.par: target \"t\", member 2: lengthscale is missing"},
+      {BASE "weight 0.5\n" MEMBER("2", "0.4"), "the weights of 2 members sum to 0.9, not to 1"},
+      {BASE "weight 1.5\n" MEMBER("2", "-0.5"), "weight: not a positive number: \"-0.5\""},
+      {BASE "weight 1\n" MEMBER("2", "0"), "weight: not a positive number: \"0\""},
+      {BASE "weight 0.5\n", "weight: 0.5, the only member has 1"},
+      {BASE "weight 0.5\n" MEMBER("2", "0.5") "calibration 2\n",
+       "x.par:12: calibration: belongs to the target, above its further members"},
+      {BASE "weight 0.5\n" MEMBER("2", "0.5") "target b\n" BASE, "target: must come before"},
+      {BASE "weight 0.5\nindex 0123456789abcdef\n" MEMBER("2", "0.5") "index 0123456789abcdee\n",
+       "x.par: member 2: made from index 0123456789abcdee, but member 1 from 0123456789abcdef: "
+       "members must come from one index"},
+      {BASE "weight 0.5\n" MEMBER("2", "0.5") "index 0123456789abcdee\n",
+       "member 2: has an index, but member 1 has none"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof *refusals, refusals);
 }
 
 static void several_targets_are_refused_where_one_is_expected(void **state)
@@ -676,6 +789,10 @@ int main(void)
       cmocka_unit_test(written_text_is_the_documented_one),
       cmocka_unit_test(any_parameters_read_back_the_same),
       cmocka_unit_test(all_optional_lines_are_the_documented_ones),
+      cmocka_unit_test(members_follow_their_target),
+      cmocka_unit_test(weights_of_three_digits_are_made_to_sum_to_one),
+      cmocka_unit_test(there_may_be_64_members),
+      cmocka_unit_test(members_that_do_not_go_together_are_refused),
       cmocka_unit_test(several_targets_are_refused_where_one_is_expected),
       cmocka_unit_test(each_target_keeps_a_hundred_comments),
       cmocka_unit_test(comments_are_cut_before_they_are_looked_at),
