@@ -151,7 +151,7 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
   const struct gpnn_dataset *dataset = channel->dataset;
   struct gpnn_table *table = NULL;
   bool inputs_only = a->like != NULL;
-  bool reads_regressors = !inputs_only && channel->parameters->mean.kind == GPNN_MEAN_REGRESSORS;
+  bool reads_regressors = !inputs_only && gpnn_parameters_use_regressors(channel->parameters);
   if (a->with == NULL && a->like == NULL) return GPNN_OK;
   enum gpnn_status status =
       gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
@@ -302,7 +302,7 @@ static enum gpnn_status apply(const struct cli *cli, const struct calibrate_argu
                               struct gpnn_parameters *params, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (a->neighbours > 0) params->neighbours = a->neighbours;
+  if (a->neighbours > 0) gpnn_parameters_set_neighbours(params, a->neighbours);
   report_counts(cli, &calibration->counts);
   if (choice->circular) {
     bool applied = gpnn_calibrate_apply_bound(calibration, params);

@@ -62,7 +62,11 @@ enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, 
 {
   const char *path = opened->parameters_path;
   enum gpnn_status status = gpnn_model_new(model, n, opened->channels + first, options, err);
-  if (status == GPNN_OK && gpnn_model_rebuilt_search(*model))
+  if (status != GPNN_OK || !gpnn_model_rebuilt_search(*model)) return status;
+  if (opened->parameters[first].n_members > 0)
+    cli_warn(cli,
+             "searches are rebuilt in memory for the metrics of the members of these parameters");
+  else
     cli_warn(cli,
              "the search is rebuilt in memory for the metric of these parameters; to save the "
              "time: gpnn-index --metric %s -o NEW.gpi %s",

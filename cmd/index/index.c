@@ -248,7 +248,8 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   return status;
 }
 
-/* The parameters that --metric names, and the metric that all their targets share. */
+/* The parameters that --metric names, and the metric that all their targets share: that of the
+ * first members, if there are several. */
 struct metric {
   size_t n;
   const struct gpnn_parameters *params; /* n, one per target */

@@ -372,7 +372,7 @@ static enum gpnn_status open_predictor(struct run *r, struct gpnn_error *err)
 static bool reads_regressors(const struct opened *opened)
 {
   for (size_t t = 0; t < opened->n; t++)
-    if (opened->parameters[t].mean.kind == GPNN_MEAN_REGRESSORS) return true;
+    if (gpnn_parameters_use_regressors(&opened->parameters[t])) return true;
   return false;
 }
 

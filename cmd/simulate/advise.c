@@ -291,7 +291,7 @@ static void report_copies(const struct cli *cli, const struct gpnn_advice *advic
 }
 
 /* Advises on one target. */
-static enum gpnn_status run_target(struct run *r, const struct opened *opened, size_t target,
+static enum gpnn_status run_target(struct run *r, struct opened *opened, size_t target,
                                    struct gpnn_error *err)
 {
   const struct arguments *a = r->a;
@@ -305,6 +305,11 @@ static enum gpnn_status run_target(struct run *r, const struct opened *opened, s
   struct cli about = *r->cli;
   struct gpnn_model *model = NULL;
   struct gpnn_advice advice;
+  if (opened->parameters[target].n_members > 0) {
+    cli_warn(&about, "the advice is about the first of the %zu members of these parameters",
+             gpnn_parameters_n_members(&opened->parameters[target]));
+    gpnn_parameters_drop_members(&opened->parameters[target]);
+  }
   enum gpnn_status status = open_model(r->cli, opened, target, 1, &how, &model, err);
   if (status == GPNN_OK) status = gpnn_advise(model, &options, &advice, err);
   if (status == GPNN_OK) {

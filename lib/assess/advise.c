@@ -354,6 +354,9 @@ enum gpnn_status gpnn_advise(const struct gpnn_model *model,
   const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
   const struct gpnn_dataset *data = channel->dataset;
   size_t m = gpnn_model_neighbours(model, 0);
+  if (channel->parameters->n_members > 0)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "advice is about the parameters of one member, not of several");
   if (data->n >> (FEWEST_SIZES - 1) <= m)
     return gpnn_fail(err, GPNN_EDATA,
                      "%zu training rows are too few to measure what more of them would do with %zu "

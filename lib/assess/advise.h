@@ -100,6 +100,7 @@ struct gpnn_advise_options {
  * Advises on the predictions of 'model', which has one channel and predicts from neighbours, in the
  * precision that it was made with; only predictions from several numbers of neighbours are always
  * in double precision.  GPNN_EDATA: a quarter of the rows is not more than the neighbours.
+ * GPNN_EMISMATCH: the model is a stack.
  * GPNN_ENUMERIC: predictions without uncertainty, or all without error; changes of parameters that
  * lead to such are skipped.  Cost: about 30 predictions of the test rows, one of them from twice
  * the neighbours, and copies of at most half the rows, each with a search of its own.

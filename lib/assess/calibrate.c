@@ -396,6 +396,10 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
     return gpnn_fail(err, GPNN_EINVAL, "only a Gaussian likelihood is calibrated by its noise");
   if (!is_scaled(model) && options->on == GPNN_CALIBRATE_CROSS_FITTED)
     return gpnn_fail(err, GPNN_EINVAL, "a Gaussian likelihood is not calibrated by a cross-fit");
+  if (!is_scaled(model) && parameters_of(model)->n_members > 0)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "parameters of several members are calibrated by their scale, which takes "
+                     "likelihood student or local, and not by a factor");
   if (available == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to calibrate on");
   struct gpnn_heldout heldout = {0};
   struct gpnn_calibrate_report result = {0};

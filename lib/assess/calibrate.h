@@ -88,7 +88,8 @@ struct gpnn_calibrate_report {
  * predicted without error, or a row with an sd of 0 but with an error, or the rows' known noise
  * alone exceeds their errors, or a result or distance is out of the range of parameters.
  * GPNN_EINVAL: by the noise, although the likelihood is not Gaussian; on rows of a cross-fit,
- * although it is.
+ * although it is.  GPNN_EMISMATCH: the model is a stack with a Gaussian likelihood,
+ * which no factor calibrates.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
                                                 const struct gpnn_calibrate_options *options,

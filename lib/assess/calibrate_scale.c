@@ -79,6 +79,8 @@ static enum gpnn_status set_z(const struct gpnn_scale_rows *rows,
   bool has_error = false;
   params.scale = result->law.scale;
   params.degrees = result->law.degrees;
+  params.covariance.noise = gpnn_parameters_noise(given);
+  params.n_members = 0; /* the noise is now that of all members */
   const struct gpnn_head head = gpnn_head_of(&params);
   for (size_t i = 0; i < rows->n; i++) {
     const struct gpnn_latent_row row = {rows->mean[i], rows->variance[i], rows->mean_variance[i],
@@ -128,7 +130,7 @@ enum gpnn_status gpnn_calibrate_scale(const struct gpnn_model *model,
                                                .misfit = p.misfit + at,
                                                .nearest = p.nearest + at,
                                                .known_noise = rows->noise,
-                                               .noise = params->covariance.noise,
+                                               .noise = gpnn_parameters_noise(params),
                                                .own_noise = p.noise == NULL ? NULL : p.noise + at,
                                                .cluster_rows = rows->cluster_rows};
     memcpy(result->nearest, p.nearest + at, n * sizeof *p.nearest);

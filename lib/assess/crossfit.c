@@ -236,7 +236,7 @@ static enum gpnn_status predict_fold(const struct gpnn_crossfit *crossfit, size_
     scatter(crossfit, &part, n, wanted);
     for (size_t c = 0; c < crossfit->n_channels && noise != NULL; c++)
       for (size_t i = 0; i < part.n; i++)
-        noise[c * n + part.at[i]] = fold->params[c].covariance.noise;
+        noise[c * n + part.at[i]] = gpnn_parameters_noise(&fold->params[c]);
   }
   part_release(&part);
   return status;

@@ -37,7 +37,7 @@ static struct gpnn_predictive add_noise(const struct gpnn_parameters *parameters
                                         const struct gpnn_latent_row *latent, double known_noise)
 {
   struct gpnn_predictive value = {latent->mean, latent->variance};
-  value.variance += parameters->covariance.noise;
+  value.variance += gpnn_parameters_noise(parameters);
   value.variance += known_noise;
   return value;
 }
@@ -97,7 +97,7 @@ static struct gpnn_predictive scaled(const struct gpnn_parameters *parameters,
                                      const struct gpnn_latent_row *latent, double noise,
                                      double known_noise)
 {
-  double factor = gpnn_scale_factor(&parameters->scale, latent, parameters->covariance.noise);
+  double factor = gpnn_scale_factor(&parameters->scale, latent, gpnn_parameters_noise(parameters));
   factor = trusted(&parameters->calibration, latent->nearest, factor);
   double square = factor * (gpnn_scale_process(latent) + noise);
   square += latent->mean_variance + known_noise;
@@ -109,7 +109,7 @@ static struct gpnn_predictive scaled_observation(const struct gpnn_parameters *p
                                                  const struct gpnn_latent_row *latent,
                                                  double known_noise)
 {
-  return scaled(parameters, latent, parameters->covariance.noise, known_noise);
+  return scaled(parameters, latent, gpnn_parameters_noise(parameters), known_noise);
 }
 
 static struct gpnn_predictive scaled_function(const struct gpnn_parameters *parameters,

@@ -5,11 +5,13 @@
 
 #include "base/memory.h"
 #include "models/local/local.h"
+#include "models/stack/stack.h"
 
 /* A kind of model, and which parameters it applies to. */
 struct kind {
   const char *name;
   bool (*applies_to)(const struct gpnn_parameters *parameters); /* NULL: any */
+  bool to_any; /* it is enough if they are those of one channel */
   const struct gpnn_model_ops *ops;
 };
 
@@ -28,18 +30,25 @@ static bool is_conjugate(const struct gpnn_parameters *parameters)
   return parameters->degrees > 0 && parameters->likelihood == GPNN_LIKELIHOOD_GAUSSIAN;
 }
 
+static bool is_stack(const struct gpnn_parameters *parameters)
+{
+  return parameters->n_members > 0;
+}
+
 /* The first kind that accepts the parameters of all channels is used.  A conjugate posterior
  * predicts exactly as the local model does; its Student's t distribution comes from the head. */
 static const struct kind kinds[] = {
-    {"conjugate", is_conjugate, &gpnn_local_ops},
-    {"local", NULL, &gpnn_local_ops},
+    {"stack", is_stack, true, &gpnn_stack_ops},
+    {"conjugate", is_conjugate, false, &gpnn_local_ops},
+    {"local", NULL, false, &gpnn_local_ops},
 };
 
 static bool accepts(const struct kind *kind, size_t n, const struct gpnn_channel *channels)
 {
-  for (size_t c = 0; c < n && kind->applies_to != NULL; c++)
-    if (!kind->applies_to(channels[c].parameters)) return false;
-  return true;
+  size_t accepted = 0;
+  if (kind->applies_to == NULL) return true;
+  for (size_t c = 0; c < n; c++) accepted += kind->applies_to(channels[c].parameters);
+  return kind->to_any ? accepted > 0 : accepted == n;
 }
 
 static const struct kind *find_kind(size_t n, const struct gpnn_channel *channels)

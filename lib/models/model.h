@@ -224,7 +224,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *mo
                                                      struct gpnn_heldout *heldout,
                                                      struct gpnn_error *err);
 
-/* "local", "conjugate": the name of the row of the table in model.c. */
+/* "local", "conjugate", "stack": the name of the row of the table in model.c. */
 const char *gpnn_model_kind(const struct gpnn_model *model);
 
 size_t gpnn_model_n_channels(const struct gpnn_model *model);

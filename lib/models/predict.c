@@ -29,6 +29,17 @@ struct gpnn_predictor {
 
 /* ---- life --------------------------------------------------------------------------------- */
 
+/* The most coefficients that the mean function of any member has. */
+static size_t most_terms(const struct gpnn_parameters *parameters)
+{
+  size_t most = 0;
+  for (size_t k = 0; k < gpnn_parameters_n_members(parameters); k++) {
+    size_t n = gpnn_parameters_member(parameters, k)->mean.n_coefficients;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
 static enum gpnn_status output_init(struct output *output, const struct gpnn_model *model,
                                     size_t channel, const struct gpnn_predict_options *options,
                                     struct gpnn_error *err)
@@ -37,16 +48,19 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
   const struct gpnn_parameters *parameters = gpnn_model_channel(model, channel)->parameters;
   bool original = options->units == GPNN_UNITS_ORIGINAL;
   size_t m = gpnn_model_neighbours(model, channel);
-  *output = (struct output){
-      .dataset = dataset,
-      .parameters = parameters,
-      .head = gpnn_head_of(parameters),
-      .debias = options->debias ? 1 + parameters->covariance.noise /
-                                          ((double)m * parameters->covariance.kernelscale)
-                                : 1,
-      .scale = original ? dataset->scaling.y_sd : 1,
-      .centre = original ? dataset->scaling.y_mean : 0,
-      .terms = gpnn_alloc(parameters->mean.n_coefficients, 1, sizeof *output->terms)};
+  if (options->debias && parameters->n_members > 0)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "the bias cannot be removed from the predictions of several members");
+  *output = (struct output){.dataset = dataset,
+                            .parameters = parameters,
+                            .head = gpnn_head_of(parameters),
+                            .debias = options->debias
+                                          ? 1 + parameters->covariance.noise /
+                                                    ((double)m * parameters->covariance.kernelscale)
+                                          : 1,
+                            .scale = original ? dataset->scaling.y_sd : 1,
+                            .centre = original ? dataset->scaling.y_mean : 0,
+                            .terms = gpnn_alloc(most_terms(parameters), 1, sizeof *output->terms)};
   return output->terms != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
 }
 
@@ -93,16 +107,17 @@ static const double *row_of(const double *array, size_t width, size_t i)
   return array == NULL ? NULL : array + i * width;
 }
 
-/* What is predicted of the latent function at row 'i' without any training row. */
-static struct gpnn_latent_row prior(const struct output *output,
-                                    const struct gpnn_predict_rows *rows, size_t i)
+/* What one member predicts of the latent function at row 'i' without any training row. */
+static struct gpnn_latent_row prior_of(const struct output *output,
+                                       const struct gpnn_parameters *member,
+                                       const struct gpnn_predict_rows *rows, size_t i)
 {
-  const struct gpnn_mean_function *mean = &output->parameters->mean;
+  const struct gpnn_mean_function *mean = &member->mean;
   size_t d = output->dataset->d, p = output->dataset->n_regressors, n_terms = mean->n_coefficients;
   const double *x = rows->x + i * d, *regressors = row_of(rows->regressors, p, i);
   struct gpnn_latent_row prior = {
       .mean = gpnn_mean_value(mean->kind, mean->coefficients, d, x, p, regressors),
-      .variance = output->parameters->covariance.kernelscale,
+      .variance = member->covariance.kernelscale,
       .misfit = 1,
       .nearest = INFINITY};
   if (mean->covariance == NULL) return prior;
@@ -114,6 +129,27 @@ static struct gpnn_latent_row prior(const struct output *output,
       prior.mean_variance += part;
     }
   return prior;
+}
+
+/* The same of all members (gpnn-methods(7), equations 5.6 and 5.7). */
+static struct gpnn_latent_row prior(const struct output *output,
+                                    const struct gpnn_predict_rows *rows, size_t i)
+{
+  const struct gpnn_parameters *parameters = output->parameters;
+  size_t n = gpnn_parameters_n_members(parameters);
+  struct gpnn_latent_row all = {.misfit = 1, .nearest = INFINITY};
+  if (n == 1) return prior_of(output, parameters, rows, i);
+  for (size_t k = 0; k < n; k++)
+    all.mean += gpnn_parameters_weight(parameters, k) *
+                prior_of(output, gpnn_parameters_member(parameters, k), rows, i).mean;
+  for (size_t k = 0; k < n; k++) {
+    const struct gpnn_parameters *member = gpnn_parameters_member(parameters, k);
+    struct gpnn_latent_row own = prior_of(output, member, rows, i);
+    double weight = gpnn_parameters_weight(parameters, k), off = own.mean - all.mean;
+    all.variance += weight * (own.variance + off * off);
+    all.mean_variance += weight * own.mean_variance;
+  }
+  return all;
 }
 
 /* Debiases the latent function at row 'i', or replaces it if the row is beyond the largest

@@ -58,7 +58,8 @@ struct gpnn_predict_rows {
                                none */
 };
 
-/* Makes a predictor from 'model', which is borrowed and must outlive it. */
+/* Makes a predictor from 'model', which is borrowed and must outlive it.  GPNN_EINVAL: a bias is to
+ * be removed from the predictions of a stack, which has no single one. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
                                                     const struct gpnn_model *model,
                                                     const struct gpnn_predict_options *options,

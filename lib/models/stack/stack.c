@@ -1,0 +1,423 @@
+#include "models/stack/stack.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "models/heldout.h"
+#include "models/mixture.h"
+
+/* The members of one rank: the first of all channels, the second, and so on.  Channels with fewer
+ * members than the rank have none in it. */
+struct rank {
+  struct gpnn_model *model;           /* owned; made from an earlier rank's if 'shares' */
+  size_t n;                           /* channels of the stack that have a member in it */
+  struct gpnn_channel *channels;      /* owned; of these, in the order of the stack's */
+  struct gpnn_parameters *parameters; /* owned: theirs, without further members; what they own
+                                         belongs to the channels' */
+};
+
+struct stack {
+  size_t n;                            /* channels */
+  const struct gpnn_channel *channels; /* n; borrowed, as are the options */
+  const struct gpnn_model_options *options;
+  size_t n_ranks;
+  struct rank *ranks; /* owned; n_ranks */
+};
+
+/* Which of the channels of rank 'r' is channel 'c' of the stack, which has a member in it. */
+static size_t place_of(const struct stack *stack, size_t c, size_t r)
+{
+  size_t place = 0;
+  for (size_t b = 0; b < c; b++)
+    place += gpnn_parameters_n_members(stack->channels[b].parameters) > r;
+  return place;
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+static void stack_free(void *state)
+{
+  struct stack *stack = state;
+  if (stack == NULL) return;
+  for (size_t r = stack->n_ranks; r-- > 0;) { /* models made from others go first */
+    gpnn_model_free(stack->ranks[r].model);
+    free(stack->ranks[r].channels);
+    free(stack->ranks[r].parameters);
+  }
+  free(stack->ranks);
+  free(stack);
+}
+
+/* Sets the channels of rank 'r'. */
+static bool rank_init(struct rank *rank, const struct stack *stack, size_t r)
+{
+  rank->channels = gpnn_alloc(stack->n, 1, sizeof *rank->channels);
+  rank->parameters = gpnn_alloc(stack->n, 1, sizeof *rank->parameters);
+  if (rank->channels == NULL || rank->parameters == NULL) return false;
+  for (size_t c = 0; c < stack->n; c++) {
+    const struct gpnn_channel *channel = &stack->channels[c];
+    if (r >= gpnn_parameters_n_members(channel->parameters)) continue;
+    struct gpnn_parameters *own = &rank->parameters[rank->n];
+    *own = *gpnn_parameters_member(channel->parameters, r);
+    own->n_members = 0;
+    own->members = NULL;
+    rank->channels[rank->n++] = (struct gpnn_channel){channel->dataset, own};
+  }
+  return true;
+}
+
+/* A stack whose ranks have no models yet; NULL: not enough memory. */
+static struct stack *stack_alloc(size_t n, const struct gpnn_channel *channels,
+                                 const struct gpnn_model_options *options)
+{
+  struct stack *stack = calloc(1, sizeof *stack);
+  if (stack == NULL) return NULL;
+  *stack = (struct stack){.n = n, .channels = channels, .options = options};
+  for (size_t c = 0; c < n; c++) {
+    size_t members = gpnn_parameters_n_members(channels[c].parameters);
+    if (members > stack->n_ranks) stack->n_ranks = members;
+  }
+  stack->ranks = calloc(stack->n_ranks, sizeof *stack->ranks);
+  bool enough = stack->ranks != NULL;
+  if (!enough) stack->n_ranks = 0;
+  for (size_t r = 0; r < stack->n_ranks && enough; r++)
+    enough = rank_init(&stack->ranks[r], stack, r);
+  if (enough) return stack;
+  stack_free(stack);
+  return NULL;
+}
+
+static enum gpnn_status finish(struct stack *stack, enum gpnn_status status, void **state)
+{
+  if (status == GPNN_OK)
+    *state = stack;
+  else
+    stack_free(stack);
+  return status;
+}
+
+static bool same_numbers(size_t n, const double *a, size_t n_b, const double *b)
+{
+  return n == n_b && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
+}
+
+static bool same_metric(const struct rank *a, const struct rank *b)
+{
+  if (a->n != b->n) return false;
+  for (size_t c = 0; c < a->n; c++) {
+    const struct gpnn_covariance *p = &a->parameters[c].covariance;
+    const struct gpnn_covariance *q = &b->parameters[c].covariance;
+    if (!same_numbers(p->n_rotation, p->rotation, q->n_rotation, q->rotation) ||
+        !same_numbers(p->n_lengthscales, p->lengthscale, q->n_lengthscales, q->lengthscale))
+      return false;
+  }
+  return true;
+}
+
+/* Makes the model of rank 'r' from that of an earlier one with its metric, or anew. */
+static enum gpnn_status make_rank(struct stack *stack, size_t r, struct gpnn_error *err)
+{
+  struct rank *rank = &stack->ranks[r];
+  for (size_t e = 0; e < r; e++)
+    if (same_metric(&stack->ranks[e], rank))
+      return gpnn_model_with(stack->ranks[e].model, rank->channels, &rank->model, err);
+  return gpnn_model_new(&rank->model, rank->n, rank->channels, stack->options, err);
+}
+
+static enum gpnn_status stack_make(void **state, size_t n, const struct gpnn_channel *channels,
+                                   const struct gpnn_model_options *options, struct gpnn_error *err)
+{
+  struct stack *stack = stack_alloc(n, channels, options);
+  if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
+  enum gpnn_status status = GPNN_OK;
+  for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
+    status = make_rank(stack, r, err);
+  return finish(stack, status, state);
+}
+
+static enum gpnn_status stack_with(const void *state, const struct gpnn_channel *channels,
+                                   void **other, struct gpnn_error *err)
+{
+  const struct stack *from = state;
+  struct stack *stack = stack_alloc(from->n, channels, from->options);
+  if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
+  enum gpnn_status status = GPNN_OK;
+  if (stack->n_ranks != from->n_ranks)
+    status = gpnn_fail(err, GPNN_EINVAL, "a stack of %zu members cannot become one of %zu",
+                       from->n_ranks, stack->n_ranks);
+  for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
+    status = gpnn_model_with(from->ranks[r].model, stack->ranks[r].channels, &stack->ranks[r].model,
+                             err);
+  return finish(stack, status, other);
+}
+
+/* ---- predictions -------------------------------------------------------------------------- */
+
+/* What to predict. */
+struct request {
+  const struct gpnn_query *query;
+  size_t n_numbers; /* of neighbours: 0: each member from its own */
+  const size_t *numbers;
+  size_t n; /* results for each channel: a row for each number of neighbours */
+  const struct gpnn_latent *latent;
+  struct gpnn_counts *counts;
+};
+
+/* What the members of a rank predict. */
+struct part {
+  double *values;             /* owned: the arrays of 'latent' */
+  struct gpnn_latent latent;  /* of all channels of the rank */
+  struct gpnn_counts *counts; /* owned; one for each of them */
+};
+
+static void parts_free(size_t n, struct part *parts)
+{
+  for (size_t r = 0; r < n && parts != NULL; r++) {
+    free(parts[r].values);
+    free(parts[r].counts);
+  }
+  free(parts);
+}
+
+/* Makes room for what is wanted of 'n_channels'; the means are needed for the variance as well. */
+static bool part_init(struct part *part, size_t n_channels, const struct request *request)
+{
+  enum { ARRAYS = 5 };
+  const struct gpnn_latent *wanted = request->latent;
+  size_t size;
+  if (!gpnn_multiply(n_channels, request->n, &size)) return false;
+  part->values = gpnn_alloc(size, ARRAYS, sizeof *part->values);
+  part->counts = calloc(n_channels, sizeof *part->counts);
+  if (part->values == NULL || part->counts == NULL) return false;
+  part->latent = (struct gpnn_latent){
+      .mean = part->values,
+      .variance = wanted->variance == NULL ? NULL : part->values + size,
+      .misfit = wanted->misfit == NULL ? NULL : part->values + 2 * size,
+      .nearest = wanted->nearest == NULL ? NULL : part->values + 3 * size,
+      .mean_variance = wanted->mean_variance == NULL ? NULL : part->values + 4 * size};
+  return true;
+}
+
+static enum gpnn_status predict_rank(const struct rank *rank, const struct request *request,
+                                     struct part *part, struct gpnn_error *err)
+{
+  if (!part_init(part, rank->n, request)) return gpnn_fail_memory(err, "for predictions");
+  if (request->n_numbers == 0)
+    return gpnn_model_predict(rank->model, request->query, &part->latent, part->counts, err);
+  return gpnn_model_predict_each(rank->model, request->query, request->n_numbers, request->numbers,
+                                 &part->latent, part->counts, err);
+}
+
+static double *behind(double *array, size_t n)
+{
+  return array == NULL ? NULL : array + n;
+}
+
+/* The results of channel 'c'. */
+static struct gpnn_latent of_channel(const struct gpnn_latent *latent, size_t n, size_t c)
+{
+  return (struct gpnn_latent){.mean = behind(latent->mean, c * n),
+                              .variance = behind(latent->variance, c * n),
+                              .mean_variance = behind(latent->mean_variance, c * n),
+                              .misfit = behind(latent->misfit, c * n),
+                              .nearest = behind(latent->nearest, c * n)};
+}
+
+static void add_counts(struct gpnn_counts *to, const struct gpnn_counts *from)
+{
+  to->n_clamped += from->n_clamped;
+  gpnn_jitter_note(&to->jitter, from->jitter.n, from->jitter.most);
+}
+
+/* Combines what the members of channel 'c' predicted; 'weight' and 'members' have room for all
+ * ranks.  Distances to the nearest row are the same for all numbers of neighbours. */
+static void combine(const struct stack *stack, const struct part *parts, size_t c,
+                    const struct request *request, double *weight, struct gpnn_latent *members)
+{
+  const struct gpnn_parameters *params = stack->channels[c].parameters;
+  size_t n_members = gpnn_parameters_n_members(params), n = request->n;
+  for (size_t r = 0; r < n_members; r++) {
+    size_t place = place_of(stack, c, r);
+    weight[r] = gpnn_parameters_weight(params, r);
+    members[r] = of_channel(&parts[r].latent, n, place);
+    add_counts(&request->counts[c], &parts[r].counts[place]);
+  }
+  struct gpnn_latent to = of_channel(request->latent, n, c), nearest = {.nearest = to.nearest};
+  to.nearest = NULL;
+  gpnn_mixture_combine(n_members, weight, members, n, &to);
+  gpnn_mixture_combine(n_members, weight, members, request->query->n, &nearest);
+}
+
+/* Members far apart may have a variance that is no number. */
+static enum gpnn_status check_finite(size_t n, const struct gpnn_latent *latent,
+                                     struct gpnn_error *err)
+{
+  for (size_t i = 0; i < n; i++)
+    if ((latent->mean != NULL && !isfinite(latent->mean[i])) ||
+        (latent->variance != NULL && !isfinite(latent->variance[i])))
+      return gpnn_fail(err, GPNN_ENUMERIC, "the members of a stack predict too different numbers");
+  return GPNN_OK;
+}
+
+static enum gpnn_status combine_all(const struct stack *stack, const struct part *parts,
+                                    const struct request *request, struct gpnn_error *err)
+{
+  double *weight = gpnn_alloc(stack->n_ranks, 1, sizeof *weight);
+  struct gpnn_latent *members = gpnn_alloc(stack->n_ranks, 1, sizeof *members);
+  bool enough = weight != NULL && members != NULL;
+  for (size_t c = 0; c < stack->n && enough; c++)
+    combine(stack, parts, c, request, weight, members);
+  free(weight);
+  free(members);
+  if (!enough) return gpnn_fail_memory(err, "for predictions");
+  return check_finite(stack->n * request->n, request->latent, err);
+}
+
+static enum gpnn_status predict(const struct stack *stack, const struct request *request,
+                                struct gpnn_error *err)
+{
+  if (request->n == 0) return GPNN_OK;
+  struct part *parts = calloc(stack->n_ranks, sizeof *parts);
+  enum gpnn_status status = parts != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
+  for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
+    status = predict_rank(&stack->ranks[r], request, &parts[r], err);
+  if (status == GPNN_OK) status = combine_all(stack, parts, request, err);
+  parts_free(stack->n_ranks, parts);
+  return status;
+}
+
+static enum gpnn_status stack_predict(const void *state, const struct gpnn_query *query,
+                                      const struct gpnn_latent *latent, struct gpnn_counts *counts,
+                                      struct gpnn_error *err)
+{
+  const struct request request = {
+      .query = query, .n = query->n, .latent = latent, .counts = counts};
+  return predict(state, &request, err);
+}
+
+static enum gpnn_status stack_predict_each(const void *state, const struct gpnn_query *query,
+                                           size_t n_numbers, const size_t *numbers,
+                                           const struct gpnn_latent *latent,
+                                           struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  struct request request = {.query = query,
+                            .n_numbers = n_numbers,
+                            .numbers = numbers,
+                            .latent = latent,
+                            .counts = counts};
+  if (!gpnn_multiply(query->n, n_numbers, &request.n))
+    return gpnn_fail_memory(err, "for predictions");
+  return predict(state, &request, err);
+}
+
+/* ---- estimation --------------------------------------------------------------------------- */
+
+static bool stack_can_refit(const struct gpnn_channel *channel)
+{
+  bool can = true;
+  for (size_t r = 0; r < gpnn_parameters_n_members(channel->parameters) && can; r++) {
+    struct gpnn_parameters member = *gpnn_parameters_member(channel->parameters, r);
+    const struct gpnn_channel own = {channel->dataset, &member};
+    member.n_members = 0;
+    can = gpnn_channels_can_refit(1, &own);
+  }
+  return can;
+}
+
+/* Moves the parameters of rank 'r' to those of the stack, with the weights that they had. */
+static enum gpnn_status take_refitted(const struct stack *stack, size_t r,
+                                      struct gpnn_parameters *refitted,
+                                      struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  for (size_t c = 0; c < stack->n; c++) {
+    const struct gpnn_parameters *given = stack->channels[c].parameters;
+    if (r >= gpnn_parameters_n_members(given)) continue;
+    if (r == 1) params[c].members = gpnn_alloc(given->n_members, 1, sizeof *params[c].members);
+    if (r == 1 && params[c].members == NULL) return gpnn_fail_memory(err, "for parameters");
+    struct gpnn_parameters *from = &refitted[place_of(stack, c, r)];
+    from->weight = gpnn_parameters_member(given, r)->weight;
+    *(r == 0 ? &params[c] : &params[c].members[params[c].n_members++]) = *from;
+    *from = (struct gpnn_parameters){0};
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status refit_rank(const struct stack *stack, size_t r, size_t n_excluded,
+                                   const uint64_t *excluded, struct gpnn_parameters *params,
+                                   struct gpnn_error *err)
+{
+  const struct rank *rank = &stack->ranks[r];
+  struct gpnn_parameters *refitted = gpnn_alloc(rank->n, 1, sizeof *refitted);
+  if (refitted == NULL) return gpnn_fail_memory(err, "for parameters");
+  enum gpnn_status status = gpnn_channels_refit(rank->n, rank->channels, stack->options, n_excluded,
+                                                excluded, refitted, err);
+  if (status == GPNN_OK) status = take_refitted(stack, r, refitted, params, err);
+  gpnn_parameters_free(refitted, rank->n);
+  return status;
+}
+
+static enum gpnn_status stack_refit(size_t n, const struct gpnn_channel *channels,
+                                    const struct gpnn_model_options *options, size_t n_excluded,
+                                    const uint64_t *excluded, struct gpnn_parameters *params,
+                                    struct gpnn_error *err)
+{
+  struct stack *stack = stack_alloc(n, channels, options);
+  if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
+  enum gpnn_status status = GPNN_OK;
+  for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
+    status = refit_rank(stack, r, n_excluded, excluded, params, err);
+  stack_free(stack);
+  return status;
+}
+
+/* ---- properties --------------------------------------------------------------------------- */
+
+/* The rank whose member of the first channel has the most neighbours. */
+static const struct rank *widest(const struct stack *stack)
+{
+  const struct rank *widest = &stack->ranks[0];
+  for (size_t r = 1; r < gpnn_parameters_n_members(stack->channels[0].parameters); r++)
+    if (gpnn_model_neighbours(stack->ranks[r].model, 0) > gpnn_model_neighbours(widest->model, 0))
+      widest = &stack->ranks[r];
+  return widest;
+}
+
+static enum gpnn_status stack_hold_out(const void *state,
+                                       const struct gpnn_holdout_options *options,
+                                       struct gpnn_heldout *heldout, struct gpnn_error *err)
+{
+  return gpnn_model_hold_out(widest(state)->model, options, heldout, err);
+}
+
+/* The most that any member has. */
+static size_t stack_neighbours(const void *state, size_t channel)
+{
+  const struct stack *stack = state;
+  size_t most = 0;
+  for (size_t r = 0; r < gpnn_parameters_n_members(stack->channels[channel].parameters); r++) {
+    size_t m = gpnn_model_neighbours(stack->ranks[r].model, place_of(stack, channel, r));
+    if (m > most) most = m;
+  }
+  return most;
+}
+
+static bool stack_rebuilt_search(const void *state)
+{
+  const struct stack *stack = state;
+  for (size_t r = 0; r < stack->n_ranks; r++)
+    if (gpnn_model_rebuilt_search(stack->ranks[r].model)) return true;
+  return false;
+}
+
+const struct gpnn_model_ops gpnn_stack_ops = {.make = stack_make,
+                                              .with = stack_with,
+                                              .predict = stack_predict,
+                                              .predict_each = stack_predict_each,
+                                              .hold_out = stack_hold_out,
+                                              .can_refit = stack_can_refit,
+                                              .refit = stack_refit,
+                                              .neighbours = stack_neighbours,
+                                              .rebuilt_search = stack_rebuilt_search,
+                                              .free = stack_free};
