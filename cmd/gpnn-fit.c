@@ -77,6 +77,8 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "rotate", rotate, "R", "rotate the inputs", rotations),
     CLI_AUTO('m', "neighbours", neighbours, "M", "neighbours to predict from, or auto (auto)", 1,
              1e6),
+    CLI_COUNT(0, "members", choose.members, "N", "most models to average predictions over (4)", 1,
+              GPNN_CHOOSE_MEMBERS),
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),

@@ -29,7 +29,9 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
   free(targets);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status = fit_report_annotate(&params[t], index, first + t, &report, err);
-  if (status == GPNN_OK) fit_report_found(cli, n, params, a->choose.fit.thin, &report.fit);
+  if (status != GPNN_OK) return status;
+  fit_report_found(cli, n, params, a->choose.fit.thin, &report.fit);
+  fit_report_stack(cli, &report.stack);
   return status;
 }
 

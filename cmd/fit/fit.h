@@ -40,7 +40,8 @@ struct fit_arguments {
       .fit = GPNN_FIT_OPTIONS_INIT,                                                      \
       .sample_rows = GPNN_CHOOSE_SAMPLE,                                                 \
       .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                                       \
-      .effort = GPNN_EFFORT_NORMAL                                                       \
+      .effort = GPNN_EFFORT_NORMAL,                                                      \
+      .members = GPNN_CHOOSE_MEMBERS                                                     \
     }                                                                                    \
   }
 

@@ -70,8 +70,8 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
 /* --method conjugate estimates in its own way, to which these options do not apply. */
 static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a)
 {
-  static const char *const others[] = {"preset", "objective", "optimizer", "rotate",
-                                       "like",   "fix",       "likelihood"};
+  static const char *const others[] = {"preset", "objective", "optimizer",  "rotate",
+                                       "like",   "fix",       "likelihood", "members"};
   if (a->method != FIT_CONJUGATE) return true;
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (cli_given(cli, others[i])) return wrong(cli, others[i], "applies to --method local only");

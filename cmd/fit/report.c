@@ -43,6 +43,24 @@ static enum gpnn_status comment_fit(struct gpnn_parameters *params, size_t n,
       fit->optimize.n_evaluations);
 }
 
+/* Says what the members are, and what they cost. */
+static enum gpnn_status comment_stack(struct gpnn_parameters *params,
+                                      const struct gpnn_choose_report *report,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_choose_stack *stack = &report->stack;
+  char text[96];
+  if (stack->n == 0) return GPNN_OK;
+  enum gpnn_status status = gpnn_parameters_comment(
+      params, err,
+      "%zu members: NLL %.4f, RMSE %.4f (%zu rows left out); prediction takes %zu times as long",
+      stack->n, stack->nll, stack->rmse, stack->n_rows, stack->n);
+  for (size_t k = 0; k < stack->n && status == GPNN_OK; k++)
+    status = gpnn_parameters_comment(params, err, "member %zu: %s, weight %.2f", k + 1,
+                                     describe(&stack->member[k], text), stack->weight[k]);
+  return status;
+}
+
 enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struct gpnn_index *index,
                                      size_t target, const struct gpnn_choose_report *report,
                                      struct gpnn_error *err)
@@ -54,6 +72,10 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
     params->provenance.estimation = (struct gpnn_estimation){0};
   params->provenance.has_index = true;
   params->provenance.index = gpnn_index_dataset(index)->fingerprint;
+  for (size_t k = 0; k < params->n_members; k++) {
+    params->members[k].provenance.has_index = true;
+    params->members[k].provenance.index = params->provenance.index;
+  }
   enum gpnn_status status = comment_fit(params, gpnn_index_dataset(index)->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(
@@ -65,6 +87,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
   if (status == GPNN_OK && report->fewest.kernel != NULL)
     status = gpnn_parameters_comment(params, err, "neighbours: %zu, NLL %.4f",
                                      report->fewest.neighbours, report->fewest.nll);
+  if (status == GPNN_OK) status = comment_stack(params, report, err);
   /* Coefficients with standard errors are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)
     status = gpnn_coefficients_describe(
@@ -104,4 +127,13 @@ void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_paramet
                 &fit->jitter);
   report_jitter(cli, "rows that the mean was estimated from", &fit->mean_jitter);
   for (size_t t = 0; t < n && fit->jitter.n == 0; t++) warn_of_lost_noise(cli, &params[t]);
+}
+
+void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *stack)
+{
+  if (stack->n == 0) return;
+  cli_note(cli,
+           "%zu members together: NLL %.4f, RMSE %.4f (%zu rows left out); prediction takes %zu "
+           "times as long",
+           stack->n, stack->nll, stack->rmse, stack->n_rows, stack->n);
 }

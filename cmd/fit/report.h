@@ -34,4 +34,7 @@ GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_parameters *par
 void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_parameters *params,
                       double thin, const struct gpnn_fit_report *fit);
 
+/* With --verbose, says what several members gain and cost, if there are several. */
+void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *stack);
+
 #endif

@@ -83,11 +83,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_scale_fit(const struct gpnn_scale_rows *ro
 /*
  * Writes to 'loss' (n) the negative log density of each row under a law estimated from other rows
  * ('folds' >= 2 laws in all, or as many as there are rows; each from at most 'most' rows, 0: any
- * number), so that no row excuses its own error.
+ * number), so that no row excuses its own error.  Local scales depend on the misfit alone, or on
+ * all features.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_scale_cross_losses(const struct gpnn_scale_rows *rows,
                                                          enum gpnn_likelihood likelihood,
-                                                         size_t folds, size_t most, double *loss,
+                                                         bool all_features, size_t folds,
+                                                         size_t most, double *loss,
                                                          struct gpnn_error *err);
 
 /*

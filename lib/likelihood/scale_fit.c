@@ -270,13 +270,14 @@ static enum gpnn_status cross(struct problem p, size_t folds, size_t most,
 }
 
 enum gpnn_status gpnn_scale_cross_losses(const struct gpnn_scale_rows *rows,
-                                         enum gpnn_likelihood likelihood, size_t folds, size_t most,
-                                         double *loss, struct gpnn_error *err)
+                                         enum gpnn_likelihood likelihood, bool all_features,
+                                         size_t folds, size_t most, double *loss,
+                                         struct gpnn_error *err)
 {
   struct sample sample = {0};
   enum gpnn_status status = sample_init(&sample, rows, err);
   if (status == GPNN_OK)
-    status = cross(problem_of(&sample, likelihood, false), folds, most,
+    status = cross(problem_of(&sample, likelihood, all_features), folds, most,
                    &(struct crossed){.loss = loss}, err);
   sample_release(&sample);
   return status;

@@ -326,12 +326,13 @@ static struct gpnn_fit_options continue_trial(const struct gpnn_choice *c,
   return fit;
 }
 
-/* If the rows kept for the score would have mattered to the fit, continues the chosen fit on all
+/* If the rows kept for the score would have mattered to the fit of a trial, continues it on all
  * rows. */
-static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
+static enum gpnn_status refit_trial(const struct gpnn_choice *c, struct gpnn_choose_trial *best,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_choose_options *given = c->options;
-  struct gpnn_choose_trial *best = gpnn_choice_best(c), trial = {0};
+  struct gpnn_choose_trial trial = {0};
   struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 1) / 2);
   bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
   if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
@@ -352,6 +353,15 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
+/* Continues the fits of all members of the stack. */
+static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  enum gpnn_status status = refit_trial(c, gpnn_choice_best(c), err);
+  for (size_t k = 1; k < c->stack.n && status == GPNN_OK; k++)
+    status = refit_trial(c, c->stack.trial[k], err);
+  return status;
+}
+
 static enum gpnn_status compare_all(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
 {
   gpnn_choice_set_counts(c);
@@ -359,12 +369,13 @@ static enum gpnn_status compare_all(struct gpnn_choice *c, bool rotations, struc
   return status == GPNN_OK ? try_all(c, rotations, err) : status;
 }
 
-/* Decides between the best two candidates, and chooses the number of neighbours. */
+/* Decides between the best two candidates, chooses the number of neighbours, and stacks others upon
+ * the best. */
 static enum gpnn_status decide(struct gpnn_choice *c, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_choice_compare_best(c, err);
   if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(c);
-  return status;
+  return status == GPNN_OK ? gpnn_choice_stack(c, err) : status;
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -474,18 +485,8 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
   if (status == GPNN_OK) gpnn_choice_use_rows(&c, &wide);
   if (status == GPNN_OK) status = gpnn_choice_draw_sample(&narrow, &c, options->sample_rows, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
-  if (status == GPNN_OK) {
-    struct gpnn_choose_trial *best = gpnn_choice_best(&c), *second = gpnn_choice_second(&c);
-    own.n_rows = c.n;
-    own.chosen = best->candidate;
-    if (second != NULL) own.runner_up = second->candidate;
-    own.fit = best->fit;
-    *report = own;
-    memcpy(params, best->params, n * sizeof *params);
-    free(best->params);
-    best->params = NULL;
-    best->n_targets = 0;
-  }
+  if (status == GPNN_OK) status = gpnn_choice_hand_over(&c, params, err);
+  if (status == GPNN_OK) *report = own;
   gpnn_choice_release(&c);
   gpnn_choice_release_rows(&narrow);
   gpnn_choice_release_rows(&wide);

@@ -20,6 +20,14 @@
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
  * as well, and where the final score and number of neighbours are determined.
  *
+ * Several candidates together may predict better than the winner alone, as their errors differ.
+ * With weights that suit one half of the validation rows, the winner and up to three others predict
+ * the other half.  They become the members of a stack (models/stack/stack.h) if that lowers the
+ * score by more than one standard error, and by 0.01 for each member added, since prediction takes
+ * as many times as long as there are members; and if the error of the means is no larger
+ * (gpnn-methods(7), equations 5.6 to 5.11).  With the least effort, a Gaussian likelihood, given
+ * rows to predict, fewer than 50 validation rows or more than 16 targets there are none.
+ *
  * Rows to predict that lie in gaps or beyond the training rows are unlike them: if such rows are
  * given, candidates are scored on training rows held out so as to resemble them.
  *
@@ -62,7 +70,8 @@ enum {
   GPNN_CHOOSE_ROTATION_ROWS = 20,
   GPNN_CHOOSE_EXACT = 1500,
   GPNN_CHOOSE_SAMPLE = 1 << 17,
-  GPNN_CHOOSE_LAST_SAMPLE = 1 << 19
+  GPNN_CHOOSE_LAST_SAMPLE = 1 << 19,
+  GPNN_CHOOSE_MEMBERS = 4
 };
 
 enum gpnn_effort { GPNN_EFFORT_FAST = 0, GPNN_EFFORT_NORMAL = 1, GPNN_EFFORT_THOROUGH = 2 };
@@ -86,6 +95,8 @@ struct gpnn_choose_options {
   size_t last_sample_rows; /* rows on which the best continues, or on which everything is done if
                               there is nothing to choose; 0: all */
   enum gpnn_effort effort;
+  size_t members;                /* the most candidates whose predictions may be averaged, up to
+                                    GPNN_CHOOSE_MEMBERS; 1: only one is chosen */
   const struct gpnn_query *like; /* rows to predict, of which only the inputs are used: candidates
                                     are scored on held-out rows that resemble them
                                     (models/heldout.h); or NULL */
@@ -115,6 +126,13 @@ struct gpnn_choose_report {
                                    NULL: the number was not chosen */
   size_t n_rows;                /* rows that candidates were scored on */
   struct gpnn_fit_report fit;   /* of the chosen candidate */
+  struct gpnn_choose_stack {
+    size_t n; /* members; 0: the chosen candidate stands alone */
+    struct gpnn_candidate member[GPNN_CHOOSE_MEMBERS]; /* the chosen first */
+    double weight[GPNN_CHOOSE_MEMBERS];
+    size_t n_rows;    /* that the stack was scored on */
+    double nll, rmse; /* of rows that its weights do not come from */
+  } stack;
 };
 
 /*
@@ -125,7 +143,8 @@ struct gpnn_choose_report {
  * to choose, all rows serve the fit, and no scale is estimated.  'listener' may be NULL.  Outcomes
  * as for gpnn_fit(); a candidate whose covariances are not positive definite is skipped.  Cost per
  * candidate: a fit, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, for the best
- * two, GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; unless its metric is that of the
+ * two, GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; for up to six that may be stacked,
+ * the same once more with the number of neighbours chosen; unless its metric is that of the
  * dataset's search, a search over all rows is built as well.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],

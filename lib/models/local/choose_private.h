@@ -2,11 +2,13 @@
  * choose_private: shared by the files of choose.
  *
  * choose.c decides which candidates to try, choose_exact.c for small datasets; choose_score.c
- * scores them on rows kept for that; choose_sample.c draws samples of large datasets.
+ * scores them on rows kept for that, by the scales of choose_scale.c; choose_stack.c finds out
+ * whether several of them are better than one; choose_sample.c draws samples of large datasets.
  */
 #ifndef GPNN_MODELS_LOCAL_CHOOSE_PRIVATE_H
 #define GPNN_MODELS_LOCAL_CHOOSE_PRIVATE_H
 
+#include "likelihood/scale.h"
 #include "models/local/choose.h"
 
 /* Numbers of neighbours to try.  All candidates are compared with the first few, which are cheap,
@@ -22,6 +24,16 @@ struct gpnn_choose_trial {
   size_t best;                     /* index of that number among those tried */
   double nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS]; /* with each number */
   double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: the mean over the targets */
+  bool passed_over; /* it is not the best, but may be a member of a stack */
+};
+
+/* Trials whose predictions are averaged: the best first, and their weights. */
+struct gpnn_choice_stack {
+  size_t n; /* 1: the best alone, whatever the other fields are */
+  struct gpnn_choose_trial *trial[GPNN_CHOOSE_MEMBERS];
+  double weight[GPNN_CHOOSE_MEMBERS];
+  size_t n_rows;    /* that it was scored on */
+  double nll, rmse; /* of rows that its weights do not come from */
 };
 
 /* The state of a choice: the validation rows and the trials so far. */
@@ -34,11 +46,12 @@ struct gpnn_choice {
   void *context;
   struct gpnn_choose_report *report;
   struct gpnn_choose_trial *trials; /* owned, with all that they own */
+  struct gpnn_choice_stack stack;   /* of some of them */
   size_t n_trials, capacity;
   size_t n_counts; /* numbers of neighbours to try */
   size_t counts[GPNN_CHOOSE_COUNTS];
   size_t n_kept;                  /* rows withheld from fits by neighbourhoods */
-  size_t n;                       /* validation rows in use */
+  size_t n_drawn, n;              /* validation rows, and how many of them are in use */
   double *x;                      /* n by d */
   double *y, *noise;              /* n, of one target at a time; known noise variances */
   double *regressors;             /* n by n_regressors */
@@ -112,6 +125,11 @@ struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
 /* The best of those whose inputs are rotated in another way than those of the best, or NULL. */
 struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c);
 
+/* Mean of a[i] - b[i] (b NULL: zero) and its standard error (gpnn-methods(7), equations 5.3 and
+ * 5.4). */
+double gpnn_choice_mean_difference(size_t n, const double *a, const double *b,
+                                   double *standard_error);
+
 /* ---- choose_scale.c ----------------------------------------------------------------------- */
 
 /* Loads the validation rows' values of the target of 'model' into 'c', and their inputs into
@@ -128,19 +146,46 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_load(struct gpnn_choice *c,
 bool gpnn_choice_add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameters *params,
                                    size_t at, double *loss);
 
-/* Estimates the scale that goes with the best trial, for each target, from rows that its fit has
- * not seen.  Does nothing if the likelihood is Gaussian. */
+/* Writes to 'loss' the negative log density of each row under a law that comes from others
+ * (gpnn_scale_cross_losses()). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_scaled_losses(const struct gpnn_scale_rows *rows,
+                                                           enum gpnn_likelihood likelihood,
+                                                           bool all_features, double *loss,
+                                                           struct gpnn_error *err);
+
+/* Estimates the scale that goes with the stack, for each target, from rows that its fits have not
+ * seen.  The best trial gets it.  Does nothing if the likelihood is Gaussian. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_estimate_scales(struct gpnn_choice *c,
                                                              struct gpnn_error *err);
 
 /* ---- the best two at more neighbours ------------------------------------------------------ */
 
-/* If candidates were compared with only some of the numbers of neighbours, drops all but the best
- * two and scores those with all numbers. */
+/* If candidates were compared with only some of the numbers of neighbours, passes over all but the
+ * best two and scores those with all numbers. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c,
                                                           struct gpnn_error *err);
 
 /* Gives the best trial the fewest neighbours that score about as well as its best number. */
 void gpnn_choice_choose_neighbours(struct gpnn_choice *c);
+
+/* ---- choose_stack.c ----------------------------------------------------------------------- */
+
+/*
+ * Sets c->stack: the best trial alone, or with others if together they predict the validation rows
+ * better (gpnn-methods(7), equations 5.9 to 5.11).  All get the number of neighbours of the best.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_stack(struct gpnn_choice *c, struct gpnn_error *err);
+
+/*
+ * Sets '*view' to the parameters of the stack for target 't'.  They borrow everything from the
+ * trials except the array of members, which the caller frees.  False: not enough memory.
+ */
+bool gpnn_choice_stack_view(const struct gpnn_choice *c, size_t t, struct gpnn_parameters *view);
+
+/* Completes the report, and moves the parameters of the best trial, and of those stacked upon it,
+ * to 'params' (n_targets, zeroed). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_hand_over(struct gpnn_choice *c,
+                                                       struct gpnn_parameters *params,
+                                                       struct gpnn_error *err);
 
 #endif

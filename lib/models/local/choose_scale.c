@@ -2,8 +2,10 @@
  * Likelihoods with a scale of their own, estimated on the rows that candidates are scored on.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "likelihood/scale.h"
 #include "models/heldout.h"
 #include "models/local/choose_private.h"
@@ -55,17 +57,24 @@ static struct gpnn_scale_rows rows_at(const struct gpnn_choice *c,
                                   .variance = c->latent + at,
                                   .misfit = c->misfit + at,
                                   .known_noise = c->noise,
-                                  .noise = params->covariance.noise};
+                                  .noise = gpnn_parameters_noise(params)};
+}
+
+enum gpnn_status gpnn_choice_scaled_losses(const struct gpnn_scale_rows *rows,
+                                           enum gpnn_likelihood likelihood, bool all_features,
+                                           double *loss, struct gpnn_error *err)
+{
+  enum { FOLDS = 2, MANY_FOLDS = 5, FEW_ROWS = 200, ROWS_OF_A_LAW = 1000 };
+  size_t folds = rows->n < FEW_ROWS ? MANY_FOLDS : FOLDS;
+  return gpnn_scale_cross_losses(rows, likelihood, all_features, folds, ROWS_OF_A_LAW, loss, err);
 }
 
 bool gpnn_choice_add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameters *params,
                                    size_t at, double *loss)
 {
-  enum { FOLDS = 2, MANY_FOLDS = 5, FEW_ROWS = 200, ROWS_OF_A_LAW = 1000 };
   struct gpnn_error err;
   const struct gpnn_scale_rows rows = rows_at(c, params, at);
-  if (gpnn_scale_cross_losses(&rows, params->likelihood, c->n < FEW_ROWS ? MANY_FOLDS : FOLDS,
-                              ROWS_OF_A_LAW, c->before, &err) != GPNN_OK)
+  if (gpnn_choice_scaled_losses(&rows, params->likelihood, false, c->before, &err) != GPNN_OK)
     return false;
   for (size_t i = 0; i < c->n; i++) {
     loss[i] += c->before[i] / (double)c->n_targets;
@@ -99,24 +108,42 @@ static enum gpnn_status estimate_scale(struct gpnn_choice *c, const struct gpnn_
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_choice_estimate_scales(struct gpnn_choice *c, struct gpnn_error *err)
+/* Estimates the scale of every target; 'views' are their parameters, which all share a metric. */
+static enum gpnn_status estimate_all(struct gpnn_choice *c, struct gpnn_parameters *views,
+                                     struct gpnn_error *err)
 {
   const struct gpnn_model_options options = {.threads = c->options->fit.threads};
-  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_model *first = NULL;
   enum gpnn_status status = GPNN_OK;
-  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return GPNN_OK;
-  for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++) { /* all share a metric */
-    const struct gpnn_channel channel = {c->targets[t], &trial->params[t]};
+  for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++) {
+    const struct gpnn_channel channel = {c->targets[t], &views[t]};
     struct gpnn_model *model = NULL;
     if (t == 0)
       status = gpnn_model_new(&first, 1, &channel, &options, err);
     else
       status = gpnn_model_with(first, &channel, &model, err);
-    if (status == GPNN_OK)
-      status = estimate_scale(c, t == 0 ? first : model, &trial->params[t], err);
+    if (status == GPNN_OK) status = estimate_scale(c, t == 0 ? first : model, &views[t], err);
     gpnn_model_free(model);
   }
   gpnn_model_free(first);
+  return status;
+}
+
+enum gpnn_status gpnn_choice_estimate_scales(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
+  enum gpnn_status status = GPNN_OK;
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return GPNN_OK;
+  struct gpnn_parameters *views = calloc(c->n_targets, sizeof *views);
+  if (views == NULL) return gpnn_fail_memory(err, "for a choice");
+  for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++)
+    if (!gpnn_choice_stack_view(c, t, &views[t])) status = gpnn_fail_memory(err, "for a choice");
+  if (status == GPNN_OK) status = estimate_all(c, views, err);
+  for (size_t t = 0; t < c->n_targets; t++) {
+    if (status == GPNN_OK) trial->params[t].scale = views[t].scale;
+    if (status == GPNN_OK) trial->params[t].degrees = views[t].degrees;
+    free(views[t].members);
+  }
+  free(views);
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }

@@ -41,7 +41,7 @@ void gpnn_choice_release(struct gpnn_choice *c)
 
 static bool choice_alloc(struct gpnn_choice *c, size_t n)
 {
-  c->n = n;
+  c->n = c->n_drawn = n;
   c->x = gpnn_alloc(n, c->dataset->d, sizeof *c->x);
   c->y = gpnn_alloc(n, 1, sizeof *c->y);
   c->noise = gpnn_alloc(n, 1, sizeof *c->noise);
@@ -153,9 +153,8 @@ static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head
   return true;
 }
 
-/* Mean of a[i] - b[i] (b NULL: zero) and its standard error (gpnn-methods(7), equations 5.3 and
- * 5.4). */
-static double mean_difference(size_t n, const double *a, const double *b, double *standard_error)
+double gpnn_choice_mean_difference(size_t n, const double *a, const double *b,
+                                   double *standard_error)
 {
   double mean = 0, squares = 0;
   for (size_t i = 0; i < n; i++) mean += (a[i] - (b == NULL ? 0 : b[i])) / (double)n;
@@ -272,8 +271,8 @@ static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_t
   if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return best;
   for (size_t k = 0; k < n_counts; k++) {
     double standard_error;
-    double worse =
-        mean_difference(c->n, trial->loss + k * c->n, trial->loss + lowest * c->n, &standard_error);
+    double worse = gpnn_choice_mean_difference(c->n, trial->loss + k * c->n,
+                                               trial->loss + lowest * c->n, &standard_error);
     if (!isnan(nll[k]) && is_hardly_worse(worse, standard_error) &&
         is_better_count(c, trial, k, best))
       best = k;
@@ -296,7 +295,8 @@ enum gpnn_status gpnn_choice_score(struct gpnn_choice *c, struct gpnn_choose_tri
     trial->nll[k] = NAN;
     trial->rmse[k] = sqrt(tally.square[k]);
     if (!tally.failed[k])
-      trial->nll[k] = mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error[k]);
+      trial->nll[k] =
+          gpnn_choice_mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error[k]);
   }
   if (status == GPNN_OK) {
     size_t best = trial->best = best_count(c, trial, n_counts);
@@ -330,8 +330,8 @@ static bool is_better(const struct gpnn_choice *c, const struct gpnn_choose_tria
                       const struct gpnn_choose_trial *best, const struct gpnn_choose_trial *lowest)
 {
   double standard_error, worse = a->candidate.nll - lowest->candidate.nll;
-  (void)mean_difference(c->n, a->loss + a->best * c->n, lowest->loss + lowest->best * c->n,
-                        &standard_error);
+  (void)gpnn_choice_mean_difference(c->n, a->loss + a->best * c->n,
+                                    lowest->loss + lowest->best * c->n, &standard_error);
   if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
     return worse <= standard_error && a->candidate.rmse < best->candidate.rmse;
   return is_hardly_worse(worse, standard_error) &&
@@ -362,13 +362,14 @@ static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c, is_le
   struct gpnn_choose_trial *lowest = NULL, *best;
   for (size_t i = 0; i < c->n_trials; i++) {
     struct gpnn_choose_trial *t = &c->trials[i];
-    if (!left_out(t, without) && (lowest == NULL || t->candidate.nll < lowest->candidate.nll))
+    if (!t->passed_over && !left_out(t, without) &&
+        (lowest == NULL || t->candidate.nll < lowest->candidate.nll))
       lowest = t;
   }
   best = lowest;
   for (size_t i = 0; i < c->n_trials; i++) {
     struct gpnn_choose_trial *t = &c->trials[i];
-    if (!left_out(t, without) && is_better(c, t, best, lowest)) best = t;
+    if (!t->passed_over && !left_out(t, without) && is_better(c, t, best, lowest)) best = t;
   }
   return best;
 }
@@ -416,19 +417,12 @@ static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_tria
   return GPNN_OK;
 }
 
-/* Drops all trials except the best two. */
+/* Passes over all trials except the best two. */
 static void keep_two(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
-  size_t n = 0;
-  for (size_t i = 0; i < c->n_trials; i++) {
-    struct gpnn_choose_trial *trial = &c->trials[i];
-    if (trial == best || trial == second)
-      c->trials[n++] = *trial;
-    else
-      gpnn_choose_trial_release(trial);
-  }
-  c->n_trials = n;
+  for (size_t i = 0; i < c->n_trials; i++)
+    c->trials[i].passed_over = &c->trials[i] != best && &c->trials[i] != second;
 }
 
 enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c, struct gpnn_error *err)
@@ -438,7 +432,7 @@ enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c, struct gpnn_err
   keep_two(c);
   if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
   for (size_t i = 0; i < c->n_trials && status == GPNN_OK; i++)
-    status = score_all(c, &c->trials[i], err);
+    if (!c->trials[i].passed_over) status = score_all(c, &c->trials[i], err);
   return status;
 }
 
@@ -454,7 +448,8 @@ void gpnn_choice_choose_neighbours(struct gpnn_choice *c)
     double standard_error, *loss = trial->loss;
     if (isnan(trial->nll[i])) continue;
     if (is_scaled && trial->rmse[i] > (1 + most_error) * trial->rmse[best]) continue;
-    double worse = mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
+    double worse =
+        gpnn_choice_mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
     if (worse <= fmin(standard_error, most)) break;
   }
   *fewest = trial->candidate;

@@ -61,6 +61,7 @@ static bool rank_init(struct rank *rank, const struct stack *stack, size_t r)
     if (r >= gpnn_parameters_n_members(channel->parameters)) continue;
     struct gpnn_parameters *own = &rank->parameters[rank->n];
     *own = *gpnn_parameters_member(channel->parameters, r);
+    own->likelihood = channel->parameters->likelihood; /* that of the target, as are all of them */
     own->n_members = 0;
     own->members = NULL;
     rank->channels[rank->n++] = (struct gpnn_channel){channel->dataset, own};
@@ -338,6 +339,7 @@ static enum gpnn_status take_refitted(const struct stack *stack, size_t r,
     if (r == 1 && params[c].members == NULL) return gpnn_fail_memory(err, "for parameters");
     struct gpnn_parameters *from = &refitted[place_of(stack, c, r)];
     from->weight = gpnn_parameters_member(given, r)->weight;
+    if (r > 0) from->likelihood = GPNN_LIKELIHOOD_GAUSSIAN; /* only the first records it */
     *(r == 0 ? &params[c] : &params[c].members[params[c].n_members++]) = *from;
     *from = (struct gpnn_parameters){0};
   }
