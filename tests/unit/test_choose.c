@@ -483,9 +483,11 @@ static struct gpnn_choose_trial make_trial(size_t which, double nll, double rmse
 
 /* Which of three trials, kept in the order 'order', are the best and the second. */
 static void choose_among(const double nll[TRIALS], const double rmse[TRIALS], double apart,
-                         const size_t order[TRIALS], size_t chosen[2])
+                         enum gpnn_likelihood likelihood, const size_t order[TRIALS],
+                         size_t chosen[2])
 {
-  struct gpnn_choice c = {.n = LOSSES};
+  const struct gpnn_choose_options options = {.likelihood = likelihood};
+  struct gpnn_choice c = {.n = LOSSES, .options = &options};
   for (size_t i = 0; i < TRIALS; i++) {
     struct gpnn_choose_trial trial = make_trial(order[i], nll[order[i]], rmse[order[i]], apart);
     assert_ok(gpnn_choice_keep(&c, &trial, &err));
@@ -506,11 +508,17 @@ static void the_order_of_candidates_does_not_matter(void **state)
   const double nll[] = {1, 1.015, 1.03}, rmse[] = {0.5, 0.4, 0.3};
   for (size_t i = 0; i < 6; i++) {
     size_t chosen[2];
-    choose_among(nll, rmse, 0.07, orders[i], chosen); /* a standard error of 0.024 */
+    /* A standard error of 0.024. */
+    choose_among(nll, rmse, 0.07, GPNN_LIKELIHOOD_GAUSSIAN, orders[i], chosen);
     assert_int_equal(chosen[0], 1);
     assert_int_equal(chosen[1], 0);
-    choose_among(nll, rmse, 0.001, orders[i], chosen); /* far less */
+    /* Far less. */
+    choose_among(nll, rmse, 0.001, GPNN_LIKELIHOOD_GAUSSIAN, orders[i], chosen);
     assert_int_equal(chosen[0], 0);
+    assert_int_equal(chosen[1], 1);
+    /* With a scale, log 0.3 and log 0.4 make up for 0.03 and 0.015 even then. */
+    choose_among(nll, rmse, 0.001, GPNN_LIKELIHOOD_LOCAL, orders[i], chosen);
+    assert_int_equal(chosen[0], 2);
     assert_int_equal(chosen[1], 1);
   }
 }

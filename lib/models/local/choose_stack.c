@@ -270,11 +270,13 @@ static enum gpnn_status score_size(struct pool *p, size_t size, struct score *sc
 static bool pays(const struct pool *p, const struct score *many, const struct score *few,
                  size_t more)
 {
+  enum { FEW_ROWS = 500 };
   const double least = 0.01;
   double standard_error;
   if (!many->possible || !(many->square <= few->square)) return false;
   double gain = gpnn_choice_mean_difference(p->n, few->loss, many->loss, &standard_error);
-  return gain > standard_error && gain > least * (double)more;
+  /* Few rows never make a gain certain, but then members cost little, and on average they help. */
+  return gain > least * (double)more && (gain > standard_error || p->n < FEW_ROWS);
 }
 
 /* Finds how many members pay: '*size', at least 1; '*nll' and '*rmse' are their score. */
