@@ -1,0 +1,75 @@
+/*
+ * distribution: the predictive distribution of one row.
+ *
+ * A variable w is normal, or Student's t, with a given mean and standard deviation.  The target is
+ * w itself, or a function of it: the value y whose image under an increasing function g, the
+ * warping function, is w (a warped Gaussian process: Snelson, Rasmussen and Ghahramani 2004;
+ * gpnn-methods(7), equations 3.17 to 3.20).  Quantiles, the distribution function and the density
+ * of y follow exactly from those of w.  Its moments and its CRPS are integrals, computed by Gauss
+ * and Legendre's rule to about eight digits where g is smooth.  They are taken over a bounded
+ * range, because the exponential of Student's t has no mean: values beyond either end count as that
+ * end.
+ *
+ * A distribution is a small value; it borrows the warping function.  A NaN as mean of w, or as
+ * truth, gives NaN.
+ * Threads: no shared state.
+ */
+#ifndef GPNN_LIKELIHOOD_DISTRIBUTION_H
+#define GPNN_LIKELIHOOD_DISTRIBUTION_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The warping function w = g(y), in the units that y and w have in a distribution; y is the target
+ * without its offset. */
+struct gpnn_warp {
+  const void *context; /* borrowed; passed to the functions */
+  double (*forward)(const void *context, double y);
+  double (*inverse)(const void *context, double w);
+  double (*log_derivative)(const void *context, double y); /* log g'(y); -INFINITY where the target
+                                                              cannot be */
+  double lower, upper; /* the range of y that moments and CRPS are taken over; lower < upper */
+};
+
+struct gpnn_distribution {
+  double location; /* the mean of w */
+  double sd;       /* the standard deviation of w, >= 0; 0: all probability is at one point */
+  double degrees;  /* > 2: degrees of freedom of Student's t; INFINITY: w is normal */
+  const struct gpnn_warp *warp; /* borrowed; NULL: the target is w */
+  double offset; /* added to the target; 0 unless there is a warping function, as the location
+                    includes it otherwise */
+};
+
+/* How well a distribution predicted the truth. */
+struct gpnn_distribution_score {
+  double logp; /* the log of the density at the truth */
+  double crps; /* the continuous ranked probability score, in the unit of the target */
+  double pit;  /* the probability of values below the truth */
+};
+
+/* Mean and standard deviation of the target. */
+void gpnn_distribution_moments(const struct gpnn_distribution *distribution, double *mean,
+                               double *sd);
+
+/* The quantile of p in (0, 1), and the probability of values up to 'y'. */
+double gpnn_distribution_quantile(const struct gpnn_distribution *distribution, double p);
+double gpnn_distribution_cdf(const struct gpnn_distribution *distribution, double y);
+
+/* The interval from location - half_width sd to location + half_width sd of w, as the target's. */
+void gpnn_distribution_interval(const struct gpnn_distribution *distribution, double half_width,
+                                double *lower, double *upper);
+
+/* The log density at 'y': -INFINITY where the target cannot be. */
+double gpnn_distribution_log_density(const struct gpnn_distribution *distribution, double y);
+
+double gpnn_distribution_crps(const struct gpnn_distribution *distribution, double y);
+
+struct gpnn_distribution_score gpnn_distribution_score(const struct gpnn_distribution *distribution,
+                                                       double truth);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
