@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "models/distance.h"
 
 /* How to convert a channel's latent function to the predictions asked for. */
@@ -11,9 +12,10 @@ struct output {
   const struct gpnn_dataset *dataset;
   const struct gpnn_parameters *parameters;
   struct gpnn_head head;
-  double debias;        /* factor on the difference from the mean function */
-  double scale, centre; /* of the units asked for */
-  double *terms;        /* owned: of the mean function at one row */
+  double debias;                /* factor on the difference from the mean function */
+  double scale, centre;         /* of the units asked for */
+  double *terms;                /* owned: of the mean function at one row */
+  const struct gpnn_warp *warp; /* of the distributions; NULL: none */
 };
 
 struct gpnn_predictor {
@@ -21,10 +23,13 @@ struct gpnn_predictor {
   struct gpnn_predict_options options;
   size_t n_channels;
   struct output *outputs; /* owned; n_channels */
-  bool needs_row;         /* some head does (gpnn_head_needs_row()) */
+  bool needs_variance;    /* the standard deviations are wanted, or a mean depends on them */
+  bool needs_row;         /* and they depend on more of a row (gpnn_head_needs_row()) */
   /* Owned; channels by rows of the largest batch so far. */
-  double *variance, *nearest, *misfit, *mean_variance;
-  size_t variance_capacity, nearest_capacity, misfit_capacity, mean_capacity;
+  double *mean, *variance, *nearest, *misfit, *mean_variance;
+  struct gpnn_distribution *distributions;
+  size_t mean_capacity, variance_capacity, nearest_capacity, misfit_capacity,
+      mean_variance_capacity, distributions_capacity;
 };
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -78,7 +83,10 @@ enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
       new->outputs != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     status = output_init(&new->outputs[c], model, c, options, err);
-  for (size_t c = 0; c < n && status == GPNN_OK && !options->mean_only; c++)
+  new->needs_variance = !options->mean_only;
+  for (size_t c = 0; c < n && status == GPNN_OK; c++)
+    new->needs_variance = new->needs_variance || new->outputs[c].warp != NULL;
+  for (size_t c = 0; c < n && status == GPNN_OK && new->needs_variance; c++)
     new->needs_row = new->needs_row || gpnn_head_needs_row(&new->outputs[c].head);
   if (status == GPNN_OK)
     *predictor = new;
@@ -93,10 +101,12 @@ void gpnn_predictor_free(struct gpnn_predictor *predictor)
   for (size_t c = 0; c < predictor->n_channels && predictor->outputs != NULL; c++)
     free(predictor->outputs[c].terms);
   free(predictor->outputs);
+  free(predictor->mean);
   free(predictor->variance);
   free(predictor->nearest);
   free(predictor->misfit);
   free(predictor->mean_variance);
+  free(predictor->distributions);
   free(predictor);
 }
 
@@ -168,11 +178,10 @@ static struct gpnn_latent_row adjust(const struct gpnn_predictor *predictor,
 }
 
 /* The latent function at entry 'at' of the predictor's arrays. */
-static struct gpnn_latent_row latent_at(const struct gpnn_predictor *predictor, size_t at,
-                                        double mean)
+static struct gpnn_latent_row latent_at(const struct gpnn_predictor *predictor, size_t at)
 {
-  struct gpnn_latent_row latent = {.mean = mean, .nearest = predictor->nearest[at]};
-  if (predictor->options.mean_only) return latent;
+  struct gpnn_latent_row latent = {.mean = predictor->mean[at], .nearest = predictor->nearest[at]};
+  if (!predictor->needs_variance) return latent;
   latent.variance = predictor->variance[at];
   if (!predictor->needs_row) return latent;
   latent.mean_variance = predictor->mean_variance[at];
@@ -188,33 +197,57 @@ static double offset_of(const struct output *output, const struct gpnn_predict_r
          dataset->scaling.y_sd;
 }
 
-/* Completes row 'i' of a channel, entry 'at' of the predictor's arrays: replaces the latent mean in
- * 'mean', and writes 'sd'. */
+/* The distribution of which the head gives mean and variance, in the units asked for; a warping
+ * function converts to these itself. */
+static struct gpnn_distribution distribution_of(const struct output *output,
+                                                struct gpnn_predictive value)
+{
+  double degrees = gpnn_head_degrees(&output->head);
+  bool converts = output->warp == NULL;
+  return (struct gpnn_distribution){
+      .location = converts ? output->centre + output->scale * value.mean : value.mean,
+      .sd = (converts ? output->scale : 1) * sqrt(value.variance),
+      .degrees = degrees > 0 ? degrees : INFINITY,
+      .warp = output->warp};
+}
+
+/* Adds the offset of row 'i' to the target.  Rows without offsets keep the sign of zeros. */
+static void add_offset(const struct output *output, const struct gpnn_predict_rows *rows, size_t i,
+                       struct gpnn_distribution *distribution)
+{
+  if (rows->offset == NULL) return;
+  double offset = offset_of(output, rows, i);
+  if (output->warp == NULL)
+    distribution->location += offset;
+  else
+    distribution->offset = offset;
+}
+
+/* Completes row 'i' of a channel, entry 'at' of the predictor's arrays. */
 static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
                                    const struct output *output,
                                    const struct gpnn_predict_rows *rows, size_t i, size_t at,
-                                   bool is_beyond, double *mean, double *sd, struct gpnn_error *err)
+                                   bool is_beyond, struct gpnn_distribution *distribution,
+                                   struct gpnn_error *err)
 {
-  const struct gpnn_predict_options *options = &predictor->options;
   double known =
       rows->noise == NULL ? 0 : gpnn_scaling_noise(&output->dataset->scaling, rows->noise[i]);
-  struct gpnn_latent_row latent = latent_at(predictor, at, mean[i]);
+  struct gpnn_latent_row latent = latent_at(predictor, at);
   latent = adjust(predictor, output, rows, i, latent, is_beyond);
   struct gpnn_predictive value = {latent.mean, 0};
-  if (!options->mean_only)
-    value = options->latent ? gpnn_head_latent(&output->head, &latent)
-                            : gpnn_head_observe(&output->head, &latent, known);
-  mean[i] = output->centre + output->scale * value.mean;
-  if (rows->offset != NULL) mean[i] += offset_of(output, rows, i);
-  if (!options->mean_only) sd[i] = output->scale * sqrt(value.variance);
-  if (!isinf(mean[i]) && (options->mean_only || !isinf(sd[i]))) return GPNN_OK;
+  if (predictor->needs_variance)
+    value = predictor->options.latent ? gpnn_head_latent(&output->head, &latent)
+                                      : gpnn_head_observe(&output->head, &latent, known);
+  *distribution = distribution_of(output, value);
+  add_offset(output, rows, i, distribution);
+  if (!isinf(distribution->location) && !isinf(distribution->sd)) return GPNN_OK;
   return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is larger than any number");
 }
 
 static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, size_t channel,
-                                       const struct gpnn_predict_rows *rows, double *mean,
-                                       double *sd, struct gpnn_counts *counts,
-                                       struct gpnn_error *err)
+                                       const struct gpnn_predict_rows *rows,
+                                       struct gpnn_distribution *distributions,
+                                       struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct output *output = &predictor->outputs[channel];
   double farthest = predictor->options.max_distance;
@@ -227,7 +260,8 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
   for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
     bool is_beyond = farthest > 0 && nearest[i] > farthest;
     counts->n_beyond += is_beyond;
-    status = finish_row(predictor, output, rows, i, first + i, is_beyond, mean, sd, err);
+    status = finish_row(predictor, output, rows, i, first + i, is_beyond, &distributions[first + i],
+                        err);
   }
   counts->n_rows += rows->n;
   counts->n_far += gpnn_distance_count_far(&output->parameters->calibration, rows->n, nearest);
@@ -235,43 +269,123 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
 }
 
 /* Makes the arrays large enough for a batch. */
-static enum gpnn_status grow(struct gpnn_predictor *predictor, size_t n, struct gpnn_error *err)
+static enum gpnn_status grow(struct gpnn_predictor *p, size_t n, struct gpnn_error *err)
 {
   size_t size;
-  if (gpnn_multiply(n, predictor->n_channels, &size) &&
-      gpnn_grow(&predictor->variance, &predictor->variance_capacity, size, sizeof(double)) &&
-      gpnn_grow(&predictor->nearest, &predictor->nearest_capacity, size, sizeof(double)) &&
-      (!predictor->needs_row ||
-       (gpnn_grow(&predictor->misfit, &predictor->misfit_capacity, size, sizeof(double)) &&
-        gpnn_grow(&predictor->mean_variance, &predictor->mean_capacity, size, sizeof(double)))))
+  if (gpnn_multiply(n, p->n_channels, &size) &&
+      gpnn_grow(&p->mean, &p->mean_capacity, size, sizeof *p->mean) &&
+      gpnn_grow(&p->variance, &p->variance_capacity, size, sizeof *p->variance) &&
+      gpnn_grow(&p->nearest, &p->nearest_capacity, size, sizeof *p->nearest) &&
+      (!p->needs_row ||
+       (gpnn_grow(&p->misfit, &p->misfit_capacity, size, sizeof *p->misfit) &&
+        gpnn_grow(&p->mean_variance, &p->mean_variance_capacity, size, sizeof *p->mean_variance))))
     return GPNN_OK;
   return gpnn_fail_memory(err, "for predictions");
+}
+
+enum gpnn_status gpnn_predict_distributions(struct gpnn_predictor *predictor,
+                                            const struct gpnn_predict_rows *rows,
+                                            struct gpnn_distribution *distributions,
+                                            struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_query query = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
+  if (rows->n == 0) return GPNN_OK;
+  enum gpnn_status status = grow(predictor, rows->n, err);
+  if (status != GPNN_OK) return status;
+  const struct gpnn_latent latent = {.mean = predictor->mean,
+                                     .variance =
+                                         predictor->needs_variance ? predictor->variance : NULL,
+                                     .mean_variance = predictor->mean_variance,
+                                     .misfit = predictor->misfit,
+                                     .nearest = predictor->nearest};
+  status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);
+  for (size_t c = 0; c < predictor->n_channels && status == GPNN_OK; c++)
+    status = finish_channel(predictor, c, rows, distributions, &counts[c], err);
+  return status;
 }
 
 enum gpnn_status gpnn_predict(struct gpnn_predictor *predictor,
                               const struct gpnn_predict_rows *rows, double *mean, double *sd,
                               struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  const struct gpnn_query query = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
+  size_t size;
   if (rows->n == 0) return GPNN_OK;
-  enum gpnn_status status = grow(predictor, rows->n, err);
-  if (status != GPNN_OK) return status;
-  const struct gpnn_latent latent = {.mean = mean,
-                                     .variance =
-                                         predictor->options.mean_only ? NULL : predictor->variance,
-                                     .mean_variance = predictor->mean_variance,
-                                     .misfit = predictor->misfit,
-                                     .nearest = predictor->nearest};
-  status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);
-  for (size_t c = 0; c < predictor->n_channels && status == GPNN_OK; c++) {
-    size_t at = c * rows->n;
-    status =
-        finish_channel(predictor, c, rows, mean + at, sd == NULL ? NULL : sd + at, &counts[c], err);
-  }
-  return status;
+  if (!gpnn_multiply(rows->n, predictor->n_channels, &size) ||
+      !gpnn_grow(&predictor->distributions, &predictor->distributions_capacity, size,
+                 sizeof *predictor->distributions))
+    return gpnn_fail_memory(err, "for predictions");
+  enum gpnn_status status =
+      gpnn_predict_distributions(predictor, rows, predictor->distributions, counts, err);
+  return status == GPNN_OK
+             ? gpnn_predict_moments(predictor, size, predictor->distributions, mean, sd, err)
+             : status;
 }
 
-/* ---- their distribution ------------------------------------------------------------------- */
+/* ---- what follows from the distributions -------------------------------------------------- */
+
+/* Rows that share one piece of a parallel loop: integrals take some 10 us a row. */
+enum { TOGETHER = 16 };
+
+/* As many threads as the model has, if there are integrals to compute; otherwise starting them
+ * would take longer than the work. */
+static int threads_for(const struct gpnn_predictor *predictor)
+{
+  for (size_t c = 0; c < predictor->n_channels; c++)
+    if (gpnn_predictor_needs_scores(predictor, c))
+      return gpnn_model_options(predictor->model)->threads;
+  return 1;
+}
+
+struct moments {
+  const struct gpnn_distribution *distributions;
+  double *mean, *sd;
+};
+
+static enum gpnn_status find_moments(void *context, size_t thread, size_t i, struct gpnn_error *err)
+{
+  const struct moments *m = context;
+  double mean, sd;
+  (void)thread;
+  gpnn_distribution_moments(&m->distributions[i], &mean, &sd);
+  m->mean[i] = mean;
+  if (m->sd != NULL) m->sd[i] = sd;
+  if (!isinf(mean) && !isinf(sd)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is larger than any number");
+}
+
+enum gpnn_status gpnn_predict_moments(const struct gpnn_predictor *predictor, size_t n,
+                                      const struct gpnn_distribution *distributions, double *mean,
+                                      double *sd, struct gpnn_error *err)
+{
+  struct moments moments = {distributions, mean, sd};
+  return gpnn_threads_try(threads_for(predictor), n, TOGETHER, find_moments, &moments, err);
+}
+
+struct scoring {
+  const struct gpnn_distribution *distributions;
+  const double *truth;
+  struct gpnn_distribution_score *scores;
+};
+
+static void find_score(void *context, size_t thread, size_t i)
+{
+  const struct scoring *s = context;
+  (void)thread;
+  s->scores[i] = gpnn_distribution_score(&s->distributions[i], s->truth[i]);
+}
+
+void gpnn_predict_scores(const struct gpnn_predictor *predictor, size_t n,
+                         const struct gpnn_distribution *distributions, const double *truth,
+                         struct gpnn_distribution_score *scores)
+{
+  struct scoring scoring = {distributions, truth, scores};
+  gpnn_threads_each(threads_for(predictor), n, TOGETHER, find_score, &scoring);
+}
+
+bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel)
+{
+  return predictor->outputs[channel].warp != NULL;
+}
 
 double gpnn_predictor_degrees(const struct gpnn_predictor *predictor, size_t channel)
 {

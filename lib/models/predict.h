@@ -1,14 +1,19 @@
 /*
- * predict: predictions in the target's units, from any model.
+ * predict: predictive distributions in the target's units, from any model.
  *
  * A predictor combines a model with options, and predicts any number of batches of rows.  For each
  * channel and row it takes the model's prediction of the latent function, debiases its mean if
  * asked, and replaces it if the row is too far from all training rows.  Unless the function itself
  * is asked for, the head (likelihood/head.h) then turns it into the distribution of an observation.
- * Finally the mean and standard deviation are converted to the units of the target, and its offset
- * is added to the mean.
+ * Finally that is converted to the units of the target, and the row's offset is added.
  *
- * Threads: one call at a time for each predictor; several predictors may share a model.
+ * Calling sequence: gpnn_predictor_new(); then gpnn_predict(), for means and standard deviations
+ * only, or gpnn_predict_distributions(), from which follow gpnn_predict_moments(),
+ * gpnn_predict_scores() and what likelihood/distribution.h offers; gpnn_predictor_free().
+ *
+ * Threads: one call at a time for each predictor; several predictors may share a model.  Where the
+ * moments of a distribution are integrals, rows are divided between the threads of the model;
+ * results do not depend on their number.
  */
 #ifndef GPNN_MODELS_PREDICT_H
 #define GPNN_MODELS_PREDICT_H
@@ -17,6 +22,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "likelihood/distribution.h"
 #include "likelihood/head.h"
 #include "models/model.h"
 
@@ -54,8 +60,8 @@ struct gpnn_predict_rows {
   const double *x;          /* n by d, standardised */
   const double *regressors; /* n by n_regressors, standardised; NULL: there are none */
   const double *noise;      /* n: known noise variance in the target's units squared; NULL: none */
-  const double *offset;     /* n by the dataset's targets, in their units, added to means; NULL:
-                               none */
+  const double *offset;     /* n by the dataset's targets, in their units, added to the targets;
+                               NULL: none */
 };
 
 /* Makes a predictor from 'model', which is borrowed and must outlive it.  GPNN_EINVAL: a bias is to
@@ -77,8 +83,36 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predict(struct gpnn_predictor *predictor,
                                               double *sd, struct gpnn_counts *counts,
                                               struct gpnn_error *err);
 
-/* Of a channel's predictions: gpnn_head_degrees(), and gpnn_head_half_width() in units of the sd
- * that gpnn_predict() writes. */
+/*
+ * Predicts the whole distributions of rows: writes channels by n of them, in the units asked for.
+ * They borrow from the predictor.  Under mean_only their sd is 0, unless a mean depends on it.
+ * Outcomes and n = 0 as for gpnn_predict().
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_predict_distributions(struct gpnn_predictor *predictor,
+                                                            const struct gpnn_predict_rows *rows,
+                                                            struct gpnn_distribution *distributions,
+                                                            struct gpnn_counts *counts,
+                                                            struct gpnn_error *err);
+
+/* Means and standard deviations of the 'n' distributions that the predictor gave for a batch, of
+ * one channel or all; 'sd' may be NULL.  GPNN_ENUMERIC: as gpnn_predict(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_predict_moments(const struct gpnn_predictor *predictor,
+                                                      size_t n,
+                                                      const struct gpnn_distribution *distributions,
+                                                      double *mean, double *sd,
+                                                      struct gpnn_error *err);
+
+/* The scores of such distributions, given the truths in the same units. */
+void gpnn_predict_scores(const struct gpnn_predictor *predictor, size_t n,
+                         const struct gpnn_distribution *distributions, const double *truth,
+                         struct gpnn_distribution_score *scores);
+
+/* True if mean, sd and degrees of freedom do not determine a channel's distributions, so that
+ * whoever sees only these needs the scores as well. */
+bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel);
+
+/* Of a channel's predictions: gpnn_head_degrees(), and gpnn_head_half_width(), from which
+ * gpnn_distribution_interval() makes an interval. */
 double gpnn_predictor_degrees(const struct gpnn_predictor *predictor, size_t channel);
 double gpnn_predictor_half_width(const struct gpnn_predictor *predictor, size_t channel,
                                  double level, const char **source);
