@@ -73,6 +73,9 @@ enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
   if (status == GPNN_OK && c->degrees > 0) status = write_name(c, sink, "df", err);
   for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++)
     status = write_interval_names(c, sink, i, err);
+  static const char *const scores[] = {"logp", "crps", "pit"};
+  for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
+    status = write_name(c, sink, scores[i], err);
   return status;
 }
 
@@ -81,8 +84,13 @@ enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
 void columns_complete(struct columns *c, const struct gpnn_predictor *predictor, size_t channel,
                       const struct cli *cli)
 {
+  const struct gpnn_predict_options *options = &c->plan->options;
   const struct cli_probabilities *intervals = &c->plan->intervals;
-  c->degrees = c->plan->options.mean_only ? 0 : gpnn_predictor_degrees(predictor, channel);
+  bool says_all = !gpnn_predictor_needs_scores(predictor, channel);
+  /* Truths are observations: they say nothing about the function, nor about a mean alone. */
+  c->has_scores =
+      c->has_truth && (c->always_scored || !says_all) && !options->latent && !options->mean_only;
+  c->degrees = options->mean_only || !says_all ? 0 : gpnn_predictor_degrees(predictor, channel);
   for (size_t i = 0; i < intervals->n; i++) {
     const char *source;
     c->half_widths[i] = gpnn_predictor_half_width(predictor, channel, intervals->p[i], &source);
@@ -91,21 +99,33 @@ void columns_complete(struct columns *c, const struct gpnn_predictor *predictor,
   }
 }
 
-enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, double truth,
-                                   double mean, double sd, struct gpnn_error *err)
+double columns_truth(const struct columns *c, double truth)
 {
-  const struct gpnn_predict_options *options = &c->plan->options;
+  return gpnn_predict_target(c->channel->dataset, c->plan->options.units, truth);
+}
+
+static enum gpnn_status write_interval(const struct columns *c, struct sink *sink, size_t i,
+                                       const struct prediction *p, struct gpnn_error *err)
+{
+  double lower, upper;
+  gpnn_distribution_interval(&p->distribution, c->half_widths[i], &lower, &upper);
+  enum gpnn_status status = write_value(sink, lower, err);
+  return status == GPNN_OK ? write_value(sink, upper, err) : status;
+}
+
+enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, double truth,
+                                   const struct prediction *p, struct gpnn_error *err)
+{
+  const double scores[] = {p->score.logp, p->score.crps, p->score.pit};
   enum gpnn_status status = GPNN_OK;
-  if (c->has_truth)
-    status =
-        write_value(sink, gpnn_predict_target(c->channel->dataset, options->units, truth), err);
-  if (status == GPNN_OK) status = write_value(sink, mean, err);
-  if (status == GPNN_OK && !options->mean_only) status = write_value(sink, sd, err);
+  if (c->has_truth) status = write_value(sink, columns_truth(c, truth), err);
+  if (status == GPNN_OK) status = write_value(sink, p->mean, err);
+  if (status == GPNN_OK && !c->plan->options.mean_only) status = write_value(sink, p->sd, err);
   if (status == GPNN_OK && c->degrees > 0)
-    status = write_value(sink, isnan(mean) ? mean : c->degrees, err);
-  for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++) {
-    status = write_value(sink, mean - c->half_widths[i] * sd, err);
-    if (status == GPNN_OK) status = write_value(sink, mean + c->half_widths[i] * sd, err);
-  }
+    status = write_value(sink, isnan(p->mean) ? p->mean : c->degrees, err);
+  for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++)
+    status = write_interval(c, sink, i, p, err);
+  for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
+    status = write_value(sink, scores[i], err);
   return status;
 }

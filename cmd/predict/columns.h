@@ -4,6 +4,7 @@
 #ifndef GPNN_CMD_PREDICT_COLUMNS_H
 #define GPNN_CMD_PREDICT_COLUMNS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,22 +30,43 @@ struct columns {
   const struct predict_plan *plan;
   const struct gpnn_channel *channel;
   bool has_truth;         /* the table has the target, whose values are written too */
+  bool always_scored;     /* if there are truths, scores are written in any case */
   bool is_one_of_several; /* column names end with that of the target */
+  bool has_scores;        /* logp, crps and pit are written */
   double degrees;         /* > 0: degrees of freedom of Student's t, written as a column */
   double half_widths[CLI_PROBABILITIES_MAX]; /* of the intervals */
 };
 
-/* Completes 'columns', whose first four members the caller has set, for channel 'channel' of the
+/* The prediction of one row. */
+struct prediction {
+  double mean, sd;
+  struct gpnn_distribution distribution;
+  struct gpnn_distribution_score score; /* where the columns have scores */
+};
+
+#define PREDICTION_MISSING                   \
+  {                                          \
+    NAN, NAN, {NAN, NAN, INFINITY, NULL, 0}, \
+    {                                        \
+      NAN, NAN, NAN                          \
+    }                                        \
+  }
+
+/* Completes 'columns', whose first five members the caller has set, for channel 'channel' of the
  * predictor; with --verbose, says where the widths of intervals come from. */
 void columns_complete(struct columns *columns, const struct gpnn_predictor *predictor,
                       size_t channel, const struct cli *cli);
+
+/* A truth, given in the units of the table, in those asked for. */
+double columns_truth(const struct columns *columns, double truth);
 
 GPNN_MUST_CHECK enum gpnn_status columns_write_names(const struct columns *columns,
                                                      struct sink *sink, struct gpnn_error *err);
 
 /* Writes the values of one row; NaN means missing.  'truth' is in the units of the table. */
 GPNN_MUST_CHECK enum gpnn_status columns_write_row(const struct columns *columns, struct sink *sink,
-                                                   double truth, double mean, double sd,
+                                                   double truth,
+                                                   const struct prediction *prediction,
                                                    struct gpnn_error *err);
 
 /* Writes text as a field, quoted if necessary. */

@@ -15,7 +15,9 @@ struct predict_arguments {
   const char *params, *keep;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
+  bool loo;                        /* predict the training rows, each from the others */
   size_t neighbours, share, batch; /* neighbours and batch may be 0: not given */
+  size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */
   struct predict_plan plan;
 };
 

@@ -405,6 +405,19 @@ void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, dou
   }
 }
 
+double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double offset)
+{
+  const double most_digits = 300; /* so that powers of ten stay in the range of a double */
+  double y = scaling->y_mean + scaling->y_sd * z + offset;
+  /* Subtracting offset and mean, dividing by the sd, and undoing all this, each rounds once. */
+  double rounding =
+      2 * DBL_EPSILON * (fabs(scaling->y_mean) + fabs(scaling->y_sd * z) + fabs(offset));
+  double digits = -ceil(log10(2 * rounding));
+  if (!(fabs(digits) < most_digits)) return y;
+  double unit = pow(10, fabs(digits));
+  return digits >= 0 ? rint(y * unit) / unit : rint(y / unit) * unit;
+}
+
 void gpnn_scaling_release(struct gpnn_scaling *scaling)
 {
   gpnn_limits_release(&scaling->limits);

@@ -113,6 +113,11 @@ double gpnn_scaling_variance(double variance, double sd);
 /* A noise variance in the target's units squared, standardised. */
 double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance);
 
+/* The target whose standardised value, without its offset (0: it has none), is 'z', in its own
+ * units.  Decimal digits that rounding may have changed are dropped, which restores targets of up
+ * to some 14 digits exactly. */
+double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double offset);
+
 void gpnn_scaling_release(struct gpnn_scaling *scaling);
 
 #ifdef __cplusplus

@@ -84,9 +84,10 @@ static enum gpnn_status standardise(struct gpnn_training *training,
                            : status;
 }
 
-/* Draws the 'c' rows to hold out, in random and in ascending order, for the caller to free. */
-static enum gpnn_status draw(const struct gpnn_training *training, uint64_t seed, size_t c,
-                             uint64_t **drawn, uint64_t **ascending, struct gpnn_error *err)
+/* Draws the 'c' of 'n' rows to hold out, in random and in ascending order, for the caller to
+ * free. */
+static enum gpnn_status draw(size_t n, uint64_t seed, size_t c, uint64_t **drawn,
+                             uint64_t **ascending, struct gpnn_error *err)
 {
   struct gpnn_rng rng;
   *drawn = gpnn_alloc(c, 1, sizeof **drawn);
@@ -94,7 +95,7 @@ static enum gpnn_status draw(const struct gpnn_training *training, uint64_t seed
   if (*drawn == NULL || *ascending == NULL)
     return gpnn_fail_memory(err, "for the calibration rows");
   gpnn_rng_init(&rng, seed, GPNN_RNG_HOLD_OUT);
-  enum gpnn_status status = gpnn_rng_sample(&rng, training->n, c, *drawn, err);
+  enum gpnn_status status = gpnn_rng_sample(&rng, n, c, *drawn, err);
   if (status != GPNN_OK) return status;
   memcpy(*ascending, *drawn, c * sizeof **drawn);
   qsort(*ascending, c, sizeof **ascending, gpnn_compare_uint64s);
@@ -125,7 +126,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
   if (status == GPNN_OK && dataset->schema.has_by)
     status = gpnn_training_draw_groups(training, options->seed, c, &c, &drawn, &held_out, err);
   else if (status == GPNN_OK)
-    status = draw(training, options->seed, c, &drawn, &held_out, err);
+    status = draw(training->n, options->seed, c, &drawn, &held_out, err);
   if (status == GPNN_OK) {
     dataset->n = training->n - c;
     dataset->n_calibration = c;
@@ -153,6 +154,21 @@ enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
   gpnn_spool_release(&training->read);
   if (status == GPNN_EIO) return status; /* the files beside the index, not the table */
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", table_name);
+}
+
+enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset, uint64_t **held_out,
+                                        struct gpnn_error *err)
+{
+  size_t c = dataset->n_calibration;
+  uint64_t *drawn = NULL;
+  *held_out = NULL;
+  if (dataset->row_group != NULL && c > 0) return GPNN_OK;
+  enum gpnn_status status = draw(dataset->n + c, dataset->seed, c, &drawn, held_out, err);
+  free(drawn);
+  if (status == GPNN_OK) return GPNN_OK;
+  free(*held_out);
+  *held_out = NULL;
+  return status;
 }
 
 void gpnn_training_release(struct gpnn_training *training)

@@ -111,6 +111,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *trai
                                                       const char *table_name,
                                                       struct gpnn_error *err);
 
+/*
+ * Which rows an index made by gpnn_training_finish() holds out for calibration: their numbers among
+ * those that were read and not left out, from 0 and ascending, in '*held_out', which the caller
+ * frees.  The others are its training rows, in their order.  NULL if whole groups were held out:
+ * how large they were is not in the index, and which rows they are follows from that.
+ * GPNN_ENOMEM: '*held_out' is NULL.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset,
+                                                        uint64_t **held_out,
+                                                        struct gpnn_error *err);
+
 void gpnn_training_release(struct gpnn_training *training);
 
 #ifdef __cplusplus

@@ -288,7 +288,8 @@ enum gpnn_status gpnn_predict_distributions(struct gpnn_predictor *predictor,
                                             struct gpnn_distribution *distributions,
                                             struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  const struct gpnn_query query = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
+  const struct gpnn_query query = {
+      .n = rows->n, .x = rows->x, .regressors = rows->regressors, .self = rows->self};
   if (rows->n == 0) return GPNN_OK;
   enum gpnn_status status = grow(predictor, rows->n, err);
   if (status != GPNN_OK) return status;

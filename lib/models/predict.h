@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "likelihood/distribution.h"
@@ -62,6 +63,8 @@ struct gpnn_predict_rows {
   const double *noise;      /* n: known noise variance in the target's units squared; NULL: none */
   const double *offset;     /* n by the dataset's targets, in their units, added to the targets;
                                NULL: none */
+  const int64_t *self; /* n: the training row that each is, and which is left out; NULL: none is
+                          one (models/model.h) */
 };
 
 /* Makes a predictor from 'model', which is borrowed and must outlive it.  GPNN_EINVAL: a bias is to

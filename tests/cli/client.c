@@ -88,7 +88,7 @@ static enum gpnn_status score(const struct gpnn_model *model, const struct gpnn_
   double *mean = (double *)calloc(2 * test->n, sizeof *mean);
   if (mean == NULL) return gpnn_fail_memory(err, "for predictions");
   double *sd = mean + test->n;
-  struct gpnn_predict_rows rows = {test->n, test->x, NULL, NULL, NULL};
+  struct gpnn_predict_rows rows = {test->n, test->x, NULL, NULL, NULL, NULL};
   struct gpnn_predict_options options = {0};
   struct gpnn_counts counts = {0};
   struct gpnn_metrics metrics = {0};

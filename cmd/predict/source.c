@@ -1,0 +1,152 @@
+#include "cmd/predict/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+/* ---- batches ------------------------------------------------------------------------------ */
+
+/* The most rows of a batch: as --batch says, unless rows are very wide; at least one. */
+static size_t rows_of_batch(const struct source *s)
+{
+  const struct gpnn_dataset *dataset = s->opened->dataset;
+  /* Per target: truth, mean, sd, a distribution, and what a predictor keeps of it. */
+  const size_t numbers = 12;
+  size_t row = dataset->d + dataset->n_regressors + numbers * s->opened->n + s->carry.n_columns;
+  size_t most = s->a->batch_bytes / sizeof(double) / row;
+  if (most == 0) return 1;
+  return most < s->a->batch ? most : s->a->batch;
+}
+
+enum gpnn_status source_open(struct source *source, const struct cli *cli,
+                             const struct predict_arguments *a, const struct opened *opened,
+                             struct gpnn_error *err)
+{
+  *source = (struct source){.cli = cli, .a = a, .opened = opened};
+  enum gpnn_status status =
+      a->loo ? source_training_open(source, err) : source_table_open(source, err);
+  source->shape = (struct batch_shape){.capacity = rows_of_batch(source),
+                                       .d = opened->dataset->d,
+                                       .n_regressors = opened->dataset->n_regressors,
+                                       .n_targets = opened->n,
+                                       .n_offsets = opened->dataset->schema.n_offsets};
+  return status;
+}
+
+enum gpnn_status source_read(struct source *source, struct batch *batch, struct gpnn_error *err)
+{
+  enum gpnn_status status = batch_begin(batch, &source->shape, err);
+  if (status != GPNN_OK) return status;
+  return source->a->loo ? source_training_read(source, batch, err)
+                        : source_table_read(source, batch, err);
+}
+
+void source_release(struct source *source)
+{
+  carry_release(&source->carry);
+  gpnn_reader_release(&source->reader);
+  gpnn_table_close(source->table);
+  free(source->held_out);
+}
+
+/* ---- what there is ------------------------------------------------------------------------ */
+
+bool source_has_truth(const struct source *s, size_t t)
+{
+  return s->a->loo ||
+         gpnn_reader_target_column(&s->reader, s->opened->channels[t].dataset->target) != SIZE_MAX;
+}
+
+/* Without an sd, or with that of the function, noise is not needed. */
+bool source_has_noise(const struct source *s)
+{
+  const struct gpnn_predict_options *options = &s->a->plan.options;
+  if (options->latent || options->mean_only) return false;
+  return s->a->loo ? s->opened->dataset->noise != NULL : s->reader.map.has_noise;
+}
+
+bool source_has_regressors(const struct source *s)
+{
+  for (size_t t = 0; t < s->opened->n; t++)
+    if (s->opened->parameters[t].mean.kind == GPNN_MEAN_REGRESSORS) return true;
+  return false;
+}
+
+bool source_has_header(const struct source *s)
+{
+  return s->a->loo ? s->cli->table.has_header : gpnn_table_has_header(s->table);
+}
+
+char source_delimiter(const struct source *s)
+{
+  if (!s->a->loo) return gpnn_table_delimiter(s->table);
+  return s->cli->table.delimiter == 0 ? '\t' : s->cli->table.delimiter;
+}
+
+size_t source_n(const struct source *s)
+{
+  return s->a->loo ? s->opened->dataset->n : 0;
+}
+
+/* ---- output ------------------------------------------------------------------------------- */
+
+/* Writes the name of a column that is kept, and warns if it is that of a prediction too. */
+static enum gpnn_status write_kept_name(const struct source *s, const char *name, struct sink *sink,
+                                        struct gpnn_error *err)
+{
+  if (s->opened->n == 1 && (strcmp(name, "mean") == 0 || strcmp(name, "sd") == 0))
+    cli_warn(s->cli, "%s: column '%s' is kept and has the same name as a column of predictions",
+             gpnn_table_name(s->table), name);
+  return sink_text(sink, name, err);
+}
+
+enum gpnn_status source_write_names(const struct source *s, struct sink *sink,
+                                    struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (s->a->loo) return sink_text(sink, s->held_out != NULL ? "row" : "training_row", err);
+  for (size_t i = 0; i < s->carry.n_columns && status == GPNN_OK; i++)
+    status = write_kept_name(s, gpnn_table_column(s->table, s->carry.columns[i]), sink, err);
+  return status;
+}
+
+enum gpnn_status source_write_row(const struct source *s, const struct batch *batch, size_t i,
+                                  struct carry_cursor *at, struct sink *sink,
+                                  struct gpnn_error *err)
+{
+  char number[GPNN_NUMBER_BYTES];
+  if (!s->a->loo) /* carried fields are followed by a delimiter already */
+    return carry_write(&s->carry, &batch->carried, at, sink->output, sink->delimiter, err);
+  snprintf(number, sizeof number, "%llu", (unsigned long long)batch->number[i]);
+  return sink_text(sink, number, err);
+}
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+enum gpnn_status source_locate(const struct source *s, const struct batch *batch,
+                               enum gpnn_status status, struct gpnn_error *err)
+{
+  const char *name = s->a->loo ? cli_operand(s->cli, 0) : gpnn_table_name(s->table);
+  const char *row = !s->a->loo ? "" : s->held_out != NULL ? " row " : " training row ";
+  if (batch->first == batch->last)
+    return gpnn_prefix(err, status, "%s:%s%zu", name, row, batch->first);
+  return gpnn_prefix(err, status, "%s:%s%zu-%zu", name, row, batch->first, batch->last);
+}
+
+void source_report(const struct source *s, size_t n_rows)
+{
+  char why[GPNN_SKIPPED_BYTES];
+  if (s->a->loo) return;
+  const char *name = gpnn_table_name(s->table);
+  if (s->skipped.n > 0)
+    cli_warn(s->cli, "%s: %zu of %zu rows have no prediction: %s", name, s->skipped.n, n_rows,
+             gpnn_skipped_describe(&s->skipped, s->table, why));
+  if (s->unread.n > 0)
+    cli_warn(s->cli, "%s: %zu truth%s cannot be read and count%s as missing: %s", name, s->unread.n,
+             s->unread.n == 1 ? "" : "s", s->unread.n == 1 ? "s" : "",
+             gpnn_skipped_describe(&s->unread, s->table, why));
+  if (s->n_unseen > 0)
+    cli_warn(s->cli, "%s: %zu values of categories were never seen in training", name, s->n_unseen);
+}

@@ -1,0 +1,110 @@
+/* The rows of a table. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/predict/source.h"
+#include "table/columns.h"
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+static bool is_target(const struct source *s, size_t column)
+{
+  for (size_t t = 0; t < s->opened->n; t++)
+    if (column == gpnn_reader_target_column(&s->reader, s->opened->channels[t].dataset->target))
+      return true;
+  return false;
+}
+
+/* Drops the targets from the carried columns, because they are written anyway. */
+static void drop_targets(struct source *s)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < s->carry.n_columns; i++)
+    if (!is_target(s, s->carry.columns[i])) s->carry.columns[kept++] = s->carry.columns[i];
+  s->carry.n_columns = kept;
+}
+
+static enum gpnn_status choose_carried(struct source *s, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (s->a->keep != NULL)
+    status =
+        gpnn_columns_find_list(s->table, s->a->keep, &s->carry.columns, &s->carry.n_columns, err);
+  if (s->a->append) {
+    s->carry.n_columns = gpnn_table_columns(s->table);
+    s->carry.columns = calloc(s->carry.n_columns, sizeof *s->carry.columns);
+    if (s->carry.columns == NULL) return gpnn_fail_memory(err, "for the columns carried along");
+    for (size_t i = 0; i < s->carry.n_columns; i++) s->carry.columns[i] = i;
+  }
+  if (status == GPNN_OK) drop_targets(s);
+  return status;
+}
+
+enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_table_open(&s->table, cli_operand(s->cli, 1), &s->cli->table, err);
+  if (status == GPNN_OK)
+    status = gpnn_reader_open(&s->reader, s->opened->dataset, s->table, s->cli->na,
+                              source_has_regressors(s), err);
+  if (status == GPNN_OK) status = gpnn_reader_require_offsets(&s->reader, err);
+  s->reader.map.has_noise = source_has_noise(s);
+  return status == GPNN_OK ? choose_carried(s, err) : status;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* Reads the targets of a row.  Predictions do not need them, so one that cannot be read counts as
+ * missing. */
+static void read_targets(struct source *s, struct batch *batch, const struct gpnn_record *record)
+{
+  struct gpnn_error why;
+  for (size_t t = 0; t < s->opened->n; t++) {
+    double *y = &batch->truth[t * batch->shape.capacity + batch->n_rows];
+    *y = nan("");
+    if (record->n_fields > 0 &&
+        gpnn_reader_target(&s->reader, record, s->opened->channels[t].dataset->target, y, &why) !=
+            GPNN_OK)
+      gpnn_skipped_add(&s->unread, record, &why);
+  }
+}
+
+/* Reads one row into the batch.  GPNN_EDATA: the row is bad; its fields are carried if possible. */
+static enum gpnn_status read_row(struct source *s, struct batch *batch, struct gpnn_record *record,
+                                 struct gpnn_error *err)
+{
+  const struct batch_shape *shape = &batch->shape;
+  enum gpnn_status status = gpnn_table_next(s->table, record, err);
+  if (status != GPNN_OK && status != GPNN_EDATA) return status;
+  if (status == GPNN_EDATA) record->n_fields = 0;
+  if (batch->n_rows == 0) batch->first = record->line;
+  batch->last = record->line;
+  enum gpnn_status carried = carry_add(&s->carry, &batch->carried, record, s->cli->na, err);
+  if (carried != GPNN_OK) return carried;
+  read_targets(s, batch, record);
+  if (status == GPNN_OK)
+    status = gpnn_reader_read(&s->reader, record, batch->x + batch->n_good * shape->d,
+                              batch->regressors + batch->n_good * shape->n_regressors,
+                              &batch->noise[batch->n_good], &s->n_unseen, err);
+  if (status == GPNN_OK)
+    status = gpnn_reader_offsets(&s->reader, record,
+                                 batch->offset + batch->n_good * shape->n_offsets, err);
+  return status;
+}
+
+enum gpnn_status source_table_read(struct source *s, struct batch *batch, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  struct gpnn_error why = {0};
+  while (batch->n_rows < batch->shape.capacity && batch->carried.text_length < s->a->batch_bytes) {
+    enum gpnn_status status = read_row(s, batch, &record, &why);
+    if (status == GPNN_EDATA && s->a->skip_bad) {
+      gpnn_skipped_add(&s->skipped, &record, &why);
+    } else if (status != GPNN_OK) {
+      if (err != NULL) *err = why;
+      return status;
+    }
+    batch->is_good[batch->n_rows++] = status == GPNN_OK;
+    batch->n_good += status == GPNN_OK;
+  }
+  return GPNN_OK;
+}
