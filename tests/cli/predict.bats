@@ -423,3 +423,79 @@ converse() {
     gpnn-predict $option -p t.par n.gpi bad.tsv | cmp - <(cut -f 1-3 bad.tsv | gpnn-predict $option -p t.par n.gpi)
   done
 }
+
+@test "--loo predicts the training rows, which it names by their place in the table" {
+  make_table 60 2 | awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = int(100 * $3) / 1000 } { print }' \
+    >train.tsv
+  gpnn-index -q --calibration-rows 12 -o t.gpi train.tsv
+  make_parameters matern32 0.5 1 0.04 20 >t.par
+  gpnn-predict --loo -p t.par --interval 0.9 t.gpi >loo.tsv
+  assert_equal "$(header loo.tsv)" $'row\ty\tmean\tsd\tlower\tupper\tlogp\tcrps\tpit'
+  assert_equal "$(wc -l <loo.tsv)" 49
+  # The rows are those of the table, in its order, with their targets to the last digit.
+  awk -F '\t' 'NR == FNR { y[FNR - 1] = $3 + 0; next }
+    FNR > 1 { if (!($1 in y) || $1 <= last || $2 + 0 != y[$1]) exit 1; last = $1 }' train.tsv loo.tsv
+  ! grep -q NA loo.tsv
+}
+
+@test "--loo gives the same bytes for any number of threads and any batch" {
+  prepare
+  gpnn-predict --loo -p t.par --interval 0.5,0.9 -j 1 t.gpi >loo.tsv
+  gpnn-predict --loo -p t.par --interval 0.5,0.9 -j 3 --batch 7 t.gpi | cmp - loo.tsv
+  gpnn-predict --loo -p - --interval 0.5,0.9 t.gpi <t.par | cmp - loo.tsv
+  gpnn-predict --loo -p t.par -d , --no-header t.gpi | head -n 1 | grep -q '^1,[^a-z]*$'
+}
+
+@test "--loo scores as gpnn-eval does from mean and sd" {
+  prepare
+  gpnn-predict --loo -p t.par t.gpi >loo.tsv
+  gpnn-eval loo.tsv >all.txt
+  cut -f 1-4 loo.tsv | gpnn-eval >few.txt
+  for name in n rmse nll cal crps coverage50 coverage95 pit_distance; do
+    assert_near "$(value $name all.txt)" "$(value $name few.txt)" 1e-9
+  done
+}
+
+@test "--loo leaves out each row, which predictions of the same table do not" {
+  make_table 30 2 >train.tsv
+  gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
+  make_parameters matern32 0.5 1 1e-6 200 >t.par
+  gpnn-predict --loo -p t.par t.gpi | gpnn-eval >loo.txt
+  gpnn-predict -p t.par t.gpi train.tsv | gpnn-eval >known.txt
+  assert_below "$(value rmse known.txt)" 1e-4
+  assert_below 0.05 "$(value rmse loo.txt)"
+}
+
+@test "--loo refuses what is for tables" {
+  prepare
+  assert_fails 2 '--loo predicts the rows of the index' gpnn-predict --loo -p t.par t.gpi test.tsv
+  assert_fails 2 '--keep is for the rows of a table, not for --loo' \
+    gpnn-predict --loo -p t.par --keep x1 t.gpi
+  assert_fails 2 '--share is for the rows of a table' gpnn-predict --loo -p t.par --share 4 t.gpi
+}
+
+@test "--loo writes all targets, and adds the known noise of the rows" {
+  make_table 50 2 | awk -F '\t' -v OFS='\t' '
+    NR == 1 { print $0, "z", "v"; next }
+    { print $0, 2 * $3 + 1, NR / 100 }' >train.tsv
+  gpnn-index -q -y y,z --row-noise v --calibration-rows 0 -o t.gpi train.tsv
+  for target in y z; do
+    printf 'target\t%s\n' $target
+    make_parameters matern32 0.5 1 0.04 20
+  done >two.par
+  gpnn-predict --loo -p two.par t.gpi >loo.tsv
+  assert_equal "$(header loo.tsv)" \
+    "$(printf 'row y mean_y sd_y logp_y crps_y pit_y z mean_z sd_z logp_z crps_z pit_z' | tr ' ' '\t')"
+  assert_equal "$(gpnn-eval loo.tsv | cut -f 1 | tr '\n' ' ')" 'target y z mean '
+  gpnn-predict --loo --latent -p two.par t.gpi >latent.tsv
+  assert_equal "$(header latent.tsv)" "$(printf 'row y mean_y sd_y z mean_z sd_z' | tr ' ' '\t')"
+  # sd^2 - latent sd^2 is the noise shared by all rows, and that of the row.
+  paste <(column row loo.tsv) <(column sd_y loo.tsv) <(column sd_y latent.tsv) | awk '
+    { noise[$1] = $2 * $2 - $3 * $3 }
+    END {
+      for (i = 2; i <= 50; i++) {
+        d = noise[i] - noise[i - 1] - 0.01
+        if (d > 1e-9 || d < -1e-9) exit 1
+      }
+    }'
+}

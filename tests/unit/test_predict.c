@@ -2,10 +2,12 @@
 #include <float.h>
 
 #include "base/threads.h"
+#include "dense.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
 #include "models.h"
 #include "models/predict.h"
+#include "stats/normal.h"
 
 enum { N = 400, D = 2, C = 60, M = 25 };
 
@@ -240,6 +242,122 @@ static void rows_farther_than_the_calibration_rows_are_counted(void **state)
   tear_down(&s);
 }
 
+/* Each from all others by the dense formula. */
+static void a_training_row_is_left_out_of_its_own_prediction(void **state)
+{
+  (void)state;
+  enum { ROWS = 40 };
+  struct setting s;
+  struct gpnn_model *all = NULL;
+  struct gpnn_predictor *predictor = NULL;
+  struct gpnn_distribution d[3];
+  struct gpnn_counts counts = {0};
+  const int64_t self[] = {0, 17, ROWS - 1};
+  double x[3 * D], others[ROWS * D], y[ROWS];
+  fixture_new(&s.f, ROWS, D, C, 1);
+  s.lengthscale = 0.8;
+  s.params = (struct gpnn_parameters){.covariance.kernel = gpnn_kernel_by_name("matern32"),
+                                      .covariance.n_lengthscales = 1,
+                                      .covariance.lengthscale = &s.lengthscale,
+                                      .covariance.kernelscale = 0.7,
+                                      .covariance.noise = 0.3,
+                                      .degrees = 5,
+                                      .neighbours = ROWS};
+  assert_ok(make_model(&all, s.f.data, &s.params, 0, 2, &err));
+  assert_ok(gpnn_predictor_new(&predictor, all,
+                               &(struct gpnn_predict_options){.units = GPNN_UNITS_STANDARD}, &err));
+  for (size_t i = 0; i < 3; i++) memcpy(x + i * D, s.f.x + self[i] * D, D * sizeof *x);
+  const struct gpnn_predict_rows rows = {.n = 3, .x = x, .self = self};
+  assert_ok(gpnn_predict_distributions(predictor, &rows, d, &counts, &err));
+  for (size_t i = 0; i < 3; i++) {
+    size_t before = (size_t)self[i], after = ROWS - 1 - before;
+    double mean, latent;
+    memcpy(others, s.f.x, before * D * sizeof *others);
+    memcpy(others + before * D, s.f.x + (before + 1) * D, after * D * sizeof *others);
+    memcpy(y, s.f.y, before * sizeof *y);
+    memcpy(y + before, s.f.y + before + 1, after * sizeof *y);
+    dense_predict("matern32", ROWS - 1, D, others, y, x + i * D, 1, &s.lengthscale, 0.7, 0.3, &mean,
+                  &latent);
+    assert_near(d[i].location, mean, 1e-10);
+    assert_close(d[i].sd, sqrt(latent + 0.3), 1e-10);
+    assert_true(d[i].degrees == 5 && d[i].warp == NULL);
+  }
+  gpnn_predictor_free(predictor);
+  gpnn_model_free(all);
+  fixture_free(&s.f);
+}
+
+/* In either units, whatever the threads. */
+static void distributions_give_the_same_means_and_their_scores(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct out out;
+  static struct gpnn_distribution d[C];
+  static struct gpnn_distribution_score scores[C];
+  double truth[C];
+  set_up(&s);
+  for (int units = 0; units < 2; units++) {
+    const struct gpnn_predict_options options = {.units = units == 0 ? GPNN_UNITS_ORIGINAL
+                                                                     : GPNN_UNITS_STANDARD};
+    const struct gpnn_predict_rows rows = {.n = C, .x = s.f.cx};
+    struct gpnn_predictor *predictor = NULL;
+    struct gpnn_counts counts = {0};
+    predict(&s, options, NULL, &out);
+    assert_ok(gpnn_predictor_new(&predictor, s.gp, &options, &err));
+    assert_false(gpnn_predictor_needs_scores(predictor, 0));
+    assert_ok(gpnn_predict_distributions(predictor, &rows, d, &counts, &err));
+    for (size_t i = 0; i < C; i++) {
+      truth[i] = out.mean[i] + 0.1 * (double)i * out.sd[i];
+      assert_true(d[i].location == out.mean[i] && d[i].sd == out.sd[i] && isinf(d[i].degrees));
+    }
+    gpnn_predict_scores(predictor, C, d, truth, scores);
+    for (size_t i = 0; i < C; i++) {
+      assert_close(scores[i].pit, gpnn_normal_cdf(0.1 * (double)i), 1e-9);
+      assert_close(scores[i].logp, -gpnn_normal_nll(truth[i] - out.mean[i], out.sd[i]), 1e-12);
+    }
+    gpnn_predictor_free(predictor);
+  }
+  tear_down(&s);
+}
+
+/* As subtracting them by hand does, before truths are converted to either units. */
+static void truths_are_scored_without_their_offsets(void **state)
+{
+  (void)state;
+  struct setting s;
+  static struct gpnn_distribution d[C];
+  static struct gpnn_distribution_score by_hand[C], scores[C];
+  double offset[C], truth[C];
+  set_up(&s);
+  for (int units = 0; units < 2; units++) {
+    const struct gpnn_predict_options options = {.units = units == 0 ? GPNN_UNITS_ORIGINAL
+                                                                     : GPNN_UNITS_STANDARD};
+    struct gpnn_predict_rows rows = {.n = C, .x = s.f.cx};
+    struct gpnn_predictor *predictor = NULL;
+    struct gpnn_counts counts = {0};
+    assert_ok(gpnn_predictor_new(&predictor, s.gp, &options, &err));
+    assert_ok(gpnn_predict_distributions(predictor, &rows, d, &counts, &err));
+    for (size_t i = 0; i < C; i++) {
+      offset[i] = 6 * (double)i - 50;
+      truth[i] = gpnn_predict_target(s.f.data, options.units, 3 + 0.2 * (double)i);
+    }
+    gpnn_predict_scores(predictor, C, d, truth, by_hand);
+    for (size_t i = 0; i < C; i++)
+      truth[i] = gpnn_predict_target(s.f.data, options.units, 3 + 0.2 * (double)i + offset[i]);
+    rows.offset = offset;
+    assert_ok(gpnn_predict_distributions(predictor, &rows, d, &counts, &err));
+    gpnn_predict_scores(predictor, C, d, truth, scores);
+    for (size_t i = 0; i < C; i++) {
+      assert_near(scores[i].logp, by_hand[i].logp, 1e-10);
+      assert_near(scores[i].crps, by_hand[i].crps, 1e-11);
+      assert_near(scores[i].pit, by_hand[i].pit, 1e-11);
+    }
+    gpnn_predictor_free(predictor);
+  }
+  tear_down(&s);
+}
+
 int main(void)
 {
   gpnn_blas_single_thread();
@@ -251,6 +369,9 @@ int main(void)
       cmocka_unit_test(known_noise_of_a_row_is_added_to_its_variance),
       cmocka_unit_test(rows_beyond_the_largest_distance_are_missing_or_the_prior),
       cmocka_unit_test(rows_farther_than_the_calibration_rows_are_counted),
+      cmocka_unit_test(a_training_row_is_left_out_of_its_own_prediction),
+      cmocka_unit_test(distributions_give_the_same_means_and_their_scores),
+      cmocka_unit_test(truths_are_scored_without_their_offsets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
