@@ -42,6 +42,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_NOISE = 34,        /* the noise on it */
   GPNN_RNG_ADVISE = 35,       /* rows that a learning curve is measured on */
   GPNN_RNG_LIMITS = 36,       /* rows that the limits of inputs are estimated from */
+  GPNN_RNG_TIES = 50,         /* the PIT of rows with the same truth */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 
