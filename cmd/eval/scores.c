@@ -87,7 +87,11 @@ static struct scores_group *find_group(struct scores *s, const struct gpnn_field
 static enum gpnn_status add_to_cell(struct scores_cell *cell, size_t n_intervals,
                                     const struct gpnn_predictions_row *p, struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_metrics_add(&cell->metrics, p->truth, p->mean, p->sd, p->df, err);
+  const struct gpnn_metrics_given given = {.logp = p->score[GPNN_PREDICTIONS_LOGP],
+                                           .crps = p->score[GPNN_PREDICTIONS_CRPS],
+                                           .pit = p->score[GPNN_PREDICTIONS_PIT]};
+  enum gpnn_status status =
+      gpnn_metrics_add_given(&cell->metrics, p->truth, p->mean, p->sd, p->df, &given, err);
   for (size_t i = 0; i < n_intervals && status == GPNN_OK; i++)
     if (!isnan(p->lower[i]) && !isnan(p->upper[i]))
       status = gpnn_coverage_add(&cell->given[i], p->truth, p->lower[i], p->upper[i], err);

@@ -143,8 +143,7 @@ static void list_level(const struct gpnn_metrics *metrics, size_t i, struct row 
   put(row, "width", r.width);
 }
 
-static void list_bin(struct writer *w, const struct gpnn_metrics *metrics, size_t i,
-                     struct row *row)
+static void list_bin(struct writer *w, struct gpnn_metrics *metrics, size_t i, struct row *row)
 {
   size_t bins = w->form->bins;
   if (i == 0) gpnn_metrics_pit_histogram(metrics, bins, w->shares);
@@ -165,7 +164,7 @@ static enum gpnn_status list_row(struct writer *w, struct scores_group *group, s
                                  struct gpnn_error *err)
 {
   w->row.n = 0;
-  const struct gpnn_metrics *metrics = &group->cells[t].metrics;
+  struct gpnn_metrics *metrics = &group->cells[t].metrics;
   if (w->form->table == SCORES_METRICS) return list_metrics(w, group, t, &w->row, err);
   if (w->form->table == SCORES_PIT)
     list_bin(w, metrics, i, &w->row);

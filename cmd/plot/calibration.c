@@ -22,8 +22,11 @@ static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
                              struct gpnn_error *err)
 {
   struct counted *c = into;
+  const struct gpnn_metrics_given given = {.logp = row->score[GPNN_PREDICTIONS_LOGP],
+                                           .crps = row->score[GPNN_PREDICTIONS_CRPS],
+                                           .pit = row->score[GPNN_PREDICTIONS_PIT]};
   enum gpnn_status status =
-      gpnn_metrics_add(&c->metrics, row->truth, row->mean, row->sd, row->df, err);
+      gpnn_metrics_add_given(&c->metrics, row->truth, row->mean, row->sd, row->df, &given, err);
   for (size_t i = 0; i < c->target->n_intervals && status == GPNN_OK; i++)
     if (!isnan(row->lower[i]) && !isnan(row->upper[i]))
       status = gpnn_coverage_add(&c->given[i], row->truth, row->lower[i], row->upper[i], err);
@@ -125,7 +128,7 @@ static void draw_calibration(struct plot *plot, const struct counted *c)
 
 /* ---- pit ---------------------------------------------------------------------------------- */
 
-static enum gpnn_status draw_pit(struct plot *plot, const struct counted *c, struct gpnn_error *err)
+static enum gpnn_status draw_pit(struct plot *plot, struct counted *c, struct gpnn_error *err)
 {
   struct script *s = &plot->body;
   size_t bins = plot->o->bins > 0 ? plot->o->bins : 20, n = c->metrics.n_with_sd;

@@ -15,6 +15,13 @@ enum gpnn_status gpnn_coverage_add(struct gpnn_coverage *coverage, double truth,
   return GPNN_OK;
 }
 
+void gpnn_coverage_add_unmeasured(struct gpnn_coverage *coverage, bool is_covered)
+{
+  coverage->n++;
+  coverage->n_covered += is_covered;
+  gpnn_sum_add(&coverage->width, NAN);
+}
+
 struct gpnn_coverage_result gpnn_coverage_result(const struct gpnn_coverage *coverage, double level)
 {
   size_t n = coverage->n;

@@ -13,6 +13,7 @@
 #ifndef GPNN_STATS_COVERAGE_H
 #define GPNN_STATS_COVERAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -38,6 +39,10 @@ struct gpnn_coverage_result {
 GPNN_MUST_CHECK enum gpnn_status gpnn_coverage_add(struct gpnn_coverage *coverage, double truth,
                                                    double lower, double upper,
                                                    struct gpnn_error *err);
+
+/* Adds one row of which only is known whether its interval contains the truth: width and score of
+ * all rows are then NaN. */
+void gpnn_coverage_add_unmeasured(struct gpnn_coverage *coverage, bool is_covered);
 
 /* 'level' is p in (0, 1), or NaN if it is unknown; then the score is NaN too. */
 struct gpnn_coverage_result gpnn_coverage_result(const struct gpnn_coverage *coverage,

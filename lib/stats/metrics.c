@@ -2,11 +2,8 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
-#include "base/memory.h"
 #include "stats/student.h"
 
 static void set_half_widths(struct gpnn_metrics *metrics, double df)
@@ -36,34 +33,68 @@ static enum gpnn_status add_intervals(struct gpnn_metrics *metrics, double error
   return status;
 }
 
-static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double error, double sd,
-                                          double df, struct gpnn_error *err)
+/* The same from the PIT alone. */
+static void add_coverages(struct gpnn_metrics *metrics, double pit)
+{
+  for (size_t i = 0; i < metrics->n_levels; i++)
+    gpnn_coverage_add_unmeasured(&metrics->coverage[i], fabs(pit - 0.5) <= metrics->levels[i] / 2);
+}
+
+static enum gpnn_status check(double sd, double df, const struct gpnn_metrics_given *given,
+                              struct gpnn_error *err)
 {
   if (!(sd > 0) || isinf(sd))
     return gpnn_fail(
         err, GPNN_EDATA,
         "a standard deviation is not a positive number but %g, which has no likelihood", sd);
   if (!(df > 2)) return gpnn_fail(err, GPNN_EDATA, "degrees of freedom are not above 2");
-  if (!gpnn_grow(&metrics->pit, &metrics->pit_capacity, metrics->n_with_sd + 1,
-                 sizeof *metrics->pit))
-    return gpnn_fail_memory(err, "for the calibration of predictions");
+  if (given->crps < 0) return gpnn_fail(err, GPNN_EDATA, "crps is negative: %g", given->crps);
+  if (given->pit < 0 || given->pit > 1)
+    return gpnn_fail(err, GPNN_EDATA, "pit is not between 0 and 1 but %g", given->pit);
+  return GPNN_OK;
+}
+
+static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double truth, double error,
+                                          double sd, double df,
+                                          const struct gpnn_metrics_given *given,
+                                          struct gpnn_error *err)
+{
   double z = error / sd, scale = sd * gpnn_student_unit_scale(df), t = error / scale;
-  enum gpnn_status status = add_intervals(metrics, error, scale, df, err);
+  enum gpnn_status status = check(sd, df, given, err);
   if (status != GPNN_OK) return status;
-  gpnn_sum_add(&metrics->nll, gpnn_student_nll(error, scale, df));
+  double nll = isnan(given->logp) ? gpnn_student_nll(error, scale, df) : -given->logp;
+  if (!isnan(given->pit)) {
+    status = gpnn_pit_add_value(&metrics->pit, truth, given->pit, exp(-nll), err);
+    if (status == GPNN_OK) add_coverages(metrics, given->pit);
+  } else {
+    status = gpnn_pit_add(&metrics->pit, truth, error, scale, df, err);
+    if (status == GPNN_OK) status = add_intervals(metrics, error, scale, df, err);
+  }
+  if (status != GPNN_OK) return status;
+  gpnn_sum_add(&metrics->nll, nll);
   gpnn_sum_add(&metrics->cal, z * z);
   /* If t overflows, the predicted distribution is a point in comparison. */
-  gpnn_sum_add(&metrics->crps, isinf(t) ? fabs(error) : scale * gpnn_student_crps(t, df));
-  metrics->pit[metrics->n_with_sd++] = gpnn_student_cdf(t, df);
+  double crps = isinf(t) ? fabs(error) : scale * gpnn_student_crps(t, df);
+  gpnn_sum_add(&metrics->crps, isnan(given->crps) ? crps : given->crps);
+  metrics->n_with_sd++;
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, double mean,
                                   double sd, double df, struct gpnn_error *err)
 {
+  static const struct gpnn_metrics_given nothing = {NAN, NAN, NAN};
+  return gpnn_metrics_add_given(metrics, truth, mean, sd, df, &nothing, err);
+}
+
+enum gpnn_status gpnn_metrics_add_given(struct gpnn_metrics *metrics, double truth, double mean,
+                                        double sd, double df,
+                                        const struct gpnn_metrics_given *given,
+                                        struct gpnn_error *err)
+{
   double error = truth - mean;
   if (!isnan(sd)) {
-    enum gpnn_status status = add_probabilistic(metrics, error, sd, df, err);
+    enum gpnn_status status = add_probabilistic(metrics, truth, error, sd, df, given, err);
     if (status != GPNN_OK) return status;
   }
   metrics->n++;
@@ -78,24 +109,24 @@ enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, do
 /* The Kolmogorov distance of the PIT values from the uniform distribution. */
 static double pit_distance(struct gpnn_metrics *metrics)
 {
-  size_t n = metrics->n_with_sd;
+  size_t n = metrics->pit.n;
   double distance = 0;
-  qsort(metrics->pit, n, sizeof *metrics->pit, gpnn_compare_doubles);
+  const double *pit = gpnn_pit_values(&metrics->pit);
   for (size_t i = 0; i < n; i++) {
-    double p = metrics->pit[i];
+    double p = pit[i];
     double above = (double)(i + 1) / (double)n - p, below = p - (double)i / (double)n;
     distance = fmax(distance, fmax(above, below));
   }
   return distance;
 }
 
-void gpnn_metrics_pit_histogram(const struct gpnn_metrics *metrics, size_t n_bins,
-                                double *fractions)
+void gpnn_metrics_pit_histogram(struct gpnn_metrics *metrics, size_t n_bins, double *fractions)
 {
-  size_t n = metrics->n_with_sd;
+  size_t n = metrics->pit.n;
+  const double *pit = gpnn_pit_values(&metrics->pit);
   for (size_t bin = 0; bin < n_bins; bin++) fractions[bin] = 0;
   for (size_t i = 0; i < n; i++) {
-    size_t bin = (size_t)(metrics->pit[i] * (double)n_bins);
+    size_t bin = (size_t)(pit[i] * (double)n_bins);
     fractions[bin < n_bins ? bin : n_bins - 1]++;
   }
   for (size_t bin = 0; bin < n_bins; bin++) fractions[bin] /= (double)n;
@@ -151,6 +182,6 @@ struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_resul
 
 void gpnn_metrics_release(struct gpnn_metrics *metrics)
 {
-  free(metrics->pit);
+  gpnn_pit_release(&metrics->pit);
   memset(metrics, 0, sizeof *metrics);
 }

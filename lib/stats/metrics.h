@@ -7,12 +7,15 @@
  *   CRPS = mean of sd [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ];
  *   coverage, mean width and interval score of the central interval of each nominal level
  *   (stats/coverage.h);
- *   PIT = Phi(z): its histogram, and its Kolmogorov distance from the uniform distribution.
+ *   PIT = Phi(z), randomised where truths are tied (stats/pit.h): its histogram, and its Kolmogorov
+ *   distance from the uniform distribution.
  * A row's predicted distribution may be Student's t instead of the normal one: NLL, CRPS, intervals
- * and PIT are then those of stats/student.h with the scale sd sqrt((df - 2) / df).
+ * and PIT are then those of stats/student.h with the scale sd sqrt((df - 2) / df).  Or whoever
+ * predicted the row gives its log density, CRPS and PIT, from which it is then scored: an interval
+ * of level p contains the truth if |PIT - 1/2| <= p/2.
  *
  * Calling sequence: gpnn_metrics_levels() on a zeroed object, gpnn_metrics_add() row by row,
- * gpnn_metrics_result(), gpnn_metrics_release().  It takes 8 bytes of memory per row, for the PIT.
+ * gpnn_metrics_result(), gpnn_metrics_release().  It takes 32 bytes of memory per row, for the PIT.
  *
  * What exceeds the range of a double becomes infinite or 0, as the MSE of errors of 1e200 or 1e-200
  * does; RMSE and R^2 are correct whenever they are in range.
@@ -25,6 +28,7 @@
 
 #include "base/status.h"
 #include "stats/coverage.h"
+#include "stats/pit.h"
 #include "stats/sum.h"
 
 #ifdef __cplusplus
@@ -46,8 +50,7 @@ struct gpnn_metrics {
   struct gpnn_coverage coverage[GPNN_METRICS_LEVELS];
   double df; /* for which the half widths are: that of the previous row */
   double half_width[GPNN_METRICS_LEVELS];
-  double *pit; /* owned; n_with_sd values */
-  size_t pit_capacity;
+  struct gpnn_pit pit; /* of the rows with a standard deviation */
 };
 
 struct gpnn_metrics_result {
@@ -56,6 +59,7 @@ struct gpnn_metrics_result {
   double rmse, mse, mae;
   double r2; /* NaN if all truths are equal */
   double nll, cal, crps;
+  /* Widths and scores are NaN if a PIT was given. */
   double coverage[GPNN_METRICS_LEVELS], width[GPNN_METRICS_LEVELS], score[GPNN_METRICS_LEVELS];
   double pit_distance;
   double pit[GPNN_METRICS_PIT_BINS]; /* fraction of rows in each of equal bins */
@@ -75,16 +79,27 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, 
                                                   double mean, double sd, double df,
                                                   struct gpnn_error *err);
 
-/* Computes the result, sorting the PIT values; more rows may be added afterwards.  GPNN_EDATA: no
- * row has been added. */
+/* What is known of a row's prediction besides mean, sd and df; NaN: what follows from these. */
+struct gpnn_metrics_given {
+  double logp, crps, pit; /* log density at the truth, score, and probability of values below it */
+};
+
+/* The same for a row that has them.  GPNN_EDATA, too: the crps is negative or the pit is not
+ * between 0 and 1.  Without an sd they are ignored. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_add_given(struct gpnn_metrics *metrics, double truth,
+                                                        double mean, double sd, double df,
+                                                        const struct gpnn_metrics_given *given,
+                                                        struct gpnn_error *err);
+
+/* Computes the result, sorting the PIT values; no more rows may be added afterwards.  GPNN_EDATA:
+ * no row has been added. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
                                                      struct gpnn_metrics_result *result,
                                                      struct gpnn_error *err);
 
 /* The fraction, among the rows with a standard deviation, of PIT values in each of 'n_bins' equal
- * bins; NaN without such rows. */
-void gpnn_metrics_pit_histogram(const struct gpnn_metrics *metrics, size_t n_bins,
-                                double *fractions);
+ * bins; NaN without such rows.  No more rows may be added afterwards. */
+void gpnn_metrics_pit_histogram(struct gpnn_metrics *metrics, size_t n_bins, double *fractions);
 
 /* The result if truths, means and standard deviations had all been divided by 'unit' > 0: what has
  * a unit is divided by it, the MSE by its square, and the NLL loses log(unit). */

@@ -80,23 +80,29 @@ static enum gpnn_status find_intervals(struct gpnn_predictions_target *t,
   return GPNN_OK;
 }
 
+/* Finds the column called 'name'; it is no failure if there is none. */
+static enum gpnn_status find_named(const struct gpnn_predictions_target *t,
+                                   const struct gpnn_table *table, size_t first, const char *name,
+                                   size_t *column, bool *found, struct gpnn_error *err)
+{
+  if (*found) return GPNN_OK;
+  enum gpnn_status status = find_affixed(table, first, name, "", 0, t->name, column, err);
+  *found = status == GPNN_OK;
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
 /* Finds the columns that a table need not have: sd (which may come before the mean if there is only
- * one target), df, intervals. */
+ * one target), df, scores, intervals. */
 static enum gpnn_status find_optional(struct gpnn_predictions_target *t,
                                       const struct gpnn_table *table, struct gpnn_error *err)
 {
-  size_t first = t->name == NULL ? 0 : t->mean + 1;
-  enum gpnn_status status = GPNN_OK;
-  if (!t->has_sd) {
-    status = find_affixed(table, first, "sd", "", 0, t->name, &t->sd, err);
-    t->has_sd = status == GPNN_OK;
-  }
-  if ((status == GPNN_OK || status == GPNN_END) && !t->has_df) {
-    status = find_affixed(table, t->mean + 1, "df", "", 0, t->name, &t->df, err);
-    t->has_df = status == GPNN_OK;
-  }
-  if (status != GPNN_OK && status != GPNN_END) return status;
-  return find_intervals(t, table, err);
+  static const char *const scores[GPNN_PREDICTIONS_SCORES] = {"logp", "crps", "pit"};
+  size_t after = t->mean + 1, first = t->name == NULL ? 0 : after;
+  enum gpnn_status status = find_named(t, table, first, "sd", &t->sd, &t->has_sd, err);
+  if (status == GPNN_OK) status = find_named(t, table, after, "df", &t->df, &t->has_df, err);
+  for (size_t i = 0; i < GPNN_PREDICTIONS_SCORES && status == GPNN_OK; i++)
+    status = find_named(t, table, after, scores[i], &t->score[i], &t->has_score[i], err);
+  return status == GPNN_OK ? find_intervals(t, table, err) : status;
 }
 
 static enum gpnn_status find_wanted(const struct gpnn_table *table, const char *wanted,
@@ -170,6 +176,8 @@ static bool have_same_columns(const struct gpnn_predictions_target *a,
                               const struct gpnn_predictions_target *b)
 {
   bool same = a->has_sd == b->has_sd && a->has_df == b->has_df && a->n_intervals == b->n_intervals;
+  for (size_t i = 0; i < GPNN_PREDICTIONS_SCORES && same; i++)
+    same = a->has_score[i] == b->has_score[i];
   for (size_t i = 0; i < a->n_intervals && same; i++) {
     double p = a->intervals[i].level, q = b->intervals[i].level;
     same = p == q || (isnan(p) && isnan(q));
@@ -277,7 +285,7 @@ enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
                                        struct gpnn_predictions_row *prediction,
                                        struct gpnn_error *err)
 {
-  struct gpnn_predictions_row p = {.sd = NAN, .df = INFINITY};
+  struct gpnn_predictions_row p = {.sd = NAN, .df = INFINITY, .score = {NAN, NAN, NAN}};
   if (gpnn_field_is_missing(&record->fields[t->truth], na) ||
       gpnn_field_is_missing(&record->fields[t->mean], na))
     return GPNN_END;
@@ -287,6 +295,9 @@ enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
     status = gpnn_columns_number(table, record, t->sd, na, &p.sd, err);
   if (status == GPNN_OK && t->has_df)
     status = read_possibly_infinite(table, record, t->df, na, INFINITY, &p.df, err);
+  for (size_t i = 0; i < GPNN_PREDICTIONS_SCORES && status == GPNN_OK; i++)
+    if (t->has_score[i])
+      status = read_possibly_infinite(table, record, t->score[i], na, NAN, &p.score[i], err);
   for (size_t i = 0; i < t->n_intervals && status == GPNN_OK; i++) {
     status =
         read_possibly_infinite(table, record, t->intervals[i].lower, na, NAN, &p.lower[i], err);

@@ -3,13 +3,15 @@
  *
  * Predictions of one target are in the columns
  *   mean, sd, df, lower, upper        or, for several levels in percent, lower90, upper90 ...
+ *   logp, crps, pit
  * of which only the mean is required; the true value is in the column before it.  df is the degrees
- * of freedom of Student's t distribution (missing or inf: a normal distribution).  With several
- * targets these names end in an underscore and the target's name, and the true value is in the
- * column of that name:
- *   a mean_a sd_a lower90_a upper90_a b mean_b sd_b lower90_b upper90_b
- * df, lower and upper must come after the mean: columns copied from the predicted table come before
- * it and may happen to have such names.
+ * of freedom of Student's t distribution (missing or inf: a normal distribution).  logp, crps and
+ * pit score the predicted distribution, where mean, sd and df do not determine it: its log density
+ * at the true value, its continuous ranked probability score, and the probability of values below
+ * the true one.  With several targets these names end in an underscore and the target's name, and
+ * the true value is in the column of that name: a mean_a sd_a lower90_a upper90_a b mean_b sd_b
+ * lower90_b upper90_b df, lower and all others must come after the mean: columns copied from the
+ * predicted table come before it and may happen to have such names.
  *
  * Calling sequence: gpnn_predictions_find(), gpnn_predictions_read() for each record and target,
  * gpnn_predictions_release().
@@ -26,10 +28,19 @@
 
 enum { GPNN_PREDICTIONS_INTERVALS = 32 };
 
+enum gpnn_predictions_score {
+  GPNN_PREDICTIONS_LOGP,
+  GPNN_PREDICTIONS_CRPS,
+  GPNN_PREDICTIONS_PIT,
+  GPNN_PREDICTIONS_SCORES
+};
+
 struct gpnn_predictions_target {
   char *name;                 /* owned; NULL: the only target, whose columns do not name it */
   size_t truth, mean, sd, df; /* columns, from 0 */
   bool has_sd, has_df;
+  size_t score[GPNN_PREDICTIONS_SCORES];
+  bool has_score[GPNN_PREDICTIONS_SCORES];
   size_t n_intervals; /* may be 0 */
   struct gpnn_predictions_interval {
     size_t lower, upper; /* columns */
@@ -62,8 +73,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *
 
 struct gpnn_predictions_row {
   double truth, mean;
-  double sd; /* NaN: there is no such column */
-  double df; /* INFINITY: there is no such column, or no value in it */
+  double sd;                             /* NaN: there is no such column */
+  double df;                             /* INFINITY: there is no such column, or no value in it */
+  double score[GPNN_PREDICTIONS_SCORES]; /* likewise NaN; may be infinite */
   double lower[GPNN_PREDICTIONS_INTERVALS], upper[GPNN_PREDICTIONS_INTERVALS]; /* NaN: no value */
 };
 

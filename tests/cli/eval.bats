@@ -197,3 +197,38 @@ several() {
   assert_fails 2 "no column 'h'" gpnn-eval --by h s.csv
   assert_fails 2 "no column 'mean'" gpnn-eval -y a s.csv
 }
+
+@test "log densities, crps and pit of the table replace those of mean and sd" {
+  printf 'y,mean,sd,logp,crps,pit\n1,2,1,-2,0.5,0.2\n3,2,1,-1,0.25,0.96\n' >scored.csv
+  gpnn-eval scored.csv >out.txt
+  assert_equal "$(value nll out.txt) $(value crps out.txt)" "1.5 0.375"
+  assert_equal "$(value rmse out.txt) $(value cal out.txt)" "1 1"
+  assert_equal "$(value coverage50 out.txt) $(value coverage80 out.txt)" "0 0.5"
+  assert_equal "$(value coverage95 out.txt) $(value width95 out.txt)" "1 NA"
+  assert_near "$(value pit_distance out.txt)" 0.46 1e-12
+  gpnn-eval --json scored.csv | grep -q '"nll": 1.5, .*"width95": null'
+  gpnn-eval --table reliability --levels 0.5,0.95 scored.csv | cut -d , -f 1,2,4 |
+    diff - <(printf 'nominal,observed,width\n0.5,0,NA\n0.95,1,NA\n')
+  gpnn-eval --table pit --bins 2 scored.csv | diff - <(printf 'from,to,share\n0,0.5,0.5\n0.5,1,0.5\n')
+}
+
+@test "scores of the table that cannot be are refused" {
+  printf 'y,mean,sd,pit\n1,2,1,0.5\n3,2,1,1.5\n' >t.csv
+  assert_fails 1 't.csv:3: pit is not between 0 and 1 but 1.5$' gpnn-eval t.csv
+  printf 'y,mean,sd,crps\n1,2,1,-3\n' >t.csv
+  assert_fails 1 't.csv:2: crps is negative: -3$' gpnn-eval t.csv
+}
+
+@test "the PIT of rounded truths is randomised, whatever their order" {
+  awk 'BEGIN {
+    srand(4); print "y\tmean\tsd"
+    for (i = 0; i < 4000; i++) {
+      z = sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()); m = 30 * rand()
+      printf "%d\t%.6f\t0.4\n", m + 0.4 * z + 1000.5, m + 1000
+    }
+  }' >t.tsv
+  gpnn-eval t.tsv >out.txt
+  assert_below "$(value pit_distance out.txt)" 0.03
+  { head -n 1 t.tsv; tail -n +2 t.tsv | sort; } | gpnn-eval >sorted.txt
+  assert_equal "$(grep pit sorted.txt)" "$(grep pit out.txt)"
+}

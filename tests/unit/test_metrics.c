@@ -323,6 +323,67 @@ static void a_pit_histogram_of_any_number_of_bins_counts_every_row_once(void **s
   gpnn_metrics_release(&metrics);
 }
 
+/* Given scores replace those of mean and sd; the others and the means' metrics stay. */
+static void given_scores_count_where_there_are_any(void **state)
+{
+  (void)state;
+  const struct gpnn_metrics_given all = {-1.5, 0.25, 0.97}, only_pit = {NAN, NAN, 0.5};
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result r, one = student_row(0.3, 2, 4);
+  gpnn_metrics_levels(&metrics, 2, levels);
+  assert_ok(gpnn_metrics_add_given(&metrics, 2, 1, 2, INFINITY, &all, &err));
+  assert_ok(gpnn_metrics_add_given(&metrics, 1.3, 1, 2, 4, &only_pit, &err));
+  assert_ok(gpnn_metrics_result(&metrics, &r, &err));
+  assert_close(r.nll, (1.5 + one.nll) / 2, 1e-14);
+  assert_close(r.crps, (0.25 + one.crps) / 2, 1e-14);
+  assert_close(r.cal, (0.25 + 0.0225) / 2, 1e-14);
+  assert_close(r.coverage[0], 0.5, 0); /* of 0.97 and 0.5 the second */
+  assert_close(r.coverage[1], 1, 0);   /* up to 0.975 */
+  assert_close(r.pit_distance, 0.5, 1e-14);
+  assert_true(isnan(r.width[0]) && isnan(r.score[1]));
+  gpnn_metrics_release(&metrics);
+}
+
+/* Those of mean and sd, given: nothing but the widths is lost. */
+static void given_scores_of_the_same_distribution_change_nothing(void **state)
+{
+  (void)state;
+  enum { N = 200 };
+  struct gpnn_metrics plain = {0}, given = {0};
+  struct gpnn_metrics_result a, b;
+  struct gpnn_rng rng = seeded(3);
+  gpnn_metrics_levels(&plain, 2, levels);
+  gpnn_metrics_levels(&given, 2, levels);
+  for (size_t i = 0; i < N; i++) {
+    double y = rint(3 * gpnn_rng_normal(&rng)), z = y / 3;
+    const struct gpnn_metrics_given scores = {
+        -gpnn_normal_nll(y, 3), 3 * gpnn_student_crps(z, INFINITY), gpnn_normal_cdf(z)};
+    assert_ok(gpnn_metrics_add(&plain, y, 0, 3, INFINITY, &err));
+    assert_ok(gpnn_metrics_add_given(&given, y, 0, 3, INFINITY, &scores, &err));
+  }
+  assert_ok(gpnn_metrics_result(&plain, &a, &err));
+  assert_ok(gpnn_metrics_result(&given, &b, &err));
+  assert_close(b.nll, a.nll, 1e-13);
+  assert_close(b.crps, a.crps, 1e-13);
+  assert_close(b.pit_distance, a.pit_distance, 1e-10);
+  assert_close(b.coverage[0], a.coverage[0], 0);
+  gpnn_metrics_release(&plain);
+  gpnn_metrics_release(&given);
+}
+
+static void impossible_scores_are_refused(void **state)
+{
+  (void)state;
+  const struct gpnn_metrics_given pit = {-1, 1, 2}, crps = {-1, -3, 0.5};
+  struct gpnn_metrics metrics = {0};
+  assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &pit, &err), GPNN_EDATA,
+               "pit is not between 0 and 1 but 2");
+  assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &crps, &err), GPNN_EDATA,
+               "crps is negative: -3");
+  assert_int_equal(metrics.n, 0);
+  gpnn_metrics_release(&metrics);
+}
+
 static void too_few_degrees_of_freedom_are_refused(void **state)
 {
   (void)state;
@@ -355,6 +416,9 @@ int main(void)
       cmocka_unit_test(rows_of_different_degrees_of_freedom_mix),
       cmocka_unit_test(right_predictions_of_student_truths_are_calibrated),
       cmocka_unit_test(a_pit_histogram_of_any_number_of_bins_counts_every_row_once),
+      cmocka_unit_test(given_scores_count_where_there_are_any),
+      cmocka_unit_test(given_scores_of_the_same_distribution_change_nothing),
+      cmocka_unit_test(impossible_scores_are_refused),
       cmocka_unit_test(too_few_degrees_of_freedom_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,23 @@ static void one_target_has_columns_without_its_name(void **state)
   gpnn_predictions_release(&p);
 }
 
+static void scores_are_found_after_the_mean(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p = found_in("pit,y,mean,sd,logp,crps\n");
+  const struct gpnn_predictions_target *t = &p.targets[0];
+  assert_true(t->has_score[GPNN_PREDICTIONS_LOGP] && t->score[GPNN_PREDICTIONS_LOGP] == 4);
+  assert_true(t->has_score[GPNN_PREDICTIONS_CRPS] && t->score[GPNN_PREDICTIONS_CRPS] == 5);
+  assert_false(t->has_score[GPNN_PREDICTIONS_PIT]); /* that of the table predicted */
+  gpnn_predictions_release(&p);
+  p = found_in("a,mean_a,sd_a,pit_a,b,mean_b,sd_b,pit_b\n");
+  assert_true(p.targets[1].has_score[GPNN_PREDICTIONS_PIT]);
+  assert_int_equal(p.targets[1].score[GPNN_PREDICTIONS_PIT], 7);
+  gpnn_predictions_release(&p);
+  assert_refused_as(GPNN_EDATA, "a,mean_a,sd_a,pit_a,b,mean_b,sd_b\n", "'b' has other");
+  assert_refused("y,mean,pit,pit\n", "'pit'");
+}
+
 static void levels_are_told_from_the_names_of_the_ends(void **state)
 {
   (void)state;
@@ -170,6 +187,28 @@ static void rows_are_read_with_what_may_be_infinite_or_missing(void **state)
   gpnn_table_close(table);
 }
 
+static void scores_may_be_infinite_or_missing(void **state)
+{
+  (void)state;
+  struct gpnn_predictions p = {0};
+  struct gpnn_predictions_row row;
+  struct gpnn_record record;
+  struct gpnn_table *table =
+      open_text("y,mean,sd,logp,crps,pit\n1,2,3,-inf,4,0\n1,2,3,NA,,0.5\n1,2,3,-1,x,0\n", true);
+  assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_true(row.score[0] == -INFINITY && row.score[1] == 4 && row.score[2] == 0);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_true(isnan(row.score[0]) && isnan(row.score[1]) && row.score[2] == 0.5);
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+               ":4: column 'crps': not a number");
+  gpnn_predictions_release(&p);
+  gpnn_table_close(table);
+}
+
 static void the_first_cell_that_is_no_number_is_told_though_others_are_fine(void **state)
 {
   (void)state;
@@ -198,6 +237,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_target_has_columns_without_its_name),
+      cmocka_unit_test(scores_are_found_after_the_mean),
       cmocka_unit_test(levels_are_told_from_the_names_of_the_ends),
       cmocka_unit_test(columns_before_the_mean_are_carried_along),
       cmocka_unit_test(several_targets_are_told_by_the_ends_of_the_names),
@@ -205,6 +245,7 @@ int main(void)
       cmocka_unit_test(without_a_header_columns_go_by_number),
       cmocka_unit_test(what_leaves_a_column_open_is_refused),
       cmocka_unit_test(rows_are_read_with_what_may_be_infinite_or_missing),
+      cmocka_unit_test(scores_may_be_infinite_or_missing),
       cmocka_unit_test(the_first_cell_that_is_no_number_is_told_though_others_are_fine),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
