@@ -17,6 +17,7 @@
  *   models/model.h                    make a model of a dataset and parameters
  *   dataset/reader.h                  read the rows to predict
  *   models/predict.h                  predict the mean and standard deviation of each
+ *   likelihood/distribution.h         or its whole distribution: quantiles, densities, scores
  *   stats/metrics.h                   measure how good the predictions are
  *
  * Include it as <gpnn/gpnn.h>, from C or C++ (some _INIT macros need C++20).  This header and those
@@ -64,6 +65,7 @@
 #include "dataset/training.h"
 #include "kernel/parameters.h"
 #include "likelihood/conformal.h"
+#include "likelihood/distribution.h"
 #include "linalg/blas_threads.h"
 #include "models/conjugate/conjugate.h"
 #include "models/local/choose.h"

@@ -4,11 +4,11 @@
  * A variable w is normal, or Student's t, with a given mean and standard deviation.  The target is
  * w itself, or a function of it: the value y whose image under an increasing function g, the
  * warping function, is w (a warped Gaussian process: Snelson, Rasmussen and Ghahramani 2004;
- * gpnn-methods(7), equations 3.17 to 3.20).  Quantiles, the distribution function and the density
- * of y follow exactly from those of w.  Its moments and its CRPS are integrals, computed by Gauss
- * and Legendre's rule to about eight digits where g is smooth.  They are taken over a bounded
- * range, because the exponential of Student's t has no mean: values beyond either end count as that
- * end.
+ * gpnn-methods(7), equations 3.27 to 3.29 and 9.17), plus an offset.  Quantiles, the distribution
+ * function and the density of y follow exactly from those of w.  Its moments and its CRPS are
+ * integrals, computed by Gauss and Legendre's rule to about eight digits where g is smooth.  They
+ * are taken over a bounded range, because the exponential of Student's t has no mean: values beyond
+ * either end count as that end.
  *
  * A distribution is a small value; it borrows the warping function.  A NaN as mean of w, or as
  * truth, gives NaN.

@@ -1,6 +1,6 @@
 /*
  * pit: probability integral transforms of rows, randomised where truths are tied
- * (gpnn-methods(7), equations 9.8, 9.14 and 9.15).
+ * (gpnn-methods(7), equations 9.5, 9.8, 9.15 and 9.16).
  *
  * The PIT of a row, F(y), is uniform if F is the distribution of y and is continuous.  But truths
  * are often rounded, to whole minutes for instance, and then a right F of the exact value gives

@@ -124,3 +124,23 @@ grouped_table() {
   assert_fails 2 "no column 'sites'" gpnn-index --by sites -o t.gpi t.tsv
   assert_fails 2 'applies to a table' gpnn-index --metric t.par --by site -o u.gpi t.gpi
 }
+
+@test "leave-one-out predictions are made without the group, and count training rows" {
+  grouped_table 60 0 >train.tsv
+  gpnn-index -q --by site --calibration-rows 0 -o groups.gpi train.tsv
+  gpnn-index -q --drop site --calibration-rows 0 -o rows.gpi train.tsv
+  make_parameters exp 0.5 1 0.01 30 >t.par
+  for index in groups rows; do
+    gpnn-predict --loo -p t.par $index.gpi >$index.tsv
+    assert_equal "$(head -n 1 $index.tsv | cut -f 1,2)" $'row\ty'
+    paste <(column y $index.tsv) <(column y train.tsv) | awk '$1 != $2 { exit 1 }'
+    gpnn-eval $index.tsv | value rmse >$index.rmse
+  done
+  assert_below "$(cat rows.rmse)" 0.1
+  assert_below 0.4 "$(cat groups.rmse)"
+  # Which rows whole groups left is not known: the column says what it counts instead.
+  gpnn-index -q --by site -o part.gpi train.tsv
+  gpnn-predict --loo -p t.par part.gpi >part.tsv
+  assert_equal "$(head -n 1 part.tsv | cut -f 1,2)" $'training_row\ty'
+  cmp <(tail -n +2 part.tsv | cut -f 1) <(seq "$(gpnn-info part.gpi | value rows)")
+}

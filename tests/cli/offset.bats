@@ -148,3 +148,37 @@ CASES
   make_parameters matern32 1 1 0.000001 3 >t.par
   gpnn-predict -q t.gpi -p t.par t.tsv | awk -F '\t' 'NR > 1 && ($1 - $2) ^ 2 > 1e-4 { exit 1 }'
 }
+
+@test "leave-one-out predictions include the offset of each row" {
+  with_offset 120 >train.tsv
+  without_offset <train.tsv >plain.tsv
+  gpnn-index -q -y y --offset base --calibration-rows 20 -o with.gpi train.tsv
+  gpnn-index -q -y y --calibration-rows 20 -o without.gpi plain.tsv
+  make_parameters matern32 0.5 1 0.04 20 >t.par
+  gpnn-predict --loo with.gpi -p t.par --interval 0.9 >with.tsv
+  gpnn-predict --loo without.gpi -p t.par --interval 0.9 >without.tsv
+  awk -F '\t' '
+    FILENAME == "train.tsv" { y[FNR - 1] = $3 + 0; base[FNR - 1] = $4; next }
+    FILENAME == "without.tsv" { for (i = 1; i <= NF; i++) plain[FNR, i] = $i; next }
+    FNR == 1 { for (i = 1; i <= NF; i++) name[i] = $i; next }
+    {
+      if ($1 != plain[FNR, 1] || $2 + 0 != y[$1]) exit 1
+      for (i = 3; i <= NF; i++) {
+        d = $i - plain[FNR, i] - (name[i] ~ /^(mean|lower|upper)$/ ? base[$1] : 0)
+        if (d > 1e-6 || d < -1e-6) exit 1
+      }
+    }' train.tsv without.tsv with.tsv
+  gpnn-predict --loo --units standard with.gpi -p t.par | gpnn-eval >standard.scores
+  assert_near "$(value rmse standard.scores)" \
+    "$(gpnn-predict --loo --units standard without.gpi -p t.par | gpnn-eval | value rmse)" 1e-6
+}
+
+@test "leave-one-out predictions of several targets have the offsets of each" {
+  with_offset 60 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "u" : 2 * $1 - $2, NR == 1 ? "zero" : 0 }' >train.tsv
+  gpnn-index -q -y u,y -x x1,x2 --offset zero,base -o both.gpi train.tsv
+  gpnn-index -q -y y -x x1,x2 --offset base -o one.gpi train.tsv
+  make_parameters matern32 0.5 1 0.04 20 >one.par
+  { printf 'target\tu\n' && cat one.par && printf 'target\ty\n' && cat one.par; } >both.par
+  gpnn-predict --loo both.gpi -p both.par | cut -f 1,8-13 | sed '1s/_y//g' |
+    cmp - <(gpnn-predict --loo one.gpi -p one.par)
+}
