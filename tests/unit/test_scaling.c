@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "dataset/scaling.h"
+#include "random.h"
 #include "source.h"
 #include "table/schema.h"
 
@@ -445,6 +446,37 @@ static void a_noise_variance_is_finite_in_any_unit(void **state)
   assert_true(gpnn_scaling_noise(&two, 8) == 2);
 }
 
+/* To the last digit if they have few, whatever the mean. */
+static void targets_are_restored(void **state)
+{
+  (void)state;
+  static const double units[] = {1e-9, 0.001, 0.01, 0.5, 1, 1000, 1e25};
+  struct gpnn_rng rng = seeded(8);
+  for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
+    for (int i = -200; i < 200; i++) {
+      char text[32];
+      const struct gpnn_scaling scaling = {.y_mean = units[u] * 300 * gpnn_rng_uniform(&rng),
+                                           .y_sd = units[u] * (1 + 90 * gpnn_rng_uniform(&rng))};
+      snprintf(text, sizeof text, "%.12g", i * units[u]); /* as a table has it */
+      double y = strtod(text, NULL), z = (y - scaling.y_mean) / scaling.y_sd;
+      assert_near(gpnn_scaling_restore(&scaling, z, 0), y, units[u] > 1e20 ? 1e-14 * fabs(y) : 0);
+      snprintf(text, sizeof text, "%.12g", 7 * i * units[u] / 4);
+      double offset = strtod(text, NULL);
+      z = (y - offset - scaling.y_mean) / scaling.y_sd;
+      assert_near(gpnn_scaling_restore(&scaling, z, offset), y,
+                  units[u] > 1e20 ? 1e-14 * fabs(y) : 0);
+      /* Others change by no more than rounding does. */
+      y = units[u] * gpnn_rng_normal(&rng);
+      z = (y - scaling.y_mean) / scaling.y_sd;
+      assert_near(gpnn_scaling_restore(&scaling, z, 0), y, 1e-11 * units[u]);
+    }
+  const struct gpnn_scaling tiny = {.y_mean = 0, .y_sd = 1e-310},
+                            huge = {.y_mean = 0, .y_sd = 1e300};
+  assert_close(gpnn_scaling_restore(&tiny, 2, 0), 2e-310, 1e-12);
+  assert_close(gpnn_scaling_restore(&huge, -2, 0), -2e300, 1e-12);
+  assert_true(gpnn_scaling_restore(&tiny, 0, 0) == 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -467,6 +499,7 @@ int main(void)
       cmocka_unit_test(regressors_have_mean_zero_and_variance_one),
       cmocka_unit_test(collinear_regressors_are_distinguished_from_nearly_collinear_ones),
       cmocka_unit_test(a_noise_variance_is_finite_in_any_unit),
+      cmocka_unit_test(targets_are_restored),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,30 @@ static void every_row_is_trained_on_or_held_out_with_its_own_target(void **state
   gpnn_training_release(&training);
 }
 
+/* The numbers of the training rows are all others, in their order. */
+static void the_rows_held_out_are_known_from_the_dataset(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = numbered_table();
+  for (size_t c = 0; c <= ROWS / 3; c += ROWS / 3) {
+    uint64_t *held_out = NULL;
+    size_t before = 0;
+    train(&training, text, &(struct gpnn_roles){.target = "a", .inputs = "x"}, GPNN_SCALING_NONE,
+          c);
+    const struct gpnn_dataset *dataset = &training.dataset;
+    assert_ok(gpnn_training_held_out(dataset, &held_out, &err));
+    for (size_t i = 0; i < dataset->n; i++) {
+      while (before < c && held_out[before] == i + before) before++;
+      assert_true(dataset->x[i] == (double)(i + before));
+    }
+    assert_int_equal(dataset->n_calibration, c);
+    free(held_out);
+    gpnn_training_release(&training);
+  }
+  free(text);
+}
+
 /* Checks one row of either part; its number follows from its first target. */
 static void check_row(const struct gpnn_dataset *c, double y, double b, const double *regressors,
                       double noise, double noise_of_b)
@@ -381,6 +405,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_row_is_trained_on_or_held_out_with_its_own_target),
+      cmocka_unit_test(the_rows_held_out_are_known_from_the_dataset),
       cmocka_unit_test(columns_that_are_not_inputs_stay_with_their_rows),
       cmocka_unit_test(a_further_target_is_what_it_would_be_alone),
       cmocka_unit_test(a_target_is_what_its_offset_leaves),
