@@ -21,10 +21,13 @@ static uint64_t take_number(struct source *s)
   return ++s->next + s->n_held_out_before;
 }
 
+/* From the views of the index itself, which has the targets as they were in the table but for
+ * standardisation. */
 static void read_targets(const struct source *s, struct batch *batch, size_t row, size_t i)
 {
   for (size_t t = 0; t < s->opened->n; t++) {
-    const struct gpnn_dataset *dataset = s->opened->channels[t].dataset;
+    const struct gpnn_dataset *dataset = gpnn_dataset_target(
+        gpnn_index_dataset(s->opened->index), s->opened->channels[t].dataset->target);
     double offset = dataset->offset == NULL ? 0 : dataset->offset[row];
     batch->truth[t * batch->shape.capacity + i] =
         gpnn_scaling_restore(&dataset->scaling, dataset->y[row], offset);
