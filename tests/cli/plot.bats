@@ -575,3 +575,13 @@ is_running() {
     [[ ! -e out.svg ]]
   done
 }
+
+@test "calibration and pit draw the scores of the table" {
+  awk 'BEGIN {
+    print "y,mean,sd,logp,crps,pit"
+    for (i = 0; i < 400; i++) printf "%d,0,1,-1,1,%g\n", i, (i + 0.5) / 800
+  }' >low.csv
+  gpnn-plot pit --script low.csv >pit.gp
+  grep -q 'distance from uniform 0.5' pit.gp
+  gpnn-plot calibration --script low.csv | grep -q '^0\.95 0\.9'
+}
