@@ -70,7 +70,7 @@ bool source_has_noise(const struct source *s)
 bool source_has_regressors(const struct source *s)
 {
   for (size_t t = 0; t < s->opened->n; t++)
-    if (s->opened->parameters[t].mean.kind == GPNN_MEAN_REGRESSORS) return true;
+    if (gpnn_parameters_use_regressors(&s->opened->parameters[t])) return true;
   return false;
 }
 
