@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "dataset/transformed.h"
 
 bool open_default_params(const struct cli *cli, const char **params_path)
 {
@@ -26,6 +27,17 @@ enum gpnn_status open_check_order(const char *path, const char *other, struct gp
 static const char *name_of(const char *path)
 {
   return strcmp(path, "-") == 0 ? "(stdin)" : path;
+}
+
+/* Transforms the targets whose parameters say so. */
+static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_channels_transform(opened->dataset, opened->n, opened->parameters,
+                                                    &opened->transformed, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name_of(opened->parameters_path));
+  if (opened->transformed != NULL)
+    opened->dataset = gpnn_transformed_target(opened->transformed, 0);
+  return GPNN_OK;
 }
 
 /* Finds the channels, and warns if the parameters name another index. */
@@ -53,6 +65,7 @@ enum gpnn_status open_files(const struct cli *cli, const char *path, const char 
   if (status == GPNN_OK) opened->dataset = gpnn_index_dataset(opened->index);
   if (status == GPNN_OK)
     status = gpnn_parameters_read(&opened->parameters, &opened->n, parameters_path, err);
+  if (status == GPNN_OK) status = transform_targets(opened, err);
   return status == GPNN_OK ? find_channels(cli, opened, err) : status;
 }
 
@@ -77,6 +90,7 @@ enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, 
 void open_release(struct opened *opened)
 {
   free(opened->channels);
+  gpnn_transformed_free(opened->transformed);
   gpnn_parameters_free(opened->parameters, opened->n);
   gpnn_index_close(opened->index);
   *opened = (struct opened){0};

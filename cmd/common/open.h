@@ -17,10 +17,12 @@
 struct opened {
   const char *parameters_path; /* borrowed */
   struct gpnn_index *index;
-  const struct gpnn_dataset *dataset; /* of the index, in the view of its first target */
-  size_t n;                           /* targets that there are parameters of */
-  struct gpnn_parameters *parameters; /* n */
-  struct gpnn_channel *channels;      /* n: the view of each target, and its parameters */
+  const struct gpnn_dataset *dataset;   /* of the index, in the view of its first target, and
+                                           transformed as the parameters say */
+  size_t n;                             /* targets that there are parameters of */
+  struct gpnn_parameters *parameters;   /* n */
+  struct gpnn_transformed *transformed; /* NULL: no target is */
+  struct gpnn_channel *channels;        /* n: the view of each target, and its parameters */
 };
 
 /*

@@ -34,6 +34,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_REGRESS = 21,      /* rows that coefficients are estimated from */
   GPNN_RNG_FOLDS = 22,        /* rows of a cross-validation and their folds */
   GPNN_RNG_SAMPLE = 23,       /* rows that represent all of an index */
+  GPNN_RNG_TRANSFORM = 24,    /* targets that a transform is fitted to */
   GPNN_RNG_BATCH = 15,        /* minibatches of an estimation */
   GPNN_RNG_POINT = 30,        /* inputs of simulated rows to predict */
   GPNN_RNG_CLOUD = 31,        /* inputs of simulated training rows */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "dataset/dataset_private.h"
 #include "stats/moments.h"
+#include "stats/transform.h"
 
 /* ---- targets ------------------------------------------------------------------------------ */
 
@@ -65,6 +66,12 @@ const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *d
     if (strcmp(view->schema.target.name, name) == 0) return view;
   }
   return NULL;
+}
+
+double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y)
+{
+  if (dataset->transform != NULL) return gpnn_transform_apply(dataset->transform, y);
+  return (y - dataset->scaling.y_mean) / dataset->scaling.y_sd;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ extern "C" {
 #endif
 
 struct gpnn_dataset_source;
+struct gpnn_transform; /* stats/transform.h */
 
 /*
  * The view of one target: the rows, in standardised units except for offsets, with that target in
@@ -80,6 +81,10 @@ struct gpnn_dataset {
                                            have the same fingerprint; 0: none */
   const struct gpnn_dataset_source *source; /* the other views and the search; NULL: there is one
                                                target, and a search is built when asked for */
+  const struct gpnn_transform
+      *transform; /* that has been applied to 'y' and 'calibration_y' and
+                     standardises them; 'scaling' and 'more' stay those of
+                     the target itself (dataset/transformed.h); NULL: none */
 };
 
 /* How many targets there are, and the view of target 't' of them, from 0, which is valid as long as
@@ -91,6 +96,9 @@ const struct gpnn_dataset *gpnn_dataset_target(const struct gpnn_dataset *datase
  * table, from 1), or NULL if there is none. */
 const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *dataset,
                                                     const char *name);
+
+/* A target of the table, standardised as the targets of a view are. */
+double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y);
 
 /* Report and metric of the search that is stored with the rows, without loading it; if none is,
  * those of the search that gpnn_dataset_search() would build. */

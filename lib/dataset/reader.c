@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "stats/transform.h"
 #include "table/columns.h"
 
 /* ---- row by row ---- */
@@ -118,19 +119,23 @@ static enum gpnn_status grow(struct gpnn_reader_rows *rows, const struct gpnn_re
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for the rows");
 }
 
-/* Reads the target, standardised. */
+/* Reads the target, standardised; a transform must take it. */
 static enum gpnn_status read_target(const struct gpnn_reader *reader, struct gpnn_table *table,
                                     const struct gpnn_record *record, double *y,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_scaling *scaling = &reader->dataset->scaling;
+  const struct gpnn_transform *transform = reader->dataset->transform;
+  size_t column = reader->map.target;
   double value = 0, offset;
-  enum gpnn_status status =
-      gpnn_columns_number(table, record, reader->map.target, reader->na, &value, err);
+  enum gpnn_status status = gpnn_columns_number(table, record, column, reader->na, &value, err);
   if (status == GPNN_OK && reader->dataset->schema.n_offsets > 0)
     status = gpnn_schema_subtract_offset(&reader->map, table, record, reader->na, 0, &value,
                                          &offset, err);
-  *y = (value - scaling->y_mean) / scaling->y_sd;
+  if (status == GPNN_OK && transform != NULL && !gpnn_transform_takes(transform->kind, value))
+    return gpnn_columns_fail_field(table, record, column,
+                                   "not positive, as the transform of the parameters needs", true,
+                                   err);
+  *y = gpnn_dataset_standardise(reader->dataset, value);
   return status;
 }
 

@@ -58,7 +58,9 @@ static void copy_view(struct gpnn_sample *sample, const struct gpnn_dataset *fro
   to->x = copy_rows(&next, from->x, from->d, n, row);
   to->y = copy_rows(&next, from->y, 1, n, row);
   to->regressors = copy_rows(&next, from->regressors, from->n_regressors, n, row);
-  to->more = copy_blocks(&next, from->more, from->n_more, from->n, n, row);
+  to->more = from->n_more == 0 ? NULL : next;
+  for (size_t t = 1; t <= from->n_more; t++)
+    (void)copy_rows(&next, gpnn_dataset_target(from, t)->y, 1, n, row);
   to->noise = copy_blocks(&next, from->noise, 1 + from->n_more, from->n, n, row);
   to->offset = copy_blocks(&next, from->offset, 1 + from->n_more, from->n, n, row);
   if (from->row_group != NULL) {
@@ -66,6 +68,13 @@ static void copy_view(struct gpnn_sample *sample, const struct gpnn_dataset *fro
     to->row_group = sample->row_group;
   }
   to->n = n;
+}
+
+/* Calibration targets are shared, and may be transformed. */
+static void copy_calibration(struct gpnn_dataset *to, const struct gpnn_dataset *from)
+{
+  to->calibration_y = from->calibration_y;
+  to->transform = from->transform;
 }
 
 enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn_dataset *dataset,
@@ -87,6 +96,8 @@ enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn
     copy_view(made, first, n_rows, row);
     status = gpnn_dataset_set_views(&made->source, &made->first, err);
   }
+  for (size_t t = 1; t <= first->n_more && status == GPNN_OK; t++)
+    copy_calibration(&made->source.views[t - 1], gpnn_dataset_target(first, t));
   if (status == GPNN_OK)
     *sample = made;
   else

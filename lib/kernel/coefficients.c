@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "stats/transform.h"
 
 void gpnn_coefficient_units_release(struct gpnn_coefficient_units *units)
 {
@@ -49,13 +50,21 @@ static void describe_term(const struct gpnn_dataset *dataset, enum gpnn_mean mea
   }
 }
 
+/* Coefficients are those of the transformed target, if there is a transform. */
+static struct gpnn_moments target_of(const struct gpnn_dataset *dataset)
+{
+  const struct gpnn_transform *transform = dataset->transform;
+  if (transform != NULL) return (struct gpnn_moments){transform->mean, transform->sd};
+  return (struct gpnn_moments){dataset->scaling.y_mean, dataset->scaling.y_sd};
+}
+
 enum gpnn_status gpnn_coefficient_units_init(struct gpnn_coefficient_units *units,
                                              const struct gpnn_dataset *dataset,
                                              enum gpnn_mean mean, struct gpnn_error *err)
 {
   struct gpnn_coefficient_units made = {
       .n_terms = gpnn_mean_width(mean, dataset->d, dataset->n_regressors),
-      .target = {dataset->scaling.y_mean, dataset->scaling.y_sd}};
+      .target = target_of(dataset)};
   made.names = gpnn_alloc(made.n_terms, 1, sizeof *made.names);
   made.terms = gpnn_alloc(made.n_terms, 1, sizeof *made.terms);
   bool enough = made.names != NULL && made.terms != NULL;

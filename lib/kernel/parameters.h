@@ -3,7 +3,8 @@
  * format of gpnn-parameters(5).
  *
  * All values are in standardised units: lengthscales in units of the standardised inputs, kernel
- * scale and noise variance in units of the standardised target squared.
+ * scale and noise variance in units of the standardised target squared.  If there is a transform,
+ * the standardised target is what that makes of the target (dataset/transformed.h).
  *
  * Reading:
  *
@@ -35,6 +36,7 @@
 #include "kernel/covariance.h"
 #include "kernel/estimation.h"
 #include "kernel/mean.h"
+#include "stats/transform.h"
 #include "table/stream.h"
 
 #ifdef __cplusplus
@@ -111,6 +113,7 @@ struct gpnn_parameters {
   double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t; 0:
                         it is Gaussian */
   size_t neighbours; /* m >= 1 */
+  struct gpnn_transform transform; /* of the target, to which everything above belongs */
   struct gpnn_calibration calibration;
   struct gpnn_provenance provenance;
   double weight;                   /* of this member of a stack, > 0; 0: it is the only one */

@@ -440,6 +440,8 @@ static const struct gpnn_parameters_line lines[] = {
     {"scale-mean", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MEAN])},
     {"scale-mean-square", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
     {"degrees", NUMBER, .shared = true, .range = POSITIVE, AT(degrees), .check = check_degrees},
+    {"transform", OTHER, .shared = true, .many = true, .read = gpnn_parameters_read_transform,
+     .write = gpnn_parameters_write_transform},
     {"neighbours", COUNT, .most = INT_MAX, AT(neighbours)},
     {"weight", NUMBER, .range = POSITIVE, AT(weight)},
     {"fit-rows", COUNT, .most = INT64_MAX, AT(provenance.fit_rows)},

@@ -105,6 +105,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_options(const struct gpnn
                                                                struct gpnn_output *output,
                                                                struct gpnn_error *err);
 
+/* The line of the transform: parameters_transform.c. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_read_transform(struct gpnn_parameters_reader *reader, struct gpnn_span values);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_write_transform(const struct gpnn_parameters *params, struct gpnn_output *output,
+                                struct gpnn_error *err);
+
 /* ---- text --------------------------------------------------------------------------------- */
 
 bool gpnn_parameters_is_blank(char c);

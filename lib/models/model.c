@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dataset/transformed.h"
 #include "models/local/local.h"
 #include "models/stack/stack.h"
 
@@ -60,21 +61,64 @@ static const struct kind *find_kind(size_t n, const struct gpnn_channel *channel
 
 /* ---- channels ----------------------------------------------------------------------------- */
 
+/* The view of the target that parameters name. */
+static enum gpnn_status find_view(const struct gpnn_dataset *dataset,
+                                  const struct gpnn_parameters *parameters,
+                                  const struct gpnn_dataset **view, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  *view = parameters->target == NULL ? gpnn_dataset_target(dataset, 0)
+                                     : gpnn_dataset_find_target(dataset, parameters->target);
+  if (*view != NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
+                   gpnn_mask(shown, parameters->target, strlen(parameters->target)));
+}
+
+enum gpnn_status gpnn_channels_transform(const struct gpnn_dataset *dataset, size_t n,
+                                         const struct gpnn_parameters *parameters,
+                                         struct gpnn_transformed **transformed,
+                                         struct gpnn_error *err)
+{
+  size_t n_targets = gpnn_dataset_n_targets(dataset);
+  const struct gpnn_dataset *view;
+  bool any = false;
+  enum gpnn_status status = GPNN_OK;
+  const struct gpnn_transform **transforms =
+      gpnn_alloc(n_targets, 1, sizeof(const struct gpnn_transform *));
+  if (transforms == NULL) return gpnn_fail_memory(err, "for the targets");
+  for (size_t c = 0; c < n && status == GPNN_OK; c++) {
+    if (parameters[c].transform.kind == GPNN_TRANSFORM_NONE) continue;
+    status = find_view(dataset, &parameters[c], &view, err);
+    if (status == GPNN_OK) transforms[view->target] = &parameters[c].transform;
+    any = true;
+  }
+  *transformed = NULL;
+  if (status == GPNN_OK && any)
+    status = gpnn_transformed_new(transformed, dataset, transforms, err);
+  free(transforms);
+  return status;
+}
+
+static bool is_transformed_alike(const struct gpnn_dataset *view,
+                                 const struct gpnn_parameters *parameters)
+{
+  enum gpnn_transform_kind kind =
+      view->transform == NULL ? GPNN_TRANSFORM_NONE : view->transform->kind;
+  return kind == parameters->transform.kind;
+}
+
 static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,
                                      const struct gpnn_parameters *parameters,
                                      struct gpnn_channel *channel, bool *other_index,
                                      struct gpnn_error *err)
 {
-  char shown[GPNN_MASK_BYTES];
+  const struct gpnn_dataset *view;
   bool other = false;
-  const struct gpnn_dataset *view = parameters->target == NULL
-                                        ? gpnn_dataset_target(dataset, 0)
-                                        : gpnn_dataset_find_target(dataset, parameters->target);
-  if (view == NULL)
-    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no target '%s'",
-                     gpnn_mask(shown, parameters->target, strlen(parameters->target)));
-  enum gpnn_status status = gpnn_parameters_check(parameters, view, &other, err);
+  enum gpnn_status status = find_view(dataset, parameters, &view, err);
+  if (status == GPNN_OK) status = gpnn_parameters_check(parameters, view, &other, err);
   if (status != GPNN_OK) return status;
+  if (!is_transformed_alike(view, parameters))
+    return gpnn_fail(err, GPNN_EINVAL, "the target is not transformed as the parameters say");
   *other_index = *other_index || other;
   *channel = (struct gpnn_channel){view, parameters};
   return GPNN_OK;

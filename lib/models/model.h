@@ -5,6 +5,7 @@
  * and the parameters of its process.  Several targets are several channels of one model, which
  * computes only once what they have in common.  The calling sequence:
  *
+ *   gpnn_channels_transform()   transforms the targets whose parameters say so
  *   gpnn_channels_find()   finds the target that each set of parameters belongs to
  *   gpnn_model_new()       prepares predictions
  *   gpnn_model_predict()   mean and variance of the latent functions, any number of times
@@ -63,6 +64,7 @@ extern "C" {
 struct gpnn_model;
 struct gpnn_heldout;         /* models/heldout.h */
 struct gpnn_holdout_options; /* models/heldout.h */
+struct gpnn_transformed;     /* dataset/transformed.h */
 
 /* ---- what goes in ------------------------------------------------------------------------- */
 
@@ -141,10 +143,23 @@ struct gpnn_counts {
 /* ---- functions ---------------------------------------------------------------------------- */
 
 /*
+ * The dataset that models of these parameters (n) work on.  If any of them has a transform,
+ * '*transformed' is a copy of 'dataset' with the targets so transformed (dataset/transformed.h):
+ * use its views instead, and free it after the models, before the dataset.  Otherwise NULL.
+ * GPNN_EDATA and GPNN_ENOMEM as gpnn_transformed_new().  GPNN_EMISMATCH: there is no such target.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_channels_transform(const struct gpnn_dataset *dataset,
+                                                         size_t n,
+                                                         const struct gpnn_parameters *parameters,
+                                                         struct gpnn_transformed **transformed,
+                                                         struct gpnn_error *err);
+
+/*
  * Fills 'channels' (n), pairing each of 'parameters' (n) with the dataset's view of the target that
  * they name, or of the first target if they name none.  '*other_index' becomes true if any of them
  * were fitted to another index with the same columns, which deserves a warning.
- * GPNN_EMISMATCH: there is no such target, or the parameters do not fit the dataset.
+ * GPNN_EMISMATCH: there is no such target, or the parameters do not fit the dataset.  GPNN_EINVAL:
+ * the target is transformed otherwise than the parameters say (gpnn_channels_transform()).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *dataset, size_t n,
                                                     const struct gpnn_parameters *parameters,

@@ -48,4 +48,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_number(const struct gpnn_table *ta
                                                      size_t column, const char *na, double *value,
                                                      struct gpnn_error *err);
 
+/* Fails with "table:line: column 'name': WHAT" and GPNN_EDATA, followed by the field's text if
+ * 'shows_text'.  'what' is static text, which 'err' keeps a pointer to. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
+                                                         const struct gpnn_record *record,
+                                                         size_t column, const char *what,
+                                                         bool shows_text, struct gpnn_error *err);
+
 #endif

@@ -48,10 +48,4 @@ enum gpnn_status gpnn_columns_fail_ambiguous(const struct gpnn_table *table, con
                                              size_t count, enum gpnn_status status,
                                              struct gpnn_error *err);
 
-/* Fails with "table:line: column 'name': WHAT" and GPNN_EDATA, followed by the field's text if
- * 'shows_text'.  'what' is static text, which 'err' keeps a pointer to. */
-enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
-                                         const struct gpnn_record *record, size_t column,
-                                         const char *what, bool shows_text, struct gpnn_error *err);
-
 #endif

@@ -16,6 +16,21 @@ static char *write_all(const struct gpnn_parameters *params, size_t n, size_t *l
   return fuzz_drain(length);
 }
 
+/* Whatever its numbers, a transform rises and stays finite. */
+static void check_transform(const struct gpnn_transform *transform)
+{
+  static const double rising[] = {-1e308, -1e9, -1, 0, 1e-300, 1, 2, 1e9, 1e308};
+  double before = -INFINITY, inverse_before = -INFINITY;
+  if (transform->kind == GPNN_TRANSFORM_NONE) return;
+  for (size_t i = 0; i < sizeof rising / sizeof rising[0]; i++) {
+    double z = gpnn_transform_apply(transform, rising[i]);
+    double y = gpnn_transform_invert(transform, rising[i]);
+    FUZZ_EXPECT(isfinite(z) && isfinite(y) && z >= before && y >= inverse_before);
+    before = z;
+    inverse_before = y;
+  }
+}
+
 static void check_member(const struct gpnn_parameters *params)
 {
   FUZZ_EXPECT(params->covariance.kernel != NULL && params->covariance.n_lengthscales > 0);
@@ -28,6 +43,7 @@ static void check_member(const struct gpnn_parameters *params)
   const struct gpnn_latent_row row = {.mean = 3, .variance = 1, .misfit = 1e3, .nearest = 2};
   double factor = gpnn_scale_factor(&params->scale, &row, params->covariance.noise);
   FUZZ_EXPECT(factor > 0 && isfinite(factor));
+  check_transform(&params->transform);
   for (size_t i = 0; i < params->calibration.n_conformal; i++)
     FUZZ_EXPECT(params->calibration.conformal_level[i] > 0 &&
                 params->calibration.conformal_level[i] < 1);
@@ -76,6 +92,7 @@ static void check_same_member(const struct gpnn_parameters *a, const struct gpnn
     FUZZ_EXPECT(a->scale.term[j].coefficient == 0 ||
                 same_numbers(3, &a->scale.term[j].coefficient, &b->scale.term[j].coefficient));
   FUZZ_EXPECT(a->degrees == b->degrees && a->neighbours == b->neighbours);
+  FUZZ_EXPECT(memcmp(&a->transform, &b->transform, sizeof a->transform) == 0);
   FUZZ_EXPECT(a->calibration.has_factor == b->calibration.has_factor &&
               a->calibration.factor == b->calibration.factor);
   FUZZ_EXPECT(a->calibration.n_conformal == b->calibration.n_conformal);

@@ -259,6 +259,15 @@ static void any_scale(struct gpnn_rng *rng, struct gpnn_parameters *params)
                                                        gpnn_rng_uniform(rng)};
 }
 
+static void any_transform(struct gpnn_rng *rng, struct gpnn_transform *transform)
+{
+  enum { N = 40 };
+  double y[N];
+  for (size_t i = 0; i < N; i++) y[i] = any_real(rng, 0);
+  enum gpnn_transform_kind kind = (enum gpnn_transform_kind)(any_count(rng, 6) - 1);
+  if (kind != GPNN_TRANSFORM_NONE) assert_ok(gpnn_transform_fit(transform, kind, N, y, &err));
+}
+
 /* Without what only the first member of a target has. */
 static struct gpnn_parameters any_member(struct gpnn_rng *rng)
 {
@@ -299,6 +308,7 @@ static struct gpnn_parameters any_params(struct gpnn_rng *rng, const char *targe
   if (target != NULL) params.target = gpnn_copy_text(target, strlen(target));
   any_scale(rng, &params);
   if (toss(rng)) params.degrees = any_real(rng, 2);
+  any_transform(rng, &params.transform);
   any_calibration(rng, &params);
   params.provenance.has_index = toss(rng);
   if (params.provenance.has_index) params.provenance.index = gpnn_rng_next(rng);
@@ -335,6 +345,7 @@ static void assert_same_member(const struct gpnn_parameters *a, const struct gpn
   assert_int_equal(p, b->mean.n_coefficients);
   assert_same_list(p, a->mean.coefficients, b->mean.coefficients);
   assert_same_list(p * p, a->mean.covariance, b->mean.covariance);
+  assert_memory_equal(&a->transform, &b->transform, sizeof a->transform);
   assert_int_equal(a->neighbours, b->neighbours);
   assert_int_equal(a->provenance.fit_rows, b->provenance.fit_rows);
   assert_true(a->calibration.has_factor == b->calibration.has_factor &&
@@ -601,6 +612,12 @@ static void optional_values_out_of_range_are_refused(void **state)
        "\"matern\" is not one of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
        "to 100"},
       {"kernel matern:0\n", "\"matern:0\" is not one of"},
+      {"transform sqrt 0 1 1 2\n",
+       "transform: \"sqrt\" is not one of log, asinh, boxcox, yeo-johnson, rank"},
+      {"transform none\n", "transform: \"none\" is not one of"},
+      {"transform log 0 1 2\n", "transform: log: it has too many or too few numbers"},
+      {"transform log 0 0 1 2\n", "transform: log: its sd is not positive"},
+      {"transform log 0 1 1 x\n", "transform: not a number: \"x\""},
       {"mean cubic\n", "mean: \"cubic\" is not one of zero, constant, linear, regressors"},
       {"coefficients 1 x\n", "coefficients: not a number: \"x\""},
       {"degrees 2\n", "degrees: not above 2"},

@@ -94,6 +94,7 @@ static enum gpnn_status take_others(struct gpnn_sample **sample, const struct gp
 static enum gpnn_status complete(const struct gpnn_parameters *given,
                                  struct gpnn_parameters *params, struct gpnn_error *err)
 {
+  params->transform = given->transform;
   params->likelihood = given->likelihood;
   params->scale = given->scale;
   params->degrees = given->degrees;

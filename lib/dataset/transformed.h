@@ -1,0 +1,76 @@
+/*
+ * transformed: a dataset whose targets have been taken through transforms (stats/transform.h).
+ *
+ * Everything but the targets is shared with the original dataset, which must outlive it.  So a
+ * model of a transformed view works as it does of any other, on targets that are more nearly
+ * normal; how predictions return to the units of the target is left to likelihood/distribution.h.
+ * Memory: a number for each row and each transformed target.
+ *
+ * Threads: a transformed dataset is read-only and may be shared freely.
+ */
+#ifndef GPNN_DATASET_TRANSFORMED_H
+#define GPNN_DATASET_TRANSFORMED_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "stats/transform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpnn_transformed;
+
+/* Targets that transforms are fitted to; of more, random ones. */
+enum { GPNN_TRANSFORMED_SAMPLE = 8192 };
+
+/*
+ * Checks that a view, which is not transformed, can be: GPNN_EDATA names the target and a row of
+ * the index if a training or calibration target is not positive under log or boxcox; or says that
+ * rows have known noise variances or offsets, which apply to the target itself and not to a
+ * function of it.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_transformed_check(const struct gpnn_dataset *dataset,
+                                                        enum gpnn_transform_kind kind,
+                                                        struct gpnn_error *err);
+
+/*
+ * Fits a transform of a kind other than none to the training targets of a view that is not
+ * transformed: its own numbers to a sample, drawn with 'seed', that includes the least and the
+ * greatest target; 'mean', 'sd', 'low' and 'high' to all.
+ *
+ * GPNN_EDATA: as gpnn_transformed_check(), or the targets of the sample are all equal. GPNN_ENOMEM.
+ * 'transform' is then untouched.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_transformed_fit(struct gpnn_transform *transform,
+                                                      const struct gpnn_dataset *dataset,
+                                                      enum gpnn_transform_kind kind, uint64_t seed,
+                                                      struct gpnn_error *err);
+
+/*
+ * Transforms the target of each of the dataset's views by its entry of 'transforms', which are
+ * copied; NULL, or the kind none, leaves it as it is.  The dataset must not be transformed itself.
+ * Free it with gpnn_transformed_free(), after all that uses its views.
+ *
+ * GPNN_EDATA names the target and a row of the index: a training or calibration target is not
+ * positive under log or boxcox; or rows have known noise variances or offsets, which apply to the
+ * target itself and not to a function of it.  GPNN_ENOMEM.  '*transformed' is then not set.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_transformed_new(struct gpnn_transformed **transformed, const struct gpnn_dataset *dataset,
+                     const struct gpnn_transform *const transforms[], struct gpnn_error *err);
+
+/* The view of target 't', valid until the transformed dataset is freed. */
+const struct gpnn_dataset *gpnn_transformed_target(const struct gpnn_transformed *transformed,
+                                                   size_t t);
+
+/* NULL is allowed. */
+void gpnn_transformed_free(struct gpnn_transformed *transformed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
