@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "likelihood/target_warp.h"
 #include "models/distance.h"
 
 /* How to convert a channel's latent function to the predictions asked for. */
@@ -12,10 +13,12 @@ struct output {
   const struct gpnn_dataset *dataset;
   const struct gpnn_parameters *parameters;
   struct gpnn_head head;
-  double debias;                /* factor on the difference from the mean function */
-  double scale, centre;         /* of the units asked for */
-  double *terms;                /* owned: of the mean function at one row */
-  const struct gpnn_warp *warp; /* of the distributions; NULL: none */
+  double debias;        /* factor on the difference from the mean function */
+  double scale, centre; /* of the units asked for */
+  double *terms;        /* owned: of the mean function at one row */
+  struct gpnn_target_warp target;
+  struct gpnn_warp transform;   /* of 'target' */
+  const struct gpnn_warp *warp; /* 'transform', or NULL: the target has none */
 };
 
 struct gpnn_predictor {
@@ -66,6 +69,13 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
                             .scale = original ? dataset->scaling.y_sd : 1,
                             .centre = original ? dataset->scaling.y_mean : 0,
                             .terms = gpnn_alloc(most_terms(parameters), 1, sizeof *output->terms)};
+  if (parameters->transform.kind != GPNN_TRANSFORM_NONE) {
+    output->target = (struct gpnn_target_warp){.transform = &parameters->transform,
+                                               .centre = original ? 0 : dataset->scaling.y_mean,
+                                               .scale = original ? 1 : dataset->scaling.y_sd};
+    output->transform = gpnn_target_warp_function(&output->target);
+    output->warp = &output->transform;
+  }
   return output->terms != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
 }
 
