@@ -81,6 +81,8 @@ static const struct cli_option options[] = {
               GPNN_CHOOSE_MEMBERS),
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
+    CLI_TEXT(0, "transform", transform_name, "T",
+             "log, asinh, boxcox, yeo-johnson, rank, auto (none)"),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),
     CLI_CHOICES(0, "objective", objectives, "O[,O]", "(by effort)", objectives, 2),
     CLI_CHOICE(0, "optimizer", choose.fit.optimizer, "NAME", "(by objective)", optimizers),

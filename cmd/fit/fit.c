@@ -7,31 +7,99 @@
 #include "cmd/common/skip.h"
 #include "cmd/fit/conjugate.h"
 #include "cmd/fit/report.h"
+#include "cmd/fit/transforms.h"
 #include "dataset/index.h"
 #include "dataset/reader.h"
 #include "linalg/blas_threads.h"
 
-/* Fits 'n' targets from 'first' on, which share their lengthscales, choosing whatever was left
- * open.
- */
-static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_arguments *a,
-                                    const struct gpnn_index *index, size_t first, size_t n,
-                                    struct gpnn_parameters *params, struct gpnn_error *err)
+/* The targets that are fitted together: 'n' from 'first' on. */
+struct targets {
+  const struct gpnn_dataset *dataset;
+  size_t first, n;
+};
+
+/* Fits the targets of a dataset, choosing whatever was left open but the transform. */
+static enum gpnn_status fit_views(const struct cli *cli, const struct fit_arguments *a,
+                                  const struct targets *targets, struct gpnn_parameters *params,
+                                  struct gpnn_choose_report *report, struct gpnn_error *err)
 {
   struct fit_report_tries telling = {cli, 0};
-  struct gpnn_choose_report report = {0};
-  const struct gpnn_dataset **targets = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
-  if (targets == NULL) return gpnn_fail_memory(err, "for the targets");
+  size_t n = targets->n;
+  const struct gpnn_dataset **views = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
+  if (views == NULL) return gpnn_fail_memory(err, "for the targets");
   for (size_t t = 0; t < n; t++)
-    targets[t] = gpnn_dataset_target(gpnn_index_dataset(index), first + t);
+    views[t] = gpnn_dataset_target(targets->dataset, targets->first + t);
   enum gpnn_status status =
-      gpnn_choose(n, targets, &a->choose, fit_report_try, &telling, params, &report, err);
-  free(targets);
+      gpnn_choose(n, views, &a->choose, fit_report_try, &telling, params, report, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = fit_report_annotate(&params[t], index, first + t, &report, err);
-  if (status != GPNN_OK) return status;
-  fit_report_found(cli, n, params, a->choose.fit.thin, &report.fit);
-  fit_report_stack(cli, &report.stack);
+    status = fit_report_annotate(&params[t], views[t], report, err);
+  free(views);
+  return status;
+}
+
+/* Fits transformed targets. */
+static enum gpnn_status fit_transformed(const struct cli *cli, const struct fit_arguments *a,
+                                        const struct fit_transforms *transforms,
+                                        struct gpnn_parameters *params,
+                                        struct gpnn_choose_report *report, struct gpnn_error *err)
+{
+  const struct targets targets = {gpnn_transformed_target(transforms->transformed, 0),
+                                  transforms->first, transforms->n};
+  enum gpnn_status status = fit_views(cli, a, &targets, params, report, err);
+  if (status == GPNN_OK) fit_transforms_record(transforms, params);
+  return status;
+}
+
+/* Replaces the parameters of the targets as they are by those of the transformed targets, if these
+ * predict better. */
+static enum gpnn_status improve(const struct cli *cli, const struct fit_arguments *a,
+                                const struct fit_transforms *transforms,
+                                struct gpnn_parameters *params, struct gpnn_choose_report *report,
+                                struct gpnn_error *err)
+{
+  struct gpnn_choose_report other_report = {0};
+  bool pays = false;
+  size_t n = transforms->n;
+  struct gpnn_parameters *other = gpnn_alloc(n, 1, sizeof *other);
+  if (other == NULL) return gpnn_fail_memory(err, "for parameters");
+  enum gpnn_status status = fit_transformed(cli, a, transforms, other, &other_report, err);
+  if (status == GPNN_OK)
+    status = fit_transforms_compare(transforms, cli, a, params, other, &pays, err);
+  for (size_t t = 0; t < n && pays; t++) {
+    struct gpnn_parameters kept = params[t];
+    params[t] = other[t];
+    other[t] = kept;
+  }
+  if (pays) *report = other_report;
+  gpnn_parameters_free(other, n);
+  return status;
+}
+
+/* Fits targets that share their lengthscales, choosing whatever was left open. */
+static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_arguments *a,
+                                    const struct targets *targets, struct gpnn_parameters *params,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = targets->dataset;
+  size_t first = targets->first, n = targets->n;
+  struct gpnn_choose_report report = {0};
+  struct fit_transforms transforms = {0};
+  bool chooses = a->transform == FIT_TRANSFORM_AUTO;
+  enum gpnn_status status = GPNN_OK;
+  if (!chooses) status = fit_transforms_set(&transforms, a, dataset, first, n, err);
+  if (status == GPNN_OK && transforms.transformed != NULL)
+    status = fit_transformed(cli, a, &transforms, params, &report, err);
+  else if (status == GPNN_OK)
+    status = fit_views(cli, a, targets, params, &report, err);
+  if (status == GPNN_OK && chooses)
+    status = fit_transforms_choose(&transforms, cli, a, dataset, first, n, params, err);
+  if (status == GPNN_OK && chooses && transforms.transformed != NULL)
+    status = improve(cli, a, &transforms, params, &report, err);
+  if (status == GPNN_OK) {
+    fit_report_found(cli, n, params, a->choose.fit.thin, &report.fit);
+    fit_report_stack(cli, &report.stack);
+  }
+  fit_transforms_release(&transforms);
   return status;
 }
 
@@ -44,13 +112,15 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
   struct cli about = *cli;
   enum gpnn_status status = GPNN_OK;
   if (n > 1) about.about = "all targets";
-  if (a->is_shared) return fit_targets(&about, a, index, 0, n, params, err);
+  struct targets targets = {gpnn_index_dataset(index), 0, n};
+  if (a->is_shared) return fit_targets(&about, a, &targets, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     if (n > 1)
       about.about =
           cli_target(text, gpnn_dataset_target(gpnn_index_dataset(index), t)->schema.target.name);
+    targets = (struct targets){targets.dataset, t, 1};
     status = a->method == FIT_CONJUGATE ? fit_conjugate(&about, a, index, t, &params[t], err)
-                                        : fit_targets(&about, a, index, t, 1, &params[t], err);
+                                        : fit_targets(&about, a, &targets, &params[t], err);
   }
   return status;
 }

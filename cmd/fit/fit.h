@@ -14,7 +14,7 @@ enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
 enum fit_method { FIT_LOCAL, FIT_CONJUGATE };
 enum fit_ard { FIT_ARD_AUTO, FIT_ARD_YES, FIT_ARD_NO };
 enum fit_lengthscales { FIT_SHARED, FIT_RATIO, FIT_OWN };
-enum { FIT_ROTATE_AUTO = -1, FIT_LIKELIHOOD_AUTO = -1 };
+enum { FIT_ROTATE_AUTO = -1, FIT_LIKELIHOOD_AUTO = -1, FIT_TRANSFORM_AUTO = -1 };
 
 /* Strings are those of the command line; NULL: not given. */
 struct fit_arguments {
@@ -24,6 +24,8 @@ struct fit_arguments {
   int likelihood; /* an enum gpnn_likelihood, or FIT_LIKELIHOOD_AUTO */
   enum fit_ard ard;
   int rotate; /* an enum gpnn_rotate, or FIT_ROTATE_AUTO */
+  const char *transform_name;
+  int transform; /* fit_resolve(): an enum gpnn_transform_kind, or FIT_TRANSFORM_AUTO */
   enum fit_lengthscales lengthscales;
   size_t neighbours, k; /* 0: auto */
   struct cli_choices objectives;

@@ -70,12 +70,23 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
 /* --method conjugate estimates in its own way, to which these options do not apply. */
 static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a)
 {
-  static const char *const others[] = {"preset", "objective", "optimizer",  "rotate",
-                                       "like",   "fix",       "likelihood", "members"};
+  static const char *const others[] = {"preset", "objective",  "optimizer", "rotate",   "like",
+                                       "fix",    "likelihood", "members",   "transform"};
   if (a->method != FIT_CONJUGATE) return true;
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (cli_given(cli, others[i])) return wrong(cli, others[i], "applies to --method local only");
   return a->ard != FIT_ARD_YES || wrong(cli, "ard", "applies to --method local only");
+}
+
+static bool resolve_transform(const struct cli *cli, struct fit_arguments *a)
+{
+  enum gpnn_transform_kind kind = GPNN_TRANSFORM_NONE;
+  const char *name = a->transform_name;
+  bool is_auto = name != NULL && strcmp(name, "auto") == 0;
+  if (name != NULL && !is_auto && !gpnn_transform_by_name(name, &kind))
+    return wrong(cli, "transform", "none, log, asinh, boxcox, yeo-johnson, rank or auto");
+  a->transform = is_auto ? FIT_TRANSFORM_AUTO : (int)kind;
+  return true;
 }
 
 /* What several targets share. */
@@ -95,7 +106,7 @@ bool fit_resolve(const struct cli *cli, void *arguments)
 {
   struct fit_arguments *a = arguments;
   return check_conjugate(cli, a) && apply_preset(cli, a) && resolve_model(cli, a) &&
-         resolve_estimation(cli, a) && resolve_lengthscales(cli, a) &&
+         resolve_estimation(cli, a) && resolve_transform(cli, a) && resolve_lengthscales(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->like);
 }
@@ -114,6 +125,7 @@ void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn
     choose->rotation = false;
   }
   if (a->neighbours == 0) choose->fit.neighbours = start->neighbours;
+  if (!cli_given(cli, "transform")) a->transform = (int)start->transform.kind;
   choose->kernel = choose->kernel && a->kernel != NULL;
   choose->ard = choose->ard && cli_given(cli, "ard");
   choose->neighbours = false;

@@ -61,8 +61,9 @@ static enum gpnn_status comment_stack(struct gpnn_parameters *params,
   return status;
 }
 
-enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struct gpnn_index *index,
-                                     size_t target, const struct gpnn_choose_report *report,
+enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
+                                     const struct gpnn_dataset *view,
+                                     const struct gpnn_choose_report *report,
                                      struct gpnn_error *err)
 {
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
@@ -71,12 +72,12 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
   if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
     params->provenance.estimation = (struct gpnn_estimation){0};
   params->provenance.has_index = true;
-  params->provenance.index = gpnn_index_dataset(index)->fingerprint;
+  params->provenance.index = view->fingerprint;
   for (size_t k = 0; k < params->n_members; k++) {
     params->members[k].provenance.has_index = true;
     params->members[k].provenance.index = params->provenance.index;
   }
-  enum gpnn_status status = comment_fit(params, gpnn_index_dataset(index)->n, &report->fit, err);
+  enum gpnn_status status = comment_fit(params, view->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(
         params, err, "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
@@ -90,8 +91,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params, const struc
   if (status == GPNN_OK) status = comment_stack(params, report, err);
   /* Coefficients with standard errors are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)
-    status = gpnn_coefficients_describe(
-        params, gpnn_dataset_target(gpnn_index_dataset(index), target), err);
+    status = gpnn_coefficients_describe(params, view, err);
   return status;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "dataset/index.h"
+#include "dataset/dataset.h"
 #include "kernel/parameters.h"
 #include "models/local/choose.h"
 
@@ -21,11 +21,11 @@ struct fit_report_tries {
 void fit_report_try(void *context, const struct gpnn_candidate *candidate);
 
 /*
- * Records in the parameters of target 'target' which index they belong to, and adds comments for
- * readers.  Errors: GPNN_ENOMEM, with some of this done.
+ * Records in parameters which index they belong to, and adds comments for readers; 'view' is that
+ * of the target that they were fitted to.  Errors: GPNN_ENOMEM, with some of this done.
  */
 GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
-                                                     const struct gpnn_index *index, size_t target,
+                                                     const struct gpnn_dataset *view,
                                                      const struct gpnn_choose_report *report,
                                                      struct gpnn_error *err);
 

@@ -313,7 +313,10 @@ static enum gpnn_status run_target(struct run *r, struct opened *opened, size_t 
   enum gpnn_status status = open_model(r->cli, opened, target, 1, &how, &model, err);
   if (status == GPNN_OK) status = gpnn_advise(model, &options, &advice, err);
   if (status == GPNN_OK) {
-    r->unit = a->units == GPNN_UNITS_ORIGINAL ? dataset->scaling.y_sd : 1;
+    bool original = a->units == GPNN_UNITS_ORIGINAL, transformed = dataset->transform != NULL;
+    r->unit = original && !transformed ? dataset->scaling.y_sd : 1;
+    if (original && transformed)
+      cli_warn(&about, "errors are those of the transformed target, in units of its sd");
     const char *name = dataset->schema.target.name;
     if (gpnn_dataset_n_targets(opened->dataset) > 1) {
       r->target = gpnn_mask(shown, name, strlen(name));

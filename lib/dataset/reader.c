@@ -132,9 +132,8 @@ static enum gpnn_status read_target(const struct gpnn_reader *reader, struct gpn
     status = gpnn_schema_subtract_offset(&reader->map, table, record, reader->na, 0, &value,
                                          &offset, err);
   if (status == GPNN_OK && transform != NULL && !gpnn_transform_takes(transform->kind, value))
-    return gpnn_columns_fail_field(table, record, column,
-                                   "not positive, as the transform of the parameters needs", true,
-                                   err);
+    return gpnn_columns_fail_field(
+        table, record, column, "not positive, as the transform of the parameters needs", true, err);
   *y = gpnn_dataset_standardise(reader->dataset, value);
   return status;
 }

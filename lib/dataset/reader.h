@@ -93,10 +93,10 @@ struct gpnn_reader_rows {
 /*
  * Reads the remaining records of 'table', which must have the target of 'dataset' and its offset if
  * there is one (GPNN_EMISMATCH), unless 'inputs_only': then 'y' and 'noise' stay NULL.  'na' and
- * 'reads_regressors' as in gpnn_reader_open().  Targets go through the transform of 'dataset', if it
- * has one, and are bad if that does not take them.  With 'skip_bad', bad rows are left out and counted;
- * otherwise the first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A table
- * without records gives n = 0.
+ * 'reads_regressors' as in gpnn_reader_open().  Targets go through the transform of 'dataset', if
+ * it has one, and are bad if that does not take them.  With 'skip_bad', bad rows are left out and
+ * counted; otherwise the first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A
+ * table without records gives n = 0.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
                                                        const struct gpnn_dataset *dataset,
