@@ -180,7 +180,7 @@ static enum gpnn_status find_losses(struct scoring *s, const struct gpnn_paramet
                                     struct gpnn_error *err)
 {
   enum { FOLDS = 5 };
-  double noise = params->covariance.noise;
+  double noise = gpnn_parameters_noise(params);
   size_t half = s->n / 2;
   const struct gpnn_scale_rows all = rows_from(s, noise, 0, s->n);
   const struct gpnn_scale_rows first = rows_from(s, noise, 0, half);
@@ -190,7 +190,7 @@ static enum gpnn_status find_losses(struct scoring *s, const struct gpnn_paramet
     return GPNN_OK;
   }
   if (s->n < FEW_ROWS)
-    return gpnn_scale_cross_losses(&all, s->options->likelihood, FOLDS, 0, s->of.loss, err);
+    return gpnn_scale_cross_losses(&all, s->options->likelihood, false, FOLDS, 0, s->of.loss, err);
   enum gpnn_status status = find_scaled_losses(s, params, &second, 0, half, err);
   return status == GPNN_OK ? find_scaled_losses(s, params, &first, half, s->n - half, err) : status;
 }
@@ -200,13 +200,13 @@ static enum gpnn_status find_losses(struct scoring *s, const struct gpnn_paramet
 static enum gpnn_status estimate_scale(const struct scoring *s, struct gpnn_parameters *params,
                                        double *factor, struct gpnn_error *err)
 {
-  const struct gpnn_scale_rows all = rows_from(s, params->covariance.noise, 0, s->n);
+  const struct gpnn_scale_rows all = rows_from(s, gpnn_parameters_noise(params), 0, s->n);
   struct gpnn_scale_law law;
   double sum = 0;
   *factor = 1;
   if (s->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) {
     for (size_t i = 0; i < s->n; i++)
-      sum += pow(s->y[i] - s->mean[i], 2) / (s->variance[i] + params->covariance.noise);
+      sum += pow(s->y[i] - s->mean[i], 2) / (s->variance[i] + gpnn_parameters_noise(params));
     *factor = sum / (double)s->n;
     return GPNN_OK;
   }

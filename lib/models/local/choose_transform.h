@@ -6,7 +6,7 @@
  * transformed, cheaply, with its kernel and rotation.  Rows whose density that fit has not seen are
  * then predicted from their neighbours.  The score is the mean negative log density of the target
  * in its own units, that is, less the log slope of the transform, under the likelihood asked for,
- * whose scale comes from other rows (gpnn-methods(7), equation 5.6).  So all candidates are scored
+ * whose scale comes from other rows (gpnn-methods(7), equation 5.12).  So all candidates are scored
  * on the same rows in the same units.  The candidate of the lowest score is chosen among those that
  * are no worse than no transform by more than one standard error of the difference, and whose means
  * and CRPS are not much worse.
