@@ -85,6 +85,22 @@ double gpnn_rng_exponential(struct gpnn_rng *rng)
   return -log(((double)~word + 0.5) * 0x1p-64);
 }
 
+double gpnn_rng_gamma(struct gpnn_rng *rng, double shape)
+{
+  double power = 1;
+  if (shape < 1) { /* the deviate of shape + 1 times a power of a uniform one */
+    power = exp(-gpnn_rng_exponential(rng) / shape);
+    shape += 1;
+  }
+  double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+  for (;;) {
+    double z = gpnn_rng_normal(rng), v = 1 + c * z;
+    if (v <= 0) continue;
+    v = v * v * v;
+    if (-gpnn_rng_exponential(rng) < z * z / 2 + d * (1 - v + log(v))) return power * d * v;
+  }
+}
+
 uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length)
 {
   const unsigned char *b = bytes;

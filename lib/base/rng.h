@@ -43,6 +43,8 @@ enum gpnn_rng_purpose {
   GPNN_RNG_NOISE = 34,        /* the noise on it */
   GPNN_RNG_ADVISE = 35,       /* rows that a learning curve is measured on */
   GPNN_RNG_LIMITS = 36,       /* rows that the limits of inputs are estimated from */
+  GPNN_RNG_DRAW = 37,         /* draws of rows that are predicted together */
+  GPNN_RNG_MIXING = 38,       /* the scale that Student's t gives each such draw */
   GPNN_RNG_TIES = 50,         /* the PIT of rows with the same truth */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
@@ -78,6 +80,10 @@ void gpnn_rng_normals(struct gpnn_rng *rng, size_t n, double *x);
 
 /* A standard exponential deviate, > 0. */
 double gpnn_rng_exponential(struct gpnn_rng *rng);
+
+/* A gamma deviate of 'shape' > 0 and scale 1 (Marsaglia and Tsang 2000); 2 times that of shape k/2
+ * is chi-squared with k degrees of freedom. */
+double gpnn_rng_gamma(struct gpnn_rng *rng, double shape);
 
 /* A 64-bit hash of 'length' bytes and 'seed', for assigning named groups at random. */
 uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length);

@@ -17,33 +17,13 @@ struct gpnn_features {
   double *phase, *amplitude;
 };
 
-/*
- * A Gamma deviate of 'shape' > 0 and scale 1 (Marsaglia and Tsang 2000); below shape 1 by that of
- * shape + 1.
- */
-static double gamma_deviate(double shape, struct gpnn_rng *rng)
-{
-  double power = 1;
-  if (shape < 1) {
-    power = exp(-gpnn_rng_exponential(rng) / shape);
-    shape += 1;
-  }
-  double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-  for (;;) {
-    double z = gpnn_rng_normal(rng), v = 1 + c * z;
-    if (v <= 0) continue;
-    v = v * v * v;
-    if (-gpnn_rng_exponential(rng) < z * z / 2 + d * (1 - v + log(v))) return power * d * v;
-  }
-}
-
 /* What the normal frequencies of a feature are divided by: 1 for rbf; for the others a deviate that
  * turns them into Student's t.  Frequencies stay finite however rough the kernel is. */
 static double spread(const struct gpnn_covariance *covariance, struct gpnn_rng *rng)
 {
   bool needed = gpnn_kernel_needs_smoothness(covariance->kernel);
   double nu = needed ? covariance->smoothness : covariance->kernel->smoothness;
-  return isinf(nu) ? 1 : sqrt(fmax(gamma_deviate(nu, rng), 1e-200) / nu);
+  return isinf(nu) ? 1 : sqrt(fmax(gpnn_rng_gamma(rng, nu), 1e-200) / nu);
 }
 
 static void draw_features(struct gpnn_features *features, const struct gpnn_covariance *covariance,

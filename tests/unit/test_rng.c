@@ -191,6 +191,33 @@ static void exponential_deviates_have_the_right_moments_and_are_positive(void **
   assert_true(fabs(beyond / N - exp(-3)) < 5 * sqrt(exp(-3) / N));
 }
 
+/* Mean, variance and share below the shape itself are those of gamma distributions; the last, for
+ * whole shapes, is 1 - sum of k^j e^-k / j! over j < k. */
+static void gamma_deviates_have_the_right_moments(void **state)
+{
+  (void)state;
+  enum { N = 200000 };
+  static const double shapes[] = {0.3, 1, 2.5, 40}, below[] = {0, 1 - 0.36787944117144233, 0, 0};
+  for (size_t s = 0; s < 4; s++) {
+    struct gpnn_rng rng;
+    gpnn_rng_init(&rng, 3 + s, GPNN_RNG_TEST);
+    double shape = shapes[s], sum = 0, squares = 0, cubes = 0, low = 0;
+    for (int i = 0; i < N; i++) {
+      double g = gpnn_rng_gamma(&rng, shape);
+      assert_true(g > 0 && isfinite(g));
+      sum += g;
+      squares += (g - shape) * (g - shape);
+      cubes += pow(g - shape, 3);
+      low += g < shape;
+    }
+    double fourth = 3 * shape * shape + 6 * shape, sixth = 15 * pow(shape, 3) * (1 + 20 / shape);
+    assert_near(sum / N, shape, 5 * sqrt(shape / N));
+    assert_near(squares / N, shape, 5 * sqrt(fourth / N));
+    assert_near(cubes / N, 2 * shape, 5 * sqrt((sixth + 120 * shape) / N));
+    if (below[s] > 0) assert_near(low / N, below[s], 5 * sqrt(0.25 / N));
+  }
+}
+
 static void items_of_a_purpose_have_generators_of_their_own(void **state)
 {
   (void)state;
@@ -220,6 +247,7 @@ int main(void)
       cmocka_unit_test(uniform_reals_are_in_range_with_the_right_moments),
       cmocka_unit_test(normal_deviates_have_the_right_moments),
       cmocka_unit_test(exponential_deviates_have_the_right_moments_and_are_positive),
+      cmocka_unit_test(gamma_deviates_have_the_right_moments),
       cmocka_unit_test(items_of_a_purpose_have_generators_of_their_own),
       cmocka_unit_test(samples_are_distinct),
       cmocka_unit_test(a_sample_costs_the_same_however_many_it_is_drawn_from),
