@@ -15,6 +15,9 @@ struct gpnn_head_kind {
                                     const struct gpnn_latent_row *latent, double known_noise);
   struct gpnn_predictive (*of_function)(const struct gpnn_parameters *parameters,
                                         const struct gpnn_latent_row *latent);
+  struct gpnn_head_parts (*parts)(const struct gpnn_parameters *parameters,
+                                  const struct gpnn_latent_row *latent, double noise,
+                                  double known_noise);
   double (*nll)(const struct gpnn_parameters *parameters, double error, double variance);
   double (*half_width)(const struct gpnn_parameters *parameters, double level);
 };
@@ -40,6 +43,15 @@ static struct gpnn_predictive add_noise(const struct gpnn_parameters *parameters
   value.variance += gpnn_parameters_noise(parameters);
   value.variance += known_noise;
   return value;
+}
+
+static struct gpnn_head_parts plain_parts(const struct gpnn_parameters *parameters,
+                                          const struct gpnn_latent_row *latent, double noise,
+                                          double known_noise)
+{
+  (void)parameters;
+  (void)latent;
+  return (struct gpnn_head_parts){1, 1, noise + known_noise};
 }
 
 static double gaussian_nll(const struct gpnn_parameters *parameters, double error, double variance)
@@ -92,13 +104,19 @@ static double trusted(const struct gpnn_calibration *calibration, double nearest
   return pow(factor, farthest / nearest);
 }
 
+static double factor_of(const struct gpnn_parameters *parameters,
+                        const struct gpnn_latent_row *latent)
+{
+  double factor = gpnn_scale_factor(&parameters->scale, latent, gpnn_parameters_noise(parameters));
+  return trusted(&parameters->calibration, latent->nearest, factor);
+}
+
 /* Mean and variance where the function is observed with this noise. */
 static struct gpnn_predictive scaled(const struct gpnn_parameters *parameters,
                                      const struct gpnn_latent_row *latent, double noise,
                                      double known_noise)
 {
-  double factor = gpnn_scale_factor(&parameters->scale, latent, gpnn_parameters_noise(parameters));
-  factor = trusted(&parameters->calibration, latent->nearest, factor);
+  double factor = factor_of(parameters, latent);
   double square = factor * (gpnn_scale_process(latent) + noise);
   square += latent->mean_variance + known_noise;
   double unit = parameters->degrees == 0 ? 1 : gpnn_student_unit_scale(parameters->degrees);
@@ -118,6 +136,16 @@ static struct gpnn_predictive scaled_function(const struct gpnn_parameters *para
   return scaled(parameters, latent, 0, 0);
 }
 
+static struct gpnn_head_parts scaled_parts(const struct gpnn_parameters *parameters,
+                                           const struct gpnn_latent_row *latent, double noise,
+                                           double known_noise)
+{
+  double factor = factor_of(parameters, latent);
+  double unit = parameters->degrees == 0 ? 1 : gpnn_student_unit_scale(parameters->degrees);
+  return (struct gpnn_head_parts){sqrt(factor) / unit, 1 / unit,
+                                  (factor * noise + known_noise) / (unit * unit)};
+}
+
 static double scaled_nll(const struct gpnn_parameters *parameters, double error, double variance)
 {
   return parameters->degrees == 0 ? gaussian_nll(parameters, error, variance)
@@ -133,9 +161,11 @@ static double scaled_half_width(const struct gpnn_parameters *parameters, double
 /* ---- the table ---------------------------------------------------------------------------- */
 
 static const struct gpnn_head_kind kinds[] = {
-    {"Gaussian", is_gaussian, false, add_noise, as_predicted, gaussian_nll, gaussian_half_width},
-    {"Student's t", is_student, false, add_noise, as_predicted, student_nll, student_half_width},
-    {"Student's t", is_scaled, true, scaled_observation, scaled_function, scaled_nll,
+    {"Gaussian", is_gaussian, false, add_noise, as_predicted, plain_parts, gaussian_nll,
+     gaussian_half_width},
+    {"Student's t", is_student, false, add_noise, as_predicted, plain_parts, student_nll,
+     student_half_width},
+    {"Student's t", is_scaled, true, scaled_observation, scaled_function, scaled_parts, scaled_nll,
      scaled_half_width},
 };
 
@@ -166,6 +196,14 @@ struct gpnn_predictive gpnn_head_latent(const struct gpnn_head *head,
                                         const struct gpnn_latent_row *latent)
 {
   return head->kind->of_function(head->parameters, latent);
+}
+
+struct gpnn_head_parts gpnn_head_parts(const struct gpnn_head *head,
+                                       const struct gpnn_latent_row *latent, double known_noise,
+                                       bool of_function)
+{
+  double noise = of_function ? 0 : gpnn_parameters_noise(head->parameters);
+  return head->kind->parts(head->parameters, latent, noise, of_function ? 0 : known_noise);
 }
 
 double gpnn_head_nll(const struct gpnn_head *head, double error, double variance)

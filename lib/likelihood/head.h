@@ -51,6 +51,21 @@ struct gpnn_predictive gpnn_head_observe(const struct gpnn_head *head,
 struct gpnn_predictive gpnn_head_latent(const struct gpnn_head *head,
                                         const struct gpnn_latent_row *latent);
 
+/*
+ * How the error of a row comes about, for what rows have in common: 'process' times the error of
+ * the latent function given the mean's coefficients, 'mean' times what their uncertainty adds, and
+ * an independent part of variance 'own'.  So process^2 (variance - mean_variance) + mean^2
+ * mean_variance + own is the variance of gpnn_head_observe(), or under 'of_function' that of
+ * gpnn_head_latent(), where 'own' is 0.
+ */
+struct gpnn_head_parts {
+  double process, mean, own;
+};
+
+struct gpnn_head_parts gpnn_head_parts(const struct gpnn_head *head,
+                                       const struct gpnn_latent_row *latent, double known_noise,
+                                       bool of_function);
+
 /* True if observations depend on the misfit, the nearest neighbour and the mean's variance of a
  * row. */
 bool gpnn_head_needs_row(const struct gpnn_head *head);

@@ -84,6 +84,33 @@ static void half_widths_are_conformal_then_those_of_the_distribution(void **stat
   gpnn_parameters_release(&params);
 }
 
+/* Under every head, of observations and of the function, near training rows and far away. */
+static void parts_of_an_error_add_up_to_its_variance(void **state)
+{
+  (void)state;
+  const struct gpnn_latent_row row = {
+      .mean = -3, .variance = 0.5, .mean_variance = 0.125, .misfit = 3, .nearest = 0.4};
+  struct gpnn_parameters params[5] = {
+      {.degrees = 0}, {.degrees = 5}, {.degrees = 0}, {.degrees = 4}, {.degrees = 4}};
+  for (size_t p = 0; p < 5; p++) {
+    params[p].covariance.noise = 0.25;
+    params[p].likelihood = p < 2 ? GPNN_LIKELIHOOD_GAUSSIAN : GPNN_LIKELIHOOD_LOCAL;
+    params[p].scale.factor = p < 4 ? 0.7 : 0.1;
+    params[p].calibration.has_distance = p == 4; /* and the row is farther than any of it */
+    params[p].calibration.distance[GPNN_N_DISTANCES - 1] = 0.2;
+    params[p].scale.term[GPNN_SCALE_MISFIT] = (struct gpnn_scale_term){1.1, -4, 4};
+    const struct gpnn_head head = gpnn_head_of(&params[p]);
+    for (int of_function = 0; of_function < 2; of_function++) {
+      const struct gpnn_head_parts parts = gpnn_head_parts(&head, &row, 0.2, of_function);
+      struct gpnn_predictive whole =
+          of_function ? gpnn_head_latent(&head, &row) : gpnn_head_observe(&head, &row, 0.2);
+      double sum = parts.process * parts.process * 0.375 + parts.mean * parts.mean * 0.125;
+      assert_close(sum + parts.own, whole.variance, 1e-14);
+      assert_true(of_function ? parts.own == 0 : parts.own > 0.2);
+    }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -91,6 +118,7 @@ int main(void)
       cmocka_unit_test(densities_agree_with_their_variance_and_intervals),
       cmocka_unit_test(log_densities_agree_with_those_of_stats),
       cmocka_unit_test(half_widths_are_conformal_then_those_of_the_distribution),
+      cmocka_unit_test(parts_of_an_error_add_up_to_its_variance),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
