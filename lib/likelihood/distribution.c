@@ -36,6 +36,12 @@ static double standardised(const struct gpnn_distribution *d, double y)
   return error == 0 ? 0 : error / scale_of(d);
 }
 
+double gpnn_distribution_target(const struct gpnn_distribution *d, double w)
+{
+  if (d->warp == NULL || isnan(w)) return w;
+  return fmin(fmax(value_of(d, w), d->warp->lower), d->warp->upper) + d->offset;
+}
+
 double gpnn_distribution_quantile(const struct gpnn_distribution *d, double p)
 {
   return target_of(d, d->location + scale_of(d) * gpnn_student_quantile(p, d->degrees));

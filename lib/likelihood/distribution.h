@@ -52,6 +52,10 @@ struct gpnn_distribution_score {
 void gpnn_distribution_moments(const struct gpnn_distribution *distribution, double *mean,
                                double *sd);
 
+/* The target at which the variable is 'w', for draws of it.  Values beyond the range of a warping
+ * function count as its ends, so that draws have the moments above. */
+double gpnn_distribution_target(const struct gpnn_distribution *distribution, double w);
+
 /* The quantile of p in (0, 1), and the probability of values up to 'y'. */
 double gpnn_distribution_quantile(const struct gpnn_distribution *distribution, double p);
 double gpnn_distribution_cdf(const struct gpnn_distribution *distribution, double y);

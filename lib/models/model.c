@@ -231,6 +231,17 @@ enum gpnn_status gpnn_model_predict_each(const struct gpnn_model *model,
                                         err);
 }
 
+enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel,
+                                  const struct gpnn_query *query, const struct gpnn_errors *errors,
+                                  double *covariance, struct gpnn_error *err)
+{
+  const struct kind *kind = model->kind;
+  if (kind->ops->joint == NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "predictions of the %s model have no joint distribution",
+                     kind->name);
+  return kind->ops->joint(model->state, channel, query, errors, covariance, err);
+}
+
 enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
                                      const struct gpnn_holdout_options *options,
                                      struct gpnn_heldout *heldout, struct gpnn_error *err)

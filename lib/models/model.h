@@ -130,6 +130,13 @@ struct gpnn_latent {
                             infinite if there are none */
 };
 
+/* The errors of rows: process[i] times the error of row i that is left if the coefficients of the
+ * mean function are known, plus mean[i] times what their uncertainty adds. */
+struct gpnn_errors {
+  const double *process, *mean; /* n of each */
+  bool total;                   /* of all rows together, rather than of each */
+};
+
 /* Counts of unusual events in one channel, accumulated over calls.  Models count the first two,
  * models/predict.h the others. */
 struct gpnn_counts {
@@ -233,6 +240,22 @@ gpnn_model_predict_each(const struct gpnn_model *model, const struct gpnn_query 
                         size_t n_numbers, const size_t *numbers, const struct gpnn_latent *latent,
                         struct gpnn_counts *counts, struct gpnn_error *err);
 
+/*
+ * The covariances, among the rows of 'query', of the errors of one channel: of the latent function
+ * minus the mean that gpnn_model_predict() gives each row (gpnn-methods(7), equation 3.24), as
+ * 'errors' scales them.  'covariance' is n by n or, for their total, one number.  The query's rows
+ * are not training rows and have no candidates; rows do not share neighbours.
+ *
+ * With u different training rows among the neighbours, this takes n solves and (n + u)^2 / 2
+ * covariances.  GPNN_EINVAL: predictions of the model's kind have no joint distribution.
+ * GPNN_ENUMERIC as for gpnn_model_predict().  'covariance' is partly written after a failure.
+ * n = 0 does nothing.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel,
+                                                  const struct gpnn_query *query,
+                                                  const struct gpnn_errors *errors,
+                                                  double *covariance, struct gpnn_error *err);
+
 /* Leaves training rows out of their own predictions, as models/heldout.h describes. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
                                                      const struct gpnn_holdout_options *options,
@@ -284,6 +307,10 @@ struct gpnn_model_ops {
   enum gpnn_status (*refit)(size_t n, const struct gpnn_channel *channels,
                             const struct gpnn_model_options *options, size_t n_excluded,
                             const uint64_t *excluded, struct gpnn_parameters *params,
+                            struct gpnn_error *err);
+  /* NULL: errors of different rows have no covariances. */
+  enum gpnn_status (*joint)(const void *state, size_t channel, const struct gpnn_query *query,
+                            const struct gpnn_errors *errors, double *covariance,
                             struct gpnn_error *err);
   size_t (*neighbours)(const void *state, size_t channel);
   bool (*rebuilt_search)(const void *state);

@@ -120,6 +120,16 @@ void gpnn_predictor_free(struct gpnn_predictor *predictor)
   free(predictor);
 }
 
+const struct gpnn_model *gpnn_predictor_model(const struct gpnn_predictor *predictor)
+{
+  return predictor->model;
+}
+
+const struct gpnn_predict_options *gpnn_predictor_options(const struct gpnn_predictor *predictor)
+{
+  return &predictor->options;
+}
+
 /* ---- rows --------------------------------------------------------------------------------- */
 
 static const double *row_of(const double *array, size_t width, size_t i)
@@ -396,6 +406,12 @@ void gpnn_predict_scores(const struct gpnn_predictor *predictor, size_t n,
 bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel)
 {
   return predictor->outputs[channel].warp != NULL;
+}
+
+double gpnn_predictor_unit(const struct gpnn_predictor *predictor, size_t channel)
+{
+  const struct output *output = &predictor->outputs[channel];
+  return output->warp == NULL ? output->scale : 1;
 }
 
 double gpnn_predictor_degrees(const struct gpnn_predictor *predictor, size_t channel)

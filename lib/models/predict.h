@@ -114,6 +114,14 @@ void gpnn_predict_scores(const struct gpnn_predictor *predictor, size_t n,
  * whoever sees only these needs the scores as well. */
 bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel);
 
+/* What the predictor was made from. */
+const struct gpnn_model *gpnn_predictor_model(const struct gpnn_predictor *predictor);
+const struct gpnn_predict_options *gpnn_predictor_options(const struct gpnn_predictor *predictor);
+
+/* What a channel's latent function, in standardised units, is multiplied by in its distributions:
+ * 1 under a warping function, which converts the units itself. */
+double gpnn_predictor_unit(const struct gpnn_predictor *predictor, size_t channel);
+
 /* Of a channel's predictions: gpnn_head_degrees(), and gpnn_head_half_width(), from which
  * gpnn_distribution_interval() makes an interval. */
 double gpnn_predictor_degrees(const struct gpnn_predictor *predictor, size_t channel);

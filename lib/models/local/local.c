@@ -333,12 +333,17 @@ static enum gpnn_status local_with(const void *state, const struct gpnn_channel 
 
 /* ---- properties --------------------------------------------------------------------------- */
 
+const struct gpnn_local_channel *gpnn_local_channel_of(const struct gpnn_local *local,
+                                                       size_t number)
+{
+  const struct gpnn_local_channel *channel = local->channels;
+  while (channel->number != number) channel++;
+  return channel;
+}
+
 static size_t local_neighbours(const void *state, size_t channel)
 {
-  const struct gpnn_local *local = state;
-  size_t c = 0;
-  while (local->channels[c].number != channel) c++;
-  return local->channels[c].neighbours;
+  return gpnn_local_channel_of(state, channel)->neighbours;
 }
 
 static bool local_rebuilt_search(const void *state)
@@ -356,6 +361,7 @@ const struct gpnn_model_ops gpnn_local_ops = {.make = local_make,
                                               .hold_out = gpnn_local_hold_out,
                                               .can_refit = gpnn_local_can_refit,
                                               .refit = gpnn_local_refit,
+                                              .joint = gpnn_local_joint,
                                               .neighbours = local_neighbours,
                                               .rebuilt_search = local_rebuilt_search,
                                               .free = local_free};

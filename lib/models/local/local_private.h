@@ -4,7 +4,8 @@
  * local.c makes a model; local_predict.c predicts many rows, chunk by chunk; local_groups.c finds
  * rows that are better predicted together; local_solve.c predicts the rows of one group, with
  * local_mixed.c in single precision; local_dense.c predicts from all training rows; holdout*.c
- * leave out training rows; refit.c estimates the parameters without some of them.
+ * leave out training rows; refit.c estimates the parameters without some of them; local_joint.c has
+ * the covariances between rows.
  */
 #ifndef GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
 #define GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
@@ -55,6 +56,10 @@ bool gpnn_local_same_family(const struct gpnn_local_channel *a, const struct gpn
 const double *gpnn_local_rotate(const struct gpnn_local_channel *channel, const double *x,
                                 double *rotated);
 
+/* The channel of this number in the model. */
+const struct gpnn_local_channel *gpnn_local_channel_of(const struct gpnn_local *local,
+                                                       size_t number);
+
 /* The target of a training row minus the mean function, and its noise variance including that of
  * the parameters. */
 double gpnn_local_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
@@ -95,6 +100,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_refit(size_t n, const struct gpnn_ch
                                                   size_t n_excluded, const uint64_t *excluded,
                                                   struct gpnn_parameters *params,
                                                   struct gpnn_error *err);
+
+/* ---- local_joint.c ------------------------------------------------------------------------ */
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_joint(const void *state, size_t channel,
+                                                  const struct gpnn_query *query,
+                                                  const struct gpnn_errors *errors,
+                                                  double *covariance, struct gpnn_error *err);
 
 /* ---- local_solve.c ------------------------------------------------------------------------ */
 

@@ -1,0 +1,483 @@
+#include "models/joint.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "kernel/rotation.h"
+#include "likelihood/head.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
+#include "linalg/cholesky.h"
+#include "search/nearest.h"
+#include "search/proximity.h"
+#include "stats/student.h"
+
+struct gpnn_joint {
+  const struct gpnn_predictor *predictor;
+  const struct gpnn_model *model;
+  const struct gpnn_predict_rows *rows;
+  const struct gpnn_distribution *distributions; /* channels by n, as are the following */
+  double *process, *trend; /* owned: what the errors of the process, and those due to the mean's
+                              coefficients, are multiplied by */
+  double *own;             /* owned: the variance of the rest of the error */
+};
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+void gpnn_joint_free(struct gpnn_joint *joint)
+{
+  if (joint == NULL) return;
+  free(joint->process);
+  free(joint->trend);
+  free(joint->own);
+  free(joint);
+}
+
+/* The latent functions at all rows; arrays are owned, channels by n. */
+struct functions {
+  double *mean, *variance, *mean_variance, *misfit, *nearest;
+};
+
+static void functions_release(struct functions *f)
+{
+  free(f->mean);
+  free(f->variance);
+  free(f->mean_variance);
+  free(f->misfit);
+  free(f->nearest);
+}
+
+static enum gpnn_status functions_predict(struct functions *f, const struct gpnn_joint *joint,
+                                          struct gpnn_error *err)
+{
+  const struct gpnn_predict_rows *rows = joint->rows;
+  const struct gpnn_query query = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
+  size_t n = rows->n, n_channels = gpnn_model_n_channels(joint->model);
+  struct gpnn_counts *counts = gpnn_alloc(n_channels, 1, sizeof *counts);
+  f->mean = gpnn_alloc(n_channels, n, sizeof *f->mean);
+  f->variance = gpnn_alloc(n_channels, n, sizeof *f->variance);
+  f->mean_variance = gpnn_alloc(n_channels, n, sizeof *f->mean_variance);
+  f->misfit = gpnn_alloc(n_channels, n, sizeof *f->misfit);
+  f->nearest = gpnn_alloc(n_channels, n, sizeof *f->nearest);
+  const struct gpnn_latent latent = {.mean = f->mean,
+                                     .variance = f->variance,
+                                     .mean_variance = f->mean_variance,
+                                     .misfit = f->misfit,
+                                     .nearest = f->nearest};
+  enum gpnn_status status =
+      counts && f->mean && f->variance && f->mean_variance && f->misfit && f->nearest
+          ? gpnn_model_predict(joint->model, &query, &latent, counts, err)
+          : gpnn_fail_memory(err, "for joint predictions");
+  free(counts);
+  return status;
+}
+
+/* Fills in how the errors of a channel's rows come about. */
+static void fill_parts(const struct gpnn_joint *joint, size_t channel, const struct functions *f)
+{
+  const struct gpnn_channel *of = gpnn_model_channel(joint->model, channel);
+  const struct gpnn_predict_options *options = gpnn_predictor_options(joint->predictor);
+  const struct gpnn_scaling *scaling = &of->dataset->scaling;
+  const struct gpnn_head head = gpnn_head_of(of->parameters);
+  double unit = gpnn_predictor_unit(joint->predictor, channel);
+  size_t n = joint->rows->n;
+  for (size_t i = 0; i < n; i++) {
+    size_t at = channel * n + i;
+    const struct gpnn_latent_row latent = {.mean = f->mean[at],
+                                           .variance = f->variance[at],
+                                           .mean_variance = f->mean_variance[at],
+                                           .misfit = f->misfit[at],
+                                           .nearest = f->nearest[at]};
+    const double *noise = joint->rows->noise;
+    double known = noise == NULL ? 0 : gpnn_scaling_noise(scaling, noise[i]);
+    struct gpnn_head_parts parts = gpnn_head_parts(&head, &latent, known, options->latent);
+    joint->process[at] = unit * parts.process;
+    joint->trend[at] = unit * parts.mean;
+    joint->own[at] = unit * unit * parts.own;
+  }
+}
+
+enum gpnn_status gpnn_joint_new(struct gpnn_joint **joint, const struct gpnn_predictor *predictor,
+                                const struct gpnn_predict_rows *rows,
+                                const struct gpnn_distribution *distributions,
+                                struct gpnn_error *err)
+{
+  const struct gpnn_model *model = gpnn_predictor_model(predictor);
+  size_t n_channels = gpnn_model_n_channels(model);
+  struct functions functions = {0};
+  struct gpnn_joint *new = calloc(1, sizeof *new);
+  if (new == NULL) return gpnn_fail_memory(err, "for joint predictions");
+  *new = (struct gpnn_joint){
+      .predictor = predictor, .model = model, .rows = rows, .distributions = distributions};
+  new->process = gpnn_alloc(n_channels, rows->n, sizeof *new->process);
+  new->trend = gpnn_alloc(n_channels, rows->n, sizeof *new->trend);
+  new->own = gpnn_alloc(n_channels, rows->n, sizeof *new->own);
+  enum gpnn_status status = new->process &&new->trend &&new->own
+                                ? functions_predict(&functions, new, err)
+                                : gpnn_fail_memory(err, "for joint predictions");
+  for (size_t c = 0; c < n_channels && status == GPNN_OK; c++) fill_parts(new, c, &functions);
+  functions_release(&functions);
+  if (status == GPNN_OK)
+    *joint = new;
+  else
+    gpnn_joint_free(new);
+  return status;
+}
+
+/* ---- some of the rows --------------------------------------------------------------------- */
+
+/* Copies of some rows of a channel, for the model. */
+struct chosen {
+  size_t n;
+  double *x, *regressors;  /* owned, as are the following */
+  double *process, *trend; /* n of each */
+  bool has_regressors;
+};
+
+static void chosen_release(struct chosen *chosen)
+{
+  free(chosen->x);
+  free(chosen->regressors);
+  free(chosen->process);
+  free(chosen->trend);
+}
+
+static enum gpnn_status choose(struct chosen *chosen, const struct gpnn_joint *joint,
+                               size_t channel, size_t n, const size_t *members,
+                               struct gpnn_error *err)
+{
+  const struct gpnn_predict_rows *rows = joint->rows;
+  const struct gpnn_dataset *dataset = gpnn_model_channel(joint->model, channel)->dataset;
+  size_t d = dataset->d, p = rows->regressors == NULL ? 0 : dataset->n_regressors;
+  *chosen = (struct chosen){.n = n, .has_regressors = rows->regressors != NULL};
+  chosen->x = gpnn_alloc(n, d, sizeof *chosen->x);
+  chosen->regressors = gpnn_alloc(n, p, sizeof *chosen->regressors);
+  chosen->process = gpnn_alloc(n, 1, sizeof *chosen->process);
+  chosen->trend = gpnn_alloc(n, 1, sizeof *chosen->trend);
+  if (!chosen->x || !chosen->regressors || !chosen->process || !chosen->trend)
+    return gpnn_fail_memory(err, "for joint predictions");
+  for (size_t a = 0; a < n; a++) {
+    size_t i = members[a], at = channel * rows->n + i;
+    memcpy(chosen->x + a * d, rows->x + i * d, d * sizeof *chosen->x);
+    if (p > 0)
+      memcpy(chosen->regressors + a * p, rows->regressors + i * p, p * sizeof *chosen->regressors);
+    chosen->process[a] = joint->process[at];
+    chosen->trend[a] = joint->trend[at];
+  }
+  return GPNN_OK;
+}
+
+/* The covariance of the chosen rows' errors without their own, or the variance of their total. */
+static enum gpnn_status covariance_of(const struct gpnn_joint *joint, size_t channel,
+                                      const struct chosen *chosen, bool total, double *covariance,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_query query = {.n = chosen->n,
+                                   .x = chosen->x,
+                                   .regressors =
+                                       chosen->has_regressors ? chosen->regressors : NULL};
+  const struct gpnn_errors errors = {chosen->process, chosen->trend, total};
+  return gpnn_model_joint(joint->model, channel, &query, &errors, covariance, err);
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+/* The sd of the sum of at least two rows. */
+static enum gpnn_status find_sd(const struct gpnn_joint *joint, size_t channel, size_t n,
+                                const size_t *members, double *sd, struct gpnn_error *err)
+{
+  struct chosen chosen = {0};
+  double variance = 0;
+  enum gpnn_status status = choose(&chosen, joint, channel, n, members, err);
+  if (status == GPNN_OK) status = covariance_of(joint, channel, &chosen, true, &variance, err);
+  for (size_t a = 0; a < n; a++) variance += joint->own[channel * joint->rows->n + members[a]];
+  chosen_release(&chosen);
+  if (status == GPNN_OK) *sd = sqrt(variance);
+  return status;
+}
+
+enum gpnn_status gpnn_joint_sum(const struct gpnn_joint *joint, size_t channel, size_t n,
+                                const size_t *members, double weight, double *mean, double *sd,
+                                struct gpnn_error *err)
+{
+  const struct gpnn_distribution *distributions = joint->distributions + channel * joint->rows->n;
+  double sum = 0, spread = n == 1 ? distributions[members[0]].sd : 0;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t a = 0; a < n; a++) {
+    if (distributions[members[a]].warp != NULL)
+      return gpnn_fail(err, GPNN_EINVAL, "sums of transformed targets have no closed form");
+    sum += distributions[members[a]].location;
+  }
+  if (n > 1) status = find_sd(joint, channel, n, members, &spread, err);
+  if (status != GPNN_OK) return status;
+  sum *= weight;
+  spread *= fabs(weight);
+  if (!isfinite(sum) || !isfinite(spread))
+    return gpnn_fail(err, GPNN_ENUMERIC, "a sum of predictions is larger than any number");
+  *mean = sum;
+  *sd = spread;
+  return GPNN_OK;
+}
+
+double gpnn_joint_half_width(const struct gpnn_predictor *predictor, size_t channel, double level,
+                             const char **source)
+{
+  const struct gpnn_model *model = gpnn_predictor_model(predictor);
+  const struct gpnn_head head = gpnn_head_of(gpnn_model_channel(model, channel)->parameters);
+  return gpnn_head_half_width(&head, level, true, source);
+}
+
+/* ---- draws -------------------------------------------------------------------------------- */
+
+/* Draws of all rows of a channel; 'draws' holds normal errors until they are completed. */
+struct drawing {
+  const struct gpnn_joint *joint;
+  const struct gpnn_channel *channel;
+  size_t number; /* of the channel */
+  size_t n, d, n_draws;
+  uint64_t seed;
+  size_t whole;                /* rows drawn at once */
+  size_t *order;               /* owned; n */
+  double *z;                   /* owned; n by d: the rows along the axes of the lengthscales */
+  struct gpnn_neighbour *near; /* owned; n */
+  double *draws;
+};
+
+/* Rows that are drawn, given the rows before them: 'row' has both. */
+struct block {
+  const struct drawing *drawing;
+  size_t n_given, n;
+  const size_t *row;    /* n_given + n */
+  struct chosen chosen; /* owned, as are the following: of these rows */
+  double *saved,
+      *factor; /* the covariance of their errors, (n_given + n) squared, and its factor */
+  double *work;
+  double *before, *now; /* n_given by n_draws and n by n_draws */
+};
+
+static void block_release(struct block *block)
+{
+  chosen_release(&block->chosen);
+  free(block->saved);
+  free(block->factor);
+  free(block->work);
+  free(block->before);
+  free(block->now);
+}
+
+static bool block_init(struct block *block)
+{
+  size_t total = block->n_given + block->n, n_draws = block->drawing->n_draws;
+  block->saved = gpnn_alloc(total, total, sizeof *block->saved);
+  block->factor = gpnn_alloc(total, total, sizeof *block->factor);
+  block->work = gpnn_alloc(gpnn_cholesky_work(total), 1, sizeof *block->work);
+  block->before = gpnn_alloc(block->n_given, n_draws, sizeof *block->before);
+  block->now = gpnn_alloc(block->n, n_draws, sizeof *block->now);
+  return block->saved && block->factor && block->work && block->before && block->now;
+}
+
+static void refill(void *context, double *k)
+{
+  const struct block *block = context;
+  size_t total = block->n_given + block->n;
+  memcpy(k, block->saved, total * total * sizeof *k);
+}
+
+/* Factors the covariance of the rows' errors. */
+static enum gpnn_status factor_block(struct block *block, struct gpnn_error *err)
+{
+  /* Of the prior variance: where neighbours leave hardly any, rounding is relative to it. */
+  static const double least = 1e-4;
+  double kernelscale = block->drawing->channel->parameters->covariance.kernelscale;
+  const struct drawing *drawing = block->drawing;
+  const struct gpnn_joint *joint = drawing->joint;
+  size_t total = block->n_given + block->n;
+  double largest = 0, jitter;
+  enum gpnn_status status = choose(&block->chosen, joint, drawing->number, total, block->row, err);
+  if (status == GPNN_OK)
+    status = covariance_of(joint, drawing->number, &block->chosen, false, block->saved, err);
+  if (status != GPNN_OK) return status;
+  for (size_t a = 0; a < total; a++) {
+    double *variance = &block->saved[a * total + a], process = block->chosen.process[a];
+    *variance += joint->own[drawing->number * drawing->n + block->row[a]];
+    largest = fmax(largest, fmax(*variance, least * process * process * kernelscale));
+  }
+  refill(block, block->factor);
+  return gpnn_cholesky_factor(total, block->factor, block->work, largest, refill, block, &jitter,
+                              err);
+}
+
+/* Draws the block's rows from their distribution given the errors of those before them: with the
+ * factor L in blocks, L_bg L_gg^-1 e_g + L_bb times independent deviates.  A column-major L is L'
+ * in row-major order. */
+static void draw_rows(const struct block *block)
+{
+  const struct drawing *drawing = block->drawing;
+  size_t g = block->n_given, n = block->n, total = g + n, k = drawing->n_draws;
+  const double *factor = block->factor;
+  for (size_t a = 0; a < n; a++) {
+    struct gpnn_rng rng;
+    gpnn_rng_init_at(&rng, drawing->seed, GPNN_RNG_DRAW, block->row[g + a]);
+    gpnn_rng_normals(&rng, k, block->now + a * k);
+  }
+  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, (int)n, (int)k, 1,
+              factor + g * total + g, (int)total, block->now, (int)k);
+  if (g > 0) {
+    for (size_t a = 0; a < g; a++)
+      memcpy(block->before + a * k, drawing->draws + block->row[a] * k, k * sizeof(double));
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, (int)g, (int)k, 1,
+                factor, (int)total, block->before, (int)k);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)n, (int)k, (int)g, 1, factor + g,
+                (int)total, block->before, (int)k, 1, block->now, (int)k);
+  }
+  for (size_t a = 0; a < n; a++)
+    memcpy(drawing->draws + block->row[g + a] * k, block->now + a * k, k * sizeof(double));
+}
+
+/* Draws rows row[n_given] to row[n_given + n - 1] given those before. */
+static enum gpnn_status draw_block(const struct drawing *drawing, size_t n_given, size_t n,
+                                   const size_t *row, struct gpnn_error *err)
+{
+  struct block block = {.drawing = drawing, .n_given = n_given, .n = n, .row = row};
+  enum gpnn_status status =
+      block_init(&block) ? factor_block(&block, err) : gpnn_fail_memory(err, "for joint draws");
+  if (status == GPNN_OK) draw_rows(&block);
+  block_release(&block);
+  return status;
+}
+
+/* ---- more rows than are drawn at once ----------------------------------------------------- */
+
+/* Writes the 'n_given' of the 'begin' rows before a block that are nearest to its centre, and then
+ * the block's 'n' rows, to 'row'. */
+static void choose_given(const struct drawing *drawing, size_t begin, size_t n, size_t n_given,
+                         double *centre, size_t *row)
+{
+  size_t d = drawing->d;
+  memset(centre, 0, d * sizeof *centre);
+  for (size_t a = begin; a < begin + n; a++)
+    for (size_t j = 0; j < d; j++) centre[j] += drawing->z[drawing->order[a] * d + j] / (double)n;
+  for (size_t a = 0; a < begin; a++) {
+    const double *z = drawing->z + drawing->order[a] * d;
+    drawing->near[a] = (struct gpnn_neighbour){0, (int64_t)drawing->order[a]};
+    for (size_t j = 0; j < d; j++)
+      drawing->near[a].distance += (z[j] - centre[j]) * (z[j] - centre[j]);
+  }
+  gpnn_nearest_select(begin, drawing->near, n_given);
+  for (size_t a = 0; a < n_given; a++) row[a] = (size_t)drawing->near[a].row;
+  memcpy(row + n_given, drawing->order + begin, n * sizeof *row);
+}
+
+static enum gpnn_status draw_blocks(const struct drawing *drawing, struct gpnn_error *err)
+{
+  size_t half = drawing->whole / 2;
+  double *centre = gpnn_alloc(drawing->d, 1, sizeof *centre);
+  size_t *row = gpnn_alloc(drawing->whole, 1, sizeof *row);
+  enum gpnn_status status =
+      centre != NULL && row != NULL ? GPNN_OK : gpnn_fail_memory(err, "for joint draws");
+  for (size_t begin = 0, n; begin < drawing->n && status == GPNN_OK; begin += n) {
+    n = drawing->n - begin < half ? drawing->n - begin : half;
+    size_t n_given = begin < half ? begin : half;
+    choose_given(drawing, begin, n, n_given, centre, row);
+    status = draw_block(drawing, n_given, n, row, err);
+  }
+  free(centre);
+  free(row);
+  return status;
+}
+
+/* Writes the rows along the axes of the lengthscales, and their order. */
+static enum gpnn_status order_rows(const struct drawing *drawing, struct gpnn_error *err)
+{
+  const struct gpnn_channel *channel = drawing->channel;
+  const struct gpnn_covariance *covariance = &channel->parameters->covariance;
+  const double *x = drawing->joint->rows->x;
+  size_t n = drawing->n, d = drawing->d;
+  double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale);
+  if (lengthscale == NULL) return gpnn_fail_memory(err, "for the order of rows");
+  gpnn_covariance_expand(covariance, d, channel->dataset->group, lengthscale);
+  if (covariance->rotation != NULL)
+    gpnn_rotation_apply(d, covariance->rotation, n, x, drawing->z);
+  else
+    memcpy(drawing->z, x, n * d * sizeof *x);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < d; j++) drawing->z[i * d + j] /= lengthscale[j];
+  gpnn_proximity_order(n, d, drawing->z, drawing->order);
+  free(lengthscale);
+  return GPNN_OK;
+}
+
+static enum gpnn_status draw_all(struct drawing *drawing, struct gpnn_error *err)
+{
+  size_t n = drawing->n, d = drawing->d;
+  bool is_whole = n <= drawing->whole;
+  drawing->order = gpnn_alloc(n, 1, sizeof *drawing->order);
+  if (!is_whole) drawing->z = gpnn_alloc(n, d, sizeof *drawing->z);
+  if (!is_whole) drawing->near = gpnn_alloc(n, 1, sizeof *drawing->near);
+  enum gpnn_status status;
+  if (drawing->order == NULL || (!is_whole && (drawing->z == NULL || drawing->near == NULL))) {
+    status = gpnn_fail_memory(err, "for joint draws");
+  } else if (is_whole) {
+    for (size_t i = 0; i < n; i++) drawing->order[i] = i;
+    status = draw_block(drawing, 0, n, drawing->order, err);
+  } else {
+    status = order_rows(drawing, err);
+    if (status == GPNN_OK) status = draw_blocks(drawing, err);
+  }
+  free(drawing->order);
+  free(drawing->z);
+  free(drawing->near);
+  return status;
+}
+
+/* Gives each draw its scale and the rows their locations, and finds the targets. */
+static enum gpnn_status complete(const struct drawing *drawing, struct gpnn_error *err)
+{
+  const struct gpnn_distribution *distributions =
+      drawing->joint->distributions + drawing->number * drawing->n;
+  double degrees = gpnn_predictor_degrees(drawing->joint->predictor, drawing->number);
+  for (size_t k = 0; k < drawing->n_draws; k++) {
+    double scale = 1;
+    if (degrees > 0) {
+      struct gpnn_rng rng;
+      gpnn_rng_init_at(&rng, drawing->seed, GPNN_RNG_MIXING, k);
+      scale = gpnn_student_unit_scale(degrees) *
+              sqrt(degrees / (2 * gpnn_rng_gamma(&rng, degrees / 2)));
+    }
+    for (size_t i = 0; i < drawing->n; i++) {
+      double *draw = &drawing->draws[i * drawing->n_draws + k];
+      *draw =
+          gpnn_distribution_target(&distributions[i], distributions[i].location + scale * *draw);
+      if (!isfinite(*draw))
+        return gpnn_fail(err, GPNN_ENUMERIC, "a draw is larger than any number");
+    }
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_joint_draw(const struct gpnn_joint *joint, size_t channel, size_t n_draws,
+                                 uint64_t seed, double *draws, struct gpnn_error *err)
+{
+  const struct gpnn_channel *of = gpnn_model_channel(joint->model, channel);
+  unsigned char number[sizeof(uint64_t)];
+  size_t m = gpnn_model_neighbours(joint->model, channel);
+  struct drawing drawing = {.joint = joint,
+                            .channel = of,
+                            .number = channel,
+                            .n = joint->rows->n,
+                            .d = of->dataset->d,
+                            .n_draws = n_draws,
+                            .whole = m > GPNN_JOINT_WHOLE ? m : GPNN_JOINT_WHOLE,
+                            .draws = draws};
+  gpnn_store_u64(number, channel);
+  drawing.seed = gpnn_rng_hash(seed, number, sizeof number);
+  if (drawing.n == 0 || n_draws == 0) return GPNN_OK;
+  if (gpnn_blas_claim(1) == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  enum gpnn_status status = draw_all(&drawing, err);
+  return status == GPNN_OK ? complete(&drawing, err) : status;
+}
