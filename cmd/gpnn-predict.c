@@ -11,6 +11,9 @@ static const struct cli_word beyond[] = {
 static const struct cli_word units[] = {
     {"original", GPNN_UNITS_ORIGINAL}, {"standard", GPNN_UNITS_STANDARD}, CLI_END_OF_WORDS};
 
+static const struct cli_word aggregates[] = {
+    {"sum", PREDICT_SUM}, {"average", PREDICT_AVERAGE}, CLI_END_OF_WORDS};
+
 static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1, 1e6),
@@ -26,6 +29,9 @@ static const struct cli_option options[] = {
              "largest distance to training rows, in lengthscales", 1e-300, 1e300),
     CLI_CHOICE(0, "beyond", plan.options.beyond, "WHAT", "for rows farther than R", beyond),
     CLI_CHOICE(0, "units", plan.options.units, "UNITS", "of the target", units),
+    CLI_COUNT(0, "samples", samples, "N", "add N draws from the joint distribution", 1, 1e6),
+    CLI_TEXT(0, "group", group, "COL", "a line for all rows that are alike in COL"),
+    CLI_CHOICE(0, "aggregate", aggregate, "WHAT", "of the rows of a group", aggregates),
     CLI_TEXT(0, "keep", keep, "LIST", "carry these columns along"),
     CLI_FLAG(0, "append", append, "carry all columns along"),
     CLI_FLAG(0, "skip-bad", skip_bad, "predict NA for bad rows"),
@@ -38,7 +44,7 @@ static const struct cli_tool tool = {
     .synopsis = "[OPTION...] -p PARAMS INDEX [TABLE]",
     .purpose = "Predict every row of a table from its nearest training rows: the mean and the\n"
                "standard deviation of the target, in the order of the rows.",
-    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_PROGRESS,
+    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 2,
     CLI_OPTIONS(options),

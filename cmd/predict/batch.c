@@ -4,45 +4,60 @@
 
 #include "base/memory.h"
 
-/* Allocates what holds the rows as they are read. */
-static bool alloc_rows(struct batch *batch, const struct batch_shape *shape)
+/* Lengthens an array from batch->room rows, of 'width' items each, to 'rows'.  It exists even
+ * without items. */
+static bool lengthen(const struct batch *batch, void *array, size_t rows, size_t width,
+                     size_t item_bytes)
 {
-  size_t n = shape->capacity;
-  batch->is_good = gpnn_alloc(n, 1, sizeof *batch->is_good);
-  batch->x = gpnn_alloc(n, shape->d, sizeof *batch->x);
-  batch->regressors = gpnn_alloc(n, shape->n_regressors, sizeof *batch->regressors);
-  batch->noise = gpnn_alloc(n, 1, sizeof *batch->noise);
-  batch->offset = gpnn_alloc(n, shape->n_offsets, sizeof *batch->offset);
-  batch->self = gpnn_alloc(n, 1, sizeof *batch->self);
-  batch->number = gpnn_alloc(n, 1, sizeof *batch->number);
-  batch->truth = gpnn_alloc(n, shape->n_targets, sizeof *batch->truth);
-  return batch->is_good != NULL && batch->x != NULL && batch->regressors != NULL &&
-         batch->noise != NULL && batch->offset != NULL && batch->self != NULL &&
-         batch->number != NULL && batch->truth != NULL;
+  size_t capacity, needed;
+  if (!gpnn_multiply(batch->room, width, &capacity) || !gpnn_multiply(rows, width, &needed))
+    return false;
+  return gpnn_grow(array, &capacity, needed > 0 ? needed : 1, item_bytes);
 }
 
-/* Allocates what holds their predictions. */
-static bool alloc_predictions(struct batch *batch, const struct batch_shape *shape)
+/* Makes room for rows as they are read. */
+static bool lengthen_rows(struct batch *batch, size_t rows)
 {
-  size_t n = shape->capacity, n_scored = shape->has_scores ? n : 0, n_targets = shape->n_targets;
-  batch->distributions = gpnn_alloc(n, n_targets, sizeof *batch->distributions);
-  batch->mean = gpnn_alloc(n, n_targets, sizeof *batch->mean);
-  batch->sd = gpnn_alloc(n, n_targets, sizeof *batch->sd);
-  batch->observed = gpnn_alloc(n_scored, n_targets, sizeof *batch->observed);
-  batch->scores = gpnn_alloc(n_scored, n_targets, sizeof *batch->scores);
-  return batch->distributions != NULL && batch->mean != NULL && batch->sd != NULL &&
-         batch->observed != NULL && batch->scores != NULL;
+  const struct batch_shape *shape = &batch->shape;
+  const size_t number = sizeof(double);
+  return lengthen(batch, &batch->is_good, rows, 1, sizeof *batch->is_good) &&
+         lengthen(batch, &batch->x, rows, shape->d, number) &&
+         lengthen(batch, &batch->regressors, rows, shape->n_regressors, number) &&
+         lengthen(batch, &batch->noise, rows, 1, number) &&
+         lengthen(batch, &batch->offset, rows, shape->n_offsets, number) &&
+         lengthen(batch, &batch->self, rows, 1, sizeof *batch->self) &&
+         lengthen(batch, &batch->number, rows, 1, sizeof *batch->number) &&
+         lengthen(batch, &batch->truth, rows, shape->n_targets, number);
 }
 
-enum gpnn_status batch_begin(struct batch *batch, const struct batch_shape *shape,
-                             struct gpnn_error *err)
+/* Makes room for their predictions. */
+static bool lengthen_predictions(struct batch *batch, size_t rows)
 {
+  size_t n = batch->shape.n_targets, n_scored = batch->shape.has_scores ? n : 0;
+  const size_t number = sizeof(double);
+  return lengthen(batch, &batch->distributions, rows, n, sizeof *batch->distributions) &&
+         lengthen(batch, &batch->mean, rows, n, number) &&
+         lengthen(batch, &batch->sd, rows, n, number) &&
+         lengthen(batch, &batch->observed, rows, n_scored, number) &&
+         lengthen(batch, &batch->scores, rows, n_scored, sizeof *batch->scores);
+}
+
+void batch_begin(struct batch *batch, const struct batch_shape *shape)
+{
+  batch->shape = *shape;
   batch->n_rows = batch->n_good = 0;
   carried_clear(&batch->carried);
-  if (batch->shape.capacity > 0) return GPNN_OK;
-  if (!alloc_rows(batch, shape) || !alloc_predictions(batch, shape))
-    return gpnn_fail_memory(err, "for a batch of rows");
-  batch->shape = *shape;
+}
+
+enum gpnn_status batch_make_room(struct batch *batch, struct gpnn_error *err)
+{
+  enum { FIRST = 1024 };
+  bool is_all = batch->shape.capacity == SIZE_MAX;
+  size_t rows = is_all ? batch->room + batch->room / 2 + FIRST : batch->shape.capacity;
+  if (batch->n_rows < batch->room) return GPNN_OK;
+  if (!lengthen_rows(batch, rows) || !lengthen_predictions(batch, rows))
+    return gpnn_fail_memory(err, is_all ? BATCH_ALL_ROWS : "for a batch of rows");
+  batch->room = rows;
   return GPNN_OK;
 }
 
@@ -61,5 +76,6 @@ void batch_release(struct batch *batch)
   free(batch->sd);
   free(batch->observed);
   free(batch->scores);
+  free(batch->draws);
   carried_release(&batch->carried);
 }

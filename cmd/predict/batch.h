@@ -14,7 +14,7 @@
 
 /* What the rows of a batch consist of. */
 struct batch_shape {
-  size_t capacity; /* rows */
+  size_t capacity; /* rows; SIZE_MAX: all that there are */
   size_t d, n_regressors, n_targets;
   size_t n_offsets; /* of a row: one for each target of the index, or none */
   bool has_scores;  /* predictions are scored */
@@ -22,7 +22,8 @@ struct batch_shape {
 
 /* Only good rows, which could be read, are predicted.  A zeroed object may be released. */
 struct batch {
-  struct batch_shape shape; /* what the arrays, all of them owned, have room for */
+  struct batch_shape shape;
+  size_t room; /* rows that the arrays, all of them owned, have room for */
   size_t n_rows, n_good;
   size_t first, last;             /* lines of the table, or numbers of training rows */
   bool *is_good;                  /* all rows */
@@ -32,17 +33,24 @@ struct batch {
   uint64_t *number;               /* all rows: that of a training row in its table, from 1, or
                                      if that is not known, among the training rows */
   struct carried carried;         /* all rows */
-  double *truth;                  /* targets by capacity: of all rows, in the units of the table;
-                                     NaN: missing */
+  double *truth;                  /* by n_targets: of all rows, in the units of the table; NaN:
+                                     missing */
   struct gpnn_distribution *distributions; /* targets by n_good, like all that follows */
   double *mean, *sd;
   double *observed; /* has_scores: the truths in the units asked for */
   struct gpnn_distribution_score *scores;
+  double *draws; /* and by draws; NULL: none */
 };
 
-/* Empties the batch; allocates it when it is first needed, so that a short table needs only one. */
-GPNN_MUST_CHECK enum gpnn_status batch_begin(struct batch *batch, const struct batch_shape *shape,
-                                             struct gpnn_error *err);
+/* What there was not enough memory for if a batch has all rows. */
+#define BATCH_ALL_ROWS "for all rows of the table, which --samples and --group hold at once"
+
+/* Empties the batch. */
+void batch_begin(struct batch *batch, const struct batch_shape *shape);
+
+/* Makes room for another row: the first time for all of its capacity, as a short table needs only
+ * one batch, or for half as many again if that is all rows there are. */
+GPNN_MUST_CHECK enum gpnn_status batch_make_room(struct batch *batch, struct gpnn_error *err);
 
 void batch_release(struct batch *batch);
 

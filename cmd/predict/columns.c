@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "models/joint.h"
 
 /* ---- fields ------------------------------------------------------------------------------- */
 
@@ -23,8 +24,7 @@ enum gpnn_status sink_text(struct sink *sink, const char *text, struct gpnn_erro
   return gpnn_table_write_field(sink->output, sink->delimiter, text, strlen(text), err);
 }
 
-/* NaN is written as a missing value. */
-static enum gpnn_status write_value(struct sink *sink, double value, struct gpnn_error *err)
+enum gpnn_status sink_value(struct sink *sink, double value, struct gpnn_error *err)
 {
   if (isnan(value)) return sink_text(sink, sink->na, err);
   enum gpnn_status status = separate(sink, err);
@@ -33,9 +33,8 @@ static enum gpnn_status write_value(struct sink *sink, double value, struct gpnn
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Writes "mean", or "mean_NAME" if there are several targets. */
-static enum gpnn_status write_name(const struct columns *c, struct sink *sink, const char *name,
-                                   struct gpnn_error *err)
+enum gpnn_status columns_write_name(const struct columns *c, struct sink *sink, const char *name,
+                                    struct gpnn_error *err)
 {
   const char *target = c->channel->dataset->schema.target.name;
   if (!c->is_one_of_several) return sink_text(sink, name, err);
@@ -59,8 +58,8 @@ static enum gpnn_status write_interval_names(const struct columns *c, struct sin
     snprintf(lower, sizeof lower, "lower%s", percent);
     snprintf(upper, sizeof upper, "upper%s", percent);
   }
-  enum gpnn_status status = write_name(c, sink, lower, err);
-  return status == GPNN_OK ? write_name(c, sink, upper, err) : status;
+  enum gpnn_status status = columns_write_name(c, sink, lower, err);
+  return status == GPNN_OK ? columns_write_name(c, sink, upper, err) : status;
 }
 
 enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
@@ -68,14 +67,15 @@ enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
 {
   enum gpnn_status status = GPNN_OK;
   if (c->has_truth) status = sink_text(sink, c->channel->dataset->schema.target.name, err);
-  if (status == GPNN_OK) status = write_name(c, sink, "mean", err);
-  if (status == GPNN_OK && !c->plan->options.mean_only) status = write_name(c, sink, "sd", err);
-  if (status == GPNN_OK && c->degrees > 0) status = write_name(c, sink, "df", err);
+  if (status == GPNN_OK) status = columns_write_name(c, sink, "mean", err);
+  if (status == GPNN_OK && !c->plan->options.mean_only)
+    status = columns_write_name(c, sink, "sd", err);
+  if (status == GPNN_OK && c->degrees > 0) status = columns_write_name(c, sink, "df", err);
   for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++)
     status = write_interval_names(c, sink, i, err);
   static const char *const scores[] = {"logp", "crps", "pit"};
   for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
-    status = write_name(c, sink, scores[i], err);
+    status = columns_write_name(c, sink, scores[i], err);
   return status;
 }
 
@@ -93,7 +93,10 @@ void columns_complete(struct columns *c, const struct gpnn_predictor *predictor,
   c->degrees = options->mean_only || !says_all ? 0 : gpnn_predictor_degrees(predictor, channel);
   for (size_t i = 0; i < intervals->n; i++) {
     const char *source;
-    c->half_widths[i] = gpnn_predictor_half_width(predictor, channel, intervals->p[i], &source);
+    double level = intervals->p[i];
+    c->half_widths[i] = c->is_of_sums
+                            ? gpnn_joint_half_width(predictor, channel, level, &source)
+                            : gpnn_predictor_half_width(predictor, channel, level, &source);
     cli_note(cli, "interval of %g: mean -+ %.4g sd, %s", intervals->p[i], c->half_widths[i],
              source);
   }
@@ -109,8 +112,8 @@ static enum gpnn_status write_interval(const struct columns *c, struct sink *sin
 {
   double lower, upper;
   gpnn_distribution_interval(&p->distribution, c->half_widths[i], &lower, &upper);
-  enum gpnn_status status = write_value(sink, lower, err);
-  return status == GPNN_OK ? write_value(sink, upper, err) : status;
+  enum gpnn_status status = sink_value(sink, lower, err);
+  return status == GPNN_OK ? sink_value(sink, upper, err) : status;
 }
 
 enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, double truth,
@@ -118,14 +121,14 @@ enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, d
 {
   const double scores[] = {p->score.logp, p->score.crps, p->score.pit};
   enum gpnn_status status = GPNN_OK;
-  if (c->has_truth) status = write_value(sink, columns_truth(c, truth), err);
-  if (status == GPNN_OK) status = write_value(sink, p->mean, err);
-  if (status == GPNN_OK && !c->plan->options.mean_only) status = write_value(sink, p->sd, err);
+  if (c->has_truth) status = sink_value(sink, truth, err);
+  if (status == GPNN_OK) status = sink_value(sink, p->mean, err);
+  if (status == GPNN_OK && !c->plan->options.mean_only) status = sink_value(sink, p->sd, err);
   if (status == GPNN_OK && c->degrees > 0)
-    status = write_value(sink, isnan(p->mean) ? p->mean : c->degrees, err);
+    status = sink_value(sink, isnan(p->mean) ? p->mean : c->degrees, err);
   for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++)
     status = write_interval(c, sink, i, p, err);
   for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
-    status = write_value(sink, scores[i], err);
+    status = sink_value(sink, scores[i], err);
   return status;
 }

@@ -31,6 +31,7 @@ struct columns {
   const struct gpnn_channel *channel;
   bool has_truth;         /* the table has the target, whose values are written too */
   bool always_scored;     /* if there are truths, scores are written in any case */
+  bool is_of_sums;        /* the columns describe sums of rows */
   bool is_one_of_several; /* column names end with that of the target */
   bool has_scores;        /* logp, crps and pit are written */
   double degrees;         /* > 0: degrees of freedom of Student's t, written as a column */
@@ -52,7 +53,7 @@ struct prediction {
     }                                        \
   }
 
-/* Completes 'columns', whose first five members the caller has set, for channel 'channel' of the
+/* Completes 'columns', whose first six members the caller has set, for channel 'channel' of the
  * predictor; with --verbose, says where the widths of intervals come from. */
 void columns_complete(struct columns *columns, const struct gpnn_predictor *predictor,
                       size_t channel, const struct cli *cli);
@@ -63,7 +64,12 @@ double columns_truth(const struct columns *columns, double truth);
 GPNN_MUST_CHECK enum gpnn_status columns_write_names(const struct columns *columns,
                                                      struct sink *sink, struct gpnn_error *err);
 
-/* Writes the values of one row; NaN means missing.  'truth' is in the units of the table. */
+/* Writes "mean", say, or "mean_NAME" if there are several targets. */
+GPNN_MUST_CHECK enum gpnn_status columns_write_name(const struct columns *columns,
+                                                    struct sink *sink, const char *name,
+                                                    struct gpnn_error *err);
+
+/* Writes the values of one row, all in the units asked for; NaN means missing. */
 GPNN_MUST_CHECK enum gpnn_status columns_write_row(const struct columns *columns, struct sink *sink,
                                                    double truth,
                                                    const struct prediction *prediction,
@@ -72,5 +78,9 @@ GPNN_MUST_CHECK enum gpnn_status columns_write_row(const struct columns *columns
 /* Writes text as a field, quoted if necessary. */
 GPNN_MUST_CHECK enum gpnn_status sink_text(struct sink *sink, const char *text,
                                            struct gpnn_error *err);
+
+/* Writes a number; NaN as a missing value. */
+GPNN_MUST_CHECK enum gpnn_status sink_value(struct sink *sink, double value,
+                                            struct gpnn_error *err);
 
 #endif

@@ -5,29 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pipeline.h"
-#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
-#include "cmd/predict/batch.h"
-#include "cmd/predict/columns.h"
-#include "cmd/predict/source.h"
-
-/* The state of a run.  While batches are processed, the source belongs to the stage that reads, the
- * predictor and the counts to the one that predicts, and the sink to the one that writes. */
-struct run {
-  const struct cli *cli;
-  const struct predict_arguments *a;
-  struct opened opened;
-  struct source source;
-  struct gpnn_model *model;
-  struct gpnn_predictor *predictor;
-  struct columns *columns;    /* owned; one for each target, like the counts */
-  struct gpnn_counts *counts; /* owned */
-  struct sink sink;
-  struct batch batches[GPNN_PIPELINE_SLOTS];
-  size_t n_done;
-};
+#include "cmd/predict/joint.h"
+#include "cmd/predict/run.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 
@@ -48,7 +29,8 @@ static bool resolve_batch(const struct cli *cli, struct predict_arguments *a)
 /* What concerns a table is not for training rows. */
 static bool resolve_loo(const struct cli *cli, const struct predict_arguments *a)
 {
-  static const char *const others[] = {"keep", "append", "skip-bad", "unbuffered", "share"};
+  static const char *const others[] = {"keep",  "append",  "skip-bad", "unbuffered",
+                                       "share", "samples", "group"};
   if (!a->loo) return true;
   if (cli->n_operands > 1)
     return cli_refuse(cli, "--loo predicts the rows of the index: give it or a table");
@@ -62,7 +44,8 @@ bool predict_resolve(const struct cli *cli, void *arguments)
 {
   struct predict_arguments *a = arguments;
   const struct gpnn_predict_options *options = &a->plan.options;
-  if (!open_default_params(cli, &a->params) || !resolve_batch(cli, a) || !resolve_loo(cli, a))
+  if (!open_default_params(cli, &a->params) || !resolve_batch(cli, a) || !resolve_loo(cli, a) ||
+      !joint_resolve(cli, a))
     return false;
   if (a->append && a->keep != NULL)
     return cli_refuse(cli, "--append keeps all columns already; give it or --keep");
@@ -83,8 +66,10 @@ static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
   if (!source_has_header(&r->source)) return GPNN_OK;
   r->sink.at_start = true;
   enum gpnn_status status = source_write_names(&r->source, &r->sink, err);
-  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++)
+  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++) {
     status = columns_write_names(&r->columns[t], &r->sink, err);
+    if (status == GPNN_OK) status = joint_write_draw_names(r, t, err);
+  }
   if (status == GPNN_OK) status = gpnn_output_text(r->sink.output, "\n", err);
   /* A program that waits for every answer may wait for the header before it sends any row. */
   return status == GPNN_OK && r->a->unbuffered ? gpnn_output_flush(r->sink.output, err) : status;
@@ -105,28 +90,34 @@ static void score_batch(const struct run *r, struct batch *batch)
     for (size_t i = 0; i < batch->n_rows; i++)
       if (batch->is_good[i])
         batch->observed[first + good++] =
-            columns_truth(&r->columns[t], batch->truth[t * batch->shape.capacity + i]);
+            columns_truth(&r->columns[t], batch->truth[i * r->opened.n + t]);
     gpnn_predict_scores(r->predictor, batch->n_good, batch->distributions + first,
                         batch->observed + first, batch->scores + first);
   }
 }
 
-static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error *err)
+struct gpnn_predict_rows run_rows(const struct run *r, const struct batch *batch)
 {
-  struct run *r = run;
-  struct batch *batch = &r->batches[slot];
-  const struct gpnn_predict_rows rows = {
+  return (struct gpnn_predict_rows){
       .n = batch->n_good,
       .x = batch->x,
       .regressors = source_has_regressors(&r->source) ? batch->regressors : NULL,
       .noise = source_has_noise(&r->source) ? batch->noise : NULL,
       .offset = batch->shape.n_offsets > 0 ? batch->offset : NULL,
       .self = r->a->loo ? batch->self : NULL};
+}
+
+static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error *err)
+{
+  struct run *r = run;
+  struct batch *batch = &r->batches[slot];
+  const struct gpnn_predict_rows rows = run_rows(r, batch);
   enum gpnn_status status =
       gpnn_predict_distributions(r->predictor, &rows, batch->distributions, r->counts, err);
   if (status == GPNN_OK)
     status = gpnn_predict_moments(r->predictor, batch->n_good * r->opened.n, batch->distributions,
                                   batch->mean, batch->sd, err);
+  if (status == GPNN_OK && r->a->samples > 0) status = joint_draw(r, batch, err);
   if (status == GPNN_ENUMERIC) return source_locate(&r->source, batch, status, err);
   if (status == GPNN_OK) score_batch(r, batch);
   r->n_done += batch->n_rows;
@@ -148,8 +139,9 @@ static enum gpnn_status write_row(struct run *r, const struct batch *batch, size
                                        .sd = batch->sd[from],
                                        .distribution = batch->distributions[from]};
     if (good != SIZE_MAX && r->columns[t].has_scores) prediction.score = batch->scores[from];
-    status = columns_write_row(&r->columns[t], &r->sink,
-                               batch->truth[t * batch->shape.capacity + i], &prediction, err);
+    double truth = columns_truth(&r->columns[t], batch->truth[i * r->opened.n + t]);
+    status = columns_write_row(&r->columns[t], &r->sink, truth, &prediction, err);
+    if (status == GPNN_OK) status = joint_write_draws(r, batch, t, good, err);
   }
   return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
@@ -161,6 +153,7 @@ static enum gpnn_status write_batch(void *run, size_t slot, struct gpnn_error *e
   struct carry_cursor at = {0};
   enum gpnn_status status = GPNN_OK;
   size_t good = 0;
+  if (r->a->group != NULL) return joint_write_groups(r, batch, err);
   for (size_t i = 0; i < batch->n_rows && status == GPNN_OK; i++)
     status = write_row(r, batch, i, batch->is_good[i] ? good++ : SIZE_MAX, &at, err);
   return status == GPNN_OK ? gpnn_output_flush(r->sink.output, err) : status;
@@ -179,7 +172,7 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
   enum { SMALL_BATCH = 64 };
   const struct gpnn_pipeline pipeline = {
       {read_batch, predict_batch, write_batch}, interrupt_reading, r};
-  bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH;
+  bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH && !joint_needs_all(r->a);
   enum gpnn_status status = GPNN_OK;
   if (overlap && !r->a->loo)
     status = gpnn_input_allow_interrupt(gpnn_table_input(r->source.table), err);
@@ -203,11 +196,13 @@ static enum gpnn_status open_predictor(struct run *r, struct gpnn_error *err)
   enum gpnn_status status = open_model(r->cli, &r->opened, 0, n, &options, &r->model, err);
   if (status == GPNN_OK)
     status = gpnn_predictor_new(&r->predictor, r->model, &a->plan.options, err);
+  if (status == GPNN_OK) status = joint_check_targets(r, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     r->columns[t] = (struct columns){.plan = &a->plan,
                                      .channel = &r->opened.channels[t],
                                      .has_truth = source_has_truth(&r->source, t),
                                      .always_scored = a->loo,
+                                     .is_of_sums = a->group != NULL,
                                      .is_one_of_several = n > 1};
     columns_complete(&r->columns[t], r->predictor, t, r->cli);
     r->source.shape.has_scores = r->source.shape.has_scores || r->columns[t].has_scores;

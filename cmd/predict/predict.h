@@ -11,12 +11,16 @@
 #include "cmd/predict/columns.h"
 #include "models/model.h"
 
+/* What is made of the rows of a group. */
+enum predict_aggregate { PREDICT_SUM, PREDICT_AVERAGE };
+
 struct predict_arguments {
-  const char *params, *keep;
+  const char *params, *keep, *group;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
-  bool loo;                        /* predict the training rows, each from the others */
-  size_t neighbours, share, batch; /* neighbours and batch may be 0: not given */
+  bool loo; /* predict the training rows, each from the others */
+  enum predict_aggregate aggregate;
+  size_t neighbours, share, batch, samples; /* all but share may be 0: not given */
   size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */
   struct predict_plan plan;
 };

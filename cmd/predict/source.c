@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "cmd/predict/joint.h"
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
 /* The most rows of a batch: as --batch says, unless rows are very wide; at least one. */
 static size_t rows_of_batch(const struct source *s)
 {
+  if (joint_needs_all(s->a)) return SIZE_MAX;
   const struct gpnn_dataset *dataset = s->opened->dataset;
   /* Per target: truth, mean, sd, a distribution, and what a predictor keeps of it. */
   const size_t numbers = 12;
@@ -37,8 +39,7 @@ enum gpnn_status source_open(struct source *source, const struct cli *cli,
 
 enum gpnn_status source_read(struct source *source, struct batch *batch, struct gpnn_error *err)
 {
-  enum gpnn_status status = batch_begin(batch, &source->shape, err);
-  if (status != GPNN_OK) return status;
+  batch_begin(batch, &source->shape);
   return source->a->loo ? source_training_read(source, batch, err)
                         : source_table_read(source, batch, err);
 }
@@ -109,7 +110,7 @@ enum gpnn_status source_write_names(const struct source *s, struct sink *sink,
   if (s->a->loo) return sink_text(sink, s->held_out != NULL ? "row" : "training_row", err);
   for (size_t i = 0; i < s->carry.n_columns && status == GPNN_OK; i++)
     status = write_kept_name(s, gpnn_table_column(s->table, s->carry.columns[i]), sink, err);
-  return status;
+  return status == GPNN_OK && s->a->group != NULL ? sink_text(sink, "n", err) : status;
 }
 
 enum gpnn_status source_write_row(const struct source *s, const struct batch *batch, size_t i,
@@ -141,7 +142,8 @@ void source_report(const struct source *s, size_t n_rows)
   if (s->a->loo) return;
   const char *name = gpnn_table_name(s->table);
   if (s->skipped.n > 0)
-    cli_warn(s->cli, "%s: %zu of %zu rows have no prediction: %s", name, s->skipped.n, n_rows,
+    cli_warn(s->cli, "%s: %zu of %zu rows have no prediction%s: %s", name, s->skipped.n, n_rows,
+             s->a->group != NULL ? " and no part in their group" : "",
              gpnn_skipped_describe(&s->skipped, s->table, why));
   if (s->unread.n > 0)
     cli_warn(s->cli, "%s: %zu truth%s cannot be read and count%s as missing: %s", name, s->unread.n,

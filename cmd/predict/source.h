@@ -40,7 +40,8 @@ struct source {
 };
 
 /* Opens the source that the arguments name; 'opened' must outlive it.  'shape' lacks only
- * has_scores then, which batches need that get predictions with scores. */
+ * has_scores then, which batches need that get predictions with scores.  If rows are to be
+ * predicted together (joint_needs_all()), there is one batch. */
 GPNN_MUST_CHECK enum gpnn_status source_open(struct source *source, const struct cli *cli,
                                              const struct predict_arguments *a,
                                              const struct opened *opened, struct gpnn_error *err);

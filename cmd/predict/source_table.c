@@ -40,6 +40,15 @@ static enum gpnn_status choose_carried(struct source *s, struct gpnn_error *err)
   return status;
 }
 
+/* Makes the column of groups the one that is carried. */
+static enum gpnn_status choose_group(struct source *s, struct gpnn_error *err)
+{
+  s->carry.columns = calloc(1, sizeof *s->carry.columns);
+  if (s->carry.columns == NULL) return gpnn_fail_memory(err, "for the column of groups");
+  s->carry.n_columns = 1;
+  return gpnn_columns_find(s->table, s->a->group, s->carry.columns, err);
+}
+
 enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_table_open(&s->table, cli_operand(s->cli, 1), &s->cli->table, err);
@@ -48,7 +57,8 @@ enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
                               source_has_regressors(s), err);
   if (status == GPNN_OK) status = gpnn_reader_require_offsets(&s->reader, err);
   s->reader.map.has_noise = source_has_noise(s);
-  return status == GPNN_OK ? choose_carried(s, err) : status;
+  if (status != GPNN_OK) return status;
+  return s->a->group != NULL ? choose_group(s, err) : choose_carried(s, err);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -59,7 +69,7 @@ static void read_targets(struct source *s, struct batch *batch, const struct gpn
 {
   struct gpnn_error why;
   for (size_t t = 0; t < s->opened->n; t++) {
-    double *y = &batch->truth[t * batch->shape.capacity + batch->n_rows];
+    double *y = &batch->truth[batch->n_rows * batch->shape.n_targets + t];
     *y = nan("");
     if (record->n_fields > 0 &&
         gpnn_reader_target(&s->reader, record, s->opened->channels[t].dataset->target, y, &why) !=
@@ -88,15 +98,26 @@ static enum gpnn_status read_row(struct source *s, struct batch *batch, struct g
   if (status == GPNN_OK)
     status = gpnn_reader_offsets(&s->reader, record,
                                  batch->offset + batch->n_good * shape->n_offsets, err);
+  /* A row without a group is bad. */
+  if (status == GPNN_OK && s->a->group != NULL)
+    status = gpnn_columns_present(s->table, record, s->carry.columns[0], s->cli->na, err);
   return status;
+}
+
+static bool has_room(const struct source *s, const struct batch *batch)
+{
+  return batch->shape.capacity == SIZE_MAX ||
+         (batch->n_rows < batch->shape.capacity && batch->carried.text_length < s->a->batch_bytes);
 }
 
 enum gpnn_status source_table_read(struct source *s, struct batch *batch, struct gpnn_error *err)
 {
   struct gpnn_record record;
   struct gpnn_error why = {0};
-  while (batch->n_rows < batch->shape.capacity && batch->carried.text_length < s->a->batch_bytes) {
-    enum gpnn_status status = read_row(s, batch, &record, &why);
+  while (has_room(s, batch)) {
+    enum gpnn_status status = batch_make_room(batch, err);
+    if (status != GPNN_OK) return status;
+    status = read_row(s, batch, &record, &why);
     if (status == GPNN_EDATA && s->a->skip_bad) {
       gpnn_skipped_add(&s->skipped, &record, &why);
     } else if (status != GPNN_OK) {

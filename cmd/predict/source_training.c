@@ -29,7 +29,7 @@ static void read_targets(const struct source *s, struct batch *batch, size_t row
     const struct gpnn_dataset *dataset = gpnn_dataset_target(
         gpnn_index_dataset(s->opened->index), s->opened->channels[t].dataset->target);
     double offset = dataset->offset == NULL ? 0 : dataset->offset[row];
-    batch->truth[t * batch->shape.capacity + i] =
+    batch->truth[i * batch->shape.n_targets + t] =
         gpnn_scaling_restore(&dataset->scaling, dataset->y[row], offset);
   }
 }
@@ -46,9 +46,10 @@ enum gpnn_status source_training_read(struct source *s, struct batch *batch, str
   const struct gpnn_dataset *dataset = s->opened->dataset;
   size_t d = dataset->d, p = dataset->n_regressors;
   double unit = dataset->scaling.y_sd * dataset->scaling.y_sd;
-  (void)err;
   for (; batch->n_rows < batch->shape.capacity && s->next < dataset->n; batch->n_rows++) {
     size_t row = s->next, i = batch->n_rows;
+    enum gpnn_status status = batch_make_room(batch, err);
+    if (status != GPNN_OK) return status;
     memcpy(batch->x + i * d, dataset->x + row * d, d * sizeof *batch->x);
     if (p > 0)
       memcpy(batch->regressors + i * p, dataset->regressors + row * p,

@@ -3,7 +3,7 @@
  *
  * Predictions of nearby rows err alike, so the variance of a sum is not the sum of the variances.
  * Errors have the covariances of gpnn_model_joint(), in the scale that the head gives each row;
- * noise is independent from row to row (gpnn-methods(7), equations 3.24 to 3.28).  Where the
+ * noise is independent from row to row (gpnn-methods(7), equations 3.30 to 3.34).  Where the
  * predictive distribution is Student's t, rows that are drawn or added up together share its one
  * random scale: they have a multivariate t distribution, and a sum has the same degrees of freedom
  * as a row.

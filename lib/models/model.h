@@ -242,7 +242,7 @@ gpnn_model_predict_each(const struct gpnn_model *model, const struct gpnn_query 
 
 /*
  * The covariances, among the rows of 'query', of the errors of one channel: of the latent function
- * minus the mean that gpnn_model_predict() gives each row (gpnn-methods(7), equation 3.24), as
+ * minus the mean that gpnn_model_predict() gives each row (gpnn-methods(7), equation 3.30), as
  * 'errors' scales them.  'covariance' is n by n or, for their total, one number.  The query's rows
  * are not training rows and have no candidates; rows do not share neighbours.
  *

@@ -1,7 +1,7 @@
 /*
  * Covariances between the errors of predictions.  The mean of row i is linear in the targets of its
  * neighbours, with weights w_i, so its error f(x_i) - mean_i is a linear combination of the process
- * at x_i and of noisy observations at the training rows (gpnn-methods(7), equation 3.24).  The
+ * at x_i and of noisy observations at the training rows (gpnn-methods(7), equation 3.30).  The
  * covariance of two such combinations, or the variance of a sum of many, is a quadratic form in the
  * covariances of all points that take part.
  */
