@@ -20,6 +20,7 @@ static const struct cli_option options[] = {
     CLI_PROBABILITIES(0, "interval", plan.intervals, "P[,P...]",
                       "add central intervals, as in 0.95"),
     CLI_FLAG(0, "loo", loo, "predict each training row from the others"),
+    CLI_FLAG(0, "cross-fit", cross_fit, "--loo by parameters that have not seen the row"),
     CLI_FLAG(0, "latent", plan.options.latent, "sd of the function, without noise"),
     CLI_FLAG(0, "debias", plan.options.debias, "mean unbiased for few neighbours"),
     CLI_FLAG(0, "mean-only", plan.options.mean_only, "no sd"),

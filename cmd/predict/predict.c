@@ -31,6 +31,7 @@ static bool resolve_loo(const struct cli *cli, const struct predict_arguments *a
 {
   static const char *const others[] = {"keep",  "append",  "skip-bad", "unbuffered",
                                        "share", "samples", "group"};
+  if (!a->loo && a->cross_fit) return cli_refuse(cli, "--cross-fit needs --loo");
   if (!a->loo) return true;
   if (cli->n_operands > 1)
     return cli_refuse(cli, "--loo predicts the rows of the index: give it or a table");
@@ -113,7 +114,9 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   struct batch *batch = &r->batches[slot];
   const struct gpnn_predict_rows rows = run_rows(r, batch);
   enum gpnn_status status =
-      gpnn_predict_distributions(r->predictor, &rows, batch->distributions, r->counts, err);
+      r->a->cross_fit
+          ? folds_predict(&r->folds, &rows, batch->distributions, r->counts, err)
+          : gpnn_predict_distributions(r->predictor, &rows, batch->distributions, r->counts, err);
   if (status == GPNN_OK)
     status = gpnn_predict_moments(r->predictor, batch->n_good * r->opened.n, batch->distributions,
                                   batch->mean, batch->sd, err);
@@ -197,6 +200,7 @@ static enum gpnn_status open_predictor(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = gpnn_predictor_new(&r->predictor, r->model, &a->plan.options, err);
   if (status == GPNN_OK) status = joint_check_targets(r, err);
+  if (status == GPNN_OK && a->cross_fit) status = folds_open(&r->folds, r->cli, a, &r->opened, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     r->columns[t] = (struct columns){.plan = &a->plan,
                                      .channel = &r->opened.channels[t],
@@ -245,6 +249,7 @@ static void report(const struct run *r)
 
 static void release(struct run *r)
 {
+  folds_release(&r->folds);
   gpnn_predictor_free(r->predictor);
   gpnn_model_free(r->model);
   free(r->columns);

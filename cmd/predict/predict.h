@@ -18,7 +18,8 @@ struct predict_arguments {
   const char *params, *keep, *group;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
-  bool loo; /* predict the training rows, each from the others */
+  bool loo;       /* predict the training rows, each from the others */
+  bool cross_fit; /* by parameters that have not seen them */
   enum predict_aggregate aggregate;
   size_t neighbours, share, batch, samples; /* all but share may be 0: not given */
   size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */

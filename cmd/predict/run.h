@@ -10,6 +10,7 @@
 #include "cmd/common/open.h"
 #include "cmd/predict/batch.h"
 #include "cmd/predict/columns.h"
+#include "cmd/predict/folds.h"
 #include "cmd/predict/predict.h"
 #include "cmd/predict/source.h"
 
@@ -22,6 +23,7 @@ struct run {
   struct source source;
   struct gpnn_model *model;
   struct gpnn_predictor *predictor;
+  struct folds folds;         /* --cross-fit */
   struct columns *columns;    /* owned; one for each target, like the counts */
   struct gpnn_counts *counts; /* owned */
   struct sink sink;

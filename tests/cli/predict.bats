@@ -466,6 +466,26 @@ converse() {
   assert_below 0.05 "$(value rmse loo.txt)"
 }
 
+@test "--cross-fit predicts rows by parameters that have not seen them" {
+  make_table 90 3 >few.tsv
+  gpnn-index -q --calibration-rows 0 -o few.gpi few.tsv
+  gpnn-fit -q --ard yes --kernel matern32 --rotate none --tune steps=60 -m 20 few.gpi >few.par
+  gpnn-predict --loo --cross-fit -p few.par -j 1 few.gpi >cross.tsv
+  gpnn-predict --loo --cross-fit -p few.par -j 3 --batch 7 few.gpi | cmp - cross.tsv
+  gpnn-predict --loo -p few.par few.gpi >naive.tsv
+  assert_equal "$(header cross.tsv)" "$(header naive.tsv)"
+  diff <(column row cross.tsv) <(column row naive.tsv)
+  assert_below "$(gpnn-eval naive.tsv | value cal)" "$(gpnn-eval cross.tsv | value cal)"
+  assert_below "$(gpnn-eval naive.tsv | value nll)" "$(gpnn-eval cross.tsv | value nll)"
+}
+
+@test "--cross-fit needs --loo, and parameters that say how they were estimated" {
+  prepare
+  assert_fails 2 '--cross-fit needs --loo' gpnn-predict --cross-fit -p t.par t.gpi test.tsv
+  assert_fails 1 'the parameters do not say how they were estimated' \
+    gpnn-predict --loo --cross-fit -p t.par t.gpi
+}
+
 @test "--loo refuses what is for tables" {
   prepare
   assert_fails 2 '--loo predicts the rows of the index' gpnn-predict --loo -p t.par t.gpi test.tsv

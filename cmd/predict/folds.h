@@ -1,0 +1,38 @@
+/*
+ * folds: predictions of training rows by parameters that have not seen them (--cross-fit).
+ */
+#ifndef GPNN_CMD_PREDICT_FOLDS_H
+#define GPNN_CMD_PREDICT_FOLDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "assess/crossfit.h"
+#include "cmd/common/open.h"
+#include "cmd/predict/predict.h"
+#include "models/predict.h"
+
+/* A zeroed object may be released. */
+struct folds {
+  const struct gpnn_dataset *dataset;
+  size_t n_targets;
+  struct gpnn_crossfit *crossfit; /* NULL: not opened */
+  struct gpnn_predictor *predictors[GPNN_CROSSFIT_FOLDS];
+};
+
+/* Estimates the parameters of all targets without each fold of the training rows.  GPNN_EDATA: the
+ * parameters do not say how they were estimated, or as gpnn_crossfit_new(). */
+GPNN_MUST_CHECK enum gpnn_status folds_open(struct folds *folds, const struct cli *cli,
+                                            const struct predict_arguments *a,
+                                            const struct opened *opened, struct gpnn_error *err);
+
+/* As gpnn_predict_distributions(), for rows that are all training rows, each by the parameters
+ * estimated without its fold. */
+GPNN_MUST_CHECK enum gpnn_status folds_predict(const struct folds *folds,
+                                               const struct gpnn_predict_rows *rows,
+                                               struct gpnn_distribution *distributions,
+                                               struct gpnn_counts *counts, struct gpnn_error *err);
+
+void folds_release(struct folds *folds);
+
+#endif
