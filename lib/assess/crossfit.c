@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "models/heldout.h"
@@ -19,7 +18,7 @@ struct fold {
 struct gpnn_crossfit {
   const struct gpnn_dataset *dataset; /* of the first channel */
   size_t n_channels, n_rows, n_folds;
-  int64_t *rows;  /* owned; n_rows: row i belongs to fold i mod n_folds */
+  int64_t *rows;  /* owned; n_rows */
   uint8_t *where; /* owned; the fold of each training row, or n_folds */
   struct fold folds[GPNN_CROSSFIT_FOLDS];
 };
@@ -33,14 +32,15 @@ static void fold_release(struct fold *fold, size_t n_channels)
   free(fold->channels);
 }
 
-/* The rows of a fold in ascending order; NULL: not enough memory. */
-static uint64_t *sorted_rows(const struct gpnn_crossfit *crossfit, size_t f, size_t *n)
+/* The rows left out with a fold, in ascending order; NULL: not enough memory. */
+static uint64_t *rows_of_fold(const struct gpnn_crossfit *crossfit, size_t f, size_t *n)
 {
-  uint64_t *rows = gpnn_alloc(crossfit->n_rows / crossfit->n_folds + 1, 1, sizeof *rows);
+  size_t size = 0;
+  for (size_t i = 0; i < crossfit->dataset->n; i++) size += crossfit->where[i] == f;
+  uint64_t *rows = gpnn_alloc(size, 1, sizeof *rows);
   *n = 0;
-  for (size_t i = f; i < crossfit->n_rows && rows != NULL; i += crossfit->n_folds)
-    rows[(*n)++] = (uint64_t)crossfit->rows[i];
-  if (rows != NULL) qsort(rows, *n, sizeof *rows, gpnn_compare_uint64s);
+  for (size_t i = 0; i < crossfit->dataset->n && rows != NULL; i++)
+    if (crossfit->where[i] == f) rows[(*n)++] = i;
   return rows;
 }
 
@@ -52,7 +52,7 @@ static enum gpnn_status estimate(struct gpnn_crossfit *crossfit,
 {
   struct fold *fold = &crossfit->folds[f];
   size_t n_excluded, n = crossfit->n_channels;
-  uint64_t *excluded = sorted_rows(crossfit, f, &n_excluded);
+  uint64_t *excluded = rows_of_fold(crossfit, f, &n_excluded);
   fold->params = gpnn_alloc(n, 1, sizeof *fold->params);
   fold->channels = gpnn_alloc(n, 1, sizeof *fold->channels);
   enum gpnn_status status = GPNN_OK;
@@ -72,6 +72,42 @@ static enum gpnn_status estimate(struct gpnn_crossfit *crossfit,
   return gpnn_model_new(&fold->model, n, fold->channels, options, err);
 }
 
+static size_t number_of_folds(size_t n)
+{
+  return n < GPNN_CROSSFIT_FOLDS ? n : GPNN_CROSSFIT_FOLDS;
+}
+
+/* Deals the rows drawn to the folds in turn. */
+static void deal_rows(struct gpnn_crossfit *crossfit)
+{
+  crossfit->n_folds = number_of_folds(crossfit->n_rows);
+  memset(crossfit->where, (int)crossfit->n_folds, crossfit->dataset->n);
+  for (size_t i = 0; i < crossfit->n_rows; i++)
+    crossfit->where[crossfit->rows[i]] = (uint8_t)(i % crossfit->n_folds);
+}
+
+/* Deals the groups of the rows drawn to the folds in turn. */
+static enum gpnn_status deal_groups(struct gpnn_crossfit *crossfit, struct gpnn_error *err)
+{
+  enum { NONE = GPNN_CROSSFIT_FOLDS };
+  const struct gpnn_dataset *dataset = crossfit->dataset;
+  size_t n_drawn = 0;
+  uint8_t *fold = gpnn_alloc(dataset->n_row_groups, 1, sizeof *fold);
+  if (fold == NULL) return gpnn_fail_memory(err, "for a cross-fit");
+  memset(fold, NONE, dataset->n_row_groups);
+  for (size_t i = 0; i < crossfit->n_rows; i++) {
+    uint8_t *of_group = &fold[dataset->row_group[crossfit->rows[i]]];
+    if (*of_group == NONE) *of_group = (uint8_t)(n_drawn++ % GPNN_CROSSFIT_FOLDS);
+  }
+  crossfit->n_folds = number_of_folds(n_drawn);
+  for (size_t i = 0; i < dataset->n; i++) {
+    uint8_t f = fold[dataset->row_group[i]];
+    crossfit->where[i] = f == NONE ? (uint8_t)crossfit->n_folds : f;
+  }
+  free(fold);
+  return GPNN_OK;
+}
+
 static enum gpnn_status draw_rows(struct gpnn_crossfit *crossfit, uint64_t seed,
                                   struct gpnn_error *err)
 {
@@ -83,15 +119,13 @@ static enum gpnn_status draw_rows(struct gpnn_crossfit *crossfit, uint64_t seed,
   crossfit->where = gpnn_alloc(n, 1, sizeof *crossfit->where);
   if (status == GPNN_OK && (crossfit->rows == NULL || crossfit->where == NULL))
     status = gpnn_fail_memory(err, "for a cross-fit");
-  if (status == GPNN_OK) {
-    memset(crossfit->where, (int)crossfit->n_folds, n);
-    for (size_t i = 0; i < crossfit->n_rows; i++) {
-      crossfit->rows[i] = (int64_t)drawn[i];
-      crossfit->where[drawn[i]] = (uint8_t)(i % crossfit->n_folds);
-    }
-  }
+  for (size_t i = 0; i < crossfit->n_rows && status == GPNN_OK; i++)
+    crossfit->rows[i] = (int64_t)drawn[i];
   free(drawn);
-  return status;
+  if (status != GPNN_OK) return status;
+  if (crossfit->dataset->row_group != NULL) return deal_groups(crossfit, err);
+  deal_rows(crossfit);
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_channels,
@@ -104,7 +138,6 @@ enum gpnn_status gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_cha
   made->dataset = channels[0].dataset;
   made->n_channels = n_channels;
   made->n_rows = n_rows;
-  made->n_folds = n_rows < GPNN_CROSSFIT_FOLDS ? n_rows : GPNN_CROSSFIT_FOLDS;
   enum gpnn_status status = draw_rows(made, seed, err);
   for (size_t f = 0; f < made->n_folds && status == GPNN_OK; f++)
     status = estimate(made, channels, options, f, err);

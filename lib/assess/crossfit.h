@@ -9,6 +9,10 @@
  * rows, those of its own fold included.  What is left of the difference between these rows and new
  * ones is that the parameters come from four fifths of the rows.
  *
+ * Where training rows belong to groups (dataset/dataset.h), folds are made of whole groups, because
+ * a new row belongs to a group that the parameters have not seen, and a row is predicted from other
+ * groups only.
+ *
  *   gpnn_crossfit_new()      divides the rows and estimates: the cost is that of five fits
  *   gpnn_crossfit_predict()  predicts some of the rows, any number of times
  *   gpnn_crossfit_free()
@@ -35,10 +39,11 @@ enum { GPNN_CROSSFIT_FOLDS = 5 };
 
 /*
  * Divides 'n_rows' random training rows of the dataset of 'n_channels' > 0 channels, at least 1 and
- * at most all, into folds: five, or as many as there are rows.  Each fold is left out alone, so
- * that training rows that belong to none serve all estimations.  Requires
- * gpnn_channels_can_refit().  The channels' datasets must outlive '*crossfit', which is set on
- * success only.  Outcomes as for gpnn_channels_refit() and gpnn_model_new(), to which 'options' go.
+ * at most all, into folds: five, or as many as there are rows, or groups of these rows.  Each fold
+ * is left out alone, with all training rows of its groups; training rows that belong to none serve
+ * all estimations.  Requires gpnn_channels_can_refit().  The channels' datasets must outlive
+ * '*crossfit', which is set on success only.  Outcomes as for gpnn_channels_refit() and
+ * gpnn_model_new(), to which 'options' go.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_channels,
@@ -53,18 +58,19 @@ size_t gpnn_crossfit_n_channels(const struct gpnn_crossfit *crossfit);
 
 size_t gpnn_crossfit_n_folds(const struct gpnn_crossfit *crossfit);
 
-/* The fold that training row 'row' belongs to, or the number of folds if it belongs to none. */
+/* The fold that training row 'row' belongs to, or the number of folds if it belongs to none.  Rows
+ * of the same group belong to the same fold, whether they were drawn or not. */
 size_t gpnn_crossfit_fold(const struct gpnn_crossfit *crossfit, int64_t row);
 
 /* The model whose parameters were estimated without the rows of 'fold'. */
 const struct gpnn_model *gpnn_crossfit_model(const struct gpnn_crossfit *crossfit, size_t fold);
 
 /*
- * Predicts 'n' of the rows, each from all other training rows by the model of its fold: writes
- * those arrays of 'latent' that are not NULL, and to 'noise' (channels by n; NULL: unwanted) the
- * noise variance in the parameters of that model, without any known noise of the row.  Adds to
- * 'counts', one for each channel.  GPNN_EINVAL: a row belongs to no fold; otherwise outcomes as for
- * gpnn_model_predict().
+ * Predicts 'n' training rows that belong to folds, each from all other training rows, or all of
+ * other groups, by the model of its fold: writes those arrays of 'latent' that are not NULL, and to
+ * 'noise' (channels by n; NULL: unwanted) the noise variance in the parameters of that model,
+ * without any known noise of the row.  Adds to 'counts', one for each channel.  GPNN_EINVAL: a row
+ * belongs to no fold; otherwise outcomes as for gpnn_model_predict().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_crossfit_predict(const struct gpnn_crossfit *crossfit,
                                                        size_t n, const int64_t *rows,

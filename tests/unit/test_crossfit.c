@@ -10,6 +10,7 @@ enum { N = 103, D = 3 };
 
 struct setting {
   struct fixture f;
+  struct gpnn_dataset grouped;
   struct gpnn_parameters params;
   struct gpnn_model *model;
 };
@@ -37,6 +38,18 @@ static void tear_down(struct setting *s)
   gpnn_model_free(s->model);
   gpnn_parameters_release(&s->params);
   fixture_free(&s->f);
+}
+
+/* Divides the rows into groups, written to 'group'. */
+static void group_rows(struct setting *s, size_t n_groups, uint32_t group[N])
+{
+  for (size_t i = 0; i < N; i++) group[i] = (uint32_t)((i + i / 3) % n_groups);
+  s->grouped = *s->f.data;
+  s->grouped.row_group = group;
+  s->grouped.n_row_groups = n_groups;
+  s->grouped.source = NULL;
+  gpnn_model_free(s->model);
+  assert_ok(make_model(&s->model, &s->grouped, &s->params, 0, 1, &err));
 }
 
 static enum gpnn_status cross_fit(struct gpnn_crossfit **crossfit, const struct gpnn_model *model,
@@ -110,6 +123,76 @@ static void a_fold_has_not_seen_its_rows(void **state)
   gpnn_crossfit_free(after);
   gpnn_model_free(model);
   free(y);
+  tear_down(&s);
+}
+
+/* Seven groups, of which some rows are drawn; two groups; and groups of which one is drawn. */
+static void folds_are_made_of_whole_groups(void **state)
+{
+  (void)state;
+  static const struct {
+    size_t n_groups, n_drawn, n_folds;
+  } cases[] = {{7, 60, GPNN_CROSSFIT_FOLDS}, {2, N, 2}, {7, 1, 1}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    struct setting s;
+    struct gpnn_crossfit *crossfit = NULL;
+    uint32_t group[N];
+    size_t fold_of[N];
+    bool used[GPNN_CROSSFIT_FOLDS + 1] = {false};
+    set_up(&s, N, GPNN_MEAN_ZERO, 1);
+    group_rows(&s, cases[c].n_groups, group);
+    assert_ok(cross_fit(&crossfit, s.model, cases[c].n_drawn, 1, &err));
+    assert_int_equal(gpnn_crossfit_n_rows(crossfit), cases[c].n_drawn);
+    assert_int_equal(gpnn_crossfit_n_folds(crossfit), cases[c].n_folds);
+    for (size_t g = 0; g < cases[c].n_groups; g++) fold_of[g] = cases[c].n_folds;
+    for (size_t i = 0; i < cases[c].n_drawn; i++) {
+      int64_t row = gpnn_crossfit_rows(crossfit)[i];
+      fold_of[group[row]] = gpnn_crossfit_fold(crossfit, row);
+      used[fold_of[group[row]]] = true;
+    }
+    for (size_t f = 0; f <= GPNN_CROSSFIT_FOLDS; f++)
+      assert_int_equal(used[f], f < cases[c].n_folds);
+    for (int64_t row = 0; row < N; row++)
+      assert_int_equal(gpnn_crossfit_fold(crossfit, row), fold_of[group[row]]);
+    gpnn_crossfit_free(crossfit);
+    tear_down(&s);
+  }
+}
+
+/* Neither parameters nor predictions of a row depend on the targets of its group. */
+static void a_fold_has_not_seen_the_groups_of_its_rows(void **state)
+{
+  (void)state;
+  enum { DRAWN = 40 };
+  struct setting s;
+  struct gpnn_crossfit *before = NULL, *after = NULL;
+  uint32_t group[N];
+  double y[N], mean[2];
+  set_up(&s, N, GPNN_MEAN_ZERO, 1);
+  group_rows(&s, 11, group);
+  assert_ok(cross_fit(&before, s.model, DRAWN, 1, &err));
+  int64_t row = gpnn_crossfit_rows(before)[0];
+  size_t own = gpnn_crossfit_fold(before, row);
+  for (int64_t i = 0; i < N; i++)
+    y[i] = s.f.data->y[i] + (i != row && group[i] == group[row] ? 3 : 0);
+  struct gpnn_dataset changed = *gpnn_model_channel(s.model, 0)->dataset;
+  changed.y = y;
+  struct gpnn_model *model = NULL;
+  assert_ok(make_model(&model, &changed, &s.params, 0, 1, &err));
+  assert_ok(cross_fit(&after, model, DRAWN, 1, &err));
+  for (size_t f = 0; f < GPNN_CROSSFIT_FOLDS; f++)
+    assert_int_equal(parameters_of(before, f)->covariance.noise ==
+                         parameters_of(after, f)->covariance.noise,
+                     f == own);
+  for (int a = 0; a < 2; a++) {
+    struct gpnn_counts counts = {0};
+    assert_ok(gpnn_crossfit_predict(a == 0 ? before : after, 1, &row,
+                                    &(struct gpnn_latent){.mean = &mean[a]}, NULL, &counts, &err));
+  }
+  assert_true(mean[0] == mean[1]);
+  gpnn_crossfit_free(before);
+  gpnn_crossfit_free(after);
+  gpnn_model_free(model);
   tear_down(&s);
 }
 
@@ -294,6 +377,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_folds_divide_the_rows),
       cmocka_unit_test(a_fold_has_not_seen_its_rows),
+      cmocka_unit_test(folds_are_made_of_whole_groups),
+      cmocka_unit_test(a_fold_has_not_seen_the_groups_of_its_rows),
       cmocka_unit_test(predictions_are_those_of_the_fold),
       cmocka_unit_test(neither_order_nor_threads_matter),
       cmocka_unit_test(errors_are_larger_than_on_rows_that_were_fitted),
