@@ -80,7 +80,8 @@ static enum gpnn_status set_z(const struct gpnn_scale_rows *rows,
   params.scale = result->law.scale;
   params.degrees = result->law.degrees;
   params.covariance.noise = gpnn_parameters_noise(given);
-  params.n_members = 0; /* the noise is now that of all members */
+  params.n_members = 0;                    /* the noise is now that of all members */
+  params.calibration.has_distance = false; /* an earlier calibration says nothing of this law */
   const struct gpnn_head head = gpnn_head_of(&params);
   for (size_t i = 0; i < rows->n; i++) {
     const struct gpnn_latent_row row = {rows->mean[i], rows->variance[i], rows->mean_variance[i],

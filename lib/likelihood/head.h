@@ -6,9 +6,10 @@
  *   gaussian  N(mean, variance + noise)
  *   student   Student's t with the same mean and variance and the parameters' degrees of freedom
  *   scaled    Student's t whose squared scale is that variance times a factor, which is the same
- * for all rows or depends on the row (likelihood/scale.h) The parameters determine which head
- * applies.  The half-width of an interval is that of the distribution, or one recorded by
- * calibration (likelihood/conformal.h).
+ *             for all rows or depends on the row (likelihood/scale.h)
+ *
+ * The parameters determine which head applies.  The half-width of an interval is that of the
+ * distribution, or one recorded by calibration (likelihood/conformal.h).
  *
  * To add a head, add a row to the table in head.c.  All values are in standardised units.  A head
  * is small and is copied by value; it borrows the parameters that it was made from.

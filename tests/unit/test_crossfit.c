@@ -333,6 +333,27 @@ static void a_scale_is_that_of_the_rows_predicted_across(void **state)
   tear_down(&s);
 }
 
+/* How far factors below 1 were trusted before does not matter to the errors found now. */
+static void an_earlier_calibration_leaves_no_traces(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_calibrate_report first = {0}, again = {0};
+  set_up(&s, N, GPNN_MEAN_ZERO, 1);
+  s.params.likelihood = GPNN_LIKELIHOOD_STUDENT;
+  s.params.covariance.noise *= 50; /* so that the factor is below 1 */
+  const struct gpnn_calibrate_options options = {.on = GPNN_CALIBRATE_LEFT_OUT, .wanted = SIZE_MAX};
+  assert_ok(gpnn_calibrate(s.model, &options, &first, &err));
+  assert_true(first.alpha < 0.5);
+  s.params.calibration.has_distance = true;
+  for (int i = 0; i < GPNN_N_DISTANCES; i++) s.params.calibration.distance[i] = 1e-3;
+  assert_ok(gpnn_calibrate(s.model, &options, &again, &err));
+  assert_memory_equal(first.z, again.z, N * sizeof *first.z);
+  gpnn_calibrate_report_release(&first);
+  gpnn_calibrate_report_release(&again);
+  tear_down(&s);
+}
+
 static void few_rows_are_folds_of_their_own(void **state)
 {
   (void)state;
@@ -383,6 +404,7 @@ int main(void)
       cmocka_unit_test(neither_order_nor_threads_matter),
       cmocka_unit_test(errors_are_larger_than_on_rows_that_were_fitted),
       cmocka_unit_test(a_scale_is_that_of_the_rows_predicted_across),
+      cmocka_unit_test(an_earlier_calibration_leaves_no_traces),
       cmocka_unit_test(few_rows_are_folds_of_their_own),
       cmocka_unit_test(a_row_outside_the_folds_is_refused),
   };
