@@ -237,3 +237,13 @@ fit() {
   gpnn-fit --effort fast --block-size 50 --start s.par t.gpi >t.par
   assert_equal "$(grep '^rotation' t.par)" "$(grep '^rotation' s.par)"
 }
+
+@test "two rows are enough, whatever the likelihood" {
+  printf '%s\t%s\n' x y 0 1 1 3 >two.tsv
+  gpnn-index -q -o two.gpi two.tsv
+  for likelihood in auto local student gaussian; do
+    gpnn-fit -q --likelihood "$likelihood" -o two.par two.gpi
+    run -0 gpnn-predict -q -p two.par two.gpi two.tsv
+    [[ $output != *nan* && $output != *inf* ]]
+  done
+}

@@ -46,11 +46,12 @@ enum gpnn_status gpnn_choice_try_exact(struct gpnn_choice *c, struct gpnn_fit_op
 {
   size_t n_kernels = c->options->kernel ? LAST + 1 : 1;
   enum gpnn_status status = GPNN_OK;
-  if (!is_open(c)) return GPNN_OK;
+  size_t n_rows = gpnn_choice_rows_left(c, c->dataset->n);
+  if (!is_open(c) || n_rows < 2) return GPNN_OK; /* one row alone has no likelihood to maximise */
   fit.first = GPNN_OBJECTIVE_BLOCK;
   fit.second = GPNN_OBJECTIVE_NONE;
   fit.n_blocks = 1;
-  fit.block_size = gpnn_choice_rows_left(c, c->dataset->n);
+  fit.block_size = n_rows;
   fit.neighbours = c->dataset->n;
   for (size_t k = 0; k < n_kernels && is_worthwhile(c, k) && status == GPNN_OK; k++) {
     const struct gpnn_choose_trial *last = last_exact(c);
