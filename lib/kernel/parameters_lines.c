@@ -72,8 +72,8 @@ static enum gpnn_status write_number(struct gpnn_output *output, double value,
   return status == GPNN_OK ? gpnn_output_number(output, value, err) : status;
 }
 
-static enum gpnn_status write_list(const char *name, size_t n, const double *values,
-                                   struct gpnn_output *output, struct gpnn_error *err)
+enum gpnn_status gpnn_parameters_write_list(const char *name, size_t n, const double *values,
+                                            struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_text(output, name, err);
   for (size_t j = 0; j < n && status == GPNN_OK; j++) status = write_number(output, values[j], err);
@@ -136,6 +136,12 @@ static enum gpnn_status read_count(struct gpnn_parameters_reader *reader, const 
   enum gpnn_status status = gpnn_parameters_read_whole(reader, name, word, 1, most, &value);
   if (status == GPNN_OK) *count = (size_t)value;
   return status;
+}
+
+enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameters_reader *reader, const char *name,
+                                           struct gpnn_span values, double **list, size_t *n)
+{
+  return read_list(reader, name, values, ANY, list, n);
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
@@ -227,77 +233,6 @@ static enum gpnn_status check_degrees(struct gpnn_parameters_reader *reader)
   return gpnn_parameters_refuse(reader, "degrees: not above 2, so there is no variance");
 }
 
-/* ---- the distribution --------------------------------------------------------------------- */
-
-/* Squared scales are products of a factor and a power of e for each feature; with these bounds they
- * are finite whatever the row. */
-static const double most_exponent = 100, largest_factor = 1e60;
-
-static bool term_is_finite(const struct gpnn_scale_term *term)
-{
-  return fabs(term->coefficient * term->low) <= most_exponent &&
-         fabs(term->coefficient * term->high) <= most_exponent;
-}
-
-static enum gpnn_status check_factor(struct gpnn_parameters_reader *reader)
-{
-  double factor = reader->params->scale.factor;
-  if (factor <= largest_factor && factor >= 1 / largest_factor) return GPNN_OK;
-  return gpnn_parameters_refuse(reader, "scale: not between %g and %g", 1 / largest_factor,
-                                largest_factor);
-}
-
-static const char *const likelihoods[] = {"gaussian", "student", "local"};
-enum { N_LIKELIHOODS = sizeof likelihoods / sizeof *likelihoods };
-
-static enum gpnn_status read_likelihood(struct gpnn_parameters_reader *reader,
-                                        struct gpnn_span word)
-{
-  char text[GPNN_MASK_BYTES];
-  gpnn_mask(text, word.at, word.length);
-  for (int i = 0; i < N_LIKELIHOODS; i++)
-    if (strcmp(text, likelihoods[i]) == 0) {
-      reader->params->likelihood = (enum gpnn_likelihood)i;
-      return GPNN_OK;
-    }
-  return gpnn_parameters_refuse(reader, "likelihood: \"%s\" is not one of gaussian, student, local",
-                                text);
-}
-
-static enum gpnn_status write_likelihood(const struct gpnn_parameters *params,
-                                         struct gpnn_output *output, struct gpnn_error *err)
-{
-  if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return GPNN_OK;
-  return gpnn_output_printf(output, err, "likelihood\t%s\n", likelihoods[params->likelihood]);
-}
-
-/* Reads a coefficient and the range of its feature. */
-static enum gpnn_status read_term(struct gpnn_parameters_reader *reader, const char *name,
-                                  struct gpnn_span values, struct gpnn_scale_term *term)
-{
-  double *list = NULL;
-  size_t n = 0;
-  enum gpnn_status status = read_list(reader, name, values, ANY, &list, &n);
-  if (status == GPNN_OK && n != 3)
-    status = gpnn_parameters_refuse(
-        reader, "%s: %zu numbers, not 3: a coefficient and the range of its feature", name, n);
-  if (status == GPNN_OK) *term = (struct gpnn_scale_term){list[0], list[1], list[2]};
-  free(list);
-  if (status == GPNN_OK && term->low > term->high)
-    return gpnn_parameters_refuse(reader, "%s: the range ends before it begins", name);
-  if (status == GPNN_OK && !term_is_finite(term))
-    return gpnn_parameters_refuse(reader, "%s: scales would be larger than any number", name);
-  return status;
-}
-
-static enum gpnn_status write_term(const char *name, const struct gpnn_scale_term *term,
-                                   struct gpnn_output *output, struct gpnn_error *err)
-{
-  if (term->coefficient == 0) return GPNN_OK;
-  return write_list(name, 3, (const double[]){term->coefficient, term->low, term->high}, output,
-                    err);
-}
-
 /* ---- calibration -------------------------------------------------------------------------- */
 
 static enum gpnn_status read_factor(struct gpnn_parameters_reader *reader, struct gpnn_span word)
@@ -310,7 +245,7 @@ static enum gpnn_status write_factor(const struct gpnn_parameters *params,
                                      struct gpnn_output *output, struct gpnn_error *err)
 {
   if (!params->calibration.has_factor) return GPNN_OK;
-  return write_list("calibration", 1, &params->calibration.factor, output, err);
+  return gpnn_parameters_write_list("calibration", 1, &params->calibration.factor, output, err);
 }
 
 /* Splits level, width, level, width ... into two lists. */
@@ -383,7 +318,8 @@ static enum gpnn_status write_distances(const struct gpnn_parameters *params,
                                         struct gpnn_output *output, struct gpnn_error *err)
 {
   if (!params->calibration.has_distance) return GPNN_OK;
-  return write_list("distances", GPNN_N_DISTANCES, params->calibration.distance, output, err);
+  return gpnn_parameters_write_list("distances", GPNN_N_DISTANCES, params->calibration.distance,
+                                    output, err);
 }
 
 /* ---- provenance --------------------------------------------------------------------------- */
@@ -432,8 +368,10 @@ static const struct gpnn_parameters_line lines[] = {
     {"mean", OTHER, .read = read_mean, .write = write_mean},
     {"coefficients", LIST, AT(mean.coefficients), LENGTH(mean.n_coefficients)},
     {"covariance", OTHER, .many = true, .read = read_covariance, .write = write_covariance},
-    {"likelihood", OTHER, .shared = true, .read = read_likelihood, .write = write_likelihood},
-    {"scale", NUMBER, .shared = true, .range = POSITIVE, AT(scale.factor), .check = check_factor},
+    {"likelihood", OTHER, .shared = true, .read = gpnn_parameters_read_likelihood,
+     .write = gpnn_parameters_write_likelihood},
+    {"scale", NUMBER, .shared = true, .range = POSITIVE, AT(scale.factor),
+     .check = gpnn_parameters_check_scale},
     {"scale-misfit", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MISFIT])},
     {"scale-nearest", TERM, .shared = true, AT(scale.term[GPNN_SCALE_NEAREST])},
     {"scale-share", TERM, .shared = true, AT(scale.term[GPNN_SCALE_SHARE])},
@@ -490,7 +428,7 @@ static enum gpnn_status read_values(const struct gpnn_parameters_line *line,
   case LIST:
     return read_list(reader, line->name, values, line->range, value, length);
   case TERM:
-    return read_term(reader, line->name, values, value);
+    return gpnn_parameters_read_term(reader, line->name, values, value);
   case OTHER:
     break;
   }
@@ -524,14 +462,15 @@ enum gpnn_status gpnn_parameters_line_write(const struct gpnn_parameters_line *l
   double *const *list = value;
   switch (line->kind) {
   case NUMBER:
-    return line->required || *number != 0 ? write_list(line->name, 1, number, output, err)
-                                          : GPNN_OK;
+    return line->required || *number != 0
+               ? gpnn_parameters_write_list(line->name, 1, number, output, err)
+               : GPNN_OK;
   case COUNT:
     return *count > 0 ? gpnn_output_printf(output, err, "%s\t%zu\n", line->name, *count) : GPNN_OK;
   case LIST:
-    return *n > 0 ? write_list(line->name, *n, *list, output, err) : GPNN_OK;
+    return *n > 0 ? gpnn_parameters_write_list(line->name, *n, *list, output, err) : GPNN_OK;
   case TERM:
-    return write_term(line->name, value, output, err);
+    return gpnn_parameters_write_term(line->name, value, output, err);
   case OTHER:
     break;
   }

@@ -80,6 +80,40 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_whole(struct gpnn_paramete
                                                             uint64_t least, uint64_t most,
                                                             uint64_t *value);
 
+/* Appends all numbers of 'values' to '*list', which has '*n' and is owned by the caller even after
+ * a failure. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameters_reader *reader,
+                                                           const char *name,
+                                                           struct gpnn_span values, double **list,
+                                                           size_t *n);
+
+/* Writes a line of 'n' numbers. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_list(const char *name, size_t n,
+                                                            const double *values,
+                                                            struct gpnn_output *output,
+                                                            struct gpnn_error *err);
+
+/* ---- parameters_scale.c: the lines of the likelihood and its scale -------------------------- */
+
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_read_likelihood(struct gpnn_parameters_reader *reader, struct gpnn_span word);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_write_likelihood(const struct gpnn_parameters *params, struct gpnn_output *output,
+                                 struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_scale(struct gpnn_parameters_reader *reader);
+
+/* Reads a coefficient and the range of its feature. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_term(struct gpnn_parameters_reader *reader,
+                                                           const char *name,
+                                                           struct gpnn_span values,
+                                                           struct gpnn_scale_term *term);
+
+/* Writes them, or nothing if the coefficient is 0. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_term(const char *name,
+                                                            const struct gpnn_scale_term *term,
+                                                            struct gpnn_output *output,
+                                                            struct gpnn_error *err);
+
 /* ---- parameters_estimation.c: the lines of struct gpnn_estimation --------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_seed(struct gpnn_parameters_reader *reader,

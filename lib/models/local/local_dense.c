@@ -2,7 +2,7 @@
  * Predicts from all training rows.  Where every row is predicted from all of them, all predictions
  * need the same factor, C + ratio I = L L'.  It is computed when the model is made, with
  * u = L^-1 (y - T b); a prediction then takes a forward substitution instead of a factorisation, or
- * two if the row is a training row to be left out: gpnn-methods(7), equations 3.18 to 3.20.
+ * two if the row is a training row to be left out: gpnn-methods(7), equations 3.24 to 3.26.
  */
 #include <math.h>
 #include <stdlib.h>

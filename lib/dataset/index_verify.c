@@ -1,0 +1,80 @@
+/*
+ * Checking the sections of an index that are too large to be checked whenever it is opened.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "container/container.h"
+#include "dataset/index_fingerprint_private.h"
+#include "dataset/index_private.h"
+
+/* True if all numbers of a section are finite and, if they are variances, not negative. */
+static bool are_allowed(size_t n, const double *values, bool are_variances)
+{
+  for (size_t j = 0; j < n; j++)
+    if (!isfinite(values[j]) || (are_variances && values[j] < 0)) return false;
+  return true;
+}
+
+/* Adds a section to the fingerprint and, if it holds rows, checks their numbers, evicting pages
+ * behind it. */
+static enum gpnn_status verify_section(const struct gpnn_index *index, const char *tag,
+                                       bool has_rows, struct gpnn_fingerprint *fingerprint,
+                                       struct gpnn_error *err)
+{
+  const struct gpnn_container_section *section = gpnn_container_find(index->container, tag);
+  if (section == NULL) return GPNN_OK;
+  bool are_variances = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0, good = true;
+  const unsigned char *bytes = gpnn_container_bytes(index->container, section);
+  size_t length = (size_t)section->length;
+  gpnn_fingerprint_begin(fingerprint, tag, length);
+  for (size_t at = 0; at < length && good; at += GPNN_MAPPING_STRIDE) {
+    size_t block = length - at < GPNN_MAPPING_STRIDE ? length - at : GPNN_MAPPING_STRIDE;
+    gpnn_fingerprint_add(fingerprint, tag, bytes + at, block);
+    if (has_rows)
+      good = are_allowed(block / sizeof(double), (const double *)(const void *)(bytes + at),
+                         are_variances);
+    gpnn_mapping_evict(index->dataset.mapping, bytes + at, block);
+  }
+  if (!good)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has a %s",
+                     gpnn_container_path(index->container), tag,
+                     are_variances ? "variance that is negative or not finite"
+                                   : "number that is not finite");
+  return GPNN_OK;
+}
+
+/* Checks that the groups of rows are among those there are. */
+static enum gpnn_status verify_row_groups(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = &index->dataset;
+  for (size_t i = 0; i < dataset->n && dataset->row_group != NULL; i++)
+    if (dataset->row_group[i] >= dataset->n_row_groups)
+      return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section GRPS has a group that is not there",
+                       gpnn_container_path(index->container));
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "GCOL", "STDZ", "LIMS",
+                                       "MOMS", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
+                                       "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO", "GRPS"};
+  enum { FIRST_ROWS = 8, AFTER_ROWS = sizeof hashed / sizeof *hashed - 1 };
+  struct gpnn_fingerprint fingerprint = {0};
+  const struct gpnn_container *container = index->container;
+  for (size_t i = 0; i < gpnn_container_count(container); i++) {
+    enum gpnn_status status =
+        gpnn_container_check(container, gpnn_container_get(container, i), err);
+    if (status != GPNN_OK) return status;
+  }
+  for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++) {
+    enum gpnn_status status =
+        verify_section(index, hashed[i], i >= FIRST_ROWS && i < AFTER_ROWS, &fingerprint, err);
+    if (status != GPNN_OK) return status;
+  }
+  if (gpnn_fingerprint_value(&fingerprint) != gpnn_container_fingerprint(container))
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
+                     gpnn_container_path(container));
+  return verify_row_groups(index, err);
+}
