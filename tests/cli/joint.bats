@@ -212,3 +212,54 @@ z mean_z sd_z sample1_z sample2_z" | tr -s '\t')"
     END { for (i in sum) v += (sum[i] - mean) ^ 2 / 3000; print sqrt(v) }' >sd
   assert_near "$(cat sd)" "$(column sd all.tsv)" "$(awk '{ print 0.06 * $1 }' sd)"
 }
+
+@test "draws of a transformed target have its distribution, and cannot be summed beforehand" {
+  make_table 400 2 | awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = sprintf("%.6g", exp($3)) } 1' >train.tsv
+  head -n 40 train.tsv >test.tsv
+  gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
+  transform=$(awk -F '\t' 'NR > 1 {
+      z = log($3); n++; sum += z; square += z * z
+      if (n == 1 || $3 < least) least = $3
+      if (n == 1 || $3 > most) most = $3
+    }
+    END { printf "log %.9g %.9g %s %s", sum / n, sqrt(square / n - (sum / n) ^ 2), least, most }' train.tsv)
+  { make_parameters matern32 0.5 1 0.04 25; printf 'transform\t%s\n' "$transform"; } >t.par
+  gpnn-predict t.gpi -p t.par --interval 0.8 --samples 3000 test.tsv >draws.tsv
+  assert_equal "$(head -n 1 draws.tsv | cut -f 1-9)" \
+    $'y\tmean\tsd\tlower\tupper\tlogp\tcrps\tpit\tsample1'
+  # Within 5 standard errors, the interval is that of the draws, whose mean is the row's.
+  awk -F '\t' 'NR > 1 {
+      below = above = mean = 0
+      for (i = 9; i <= NF; i++) { below += $i < $4; above += $i > $5; mean += $i / 3000 }
+      if ((below - 300) ^ 2 > 25 * 270 || (above - 300) ^ 2 > 25 * 270) exit 1
+      if ((mean - $2) ^ 2 > 25 * $3 ^ 2 / 3000) exit 1
+    }' draws.tsv
+  awk -v OFS='\t' '{ print $0, NR == 1 ? "place" : "a" }' test.tsv >places.tsv
+  assert_fails 2 'group cannot add up transformed targets' \
+    gpnn-predict t.gpi -p t.par --group place places.tsv
+}
+
+@test "several members are drawn and summed together" {
+  prepare
+  { cat t.par; printf 'weight\t0.7\nmember\t2\n'; make_parameters exp 0.8 1.5 0.02 20
+    printf 'weight\t0.3\n'; } >two.par
+  gpnn-predict t.gpi -p two.par --samples 4000 places.tsv >a.tsv
+  awk 'NR > 1 {
+      m = v = 0
+      for (i = 4; i <= NF; i++) { m += ($i - $2) / $3; v += ($i - $2) ^ 2 / $3 ^ 2 }
+      m /= 4000; v /= 4000
+      if (m * m > 16 / 4000 || (v - 1) ^ 2 > 16 * 2 / 4000) exit 1
+    }' a.tsv
+  gpnn-predict t.gpi -p two.par --group place places.tsv >sums.tsv
+  paste places.tsv a.tsv | awk -F '\t' '
+    NR > 1 { for (k = 8; k <= NF; k++) sum[$4, k] += $k; mean[$4] += $6; last = NF }
+    END {
+      for (g in mean) {
+        v = 0
+        for (k = 8; k <= last; k++) v += (sum[g, k] - mean[g]) ^ 2
+        print g "\t" sqrt(v / 4000)
+      }
+    }' | sort >expected.tsv
+  cut -f 1,5 sums.tsv | tail -n +2 | sort | paste expected.tsv - |
+    awk -F '\t' '($2 / $4 - 1) ^ 2 > 0.05 ^ 2 { exit 1 }'
+}

@@ -378,6 +378,55 @@ static void noise_and_prior_are_those_of_the_mixture(void **state)
   fixture_free(&f);
 }
 
+/* Each member's covariances, and those of its difference from the mean of all. */
+static void covariances_are_those_of_the_mixture(void **state)
+{
+  (void)state;
+  static double expected[POINTS * POINTS], found[POINTS * POINTS];
+  struct prediction whole, member;
+  struct gpnn_parameters stack = make_stack(MEMBERS);
+  struct gpnn_model *model = NULL;
+  struct fixture f;
+  double process[POINTS], ones[POINTS], total = 0, sum = 0;
+  fixture_new(&f, N, D, POINTS, 1);
+  const struct gpnn_query query = points_of(&f);
+  for (size_t i = 0; i < POINTS; i++) {
+    ones[i] = 1;
+    process[i] = 0.5 + 0.1 * (double)i;
+  }
+  const struct gpnn_errors each = {process, ones, false}, all = {process, ones, true};
+  memset(expected, 0, sizeof expected);
+  predict(&f, &stack, &whole);
+  for (size_t k = 0; k < MEMBERS; k++) {
+    struct gpnn_parameters own;
+    make_member(&own, k);
+    predict(&f, &own, &member);
+    assert_ok(make_model(&model, f.data, &own, 0, 2, &err));
+    assert_ok(gpnn_model_joint(model, 0, &query, &each, found, &err));
+    for (size_t i = 0; i < POINTS; i++)
+      for (size_t j = 0; j < POINTS; j++) {
+        double off = (member.mean[i] - whole.mean[i]) * (member.mean[j] - whole.mean[j]);
+        expected[i * POINTS + j] +=
+            weights[k] * (found[i * POINTS + j] + process[i] * process[j] * off);
+      }
+    gpnn_model_free(model);
+    gpnn_parameters_release(&own);
+  }
+  assert_ok(make_model(&model, f.data, &stack, 0, 2, &err));
+  assert_ok(gpnn_model_joint(model, 0, &query, &each, found, &err));
+  assert_ok(gpnn_model_joint(model, 0, &query, &all, &total, &err));
+  for (size_t i = 0; i < POINTS * POINTS; i++) {
+    assert_near(found[i], expected[i], 1e-12);
+    sum += expected[i];
+  }
+  assert_close(total, sum, 1e-11);
+  for (size_t i = 0; i < POINTS; i++)
+    assert_close(found[i * (POINTS + 1)], process[i] * process[i] * whole.variance[i], 1e-10);
+  gpnn_model_free(model);
+  gpnn_parameters_release(&stack);
+  fixture_free(&f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -391,6 +440,7 @@ int main(void)
       cmocka_unit_test(members_too_far_apart_have_no_variance),
       cmocka_unit_test(members_are_estimated_again_one_by_one),
       cmocka_unit_test(noise_and_prior_are_those_of_the_mixture),
+      cmocka_unit_test(covariances_are_those_of_the_mixture),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

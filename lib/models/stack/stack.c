@@ -313,6 +313,68 @@ static enum gpnn_status stack_predict_each(const void *state, const struct gpnn_
   return predict(state, &request, err);
 }
 
+/* ---- several rows together ---------------------------------------------------------------- */
+
+/* Adds what a member contributes to the covariances: its 'own', and that of its difference from the
+ * stack's mean. */
+static void add_member(const struct gpnn_errors *errors, size_t n, double weight,
+                       const double *difference, const double *own, double *covariance)
+{
+  double total = 0;
+  for (size_t i = 0; i < n; i++) total += errors->process[i] * difference[i];
+  if (errors->total) *covariance += weight * (*own + total * total);
+  for (size_t a = 0; a < n * n && !errors->total; a++) {
+    size_t i = a / n, j = a % n;
+    double off = errors->process[i] * difference[i] * errors->process[j] * difference[j];
+    covariance[a] += weight * (own[a] + off);
+  }
+}
+
+/* Subtracts from the means of a channel's members, in 'parts', their mean. */
+static void subtract_mean(const struct stack *stack, size_t c, size_t n, struct part *parts)
+{
+  const struct gpnn_parameters *params = stack->channels[c].parameters;
+  size_t n_members = gpnn_parameters_n_members(params);
+  for (size_t i = 0; i < n; i++) {
+    double mean = 0;
+    for (size_t r = 0; r < n_members; r++)
+      mean +=
+          gpnn_parameters_weight(params, r) * parts[r].latent.mean[place_of(stack, c, r) * n + i];
+    for (size_t r = 0; r < n_members; r++)
+      parts[r].latent.mean[place_of(stack, c, r) * n + i] -= mean;
+  }
+}
+
+static enum gpnn_status stack_joint(const void *state, size_t c, const struct gpnn_query *query,
+                                    const struct gpnn_errors *errors, double *covariance,
+                                    struct gpnn_error *err)
+{
+  const struct stack *stack = state;
+  const struct gpnn_parameters *params = stack->channels[c].parameters;
+  const struct gpnn_latent means_only = {0};
+  const struct request request = {.query = query, .n = query->n, .latent = &means_only};
+  size_t n = query->n, n_members = gpnn_parameters_n_members(params), side = errors->total ? 1 : n;
+  if (n == 0) return GPNN_OK;
+  struct part *parts = calloc(n_members, sizeof *parts);
+  double *own = gpnn_alloc(side, side, sizeof *own);
+  enum gpnn_status status =
+      parts != NULL && own != NULL ? GPNN_OK : gpnn_fail_memory(err, "for joint predictions");
+  for (size_t r = 0; r < n_members && status == GPNN_OK; r++)
+    status = predict_rank(&stack->ranks[r], &request, &parts[r], err);
+  if (status == GPNN_OK) subtract_mean(stack, c, n, parts);
+  memset(covariance, 0, side * side * sizeof *covariance);
+  for (size_t r = 0; r < n_members && status == GPNN_OK; r++) {
+    size_t place = place_of(stack, c, r);
+    status = gpnn_model_joint(stack->ranks[r].model, place, query, errors, own, err);
+    if (status == GPNN_OK)
+      add_member(errors, n, gpnn_parameters_weight(params, r), parts[r].latent.mean + place * n,
+                 own, covariance);
+  }
+  free(own);
+  parts_free(n_members, parts);
+  return status;
+}
+
 /* ---- estimation --------------------------------------------------------------------------- */
 
 static bool stack_can_refit(const struct gpnn_channel *channel)
@@ -418,6 +480,7 @@ const struct gpnn_model_ops gpnn_stack_ops = {.make = stack_make,
                                               .predict = stack_predict,
                                               .predict_each = stack_predict_each,
                                               .hold_out = stack_hold_out,
+                                              .joint = stack_joint,
                                               .can_refit = stack_can_refit,
                                               .refit = stack_refit,
                                               .neighbours = stack_neighbours,

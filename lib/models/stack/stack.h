@@ -11,6 +11,9 @@
  * members then predict the rows: those that each may be predicted from, and their order, are the
  * same for all.  Events are counted once for each member.
  *
+ * Errors of several rows have the covariances of the mixture of the members' distributions
+ * (equation 3.35).
+ *
  * Estimated again without some rows, every member is, and keeps its weight, which comes from rows
  * that had no part in the members' fits.
  *
