@@ -47,7 +47,7 @@ without() {
   local fit
   for fit in '--method conjugate -m 15' '--objective loo --kernel exp -m 20' \
     '--objective block --kernel exp --blocks 4 --block-size 60'; do
-    without 20 gpnn-fit -j 2 $fit t.gpi >/dev/null
+    without 100 gpnn-fit -j 2 $fit t.gpi >/dev/null
     [[ ! -s refused ]] || complain "$fit: more than a few are started"
   done
 }

@@ -220,7 +220,7 @@ static enum gpnn_status find_errors(struct scoring *s, const struct gpnn_dataset
                                     struct gpnn_parameters params, struct gpnn_error *err)
 {
   const struct gpnn_target_warp target = {view->transform, 0, 1};
-  struct gpnn_warp warp;
+  struct gpnn_warp warp = {0};
   double factor, mean, sd, centre = 0, unit = 1;
   enum gpnn_status status = estimate_scale(s, &params, &factor, err);
   if (status != GPNN_OK) return status;

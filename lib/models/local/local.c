@@ -207,8 +207,8 @@ static enum gpnn_status make_dense(struct gpnn_local *local, struct gpnn_error *
   enum gpnn_status status = GPNN_OK;
   for (size_t done = 0, n; done < local->n && status == GPNN_OK; done += n) {
     struct gpnn_local_channel *family = local->channels + done;
-    bool all = true;
-    for (n = 0; done + n < local->n && gpnn_local_same_task(family, &family[n]) &&
+    bool all = is_dense(family);
+    for (n = 1; done + n < local->n && gpnn_local_same_task(family, &family[n]) &&
                 gpnn_local_same_family(family, &family[n]);
          n++)
       all = all && is_dense(&family[n]);
