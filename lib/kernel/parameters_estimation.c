@@ -85,7 +85,9 @@ enum gpnn_status gpnn_parameters_read_objective(struct gpnn_parameters_reader *r
   const struct gpnn_span word = gpnn_parameters_next_word(&values);
   uint64_t sizes[2] = {0, 0};
   int kind = GPNN_OBJECTIVE_BLOCK;
-  while (kind <= GPNN_OBJECTIVE_VECCHIA && !is_word(word, gpnn_objective_name(kind))) kind++;
+  while (kind <= GPNN_OBJECTIVE_VECCHIA &&
+         !is_word(word, gpnn_objective_name((enum gpnn_objective_kind)kind)))
+    kind++;
   if (kind > GPNN_OBJECTIVE_VECCHIA)
     return gpnn_parameters_refuse(reader,
                                   "fit-objective: \"%s\" is not one of block, loo, mll-k, vecchia",
