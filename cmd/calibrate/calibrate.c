@@ -153,10 +153,9 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
   bool inputs_only = a->like != NULL;
   bool reads_regressors = !inputs_only && gpnn_parameters_use_regressors(channel->parameters);
   if (a->with == NULL && a->like == NULL) return GPNN_OK;
-  enum gpnn_status status =
-      gpnn_table_open(&table, inputs_only ? a->like : a->with, &cli->table, err);
+  enum gpnn_status status = open_table(cli, dataset, inputs_only ? a->like : a->with, &table, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_rows_read(rows, dataset, table, cli->na, inputs_only, reads_regressors,
+    status = gpnn_reader_rows_read(rows, dataset, table, inputs_only, reads_regressors,
                                    a->skip_bad != SKIP_NONE, err);
   if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)

@@ -119,7 +119,6 @@ static bool begin(struct cli *cli, const struct cli_tool *tool, void *arguments,
                       .seed = 1,
                       .output = "-",
                       .table = GPNN_TABLE_OPTIONS_INIT,
-                      .na = "NA",
                       .started = time_now()};
   hold_standard_descriptors();
   cli_watch_signals(tool->name);
@@ -139,6 +138,24 @@ static bool begin(struct cli *cli, const struct cli_tool *tool, void *arguments,
   progress_mode(cli->asked.progress == CLI_PROGRESS_ALWAYS,
                 cli->asked.progress == CLI_PROGRESS_NEVER);
   return true;
+}
+
+/* Joins the lists of missing values, and finds what a missing value is written as: the first. */
+static bool collect_missing(struct cli *cli, char **missing)
+{
+  const struct cli_list *asked = &cli->asked.na;
+  size_t length = 0;
+  char *to = NULL;
+  for (size_t i = 0; i < asked->n; i++) length += strlen(asked->items[i]) + 1;
+  if (asked->n > 0) *missing = to = malloc(length);
+  for (size_t i = 0; i < asked->n && to != NULL; i++)
+    to += sprintf(to, "%s%s", i > 0 ? "," : "", asked->items[i]);
+  if (asked->n > 0 && to == NULL) return false;
+  cli->table.notation.missing = *missing;
+  const char *first = asked->n == 0 ? "NA" : *missing;
+  size_t n = asked->n == 0 ? 2 : strcspn(first, ",");
+  cli->na = strndup(first, n);
+  return cli->na != NULL;
 }
 
 static void summary(const struct cli *cli)
@@ -174,8 +191,16 @@ int cli_main(const struct cli_tool *tool, void *arguments, int argc, char **argv
 {
   struct cli cli;
   struct gpnn_error err = {0};
+  char *missing = NULL;
   int status;
   if (!begin(&cli, tool, arguments, argc, argv, &status)) return status;
-  if (tool->resolve != NULL && !tool->resolve(&cli, arguments)) return EXIT_USAGE;
-  return end(&cli, tool->run(&cli, arguments, &err), &err);
+  if (!collect_missing(&cli, &missing))
+    status = end(&cli, gpnn_fail_memory(&err, "for the command line"), &err);
+  else if (tool->resolve != NULL && !tool->resolve(&cli, arguments))
+    status = EXIT_USAGE;
+  else
+    status = end(&cli, tool->run(&cli, arguments, &err), &err);
+  free(missing);
+  free(cli.na);
+  return status;
 }

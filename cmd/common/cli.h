@@ -26,7 +26,7 @@ enum {
   CLI_THREADS = 1,   /* -j */
   CLI_SEEDED = 2,    /* -s */
   CLI_OUTPUT = 4,    /* -o */
-  CLI_TABLE = 8,     /* -d, --no-header, --na */
+  CLI_TABLE = 8,     /* -d, --no-header, --na and how else values are written */
   CLI_PROGRESS = 16, /* --progress */
 };
 
@@ -60,12 +60,13 @@ struct cli {
   const char *output; /* "-" unless -o */
   const char *about;  /* what messages begin with, set in copies for a target of several; or NULL */
   struct gpnn_table_options table;
-  const char *na;
+  char *na; /* owned; what a missing value is written as */
   size_t n_operands;
   char **operands;
   uint64_t given; /* for cli_given(): a bit for each of the tool's options */
   struct {        /* as it was given, for cli.c */
     bool help, version, no_header;
+    struct cli_list na;
     size_t threads;
     enum cli_progress progress;
   } asked;

@@ -87,6 +87,14 @@ enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, 
   return status;
 }
 
+enum gpnn_status open_table(const struct cli *cli, const struct gpnn_dataset *dataset,
+                            const char *path, struct gpnn_table **table, struct gpnn_error *err)
+{
+  struct gpnn_table_options options = cli->table;
+  gpnn_notation_complete(&options.notation, &dataset->schema.notation);
+  return gpnn_table_open(table, path, &options, err);
+}
+
 void open_release(struct opened *opened)
 {
   free(opened->channels);

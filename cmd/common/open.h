@@ -54,6 +54,12 @@ GPNN_MUST_CHECK enum gpnn_status open_model(const struct cli *cli, const struct 
                                             const struct gpnn_model_options *options,
                                             struct gpnn_model **model, struct gpnn_error *err);
 
+/* Opens a table that is to be read by the columns of 'dataset': values are written as in its
+ * training table, unless the command line says otherwise. */
+GPNN_MUST_CHECK enum gpnn_status open_table(const struct cli *cli,
+                                            const struct gpnn_dataset *dataset, const char *path,
+                                            struct gpnn_table **table, struct gpnn_error *err);
+
 void open_release(struct opened *opened);
 
 #endif

@@ -234,7 +234,7 @@ static const struct {
 bool cli_set_value(const struct cli *cli, const struct cli_row *row, const char *text)
 {
   const struct cli_option *option = row->option;
-  bool is_na = cli_value(row) == (const void *)&cli->na; /* may be spelt as the empty text */
+  bool is_na = cli_value(row) == (const void *)&cli->asked.na; /* may be spelt as the empty text */
   if (types[option->type].refuses_empty && text[0] == '\0' && !is_na)
     return cli_refuse(cli, "option --%s: its value is empty", option->name);
   return types[option->type].set(cli, row, text);

@@ -85,8 +85,7 @@ static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
   if (status != GPNN_OK) return status;
   r->n_read++;
   for (size_t t = 0; t < r->predictions.n_targets; t++) {
-    status = gpnn_predictions_read(&r->predictions.targets[t], r->table, &record, r->cli->na,
-                                   &prediction, err);
+    status = gpnn_predictions_read(&r->predictions.targets[t], r->table, &record, &prediction, err);
     if (status == GPNN_END) {
       r->n_left_out[t]++;
       continue;
@@ -131,7 +130,8 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK) status = find_columns(r, err);
   if (status == GPNN_OK) status = scores_init(&r->scores, &r->predictions, &r->a->levels, err);
   if (status != GPNN_OK) return status;
-  r->form.delimiter = gpnn_table_delimiter(r->table);
+  char delimiter = gpnn_table_delimiter(r->table);
+  r->form.delimiter = delimiter == ' ' ? '\t' : delimiter;
   r->n_left_out = gpnn_alloc(r->predictions.n_targets, 1, sizeof *r->n_left_out);
   return r->n_left_out != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the targets");
 }

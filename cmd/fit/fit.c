@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "cmd/common/open.h"
 #include "cmd/common/skip.h"
 #include "cmd/fit/conjugate.h"
 #include "cmd/fit/report.h"
@@ -159,10 +160,9 @@ static enum gpnn_status read_like(const struct cli *cli, const char *path,
                                   struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
-  enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
+  enum gpnn_status status = open_table(cli, gpnn_index_dataset(index), path, &table, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_rows_read(rows, gpnn_index_dataset(index), table, cli->na, true, false,
-                                   true, err);
+    status = gpnn_reader_rows_read(rows, gpnn_index_dataset(index), table, true, false, true, err);
   if (status == GPNN_OK) status = skip_check(cli, SKIP_ALL, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows", gpnn_table_name(table));

@@ -202,8 +202,7 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
                                   const struct index_arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
 {
-  const struct gpnn_training_reading how = {cli->na, a->skip_bad != SKIP_NONE, cli->threads,
-                                            show_rows_read};
+  const struct gpnn_training_reading how = {a->skip_bad != SKIP_NONE, cli->threads, show_rows_read};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
   if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
   if (status == GPNN_OK)

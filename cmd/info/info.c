@@ -201,6 +201,27 @@ static enum gpnn_status put_roles(struct run *r, const struct gpnn_dataset *c,
   return status;
 }
 
+static enum gpnn_status put_setting(struct run *r, const char *name, const char *value,
+                                    struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  return value == NULL ? GPNN_OK : put_text(r, name, gpnn_mask(shown, value, strlen(value)), err);
+}
+
+/* How values are written in the table, where that is not as usual; under the names of options. */
+static enum gpnn_status put_notation(struct run *r, const struct gpnn_notation *notation,
+                                     struct gpnn_error *err)
+{
+  if (gpnn_notation_is_usual(notation)) return GPNN_OK;
+  enum gpnn_status status = put_setting(r, "na", notation->missing, err);
+  if (status == GPNN_OK)
+    status = put_setting(r, "decimal", notation->decimal == ',' ? "," : ".", err);
+  if (status == GPNN_OK)
+    status = put_setting(r, "thousands", notation->thousands ? "yes" : "no", err);
+  if (status == GPNN_OK) status = put_setting(r, "strip", notation->strip, err);
+  return status == GPNN_OK ? put_setting(r, "comment", notation->comment, err) : status;
+}
+
 static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *index,
                                     struct gpnn_error *err)
 {
@@ -215,7 +236,8 @@ static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *inde
   for (size_t j = 0; j < c->scaling.n_in && status == GPNN_OK; j++)
     status = put_feature(r, c, &at, j, err);
   if (status == GPNN_OK) status = put_limits(r, c, err);
-  return status == GPNN_OK ? put_roles(r, c, err) : status;
+  if (status == GPNN_OK) status = put_roles(r, c, err);
+  return status == GPNN_OK ? put_notation(r, &c->schema.notation, err) : status;
 }
 
 static enum gpnn_status put_sections(struct run *r, const struct gpnn_index *index,

@@ -67,7 +67,7 @@ static enum gpnn_status read_row(struct plot *plot, struct band *b, struct gpnn_
   struct gpnn_predictions_row row;
   enum gpnn_status status = gpnn_table_next(plot->table, &record, err);
   if (status != GPNN_OK) return status;
-  status = gpnn_predictions_read(target, plot->table, &record, plot->cli->na, &row, err);
+  status = gpnn_predictions_read(target, plot->table, &record, &row, err);
   if (status == GPNN_END) {
     b->n_left_out++;
     return GPNN_OK;

@@ -56,8 +56,7 @@ static enum gpnn_status read_row(struct plot *plot, struct map *m, struct gpnn_e
   double y = NAN;
   enum gpnn_status status = gpnn_table_next(plot->table, &record, err);
   if (status != GPNN_OK) return status;
-  status =
-      gpnn_predictions_read(&m->found.targets[0], plot->table, &record, plot->cli->na, &row, err);
+  status = gpnn_predictions_read(&m->found.targets[0], plot->table, &record, &row, err);
   bool missing = status == GPNN_END;
   if (status == GPNN_OK) status = plot_number(plot, &record, m->y, &y, err);
   if (status != GPNN_OK && !missing) return status;

@@ -14,9 +14,8 @@
 enum gpnn_status plot_number(const struct plot *plot, const struct gpnn_record *record,
                              size_t column, double *value, struct gpnn_error *err)
 {
-  const char *na = plot->cli->na;
-  if (!gpnn_field_is_missing(&record->fields[column], na))
-    return gpnn_columns_number(plot->table, record, column, na, value, err);
+  if (!gpnn_field_is_missing(plot->table, &record->fields[column]))
+    return gpnn_columns_number(plot->table, record, column, value, err);
   *value = NAN;
   return GPNN_OK;
 }
@@ -61,8 +60,7 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
   size_t n = 0, n_left_out = 0;
   enum gpnn_status status;
   while ((status = gpnn_table_next(plot->table, &record, err)) == GPNN_OK) {
-    status =
-        gpnn_predictions_read(&found->targets[0], plot->table, &record, plot->cli->na, &row, err);
+    status = gpnn_predictions_read(&found->targets[0], plot->table, &record, &row, err);
     progress_update("rows read", n + n_left_out, 0);
     if (status == GPNN_END) {
       n_left_out++;

@@ -167,7 +167,7 @@ static void find_groups(const struct run *r, const struct batch *batch, struct g
     struct gpnn_field field = {batch->carried.text + at, batch->carried.lengths[i]};
     at += field.length;
     groups->prediction[i] = batch->is_good[i] ? good++ : SIZE_MAX;
-    if (!gpnn_field_is_missing(&field, r->cli->na))
+    if (!gpnn_field_is_missing(r->source.table, &field))
       groups->rows[groups->n_rows++] = (struct labelled){field.text, field.length, i};
   }
   qsort(groups->rows, groups->n_rows, sizeof *groups->rows, compare_labelled);

@@ -82,8 +82,8 @@ bool source_has_header(const struct source *s)
 
 char source_delimiter(const struct source *s)
 {
-  if (!s->a->loo) return gpnn_table_delimiter(s->table);
-  return s->cli->table.delimiter == 0 ? '\t' : s->cli->table.delimiter;
+  char delimiter = s->a->loo ? s->cli->table.delimiter : gpnn_table_delimiter(s->table);
+  return delimiter == 0 || delimiter == ' ' ? '\t' : delimiter;
 }
 
 size_t source_n(const struct source *s)

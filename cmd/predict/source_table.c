@@ -51,10 +51,11 @@ static enum gpnn_status choose_group(struct source *s, struct gpnn_error *err)
 
 enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_table_open(&s->table, cli_operand(s->cli, 1), &s->cli->table, err);
+  enum gpnn_status status =
+      open_table(s->cli, s->opened->dataset, cli_operand(s->cli, 1), &s->table, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_open(&s->reader, s->opened->dataset, s->table, s->cli->na,
-                              source_has_regressors(s), err);
+    status =
+        gpnn_reader_open(&s->reader, s->opened->dataset, s->table, source_has_regressors(s), err);
   if (status == GPNN_OK) status = gpnn_reader_require_offsets(&s->reader, err);
   s->reader.map.has_noise = source_has_noise(s);
   if (status != GPNN_OK) return status;
@@ -100,7 +101,7 @@ static enum gpnn_status read_row(struct source *s, struct batch *batch, struct g
                                  batch->offset + batch->n_good * shape->n_offsets, err);
   /* A row without a group is bad. */
   if (status == GPNN_OK && s->a->group != NULL)
-    status = gpnn_columns_present(s->table, record, s->carry.columns[0], s->cli->na, err);
+    status = gpnn_columns_present(s->table, record, s->carry.columns[0], err);
   return status;
 }
 

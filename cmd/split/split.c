@@ -173,7 +173,6 @@ static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
 static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  r->order.na = r->cli->na;
   if (r->a->by != NULL) status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
   if (r->a->order != NULL) status = gpnn_columns_find(r->table, r->a->order, &r->order.column, err);
   return status;

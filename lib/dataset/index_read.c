@@ -5,106 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "base/memory.h"
 #include "container/container.h"
-#include "dataset/index_private.h"
+#include "dataset/index_columns_private.h"
 #include "stats/moments.h"
-
-/* ---- numbers and texts of a section ---- */
-
-/* The bytes of a section still to be read.  After a failure everything that is read is 0, so that
- * it need be checked only once, at the end. */
-struct cursor {
-  const unsigned char *at;
-  size_t left;
-  bool failed; /* the section is too short or has a value that is not allowed, or: */
-  bool out_of_memory;
-};
-
-static const unsigned char *take(struct cursor *cursor, size_t length)
-{
-  if (cursor->failed || length > cursor->left) {
-    cursor->failed = true;
-    return NULL;
-  }
-  const unsigned char *from = cursor->at;
-  cursor->at += length;
-  cursor->left -= length;
-  return from;
-}
-
-static void require(struct cursor *cursor, bool condition)
-{
-  if (!condition) cursor->failed = true;
-}
-
-static uint32_t take_u32(struct cursor *cursor)
-{
-  const unsigned char *from = take(cursor, 4);
-  return from == NULL ? 0 : gpnn_load_u32(from);
-}
-
-static uint64_t take_u64(struct cursor *cursor)
-{
-  const unsigned char *from = take(cursor, 8);
-  return from == NULL ? 0 : gpnn_load_u64(from);
-}
-
-static size_t take_size(struct cursor *cursor)
-{
-  uint64_t value = take_u64(cursor);
-  require(cursor, value <= SIZE_MAX);
-  return (size_t)value;
-}
-
-static bool take_bool(struct cursor *cursor)
-{
-  uint32_t value = take_u32(cursor);
-  require(cursor, value <= 1);
-  return value == 1;
-}
-
-static double take_f64(struct cursor *cursor)
-{
-  const unsigned char *from = take(cursor, 8);
-  double value = from == NULL ? 0 : gpnn_load_f64(from);
-  require(cursor, isfinite(value));
-  return value;
-}
-
-/* A zeroed array for the next n items, each of which takes at least 'least' bytes of the section.
- * It is not allocated unless the section is long enough, so that a damaged count cannot exhaust
- * memory. */
-static void *take_array(struct cursor *cursor, size_t n, size_t least, size_t item_bytes)
-{
-  require(cursor, n <= cursor->left / least);
-  if (cursor->failed) return NULL;
-  void *block = gpnn_alloc(n, 1, item_bytes);
-  if (block == NULL) cursor->failed = cursor->out_of_memory = true;
-  return block;
-}
-
-/* n by m numbers, in a new array. */
-static double *take_f64s(struct cursor *cursor, size_t n, size_t m)
-{
-  size_t count = 0;
-  require(cursor, gpnn_multiply(n, m, &count));
-  double *values = take_array(cursor, count, 8, sizeof *values);
-  if (values == NULL) return NULL;
-  for (size_t i = 0; i < count; i++) values[i] = take_f64(cursor);
-  return values;
-}
-
-static char *take_text(struct cursor *cursor, size_t *length)
-{
-  *length = take_u32(cursor);
-  const unsigned char *from = take(cursor, *length);
-  if (from == NULL) return NULL;
-  char *copy = gpnn_copy_text((const char *)from, *length);
-  if (copy == NULL) cursor->failed = cursor->out_of_memory = true;
-  return copy;
-}
 
 /* ---- decoding sections ---- */
 
@@ -117,116 +20,6 @@ static void decode_info(struct cursor *cursor, struct gpnn_index *index)
   dataset->n_skipped = take_size(cursor);
   dataset->seed = take_u64(cursor);
   require(cursor, dataset->n > 0 && dataset->d > 0);
-}
-
-static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
-{
-  enum { LEAST_LEVEL = 4 };
-  size_t name_length;
-  column->position = take_size(cursor);
-  bool is_category = take_bool(cursor);
-  column->kind = is_category ? GPNN_COLUMN_CATEGORY : GPNN_COLUMN_NUMBER;
-  size_t n_levels = take_u32(cursor);
-  column->name = take_text(cursor, &name_length);
-  require(cursor, column->position < n_columns);
-  require(cursor, n_levels <= (is_category ? GPNN_LEVELS_MAX : 0));
-  require(cursor, column->name != NULL && strlen(column->name) == name_length);
-  column->levels = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
-  column->level_lengths = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
-  if (cursor->failed) return;
-  column->n_levels = n_levels;
-  for (size_t i = 0; i < n_levels; i++)
-    column->levels[i] = take_text(cursor, &column->level_lengths[i]);
-}
-
-enum { LEAST_COLUMN = 20 };
-
-static void decode_columns(struct cursor *cursor, struct gpnn_index *index)
-{
-  struct gpnn_schema *schema = &index->dataset.schema;
-  schema->n_columns = take_size(cursor);
-  schema->has_header = take_bool(cursor);
-  size_t n_inputs = take_u32(cursor);
-  decode_column(cursor, schema->n_columns, &schema->target);
-  require(cursor, n_inputs > 0 && schema->target.kind == GPNN_COLUMN_NUMBER);
-  schema->inputs = take_array(cursor, n_inputs, LEAST_COLUMN, sizeof *schema->inputs);
-  if (schema->inputs == NULL) return;
-  schema->n_inputs = n_inputs;
-  for (size_t i = 0; i < n_inputs; i++)
-    decode_column(cursor, schema->n_columns, &schema->inputs[i]);
-}
-
-/* The kind of an input, which is a category or a number so far. */
-static void decode_kind(struct cursor *cursor, struct gpnn_column *column)
-{
-  uint32_t kind = take_u32(cursor);
-  column->partner = take_u32(cursor);
-  column->period = take_f64(cursor);
-  require(cursor, kind <= GPNN_COLUMN_LONGITUDE);
-  require(cursor, (kind == GPNN_COLUMN_CATEGORY) == (column->kind == GPNN_COLUMN_CATEGORY));
-  require(cursor, kind == GPNN_COLUMN_PERIODIC ? column->period > 0 : column->period == 0);
-  if (!cursor->failed) column->kind = (enum gpnn_column_kind)kind;
-}
-
-/* Latitudes and longitudes come in pairs. */
-static void require_pairs(struct cursor *cursor, const struct gpnn_schema *schema)
-{
-  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
-    enum gpnn_column_kind kind = schema->inputs[i].kind, other = GPNN_COLUMN_LATITUDE;
-    size_t partner = schema->inputs[i].partner;
-    bool is_paired = kind == GPNN_COLUMN_LATITUDE || kind == GPNN_COLUMN_LONGITUDE;
-    if (kind == GPNN_COLUMN_LATITUDE) other = GPNN_COLUMN_LONGITUDE;
-    require(cursor, is_paired ? partner < schema->n_inputs : partner == 0);
-    if (!is_paired || cursor->failed) continue;
-    require(cursor, schema->inputs[partner].kind == other && schema->inputs[partner].partner == i);
-  }
-}
-
-/* 'n' columns that are numbers; '*n_taken' is how many to release, whatever fails. */
-static void decode_numbers(struct cursor *cursor, size_t n_columns, size_t n,
-                           struct gpnn_column **columns, size_t *n_taken)
-{
-  *columns = take_array(cursor, n, LEAST_COLUMN, sizeof **columns);
-  if (*columns == NULL) return;
-  *n_taken = n;
-  for (size_t i = 0; i < n; i++) {
-    decode_column(cursor, n_columns, &(*columns)[i]);
-    require(cursor, (*columns)[i].kind == GPNN_COLUMN_NUMBER);
-  }
-}
-
-static void decode_roles(struct cursor *cursor, struct gpnn_index *index)
-{
-  struct gpnn_schema *schema = &index->dataset.schema;
-  size_t n_more = take_u32(cursor), n_regressors = take_u32(cursor);
-  schema->has_noise = take_bool(cursor);
-  require(cursor, take_u32(cursor) == 0);
-  for (size_t i = 0; i < schema->n_inputs; i++) decode_kind(cursor, &schema->inputs[i]);
-  require_pairs(cursor, schema);
-  decode_numbers(cursor, schema->n_columns, n_more, &schema->more, &schema->n_more);
-  decode_numbers(cursor, schema->n_columns, n_regressors, &schema->regressors,
-                 &schema->n_regressors);
-  if (schema->has_noise) decode_column(cursor, schema->n_columns, &schema->noise);
-  require(cursor, schema->noise.kind == GPNN_COLUMN_NUMBER);
-}
-
-/* An offset for each target. */
-static void decode_offsets(struct cursor *cursor, struct gpnn_index *index)
-{
-  struct gpnn_schema *schema = &index->dataset.schema;
-  decode_numbers(cursor, schema->n_columns, 1 + schema->n_more, &schema->offsets,
-                 &schema->n_offsets);
-}
-
-static void decode_groups(struct cursor *cursor, struct gpnn_index *index)
-{
-  struct gpnn_schema *schema = &index->dataset.schema;
-  index->dataset.n_row_groups = take_size(cursor);
-  require(cursor, index->dataset.n_row_groups > 0);
-  require(cursor, index->dataset.n_row_groups <= index->dataset.n);
-  schema->has_by = true;
-  decode_column(cursor, schema->n_columns, &schema->by);
-  require(cursor, schema->by.kind == GPNN_COLUMN_NUMBER);
 }
 
 static struct gpnn_moments *decode_moments(struct cursor *cursor, size_t n)
@@ -378,12 +171,15 @@ static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_erro
 {
   bool extended = gpnn_container_find(index->container, "ROLE") != NULL;
   enum gpnn_status status = read_section(index, "INFO", decode_info, err);
-  if (status == GPNN_OK) status = read_section(index, "COLS", decode_columns, err);
-  if (status == GPNN_OK && extended) status = read_section(index, "ROLE", decode_roles, err);
+  if (status == GPNN_OK) status = read_section(index, "COLS", gpnn_index_decode_columns, err);
+  if (status == GPNN_OK && extended)
+    status = read_section(index, "ROLE", gpnn_index_decode_roles, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "OCOL") != NULL)
-    status = read_section(index, "OCOL", decode_offsets, err);
+    status = read_section(index, "OCOL", gpnn_index_decode_offsets, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "GCOL") != NULL)
-    status = read_section(index, "GCOL", decode_groups, err);
+    status = read_section(index, "GCOL", gpnn_index_decode_groups, err);
+  if (status == GPNN_OK && gpnn_container_find(index->container, "NOTA") != NULL)
+    status = read_section(index, "NOTA", gpnn_index_decode_notation, err);
   if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "LIMS") != NULL)
     status = read_section(index, "LIMS", decode_limits, err);

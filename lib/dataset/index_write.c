@@ -5,81 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "base/memory.h"
 #include "base/threads.h"
 #include "container/container.h"
 #include "dataset/index.h"
+#include "dataset/index_columns_private.h"
 #include "dataset/index_fingerprint_private.h"
 #include "stats/moments.h"
 
 /* Programs that know only an older minor version must refuse what they cannot read: a change of the
  * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0},  {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
-    {"MOMS", true, 1},  {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
-    {"CALY", true, 0},  {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
-    {"NOIS", true, 1},  {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5}, {"CALO", true, 5},
-    {"GCOL", true, 6},  {"GRPS", true, 6},  {"SRCH", true, 0}, {"ROTN", true, 2}, {"SAME", true, 4},
-    {"FAIS", false, 0}, {"TREE", true, 2},
+    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
+    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
+    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
+    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5}, {"CALO", true, 5},
+    {"GCOL", true, 6}, {"GRPS", true, 6},  {"NOTA", true, 7}, {"SRCH", true, 0}, {"ROTN", true, 2},
+    {"SAME", true, 4}, {"FAIS", false, 0}, {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
                                                         sizeof tags / sizeof *tags, tags};
 
 /* ---- composing sections ---- */
-
-/* A growing array of bytes.  After a failed allocation nothing more is added, so that 'failed' need
- * be checked only once, at the end. */
-struct blob {
-  unsigned char *bytes;
-  size_t length, capacity;
-  bool failed;
-};
-
-static void put(struct blob *blob, const void *bytes, size_t length)
-{
-  if (blob->failed || length > SIZE_MAX - blob->length ||
-      !gpnn_grow(&blob->bytes, &blob->capacity, blob->length + length, 1)) {
-    blob->failed = true;
-    return;
-  }
-  if (length > 0) memcpy(blob->bytes + blob->length, bytes, length);
-  blob->length += length;
-}
-
-static void put_u32(struct blob *blob, uint32_t value)
-{
-  unsigned char bytes[4];
-  gpnn_store_u32(bytes, value);
-  put(blob, bytes, sizeof bytes);
-}
-
-static void put_u64(struct blob *blob, uint64_t value)
-{
-  unsigned char bytes[8];
-  gpnn_store_u64(bytes, value);
-  put(blob, bytes, sizeof bytes);
-}
-
-static void put_f64(struct blob *blob, double value)
-{
-  unsigned char bytes[8];
-  gpnn_store_f64(bytes, value);
-  put(blob, bytes, sizeof bytes);
-}
-
-static void put_f64s(struct blob *blob, size_t n, const double *values)
-{
-  for (size_t i = 0; i < n; i++) put_f64(blob, values[i]);
-}
-
-static void put_text(struct blob *blob, const char *text, size_t length)
-{
-  if (length > UINT32_MAX) blob->failed = true;
-  put_u32(blob, (uint32_t)length);
-  put(blob, text, length);
-}
 
 static void compose_info(struct blob *blob, const struct gpnn_dataset *dataset)
 {
@@ -88,61 +35,6 @@ static void compose_info(struct blob *blob, const struct gpnn_dataset *dataset)
   put_u64(blob, dataset->n_calibration);
   put_u64(blob, dataset->n_skipped);
   put_u64(blob, dataset->seed);
-}
-
-static void compose_column(struct blob *blob, const struct gpnn_column *column)
-{
-  put_u64(blob, column->position);
-  put_u32(blob, column->kind == GPNN_COLUMN_CATEGORY);
-  put_u32(blob, (uint32_t)column->n_levels);
-  put_text(blob, column->name, strlen(column->name));
-  for (size_t i = 0; i < column->n_levels; i++)
-    put_text(blob, column->levels[i], column->level_lengths[i]);
-}
-
-static void compose_columns(struct blob *blob, const struct gpnn_schema *schema)
-{
-  put_u64(blob, schema->n_columns);
-  put_u32(blob, schema->has_header);
-  put_u32(blob, (uint32_t)schema->n_inputs);
-  compose_column(blob, &schema->target);
-  for (size_t i = 0; i < schema->n_inputs; i++) compose_column(blob, &schema->inputs[i]);
-}
-
-/* True if a schema has more than numbers and categories as inputs and one target. */
-static bool has_roles(const struct gpnn_schema *schema)
-{
-  for (size_t i = 0; i < schema->n_inputs; i++)
-    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY) return true;
-  return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
-}
-
-static void compose_roles(struct blob *blob, const struct gpnn_schema *schema)
-{
-  put_u32(blob, (uint32_t)schema->n_more);
-  put_u32(blob, (uint32_t)schema->n_regressors);
-  put_u32(blob, schema->has_noise);
-  put_u32(blob, 0);
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    put_u32(blob, column->kind);
-    put_u32(blob, (uint32_t)column->partner);
-    put_f64(blob, column->period);
-  }
-  for (size_t t = 0; t < schema->n_more; t++) compose_column(blob, &schema->more[t]);
-  for (size_t j = 0; j < schema->n_regressors; j++) compose_column(blob, &schema->regressors[j]);
-  if (schema->has_noise) compose_column(blob, &schema->noise);
-}
-
-static void compose_offsets(struct blob *blob, const struct gpnn_schema *schema)
-{
-  for (size_t t = 0; t < schema->n_offsets; t++) compose_column(blob, &schema->offsets[t]);
-}
-
-static void compose_groups(struct blob *blob, const struct gpnn_dataset *dataset)
-{
-  put_u64(blob, dataset->n_row_groups);
-  compose_column(blob, &dataset->schema.by);
 }
 
 static void compose_moments(struct blob *blob, const struct gpnn_scaling *scaling)
@@ -297,27 +189,32 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
 static enum gpnn_status write_metadata(struct writing *writing, const struct gpnn_dataset *dataset,
                                        struct gpnn_error *err)
 {
-  bool extended = has_roles(&dataset->schema);
+  bool extended = gpnn_index_has_roles(&dataset->schema);
   struct blob blob = {0};
   compose_info(&blob, dataset);
   enum gpnn_status status = write_blob(writing, "INFO", true, &blob, err);
   if (status != GPNN_OK) return status;
-  compose_columns(&blob, &dataset->schema);
+  gpnn_index_compose_columns(&blob, &dataset->schema);
   status = write_blob(writing, "COLS", true, &blob, err);
   if (status != GPNN_OK) return status;
   if (extended) {
-    compose_roles(&blob, &dataset->schema);
+    gpnn_index_compose_roles(&blob, &dataset->schema);
     status = write_blob(writing, "ROLE", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
   if (dataset->schema.n_offsets > 0) {
-    compose_offsets(&blob, &dataset->schema);
+    gpnn_index_compose_offsets(&blob, &dataset->schema);
     status = write_blob(writing, "OCOL", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
   if (dataset->schema.has_by) {
-    compose_groups(&blob, dataset);
+    gpnn_index_compose_groups(&blob, dataset);
     status = write_blob(writing, "GCOL", true, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
+  if (!gpnn_notation_is_usual(&dataset->schema.notation)) {
+    gpnn_index_compose_notation(&blob, &dataset->schema.notation);
+    status = write_blob(writing, "NOTA", false, &blob, err);
     if (status != GPNN_OK) return status;
   }
   compose_scaling(&blob, &dataset->scaling);

@@ -12,10 +12,10 @@
 /* ---- row by row ---- */
 
 enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader, const struct gpnn_dataset *dataset,
-                                  const struct gpnn_table *table, const char *na,
-                                  bool reads_regressors, struct gpnn_error *err)
+                                  const struct gpnn_table *table, bool reads_regressors,
+                                  struct gpnn_error *err)
 {
-  struct gpnn_reader opened = {.dataset = dataset, .table = table, .na = na};
+  struct gpnn_reader opened = {.dataset = dataset, .table = table};
   opened.reads_regressors = reads_regressors && dataset->n_regressors > 0;
   enum gpnn_status status = gpnn_schema_match(&dataset->schema, table, &opened.map, err);
   if (status == GPNN_OK && opened.reads_regressors)
@@ -37,8 +37,8 @@ static enum gpnn_status read_regressors(const struct gpnn_reader *reader,
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t j = 0; j < reader->dataset->n_regressors && status == GPNN_OK; j++)
-    status = gpnn_columns_number(reader->table, record, reader->map.regressors[j], reader->na,
-                                 &regressors[j], err);
+    status =
+        gpnn_columns_number(reader->table, record, reader->map.regressors[j], &regressors[j], err);
   if (status == GPNN_OK) gpnn_scaling_apply_regressors(&reader->dataset->scaling, regressors);
   return status;
 }
@@ -49,12 +49,11 @@ enum gpnn_status gpnn_reader_read(const struct gpnn_reader *reader,
 {
   const struct gpnn_dataset *dataset = reader->dataset;
   double variance = 0;
-  enum gpnn_status status =
-      gpnn_schema_noise(&reader->map, reader->table, record, reader->na, &variance, err);
+  enum gpnn_status status = gpnn_schema_noise(&reader->map, reader->table, record, &variance, err);
   if (status == GPNN_OK && reader->reads_regressors)
     status = read_regressors(reader, record, regressors, err);
   if (status == GPNN_OK)
-    status = gpnn_schema_encode(&dataset->schema, &reader->map, reader->table, record, reader->na,
+    status = gpnn_schema_encode(&dataset->schema, &reader->map, reader->table, record,
                                 reader->features, n_unseen, err);
   if (status != GPNN_OK) return status;
   gpnn_scaling_apply(&dataset->scaling, reader->features, x);
@@ -74,8 +73,7 @@ enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < reader->dataset->schema.n_offsets && status == GPNN_OK; t++)
-    status = gpnn_columns_number(reader->table, record, reader->map.offsets[t], reader->na,
-                                 &offsets[t], err);
+    status = gpnn_columns_number(reader->table, record, reader->map.offsets[t], &offsets[t], err);
   return status;
 }
 
@@ -89,8 +87,8 @@ enum gpnn_status gpnn_reader_target(const struct gpnn_reader *reader,
                                     struct gpnn_error *err)
 {
   size_t column = gpnn_reader_target_column(reader, t);
-  if (column != SIZE_MAX && !gpnn_field_is_missing(&record->fields[column], reader->na))
-    return gpnn_columns_number(reader->table, record, column, reader->na, y, err);
+  if (column != SIZE_MAX && !gpnn_field_is_missing(reader->table, &record->fields[column]))
+    return gpnn_columns_number(reader->table, record, column, y, err);
   *y = nan("");
   return GPNN_OK;
 }
@@ -127,10 +125,9 @@ static enum gpnn_status read_target(const struct gpnn_reader *reader, struct gpn
   const struct gpnn_transform *transform = reader->dataset->transform;
   size_t column = reader->map.target;
   double value = 0, offset;
-  enum gpnn_status status = gpnn_columns_number(table, record, column, reader->na, &value, err);
+  enum gpnn_status status = gpnn_columns_number(table, record, column, &value, err);
   if (status == GPNN_OK && reader->dataset->schema.n_offsets > 0)
-    status = gpnn_schema_subtract_offset(&reader->map, table, record, reader->na, 0, &value,
-                                         &offset, err);
+    status = gpnn_schema_subtract_offset(&reader->map, table, record, 0, &value, &offset, err);
   if (status == GPNN_OK && transform != NULL && !gpnn_transform_takes(transform->kind, value))
     return gpnn_columns_fail_field(
         table, record, column, "not positive, as the transform of the parameters needs", true, err);
@@ -162,11 +159,11 @@ static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpn
 
 enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
                                        const struct gpnn_dataset *dataset, struct gpnn_table *table,
-                                       const char *na, bool inputs_only, bool reads_regressors,
-                                       bool skip_bad, struct gpnn_error *err)
+                                       bool inputs_only, bool reads_regressors, bool skip_bad,
+                                       struct gpnn_error *err)
 {
   struct gpnn_reader reader = {0};
-  enum gpnn_status status = gpnn_reader_open(&reader, dataset, table, na, reads_regressors, err);
+  enum gpnn_status status = gpnn_reader_open(&reader, dataset, table, reads_regressors, err);
   if (status == GPNN_OK && !inputs_only && !reader.map.has_target)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
                        gpnn_table_name(table), dataset->schema.target.name);

@@ -26,21 +26,19 @@ extern "C" {
 struct gpnn_reader {
   const struct gpnn_dataset *dataset; /* borrowed */
   const struct gpnn_table *table;     /* borrowed */
-  const char *na;                     /* borrowed */
   bool reads_regressors;
   struct gpnn_columns_map map; /* where the columns are; has_noise: with noise variances */
   double *features;            /* owned; one row before scaling */
 };
 
 /*
- * Finds the columns of 'dataset' in 'table'.  'reader' must be zeroed.  'na' is the text of a
- * missing value, or NULL.  With 'reads_regressors', for parameters whose mean has regressors, those
- * are required and read; otherwise they are ignored.  GPNN_EMISMATCH names the columns that are
- * missing (gpnn_schema_match()).  GPNN_ENOMEM.
+ * Finds the columns of 'dataset' in 'table'.  'reader' must be zeroed.  With 'reads_regressors',
+ * for parameters whose mean has regressors, those are required and read; otherwise they are
+ * ignored.  GPNN_EMISMATCH names the columns that are missing (gpnn_schema_match()).  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader,
                                                   const struct gpnn_dataset *dataset,
-                                                  const struct gpnn_table *table, const char *na,
+                                                  const struct gpnn_table *table,
                                                   bool reads_regressors, struct gpnn_error *err);
 
 /*
@@ -92,7 +90,7 @@ struct gpnn_reader_rows {
 
 /*
  * Reads the remaining records of 'table', which must have the target of 'dataset' and its offset if
- * there is one (GPNN_EMISMATCH), unless 'inputs_only': then 'y' and 'noise' stay NULL.  'na' and
+ * there is one (GPNN_EMISMATCH), unless 'inputs_only': then 'y' and 'noise' stay NULL.
  * 'reads_regressors' as in gpnn_reader_open().  Targets go through the transform of 'dataset', if
  * it has one, and are bad if that does not take them.  With 'skip_bad', bad rows are left out and
  * counted; otherwise the first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A
@@ -100,9 +98,9 @@ struct gpnn_reader_rows {
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
                                                        const struct gpnn_dataset *dataset,
-                                                       struct gpnn_table *table, const char *na,
-                                                       bool inputs_only, bool reads_regressors,
-                                                       bool skip_bad, struct gpnn_error *err);
+                                                       struct gpnn_table *table, bool inputs_only,
+                                                       bool reads_regressors, bool skip_bad,
+                                                       struct gpnn_error *err);
 
 /* Shuffles the rows, which have 'd' inputs each. */
 void gpnn_reader_rows_shuffle(struct gpnn_reader_rows *rows, size_t d, uint64_t seed);

@@ -78,9 +78,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *train
 
 /* How a table is read. */
 struct gpnn_training_reading {
-  const char *na; /* text of a missing value, or NULL */
-  bool skip_bad;  /* leave bad rows out and count them instead of failing */
-  int threads;    /* above 1: records are split, read as numbers and stored at the same time */
+  bool skip_bad; /* leave bad rows out and count them instead of failing */
+  int threads;   /* above 1: records are split, read as numbers and stored at the same time */
   void (*progress)(size_t n_rows); /* called now and then with the rows so far; or NULL */
 };
 

@@ -14,46 +14,46 @@
 /* Reads the columns of a row that are neither input nor the first target, but for the offsets. */
 static enum gpnn_status read_others(const struct gpnn_training *training,
                                     const struct gpnn_table *table,
-                                    const struct gpnn_record *record, const char *na,
-                                    double *others, struct gpnn_error *err)
+                                    const struct gpnn_record *record, double *others,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
   const struct gpnn_columns_map *map = &training->map;
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < schema->n_more && status == GPNN_OK; t++)
-    status = gpnn_columns_number(table, record, map->more[t], na, others++, err);
+    status = gpnn_columns_number(table, record, map->more[t], others++, err);
   for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++)
-    status = gpnn_columns_number(table, record, map->regressors[j], na, others++, err);
+    status = gpnn_columns_number(table, record, map->regressors[j], others++, err);
   if (status == GPNN_OK && schema->has_noise)
-    status = gpnn_schema_noise(map, table, record, na, others, err);
+    status = gpnn_schema_noise(map, table, record, others, err);
   return status;
 }
 
 /* Subtracts from each target its offset; 'targets' has all of them, and then the other columns. */
 static enum gpnn_status subtract_offsets(const struct gpnn_training *training,
                                          const struct gpnn_table *table,
-                                         const struct gpnn_record *record, const char *na,
-                                         double *targets, struct gpnn_error *err)
+                                         const struct gpnn_record *record, double *targets,
+                                         struct gpnn_error *err)
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
   size_t n = schema->n_offsets;
   double *offsets = targets + 1 + schema->n_more + schema->n_regressors + schema->has_noise;
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = gpnn_schema_subtract_offset(&training->map, table, record, na, t, &targets[t],
-                                         &offsets[t], err);
+    status = gpnn_schema_subtract_offset(&training->map, table, record, t, &targets[t], &offsets[t],
+                                         err);
   return status;
 }
 
 /* Reads the number of the row's group. */
 static enum gpnn_status read_group(struct gpnn_training *training, const struct gpnn_table *table,
-                                   const struct gpnn_record *record, const char *na, double *group,
+                                   const struct gpnn_record *record, double *group,
                                    struct gpnn_error *err)
 {
   uint32_t number;
   size_t column = training->dataset.schema.by.position;
   const struct gpnn_field *field = &record->fields[column];
-  enum gpnn_status status = gpnn_columns_present(table, record, column, na, err);
+  enum gpnn_status status = gpnn_columns_present(table, record, column, err);
   if (status == GPNN_OK)
     status = gpnn_groups_number(&training->groups, field->text, field->length, &number, err);
   if (status == GPNN_OK) *group = number;
@@ -111,17 +111,16 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
 {
   struct gpnn_training *training = r->training;
   struct gpnn_schema *schema = &training->dataset.schema;
-  const char *na = r->how->na;
   double *target = row + schema->n_inputs;
   enum gpnn_status status =
-      gpnn_columns_number(r->table, record, training->map.target, na, target, err);
+      gpnn_columns_number(r->table, record, training->map.target, target, err);
   if (status == GPNN_OK && training->n_others > 0)
-    status = read_others(training, r->table, record, na, target + 1, err);
-  if (status == GPNN_OK) status = subtract_offsets(training, r->table, record, na, target, err);
+    status = read_others(training, r->table, record, target + 1, err);
+  if (status == GPNN_OK) status = subtract_offsets(training, r->table, record, target, err);
   if (status == GPNN_OK)
-    status = gpnn_schema_learn(schema, &training->map, r->table, record, na, row, err);
+    status = gpnn_schema_learn(schema, &training->map, r->table, record, row, err);
   if (status == GPNN_OK && schema->has_by)
-    status = read_group(training, r->table, record, na, &row[training->width - 1], err);
+    status = read_group(training, r->table, record, &row[training->width - 1], err);
   return status;
 }
 

@@ -230,50 +230,9 @@ out:
 
 /* ---- fields ---------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
+bool gpnn_field_is_missing(const struct gpnn_table *table, const struct gpnn_field *field)
 {
-  return c == ' ' || c == '\t';
-}
-
-/* Characters that may begin any number: those that begin with another are equal only if they begin
- * with the same one. */
-static bool begins_any_number(char c)
-{
-  return c == '+' || c == '.' || c == '0';
-}
-
-static bool begins_number(char c)
-{
-  return begins_any_number(c) || c == '-' || (c >= '1' && c <= '9');
-}
-
-/* False if the first characters alone show that a field is not 'na', as they mostly do. */
-static bool may_equal(char text, char na)
-{
-  return text == na || (begins_number(na) && (begins_any_number(text) || begins_any_number(na)));
-}
-
-/* True if both are the same number, however it is written: -999, -999.0, -9.99e2. */
-static bool is_same_number(const char *text, size_t length, const char *na)
-{
-  double value, missing;
-  return begins_number(na[0]) && gpnn_number_read(na, strlen(na), &missing) == GPNN_NUMBER_OK &&
-         gpnn_number_read(text, length, &value) == GPNN_NUMBER_OK && value == missing;
-}
-
-bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na)
-{
-  const char *text = field->text;
-  size_t length = field->length;
-  /* Most fields are numbers and go no further. */
-  if (length > 0 && !is_blank(text[0]) && !is_blank(text[length - 1]) &&
-      (na == NULL || !may_equal(text[0], na[0])))
-    return false;
-  while (length > 0 && is_blank(text[length - 1])) length--;
-  for (; length > 0 && is_blank(*text); text++) length--;
-  if (length == 0 || na == NULL) return length == 0;
-  return (strlen(na) == length && memcmp(text, na, length) == 0) ||
-         is_same_number(text, length, na);
+  return gpnn_values_missing(gpnn_table_values(table), field->text, field->length);
 }
 
 enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
@@ -294,23 +253,23 @@ enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
 
 enum gpnn_status gpnn_columns_present(const struct gpnn_table *table,
                                       const struct gpnn_record *record, size_t column,
-                                      const char *na, struct gpnn_error *err)
+                                      struct gpnn_error *err)
 {
   assert(column < record->n_fields);
-  return gpnn_field_is_missing(&record->fields[column], na)
+  return gpnn_field_is_missing(table, &record->fields[column])
              ? gpnn_columns_fail_field(table, record, column, "missing value", false, err)
              : GPNN_OK;
 }
 
 enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
-                                     const struct gpnn_record *record, size_t column,
-                                     const char *na, double *value, struct gpnn_error *err)
+                                     const struct gpnn_record *record, size_t column, double *value,
+                                     struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[column];
   /* Missing values first: they may be written as a number, -999 for instance. */
-  enum gpnn_status status = gpnn_columns_present(table, record, column, na, err);
+  enum gpnn_status status = gpnn_columns_present(table, record, column, err);
   if (status != GPNN_OK) return status;
-  switch (gpnn_number_read(field->text, field->length, value)) {
+  switch (gpnn_values_number(gpnn_table_values(table), field->text, field->length, value)) {
   case GPNN_NUMBER_OK:
     return GPNN_OK;
   case GPNN_NUMBER_NOT_FINITE:

@@ -28,15 +28,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find_list(const struct gpnn_table 
                                                         const char *list, size_t **columns,
                                                         size_t *n_columns, struct gpnn_error *err);
 
-/* True if a field's value is missing: the field is empty, or reads 'na' (NULL: no such text),
- * ignoring blanks around it.  If 'na' is a number, so is any other way to write that number. */
-bool gpnn_field_is_missing(const struct gpnn_field *field, const char *na);
+/* True if the value of a field of 'table' is missing (gpnn_values_missing()). */
+bool gpnn_field_is_missing(const struct gpnn_table *table, const struct gpnn_field *field);
 
 /* GPNN_EDATA, as below: the value in field 'column' (< n_fields) of a record is missing. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_present(const struct gpnn_table *table,
                                                       const struct gpnn_record *record,
-                                                      size_t column, const char *na,
-                                                      struct gpnn_error *err);
+                                                      size_t column, struct gpnn_error *err);
 
 /*
  * Reads the number in field 'column' (< n_fields) of a record.  GPNN_EDATA, with
@@ -45,7 +43,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_present(const struct gpnn_table *t
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
                                                      const struct gpnn_record *record,
-                                                     size_t column, const char *na, double *value,
+                                                     size_t column, double *value,
                                                      struct gpnn_error *err);
 
 /* Fails with "table:line: column 'name': WHAT" and GPNN_EDATA, followed by the field's text if

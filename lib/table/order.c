@@ -31,7 +31,7 @@ static enum gpnn_status add_text(struct gpnn_order *order, const struct gpnn_tab
                                  const struct gpnn_record *record, struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[order->column];
-  enum gpnn_status status = gpnn_columns_present(table, record, order->column, order->na, err);
+  enum gpnn_status status = gpnn_columns_present(table, record, order->column, err);
   if (status != GPNN_OK) return status;
   if (!gpnn_grow(&order->text, &order->text_capacity, order->text_length + field->length + 1, 1))
     return gpnn_fail_memory(err, "for the order of the rows");
@@ -50,8 +50,7 @@ static enum gpnn_status add_number(struct gpnn_order *order, const struct gpnn_t
                                    const struct gpnn_record *record, struct gpnn_error *err)
 {
   double value = 0;
-  enum gpnn_status status =
-      gpnn_columns_number(table, record, order->column, order->na, &value, err);
+  enum gpnn_status status = gpnn_columns_number(table, record, order->column, &value, err);
   if (status != GPNN_OK) return status;
   if (!gpnn_grow(&order->numbers, &order->numbers_capacity, order->n + 1, sizeof *order->numbers))
     return gpnn_fail_memory(err, "for the order of the rows");

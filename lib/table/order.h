@@ -2,7 +2,7 @@
  * order: which rows of a table come last by the values of one of its columns.
  *
  * Calling sequence: gpnn_order_add() for each record of a table, from a zeroed struct gpnn_order
- * whose 'column' and 'na' are set; gpnn_order_last(); gpnn_order_release(), whatever happened.
+ * whose 'column' is set; gpnn_order_last(); gpnn_order_release(), whatever happened.
  *
  * The first value decides how the column is compared.  If it is a number, all must be, and they
  * ascend as numbers do.  Otherwise values are compared byte by byte, which puts dates and times in
@@ -29,7 +29,6 @@ struct gpnn_order_number {
 
 struct gpnn_order {
   size_t column;                     /* from 0 */
-  const char *na;                    /* text of a missing value, or NULL; borrowed */
   size_t n;                          /* rows so far */
   struct gpnn_order_number *numbers; /* owned; n, unless the column is compared as text */
   char *text;                        /* owned; else: the n values, each with its NUL */

@@ -268,42 +268,40 @@ static int infinite_sign(const struct gpnn_field *field)
 /* Reads a number that may be infinite; '*value' is 'missing' if there is none. */
 static enum gpnn_status read_possibly_infinite(const struct gpnn_table *table,
                                                const struct gpnn_record *record, size_t column,
-                                               const char *na, double missing, double *value,
+                                               double missing, double *value,
                                                struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[column];
   int sign = infinite_sign(field);
-  if (sign == 0 && !gpnn_field_is_missing(field, na))
-    return gpnn_columns_number(table, record, column, na, value, err);
+  if (sign == 0 && !gpnn_field_is_missing(table, field))
+    return gpnn_columns_number(table, record, column, value, err);
   *value = sign == 0 ? missing : copysign(INFINITY, sign);
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
                                        const struct gpnn_table *table,
-                                       const struct gpnn_record *record, const char *na,
+                                       const struct gpnn_record *record,
                                        struct gpnn_predictions_row *prediction,
                                        struct gpnn_error *err)
 {
   struct gpnn_predictions_row p = {.sd = NAN, .df = INFINITY, .score = {NAN, NAN, NAN}};
-  if (gpnn_field_is_missing(&record->fields[t->truth], na) ||
-      gpnn_field_is_missing(&record->fields[t->mean], na))
+  if (gpnn_field_is_missing(table, &record->fields[t->truth]) ||
+      gpnn_field_is_missing(table, &record->fields[t->mean]))
     return GPNN_END;
-  enum gpnn_status status = gpnn_columns_number(table, record, t->truth, na, &p.truth, err);
-  if (status == GPNN_OK) status = gpnn_columns_number(table, record, t->mean, na, &p.mean, err);
+  enum gpnn_status status = gpnn_columns_number(table, record, t->truth, &p.truth, err);
+  if (status == GPNN_OK) status = gpnn_columns_number(table, record, t->mean, &p.mean, err);
   if (status == GPNN_OK && t->has_sd)
-    status = gpnn_columns_number(table, record, t->sd, na, &p.sd, err);
+    status = gpnn_columns_number(table, record, t->sd, &p.sd, err);
   if (status == GPNN_OK && t->has_df)
-    status = read_possibly_infinite(table, record, t->df, na, INFINITY, &p.df, err);
+    status = read_possibly_infinite(table, record, t->df, INFINITY, &p.df, err);
   for (size_t i = 0; i < GPNN_PREDICTIONS_SCORES && status == GPNN_OK; i++)
     if (t->has_score[i])
-      status = read_possibly_infinite(table, record, t->score[i], na, NAN, &p.score[i], err);
+      status = read_possibly_infinite(table, record, t->score[i], NAN, &p.score[i], err);
   for (size_t i = 0; i < t->n_intervals && status == GPNN_OK; i++) {
-    status =
-        read_possibly_infinite(table, record, t->intervals[i].lower, na, NAN, &p.lower[i], err);
+    status = read_possibly_infinite(table, record, t->intervals[i].lower, NAN, &p.lower[i], err);
     if (status == GPNN_OK)
-      status =
-          read_possibly_infinite(table, record, t->intervals[i].upper, na, NAN, &p.upper[i], err);
+      status = read_possibly_infinite(table, record, t->intervals[i].upper, NAN, &p.upper[i], err);
   }
   if (status == GPNN_OK) *prediction = p;
   return status;

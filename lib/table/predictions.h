@@ -79,13 +79,14 @@ struct gpnn_predictions_row {
   double lower[GPNN_PREDICTIONS_INTERVALS], upper[GPNN_PREDICTIONS_INTERVALS]; /* NaN: no value */
 };
 
-/* Reads one target's part of a record; 'na' as in table/columns.h.  GPNN_END: the truth or the mean
+/* Reads one target's part of a record.  GPNN_END: the truth or the mean
  * is missing, so there is nothing to score.  GPNN_EDATA: as gpnn_columns_number().  '*prediction'
  * is written on success only. */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_predictions_read(const struct gpnn_predictions_target *target, const struct gpnn_table *table,
-                      const struct gpnn_record *record, const char *na,
-                      struct gpnn_predictions_row *prediction, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *target,
+                                                       const struct gpnn_table *table,
+                                                       const struct gpnn_record *record,
+                                                       struct gpnn_predictions_row *prediction,
+                                                       struct gpnn_error *err);
 
 /* Frees what the object owns and zeroes it. */
 void gpnn_predictions_release(struct gpnn_predictions *predictions);

@@ -42,6 +42,7 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   release_column(&schema->target);
   release_column(&schema->noise);
   release_column(&schema->by);
+  gpnn_notation_release(&schema->notation);
   *schema = (struct gpnn_schema){0};
 }
 

@@ -78,9 +78,10 @@ struct gpnn_schema {
   size_t n_offsets;            /* as many as targets, or 0 */
   struct gpnn_column *offsets; /* owned, n_offsets of them: the known part of each target */
   bool has_by;
-  struct gpnn_column by; /* if 'has_by': rows with the same text in it belong together */
-  size_t n_columns;      /* of the training table */
-  bool has_header;       /* the training table named its columns */
+  struct gpnn_column by;         /* if 'has_by': rows with the same text in it belong together */
+  size_t n_columns;              /* of the training table */
+  bool has_header;               /* the training table named its columns */
+  struct gpnn_notation notation; /* of the training table; its texts are owned */
 };
 
 /* What a user asks for: each text a LIST (table/columns.h), or NULL for the default.  Zeroed, all
@@ -204,8 +205,7 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn
 
 /*
  * The training pass: reads the inputs of 'record' into 'cells' (n_inputs numbers); that of a
- * category is its level's number.  New levels are added to the schema and to the map.  'na' as in
- * table/columns.h.
+ * category is its level's number.  New levels are added to the schema and to the map.
  *
  * GPNN_EDATA: as gpnn_columns_number(), also for a category that is missing; a latitude outside
  * [-90, 90] or a longitude outside [-720, 720]; more than GPNN_LEVELS_MAX levels in a column.
@@ -214,8 +214,8 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema,
                                                    const struct gpnn_columns_map *map,
                                                    const struct gpnn_table *table,
-                                                   const struct gpnn_record *record, const char *na,
-                                                   double *cells, struct gpnn_error *err);
+                                                   const struct gpnn_record *record, double *cells,
+                                                   struct gpnn_error *err);
 
 /* Encodes 'cells' of gpnn_schema_learn() as gpnn_schema_features() features, once all levels are
  * known. */
@@ -230,23 +230,24 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_schema_encode(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,
-                   const struct gpnn_table *table, const struct gpnn_record *record, const char *na,
+                   const struct gpnn_table *table, const struct gpnn_record *record,
                    double *features, size_t *n_unseen, struct gpnn_error *err);
 
 /* Reads the noise variance of 'record', in the target's units squared; 0 if the table has no such
  * column.  GPNN_EDATA: as gpnn_columns_number(), or it is negative. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,
                                                    const struct gpnn_table *table,
-                                                   const struct gpnn_record *record, const char *na,
+                                                   const struct gpnn_record *record,
                                                    double *variance, struct gpnn_error *err);
 
 /* Reads the offset of target 't', which 'map' must have, to '*offset' and subtracts it from '*y',
  * the target, both in table units.  GPNN_EDATA: as gpnn_columns_number(), or the difference
  * overflows. */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_schema_subtract_offset(const struct gpnn_columns_map *map, const struct gpnn_table *table,
-                            const struct gpnn_record *record, const char *na, size_t t, double *y,
-                            double *offset, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_subtract_offset(const struct gpnn_columns_map *map,
+                                                             const struct gpnn_table *table,
+                                                             const struct gpnn_record *record,
+                                                             size_t t, double *y, double *offset,
+                                                             struct gpnn_error *err);
 
 #ifdef __cplusplus
 }

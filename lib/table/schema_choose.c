@@ -238,6 +238,8 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct cho
                           choice->offsets.columns, table, err);
   if (status == GPNN_OK && schema->has_by)
     status = fill_column(&schema->by, table, choice->by.columns[0], err);
+  if (status == GPNN_OK)
+    status = gpnn_notation_copy(&schema->notation, &gpnn_table_values(table)->notation, err);
   return status;
 }
 
@@ -370,14 +372,24 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice
   return status;
 }
 
+static enum gpnn_status fail_single(const struct gpnn_table *table, struct gpnn_error *err)
+{
+  size_t preamble = gpnn_table_preamble(table);
+  if (preamble > 0)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: its first line has one column, but lines after line %zu have more: is it "
+                     "a table after --skip-lines %zu?",
+                     gpnn_table_name(table), preamble, preamble);
+  return gpnn_fail(err, GPNN_EINVAL,
+                   "%s: has one column, but a target and an input are needed: "
+                   "is the delimiter right?",
+                   gpnn_table_name(table));
+}
+
 enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpnn_table *table,
                                     const struct gpnn_roles *roles, struct gpnn_error *err)
 {
-  if (gpnn_table_columns(table) < 2)
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "%s: has one column, but a target and an input are needed: "
-                     "is the delimiter right?",
-                     gpnn_table_name(table));
+  if (gpnn_table_columns(table) < 2) return fail_single(table, err);
   struct gpnn_column_lookup lookup = {0};
   enum gpnn_status status = gpnn_column_lookup_make(&lookup, table, err);
   if (status != GPNN_OK) return status;

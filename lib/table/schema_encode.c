@@ -130,11 +130,10 @@ static void point_on_sphere(double latitude, double longitude, double *features)
 static enum gpnn_status read_level(const struct gpnn_schema *schema,
                                    const struct gpnn_columns_map *map, size_t input,
                                    const struct gpnn_table *table, const struct gpnn_record *record,
-                                   const char *na, bool *is_known, size_t *level,
-                                   struct gpnn_error *err)
+                                   bool *is_known, size_t *level, struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[map->inputs[input]];
-  if (gpnn_field_is_missing(field, na))
+  if (gpnn_field_is_missing(table, field))
     return gpnn_columns_fail_field(table, record, map->inputs[input], "missing value", false, err);
   const struct gpnn_level_order *order = &map->orders[input];
   assert(order->n == schema->inputs[input].n_levels);
@@ -148,11 +147,11 @@ static enum gpnn_status read_level(const struct gpnn_schema *schema,
 static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
                                         const struct gpnn_columns_map *map, size_t input,
                                         const struct gpnn_table *table,
-                                        const struct gpnn_record *record, const char *na,
-                                        double *value, struct gpnn_error *err)
+                                        const struct gpnn_record *record, double *value,
+                                        struct gpnn_error *err)
 {
   enum gpnn_column_kind kind = schema->inputs[input].kind;
-  enum gpnn_status status = gpnn_columns_number(table, record, map->inputs[input], na, value, err);
+  enum gpnn_status status = gpnn_columns_number(table, record, map->inputs[input], value, err);
   if (status == GPNN_OK && kind == GPNN_COLUMN_LATITUDE && fabs(*value) > 90)
     status = gpnn_columns_fail_field(table, record, map->inputs[input],
                                      "not a latitude from -90 to 90 degrees", true, err);
@@ -166,17 +165,16 @@ static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
 static enum gpnn_status read_cell(const struct gpnn_schema *schema,
                                   const struct gpnn_columns_map *map, size_t input,
                                   const struct gpnn_table *table, const struct gpnn_record *record,
-                                  const char *na, double *cell, struct gpnn_error *err)
+                                  double *cell, struct gpnn_error *err)
 {
   const struct gpnn_column *column = &schema->inputs[input];
   if (column->kind == GPNN_COLUMN_NUMBER)
-    return gpnn_columns_number(table, record, map->inputs[input], na, cell, err);
+    return gpnn_columns_number(table, record, map->inputs[input], cell, err);
   if (column->kind != GPNN_COLUMN_CATEGORY)
-    return read_coordinate(schema, map, input, table, record, na, cell, err);
+    return read_coordinate(schema, map, input, table, record, cell, err);
   bool is_known;
   size_t level = 0;
-  enum gpnn_status status =
-      read_level(schema, map, input, table, record, na, &is_known, &level, err);
+  enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
   if (status != GPNN_OK) return status;
   if (!is_known && column->n_levels == GPNN_LEVELS_MAX)
     return gpnn_columns_fail_field(table, record, map->inputs[input],
@@ -192,11 +190,11 @@ static bool is_new_level(const struct gpnn_column *column, double cell)
 
 enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
                                    const struct gpnn_table *table, const struct gpnn_record *record,
-                                   const char *na, double *cells, struct gpnn_error *err)
+                                   double *cells, struct gpnn_error *err)
 {
   /* The whole row is checked before any of its levels is added. */
   for (size_t i = 0; i < schema->n_inputs; i++) {
-    enum gpnn_status status = read_cell(schema, map, i, table, record, na, &cells[i], err);
+    enum gpnn_status status = read_cell(schema, map, i, table, record, &cells[i], err);
     if (status != GPNN_OK) return status;
   }
   for (size_t i = 0; i < schema->n_inputs; i++) {
@@ -245,22 +243,22 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
 static enum gpnn_status encode_input(const struct gpnn_schema *schema,
                                      const struct gpnn_columns_map *map, size_t input,
                                      const struct gpnn_table *table,
-                                     const struct gpnn_record *record, const char *na,
-                                     double *features, bool *unseen, struct gpnn_error *err)
+                                     const struct gpnn_record *record, double *features,
+                                     bool *unseen, struct gpnn_error *err)
 {
   const struct gpnn_column *column = &schema->inputs[input];
   bool is_known = true;
   size_t level = 0;
   double value = 0, other = 0;
   if (column->kind == GPNN_COLUMN_NUMBER)
-    return gpnn_columns_number(table, record, map->inputs[input], na, features, err);
+    return gpnn_columns_number(table, record, map->inputs[input], features, err);
   if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
   enum gpnn_status status =
       column->kind == GPNN_COLUMN_CATEGORY
-          ? read_level(schema, map, input, table, record, na, &is_known, &level, err)
-          : read_coordinate(schema, map, input, table, record, na, &value, err);
+          ? read_level(schema, map, input, table, record, &is_known, &level, err)
+          : read_coordinate(schema, map, input, table, record, &value, err);
   if (status == GPNN_OK && column->kind == GPNN_COLUMN_LATITUDE)
-    status = read_coordinate(schema, map, column->partner, table, record, na, &other, err);
+    status = read_coordinate(schema, map, column->partner, table, record, &other, err);
   if (status != GPNN_OK) return status;
   if (column->kind == GPNN_COLUMN_PERIODIC) point_on_circle(value, column->period, features);
   if (column->kind == GPNN_COLUMN_LATITUDE) point_on_sphere(value, other, features);
@@ -272,14 +270,13 @@ static enum gpnn_status encode_input(const struct gpnn_schema *schema,
 enum gpnn_status gpnn_schema_encode(const struct gpnn_schema *schema,
                                     const struct gpnn_columns_map *map,
                                     const struct gpnn_table *table,
-                                    const struct gpnn_record *record, const char *na,
-                                    double *features, size_t *n_unseen, struct gpnn_error *err)
+                                    const struct gpnn_record *record, double *features,
+                                    size_t *n_unseen, struct gpnn_error *err)
 {
   size_t n = 0;
   for (size_t i = 0; i < schema->n_inputs; i++) {
     bool unseen = false;
-    enum gpnn_status status =
-        encode_input(schema, map, i, table, record, na, features, &unseen, err);
+    enum gpnn_status status = encode_input(schema, map, i, table, record, features, &unseen, err);
     if (status != GPNN_OK) return status;
     n += unseen;
     features += gpnn_schema_width(&schema->inputs[i]);
@@ -290,11 +287,11 @@ enum gpnn_status gpnn_schema_encode(const struct gpnn_schema *schema,
 
 enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,
                                    const struct gpnn_table *table, const struct gpnn_record *record,
-                                   const char *na, double *variance, struct gpnn_error *err)
+                                   double *variance, struct gpnn_error *err)
 {
   double value = 0;
   if (map->has_noise) {
-    enum gpnn_status status = gpnn_columns_number(table, record, map->noise, na, &value, err);
+    enum gpnn_status status = gpnn_columns_number(table, record, map->noise, &value, err);
     if (status != GPNN_OK) return status;
     if (value < 0)
       return gpnn_columns_fail_field(table, record, map->noise, "a negative variance", true, err);
@@ -305,11 +302,10 @@ enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,
 
 enum gpnn_status gpnn_schema_subtract_offset(const struct gpnn_columns_map *map,
                                              const struct gpnn_table *table,
-                                             const struct gpnn_record *record, const char *na,
-                                             size_t t, double *y, double *offset,
-                                             struct gpnn_error *err)
+                                             const struct gpnn_record *record, size_t t, double *y,
+                                             double *offset, struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_columns_number(table, record, map->offsets[t], na, offset, err);
+  enum gpnn_status status = gpnn_columns_number(table, record, map->offsets[t], offset, err);
   if (status != GPNN_OK) return status;
   *y -= *offset;
   if (isfinite(*y)) return GPNN_OK;

@@ -12,6 +12,9 @@
 #include "container/container.h"
 #include "table/table_private.h"
 
+/* The first lines of a table that is read to its end, if they tell nothing, end here. */
+enum { MOST_LOOKED_AT = 1 << 20 };
+
 /* ---- the first line ---------------------------------------------------------------------- */
 
 /*
@@ -52,37 +55,48 @@ static enum gpnn_status check_container(struct gpnn_table *table, struct gpnn_er
 /* Refuses gpnn's other files and skips a byte order mark. */
 static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_error *err)
 {
-  bool is_params = false, has_bom = false;
+  bool is_params = false, has_bom = false, is_utf16 = false;
   enum gpnn_status status = check_container(table, err);
   if (status == GPNN_OK)
     status = begins_with(table, GPNN_TABLE_PARAMS, sizeof GPNN_TABLE_PARAMS - 1, &is_params, err);
   if (status == GPNN_OK)
     status = begins_with(table, GPNN_TABLE_BOM, sizeof GPNN_TABLE_BOM - 1, &has_bom, err);
+  if (status == GPNN_OK) status = begins_with(table, "\xff\xfe", 2, &is_utf16, err);
+  if (status == GPNN_OK && !is_utf16) status = begins_with(table, "\xfe\xff", 2, &is_utf16, err);
   if (status != GPNN_OK) return status;
   if (is_params)
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is a parameters file, not a table",
+                     gpnn_table_name(table));
+  if (is_utf16)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: is in UTF-16: iconv -f UTF-16 -t UTF-8 makes it UTF-8",
                      gpnn_table_name(table));
   if (has_bom) table->start += sizeof GPNN_TABLE_BOM - 1;
   return GPNN_OK;
 }
 
-/* Detects the delimiter from the first line, as struct gpnn_table_options says. */
-static char detect_delimiter(const char *s, const char *end)
+/* Reads on until there are enough lines to tell the delimiter from.  Only if the first line leaves
+ * it open: whoever writes to a pipe may be waiting for our answer to that line. */
+static enum gpnn_status read_lines(struct gpnn_table *table, size_t first_length,
+                                   struct gpnn_error *err)
 {
-  bool has_comma = false, has_semicolon = false;
-  while (s < end) {
-    if (*s == '"') { /* a field begins here: skip its quoted text */
-      for (s++; s < end && (*s != '"' || (s + 1 < end && s[1] == '"')); s++)
-        if (*s == '"') s++;
-    }
-    s = gpnn_table_find_delimiter(s, end, 0);
-    if (s == NULL) break;
-    if (*s == '\t') return '\t';
-    has_comma = has_comma || *s == ',';
-    has_semicolon = has_semicolon || *s == ';';
-    s++;
+  enum gpnn_status status = GPNN_OK;
+  if (!gpnn_table_is_ambiguous(table->buffer + table->start, first_length)) return GPNN_OK;
+  while (status == GPNN_OK && !gpnn_table_sees_enough(table) &&
+         table->end - table->start < MOST_LOOKED_AT)
+    status = gpnn_table_fill(table, err);
+  return status;
+}
+
+/* Skips the lines before the table. */
+static enum gpnn_status skip_lines(struct gpnn_table *table, size_t n, struct gpnn_error *err)
+{
+  struct gpnn_extent extent;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    status = gpnn_table_find_line(table, &extent, err);
+    if (status == GPNN_OK) gpnn_table_consume(table, &extent);
   }
-  return has_comma ? ',' : has_semicolon ? ';' : '\t';
+  return status == GPNN_END ? GPNN_OK : status;
 }
 
 /* Finds the extent of the first line and, unless it was given, the delimiter. */
@@ -91,8 +105,9 @@ static enum gpnn_status find_first(struct gpnn_table *table, struct gpnn_extent 
 {
   enum gpnn_status status = gpnn_table_find_next(table, extent, err);
   if (status == GPNN_OK && table->delimiter == 0) {
-    const char *s = table->buffer + table->start;
-    table->delimiter = detect_delimiter(s, s + extent->length);
+    status = read_lines(table, extent->length, err);
+    if (status != GPNN_OK) return status;
+    table->delimiter = gpnn_table_detect_delimiter(table, extent->length);
     /* Again: now that fields are known, quotes that do not begin one no longer count. */
     status = gpnn_table_find_record(table, extent, err);
   }
@@ -127,9 +142,11 @@ static enum gpnn_status name_columns(struct gpnn_table *table, size_t raw_length
 }
 
 /* Sets what the first line determines; without a header the line is not consumed. */
-static enum gpnn_status read_first(struct gpnn_table *table, struct gpnn_error *err)
+static enum gpnn_status read_first(struct gpnn_table *table, size_t n_skipped,
+                                   struct gpnn_error *err)
 {
   enum gpnn_status status = check_beginning(table, err);
+  if (status == GPNN_OK) status = skip_lines(table, n_skipped, err);
   if (status != GPNN_OK) return status;
   struct gpnn_extent extent;
   status = find_first(table, &extent, err);
@@ -160,10 +177,11 @@ enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
   new->delimiter = options->delimiter;
   new->has_header = options->has_header;
   new->line = 1;
-  enum gpnn_status status = gpnn_input_open(&new->input, path, err);
+  enum gpnn_status status = gpnn_values_make(&new->values, &options->notation, err);
+  if (status == GPNN_OK) status = gpnn_input_open(&new->input, path, err);
   if (status == GPNN_OK && !gpnn_grow(&new->buffer, &new->capacity, FIRST_BUFFER_BYTES, 1))
     status = gpnn_fail_memory(err, "to open a table");
-  if (status == GPNN_OK) status = read_first(new, err);
+  if (status == GPNN_OK) status = read_first(new, options->skip_lines, err);
   if (status != GPNN_OK)
     gpnn_table_close(new);
   else
@@ -193,6 +211,11 @@ bool gpnn_table_has_header(const struct gpnn_table *table)
   return table->has_header;
 }
 
+const struct gpnn_values *gpnn_table_values(const struct gpnn_table *table)
+{
+  return &table->values;
+}
+
 size_t gpnn_table_columns(const struct gpnn_table *table)
 {
   return table->n_columns;
@@ -213,6 +236,7 @@ void gpnn_table_close(struct gpnn_table *table)
 {
   if (table == NULL) return;
   gpnn_input_close(table->input);
+  gpnn_values_release(&table->values);
   free(table->buffer);
   free(table->fields);
   free(table->unquoted);

@@ -22,7 +22,8 @@
  *
  * The module deals with delimiters, quotes (RFC 4180), line ends (LF, CRLF, or none on the last
  * line), a UTF-8 byte order mark, gzip (through stream.h) and lines of any length, and skips blank
- * lines.  It does not interpret fields: see table/columns.h for numbers and missing values.
+ * lines and comments.  It does not interpret fields: see table/columns.h for numbers and missing
+ * values.
  *
  * Failures: besides the outcomes named below, GPNN_EIO where the system refuses and GPNN_ENOMEM.
  * Messages begin with "path:" or "path:line:".
@@ -37,6 +38,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "table/notation.h"
 #include "table/stream.h"
 
 #ifdef __cplusplus
@@ -46,15 +48,16 @@ extern "C" {
 struct gpnn_table; /* an open table */
 
 struct gpnn_table_options {
-  char delimiter;  /* 0: detected from the first line, ignoring quoted text: a tab if it has one,
-                      else a comma, else a semicolon, else a tab (a single column) */
-  bool has_header; /* the first line names the columns */
+  char delimiter;    /* ' ': blanks, any number of them; 0: detected, as gpnn-table(5) says */
+  bool has_header;   /* the first line names the columns */
+  size_t skip_lines; /* lines before it that are not part of the table */
+  struct gpnn_notation notation; /* borrowed for the call that opens the table */
 };
 
 /* Detect the delimiter; the first line is a header. */
 #define GPNN_TABLE_OPTIONS_INIT \
   {                             \
-    0, true                     \
+    .has_header = true          \
   }
 
 /* The text of a field, without the quotes around it and with doubled quotes made single; not
@@ -107,7 +110,13 @@ gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record, struct gpn
 const char *gpnn_table_name(const struct gpnn_table *table);   /* the path as messages show it */
 struct gpnn_input *gpnn_table_input(struct gpnn_table *table); /* its stream, to interrupt it */
 char gpnn_table_delimiter(const struct gpnn_table *table);
+
+/* How many lines precede what looks like the first line of the table, for messages about a table
+ * whose lines do not agree; 0: nothing suggests that there are any. */
+size_t gpnn_table_preamble(const struct gpnn_table *table);
+
 bool gpnn_table_has_header(const struct gpnn_table *table);
+const struct gpnn_values *gpnn_table_values(const struct gpnn_table *table);
 size_t gpnn_table_columns(const struct gpnn_table *table); /* how many there are, at least 1 */
 
 /* The NUL-terminated name of column 'j' (from 0); without a header, its number from 1 as text.
@@ -124,9 +133,9 @@ void gpnn_table_close(struct gpnn_table *table);
 /*
  * Appends one field to 'output', in quotes if the text could be misread otherwise: if it contains
  * the delimiter, a quote, CR or LF; a tab or a comma, which could be detected as the delimiter of a
- * header; or if it begins as a gzip or parameters file or a byte order mark does.
- * The caller writes delimiters and line ends.  A record of one empty field becomes a blank line,
- * which readers skip.
+ * header; if it is empty and blanks delimit; or if it begins as a gzip or parameters file or a byte
+ * order mark does. The caller writes delimiters and line ends.  A record of one empty field becomes
+ * a blank line, which readers skip.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_write_field(struct gpnn_output *output, char delimiter,
                                                         const char *text, size_t length,

@@ -19,10 +19,13 @@ struct gpnn_table {
   struct gpnn_input *input;
   char delimiter;
   bool has_header;
+  struct gpnn_values values; /* owned */
 
   char *buffer;                /* bytes start..end were read from the stream but not yet consumed */
   size_t capacity, start, end; /* the capacity includes the last BLOCK_BYTES */
   bool at_end;                 /* the stream has no more bytes */
+  bool bytes_dropped;          /* the buffer no longer begins with the stream's first byte */
+  size_t n_records;            /* good ones so far */
   size_t line;                 /* number of the line at 'start', from 1 */
 
   struct gpnn_field *fields;
@@ -44,6 +47,22 @@ struct gpnn_extent {
   size_t n_lines; /* lines of the file */
 };
 
+/* ---- table_detect.c ---- */
+
+/* The delimiter at which most of the first lines in the buffer have as many fields as the first of
+ * all, which is 'first_length' bytes long; where that holds of several, at which more of these
+ * fields look like numbers. */
+char gpnn_table_detect_delimiter(const struct gpnn_table *table, size_t first_length);
+
+/* True if the first line alone does not tell its delimiter: it contains several candidates, or only
+ * blanks. */
+bool gpnn_table_is_ambiguous(const char *line, size_t length);
+
+/* True if the buffer has as many lines as the detection looks at, or all there are. */
+bool gpnn_table_sees_enough(const struct gpnn_table *table);
+
+/* ---- table_read.c ---- */
+
 /* Reads more bytes from the stream; those not yet consumed may move to the buffer's start. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *err);
 
@@ -56,7 +75,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_find_record(struct gpnn_table *table
                                                         struct gpnn_extent *extent,
                                                         struct gpnn_error *err);
 
-/* The same after skipping blank lines. */
+/* Finds the extent of the next line, whatever is in it.  GPNN_END: there are no more bytes. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_table_find_line(struct gpnn_table *table, struct gpnn_extent *extent, struct gpnn_error *err);
+
+/* The same as gpnn_table_find_record() after skipping blank lines and comments. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_find_next(struct gpnn_table *table, struct gpnn_extent *extent, struct gpnn_error *err);
 

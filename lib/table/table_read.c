@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__
@@ -24,6 +25,7 @@ enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *er
   if (table->end == table->capacity - BLOCK_BYTES) {
     memmove(table->buffer, table->buffer + table->start, table->end - table->start);
     table->end -= table->start;
+    table->bytes_dropped = table->bytes_dropped || table->start > 0;
     table->start = 0;
     /* Moving alone would take quadratic time for a record longer than the buffer. */
     if (table->end > table->capacity / 2 &&
@@ -43,7 +45,7 @@ const char *gpnn_table_find_delimiter(const char *s, const char *end, char delim
 {
   if (delimiter != 0) return memchr(s, delimiter, (size_t)(end - s));
   for (; s < end; s++)
-    if (*s == '\t' || *s == ',' || *s == ';') return s;
+    if (*s == '\t' || *s == ',' || *s == ';' || *s == '|') return s;
   return NULL;
 }
 
@@ -134,12 +136,60 @@ void gpnn_table_consume(struct gpnn_table *table, const struct gpnn_extent *exte
   table->line += extent->n_lines;
 }
 
+enum gpnn_status gpnn_table_find_line(struct gpnn_table *table, struct gpnn_extent *extent,
+                                      struct gpnn_error *err)
+{
+  size_t length = 0;
+  bool has_end = false;
+  enum gpnn_status status = find_line_end(table, 0, &length, &has_end, err);
+  *extent = (struct gpnn_extent){length, length + has_end, 1};
+  return status == GPNN_OK && extent->n_bytes == 0 ? GPNN_END : status;
+}
+
+/* Sets '*answer' to whether a comment begins here. */
+static enum gpnn_status begins_comment(struct gpnn_table *table, bool *answer,
+                                       struct gpnn_error *err)
+{
+  const char *comment = table->values.notation.comment;
+  *answer = false;
+  if (comment == NULL) return GPNN_OK;
+  size_t length = strlen(comment);
+  while (table->end - table->start < length && !table->at_end) {
+    enum gpnn_status status = gpnn_table_fill(table, err);
+    if (status != GPNN_OK) return status;
+  }
+  *answer = table->end - table->start >= length &&
+            memcmp(table->buffer + table->start, comment, length) == 0;
+  return GPNN_OK;
+}
+
+/* True of a record that means nothing: it is empty, or has only blanks where these separate. */
+static bool is_blank_record(const struct gpnn_table *table, const struct gpnn_extent *extent)
+{
+  const char *s = table->buffer + table->start;
+  size_t n = extent->length;
+  while (table->delimiter == ' ' && n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) n--;
+  return n == 0;
+}
+
+/* True if the fast way does not serve: fields are separated by blanks, or here may be a comment. */
+static bool takes_care(const struct gpnn_table *table)
+{
+  const char *comment = table->values.notation.comment;
+  if (table->delimiter == ' ') return true;
+  return comment != NULL && table->start < table->end && table->buffer[table->start] == *comment;
+}
+
 enum gpnn_status gpnn_table_find_next(struct gpnn_table *table, struct gpnn_extent *extent,
                                       struct gpnn_error *err)
 {
   for (;;) {
-    enum gpnn_status status = gpnn_table_find_record(table, extent, err);
-    if (status != GPNN_OK || extent->length > 0) return status;
+    bool is_comment;
+    enum gpnn_status status = begins_comment(table, &is_comment, err);
+    if (status == GPNN_OK)
+      status = is_comment ? gpnn_table_find_line(table, extent, err)
+                          : gpnn_table_find_record(table, extent, err);
+    if (status != GPNN_OK || (!is_comment && !is_blank_record(table, extent))) return status;
     gpnn_table_consume(table, extent);
   }
 }
@@ -277,10 +327,44 @@ static enum gpnn_status split_quoted(struct gpnn_table *table, size_t length, si
   }
 }
 
+static bool is_blank(char c)
+{
+  return c == ' ' || c == '\t';
+}
+
+/* Splits a record whose fields are separated by blanks, which also may begin and end it. */
+static enum gpnn_status split_blanks(struct gpnn_table *table, size_t length, size_t *n_fields,
+                                     struct gpnn_error *err)
+{
+  const char *s = table->buffer + table->start, *end = s + length;
+  size_t n = 0;
+  table->unquoted_used = 0;
+  if (!gpnn_grow(&table->unquoted, &table->unquoted_capacity, length, 1))
+    return gpnn_fail_memory(err, "to read a long record");
+  for (;; n++) {
+    while (s < end && is_blank(*s)) s++;
+    if (s == end) break;
+    if (!reserve_field(table, n)) return gpnn_fail_memory(err, "for the fields of a record");
+    const char *begin = s;
+    if (*s == '"') {
+      s = unquote(table, s, end, &table->fields[n]);
+      if (s < end && !is_blank(*s))
+        return gpnn_fail(err, GPNN_EDATA, "%s:%zu: field %zu: text after the closing quote",
+                         gpnn_table_name(table), table->line, n + 1);
+      continue;
+    }
+    while (s < end && !is_blank(*s)) s++;
+    table->fields[n] = (struct gpnn_field){begin, (size_t)(s - begin)};
+  }
+  *n_fields = n;
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_table_split(struct gpnn_table *table, size_t length, size_t *n_fields,
                                   struct gpnn_error *err)
 {
   const char *s = table->buffer + table->start;
+  if (table->delimiter == ' ') return split_blanks(table, length, n_fields, err);
   if (memchr(s, '"', length) != NULL) return split_quoted(table, length, n_fields, err);
   if (cut(table, s, s + length, n_fields) == NULL)
     return gpnn_fail_memory(err, "for the fields of a record");
@@ -291,9 +375,13 @@ static enum gpnn_status check_width(const struct gpnn_table *table, size_t n_fie
                                     struct gpnn_error *err)
 {
   if (n_fields == table->n_columns) return GPNN_OK;
-  return gpnn_fail(err, GPNN_EDATA, "%s:%zu: has %zu field%s, the %s has %zu",
+  size_t preamble = table->n_records == 0 ? gpnn_table_preamble(table) : 0;
+  char hint[64] = "";
+  if (preamble > 0)
+    snprintf(hint, sizeof hint, "; is it a table after --skip-lines %zu?", preamble);
+  return gpnn_fail(err, GPNN_EDATA, "%s:%zu: has %zu field%s, the %s has %zu%s",
                    gpnn_table_name(table), table->line, n_fields, n_fields == 1 ? "" : "s",
-                   table->has_header ? "header" : "first line", table->n_columns);
+                   table->has_header ? "header" : "first line", table->n_columns, hint);
 }
 
 enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record,
@@ -302,7 +390,7 @@ enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *r
   struct gpnn_extent extent;
   size_t n_fields = 0;
   enum gpnn_status status = GPNN_OK;
-  if (!cut_record(table, &extent, &n_fields) || extent.length == 0) {
+  if (takes_care(table) || !cut_record(table, &extent, &n_fields) || extent.length == 0) {
     status = gpnn_table_find_next(table, &extent, err);
     if (status != GPNN_OK) return status;
     status = gpnn_table_split(table, extent.length, &n_fields, err);
@@ -316,5 +404,6 @@ enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *r
                                  .raw = table->buffer + table->start,
                                  .raw_length = extent.length};
   gpnn_table_consume(table, &extent);
+  table->n_records += is_good;
   return status;
 }

@@ -24,6 +24,7 @@ static bool begins_other_file(char delimiter, const char *text, size_t length)
 static bool needs_quotes(char delimiter, const char *text, size_t length)
 {
   if (begins_other_file(delimiter, text, length)) return true;
+  if (length == 0 && delimiter == ' ') return true; /* or else there is no field */
   for (size_t i = 0; i < length; i++)
     if (text[i] == delimiter || text[i] == '"' || text[i] == '\r' || text[i] == '\n' ||
         text[i] == '\t' || (text[i] == ',' && delimiter != '\t'))

@@ -19,7 +19,7 @@ static enum gpnn_status make_index(const char *train, const char *path, struct g
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
   struct gpnn_training training = GPNN_TRAINING_INIT;
-  struct gpnn_training_reading reading = {NULL, false, 1, NULL};
+  struct gpnn_training_reading reading = {false, 1, NULL};
   struct gpnn_roles roles = {0};
   struct gpnn_table *table = NULL;
   struct gpnn_search *search = NULL;
@@ -118,7 +118,7 @@ static enum gpnn_status predict(const struct gpnn_dataset *dataset,
   struct gpnn_model *model = NULL;
   enum gpnn_status status = gpnn_table_open(&table, test, &format, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_rows_read(&rows, dataset, table, NULL, false, false, false, err);
+    status = gpnn_reader_rows_read(&rows, dataset, table, false, false, false, err);
   if (status == GPNN_OK) status = make(&model, dataset, params, err);
   if (status == GPNN_OK) status = score(model, &rows, result, err);
   gpnn_model_free(model);

@@ -82,8 +82,8 @@ table() {
   printf 'y\tmean\tg\n1\t2\ta\n3\t3\tb\n4\t3\tb\n' | gpnn-eval --mean mean --by g >by.tsv
   assert_equal "$(column r2 by.tsv | head -n 1)" NA
   assert_near "$(column r2 by.tsv | tail -n 1)" -1 1e-12
-  printf 'y,mean,g\n1,2,a\n' | gpnn-eval --by g --na ',"' >by.csv # as a field of its table
-  assert_equal "$(tail -n 1 by.csv)" 'a,1,1,1,1,","""'
+  printf 'y,mean,g\n1,2,a\n' | gpnn-eval --by g --na '"' >by.csv # as a field of its table
+  assert_equal "$(tail -n 1 by.csv)" 'a,1,1,1,1,""""'
 }
 
 @test "widths and interval scores are printed with coverages" {

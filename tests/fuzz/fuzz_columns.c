@@ -34,7 +34,7 @@ static void learn(struct gpnn_schema *schema, struct gpnn_columns_map *map,
     enum gpnn_status status = gpnn_table_next(table, &record, &err);
     if (status == GPNN_END || status == GPNN_EFORMAT) break;
     if (status != GPNN_OK) continue;
-    status = gpnn_schema_learn(schema, map, table, &record, "NA", cells, &err);
+    status = gpnn_schema_learn(schema, map, table, &record, cells, &err);
     if (status == GPNN_OK)
       FUZZ_EXPECT(gpnn_records_add(records, &record, &err) == GPNN_OK);
     else
@@ -53,13 +53,13 @@ static void compare_passes(struct gpnn_schema *schema, struct gpnn_columns_map *
     struct gpnn_error err = {0};
     double variance = 0;
     struct gpnn_record record = gpnn_records_get(records, i);
-    FUZZ_EXPECT(gpnn_schema_learn(schema, map, table, &record, "NA", cells, &err) == GPNN_OK);
+    FUZZ_EXPECT(gpnn_schema_learn(schema, map, table, &record, cells, &err) == GPNN_OK);
     gpnn_schema_expand(schema, cells, learnt);
-    FUZZ_EXPECT(gpnn_schema_encode(schema, map, table, &record, "NA", encoded, &n_unseen, &err) ==
+    FUZZ_EXPECT(gpnn_schema_encode(schema, map, table, &record, encoded, &n_unseen, &err) ==
                 GPNN_OK);
     FUZZ_EXPECT(memcmp(learnt, encoded, width * sizeof *learnt) == 0);
     for (size_t j = 0; j < width; j++) FUZZ_EXPECT(isfinite(learnt[j]));
-    if (gpnn_schema_noise(map, table, &record, "NA", &variance, &err) == GPNN_OK)
+    if (gpnn_schema_noise(map, table, &record, &variance, &err) == GPNN_OK)
       FUZZ_EXPECT(variance >= 0);
   }
   FUZZ_EXPECT(n_unseen == 0 && gpnn_schema_features(schema) == width);

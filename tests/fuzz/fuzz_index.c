@@ -142,10 +142,10 @@ static void read_rows(const struct gpnn_index *index)
   struct gpnn_reader_rows rows = {0};
   size_t length;
   char *text = write_table(&dataset->schema, &length);
-  struct gpnn_table_options options = {',', true};
+  struct gpnn_table_options options = {.delimiter = ',', .has_header = true};
   if (gpnn_table_open(&table, fuzz_file(1, text, length), &options, &err) == GPNN_OK) {
     enum gpnn_status status =
-        gpnn_reader_rows_read(&rows, dataset, table, "NA", true, false, false, &err);
+        gpnn_reader_rows_read(&rows, dataset, table, true, false, false, &err);
     if (status != GPNN_OK) fuzz_expect_failure(status, &err);
     gpnn_table_close(table);
   }

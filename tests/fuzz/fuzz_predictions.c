@@ -28,7 +28,7 @@ static void read_target(const struct gpnn_predictions_target *t, const struct gp
 {
   struct gpnn_error err = {0};
   struct gpnn_predictions_row row;
-  enum gpnn_status status = gpnn_predictions_read(t, table, record, "NA", &row, &err);
+  enum gpnn_status status = gpnn_predictions_read(t, table, record, &row, &err);
   if (status == GPNN_OK)
     FUZZ_EXPECT(isfinite(row.truth) && isfinite(row.mean) && (t->has_sd || isnan(row.sd)));
   else if (status != GPNN_END)

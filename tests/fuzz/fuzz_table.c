@@ -20,7 +20,7 @@ static void check_record(const struct gpnn_table *table, const struct gpnn_recor
     double value;
     struct gpnn_error err = {0};
     total += record->fields[i].length;
-    enum gpnn_status status = gpnn_columns_number(table, record, i, "NA", &value, &err);
+    enum gpnn_status status = gpnn_columns_number(table, record, i, &value, &err);
     FUZZ_EXPECT(status == GPNN_OK || status == GPNN_EDATA);
     if (status != GPNN_OK) fuzz_expect_failure(status, &err);
   }
@@ -99,7 +99,7 @@ static void write_and_read(const struct gpnn_table *table, struct gpnn_records *
   char *text = fuzz_drain(&length);
   /* Readers tell the usual delimiters by themselves, where there are any. */
   bool is_told = n > 1 && strchr(",;\t", delimiter) != NULL;
-  struct gpnn_table_options options = {is_told ? 0 : delimiter, true};
+  struct gpnn_table_options options = {.delimiter = is_told ? 0 : delimiter, .has_header = true};
   FUZZ_EXPECT(gpnn_table_open(&again, fuzz_file(1, text, length), &options, &err) == GPNN_OK);
   FUZZ_EXPECT(gpnn_table_columns(again) == n);
   for (size_t j = 0; j < n; j++)
@@ -115,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
   static const char delimiters[] = {0, ',', '\t', ';', ' ', '|', 'a', '"'};
   uint8_t choice = fuzz_byte(&bytes, &length);
-  struct gpnn_table_options options = {delimiters[choice % 8], (choice & 8) == 0};
+  struct gpnn_table_options options = {.delimiter = delimiters[choice % 8],
+                                       .has_header = (choice & 8) == 0};
   struct gpnn_error err = {0};
   struct gpnn_table *table = NULL;
   enum gpnn_status status = gpnn_table_open(&table, fuzz_file(0, bytes, length), &options, &err);

@@ -82,7 +82,7 @@ static void make_index(struct gpnn_training *training, struct gpnn_table *table,
 {
   struct gpnn_error err = {0};
   struct gpnn_search *search = NULL;
-  const struct gpnn_training_reading reading = {.na = "NA", .skip_bad = true, .threads = 1};
+  const struct gpnn_training_reading reading = {.skip_bad = true, .threads = 1};
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
   options.standardise = (enum gpnn_scaling_method)(choice % 3);

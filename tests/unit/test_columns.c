@@ -103,71 +103,32 @@ static void a_bad_list_is_refused(void **state)
   gpnn_table_close(table);
 }
 
-static void missing_values_are_empty_or_as_named(void **state)
-{
-  (void)state;
-  static const struct {
-    const char *text, *na;
-    bool missing;
-  } cases[] = {{"", "NA", true},
-               {"NA", "NA", true},
-               {"na", "NA", false},
-               {"NAN", "NA", false},
-               {"N", "NA", false},
-               {" NA\t", "NA", true},
-               {"  ", "NA", true},
-               {"NA", NULL, false},
-               {"", NULL, true},
-               {"-99999", "-99999", true},
-               {"-99999.0", "-99999", true},
-               {" -9.9999e4 ", "-99999", true},
-               {"-99998", "-99999", false},
-               {"+5", "5", true},
-               {".5", "0.5", true},
-               {"0.50", ".5", true},
-               {"05", "5", true},
-               {"100000", "1e+05", true},
-               {"5x", "5", false},
-               {"5", "5x", false},
-               {"0", "NA", false},
-               {"nan", "nan", true},
-               {"-", "-", true},
-               {"-0", "0", true},
-               {"-1", "-", false},
-               {"-999", "-999", true},
-               {"0", "", false}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct gpnn_field field = {cases[i].text, strlen(cases[i].text)};
-    if (gpnn_field_is_missing(&field, cases[i].na) != cases[i].missing)
-      fail_msg("\"%s\" is taken wrongly", cases[i].text);
-  }
-}
-
 static void a_bad_number_is_named_with_its_place(void **state)
 {
   (void)state;
   struct gpnn_table *table =
-      open_text("lat,b,c,d,e\n\nabc,,inf, 2.5 ,-999\n\"a\"\"\nb\",NA,1e999,nan,1\n", true);
+      open_notation("lat,b,c,d,e\n\nabc,,inf, 2.5 ,-999\n\"a\"\"\nb\",NA,1e999,nan,1\n", true,
+                    &(struct gpnn_notation){.missing = "-999"});
   struct gpnn_record record;
   double value = 99;
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_fails(gpnn_columns_number(table, &record, 0, "-999", &value, &err), GPNN_EDATA,
+  assert_fails(gpnn_columns_number(table, &record, 0, &value, &err), GPNN_EDATA,
                "t.csv:3: column 'lat': not a number: \"abc\"");
-  assert_fails(gpnn_columns_number(table, &record, 1, "-999", &value, &err), GPNN_EDATA,
+  assert_fails(gpnn_columns_number(table, &record, 1, &value, &err), GPNN_EDATA,
                "t.csv:3: column 'b': missing value");
-  assert_fails(gpnn_columns_number(table, &record, 2, "-999", &value, &err), GPNN_EDATA,
+  assert_fails(gpnn_columns_number(table, &record, 2, &value, &err), GPNN_EDATA,
                "t.csv:3: column 'c': not a finite number: \"inf\"");
-  assert_fails(gpnn_columns_number(table, &record, 4, "-999", &value, &err), GPNN_EDATA,
+  assert_fails(gpnn_columns_number(table, &record, 4, &value, &err), GPNN_EDATA,
                "t.csv:3: column 'e': missing value");
   assert_true(value == 99);
-  assert_ok(gpnn_columns_number(table, &record, 3, "-999", &value, &err));
+  assert_ok(gpnn_columns_number(table, &record, 3, &value, &err));
   assert_true(value == 2.5);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_fails(gpnn_columns_number(table, &record, 0, NULL, &value, &err), GPNN_EDATA,
+  assert_fails(gpnn_columns_number(table, &record, 0, &value, &err), GPNN_EDATA,
                "t.csv:4: column 'lat': not a number: \"a\"?b\"");
-  assert_fails(gpnn_columns_number(table, &record, 1, NULL, &value, &err), GPNN_EDATA,
+  assert_fails(gpnn_columns_number(table, &record, 1, &value, &err), GPNN_EDATA,
                "t.csv:4: column 'b': not a number: \"NA\"");
-  assert_fails(gpnn_columns_number(table, &record, 2, NULL, &value, &err), GPNN_EDATA,
+  assert_fails(gpnn_columns_number(table, &record, 2, &value, &err), GPNN_EDATA,
                "not a finite number: \"1e999\"");
   gpnn_table_close(table);
 }
@@ -180,7 +141,6 @@ int main(void)
       cmocka_unit_test(a_name_that_occurs_twice_is_refused),
       cmocka_unit_test(a_list_keeps_the_order_asked),
       cmocka_unit_test(a_bad_list_is_refused),
-      cmocka_unit_test(missing_values_are_empty_or_as_named),
       cmocka_unit_test(a_bad_number_is_named_with_its_place),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

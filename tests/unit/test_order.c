@@ -6,7 +6,7 @@
 static enum gpnn_status add_all(struct gpnn_order *order, const char *text,
                                 struct gpnn_error *error)
 {
-  struct gpnn_table *table = open_text(text, true);
+  struct gpnn_table *table = open_notation(text, true, &(struct gpnn_notation){.missing = "-99"});
   struct gpnn_record record;
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK && gpnn_table_next(table, &record, NULL) == GPNN_OK)
@@ -80,7 +80,7 @@ static void missing_values_and_mixtures_are_refused(void **state)
                                        {"a\n1\nx\n", "t.csv:3: column 'a': not a number: \"x\""},
                                        {"a\ninf\n", "t.csv:2: column 'a': not a finite number"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    struct gpnn_order order = {.na = "-99"};
+    struct gpnn_order order = {.n = 0};
     assert_fails(add_all(&order, bad[i][0], &err), GPNN_EDATA, bad[i][1]);
     gpnn_order_release(&order);
   }

@@ -5,7 +5,7 @@
 static struct gpnn_table *open_text(const char *text, bool has_header)
 {
   struct gpnn_table *table = NULL;
-  struct gpnn_table_options options = {0, has_header};
+  struct gpnn_table_options options = {.has_header = has_header};
   assert_ok(gpnn_table_open(&table, scratch_text("t.csv", text), &options, &err));
   return table;
 }
@@ -165,23 +165,22 @@ static void rows_are_read_with_what_may_be_infinite_or_missing(void **state)
                 true);
   assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err));
   assert_true(row.truth == 1 && row.mean == 2 && row.sd == 3 && row.df == 4);
   assert_true(row.lower[0] == -5 && row.upper[0] == 6);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err));
   assert_true(isinf(row.df) && row.lower[0] == -INFINITY && row.upper[0] == INFINITY);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err));
   assert_true(isinf(row.df) && isnan(row.lower[0]) && row.upper[0] == 6);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_int_equal(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, NULL),
-                   GPNN_END);
+  assert_int_equal(gpnn_predictions_read(&p.targets[0], table, &record, &row, NULL), GPNN_END);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err), GPNN_EDATA,
                ":6: column 'df': not a number");
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err), GPNN_EDATA,
                ":7: column 'sd'");
   gpnn_predictions_release(&p);
   gpnn_table_close(table);
@@ -197,13 +196,13 @@ static void scores_may_be_infinite_or_missing(void **state)
       open_text("y,mean,sd,logp,crps,pit\n1,2,3,-inf,4,0\n1,2,3,NA,,0.5\n1,2,3,-1,x,0\n", true);
   assert_ok(gpnn_predictions_find(&p, table, &(struct gpnn_predictions_wanted){0}, &err));
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err));
   assert_true(row.score[0] == -INFINITY && row.score[1] == 4 && row.score[2] == 0);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err));
+  assert_ok(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err));
   assert_true(isnan(row.score[0]) && isnan(row.score[1]) && row.score[2] == 0.5);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+  assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err), GPNN_EDATA,
                ":4: column 'crps': not a number");
   gpnn_predictions_release(&p);
   gpnn_table_close(table);
@@ -225,7 +224,7 @@ static void the_first_cell_that_is_no_number_is_told_though_others_are_fine(void
     char told[64];
     snprintf(told, sizeof told, ":%zu: column '%s': not a number", i + 2, columns[i]);
     assert_ok(gpnn_table_next(table, &record, &err));
-    assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, "NA", &row, &err), GPNN_EDATA,
+    assert_fails(gpnn_predictions_read(&p.targets[0], table, &record, &row, &err), GPNN_EDATA,
                  told);
     assert_true(row.truth == 77);
   }

@@ -40,7 +40,7 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   const struct gpnn_dataset *c = &training.dataset;
   const char *path = scratch_text("u.tsv", text);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_reader_rows_read(&rows, c, table, "NA", false, true, false, &err));
+  assert_ok(gpnn_reader_rows_read(&rows, c, table, false, true, false, &err));
   gpnn_table_close(table);
   assert_int_equal(rows.n, ROWS);
   gpnn_reader_rows_shuffle(&rows, c->d, 3);
@@ -53,7 +53,7 @@ static void later_rows_are_read_as_training_rows_are(void **state)
   }
   gpnn_reader_rows_release(&rows);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_reader_rows_read(&rows, c, table, "NA", false, false, false, &err));
+  assert_ok(gpnn_reader_rows_read(&rows, c, table, false, false, false, &err));
   gpnn_table_close(table);
   assert_null(rows.regressors);
   gpnn_reader_rows_release(&rows);
@@ -77,7 +77,7 @@ static void offsets_are_required_where_targets_are_read_and_subtracted(void **st
   const struct gpnn_dataset *c = &training.dataset;
   const char *path = scratch_text("u.tsv", "s\ta\tx\tr\n4\t5\t2\t1\nNA\t1e308\t2\t-1e308\n");
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_reader_open(&reader, c, table, "NA", false, &err));
+  assert_ok(gpnn_reader_open(&reader, c, table, false, &err));
   assert_ok(gpnn_reader_require_offsets(&reader, &err));
   assert_ok(gpnn_table_next(table, &record, &err));
   assert_ok(gpnn_reader_offsets(&reader, &record, offsets, &err));
@@ -90,7 +90,7 @@ static void offsets_are_required_where_targets_are_read_and_subtracted(void **st
   gpnn_reader_release(&reader);
   gpnn_table_close(table);
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_fails(gpnn_reader_rows_read(&rows, c, table, "NA", false, false, false, &err), GPNN_EDATA,
+  assert_fails(gpnn_reader_rows_read(&rows, c, table, false, false, false, &err), GPNN_EDATA,
                "u.tsv:3: column 'r': the target minus this offset is too large: \"-1e308\"");
   assert_int_equal(rows.n, 1);
   assert_near(rows.y[0], (5 - 1 - c->scaling.y_mean) / c->scaling.y_sd, 0);
@@ -98,9 +98,9 @@ static void offsets_are_required_where_targets_are_read_and_subtracted(void **st
   gpnn_table_close(table);
   path = scratch_text("u.tsv", "r\ta\tx\n1\t5\t2\n");
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_fails(gpnn_reader_rows_read(&rows, c, table, "NA", false, false, false, &err),
-               GPNN_EMISMATCH, "u.tsv: lacks 1 of 2 offset columns: 's'");
-  assert_ok(gpnn_reader_rows_read(&rows, c, table, "NA", true, false, false, &err));
+  assert_fails(gpnn_reader_rows_read(&rows, c, table, false, false, false, &err), GPNN_EMISMATCH,
+               "u.tsv: lacks 1 of 2 offset columns: 's'");
+  assert_ok(gpnn_reader_rows_read(&rows, c, table, true, false, false, &err));
   assert_int_equal(rows.n, 1);
   gpnn_reader_rows_release(&rows);
   gpnn_table_close(table);
@@ -124,10 +124,10 @@ static void a_later_table_needs_only_the_columns_to_be_read(void **state)
   const struct gpnn_dataset *c = &training.dataset;
   const char *path = scratch_text("u.tsv", "s\tb\tx\nred\t4\t2\n1\tNA\t2\n1\tred\t3\n");
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_fails(gpnn_reader_open(&reader, c, table, "NA", true, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_reader_open(&reader, c, table, true, &err), GPNN_EMISMATCH,
                "lacks 1 of 2 regressor columns: 'r'");
   assert_null(reader.features);
-  assert_ok(gpnn_reader_open(&reader, c, table, "NA", false, &err));
+  assert_ok(gpnn_reader_open(&reader, c, table, false, &err));
   assert_int_equal(gpnn_reader_target_column(&reader, 0), SIZE_MAX);
   assert_int_equal(gpnn_reader_target_column(&reader, 1), 1);
   assert_ok(gpnn_table_next(table, &record, &err));
@@ -148,7 +148,7 @@ static void a_later_table_needs_only_the_columns_to_be_read(void **state)
   gpnn_table_close(table);
   path = scratch_text("u.tsv", "v\tr\ts\tx\n8\t900\t1\t2\n-8\t900\t1\t2\n8\t900\tp\t2\n");
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
-  assert_ok(gpnn_reader_open(&reader, c, table, "NA", true, &err));
+  assert_ok(gpnn_reader_open(&reader, c, table, true, &err));
   assert_ok(gpnn_table_next(table, &record, &err));
   assert_ok(gpnn_reader_read(&reader, &record, &x, regressors, &noise, &n_unseen, &err));
   assert_near(noise, 8, 0);

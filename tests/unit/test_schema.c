@@ -430,7 +430,7 @@ static void every_number_and_every_level_is_a_group_of_its_own(void **state)
   assert_ok(gpnn_schema_match(&schema, table, &map, &err));
   assert_int_equal(gpnn_schema_features(&schema), 2); /* no levels yet */
   while (gpnn_table_next(table, &record, NULL) == GPNN_OK)
-    assert_ok(gpnn_schema_learn(&schema, &map, table, &record, "NA", cells, &err));
+    assert_ok(gpnn_schema_learn(&schema, &map, table, &record, cells, &err));
   assert_int_equal(gpnn_schema_features(&schema), 5);
   assert_false(gpnn_schema_groups(&schema, features));
   for (uint32_t j = 0; j < 5; j++) {

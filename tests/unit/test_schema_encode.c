@@ -9,13 +9,19 @@ struct learnt {
   struct gpnn_table *table;
 };
 
-static void learn_open(struct learnt *learnt, const char *text, const char *one_hot)
+static void learn_open_notation(struct learnt *learnt, const char *text, const char *one_hot,
+                                const char *missing)
 {
   *learnt = (struct learnt){0};
-  learnt->table = open_text(text, true);
+  learnt->table = open_notation(text, true, &(struct gpnn_notation){.missing = missing});
   struct gpnn_roles roles = {.one_hot = one_hot};
   assert_ok(gpnn_schema_choose(&learnt->schema, learnt->table, &roles, &err));
   assert_ok(gpnn_schema_match(&learnt->schema, learnt->table, &learnt->map, &err));
+}
+
+static void learn_open(struct learnt *learnt, const char *text, const char *one_hot)
+{
+  learn_open_notation(learnt, text, one_hot, NULL);
 }
 
 static enum gpnn_status learn_row(struct learnt *learnt, double *cells, struct gpnn_error *err)
@@ -23,7 +29,7 @@ static enum gpnn_status learn_row(struct learnt *learnt, double *cells, struct g
   struct gpnn_record record;
   enum gpnn_status status = gpnn_table_next(learnt->table, &record, err);
   if (status != GPNN_OK) return status;
-  return gpnn_schema_learn(&learnt->schema, &learnt->map, learnt->table, &record, "NA", cells, err);
+  return gpnn_schema_learn(&learnt->schema, &learnt->map, learnt->table, &record, cells, err);
 }
 
 static void learn_close(struct learnt *learnt)
@@ -114,21 +120,18 @@ static void prediction_rows_are_coded_as_training_rows_and_unseen_levels_counted
   size_t n_unseen = 10;
   assert_ok(gpnn_schema_match(&learnt.schema, table, &map, &err));
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(
-      gpnn_schema_encode(&learnt.schema, &map, table, &record, "NA", features, &n_unseen, &err));
+  assert_ok(gpnn_schema_encode(&learnt.schema, &map, table, &record, features, &n_unseen, &err));
   static const double first[] = {0, 1, 7, 1, 0};
   assert_memory_equal(features, first, sizeof first);
   assert_int_equal(n_unseen, 10);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(
-      gpnn_schema_encode(&learnt.schema, &map, table, &record, "NA", features, &n_unseen, &err));
+  assert_ok(gpnn_schema_encode(&learnt.schema, &map, table, &record, features, &n_unseen, &err));
   static const double second[] = {0, 0, 8, 0, 0};
   assert_memory_equal(features, second, sizeof second);
   assert_int_equal(n_unseen, 12);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_fails(
-      gpnn_schema_encode(&learnt.schema, &map, table, &record, "NA", features, &n_unseen, &err),
-      GPNN_EDATA, "t.csv:4: column 'x': missing value");
+  assert_fails(gpnn_schema_encode(&learnt.schema, &map, table, &record, features, &n_unseen, &err),
+               GPNN_EDATA, "t.csv:4: column 'x': missing value");
   assert_int_equal(n_unseen, 12);
   gpnn_columns_map_release(&map);
   gpnn_table_close(table);
@@ -195,11 +198,10 @@ static void points_lie_on_circle_and_globe(void **state)
   for (size_t i = 0; i < N; i++) {
     struct gpnn_record record;
     assert_ok(gpnn_table_next(learnt.table, &record, &err));
-    assert_ok(
-        gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, "NA", cells, &err));
+    assert_ok(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, cells, &err));
     assert_memory_equal(cells, rows[i], sizeof cells);
     gpnn_schema_expand(&learnt.schema, cells, features[i]);
-    assert_ok(gpnn_schema_encode(&learnt.schema, &learnt.map, learnt.table, &record, "NA", again,
+    assert_ok(gpnn_schema_encode(&learnt.schema, &learnt.map, learnt.table, &record, again,
                                  &n_unseen, &err));
     assert_memory_equal(again, features[i], sizeof again);
     assert_near(squared(features[i], (double[6]){0}, 0, 2), 1, 1e-15);
@@ -285,11 +287,10 @@ static void places_off_the_globe_are_bad_values(void **state)
   struct gpnn_record record;
   for (size_t i = 0; i < 5; i++) {
     assert_ok(gpnn_table_next(learnt.table, &record, &err));
-    assert_fails(
-        gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, "NA", cells, &err),
-        GPNN_EDATA, sentences[i]);
-    assert_fails(gpnn_schema_encode(&learnt.schema, &learnt.map, learnt.table, &record, "NA",
-                                    features, &n_unseen, &err),
+    assert_fails(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, cells, &err),
+                 GPNN_EDATA, sentences[i]);
+    assert_fails(gpnn_schema_encode(&learnt.schema, &learnt.map, learnt.table, &record, features,
+                                    &n_unseen, &err),
                  GPNN_EDATA, sentences[i]);
   }
   assert_ok(learn_row(&learnt, cells, &err));
@@ -320,10 +321,9 @@ static void assert_coded_alike(struct learnt *learnt, double *features)
   double cells[8], encoded[16];
   size_t n = gpnn_schema_features(&learnt->schema), n_unseen = 0;
   assert_ok(gpnn_table_next(learnt->table, &record, &err));
-  assert_ok(
-      gpnn_schema_learn(&learnt->schema, &learnt->map, learnt->table, &record, "NA", cells, &err));
+  assert_ok(gpnn_schema_learn(&learnt->schema, &learnt->map, learnt->table, &record, cells, &err));
   gpnn_schema_expand(&learnt->schema, cells, features);
-  assert_ok(gpnn_schema_encode(&learnt->schema, &learnt->map, learnt->table, &record, "NA", encoded,
+  assert_ok(gpnn_schema_encode(&learnt->schema, &learnt->map, learnt->table, &record, encoded,
                                &n_unseen, &err));
   assert_int_equal(n_unseen, 0);
   assert_memory_equal(features, encoded, n * sizeof *features);
@@ -368,17 +368,16 @@ static void a_level_is_missing_as_a_number_is(void **state)
   struct learnt learnt;
   struct gpnn_record record;
   double cells[2];
-  learn_open(&learnt, "c,x,y\nNA,1,0\n-999,1,0\n-999.0,1,0\n,1,0\n", "c");
+  learn_open_notation(&learnt, "c,x,y\nNA,1,0\n-999,1,0\n-999.0,1,0\n,1,0\n", "c", "-999");
   assert_ok(gpnn_table_next(learnt.table, &record, &err));
-  assert_ok(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, "-999", cells,
+  assert_ok(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, cells,
                               &err)); /* "NA" is a level where something else means missing */
   for (size_t i = 3; i < 6; i++) {
     char sentence[60];
     snprintf(sentence, sizeof sentence, "t.csv:%zu: column 'c': missing value", i);
     assert_ok(gpnn_table_next(learnt.table, &record, &err));
-    assert_fails(
-        gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, "-999", cells, &err),
-        GPNN_EDATA, sentence);
+    assert_fails(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, cells, &err),
+                 GPNN_EDATA, sentence);
   }
   assert_int_equal(learnt.schema.inputs[0].n_levels, 1);
   learn_close(&learnt);
@@ -411,7 +410,7 @@ static void noise_is_a_variance_or_none(void **state)
   static const double expected[] = {0.25, 0};
   for (size_t i = 0; i < 2; i++) {
     assert_ok(gpnn_table_next(learnt.table, &record, &err));
-    assert_ok(gpnn_schema_noise(&learnt.map, learnt.table, &record, "NA", &variance, &err));
+    assert_ok(gpnn_schema_noise(&learnt.map, learnt.table, &record, &variance, &err));
     assert_true(variance == expected[i]);
   }
   static const char *const sentences[] = {"t.csv:4: column 'v': a negative variance: \"-1e-9\"",
@@ -420,8 +419,8 @@ static void noise_is_a_variance_or_none(void **state)
   variance = 7;
   for (size_t i = 0; i < 3; i++) {
     assert_ok(gpnn_table_next(learnt.table, &record, &err));
-    assert_fails(gpnn_schema_noise(&learnt.map, learnt.table, &record, "NA", &variance, &err),
-                 GPNN_EDATA, sentences[i]);
+    assert_fails(gpnn_schema_noise(&learnt.map, learnt.table, &record, &variance, &err), GPNN_EDATA,
+                 sentences[i]);
     assert_true(variance == 7);
   }
   learn_close(&learnt);
@@ -441,7 +440,7 @@ static void a_table_without_the_noise_column_has_no_noise(void **state)
   assert_ok(gpnn_schema_match(&schema, table, &map, &err));
   assert_false(map.has_noise);
   assert_ok(gpnn_table_next(table, &record, &err));
-  assert_ok(gpnn_schema_noise(&map, table, &record, "NA", &variance, &err));
+  assert_ok(gpnn_schema_noise(&map, table, &record, &variance, &err));
   assert_true(variance == 0);
   gpnn_columns_map_release(&map);
   gpnn_schema_release(&schema);

@@ -19,7 +19,7 @@ static struct gpnn_table *count_bad(const char *text, struct gpnn_skipped *skipp
   while ((status = gpnn_table_next(table, &record, &err)) != GPNN_END) {
     double value;
     for (size_t j = 0; j < COLUMNS && status == GPNN_OK; j++)
-      status = gpnn_columns_number(table, &record, j, "NA", &value, &err);
+      status = gpnn_columns_number(table, &record, j, &value, &err);
     if (status == GPNN_OK)
       ++*n_good;
     else

@@ -5,7 +5,7 @@
 #include "table/table.h"
 
 static const struct gpnn_table_options with_header = GPNN_TABLE_OPTIONS_INIT;
-static const struct gpnn_table_options no_header = {0, false};
+static const struct gpnn_table_options no_header = {.has_header = false};
 
 static void assert_field(const struct gpnn_field *field, const char *expected)
 {
@@ -154,11 +154,25 @@ static void the_delimiter_is_told_from_the_first_line(void **state)
     const char *text;
     char delimiter;
     size_t columns;
-  } cases[] = {{"a,b;c\n", ',', 2},         {"a;b\n", ';', 2},
-               {"a,b\tc\n", '\t', 2},       {"a\n", '\t', 1},
-               {"\"a,b\";c\n", ';', 2},     {"\"a\tb\",\"c;d\",e\n", ',', 3},
-               {"\"a\"\",b\";c\n", ';', 2}, {"\"a\nb,\";c\n", ';', 2},
-               {"a b\n1,2\n", '\t', 1}};
+  } cases[] = {{"a,b;c\n", ',', 2},
+               {"a;b\n", ';', 2},
+               {"a,b\tc\n", '\t', 2},
+               {"a\n", '\t', 1},
+               {"\"a,b\";c\n", ';', 2},
+               {"\"a\tb\",\"c;d\",e\n", ',', 3},
+               {"\"a\"\",b\";c\n", ';', 2},
+               {"\"a\nb,\";c\n", ';', 2},
+               {"a b\n1,2\n", '\t', 1},
+               {"a|b\n1|2\n", '|', 2},
+               /* Several candidates: at which do the next lines agree? */
+               {"a;b,c;d\n1;2;3\n4;5;6\n", ';', 3},
+               {"1,5;2,5\n3,25;4\n3,5;4,5\n", ';', 2},
+               {"a,b;c\n1,x;y\n2,z\n", ',', 2},
+               {"t (a, b)\tc\n1\t2\n", '\t', 2},
+               {"a,b;c\n\"x;y\",2\n\"z;y\",4\n", ',', 2},
+               /* Blanks, any number of them */
+               {" a  b c\n 1   2  3\n4 5 6 \n", ' ', 3},
+               {"two words\n5\n6\n", '\t', 1}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct gpnn_table *table;
     assert_ok(gpnn_table_open(&table, scratch_text("d", cases[i].text), &with_header, &err));
@@ -167,6 +181,45 @@ static void the_delimiter_is_told_from_the_first_line(void **state)
     assert_int_equal(gpnn_table_columns(table), cases[i].columns);
     gpnn_table_close(table);
   }
+}
+
+static void blanks_count_as_one_delimiter(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options blanks = {.delimiter = ' ', .has_header = true};
+  assert_shows("a  b\tc\n  1 2   3\n \t \n4 \"5 6\"\t\"\"  \r\n", &blanks, "2:1|2|3\n4:4|5 6|");
+}
+
+static void comments_and_lines_before_the_table_are_passed_over(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options options = {
+      .has_header = true, .skip_lines = 2, .notation = {.comment = "#!"}};
+  assert_shows("Station: \"x\n\n#! made, \"today\na,b\n#!\n1,2\n#,4\n#! \"\n\"#!\",5", &options,
+               "6:1|2\n7:#|4\n9:#!|5");
+}
+
+static void a_preamble_is_suspected(void **state)
+{
+  (void)state;
+  static const char text[] = "Station: x\nmade: today\n\na;b\n1;2\n3;4\n";
+  struct gpnn_table *table;
+  struct gpnn_record record;
+  assert_ok(gpnn_table_open(&table, scratch_text("p.csv", text), &with_header, &err));
+  assert_int_equal(gpnn_table_preamble(table), 3);
+  gpnn_table_close(table);
+  assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "x;\ny\na;b;c\n1;2;3\n4;5;6\n"),
+                            &with_header, &err));
+  assert_fails(gpnn_table_next(table, &record, &err), GPNN_EDATA, "--skip-lines 2?");
+  gpnn_table_close(table);
+  assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "a;b\n1;2\n3;4\n"), &with_header, &err));
+  assert_int_equal(gpnn_table_preamble(table), 0);
+  gpnn_table_close(table);
+  assert_fails(gpnn_table_open(&table,
+                               scratch_text("u.csv", "\xff\xfe"
+                                                     "a"),
+                               &with_header, &err),
+               GPNN_EFORMAT, "u.csv: is in UTF-16: iconv -f UTF-16 -t UTF-8 makes it UTF-8");
 }
 
 static void quotes_count_only_at_fields_of_the_chosen_delimiter(void **state)
@@ -178,7 +231,7 @@ static void quotes_count_only_at_fields_of_the_chosen_delimiter(void **state)
 static void a_delimiter_may_be_given(void **state)
 {
   (void)state;
-  struct gpnn_table_options options = {'|', true};
+  struct gpnn_table_options options = {.delimiter = '|', .has_header = true};
   assert_shows("a,a|b\n1,1|\"x|y\"\n", &options, "2:1,1|x|y");
   static const char bad[] = {'"', '\r', '\n', '\x80', '\x7f'};
   for (size_t i = 0; i < sizeof bad; i++) {
@@ -430,7 +483,7 @@ static void names_that_look_like_another_file_are_names(void **state)
     assert_ok(gpnn_table_write_field(output, cases[i].delimiter, name, strlen(name), &err));
     assert_ok(gpnn_output_text(output, cases[i].rest, &err));
     assert_ok(gpnn_output_close(output, &err));
-    struct gpnn_table_options options = {cases[i].delimiter, true};
+    struct gpnn_table_options options = {.delimiter = cases[i].delimiter, .has_header = true};
     struct gpnn_table *table;
     assert_ok(gpnn_table_open(&table, path, &options, &err));
     assert_string_equal(gpnn_table_column(table, 0), name);
@@ -471,7 +524,8 @@ static void any_fields_survive_writing_and_reading(void **state)
     assert_ok(gpnn_output_close(output, &err));
     struct gpnn_table *table;
     struct gpnn_record record;
-    assert_ok(gpnn_table_open(&table, path, &(struct gpnn_table_options){delimiter, false}, &err));
+    assert_ok(
+        gpnn_table_open(&table, path, &(struct gpnn_table_options){.delimiter = delimiter}, &err));
     for (size_t i = 0; i < ROWS; i++) {
       assert_ok(gpnn_table_next(table, &record, &err));
       assert_int_equal(record.n_fields, n_columns);
@@ -564,6 +618,9 @@ int main(void)
       cmocka_unit_test(a_quote_never_closed_names_the_line_it_opened_on),
       cmocka_unit_test(a_line_of_another_width_is_told_and_passed_over),
       cmocka_unit_test(the_delimiter_is_told_from_the_first_line),
+      cmocka_unit_test(blanks_count_as_one_delimiter),
+      cmocka_unit_test(comments_and_lines_before_the_table_are_passed_over),
+      cmocka_unit_test(a_preamble_is_suspected),
       cmocka_unit_test(quotes_count_only_at_fields_of_the_chosen_delimiter),
       cmocka_unit_test(a_delimiter_may_be_given),
       cmocka_unit_test(columns_have_names_or_numbers),

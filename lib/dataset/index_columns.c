@@ -1,0 +1,220 @@
+/*
+ * Composing and decoding the sections of gpnn-index(5) that describe columns.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset/index_columns_private.h"
+
+/* ---- composing ---- */
+
+static void compose_column(struct blob *blob, const struct gpnn_column *column)
+{
+  put_u64(blob, column->position);
+  put_u32(blob, column->kind == GPNN_COLUMN_CATEGORY);
+  put_u32(blob, (uint32_t)column->n_levels);
+  put_text(blob, column->name, strlen(column->name));
+  for (size_t i = 0; i < column->n_levels; i++)
+    put_text(blob, column->levels[i], column->level_lengths[i]);
+}
+
+void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_schema *schema)
+{
+  put_u64(blob, schema->n_columns);
+  put_u32(blob, schema->has_header);
+  put_u32(blob, (uint32_t)schema->n_inputs);
+  compose_column(blob, &schema->target);
+  for (size_t i = 0; i < schema->n_inputs; i++) compose_column(blob, &schema->inputs[i]);
+}
+
+/* True if a schema has more than numbers and categories as inputs and one target. */
+bool gpnn_index_has_roles(const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY) return true;
+  return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
+}
+
+void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_schema *schema)
+{
+  put_u32(blob, (uint32_t)schema->n_more);
+  put_u32(blob, (uint32_t)schema->n_regressors);
+  put_u32(blob, schema->has_noise);
+  put_u32(blob, 0);
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    put_u32(blob, column->kind);
+    put_u32(blob, (uint32_t)column->partner);
+    put_f64(blob, column->period);
+  }
+  for (size_t t = 0; t < schema->n_more; t++) compose_column(blob, &schema->more[t]);
+  for (size_t j = 0; j < schema->n_regressors; j++) compose_column(blob, &schema->regressors[j]);
+  if (schema->has_noise) compose_column(blob, &schema->noise);
+}
+
+void gpnn_index_compose_offsets(struct blob *blob, const struct gpnn_schema *schema)
+{
+  for (size_t t = 0; t < schema->n_offsets; t++) compose_column(blob, &schema->offsets[t]);
+}
+
+void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_dataset *dataset)
+{
+  put_u64(blob, dataset->n_row_groups);
+  compose_column(blob, &dataset->schema.by);
+}
+
+void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_notation *notation)
+{
+  const char *strip = notation->strip == NULL ? "" : notation->strip;
+  const char *comment = notation->comment == NULL ? "" : notation->comment;
+  put_u32(blob, notation->decimal == ',');
+  put_u32(blob, notation->thousands);
+  put_u32(blob, notation->missing != NULL);
+  put_u32(blob, 0);
+  put_text(blob, notation->missing, notation->missing == NULL ? 0 : strlen(notation->missing));
+  put_text(blob, strip, strlen(strip));
+  put_text(blob, comment, strlen(comment));
+}
+
+/* ---- decoding ---- */
+
+static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
+{
+  enum { LEAST_LEVEL = 4 };
+  size_t name_length;
+  column->position = take_size(cursor);
+  bool is_category = take_bool(cursor);
+  column->kind = is_category ? GPNN_COLUMN_CATEGORY : GPNN_COLUMN_NUMBER;
+  size_t n_levels = take_u32(cursor);
+  column->name = take_text(cursor, &name_length);
+  require(cursor, column->position < n_columns);
+  require(cursor, n_levels <= (is_category ? GPNN_LEVELS_MAX : 0));
+  require(cursor, column->name != NULL && strlen(column->name) == name_length);
+  column->levels = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
+  column->level_lengths = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
+  if (cursor->failed) return;
+  column->n_levels = n_levels;
+  for (size_t i = 0; i < n_levels; i++)
+    column->levels[i] = take_text(cursor, &column->level_lengths[i]);
+}
+
+enum { LEAST_COLUMN = 20 };
+
+void gpnn_index_decode_columns(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  schema->n_columns = take_size(cursor);
+  schema->has_header = take_bool(cursor);
+  size_t n_inputs = take_u32(cursor);
+  decode_column(cursor, schema->n_columns, &schema->target);
+  require(cursor, n_inputs > 0 && schema->target.kind == GPNN_COLUMN_NUMBER);
+  schema->inputs = take_array(cursor, n_inputs, LEAST_COLUMN, sizeof *schema->inputs);
+  if (schema->inputs == NULL) return;
+  schema->n_inputs = n_inputs;
+  for (size_t i = 0; i < n_inputs; i++)
+    decode_column(cursor, schema->n_columns, &schema->inputs[i]);
+}
+
+/* The kind of an input, which is a category or a number so far. */
+static void decode_kind(struct cursor *cursor, struct gpnn_column *column)
+{
+  uint32_t kind = take_u32(cursor);
+  column->partner = take_u32(cursor);
+  column->period = take_f64(cursor);
+  require(cursor, kind <= GPNN_COLUMN_LONGITUDE);
+  require(cursor, (kind == GPNN_COLUMN_CATEGORY) == (column->kind == GPNN_COLUMN_CATEGORY));
+  require(cursor, kind == GPNN_COLUMN_PERIODIC ? column->period > 0 : column->period == 0);
+  if (!cursor->failed) column->kind = (enum gpnn_column_kind)kind;
+}
+
+/* Latitudes and longitudes come in pairs. */
+static void require_pairs(struct cursor *cursor, const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
+    enum gpnn_column_kind kind = schema->inputs[i].kind, other = GPNN_COLUMN_LATITUDE;
+    size_t partner = schema->inputs[i].partner;
+    bool is_paired = kind == GPNN_COLUMN_LATITUDE || kind == GPNN_COLUMN_LONGITUDE;
+    if (kind == GPNN_COLUMN_LATITUDE) other = GPNN_COLUMN_LONGITUDE;
+    require(cursor, is_paired ? partner < schema->n_inputs : partner == 0);
+    if (!is_paired || cursor->failed) continue;
+    require(cursor, schema->inputs[partner].kind == other && schema->inputs[partner].partner == i);
+  }
+}
+
+/* 'n' columns that are numbers; '*n_taken' is how many to release, whatever fails. */
+static void decode_numbers(struct cursor *cursor, size_t n_columns, size_t n,
+                           struct gpnn_column **columns, size_t *n_taken)
+{
+  *columns = take_array(cursor, n, LEAST_COLUMN, sizeof **columns);
+  if (*columns == NULL) return;
+  *n_taken = n;
+  for (size_t i = 0; i < n; i++) {
+    decode_column(cursor, n_columns, &(*columns)[i]);
+    require(cursor, (*columns)[i].kind == GPNN_COLUMN_NUMBER);
+  }
+}
+
+void gpnn_index_decode_roles(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  size_t n_more = take_u32(cursor), n_regressors = take_u32(cursor);
+  schema->has_noise = take_bool(cursor);
+  require(cursor, take_u32(cursor) == 0);
+  for (size_t i = 0; i < schema->n_inputs; i++) decode_kind(cursor, &schema->inputs[i]);
+  require_pairs(cursor, schema);
+  decode_numbers(cursor, schema->n_columns, n_more, &schema->more, &schema->n_more);
+  decode_numbers(cursor, schema->n_columns, n_regressors, &schema->regressors,
+                 &schema->n_regressors);
+  if (schema->has_noise) decode_column(cursor, schema->n_columns, &schema->noise);
+  require(cursor, schema->noise.kind == GPNN_COLUMN_NUMBER);
+}
+
+/* An offset for each target. */
+void gpnn_index_decode_offsets(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  decode_numbers(cursor, schema->n_columns, 1 + schema->n_more, &schema->offsets,
+                 &schema->n_offsets);
+}
+
+void gpnn_index_decode_groups(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  index->dataset.n_row_groups = take_size(cursor);
+  require(cursor, index->dataset.n_row_groups > 0);
+  require(cursor, index->dataset.n_row_groups <= index->dataset.n);
+  schema->has_by = true;
+  decode_column(cursor, schema->n_columns, &schema->by);
+  require(cursor, schema->by.kind == GPNN_COLUMN_NUMBER);
+}
+
+/* A text without NUL bytes. */
+static char *decode_text(struct cursor *cursor)
+{
+  size_t length;
+  char *text = take_text(cursor, &length);
+  require(cursor, text != NULL && strlen(text) == length);
+  return text;
+}
+
+/* The same, or NULL for none. */
+static char *decode_optional(struct cursor *cursor)
+{
+  char *text = decode_text(cursor);
+  if (text != NULL && text[0] != '\0') return text;
+  free(text);
+  return NULL;
+}
+
+void gpnn_index_decode_notation(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_notation *notation = &index->dataset.schema.notation;
+  notation->decimal = take_bool(cursor) ? ',' : '.';
+  notation->thousands = take_bool(cursor);
+  bool has_missing = take_bool(cursor);
+  require(cursor, take_u32(cursor) == 0);
+  notation->missing = has_missing ? decode_text(cursor) : decode_optional(cursor);
+  require(cursor, has_missing || notation->missing == NULL);
+  notation->strip = decode_optional(cursor);
+  notation->comment = decode_optional(cursor);
+}

@@ -1,0 +1,36 @@
+/*
+ * index_columns_private: the sections that describe columns, which index_write.c composes and
+ * index_read.c decodes.  What is decoded is not trusted: a value that is not allowed sets 'failed'
+ * of the cursor.
+ */
+#ifndef GPNN_DATASET_INDEX_COLUMNS_PRIVATE_H
+#define GPNN_DATASET_INDEX_COLUMNS_PRIVATE_H
+
+#include <stdbool.h>
+
+#include "dataset/index_bytes_private.h"
+#include "dataset/index_private.h"
+
+/* COLS: the inputs and the first target. */
+void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_schema *schema);
+void gpnn_index_decode_columns(struct cursor *cursor, struct gpnn_index *index);
+
+/* ROLE: further targets, regressors, known noise and kinds of inputs; true if a schema has more
+ * than numbers and categories as inputs and one target. */
+bool gpnn_index_has_roles(const struct gpnn_schema *schema);
+void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_schema *schema);
+void gpnn_index_decode_roles(struct cursor *cursor, struct gpnn_index *index);
+
+/* OCOL: offsets. */
+void gpnn_index_compose_offsets(struct blob *blob, const struct gpnn_schema *schema);
+void gpnn_index_decode_offsets(struct cursor *cursor, struct gpnn_index *index);
+
+/* GCOL: the column of groups of rows. */
+void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_dataset *dataset);
+void gpnn_index_decode_groups(struct cursor *cursor, struct gpnn_index *index);
+
+/* NOTA: how values are written in the training table. */
+void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_notation *notation);
+void gpnn_index_decode_notation(struct cursor *cursor, struct gpnn_index *index);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * What can be guessed about a table from its first lines: the delimiter, and where the header is.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "table/table_private.h"
+
+/* Blanks count as one delimiter however many there are, and come last: they occur in texts too. */
+static const char candidates[] = {'\t', ',', ';', '|', ' '};
+
+enum { N_CANDIDATES = sizeof candidates / sizeof candidates[0], LINES = 50 };
+
+/* How a line falls into fields at a delimiter. */
+struct cut {
+  size_t n_fields, n_numbers;
+};
+
+static const char *skip_blanks(const char *s, const char *end)
+{
+  while (s < end && (*s == ' ' || *s == '\t')) s++;
+  return s;
+}
+
+/* The end of the quoted text that begins at 's'. */
+static const char *skip_quoted(const char *s, const char *end)
+{
+  for (s++; s < end && (*s != '"' || (s + 1 < end && s[1] == '"')); s++)
+    if (*s == '"') s++;
+  return s < end ? s + 1 : end;
+}
+
+/* True if it may be a number in some notation. */
+static bool looks_like_number(const char *s, const char *end)
+{
+  static const char allowed[] = " +-.,0123456789eE";
+  bool has_digit = false;
+  for (; s < end; s++) {
+    if (memchr(allowed, *s, sizeof allowed - 1) == NULL) return false;
+    has_digit = has_digit || (*s >= '0' && *s <= '9');
+  }
+  return has_digit;
+}
+
+static struct cut cut_line(const char *s, const char *end, char delimiter)
+{
+  struct cut cut = {0, 0};
+  while (end > s && (end[-1] == '\r' || (delimiter == ' ' && end[-1] == ' '))) end--;
+  if (delimiter == ' ') s = skip_blanks(s, end);
+  for (;; s++) {
+    const char *begin = s;
+    if (s < end && *s == '"') s = skip_quoted(s, end);
+    while (s < end && *s != delimiter && !(delimiter == ' ' && *s == '\t')) s++;
+    cut.n_fields++;
+    cut.n_numbers += looks_like_number(begin, s);
+    if (s == end) return cut;
+    if (delimiter == ' ') s = skip_blanks(s, end) - 1;
+  }
+}
+
+/* True if 'delimiter' is in a line outside quotes, which may begin after any candidate but blanks.
+ */
+static bool occurs(const char *s, const char *end, char delimiter)
+{
+  if (delimiter == ' ') return cut_line(s, end, ' ').n_fields > 1;
+  for (; s < end; s++) {
+    if (*s == '"') s = skip_quoted(s, end);
+    while (s < end && (*s == ' ' || memchr(candidates, *s, N_CANDIDATES) == NULL)) s++;
+    if (s < end && *s == delimiter) return true;
+  }
+  return false;
+}
+
+/* The next line in [s, end) that is neither blank nor a comment: sets its end and returns its
+ * beginning, or NULL if no whole line is left; '*number' counts all lines. */
+static const char *next_line(const struct gpnn_table *table, const char **s, const char *end,
+                             const char **line_end, size_t *number)
+{
+  const char *comment = table->values.notation.comment;
+  while (*s < end) {
+    const char *begin = *s, *lf = memchr(begin, '\n', (size_t)(end - begin));
+    if (lf == NULL && !table->at_end) return NULL;
+    *line_end = lf == NULL ? end : lf;
+    *s = lf == NULL ? end : lf + 1;
+    ++*number;
+    size_t length = (size_t)(*line_end - begin);
+    bool is_comment = comment != NULL && length >= strlen(comment) &&
+                      memcmp(begin, comment, strlen(comment)) == 0;
+    if (!is_comment && length > (*line_end > begin && (*line_end)[-1] == '\r')) return begin;
+  }
+  return NULL;
+}
+
+/* How well the lines after the first agree with it at a delimiter. */
+struct agreement {
+  size_t n_fields;  /* of the first line */
+  size_t n_lines;   /* others with as many */
+  size_t n_numbers; /* among the fields of those */
+};
+
+static struct agreement find_agreement(const struct gpnn_table *table, size_t first_length,
+                                       char delimiter)
+{
+  const char *first = table->buffer + table->start, *s = first + first_length, *line_end;
+  const char *end = table->buffer + table->end;
+  struct agreement agreement = {1, 0, 0};
+  if (occurs(first, s, delimiter)) agreement.n_fields = cut_line(first, s, delimiter).n_fields;
+  size_t number = 0;
+  for (size_t i = 0; i < LINES && agreement.n_fields > 1; i++) {
+    const char *line = next_line(table, &s, end, &line_end, &number);
+    if (line == NULL) break;
+    struct cut cut = cut_line(line, line_end, delimiter);
+    if (cut.n_fields != agreement.n_fields) continue;
+    agreement.n_lines++;
+    agreement.n_numbers += cut.n_numbers;
+  }
+  return agreement;
+}
+
+/* The share of numbers among the fields, in a form that compares without rounding. */
+static bool has_more_numbers(const struct agreement *a, const struct agreement *b)
+{
+  return a->n_numbers * b->n_fields > b->n_numbers * a->n_fields;
+}
+
+char gpnn_table_detect_delimiter(const struct gpnn_table *table, size_t first_length)
+{
+  struct agreement best = {0, 0, 0};
+  char delimiter = '\t';
+  for (size_t i = 0; i < N_CANDIDATES; i++) {
+    struct agreement agreement = find_agreement(table, first_length, candidates[i]);
+    if (agreement.n_fields < 2) continue;
+    /* Without other lines, blanks say nothing: a single column may have a name of two words. */
+    if (candidates[i] == ' ' && (best.n_fields > 0 || agreement.n_lines == 0)) continue;
+    if (best.n_fields > 0 &&
+        (agreement.n_lines < best.n_lines ||
+         (agreement.n_lines == best.n_lines && !has_more_numbers(&agreement, &best))))
+      continue;
+    best = agreement;
+    delimiter = candidates[i];
+  }
+  return delimiter;
+}
+
+/* Several kinds of candidates, or blanks alone, leave the delimiter open. */
+bool gpnn_table_is_ambiguous(const char *line, size_t length)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < N_CANDIDATES; i++)
+    n += candidates[i] != ' ' && occurs(line, line + length, candidates[i]);
+  return n > 1 || (n == 0 && occurs(line, line + length, ' '));
+}
+
+static size_t count_lines(const struct gpnn_table *table)
+{
+  const char *s = table->buffer + table->start, *end = table->buffer + table->end, *line_end;
+  size_t n = 0, number = 0;
+  while (n <= LINES && next_line(table, &s, end, &line_end, &number) != NULL) n++;
+  return n;
+}
+
+bool gpnn_table_sees_enough(const struct gpnn_table *table)
+{
+  return table->at_end || count_lines(table) > LINES;
+}
+
+/* Cut at 'delimiter', the lines that are in the buffer have one number of fields, above one, from
+ * which line on?  Sets '*n_agree' to how many these are. */
+static size_t find_regular(const struct gpnn_table *table, char delimiter, size_t *n_agree)
+{
+  const char *s = table->buffer, *end = table->buffer + table->end, *line_end, *line;
+  size_t number = 0, first = 0, width = 0;
+  *n_agree = 0;
+  for (size_t i = 0; i < LINES; i++) {
+    line = next_line(table, &s, end, &line_end, &number);
+    if (line == NULL) break;
+    size_t n_fields = cut_line(line, line_end, delimiter).n_fields;
+    if (n_fields != width) {
+      width = n_fields;
+      first = number;
+      *n_agree = 0;
+    }
+    ++*n_agree;
+  }
+  if (width < 2) *n_agree = 0;
+  return first;
+}
+
+size_t gpnn_table_preamble(const struct gpnn_table *table)
+{
+  enum { FEWEST = 3 };
+  size_t most = 0, first = 1;
+  if (table->bytes_dropped) return 0;
+  for (size_t i = 0; i < N_CANDIDATES; i++) {
+    size_t n_agree, from = find_regular(table, candidates[i], &n_agree);
+    if (n_agree < FEWEST || n_agree <= most) continue;
+    most = n_agree;
+    first = from;
+  }
+  return first - 1;
+}
