@@ -97,10 +97,10 @@ PUBLIC := $(BUILD)/public
 PUBLIC_HEADERS = $(eval PUBLIC_HEADERS := version.h $(patsubst lib/%,%,$(filter lib/%,$(shell \
   $(CC) -std=c11 -x c -MM -MG -Ilib lib/gpnn.h))))$(PUBLIC_HEADERS)
 PUBLIC_FILES = $(PUBLIC_HEADERS:%=$(PUBLIC)/gpnn/%)
-TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/gpnn-*.c))
+TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 CMD_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/common/*.c))
-# A tool that needs more than one file has a folder: gpnn-fit has cmd/fit.
-own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1:gpnn-%=cmd/%)/*.c))
+# A tool that needs more than one file has a folder: gpnn has cmd/gpnn, and gpnn-fit cmd/fit.
+own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$(1:gpnn-%=%)/*.c))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TESTS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -208,10 +208,10 @@ $(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/fuzz/gpnn-eval.o \
   $(call own_objects,gpnn-eval) $(FUZZ_TOOLS)
 $(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(TOOLS:%=$(BUILD)/fuzz/%.o) \
   $(foreach tool,$(TOOLS),$(call own_objects,$(tool))) $(FUZZ_TOOLS)
-$(BUILD)/fuzz/gpnn-%.o: cmd/gpnn-%.c | $(VERSION_H) $(BUILD)/libraries
+$(BUILD)/fuzz/%.o: cmd/%.c | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CC)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Dmain=main_$* -Wno-missing-prototypes -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -Dmain=main_$(*:gpnn-%=%) -Wno-missing-prototypes -c $< -o $@
 
 # Loaded into the tools, which it lets meet failures (scripts/faults).
 $(INJECT): tests/faults/inject.c

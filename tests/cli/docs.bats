@@ -15,12 +15,19 @@ examples_of() {
 
 # The names of all tools, and of their modes that have options of their own: a page each.
 tools() {
-  basename -s .1 "$GPNN_ROOT"/man/gpnn-*.1
+  basename -s .1 "$GPNN_ROOT"/man/*.1
+}
+
+# command_of NAME: what runs the tool, or the mode of a tool, that has the page NAME.
+command_of() {
+  if [[ -e $GPNN_ROOT/cmd/$1.c ]]; then echo "$1"; else echo "${1%-*} ${1##*-}"; fi
 }
 
 # call NAME OPTION: runs a tool, or one in a mode.
 call() {
-  if [[ -e $GPNN_ROOT/cmd/$1.c ]]; then "$@"; else "${1%-*}" "${1##*-}" "$2"; fi
+  local words
+  read -ra words <<<"$(command_of "$1")"
+  "${words[@]}" "$2"
 }
 
 # Pages of the manual, without their folder.
@@ -88,7 +95,7 @@ short_help() {
 version() {
   call "$1" --version >version.txt 2>err.txt || complain "status $?" || return
   [[ ! -s err.txt ]] || complain 'on standard error' || return
-  grep -qE "^${1%-*}.${1##*-} .*[0-9]+\.[0-9]+\.[0-9]+$" version.txt
+  grep -qE "^$(command_of "$1") .*[0-9]+\.[0-9]+\.[0-9]+$" version.txt
 }
 
 sections() {
@@ -103,7 +110,7 @@ sections() {
 # ---- what is there ----------------------------------------------------------------------------
 
 @test "every tool has a page with all sections" {
-  for tool in "$GPNN_ROOT"/cmd/gpnn-*.c; do
+  for tool in "$GPNN_ROOT"/cmd/*.c; do
     [[ -e $GPNN_ROOT/man/$(basename "$tool" .c).1 ]] || complain "no page of $tool"
   done
   for_tools sections

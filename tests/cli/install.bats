@@ -24,7 +24,7 @@ pkg_config_there() {
 
 @test "installed tools run" {
   make_there install
-  for tool in "$GPNN_ROOT"/cmd/gpnn-*.c; do
+  for tool in "$GPNN_ROOT"/cmd/*.c; do
     name=$(basename "$tool" .c)
     run -0 "dest/opt/gpnn/bin/$name" --version
     [[ $output == *"$name"*"$(pkg_config_there --modversion)"* ]] || complain "$output"
@@ -122,7 +122,7 @@ END
 
 @test "install-strip leaves no debugging symbols" {
   make_there install-strip
-  for tool in "$GPNN_ROOT"/cmd/gpnn-*.c; do
+  for tool in "$GPNN_ROOT"/cmd/*.c; do
     name=$(basename "$tool" .c)
     run -0 "dest/opt/gpnn/bin/$name" --version
     run -0 readelf --section-headers "dest/opt/gpnn/bin/$name"

@@ -128,7 +128,7 @@ fixture() {
 @test "every tool reports help, versions and output that cannot be written" {
   fixture
   local tool option command
-  for tool in "$GPNN_BUILD"/bin/gpnn-*; do
+  for tool in "$GPNN_BUILD"/bin/*; do
     tool=${tool##*/}
     [[ $tool != gpnn-simulate ]] || tool='gpnn-simulate data'
     for option in --help --version; do
