@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/common/json.h"
 #include "cmd/eval/scores.h"
 #include "stats/sum.h"
 #include "table/stream.h"
@@ -27,7 +28,8 @@ struct writer {
   const struct scores_form *form;
   struct gpnn_output *output;
   struct row row;
-  double *shares; /* SCORES_PIT: form->bins */
+  double *shares;   /* SCORES_PIT: form->bins */
+  struct json json; /* owned */
   bool has_header;
 };
 
@@ -275,108 +277,80 @@ static enum gpnn_status write_table(struct writer *w, struct gpnn_error *err)
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-/* JSON is UTF-8: malformed bytes become U+FFFD. */
-static enum gpnn_status json_text(struct writer *w, const char *text, size_t length,
-                                  struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_output_text(w->output, "\"", err);
-  for (size_t i = 0, used; i < length && status == GPNN_OK; i += used) {
-    unsigned char c = (unsigned char)text[i];
-    used = gpnn_utf8_length(text + i, length - i);
-    if (used == 0)
-      status = gpnn_output_text(w->output, "\\ufffd", err);
-    else if (c < 0x20)
-      status = gpnn_output_printf(w->output, err, "\\u%04x", c);
-    else if (c == '"' || c == '\\')
-      status = gpnn_output_printf(w->output, err, "\\%c", c);
-    else
-      status = gpnn_output_write(w->output, text + i, used, err);
-    if (used == 0) used = 1;
-  }
-  return status == GPNN_OK ? gpnn_output_text(w->output, "\"", err) : status;
-}
-
 /* The members of w->row; missing values are null. */
-static enum gpnn_status json_row(struct writer *w, struct gpnn_error *err)
+static void json_row(struct writer *w)
 {
-  enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++) {
-    const struct value *v = &w->row.values[i];
-    status = gpnn_output_printf(w->output, err, "%s\"%s\": ", i > 0 ? ", " : "", v->name);
-    if (status != GPNN_OK) break;
-    status = isfinite(v->value) ? gpnn_output_number(w->output, v->value, err)
-                                : gpnn_output_text(w->output, "null", err);
-  }
-  return status;
+  for (size_t i = 0; i < w->row.n; i++)
+    json_number(&w->json, w->row.values[i].name, w->row.values[i].value);
 }
 
 /* A cell: its metrics as members, or one member with the rows of the table. */
 static enum gpnn_status json_cell(struct writer *w, size_t t, struct scores_group *group,
                                   struct gpnn_error *err)
 {
-  if (w->form->table == SCORES_METRICS) {
-    enum gpnn_status listed = list_row(w, group, t, 0, err);
-    return listed == GPNN_OK ? json_row(w, err) : listed;
-  }
-  const char *name = w->form->table == SCORES_PIT ? "pit" : "reliability";
-  enum gpnn_status status = gpnn_output_printf(w->output, err, "\"%s\": [", name);
+  bool one = w->form->table == SCORES_METRICS;
+  enum gpnn_status status = GPNN_OK;
+  if (!one) json_open(&w->json, w->form->table == SCORES_PIT ? "pit" : "reliability", '[');
   for (size_t i = 0; i < count_rows(w) && status == GPNN_OK; i++) {
-    status = gpnn_output_text(w->output, i == 0 ? "{" : ", {", err);
-    if (status == GPNN_OK) status = list_row(w, group, t, i, err);
-    if (status == GPNN_OK) status = json_row(w, err);
-    if (status == GPNN_OK) status = gpnn_output_text(w->output, "}", err);
+    status = list_row(w, group, t, i, err);
+    if (!one) json_open(&w->json, NULL, '{');
+    if (status == GPNN_OK) json_row(w);
+    if (!one) json_close(&w->json, '}');
   }
-  return status == GPNN_OK ? gpnn_output_text(w->output, "]", err) : status;
+  if (!one) json_close(&w->json, ']');
+  /* There may be millions of groups: their text is not kept. */
+  return status == GPNN_OK ? json_write(&w->json, w->output, err) : status;
 }
 
 /* The cell of all rows, followed by its groups. */
 static enum gpnn_status json_target(struct writer *w, size_t t, struct gpnn_error *err)
 {
   enum gpnn_status status = json_cell(w, t, &w->scores->all, err);
-  bool first = true;
+  bool any = false;
   for (size_t i = 0; i < w->scores->n_groups && status == GPNN_OK; i++) {
     struct scores_group *group = &w->scores->groups[i];
     if (group->cells[t].metrics.n == 0) continue;
-    status = gpnn_output_text(w->output, first ? ", \"groups\": [{\"by\": " : ", {\"by\": ", err);
-    if (status == GPNN_OK) status = json_text(w, group->name, group->name_length, err);
-    if (status == GPNN_OK) status = gpnn_output_text(w->output, ", ", err);
-    if (status == GPNN_OK) status = json_cell(w, t, group, err);
-    if (status == GPNN_OK) status = gpnn_output_text(w->output, "}", err);
-    first = false;
+    if (!any) json_open(&w->json, "groups", '[');
+    any = true;
+    json_open(&w->json, NULL, '{');
+    json_bytes(&w->json, "by", group->name, group->name_length);
+    status = json_cell(w, t, group, err);
+    json_close(&w->json, '}');
   }
-  return status == GPNN_OK && !first ? gpnn_output_text(w->output, "]", err) : status;
+  if (any) json_close(&w->json, ']');
+  return status;
 }
 
 /* Several targets: an array of objects, and the means over them. */
 static enum gpnn_status json_targets(struct writer *w, struct gpnn_error *err)
 {
   const struct gpnn_predictions *p = w->scores->predictions;
-  enum gpnn_status status = gpnn_output_text(w->output, "\"targets\": [", err);
-  bool first = true;
+  enum gpnn_status status = GPNN_OK;
+  json_open(&w->json, "targets", '[');
   for (size_t t = 0; t < p->n_targets && status == GPNN_OK; t++) {
     if (w->scores->all.cells[t].metrics.n == 0) continue;
-    status = gpnn_output_text(w->output, first ? "{\"target\": " : ", {\"target\": ", err);
-    if (status == GPNN_OK)
-      status = json_text(w, p->targets[t].name, strlen(p->targets[t].name), err);
-    if (status == GPNN_OK) status = gpnn_output_text(w->output, ", ", err);
-    if (status == GPNN_OK) status = json_target(w, t, err);
-    if (status == GPNN_OK) status = gpnn_output_text(w->output, "}", err);
-    first = false;
+    json_open(&w->json, NULL, '{');
+    json_text(&w->json, "target", p->targets[t].name);
+    status = json_target(w, t, err);
+    json_close(&w->json, '}');
   }
-  if (status == GPNN_OK) status = gpnn_output_text(w->output, "]", err);
+  json_close(&w->json, ']');
   if (status != GPNN_OK || !has_mean(w)) return status;
-  status = gpnn_output_text(w->output, ", \"mean\": {", err);
-  if (status == GPNN_OK) status = list_mean(w, err);
-  if (status == GPNN_OK) status = json_row(w, err);
-  return status == GPNN_OK ? gpnn_output_text(w->output, "}", err) : status;
+  status = list_mean(w, err);
+  json_open(&w->json, "mean", '{');
+  json_row(w);
+  json_close(&w->json, '}');
+  return status;
 }
 
 static enum gpnn_status write_json(struct writer *w, struct gpnn_error *err)
 {
   bool named = w->scores->predictions->targets[0].name != NULL;
-  enum gpnn_status status = gpnn_output_text(w->output, "{", err);
-  if (status == GPNN_OK) status = named ? json_targets(w, err) : json_target(w, 0, err);
-  return status == GPNN_OK ? gpnn_output_text(w->output, "}\n", err) : status;
+  json_open(&w->json, NULL, '{');
+  enum gpnn_status status = named ? json_targets(w, err) : json_target(w, 0, err);
+  json_close(&w->json, '}');
+  if (status == GPNN_OK) status = json_write(&w->json, w->output, err);
+  return status == GPNN_OK ? gpnn_output_text(w->output, "\n", err) : status;
 }
 
 enum gpnn_status scores_write(struct scores *scores, const struct scores_form *form,
@@ -390,6 +364,7 @@ enum gpnn_status scores_write(struct scores *scores, const struct scores_form *f
   enum gpnn_status status = form->json ? write_json(&w, err)
                             : lines    ? write_lines(&w, err)
                                        : write_table(&w, err);
+  json_release(&w.json);
   free(w.shares);
   return status;
 }

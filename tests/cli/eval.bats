@@ -19,7 +19,8 @@ table() {
 
 @test "JSON is one object with the same values" {
   table | gpnn-eval --json >out.json
-  assert_equal "$(wc -l <out.json)" 1
+  json out.json >members
+  assert_equal "$(value n members)" 4
   [[ $(cat out.json) == '{"n": 4, "rmse": '*'"coverage99": 1, '*'}' ]]
 }
 

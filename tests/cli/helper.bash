@@ -53,6 +53,12 @@ value() {
   awk -F '\t' -v name="$1" '$1 == name { print $2; found = 1 } END { exit !found }' "${2--}"
 }
 
+# json [FILE]: the values of a JSON object, a line each: path, tab, value, as json.awk says.  Fails
+# unless the file is one line of strict JSON.
+json() {
+  awk -f "$GPNN_ROOT/tests/cli/json.awk" "${1--}"
+}
+
 # assert_equal ACTUAL EXPECTED
 assert_equal() {
   [[ $1 == "$2" ]] || complain "is:     $1" "should: $2"

@@ -90,6 +90,9 @@ parameters() {
   printf 'g\ty\tmean\tsd\na\xff\xc3(\xc3\xa9"\t1\t0\t1\n' | gpnn-eval --by g --json >out.json
   iconv -f UTF-8 -t UTF-8 out.json >/dev/null
   grep -qF '"by": "a\ufffd\ufffd(é\""' out.json
+  printf 'g\ty\tmean\tsd\na\x01\x7f\xc2\x9b31m\\ \xc2\xa0\t1\t0\t1\n' |
+    gpnn-eval --by g --json >out.json
+  assert_equal "$(json out.json | value groups.0.by)" $'a\\u0001\\u007f\\u009b31m\\\\ \xc2\xa0'
 }
 
 # ---- files --------------------------------------------------------------------------------------
