@@ -385,9 +385,8 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->params, false, &opened, err);
   if (status == GPNN_OK) status = check_rows(a, &opened, err);
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++) {
-    char text[CLI_ABOUT_BYTES];
     struct cli about = *cli;
-    if (opened.n > 1) about.about = cli_target(text, opened.parameters[t].target);
+    if (opened.n > 1) about.target = opened.parameters[t].target;
     status = run_target(&about, a, &opened, t, &across, err);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);

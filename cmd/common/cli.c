@@ -12,6 +12,7 @@
 
 #include "base/threads.h"
 #include "cmd/common/cli_private.h"
+#include "cmd/common/json.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "linalg/blas_threads.h"
@@ -111,20 +112,13 @@ static int print_and_end(const struct cli *cli, size_t n, const struct cli_row r
 }
 
 /* Reads the command line.  True to go on; false when the tool is done already (--help, --version,
- * a mistake), with the exit status in '*status'. */
-static bool begin(struct cli *cli, const struct cli_tool *tool, void *arguments, int argc,
-                  char **argv, int *status)
+ * a mistake), with the exit status in '*status', which is EXIT_USAGE before. */
+static bool begin(struct cli *cli, void *arguments, int argc, char **argv, int *status)
 {
-  *cli = (struct cli){.tool = tool,
-                      .seed = 1,
-                      .output = "-",
-                      .table = GPNN_TABLE_OPTIONS_INIT,
-                      .started = time_now()};
   hold_standard_descriptors();
-  cli_watch_signals(tool->name);
+  cli_watch_signals(cli->tool->name);
   struct cli_row rows[CLI_MAX_OPTIONS];
   size_t n = cli_rows(cli, arguments, rows);
-  *status = EXIT_USAGE;
   if (!cli_read(cli, n, rows, argc, argv)) return false;
   if (cli->asked.help || cli->asked.version) {
     *status = print_and_end(cli, n, rows);
@@ -163,9 +157,33 @@ static void summary(const struct cli *cli)
   struct cli_time now = time_now();
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  cli_note(cli, "wall %.2f s, processor %.2f s, peak memory %.1f MiB, threads %d",
-           now.wall - cli->started.wall, now.cpu - cli->started.cpu, (double)usage.ru_maxrss / 1024,
-           cli->threads);
+  double wall = now.wall - cli->started.wall, cpu = now.cpu - cli->started.cpu;
+  cli_note(cli, "wall %.2f s, processor %.2f s, peak memory %.1f MiB, threads %d", wall, cpu,
+           (double)usage.ru_maxrss / 1024, cli->threads);
+  if (cli->report == NULL) return;
+  json_number(cli->report, "seconds", wall);
+  json_number(cli->report, "processor-seconds", cpu);
+  json_count(cli->report, "peak-memory", 1024 * (uint64_t)usage.ru_maxrss);
+  json_count(cli->report, "threads", (uint64_t)cli->threads);
+}
+
+/* Completes and prints the report. */
+static int print_report(const struct cli *cli)
+{
+  char text[2 * WARNINGS_BYTES];
+  struct json *report = cli->report;
+  json_open(report, "warnings", '[');
+  for (size_t i = 0; i < cli->warnings->n; i++)
+    json_text(report, NULL, warnings_text(cli->warnings, i, text));
+  json_close(report, ']');
+  json_close(report, '}');
+  if (report->failed) {
+    cli_fail(cli, "not enough memory for the report");
+    return EXIT_WORK;
+  }
+  fwrite(report->text, 1, report->length, stderr);
+  fputc('\n', stderr);
+  return EXIT_SUCCESS;
 }
 
 /* Says what went wrong, if anything, and returns the exit status: the one place where a status
@@ -175,9 +193,10 @@ static void summary(const struct cli *cli)
 static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn_error *err)
 {
   progress_erase();
+  if (status != GPNN_OK || cli->report == NULL) cli_print_warnings(cli);
   if (status == GPNN_OK) {
     summary(cli);
-    return EXIT_SUCCESS;
+    return cli->report == NULL ? EXIT_SUCCESS : print_report(cli);
   }
   if (status == GPNN_EINVAL) {
     cli_refuse(cli, "%s", err->text);
@@ -189,17 +208,28 @@ static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn
 
 int cli_main(const struct cli_tool *tool, void *arguments, int argc, char **argv)
 {
-  struct cli cli;
+  struct warnings warnings = {0};
+  struct json report = {0};
   struct gpnn_error err = {0};
+  struct cli cli = {.tool = tool,
+                    .seed = 1,
+                    .output = "-",
+                    .warnings = &warnings,
+                    .report = &report,
+                    .table = GPNN_TABLE_OPTIONS_INIT,
+                    .started = time_now()};
   char *missing = NULL;
-  int status;
-  if (!begin(&cli, tool, arguments, argc, argv, &status)) return status;
-  if (!collect_missing(&cli, &missing))
-    status = end(&cli, gpnn_fail_memory(&err, "for the command line"), &err);
-  else if (tool->resolve != NULL && !tool->resolve(&cli, arguments))
-    status = EXIT_USAGE;
-  else
-    status = end(&cli, tool->run(&cli, arguments, &err), &err);
+  int status = EXIT_USAGE;
+  json_open(&report, NULL, '{');
+  json_text(&report, "tool", tool->name);
+  if (begin(&cli, arguments, argc, argv, &status)) {
+    if (!collect_missing(&cli, &missing))
+      status = end(&cli, gpnn_fail_memory(&err, "for the command line"), &err);
+    else if (tool->resolve == NULL || tool->resolve(&cli, arguments))
+      status = end(&cli, tool->run(&cli, arguments, &err), &err);
+  }
+  json_release(&report);
+  warnings_release(&warnings);
   free(missing);
   free(cli.na);
   return status;

@@ -20,6 +20,8 @@
 #include "table/table.h"
 
 struct cli;
+struct json;     /* cmd/common/json.h */
+struct warnings; /* cmd/common/warnings.h */
 
 /* Groups of shared options; -h -V -q -v are always there. */
 enum {
@@ -28,6 +30,7 @@ enum {
   CLI_OUTPUT = 4,    /* -o */
   CLI_TABLE = 8,     /* -d, --no-header, --na and how else values are written */
   CLI_PROGRESS = 16, /* --progress */
+  CLI_REPORT = 32,   /* --json, of tools that write something else to standard output */
 };
 
 struct cli_tool {
@@ -58,14 +61,18 @@ struct cli {
   int threads;
   uint64_t seed;
   const char *output; /* "-" unless -o */
-  const char *about;  /* what messages begin with, set in copies for a target of several; or NULL */
+  const char *about;  /* what messages begin with, set in copies; or NULL */
+  const char
+      *target; /* the one of several targets that messages are about, set in copies; or NULL */
+  struct warnings *warnings; /* those to be told at the end */
+  struct json *report;       /* an open object, for what is reported; NULL: notes tell it */
   struct gpnn_table_options table;
   char *na; /* owned; what a missing value is written as */
   size_t n_operands;
   char **operands;
   uint64_t given; /* for cli_given(): a bit for each of the tool's options */
   struct {        /* as it was given, for cli.c */
-    bool help, version, no_header;
+    bool help, version, no_header, json;
     struct cli_list na;
     size_t threads;
     enum cli_progress progress;
@@ -102,14 +109,13 @@ GPNN_PRINTF(2, 3) bool cli_refuse(const struct cli *cli, const char *format, ...
  * file of that name), also where links, hard ones too, give the file another name. */
 bool cli_check_overwrite(const struct cli *cli, const char *output, const char *input);
 
-/* "gpnn-x: ..." on standard error: warnings unless --quiet, notes only with --verbose. */
+/* "gpnn-x: ..." on standard error: warnings unless --quiet, notes only with --verbose.  Warnings of
+ * one kind (that is, one 'format') about several targets are a single line, at the end.  If there
+ * is a report, warnings are part of it, and what notes would say should be too. */
 GPNN_PRINTF(2, 3) void cli_warn(const struct cli *cli, const char *format, ...);
 GPNN_PRINTF(2, 3) void cli_note(const struct cli *cli, const char *format, ...);
 
-enum { CLI_ABOUT_BYTES = GPNN_MASK_BYTES + 16 };
-
-/* "target NAME" in 'text', for 'about'. */
-const char *cli_target(char text[CLI_ABOUT_BYTES], const char *name);
+enum { CLI_ABOUT_BYTES = 80 }; /* room for 'about' */
 
 /* Operand 'i', or "-" where it is absent. */
 const char *cli_operand(const struct cli *cli, size_t i);

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "cmd/common/cli.h"
+#include "cmd/common/warnings.h"
 
 /* Exit statuses, apart from EXIT_SUCCESS. */
 enum { EXIT_WORK = 1, EXIT_USAGE = 2 };
@@ -51,5 +52,8 @@ void cli_print_version(const struct cli_tool *tool);
 
 /* Says why the work failed, whatever --quiet says. */
 GPNN_PRINTF(2, 3) void cli_fail(const struct cli *cli, const char *format, ...);
+
+/* Prints the warnings that were kept for the end. */
+void cli_print_warnings(const struct cli *cli);
 
 #endif

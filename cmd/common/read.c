@@ -39,6 +39,7 @@ static const struct {
     {CLI_THREADS, CLI_COUNT('j', "threads", asked.threads, "N",
                             "threads (the cores this process may use)", 1, 1024)},
     {CLI_PROGRESS, CLI_CHOICE(0, "progress", asked.progress, "WHEN", "progress line", when)},
+    {CLI_REPORT, CLI_FLAG(0, "json", asked.json, "report as one JSON object on standard error")},
     {0, CLI_FLAG('q', "quiet", quiet, "no warnings")},
     {0, CLI_FLAG('v', "verbose", verbose, "report what is done, and a summary")},
     {0, CLI_FLAG('h', "help", asked.help, "print this help")},
@@ -208,7 +209,8 @@ bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, 
     if (meant < cli->tool->n_options) cli->given |= (uint64_t)1 << meant;
     if (rows[i].option->type == CLI_TYPE_OLD_NAME) old |= (uint64_t)1 << i;
   }
-  for (size_t i = 0; i < n; i++) /* only now is --quiet known */
+  if (!cli->asked.json) cli->report = NULL;
+  for (size_t i = 0; i < n; i++) /* only now are --quiet and --json known */
     if ((old >> i & 1) != 0)
       note_old_name(cli, rows[i].option, rows[find_meant(n, rows, i)].option);
   cli->n_operands = (size_t)(argc - optind);

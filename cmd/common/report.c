@@ -1,7 +1,5 @@
 #include "cmd/common/report.h"
 
-#include <string.h>
-
 #include "models/predict.h"
 
 void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter)
@@ -42,12 +40,9 @@ void report_distances(const struct cli *cli, const struct gpnn_counts *counts,
              share);
 }
 
-void report_left_out(const struct cli *cli, const struct gpnn_table *table, const char *target,
-                     size_t n, const char *what)
+void report_left_out(const struct cli *cli, const struct gpnn_table *table, size_t n,
+                     const char *what)
 {
-  char shown[GPNN_MASK_BYTES] = "";
   if (n == 0) return;
-  if (target != NULL) gpnn_mask(shown, target, strlen(target));
-  cli_warn(cli, "%s: %s%s%s%zu rows without %s left out", gpnn_table_name(table),
-           target == NULL ? "" : "target '", shown, target == NULL ? "" : "': ", n, what);
+  cli_warn(cli, "%s: %zu rows without %s left out", gpnn_table_name(table), n, what);
 }

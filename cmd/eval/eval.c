@@ -104,10 +104,11 @@ static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
 static enum gpnn_status check_rows(struct run *r, struct gpnn_error *err)
 {
   bool any = false;
+  struct cli about = *r->cli;
   for (size_t t = 0; t < r->predictions.n_targets; t++) {
     any = any || r->scores.all.cells[t].metrics.n > 0;
-    report_left_out(r->cli, r->table, r->predictions.targets[t].name, r->n_left_out[t],
-                    "truth or prediction");
+    about.target = r->predictions.targets[t].name;
+    report_left_out(&about, r->table, r->n_left_out[t], "truth or prediction");
   }
   if (any) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%s: no row with a truth and a prediction",

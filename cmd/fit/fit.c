@@ -109,16 +109,13 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
                                 const struct gpnn_index *index, size_t n,
                                 struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  char text[CLI_ABOUT_BYTES];
   struct cli about = *cli;
   enum gpnn_status status = GPNN_OK;
-  if (n > 1) about.about = "all targets";
+  if (n > 1 && a->is_shared) about.about = "all targets";
   struct targets targets = {gpnn_index_dataset(index), 0, n};
   if (a->is_shared) return fit_targets(&about, a, &targets, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
-    if (n > 1)
-      about.about =
-          cli_target(text, gpnn_dataset_target(gpnn_index_dataset(index), t)->schema.target.name);
+    if (n > 1) about.target = gpnn_dataset_target(gpnn_index_dataset(index), t)->schema.target.name;
     targets = (struct targets){targets.dataset, t, 1};
     status = a->method == FIT_CONJUGATE ? fit_conjugate(&about, a, index, t, &params[t], err)
                                         : fit_targets(&about, a, &targets, &params[t], err);

@@ -99,7 +99,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct band *b, struct gpnn
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, b, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, NULL, b->n_left_out, "input or prediction");
+  report_left_out(plot->cli, plot->table, b->n_left_out, "input or prediction");
   if (b->n == 0)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with an input and a prediction",
                      gpnn_table_name(plot->table));

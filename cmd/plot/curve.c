@@ -188,7 +188,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct curve *c, struct gpn
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, c, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, NULL, c->n_missing, "a value");
+  report_left_out(plot->cli, plot->table, c->n_missing, "a value");
   if (c->n_zero > 0)
     cli_warn(plot->cli, "%s: %zu values cannot be drawn on logarithmic axes and are left out", name,
              c->n_zero);

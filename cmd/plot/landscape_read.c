@@ -204,7 +204,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct reader *r, struct gp
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, r, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, NULL, r->n_left_out, "a parameter varied or a value");
+  report_left_out(plot->cli, plot->table, r->n_left_out, "a parameter varied or a value");
   if (r->l->n == 0 && r->quantity != SIZE_MAX && plot->o->y != NULL)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with a value of a quantity in --truth",
                      gpnn_table_name(plot->table));

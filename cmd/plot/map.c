@@ -107,7 +107,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct map *m, struct gpnn_
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, m, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, NULL, m->n_left_out, "inputs or prediction");
+  report_left_out(plot->cli, plot->table, m->n_left_out, "inputs or prediction");
   if (m->xs.n == 0)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with inputs and a prediction",
                      gpnn_table_name(plot->table));

@@ -233,9 +233,8 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 static void report_target(const struct run *r, size_t t)
 {
   const struct gpnn_parameters *parameters = &r->opened.parameters[t];
-  char text[CLI_ABOUT_BYTES];
   struct cli about = *r->cli;
-  if (r->opened.n > 1) about.about = cli_target(text, parameters->target);
+  if (r->opened.n > 1) about.target = parameters->target;
   report_counts(&about, &r->counts[t]);
   report_distances(&about, &r->counts[t], &parameters->calibration);
 }

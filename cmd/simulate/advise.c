@@ -301,27 +301,27 @@ static enum gpnn_status run_target(struct run *r, struct opened *opened, size_t 
   const struct gpnn_model_options how = {
       .neighbours = a->neighbours, .precision = GPNN_PRECISION_MIXED, .threads = r->cli->threads};
   const struct gpnn_dataset *dataset = opened->channels[target].dataset;
-  char shown[GPNN_MASK_BYTES], text[CLI_ABOUT_BYTES];
+  const char *name = dataset->schema.target.name;
+  char shown[GPNN_MASK_BYTES];
   struct cli about = *r->cli;
   struct gpnn_model *model = NULL;
   struct gpnn_advice advice;
+  if (gpnn_dataset_n_targets(opened->dataset) > 1) {
+    r->target = gpnn_mask(shown, name, strlen(name));
+    about.target = name;
+  }
   if (opened->parameters[target].n_members > 0) {
     cli_warn(&about, "the advice is about the first of the %zu members of these parameters",
              gpnn_parameters_n_members(&opened->parameters[target]));
     gpnn_parameters_drop_members(&opened->parameters[target]);
   }
-  enum gpnn_status status = open_model(r->cli, opened, target, 1, &how, &model, err);
+  enum gpnn_status status = open_model(&about, opened, target, 1, &how, &model, err);
   if (status == GPNN_OK) status = gpnn_advise(model, &options, &advice, err);
   if (status == GPNN_OK) {
     bool original = a->units == GPNN_UNITS_ORIGINAL, transformed = dataset->transform != NULL;
     r->unit = original && !transformed ? dataset->scaling.y_sd : 1;
     if (original && transformed)
       cli_warn(&about, "errors are those of the transformed target, in units of its sd");
-    const char *name = dataset->schema.target.name;
-    if (gpnn_dataset_n_targets(opened->dataset) > 1) {
-      r->target = gpnn_mask(shown, name, strlen(name));
-      about.about = cli_target(text, name);
-    }
     report_counts(&about, &advice.counts);
     report_copies(&about, &advice);
     status = a->form == TABLE_NONE ? write_lines(r, &advice, err) : write_table(r, &advice, err);

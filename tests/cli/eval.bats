@@ -166,7 +166,7 @@ several() {
   assert_equal "$(cut -d , -f 1,2,4 out.csv)" \
     $'target,n,mse\na,3,0.4166666666666667\nb,2,4.5\nmean,2.5,2.4583333333333335'
   assert_equal "$(cat err.txt)" \
-    "gpnn-eval: (stdin): target 'b': 1 rows without truth or prediction left out"
+    "gpnn-eval: target 'b': (stdin): 1 rows without truth or prediction left out"
   # each as if it were alone
   several | cut -d , -f 5-7 | sed '1s/_b//g' | gpnn-eval -q | cut -f 2 | paste -sd , >b.txt
   sed -n 's/^b,//p' out.csv | cmp - b.txt

@@ -32,18 +32,42 @@ fit() {
   [ "$(grep '^lengthscale' own.par | sort -u | wc -l)" -eq 2 ]
 }
 
-@test "warnings say which target they are about" {
+@test "warnings say which targets they are about, once" {
   two_targets 60 >once.tsv
   awk -v OFS='\t' '{ print } NR > 1 { print $1, $2, -$3, -$4 }' once.tsv >train.tsv
   gpnn-index -q --calibration-rows 0 -y y,z -o t.gpi train.tsv
   local model=(--objective block --kernel exp --ard no --rotate none -m 20 --fix noise=1e-17)
   gpnn-fit "${model[@]}" --lengthscales own t.gpi 2>err.txt >t.par
-  grep -q '^gpnn-fit: target y: 1 of the blocks had a covariance that is not positive definite' err.txt
-  grep -q '^gpnn-fit: target z: 1 of the blocks had a covariance that is not positive definite' err.txt
+  assert_equal "$(cut -d ';' -f 1 err.txt)" \
+    "gpnn-fit: targets 'y' and 'z': 1 of the blocks had a covariance that is not positive definite"
   gpnn-fit "${model[@]}" t.gpi 2>&1 >t.par | grep -q '^gpnn-fit: all targets: 2 of the blocks had a covariance'
   gpnn-predict -p t.par t.gpi train.tsv 2>err.txt >/dev/null
-  grep -q '^gpnn-predict: target z: 120 of the rows had a covariance that is not positive definite' err.txt
-  gpnn-calibrate -v --loo -p t.par t.gpi 2>&1 >/dev/null | grep -q '^gpnn-calibrate: target z: scale '
+  assert_equal "$(cut -d ';' -f 1 err.txt)" \
+    "gpnn-predict: targets 'y' and 'z': 120 of the rows had a covariance that is not positive definite"
+  gpnn-calibrate -v --loo -p t.par t.gpi 2>err.txt >/dev/null
+  grep -q "^gpnn-calibrate: target 'z': scale " err.txt
+  assert_equal "$(grep -c 'not positive definite' err.txt)" 1
+  [ "$(gpnn-calibrate -q --loo -p t.par t.gpi 2>&1 >/dev/null | wc -l)" -eq 0 ]
+}
+
+# warned N: what gpnn-calibrate says of N targets that differ, without the numbers of the first.
+warned() {
+  make_table 60 2 | awk -v n="$1" -v OFS='\t' '{
+    printf "%s\t%s", $1, $2
+    for (t = 1; t <= n; t++) printf "\t%s", NR == 1 ? "t" t : sin(3 * t * $1 + $2) + t
+    print ""
+  }' >many.tsv
+  gpnn-index -q --calibration-rows 20 -y "3-$(($1 + 2))" -o many.gpi many.tsv
+  { for t in $(seq "$1"); do printf 'target\tt%d\n' "$t"; make_parameters exp 1 1 0.1 10; done; } |
+    gpnn-calibrate many.gpi 2>&1 >/dev/null | sed -E 's/[0-9.]+, from|of [0-9.]+ /X/'
+}
+
+@test "what differs between targets is said of the first" {
+  assert_equal "$(warned 1 | cut -d ' ' -f 1-3)" 'gpnn-calibrate: the factor'
+  warned 2 | grep -q "^gpnn-calibrate: targets 't1' and 't2': the factor .*(numbers of 't1')$"
+  warned 3 | grep -q "^gpnn-calibrate: targets 't1', 't2' and 't3': the factor "
+  warned 14 | grep -q "^gpnn-calibrate: targets 't1', 't2' and 12 more: the factor "
+  assert_equal "$(warned 14 | wc -l)" 1
 }
 
 @test "several targets need names that parameters can hold" {
