@@ -6,6 +6,7 @@
 
 static const struct cli_option options[] = {
     CLI_FLAG(0, "verify", verify, "check every byte of an index"),
+    CLI_FLAG(0, "json", json, "one JSON object"),
 };
 
 static const struct cli_tool tool = {.name = "gpnn-info",

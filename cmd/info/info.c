@@ -6,286 +6,324 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/common/facts.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
 #include "stats/moments.h"
 
-struct run {
-  const struct cli *cli;
-  struct gpnn_output *output;
-};
-
-static enum gpnn_status put_text(struct run *r, const char *name, const char *text,
-                                 struct gpnn_error *err)
+/* Cuts '*text' at the first 'end' and returns what precedes it; NULL after the last piece. */
+static char *cut_off(char **text, char end)
 {
-  return gpnn_output_printf(r->output, err, "%s\t%s\n", name, text);
-}
-
-static enum gpnn_status put_count(struct run *r, const char *name, uint64_t value,
-                                  struct gpnn_error *err)
-{
-  return gpnn_output_printf(r->output, err, "%s\t%" PRIu64 "\n", name, value);
-}
-
-static enum gpnn_status put_number(struct run *r, const char *name, double value,
-                                   struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_output_printf(r->output, err, "%s\t", name);
-  if (status == GPNN_OK) status = gpnn_output_number(r->output, value, err);
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+  char *piece = *text, *at = piece == NULL ? NULL : strchr(piece, end);
+  *text = at == NULL ? NULL : at + 1;
+  if (at != NULL) *at = '\0';
+  return piece;
 }
 
 /* ---- an index ----------------------------------------------------------------------------- */
 
-static enum gpnn_status put_rows(struct run *r, const struct gpnn_index *index,
-                                 struct gpnn_error *err)
+static void put_rows(struct facts *facts, const struct gpnn_dataset *c)
 {
-  const struct gpnn_dataset *c = gpnn_index_dataset(index);
   char fingerprint[17];
-  snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, gpnn_index_dataset(index)->fingerprint);
-  enum gpnn_status status = put_text(r, "file", "gpnn index", err);
-  if (status == GPNN_OK) status = put_text(r, "fingerprint", fingerprint, err);
-  if (status == GPNN_OK) status = put_count(r, "rows", c->n, err);
-  if (status == GPNN_OK) status = put_count(r, "calibration-rows", c->n_calibration, err);
-  if (status == GPNN_OK) status = put_count(r, "skipped-rows", c->n_skipped, err);
-  if (status == GPNN_OK) status = put_count(r, "inputs", c->d, err);
-  if (status == GPNN_OK) status = put_count(r, "seed", c->seed, err);
-  return status;
+  snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, c->fingerprint);
+  facts_text(facts, "file", "gpnn index");
+  facts_text(facts, "fingerprint", fingerprint);
+  facts_count(facts, "rows", c->n);
+  facts_count(facts, "calibration-rows", c->n_calibration);
+  facts_count(facts, "skipped-rows", c->n_skipped);
+  facts_count(facts, "inputs", c->d);
+  facts_count(facts, "seed", c->seed);
 }
 
 /* A line per direction: its share of each input. */
-static enum gpnn_status put_rotation(struct run *r, size_t d, const double *rotation,
-                                     struct gpnn_error *err)
+static void put_rotation(struct facts *facts, size_t d, const double *rotation)
 {
-  enum gpnn_status status = GPNN_OK;
-  for (size_t j = 0; j < d && rotation != NULL && status == GPNN_OK; j++) {
-    status = gpnn_output_text(r->output, "metric-direction", err);
-    for (size_t i = 0; i < d && status == GPNN_OK; i++) {
-      status = gpnn_output_text(r->output, "\t", err);
-      if (status == GPNN_OK) status = gpnn_output_number(r->output, rotation[j * d + i], err);
-    }
-    if (status == GPNN_OK) status = gpnn_output_text(r->output, "\n", err);
+  facts_open_list(facts, "metric-direction");
+  for (size_t j = 0; j < d && rotation != NULL; j++) {
+    facts_open_row(facts, NULL, '[');
+    for (size_t i = 0; i < d; i++) facts_number(facts, NULL, rotation[j * d + i]);
+    facts_close_row(facts, ']');
   }
-  return status;
+  facts_close_list(facts);
 }
 
-static enum gpnn_status put_search(struct run *r, const struct gpnn_index *index,
-                                   struct gpnn_error *err)
+static void put_search(struct facts *facts, const struct gpnn_dataset *c)
 {
-  const struct gpnn_search_report report = gpnn_dataset_search_report(gpnn_index_dataset(index));
-  const struct gpnn_search_report *s = &report;
-  struct gpnn_search_metric metric = gpnn_dataset_search_metric(gpnn_index_dataset(index));
-  size_t d = gpnn_index_dataset(index)->d;
-  enum gpnn_status status = put_text(r, "search", gpnn_search_name(s->kind), err);
-  if (status == GPNN_OK && s->n_lists > 0) status = put_count(r, "search-lists", s->n_lists, err);
-  if (status == GPNN_OK && s->effort > 0) status = put_count(r, "search-effort", s->effort, err);
-  if (status == GPNN_OK) status = put_number(r, "search-recall-asked", s->asked, err);
-  if (status == GPNN_OK) status = put_number(r, "search-recall", s->recall, err);
-  if (status == GPNN_OK) status = put_count(r, "search-recall-queries", s->n_queries, err);
-  if (status == GPNN_OK) status = put_count(r, "search-recall-neighbours", s->neighbours, err);
-  if (status == GPNN_OK) status = put_number(r, "search-visited", s->visited, err);
-  if (status == GPNN_OK)
-    status = put_text(r, "metric", metric.lengthscale ? "lengthscales" : "euclidean", err);
-  for (size_t j = 0; j < d && metric.lengthscale != NULL && status == GPNN_OK; j++)
-    status = put_number(r, "metric-lengthscale", metric.lengthscale[j], err);
-  return status == GPNN_OK ? put_rotation(r, d, metric.rotation, err) : status;
+  const struct gpnn_search_report s = gpnn_dataset_search_report(c);
+  const struct gpnn_search_metric metric = gpnn_dataset_search_metric(c);
+  facts_text(facts, "search", gpnn_search_name(s.kind));
+  if (s.n_lists > 0) facts_count(facts, "search-lists", s.n_lists);
+  if (s.effort > 0) facts_count(facts, "search-effort", s.effort);
+  facts_number(facts, "search-recall-asked", s.asked);
+  facts_number(facts, "search-recall", s.recall);
+  facts_count(facts, "search-recall-queries", s.n_queries);
+  facts_count(facts, "search-recall-neighbours", s.neighbours);
+  facts_number(facts, "search-visited", s.visited);
+  facts_text(facts, "metric", metric.lengthscale ? "lengthscales" : "euclidean");
+  facts_open_list(facts, "metric-lengthscale");
+  for (size_t j = 0; j < c->d && metric.lengthscale != NULL; j++)
+    facts_number(facts, NULL, metric.lengthscale[j]);
+  facts_close_list(facts);
+  put_rotation(facts, c->d, metric.rotation);
 }
 
 /* A line per input: name, mean, and the factor it is multiplied by. */
-static enum gpnn_status put_feature(struct run *r, const struct gpnn_dataset *c,
-                                    struct gpnn_feature_cursor *at, size_t j,
-                                    struct gpnn_error *err)
+static void put_features(struct facts *facts, const struct gpnn_dataset *c)
 {
   const struct gpnn_scaling *s = &c->scaling;
+  struct gpnn_feature_cursor at = {0};
   char name[GPNN_MASK_BYTES];
-  enum gpnn_status status = gpnn_output_printf(r->output, err, "input\t%s\t",
-                                               gpnn_schema_feature_name(&c->schema, at, j, name));
-  if (status == GPNN_OK && s->method == GPNN_SCALING_NONE)
-    status = gpnn_output_text(r->output, "0\t1", err);
-  if (status == GPNN_OK && s->method != GPNN_SCALING_NONE)
-    status = gpnn_output_number(r->output, s->mean[j], err);
-  if (status == GPNN_OK && s->method == GPNN_SCALING_SCALE) {
-    status = gpnn_output_text(r->output, "\t", err);
-    if (status == GPNN_OK) status = gpnn_output_number(r->output, s->weight[j], err);
+  bool has_mean = s->method != GPNN_SCALING_NONE;
+  facts_open_list(facts, "input");
+  for (size_t j = 0; j < s->n_in; j++) {
+    facts_open_row(facts, NULL, '{');
+    facts_text(facts, "name", gpnn_schema_feature_name(&c->schema, &at, j, name));
+    facts_number(facts, "mean", has_mean ? s->mean[j] : 0);
+    if (s->method != GPNN_SCALING_WHITEN)
+      facts_number(facts, "factor", has_mean ? s->weight[j] : 1);
+    facts_close_row(facts, '}');
   }
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
+  facts_close_list(facts);
 }
 
 /* A line per input with limits: name, and the values to which smaller and larger ones are moved. */
-static enum gpnn_status put_limits(struct run *r, const struct gpnn_dataset *c,
-                                   struct gpnn_error *err)
+static void put_limits(struct facts *facts, const struct gpnn_dataset *c)
 {
   const struct gpnn_limits *limits = &c->scaling.limits;
   struct gpnn_feature_cursor at = {0};
   char name[GPNN_MASK_BYTES];
-  enum gpnn_status status = GPNN_OK;
-  for (size_t j = 0; j < limits->n && status == GPNN_OK; j++) {
+  facts_open_list(facts, "limits");
+  for (size_t j = 0; j < limits->n; j++) {
     if (!gpnn_limits_has(limits, j)) continue;
-    status = gpnn_output_printf(r->output, err, "limits\t%s\t",
-                                gpnn_schema_feature_name(&c->schema, &at, j, name));
-    if (status == GPNN_OK) status = gpnn_output_number(r->output, limits->lower[j], err);
-    if (status == GPNN_OK) status = gpnn_output_text(r->output, "\t", err);
-    if (status == GPNN_OK) status = gpnn_output_number(r->output, limits->upper[j], err);
-    if (status == GPNN_OK) status = gpnn_output_text(r->output, "\n", err);
+    facts_open_row(facts, NULL, '{');
+    facts_text(facts, "name", gpnn_schema_feature_name(&c->schema, &at, j, name));
+    facts_number(facts, "lower", limits->lower[j]);
+    facts_number(facts, "upper", limits->upper[j]);
+    facts_close_row(facts, '}');
   }
-  return status;
+  facts_close_list(facts);
 }
 
-/* "WHAT", a name, a mean and an sd. */
-static enum gpnn_status put_moments(struct run *r, const char *what, const char *name,
-                                    struct gpnn_moments of, struct gpnn_error *err)
+static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
 {
-  char shown[GPNN_MASK_BYTES];
-  enum gpnn_status status =
-      gpnn_output_printf(r->output, err, "%s\t%s\t", what, gpnn_mask(shown, name, strlen(name)));
-  if (status == GPNN_OK) status = gpnn_output_number(r->output, of.mean, err);
-  if (status == GPNN_OK) status = gpnn_output_text(r->output, "\t", err);
-  if (status == GPNN_OK) status = gpnn_output_number(r->output, of.sd, err);
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
-}
-
-static enum gpnn_status put_target(struct run *r, const struct gpnn_dataset *c,
-                                   struct gpnn_error *err)
-{
-  char name[GPNN_MASK_BYTES];
-  gpnn_mask(name, c->schema.target.name, strlen(c->schema.target.name));
-  enum gpnn_status status = put_text(r, "target", name, err);
-  if (status == GPNN_OK) status = put_number(r, "target-mean", c->scaling.y_mean, err);
-  if (status == GPNN_OK) status = put_number(r, "target-sd", c->scaling.y_sd, err);
-  return status;
+  facts_open_part(facts, "targets", '[');
+  for (size_t t = 0; t < gpnn_dataset_n_targets(c); t++) {
+    const struct gpnn_dataset *view = gpnn_dataset_target(c, t);
+    facts_open_part(facts, NULL, '{');
+    facts_name(facts, "target", view->schema.target.name);
+    facts_number(facts, "target-mean", view->scaling.y_mean);
+    facts_number(facts, "target-sd", view->scaling.y_sd);
+    facts_close_part(facts, '}');
+  }
+  facts_close_part(facts, ']');
 }
 
 /* Groups, if some have several inputs. */
-static enum gpnn_status put_groups(struct run *r, const struct gpnn_dataset *c,
-                                   struct gpnn_error *err)
+static void put_groups(struct facts *facts, const struct gpnn_dataset *c)
 {
   char name[GPNN_MASK_BYTES];
   struct gpnn_feature_cursor at = {0};
-  enum gpnn_status status = GPNN_OK;
-  size_t kept = 0, next = 0;
-  if (c->n_groups == c->d) return GPNN_OK;
-  for (size_t j = 0; next < c->n_groups && status == GPNN_OK; j++) {
+  size_t kept = 0, next = 0, n = c->n_groups == c->d ? 0 : c->n_groups;
+  facts_open_list(facts, "group");
+  for (size_t j = 0; next < n; j++) {
     if (!gpnn_dataset_keeps(c, j) || c->group[kept++] != next) continue;
-    status = put_text(r, "group", gpnn_schema_group_name(&c->schema, &at, j, name), err);
+    facts_text(facts, NULL, gpnn_schema_group_name(&c->schema, &at, j, name));
     next++;
   }
-  return status;
+  facts_close_list(facts);
 }
 
-/* Groups, periodic inputs, and columns that are neither input nor target. */
-static enum gpnn_status put_roles(struct run *r, const struct gpnn_dataset *c,
-                                  struct gpnn_error *err)
+static void put_periods(struct facts *facts, const struct gpnn_schema *schema)
 {
-  const struct gpnn_schema *schema = &c->schema;
-  char name[GPNN_MASK_BYTES];
-  enum gpnn_status status = put_groups(r, c, err);
-  for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++) {
+  facts_open_list(facts, "period");
+  for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
     if (column->kind != GPNN_COLUMN_PERIODIC) continue;
-    gpnn_mask(name, column->name, strlen(column->name));
-    status = gpnn_output_printf(r->output, err, "period\t");
-    if (status == GPNN_OK) status = put_number(r, name, column->period, err);
+    facts_open_row(facts, NULL, '{');
+    facts_name(facts, "name", column->name);
+    facts_number(facts, "period", column->period);
+    facts_close_row(facts, '}');
   }
-  for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++)
-    status = put_moments(r, "regressor", schema->regressors[j].name, c->scaling.regressors[j], err);
-  if (status == GPNN_OK && schema->has_noise)
-    status = put_text(r, "row-noise",
-                      gpnn_mask(name, schema->noise.name, strlen(schema->noise.name)), err);
-  if (status == GPNN_OK && schema->has_by)
-    status = put_text(r, "by", gpnn_mask(name, schema->by.name, strlen(schema->by.name)), err);
-  if (status == GPNN_OK && schema->has_by) status = put_count(r, "by-groups", c->n_row_groups, err);
-  for (size_t t = 0; t < schema->n_offsets && status == GPNN_OK; t++) {
-    const char *offset = schema->offsets[t].name;
-    status = put_text(r, "offset", gpnn_mask(name, offset, strlen(offset)), err);
-  }
-  return status;
+  facts_close_list(facts);
 }
 
-static enum gpnn_status put_setting(struct run *r, const char *name, const char *value,
-                                    struct gpnn_error *err)
+static void put_regressors(struct facts *facts, const struct gpnn_dataset *c)
 {
-  char shown[GPNN_MASK_BYTES];
-  return value == NULL ? GPNN_OK : put_text(r, name, gpnn_mask(shown, value, strlen(value)), err);
+  facts_open_list(facts, "regressor");
+  for (size_t j = 0; j < c->schema.n_regressors; j++) {
+    facts_open_row(facts, NULL, '{');
+    facts_name(facts, "name", c->schema.regressors[j].name);
+    facts_number(facts, "mean", c->scaling.regressors[j].mean);
+    facts_number(facts, "sd", c->scaling.regressors[j].sd);
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
+}
+
+/* Columns that are neither input nor target. */
+static void put_others(struct facts *facts, const struct gpnn_dataset *c)
+{
+  const struct gpnn_schema *schema = &c->schema;
+  if (schema->has_noise) facts_name(facts, "row-noise", schema->noise.name);
+  if (schema->has_by) facts_name(facts, "by", schema->by.name);
+  if (schema->has_by) facts_count(facts, "by-groups", c->n_row_groups);
+  facts_open_list(facts, "offset");
+  for (size_t t = 0; t < schema->n_offsets; t++) facts_name(facts, NULL, schema->offsets[t].name);
+  facts_close_list(facts);
+}
+
+static void put_setting(struct facts *facts, const char *name, const char *value)
+{
+  if (value != NULL) facts_name(facts, name, value);
 }
 
 /* How values are written in the table, where that is not as usual; under the names of options. */
-static enum gpnn_status put_notation(struct run *r, const struct gpnn_notation *notation,
-                                     struct gpnn_error *err)
+static void put_notation(struct facts *facts, const struct gpnn_notation *notation)
 {
-  if (gpnn_notation_is_usual(notation)) return GPNN_OK;
-  enum gpnn_status status = put_setting(r, "na", notation->missing, err);
-  if (status == GPNN_OK)
-    status = put_setting(r, "decimal", notation->decimal == ',' ? "," : ".", err);
-  if (status == GPNN_OK)
-    status = put_setting(r, "thousands", notation->thousands ? "yes" : "no", err);
-  if (status == GPNN_OK) status = put_setting(r, "strip", notation->strip, err);
-  return status == GPNN_OK ? put_setting(r, "comment", notation->comment, err) : status;
+  if (gpnn_notation_is_usual(notation)) return;
+  put_setting(facts, "na", notation->missing);
+  put_setting(facts, "decimal", notation->decimal == ',' ? "," : ".");
+  put_setting(facts, "thousands", notation->thousands ? "yes" : "no");
+  put_setting(facts, "strip", notation->strip);
+  put_setting(facts, "comment", notation->comment);
 }
 
-static enum gpnn_status put_columns(struct run *r, const struct gpnn_index *index,
-                                    struct gpnn_error *err)
+static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
 {
-  const struct gpnn_dataset *c = gpnn_index_dataset(index);
-  struct gpnn_feature_cursor at = {0};
-  enum gpnn_status status = GPNN_OK;
-  for (size_t t = 0; t < gpnn_dataset_n_targets(gpnn_index_dataset(index)) && status == GPNN_OK;
-       t++)
-    status = put_target(r, gpnn_dataset_target(gpnn_index_dataset(index), t), err);
-  if (status == GPNN_OK)
-    status = put_text(r, "standardise", gpnn_scaling_name(c->scaling.method), err);
-  for (size_t j = 0; j < c->scaling.n_in && status == GPNN_OK; j++)
-    status = put_feature(r, c, &at, j, err);
-  if (status == GPNN_OK) status = put_limits(r, c, err);
-  if (status == GPNN_OK) status = put_roles(r, c, err);
-  return status == GPNN_OK ? put_notation(r, &c->schema.notation, err) : status;
+  put_targets(facts, c);
+  facts_text(facts, "standardise", gpnn_scaling_name(c->scaling.method));
+  put_features(facts, c);
+  put_limits(facts, c);
+  put_groups(facts, c);
+  put_periods(facts, &c->schema);
+  put_regressors(facts, c);
+  put_others(facts, c);
+  put_notation(facts, &c->schema.notation);
 }
 
-static enum gpnn_status put_sections(struct run *r, const struct gpnn_index *index,
-                                     struct gpnn_error *err)
+/* The lines of 'shown', which is cut up: the options that the index was made with. */
+static void put_provenance(struct facts *facts, char *shown)
+{
+  char *rest = shown;
+  for (char *line; (line = cut_off(&rest, '\n')) != NULL;) {
+    char *value = strchr(line, '\t');
+    if (value == NULL) continue;
+    *value = '\0';
+    facts_word(facts, line, value + 1);
+  }
+}
+
+static void put_sections(struct facts *facts, const struct gpnn_index *index)
 {
   char tag[5];
   uint64_t offset, length;
-  enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; gpnn_index_section(index, i, tag, &offset, &length) && status == GPNN_OK; i++)
-    status = gpnn_output_printf(r->output, err, "section\t%s\t%" PRIu64 "\t%" PRIu64 "\n", tag,
-                                offset, length);
-  return status;
+  facts_open_list(facts, "section");
+  for (size_t i = 0; gpnn_index_section(index, i, tag, &offset, &length); i++) {
+    facts_open_row(facts, NULL, '{');
+    facts_text(facts, "tag", tag);
+    facts_count(facts, "offset", offset);
+    facts_count(facts, "length", length);
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
 }
 
-static enum gpnn_status describe_index(struct run *r, bool verify, struct gpnn_error *err)
+static enum gpnn_status describe_index(struct facts *facts, const struct gpnn_index *index,
+                                       bool verify, struct gpnn_error *err)
 {
-  struct gpnn_index *index = NULL;
-  enum gpnn_status status = gpnn_index_open(&index, cli_operand(r->cli, 0), verify, err);
-  if (status != GPNN_OK) return status;
-  const char *provenance = gpnn_index_dataset(index)->provenance;
-  char *shown = provenance == NULL ? NULL : gpnn_copy_text(provenance, strlen(provenance));
-  if (shown != NULL) gpnn_mask_all(shown, "\t\n");
-  if (shown == NULL && provenance != NULL) status = gpnn_fail_memory(err, "for the options");
-  if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
-  if (status == GPNN_OK) status = put_rows(r, index, err);
-  if (status == GPNN_OK) status = put_columns(r, index, err);
-  if (status == GPNN_OK) status = put_search(r, index, err);
-  if (status == GPNN_OK && shown != NULL) status = gpnn_output_text(r->output, shown, err);
-  if (status == GPNN_OK) status = put_sections(r, index, err);
-  if (status == GPNN_OK && verify) status = put_text(r, "verified", "yes", err);
-  status = cli_close_output(r->output, status, err);
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
+  const char *provenance = c->provenance == NULL ? "" : c->provenance;
+  char *shown = gpnn_copy_text(provenance, strlen(provenance));
+  if (shown == NULL) return gpnn_fail_memory(err, "for the options");
+  gpnn_mask_all(shown, "\t\n");
+  put_rows(facts, c);
+  put_columns(facts, c);
+  put_search(facts, c);
+  put_provenance(facts, shown);
+  put_sections(facts, index);
+  if (verify) facts_text(facts, "verified", "yes");
   free(shown);
-  gpnn_index_close(index);
-  return status;
+  return GPNN_OK;
 }
 
 /* ---- parameters --------------------------------------------------------------------------- */
 
-static enum gpnn_status describe_params(struct run *r, struct gpnn_error *err)
+/* True of a line that may have several values, which are an array even where it has one. */
+static bool is_list(const char *name)
 {
-  struct gpnn_parameters params = {0};
-  enum gpnn_status status = gpnn_parameters_read_one(&params, cli_operand(r->cli, 0), err);
-  if (params.target != NULL) gpnn_mask_all(params.target, "");
-  if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write(&params, 1, r->output, err);
-  status = cli_close_output(r->output, status, err);
-  gpnn_parameters_release(&params);
+  static const char *const lists[] = {"rotation",   "lengthscale", "coefficients",
+                                      "covariance", "conformal",   "distances"};
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    if (strcmp(name, lists[i]) == 0) return true;
+  return false;
+}
+
+/* A line of parameters as a fact.  Names and fingerprints are no numbers, whatever they look like.
+ */
+static void put_line(struct facts *facts, const char *name, char *values)
+{
+  bool many = is_list(name) || strchr(values, '\t') != NULL;
+  if (strcmp(name, "target") == 0 || strcmp(name, "index") == 0) {
+    facts_text(facts, name, values);
+    return;
+  }
+  if (many) facts_open_part(facts, name, '[');
+  for (char *word; (word = cut_off(&values, '\t')) != NULL;)
+    facts_word(facts, many ? NULL : name, word);
+  if (many) facts_close_part(facts, ']');
+}
+
+/* The lines of parameters, in 'text', which is cut up: those of further members are objects of
+ * their own. */
+static void put_parameters(struct facts *facts, char *text)
+{
+  bool in_members = false;
+  for (char *line; (line = cut_off(&text, '\n')) != NULL;) {
+    char *values = line + strcspn(line, "\t");
+    if (*line == '#' || *values == '\0') continue;
+    *values++ = '\0';
+    if (strcmp(line, "member") == 0) {
+      if (in_members) facts_close_part(facts, '}');
+      if (!in_members) facts_open_part(facts, "members", '[');
+      in_members = true;
+      facts_open_part(facts, NULL, '{');
+    }
+    put_line(facts, line, values);
+  }
+  if (!in_members) return;
+  facts_close_part(facts, '}');
+  facts_close_part(facts, ']');
+}
+
+/* Parameters as JSON: what their text says. */
+static enum gpnn_status convert_params(struct facts *facts, const struct gpnn_parameters *params,
+                                       struct gpnn_error *err)
+{
+  struct gpnn_output *memory = NULL;
+  size_t length = 0;
+  char *text = NULL;
+  enum gpnn_status status = gpnn_output_open_memory(&memory, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(params, 1, memory, err);
+  if (status == GPNN_OK) {
+    const char *written = gpnn_output_memory(memory, &length);
+    if (written != NULL) text = gpnn_copy_text(written, length);
+    if (text == NULL) status = gpnn_fail_memory(err, "for the parameters");
+  }
+  if (status == GPNN_OK) {
+    facts_text(facts, "file", "gpnn parameters");
+    put_parameters(facts, text);
+  }
+  free(text);
+  gpnn_output_abandon(memory);
   return status;
+}
+
+static enum gpnn_status describe_params(struct facts *facts, struct gpnn_parameters *params,
+                                        struct gpnn_error *err)
+{
+  if (params->target != NULL) gpnn_mask_all(params->target, "");
+  if (facts->as_json) return convert_params(facts, params, err);
+  return gpnn_parameters_write(params, 1, facts->output, err);
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
@@ -294,14 +332,29 @@ bool info_resolve(const struct cli *cli, void *arguments)
 {
   struct info_arguments *a = arguments;
   const char *path = cli_operand(cli, 0);
-  a->is_index = gpnn_index_recognise(path);
+  a->is_index = gpnn_index_recognise(path) || a->verify;
   return !a->is_index || cli_check_overwrite(cli, cli->output, path);
 }
 
 enum gpnn_status info_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   const struct info_arguments *a = arguments;
-  struct run r = {.cli = cli};
-  if (a->is_index || a->verify) return describe_index(&r, a->verify, err);
-  return describe_params(&r, err);
+  const char *path = cli_operand(cli, 0);
+  struct gpnn_index *index = NULL;
+  struct gpnn_parameters params = {0};
+  struct gpnn_output *output = NULL;
+  struct facts facts;
+  enum gpnn_status status = a->is_index ? gpnn_index_open(&index, path, a->verify, err)
+                                        : gpnn_parameters_read_one(&params, path, err);
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
+  if (status == GPNN_OK) {
+    facts_begin(&facts, output, a->json);
+    status = a->is_index ? describe_index(&facts, index, a->verify, err)
+                         : describe_params(&facts, &params, err);
+    status = facts_end(&facts, status, err);
+  }
+  status = cli_close_output(output, status, err);
+  gpnn_parameters_release(&params);
+  gpnn_index_close(index);
+  return status;
 }

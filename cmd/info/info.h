@@ -9,7 +9,7 @@
 #include "cmd/common/cli.h"
 
 struct info_arguments {
-  bool verify;
+  bool verify, json;
   bool is_index; /* info_resolve() finds out */
 };
 

@@ -5,6 +5,7 @@
 
 #include "assess/advise.h"
 #include "cmd/common/cli.h"
+#include "cmd/common/facts.h"
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
@@ -21,15 +22,15 @@ struct arguments {
   enum gpnn_units units;
   size_t neighbours, test_rows;
   enum tables form;
+  bool json;
 };
 
 struct run {
   const struct cli *cli;
   const struct arguments *a;
-  struct gpnn_output *output;
-  const char *target; /* masked; NULL: the only one */
+  struct facts facts;
+  const char *target; /* NULL: the only one */
   double unit;        /* what standardised values are multiplied by */
-  bool has_header;
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
@@ -65,88 +66,50 @@ static struct measure measure_gain(void)
   return (struct measure){0, 1};
 }
 
-static enum gpnn_status put_number(struct run *r, double value, struct gpnn_error *err)
+/* Writes the value and the ends of its interval: a line or, in a table, three of its values. */
+static void put_estimate(struct run *r, const char *name, const struct gpnn_advise_value *estimate,
+                         struct measure measure)
 {
-  enum gpnn_status status = gpnn_output_text(r->output, "\t", err);
-  return status == GPNN_OK ? gpnn_table_write_number(r->output, '\t', value, "NA", err) : status;
-}
-
-/* Writes the value and the ends of its interval, each after a tab. */
-static enum gpnn_status put_estimate(struct run *r, const struct gpnn_advise_value *estimate,
-                                     struct measure measure, struct gpnn_error *err)
-{
-  const double values[] = {estimate->value, estimate->low, estimate->high};
-  enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; i < 3 && status == GPNN_OK; i++)
-    status = put_number(r, measure.shift + measure.factor * values[i], err);
-  return status;
+  facts_open_row(&r->facts, name, '{');
+  facts_number(&r->facts, "value", measure.shift + measure.factor * estimate->value);
+  facts_number(&r->facts, "low", measure.shift + measure.factor * estimate->low);
+  facts_number(&r->facts, "high", measure.shift + measure.factor * estimate->high);
+  facts_close_row(&r->facts, '}');
 }
 
 /* ---- lines of names and values -------------------------------------------------------------- */
 
-static enum gpnn_status line_text(struct run *r, const char *name, const char *text,
-                                  struct gpnn_error *err)
-{
-  return gpnn_output_printf(r->output, err, "%s\t%s\n", name, text);
-}
-
-static enum gpnn_status line_number(struct run *r, const char *name, double value,
-                                    struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_output_text(r->output, name, err);
-  if (status == GPNN_OK) status = put_number(r, value, err);
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
-}
-
-static enum gpnn_status line_estimate(struct run *r, const char *name,
-                                      const struct gpnn_advise_value *estimate,
-                                      struct measure measure, struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_output_text(r->output, name, err);
-  if (status == GPNN_OK) status = put_estimate(r, estimate, measure, err);
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\n", err) : status;
-}
-
 /* Writes RMSE and NLL of a line, under names that end in 'tail'. */
-static enum gpnn_status lines_of(struct run *r, const struct gpnn_advise_line *line,
-                                 const char *tail, struct gpnn_error *err)
+static void lines_of(struct run *r, const struct gpnn_advise_line *line, const char *tail)
 {
   char name[32];
   snprintf(name, sizeof name, "rmse%s", tail);
-  enum gpnn_status status = line_estimate(r, name, &line->rmse, measure_rmse(r), err);
+  put_estimate(r, name, &line->rmse, measure_rmse(r));
   snprintf(name, sizeof name, "nll%s", tail);
-  return status == GPNN_OK ? line_estimate(r, name, &line->nll, measure_nll(r), err) : status;
+  put_estimate(r, name, &line->nll, measure_nll(r));
 }
 
-static enum gpnn_status lines_of_rows(struct run *r, const struct gpnn_advice *advice,
-                                      struct gpnn_error *err)
+static void lines_of_rows(struct run *r, const struct gpnn_advice *advice)
 {
   const struct gpnn_advise_line *lines = advice->lines;
-  enum gpnn_status status = lines_of(r, &lines[advice->now], "", err);
-  if (status == GPNN_OK) status = lines_of(r, &lines[advice->doubled], "-2n", err);
-  if (status == GPNN_OK) status = lines_of(r, &lines[advice->tenfold], "-10n", err);
-  if (status == GPNN_OK)
-    status = line_estimate(r, "rmse-floor", &advice->floor, measure_rmse(r), err);
-  if (status == GPNN_OK) status = line_number(r, "curve-exponent", advice->curve.exponent, err);
-  if (status == GPNN_OK) status = line_number(r, "rmse-limit", advice->limit_rmse * r->unit, err);
-  if (status == GPNN_OK)
-    status = line_number(r, "nll-limit", advice->limit_nll + log(r->unit), err);
-  return status;
+  lines_of(r, &lines[advice->now], "");
+  lines_of(r, &lines[advice->doubled], "-2n");
+  lines_of(r, &lines[advice->tenfold], "-10n");
+  put_estimate(r, "rmse-floor", &advice->floor, measure_rmse(r));
+  facts_number(&r->facts, "curve-exponent", advice->curve.exponent);
+  facts_number(&r->facts, "rmse-limit", advice->limit_rmse * r->unit);
+  facts_number(&r->facts, "nll-limit", advice->limit_nll + log(r->unit));
 }
 
-static enum gpnn_status lines_of_gains(struct run *r, const struct gpnn_advice *advice,
-                                       struct gpnn_error *err)
+static void lines_of_gains(struct run *r, const struct gpnn_advice *advice)
 {
-  enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; i < GPNN_ADVISE_NOTHING && status == GPNN_OK; i++) {
-    char name[32];
+  char name[32];
+  for (size_t i = 0; i < GPNN_ADVISE_NOTHING; i++) {
     snprintf(name, sizeof name, "rmse-gain-%s", about_names[i]);
-    status = line_estimate(r, name, &advice->helps[i].rmse_gain, measure_gain(), err);
+    put_estimate(r, name, &advice->helps[i].rmse_gain, measure_gain());
     snprintf(name, sizeof name, "nll-gain-%s", about_names[i]);
-    if (status == GPNN_OK)
-      status = line_estimate(r, name, &advice->helps[i].nll_gain, measure_gain(), err);
+    put_estimate(r, name, &advice->helps[i].nll_gain, measure_gain());
   }
-  return status;
 }
 
 /* ---- the verdict ---------------------------------------------------------------------------- */
@@ -209,69 +172,72 @@ static void write_verdict(const struct gpnn_advice *advice, char *text, size_t n
   }
 }
 
-static enum gpnn_status write_lines(struct run *r, const struct gpnn_advice *advice,
-                                    struct gpnn_error *err)
+static void write_lines(struct run *r, const struct gpnn_advice *advice)
 {
   char verdict[VERDICT_BYTES];
   write_verdict(advice, verdict, sizeof verdict);
-  const struct gpnn_advise_line *best = &advice->lines[advice->helps[GPNN_ADVISE_PARAMETERS].line];
-  enum gpnn_status status = GPNN_OK;
-  if (r->target != NULL) status = line_text(r, "target", r->target, err);
-  if (status == GPNN_OK) status = line_number(r, "rows", advice->lines[advice->now].rows, err);
-  if (status == GPNN_OK) status = line_number(r, "neighbours", (double)advice->neighbours, err);
-  if (status == GPNN_OK) status = line_number(r, "test-rows", (double)advice->n_test, err);
-  if (status == GPNN_OK) status = lines_of_rows(r, advice, err);
-  if (status == GPNN_OK) status = lines_of_gains(r, advice, err);
-  if (status == GPNN_OK) status = line_text(r, "best-parameters", best->change, err);
-  if (status == GPNN_OK) status = line_text(r, "advice", about_names[advice->most], err);
-  return status == GPNN_OK ? line_text(r, "verdict", verdict, err) : status;
+  facts_number(&r->facts, "rows", advice->lines[advice->now].rows);
+  facts_count(&r->facts, "neighbours", advice->neighbours);
+  facts_count(&r->facts, "test-rows", advice->n_test);
+  lines_of_rows(r, advice);
+  lines_of_gains(r, advice);
+  facts_text(&r->facts, "best-parameters",
+             advice->lines[advice->helps[GPNN_ADVISE_PARAMETERS].line].change);
+  facts_text(&r->facts, "advice", about_names[advice->most]);
+  facts_text(&r->facts, "verdict", verdict);
+}
+
+/* The lines of one target, after its name if there are several. */
+static void write_block(struct run *r, const struct gpnn_advice *advice)
+{
+  if (r->target != NULL) facts_open_part(&r->facts, NULL, '{');
+  if (r->target != NULL) facts_name(&r->facts, "target", r->target);
+  write_lines(r, advice);
+  if (r->target != NULL) facts_close_part(&r->facts, '}');
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
+static const char *const measures[] = {"rmse", "nll", "rmse_gain", "nll_gain"};
+
+static enum gpnn_status write_header(struct gpnn_output *output, bool several,
+                                     struct gpnn_error *err)
 {
-  static const char *const measures[] = {"rmse", "nll", "rmse_gain", "nll_gain"};
-  if (r->has_header) return GPNN_OK;
-  r->has_header = true;
-  enum gpnn_status status = gpnn_output_printf(r->output, err, "%sabout\tchange\trows\tneighbours",
-                                               r->target == NULL ? "" : "target\t");
+  enum gpnn_status status = gpnn_output_printf(output, err, "%sabout\tchange\trows\tneighbours",
+                                               several ? "target\t" : "");
   for (size_t i = 0; i < 4 && status == GPNN_OK; i++)
-    status = gpnn_output_printf(r->output, err, "\t%s\t%s_low\t%s_high", measures[i], measures[i],
+    status = gpnn_output_printf(output, err, "\t%s\t%s_low\t%s_high", measures[i], measures[i],
                                 measures[i]);
-  return status == GPNN_OK ? gpnn_output_text(r->output, "\tmeasured\n", err) : status;
+  return status == GPNN_OK ? gpnn_output_text(output, "\tmeasured\n", err) : status;
 }
 
-static enum gpnn_status write_row(struct run *r, const struct gpnn_advise_line *line,
-                                  struct gpnn_error *err)
+static void write_row(struct run *r, const struct gpnn_advise_line *line)
 {
-  enum gpnn_status status = GPNN_OK;
-  if (r->target != NULL) status = gpnn_output_printf(r->output, err, "%s\t", r->target);
-  if (status == GPNN_OK)
-    status = gpnn_output_printf(r->output, err, "%s\t%s", about_names[line->about], line->change);
-  if (status == GPNN_OK) status = put_number(r, line->rows, err);
-  if (status == GPNN_OK) status = put_number(r, (double)line->neighbours, err);
-  if (status == GPNN_OK) status = put_estimate(r, &line->rmse, measure_rmse(r), err);
-  if (status == GPNN_OK) status = put_estimate(r, &line->nll, measure_nll(r), err);
-  if (status == GPNN_OK) status = put_estimate(r, &line->rmse_gain, measure_gain(), err);
-  if (status == GPNN_OK) status = put_estimate(r, &line->nll_gain, measure_gain(), err);
-  if (status != GPNN_OK) return status;
-  return gpnn_output_printf(r->output, err, "\t%s\n", line->measured ? "yes" : "no");
+  facts_open_row(&r->facts, NULL, '{');
+  if (r->target != NULL) facts_name(&r->facts, "target", r->target);
+  facts_text(&r->facts, "about", about_names[line->about]);
+  facts_text(&r->facts, "change", line->change);
+  facts_number(&r->facts, "rows", line->rows);
+  facts_count(&r->facts, "neighbours", line->neighbours);
+  put_estimate(r, measures[0], &line->rmse, measure_rmse(r));
+  put_estimate(r, measures[1], &line->nll, measure_nll(r));
+  put_estimate(r, measures[2], &line->rmse_gain, measure_gain());
+  put_estimate(r, measures[3], &line->nll_gain, measure_gain());
+  facts_text(&r->facts, "measured", line->measured ? "yes" : "no");
+  facts_close_row(&r->facts, '}');
 }
 
-static enum gpnn_status write_table(struct run *r, const struct gpnn_advice *advice,
-                                    struct gpnn_error *err)
+static void write_table(struct run *r, const struct gpnn_advice *advice)
 {
-  enum gpnn_status status = write_header(r, err);
-  for (size_t i = 0; i < advice->n_lines && status == GPNN_OK; i++) {
+  for (size_t i = 0; i < advice->n_lines; i++) {
     const struct gpnn_advise_line *line = &advice->lines[i];
     if (r->a->form == TABLE_ALL || r->a->form == TABLE_CURVE + (enum tables)line->about)
-      status = write_row(r, line, err);
+      write_row(r, line);
   }
-  return status;
 }
 
-/* ---- the tool ----------------------------------------------------------------------------- */
+/* ---- the tool -----------------------------------------------------------------------------
+ */
 
 static void show_progress(size_t n_done, size_t n_all)
 {
@@ -302,14 +268,10 @@ static enum gpnn_status run_target(struct run *r, struct opened *opened, size_t 
       .neighbours = a->neighbours, .precision = GPNN_PRECISION_MIXED, .threads = r->cli->threads};
   const struct gpnn_dataset *dataset = opened->channels[target].dataset;
   const char *name = dataset->schema.target.name;
-  char shown[GPNN_MASK_BYTES];
   struct cli about = *r->cli;
   struct gpnn_model *model = NULL;
   struct gpnn_advice advice;
-  if (gpnn_dataset_n_targets(opened->dataset) > 1) {
-    r->target = gpnn_mask(shown, name, strlen(name));
-    about.target = name;
-  }
+  if (gpnn_dataset_n_targets(opened->dataset) > 1) about.target = r->target = name;
   if (opened->parameters[target].n_members > 0) {
     cli_warn(&about, "the advice is about the first of the %zu members of these parameters",
              gpnn_parameters_n_members(&opened->parameters[target]));
@@ -324,7 +286,10 @@ static enum gpnn_status run_target(struct run *r, struct opened *opened, size_t 
       cli_warn(&about, "errors are those of the transformed target, in units of its sd");
     report_counts(&about, &advice.counts);
     report_copies(&about, &advice);
-    status = a->form == TABLE_NONE ? write_lines(r, &advice, err) : write_table(r, &advice, err);
+    if (a->form == TABLE_NONE)
+      write_block(r, &advice);
+    else
+      write_table(r, &advice);
   }
   gpnn_model_free(model);
   return status;
@@ -334,11 +299,19 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
 {
   struct run r = {.cli = cli, .a = arguments};
   struct opened opened = {0};
+  struct gpnn_output *output = NULL;
+  bool table = r.a->form != TABLE_NONE;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), r.a->params, false, &opened, err);
-  if (status == GPNN_OK) status = cli_open_output(cli->output, &r.output, err);
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
+  bool several = status == GPNN_OK && gpnn_dataset_n_targets(opened.dataset) > 1;
+  if (status == GPNN_OK && table && !r.a->json) status = write_header(output, several, err);
+  facts_begin(&r.facts, output, r.a->json);
+  if (table || several) facts_open_part(&r.facts, table ? "table" : "targets", '[');
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++)
     status = run_target(&r, &opened, t, err);
-  status = cli_close_output(r.output, status, err);
+  if (table || several) facts_close_part(&r.facts, ']');
+  status = facts_end(&r.facts, status, err);
+  status = cli_close_output(output, status, err);
   open_release(&opened);
   return status;
 }
@@ -359,6 +332,7 @@ static const struct cli_option options[] = {
     CLI_COUNT(0, "test", test_rows, "N", "training rows to measure errors on (2000)", 20, 1e6),
     CLI_CHOICE(0, "table", form, "NAME", "instead", tables),
     CLI_CHOICE(0, "units", units, "UNITS", "of the target", units),
+    CLI_FLAG(0, "json", json, "one JSON object"),
 };
 
 static const struct cli_tool tool = {

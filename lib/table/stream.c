@@ -249,8 +249,11 @@ void gpnn_input_close(struct gpnn_input *input)
 struct gpnn_output {
   int fd; /* of 'file', if there is one */
   char *name;
-  struct gpnn_atomic_file file; /* empty for standard output, devices and pipes */
-  size_t used;                  /* bytes of 'buffer' not yet written */
+  struct gpnn_atomic_file file; /* empty for standard output, devices, pipes and memory */
+  bool is_memory;               /* written to 'memory', not to 'fd' */
+  char *memory;
+  size_t length, capacity;
+  size_t used; /* bytes of 'buffer' not yet written */
   char buffer[OUTPUT_BYTES];
 };
 
@@ -274,23 +277,49 @@ enum gpnn_status gpnn_output_open(struct gpnn_output **output, const char *path,
   return gpnn_output_open_watched(output, path, NULL, err);
 }
 
-enum gpnn_status gpnn_output_open_watched(struct gpnn_output **output, const char *path,
-                                          const char *volatile *watch, struct gpnn_error *err)
+/* An output called 'path' that nothing can be written to yet; NULL if there is not enough memory.
+ */
+static struct gpnn_output *new_output(const char *path)
 {
   struct gpnn_output *new = calloc(1, sizeof *new);
   char *name = name_of(path, "(stdout)");
   if (new == NULL || name == NULL) {
     free(new);
     free(name);
-    return gpnn_fail_memory(err, "to open a file");
+    return NULL;
   }
   new->name = name;
   new->fd = -1;
   new->file = (struct gpnn_atomic_file)GPNN_ATOMIC_FILE_INIT;
+  return new;
+}
+
+enum gpnn_status gpnn_output_open_memory(struct gpnn_output **output, struct gpnn_error *err)
+{
+  struct gpnn_output *new = new_output("(memory)");
+  if (new == NULL) return gpnn_fail_memory(err, "for a text");
+  new->is_memory = true;
+  *output = new;
+  return GPNN_OK;
+}
+
+const char *gpnn_output_memory(struct gpnn_output *output, size_t *length)
+{
+  struct gpnn_error err;
+  if (gpnn_output_flush(output, &err) != GPNN_OK) return NULL;
+  *length = output->length;
+  return output->memory == NULL ? "" : output->memory;
+}
+
+enum gpnn_status gpnn_output_open_watched(struct gpnn_output **output, const char *path,
+                                          const char *volatile *watch, struct gpnn_error *err)
+{
+  struct gpnn_output *new = new_output(path);
+  if (new == NULL) return gpnn_fail_memory(err, "to open a file");
   new->file.watch = watch;
   enum gpnn_status status = GPNN_OK;
   if (open_direct(path, &new->fd)) {
-    if (new->fd < 0) status = gpnn_fail_errno(err, errno, "%s: cannot be opened", name);
+    if (new->fd < 0) status = gpnn_fail_errno(err, errno, "%s: cannot be opened", new->name);
   } else {
     status = gpnn_atomic_file_create(&new->file, path, err);
     new->fd = new->file.fd;
@@ -302,10 +331,21 @@ enum gpnn_status gpnn_output_open_watched(struct gpnn_output **output, const cha
   return status;
 }
 
-/* write() until all is written. */
-static enum gpnn_status write_bytes(const struct gpnn_output *output, const char *bytes,
-                                    size_t length, struct gpnn_error *err)
+static enum gpnn_status keep_bytes(struct gpnn_output *output, const char *bytes, size_t length,
+                                   struct gpnn_error *err)
 {
+  if (!gpnn_grow(&output->memory, &output->capacity, output->length + length, 1))
+    return gpnn_fail_memory(err, "for a text");
+  if (length > 0) memcpy(output->memory + output->length, bytes, length);
+  output->length += length;
+  return GPNN_OK;
+}
+
+/* write() until all is written. */
+static enum gpnn_status write_bytes(struct gpnn_output *output, const char *bytes, size_t length,
+                                    struct gpnn_error *err)
+{
+  if (output->is_memory) return keep_bytes(output, bytes, length, err);
   while (length > 0) {
     ssize_t n = write(output->fd, bytes, length);
     if (n < 0 && errno == EINTR) continue;
@@ -389,6 +429,7 @@ void gpnn_output_abandon(struct gpnn_output *output)
   if (output == NULL) return;
   if (output->file.temporary == NULL && output->fd >= 0) close(output->fd);
   gpnn_atomic_file_abandon(&output->file);
+  free(output->memory);
   free(output->name);
   free(output);
 }

@@ -72,6 +72,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_watched(struct gpnn_output **o
                                                           const char *volatile *watch,
                                                           struct gpnn_error *err);
 
+/* Opens an output that keeps in memory what is written to it. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_memory(struct gpnn_output **output,
+                                                         struct gpnn_error *err);
+
+/* What was written to such an output, without a NUL, and its length; NULL if there was not enough
+ * memory for it.  Valid until more is written, or the output is abandoned, as it has to be. */
+const char *gpnn_output_memory(struct gpnn_output *output, size_t *length);
+
 /* Appends bytes to the stream's buffer (64 KiB), which is written out when it is full. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_write(struct gpnn_output *output, const void *bytes,
                                                    size_t length, struct gpnn_error *err);

@@ -310,6 +310,28 @@ static void writes_of_any_size_arrive_in_order(void **state)
   free(bytes);
 }
 
+static void memory_keeps_what_is_written(void **state)
+{
+  struct gpnn_output *output = NULL;
+  char piece[1000], *whole = calloc(200, sizeof piece);
+  size_t length = 1;
+  (void)state;
+  assert_ok(gpnn_output_open_memory(&output, &err));
+  assert_non_null(gpnn_output_memory(output, &length));
+  assert_int_equal(length, 0);
+  for (size_t i = 0; i < 200; i++) {
+    memset(piece, (int)('a' + i % 26), sizeof piece);
+    memcpy(whole + i * sizeof piece, piece, sizeof piece);
+    assert_ok(gpnn_output_write(output, piece, sizeof piece, &err));
+    if (i == 3) assert_non_null(gpnn_output_memory(output, &length));
+  }
+  const char *text = gpnn_output_memory(output, &length);
+  assert_int_equal(length, 200 * sizeof piece);
+  assert_memory_equal(text, whole, length);
+  gpnn_output_abandon(output);
+  free(whole);
+}
+
 static void a_full_device_is_reported_and_not_replaced(void **state)
 {
   (void)state;
@@ -428,6 +450,7 @@ int main(void)
       cmocka_unit_test(a_file_appears_only_when_it_is_closed),
       cmocka_unit_test(an_abandoned_file_leaves_nothing_and_keeps_the_old),
       cmocka_unit_test(writes_of_any_size_arrive_in_order),
+      cmocka_unit_test(memory_keeps_what_is_written),
       cmocka_unit_test(a_full_device_is_reported_and_not_replaced),
       cmocka_unit_test(a_folder_cannot_be_written),
       cmocka_unit_test(standard_output_is_flushed_on_demand_and_stays_open),
