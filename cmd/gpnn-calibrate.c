@@ -28,7 +28,7 @@ static const struct cli_tool tool = {
     .synopsis = "[OPTION...] INDEX < PARAMS",
     .purpose = "Find the scale of errors, or the factor of variances, on rows that no prediction\n"
                "used, and print the parameters with it.",
-    .groups = CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS,
+    .groups = CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 1,
     CLI_OPTIONS(options),

@@ -112,7 +112,7 @@ static const struct cli_tool tool = {
     .name = "gpnn-fit",
     .synopsis = "[OPTION...] INDEX",
     .purpose = "Estimate lengthscales, kernel scale and noise variance from rows of an index.",
-    .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_TABLE | CLI_PROGRESS,
+    .groups = CLI_OUTPUT | CLI_SEEDED | CLI_THREADS | CLI_TABLE | CLI_PROGRESS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 1,
     CLI_OPTIONS(options),

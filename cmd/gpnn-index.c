@@ -46,7 +46,7 @@ static const struct cli_tool tool = {
                 "       gpnn-index --metric PARAMS -o INDEX OLD-INDEX",
     .purpose = "Standardise the rows of a table, hold some out for calibration, build the\n"
                "neighbour search, and write it all to one index file.",
-    .groups = CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS,
+    .groups = CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS | CLI_REPORT,
     .max_operands = 1,
     CLI_OPTIONS(options),
     .resolve = index_resolve,

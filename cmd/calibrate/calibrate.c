@@ -1,10 +1,12 @@
 #include "cmd/calibrate/calibrate.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/calibrate/across.h"
+#include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/report.h"
 #include "dataset/reader.h"
@@ -294,10 +296,34 @@ static enum gpnn_status report_bound(const struct cli *cli, const struct calibra
       kind_of_rows(a, choice->on), choice->n_fitted, choice->n_rows);
 }
 
+/* What was found, as an object of the report, if there is one. */
+static void report_json(const struct cli *cli, const struct calibrate_arguments *a,
+                        const struct row_choice *choice,
+                        const struct gpnn_calibrate_report *calibration, const char *target,
+                        bool applied)
+{
+  struct json *report = cli->report;
+  const struct gpnn_scale_law *law = &calibration->law;
+  bool noise = !calibration->by_scale && !calibration->by_factor;
+  if (report == NULL) return;
+  json_open(report, NULL, '{');
+  json_text(report, "target", target);
+  json_text(report, "on", kind_of_rows(a, choice->on));
+  json_count(report, "rows", calibration->n_rows);
+  json_text(report, "adjusted", calibration->by_scale ? "scale" : noise ? "noise" : "factor");
+  json_number(report, calibration->by_scale ? "scale" : "factor", calibration->alpha);
+  json_number(report, "standard-error", choice->circular ? NAN : calibration->standard_error);
+  json_flag(report, "applied", applied);
+  if (calibration->by_scale) json_number(report, "degrees", law->degrees);
+  if (calibration->by_scale)
+    json_number(report, "misfit-power", law->scale.term[GPNN_SCALE_MISFIT].coefficient);
+  json_close(report, '}');
+}
+
 /* Applies the calibration to the parameters. */
 static enum gpnn_status apply(const struct cli *cli, const struct calibrate_arguments *a,
                               const struct row_choice *choice,
-                              const struct gpnn_calibrate_report *calibration,
+                              const struct gpnn_calibrate_report *calibration, const char *target,
                               struct gpnn_parameters *params, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
@@ -305,9 +331,11 @@ static enum gpnn_status apply(const struct cli *cli, const struct calibrate_argu
   report_counts(cli, &calibration->counts);
   if (choice->circular) {
     bool applied = gpnn_calibrate_apply_bound(calibration, params);
+    report_json(cli, a, choice, calibration, target, applied);
     return report_bound(cli, a, choice, calibration, applied, params, err);
   }
   gpnn_calibrate_apply(calibration, params);
+  report_json(cli, a, choice, calibration, target, true);
   if (a->conformal.n > 0)
     status = gpnn_conformal_record(params, calibration->n_rows, calibration->z, a->conformal.n,
                                    a->conformal.p, err);
@@ -352,7 +380,9 @@ static enum gpnn_status run_target(const struct cli *cli, const struct calibrate
   struct row_choice choice = {0};
   enum gpnn_status status = find(cli, a, opened, target, across, &choice, &calibration, err);
   if (status == GPNN_OK)
-    status = apply(cli, a, &choice, &calibration, &opened->parameters[target], err);
+    status =
+        apply(cli, a, &choice, &calibration, opened->channels[target].dataset->schema.target.name,
+              &opened->parameters[target], err);
   gpnn_calibrate_report_release(&calibration);
   return status;
 }
@@ -384,11 +414,13 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
   struct gpnn_output *output = NULL;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->params, false, &opened, err);
   if (status == GPNN_OK) status = check_rows(a, &opened, err);
+  if (cli->report != NULL) json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++) {
     struct cli about = *cli;
     if (opened.n > 1) about.target = opened.parameters[t].target;
     status = run_target(&about, a, &opened, t, &across, err);
   }
+  if (cli->report != NULL) json_close(cli->report, ']');
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) status = gpnn_parameters_write(opened.parameters, opened.n, output, err);
   status = cli_close_output(output, status, err);

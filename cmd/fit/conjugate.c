@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/common/json.h"
 #include "cmd/common/progress.h"
+#include "cmd/fit/report.h"
 #include "kernel/coefficients.h"
 
 struct telling {
@@ -11,10 +13,24 @@ struct telling {
   size_t n, n_all; /* points tried, and in all */
 };
 
+/* A point in the report, if there is one. */
+static void put_point(struct json *report, const char *name,
+                      const struct gpnn_conjugate_point *point)
+{
+  if (report == NULL) return;
+  json_open(report, name, '{');
+  json_number(report, "range", point->range);
+  json_number(report, "noise-ratio", point->noise);
+  json_number(report, "rmspe", point->rmspe);
+  json_number(report, "crps", point->crps);
+  json_close(report, '}');
+}
+
 /* With --verbose, prints a line per point tried. */
 static void tell(void *context, const struct gpnn_conjugate_point *point)
 {
   struct telling *telling = context;
+  put_point(telling->cli->report, NULL, point);
   progress_update("points tried", ++telling->n, telling->n_all);
   cli_note(telling->cli, "tried effective range %8.4g, noise ratio %6.4g: RMSPE %.4f, CRPS %.4f",
            point->range, point->noise, point->rmspe, point->crps);
@@ -75,6 +91,18 @@ static enum gpnn_status name_target(const struct gpnn_index *index,
   return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
 }
 
+static void tell_best(const struct cli *cli, const struct gpnn_conjugate_report *report)
+{
+  put_point(cli->report, "chosen", &report->best);
+  fit_report_end(cli);
+  cli_note(cli, "chosen: effective range %.4g, noise ratio %.4g", report->best.range,
+           report->best.noise);
+  if (report->at_least_range || report->at_most_range)
+    cli_note(cli, "the range chosen is at the edge of those tried");
+  if (report->at_least_noise || report->at_most_noise)
+    cli_note(cli, "the noise ratio chosen is at the edge of those tried");
+}
+
 enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments *a,
                                const struct gpnn_index *index, size_t target,
                                struct gpnn_parameters *params, struct gpnn_error *err)
@@ -85,15 +113,12 @@ enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments
   enum gpnn_status status = set_options(a, dataset, &options, err);
   if (status != GPNN_OK) return status;
   struct telling telling = {cli, 0, options.n_ranges * options.n_noises};
+  fit_report_begin(cli, gpnn_index_dataset(index), target, 1);
   status = gpnn_conjugate(dataset, &options, tell, &telling, params, &report, err);
+  fit_report_end_tried(cli);
   if (status == GPNN_OK) status = name_target(index, dataset, params, err);
   if (status == GPNN_OK) status = annotate(&report, options.n_folds, index, dataset, params, err);
   if (status != GPNN_OK) return status;
-  cli_note(cli, "chosen: effective range %.4g, noise ratio %.4g", report.best.range,
-           report.best.noise);
-  if (report.at_least_range || report.at_most_range)
-    cli_note(cli, "the range chosen is at the edge of those tried");
-  if (report.at_least_noise || report.at_most_noise)
-    cli_note(cli, "the noise ratio chosen is at the edge of those tried");
+  tell_best(cli, &report);
   return GPNN_OK;
 }

@@ -87,6 +87,7 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
   struct fit_transforms transforms = {0};
   bool chooses = a->transform == FIT_TRANSFORM_AUTO;
   enum gpnn_status status = GPNN_OK;
+  fit_report_begin(cli, dataset, first, n);
   if (!chooses) status = fit_transforms_set(&transforms, a, dataset, first, n, err);
   if (status == GPNN_OK && transforms.transformed != NULL)
     status = fit_transformed(cli, a, &transforms, params, &report, err);
@@ -96,10 +97,13 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
     status = fit_transforms_choose(&transforms, cli, a, dataset, first, n, params, err);
   if (status == GPNN_OK && chooses && transforms.transformed != NULL)
     status = improve(cli, a, &transforms, params, &report, err);
+  fit_report_end_tried(cli);
   if (status == GPNN_OK) {
     fit_report_found(cli, n, params, a->choose.fit.thin, &report.fit);
     fit_report_stack(cli, &report.stack);
+    fit_report_result(cli, params, &report);
   }
+  fit_report_end(cli);
   fit_transforms_release(&transforms);
   return status;
 }
@@ -143,7 +147,11 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   if (params == NULL) return gpnn_fail_memory(err, "for parameters");
   enum gpnn_status status = check_targets(index, n, err);
-  if (status == GPNN_OK) status = fit_all(cli, a, index, n, params, err);
+  if (status == GPNN_OK) {
+    fit_report_open(cli, gpnn_index_dataset(index));
+    status = fit_all(cli, a, index, n, params, err);
+    fit_report_close(cli);
+  }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) status = gpnn_parameters_write(params, n, output, err);
   status = cli_close_output(output, status, err);

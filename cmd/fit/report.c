@@ -6,26 +6,28 @@
 #include "cmd/common/report.h"
 #include "kernel/coefficients.h"
 
-/* A candidate in words: "exp ARD by loo of 32". */
-static const char *describe(const struct gpnn_candidate *candidate, char text[96])
+const char *fit_report_describe(const struct gpnn_candidate *candidate,
+                                char text[FIT_REPORT_NAME_BYTES])
 {
   char kernel[GPNN_KERNEL_BYTES], of[32] = "";
   gpnn_kernel_write(candidate->kernel, candidate->smoothness, kernel);
   if (candidate->k > 0) snprintf(of, sizeof of, " of %zu", candidate->k);
   static const char *const rotations[] = {"", " whitened", " rotated"};
-  snprintf(text, 96, "%s %s%s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
-           rotations[candidate->rotate], gpnn_objective_name(candidate->objective), of);
+  snprintf(text, FIT_REPORT_NAME_BYTES, "%s %s%s by %s%s", kernel,
+           candidate->ard ? "ARD" : "isotropic", rotations[candidate->rotate],
+           gpnn_objective_name(candidate->objective), of);
   return text;
 }
 
 void fit_report_try(void *context, const struct gpnn_candidate *candidate)
 {
   struct fit_report_tries *telling = context;
-  char text[96];
+  char text[FIT_REPORT_NAME_BYTES];
   progress_update("models tried", ++telling->n, 0);
   cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f (%.4f), RMSE %.4f",
-           describe(candidate, text), candidate->neighbours, candidate->nll,
+           fit_report_describe(candidate, text), candidate->neighbours, candidate->nll,
            candidate->standard_error, candidate->rmse);
+  fit_report_tried(telling->cli, candidate);
 }
 
 /* Says how the parameters were found, as a comment. */
@@ -49,15 +51,16 @@ static enum gpnn_status comment_stack(struct gpnn_parameters *params,
                                       struct gpnn_error *err)
 {
   const struct gpnn_choose_stack *stack = &report->stack;
-  char text[96];
+  char text[FIT_REPORT_NAME_BYTES];
   if (stack->n == 0) return GPNN_OK;
   enum gpnn_status status = gpnn_parameters_comment(
       params, err,
       "%zu members: NLL %.4f, RMSE %.4f (%zu rows left out); prediction takes %zu times as long",
       stack->n, stack->nll, stack->rmse, stack->n_rows, stack->n);
   for (size_t k = 0; k < stack->n && status == GPNN_OK; k++)
-    status = gpnn_parameters_comment(params, err, "member %zu: %s, weight %.2f", k + 1,
-                                     describe(&stack->member[k], text), stack->weight[k]);
+    status =
+        gpnn_parameters_comment(params, err, "member %zu: %s, weight %.2f", k + 1,
+                                fit_report_describe(&stack->member[k], text), stack->weight[k]);
   return status;
 }
 
@@ -67,7 +70,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
                                      struct gpnn_error *err)
 {
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
-  char text[96];
+  char text[FIT_REPORT_NAME_BYTES];
   /* A Gaussian likelihood is calibrated as published, which no cross-fit is. */
   if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
     params->provenance.estimation = (struct gpnn_estimation){0};
@@ -81,10 +84,10 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(
         params, err, "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
-        describe(chosen, text), chosen->nll, chosen->neighbours, report->n_rows);
+        fit_report_describe(chosen, text), chosen->nll, chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(params, err, "runner-up: %s, NLL %.4f with %zu neighbours",
-                                     describe(next, text), next->nll, next->neighbours);
+                                     fit_report_describe(next, text), next->nll, next->neighbours);
   if (status == GPNN_OK && report->fewest.kernel != NULL)
     status = gpnn_parameters_comment(params, err, "neighbours: %zu, NLL %.4f",
                                      report->fewest.neighbours, report->fewest.nll);

@@ -10,6 +10,13 @@
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
 #include "models/local/choose.h"
+#include "models/local/choose_transform.h"
+
+enum { FIT_REPORT_NAME_BYTES = 96 };
+
+/* A candidate in words: "exp ARD by loo of 32".  Returns 'text'. */
+const char *fit_report_describe(const struct gpnn_candidate *candidate,
+                                char text[FIT_REPORT_NAME_BYTES]);
 
 /* The context of fit_report_try(); 'cli' is borrowed. */
 struct fit_report_tries {
@@ -36,5 +43,24 @@ void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_paramet
 
 /* With --verbose, says what several members gain and cost, if there are several. */
 void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *stack);
+
+/* ---- the report as JSON, if there is one ----------------------------------------------------- */
+
+/* Around what is reported of all targets. */
+void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset);
+void fit_report_close(const struct cli *cli);
+
+/* Begins with the names of the 'n' targets from 'first' on and the list of what was tried, which
+ * candidates and transforms are then added to; then comes the result; then the end. */
+void fit_report_begin(const struct cli *cli, const struct gpnn_dataset *dataset, size_t first,
+                      size_t n);
+void fit_report_tried(const struct cli *cli, const struct gpnn_candidate *candidate);
+void fit_report_tried_transform(const struct cli *cli,
+                                const struct gpnn_transform_candidate *candidate);
+void fit_report_end_tried(const struct cli *cli);
+/* 'params' are those of the first target. */
+void fit_report_result(const struct cli *cli, const struct gpnn_parameters *params,
+                       const struct gpnn_choose_report *result);
+void fit_report_end(const struct cli *cli);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "cmd/fit/report.h"
 
 static enum gpnn_status init(struct fit_transforms *transforms, const struct gpnn_dataset *dataset,
                              size_t first, size_t n, struct gpnn_error *err)
@@ -46,6 +47,7 @@ enum gpnn_status fit_transforms_set(struct fit_transforms *transforms,
 
 static void tell(void *context, const struct gpnn_transform_candidate *candidate)
 {
+  fit_report_tried_transform(context, candidate);
   cli_note(context, "transform %-11s NLL %.4f, %.4f (%.4f) below that of none%s",
            gpnn_transform_name(candidate->kind), candidate->nll, candidate->gain,
            candidate->standard_error, candidate->harms ? ", but larger errors" : "");

@@ -8,9 +8,11 @@
 #include "base/atomic_file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
+#include "cmd/index/report.h"
 #include "dataset/index.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
@@ -73,6 +75,7 @@ bool index_resolve(const struct cli *cli, void *arguments)
 static void describe_search(const struct cli *cli, const struct gpnn_search *search)
 {
   const struct gpnn_search_report *report = gpnn_search_describe(search);
+  index_report_search(cli, report);
   cli_note(cli, "search %s, recall %.4f of %zu neighbours", gpnn_search_name(report->kind),
            report->recall, report->neighbours);
 }
@@ -237,6 +240,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
   if (status == GPNN_OK) {
     describe_training(cli, gpnn_table_name(table), &training);
+    index_report_training(cli, table, &training);
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
     training.dataset.provenance = provenance;
@@ -314,6 +318,7 @@ enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_e
 {
   struct index_arguments *a = arguments;
   cli_guard(&unfinished);
+  if (cli->report != NULL) json_text(cli->report, "index", a->output);
   enum gpnn_status status = check_output(a->output, err);
   if (status != GPNN_OK) return status;
   return a->metric != NULL ? change_metric(cli, a, err) : index_table(cli, a, err);
