@@ -53,7 +53,7 @@ static enum gpnn_status require_found(const struct gpnn_table *table, const char
                                       const struct gpnn_column *columns, const size_t *found,
                                       struct gpnn_error *err)
 {
-  char list[400] = "", shown[GPNN_MASK_BYTES];
+  char list[400] = "", shown[GPNN_MASK_BYTES], hint[GPNN_TABLE_HINT_BYTES];
   size_t used = 0, n_missing = 0;
   for (size_t i = 0; i < n; i++) n_missing += found[i] == SIZE_MAX;
   if (n_missing == 0) return GPNN_OK;
@@ -66,8 +66,9 @@ static enum gpnn_status require_found(const struct gpnn_table *table, const char
     used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", used == 0 ? "" : ", ",
                              mask(shown, columns[i].name));
   }
-  return gpnn_fail(err, GPNN_EMISMATCH, "%s: lacks %zu of %zu %s column%s: %s",
-                   gpnn_table_name(table), n_missing, n, what, n == 1 ? "" : "s", list);
+  return gpnn_fail(err, GPNN_EMISMATCH, "%s: lacks %zu of %zu %s column%s: %s%s",
+                   gpnn_table_name(table), n_missing, n, what, n == 1 ? "" : "s", list,
+                   gpnn_table_hint(table, hint));
 }
 
 /* Finds one of the schema's columns by name; SIZE_MAX if the table does not have it. */

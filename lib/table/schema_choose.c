@@ -372,24 +372,14 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice
   return status;
 }
 
-static enum gpnn_status fail_single(const struct gpnn_table *table, struct gpnn_error *err)
-{
-  size_t preamble = gpnn_table_preamble(table);
-  if (preamble > 0)
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "%s: its first line has one column, but lines after line %zu have more: is it "
-                     "a table after --skip-lines %zu?",
-                     gpnn_table_name(table), preamble, preamble);
-  return gpnn_fail(err, GPNN_EINVAL,
-                   "%s: has one column, but a target and an input are needed: "
-                   "is the delimiter right?",
-                   gpnn_table_name(table));
-}
-
 enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpnn_table *table,
                                     const struct gpnn_roles *roles, struct gpnn_error *err)
 {
-  if (gpnn_table_columns(table) < 2) return fail_single(table, err);
+  char hint[GPNN_TABLE_HINT_BYTES];
+  gpnn_table_hint(table, hint);
+  if (gpnn_table_columns(table) < 2)
+    return gpnn_fail(err, GPNN_EINVAL, "%s: has one column, but a target and an input are needed%s",
+                     gpnn_table_name(table), hint[0] != '\0' ? hint : ": is the delimiter right?");
   struct gpnn_column_lookup lookup = {0};
   enum gpnn_status status = gpnn_column_lookup_make(&lookup, table, err);
   if (status != GPNN_OK) return status;

@@ -115,6 +115,11 @@ char gpnn_table_delimiter(const struct gpnn_table *table);
  * whose lines do not agree; 0: nothing suggests that there are any. */
 size_t gpnn_table_preamble(const struct gpnn_table *table);
 
+/* The same as the end of a message, "; does the table begin on line 4? --skip-lines 3", or empty.
+ * Returns 'text'. */
+enum { GPNN_TABLE_HINT_BYTES = 100 };
+const char *gpnn_table_hint(const struct gpnn_table *table, char text[GPNN_TABLE_HINT_BYTES]);
+
 bool gpnn_table_has_header(const struct gpnn_table *table);
 const struct gpnn_values *gpnn_table_values(const struct gpnn_table *table);
 size_t gpnn_table_columns(const struct gpnn_table *table); /* how many there are, at least 1 */

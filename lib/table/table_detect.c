@@ -1,7 +1,7 @@
 /*
  * What can be guessed about a table from its first lines: the delimiter, and where the header is.
  */
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "table/table_private.h"
@@ -164,38 +164,70 @@ bool gpnn_table_sees_enough(const struct gpnn_table *table)
   return table->at_end || count_lines(table) > LINES;
 }
 
-/* Cut at 'delimiter', the lines that are in the buffer have one number of fields, above one, from
- * which line on?  Sets '*n_agree' to how many these are. */
-static size_t find_regular(const struct gpnn_table *table, char delimiter, size_t *n_agree)
+/* The last lines in the buffer that have one number of fields. */
+struct regular {
+  size_t first; /* number of the first of them, from 1 */
+  size_t n_lines, n_fields;
+  size_t n_named, n_numbers; /* numbers among the fields of the first, and of all others */
+};
+
+static struct regular find_regular(const struct gpnn_table *table, char delimiter)
 {
   const char *s = table->buffer, *end = table->buffer + table->end, *line_end, *line;
-  size_t number = 0, first = 0, width = 0;
-  *n_agree = 0;
+  struct regular regular = {1, 0, 0, 0, 0};
+  size_t number = 0;
   for (size_t i = 0; i < LINES; i++) {
     line = next_line(table, &s, end, &line_end, &number);
     if (line == NULL) break;
-    size_t n_fields = cut_line(line, line_end, delimiter).n_fields;
-    if (n_fields != width) {
-      width = n_fields;
-      first = number;
-      *n_agree = 0;
-    }
-    ++*n_agree;
+    struct cut cut = cut_line(line, line_end, delimiter);
+    if (cut.n_fields != regular.n_fields)
+      regular = (struct regular){number, 0, cut.n_fields, cut.n_numbers, 0};
+    else
+      regular.n_numbers += cut.n_numbers;
+    regular.n_lines++;
   }
-  if (width < 2) *n_agree = 0;
-  return first;
+  return regular;
+}
+
+/* True if the first of the lines can be a header: the others have more numbers. */
+static bool begins_with_names(const struct regular *regular)
+{
+  return regular->n_named * (regular->n_lines - 1) < regular->n_numbers;
 }
 
 size_t gpnn_table_preamble(const struct gpnn_table *table)
 {
   enum { FEWEST = 3 };
-  size_t most = 0, first = 1;
+  struct regular best = {1, FEWEST - 1, 0, 0, 0};
   if (table->bytes_dropped) return 0;
   for (size_t i = 0; i < N_CANDIDATES; i++) {
-    size_t n_agree, from = find_regular(table, candidates[i], &n_agree);
-    if (n_agree < FEWEST || n_agree <= most) continue;
-    most = n_agree;
-    first = from;
+    struct regular regular = find_regular(table, candidates[i]);
+    if (regular.n_fields > 1 && regular.n_lines > best.n_lines && begins_with_names(&regular))
+      best = regular;
   }
-  return first - 1;
+  return best.first - 1;
+}
+
+/* True if the first 'n' lines all begin with 'c'. */
+static bool begin_with(const struct gpnn_table *table, size_t n, char c)
+{
+  const char *s = table->buffer, *end = table->buffer + table->end;
+  for (; n > 0 && s < end; n--) {
+    if (*s != c) return false;
+    const char *lf = memchr(s, '\n', (size_t)(end - s));
+    s = lf == NULL ? end : lf + 1;
+  }
+  return true;
+}
+
+const char *gpnn_table_hint(const struct gpnn_table *table, char text[GPNN_TABLE_HINT_BYTES])
+{
+  size_t n = gpnn_table_preamble(table);
+  text[0] = '\0';
+  if (n > 0 && begin_with(table, n, '#'))
+    snprintf(text, GPNN_TABLE_HINT_BYTES, "; are lines of '#' comments? --comment '#'");
+  else if (n > 0)
+    snprintf(text, GPNN_TABLE_HINT_BYTES, "; does the table begin on line %zu? --skip-lines %zu",
+             n + 1, n);
+  return text;
 }

@@ -8,7 +8,6 @@
  */
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__
@@ -375,13 +374,14 @@ static enum gpnn_status check_width(const struct gpnn_table *table, size_t n_fie
                                     struct gpnn_error *err)
 {
   if (n_fields == table->n_columns) return GPNN_OK;
-  size_t preamble = table->n_records == 0 ? gpnn_table_preamble(table) : 0;
-  char hint[64] = "";
-  if (preamble > 0)
-    snprintf(hint, sizeof hint, "; is it a table after --skip-lines %zu?", preamble);
+  static const char row_names[] = "; is there no name for the first column, as R leaves it out?";
+  char hint[GPNN_TABLE_HINT_BYTES] = "";
+  if (table->n_records == 0) gpnn_table_hint(table, hint);
+  bool lacks_name = table->n_records == 0 && table->has_header && n_fields == table->n_columns + 1;
   return gpnn_fail(err, GPNN_EDATA, "%s:%zu: has %zu field%s, the %s has %zu%s",
                    gpnn_table_name(table), table->line, n_fields, n_fields == 1 ? "" : "s",
-                   table->has_header ? "header" : "first line", table->n_columns, hint);
+                   table->has_header ? "header" : "first line", table->n_columns,
+                   hint[0] == '\0' && lacks_name ? row_names : hint);
 }
 
 enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record,

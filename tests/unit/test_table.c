@@ -205,15 +205,28 @@ static void a_preamble_is_suspected(void **state)
   static const char text[] = "Station: x\nmade: today\n\na;b\n1;2\n3;4\n";
   struct gpnn_table *table;
   struct gpnn_record record;
+  char hint[GPNN_TABLE_HINT_BYTES];
   assert_ok(gpnn_table_open(&table, scratch_text("p.csv", text), &with_header, &err));
   assert_int_equal(gpnn_table_preamble(table), 3);
   gpnn_table_close(table);
   assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "x;\ny\na;b;c\n1;2;3\n4;5;6\n"),
                             &with_header, &err));
-  assert_fails(gpnn_table_next(table, &record, &err), GPNN_EDATA, "--skip-lines 2?");
+  assert_fails(gpnn_table_next(table, &record, &err), GPNN_EDATA,
+               "p.csv:2: has 1 field, the header has 2; does the table begin on line 3? "
+               "--skip-lines 2");
   gpnn_table_close(table);
   assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "a;b\n1;2\n3;4\n"), &with_header, &err));
   assert_int_equal(gpnn_table_preamble(table), 0);
+  gpnn_table_close(table);
+  /* The first line of a table with names of rows has one field less, but is the header. */
+  assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "a;b\nx;1;2\ny;3;4\nz;5;6\n"),
+                            &with_header, &err));
+  assert_fails(gpnn_table_next(table, &record, &err), GPNN_EDATA,
+               "p.csv:2: has 3 fields, the header has 2; is there no name for the first column");
+  gpnn_table_close(table);
+  assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "#x\n#y\na;b\n1;2\n3;4\n"), &with_header,
+                            &err));
+  assert_string_equal(gpnn_table_hint(table, hint), "; are lines of '#' comments? --comment '#'");
   gpnn_table_close(table);
   assert_fails(gpnn_table_open(&table,
                                scratch_text("u.csv", "\xff\xfe"
