@@ -1,0 +1,281 @@
+#include "profile/advice.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "profile/advice_private.h"
+#include "table/skipped.h"
+
+/* ---- the target -------------------------------------------------------------------------- */
+
+static bool is_kept(const struct gpnn_advice *advice, size_t j)
+{
+  return advice->columns[j].kind != GPNN_ADVICE_DROP &&
+         advice->columns[j].kind != GPNN_ADVICE_UNUSED;
+}
+
+static bool must_be_numbers(enum gpnn_profile_role role)
+{
+  return role == GPNN_PROFILE_TARGET || role == GPNN_PROFILE_OTHER;
+}
+
+/* Finds a target if that of the schema is none, and whether a column is not what it has to be. */
+static void settle_targets(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                           bool target_asked)
+{
+  for (size_t j = 0; j < profile->n_columns && !advice->is_stuck; j++) {
+    enum gpnn_profile_role role = profile->columns[j].role;
+    if (!must_be_numbers(role) || advice->columns[j].kind == GPNN_ADVICE_NUMBERS) continue;
+    advice->is_stuck = role != GPNN_PROFILE_TARGET || target_asked;
+    advice->stuck_column = j;
+    advice->moves_target = !advice->is_stuck;
+  }
+  if (!advice->moves_target) return;
+  size_t j = profile->n_columns;
+  while (j > 0 && !(advice->columns[j - 1].kind == GPNN_ADVICE_NUMBERS &&
+                    profile->columns[j - 1].role == GPNN_PROFILE_INPUT))
+    j--;
+  advice->is_stuck = j == 0;
+  if (j > 0) advice->target = j - 1;
+}
+
+/* ---- lists ------------------------------------------------------------------------------- */
+
+/* Adds 'text' to a LIST unless it is there. */
+static enum gpnn_status add_item(char **list, const char *text, struct gpnn_error *err)
+{
+  size_t used = *list == NULL ? 0 : strlen(*list), n = strlen(text);
+  for (const char *at = *list; at != NULL; at = strchr(at, ',')) {
+    at += *at == ',';
+    if (strncmp(at, text, n) == 0 && (at[n] == '\0' || at[n] == ',')) return GPNN_OK;
+  }
+  char *longer = gpnn_alloc(used + n + 2, 1, 1);
+  if (longer == NULL) return gpnn_fail_memory(err, "for the advice");
+  if (used > 0) memcpy(longer, *list, used);
+  if (used > 0) longer[used++] = ',';
+  memcpy(longer + used, text, n + 1);
+  free(*list);
+  *list = longer;
+  return GPNN_OK;
+}
+
+static enum gpnn_status list_affixes(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < profile->n_columns && status == GPNN_OK; j++)
+    if (advice->columns[j].kind == GPNN_ADVICE_NUMBERS && gpnn_advice_strips(&profile->columns[j]))
+      status = add_item(&advice->strip, profile->columns[j].odd->affixes[0], err);
+  return status;
+}
+
+/* True if the cells of a category include this text. */
+static bool is_level(const struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                     const char *text)
+{
+  for (size_t j = 0; j < profile->n_columns; j++) {
+    const struct gpnn_odd_cells *odd = profile->columns[j].odd;
+    if (odd == NULL || advice->columns[j].kind != GPNN_ADVICE_CATEGORY) continue;
+    for (size_t i = 0; i < GPNN_PROFILE_DISTINCT; i++)
+      if (odd->like_missing[i].n > 0 && strcmp(odd->like_missing[i].text, text) == 0) return true;
+  }
+  return false;
+}
+
+static bool takes_missing(const struct gpnn_column_advice *column)
+{
+  return column->kind == GPNN_ADVICE_NUMBERS || column->kind == GPNN_ADVICE_DATES;
+}
+
+/* Items of a LIST cannot have commas, and cannot be read back where they are not text. */
+static bool can_be_item(const char *text)
+{
+  char shown[GPNN_MASK_BYTES];
+  return text[0] != '\0' && strchr(text, ',') == NULL &&
+         strcmp(gpnn_mask(shown, text, strlen(text)), text) == 0;
+}
+
+static enum gpnn_status list_like_missing(struct gpnn_advice *advice,
+                                          const struct gpnn_profile *profile,
+                                          struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < profile->n_columns; j++) {
+    const struct gpnn_odd_cells *odd = profile->columns[j].odd;
+    if (odd == NULL || !takes_missing(&advice->columns[j])) continue;
+    for (size_t i = 0; i < GPNN_PROFILE_DISTINCT && status == GPNN_OK; i++) {
+      const struct gpnn_like_missing *like = &odd->like_missing[i];
+      if (like->n == 0 || !can_be_item(like->text) || is_level(advice, profile, like->text))
+        continue;
+      status = add_item(&advice->missing, like->text, err);
+      advice->columns[j].needs_na = true;
+    }
+  }
+  return status;
+}
+
+/* True if every column of numbers that has the code has it for a missing value. */
+static bool is_missing_everywhere(const struct gpnn_advice *advice,
+                                  const struct gpnn_profile *profile, double value)
+{
+  for (size_t j = 0; j < profile->n_columns; j++) {
+    const struct gpnn_column_profile *column = &profile->columns[j];
+    for (size_t i = 0; i < column->n_codes && is_kept(advice, j); i++)
+      if (column->codes[i].value == value && !gpnn_advice_is_far(column, &column->codes[i]))
+        return false;
+  }
+  return true;
+}
+
+/* True if code 'i' of column 'j' is to be among the missing values. */
+static bool takes_code(const struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                       size_t j, size_t i)
+{
+  const struct gpnn_column_profile *column = &profile->columns[j];
+  return advice->columns[j].kind == GPNN_ADVICE_NUMBERS &&
+         gpnn_advice_is_far(column, &column->codes[i]) &&
+         is_missing_everywhere(advice, profile, column->codes[i].value);
+}
+
+static enum gpnn_status list_codes(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                                   struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < profile->n_columns; j++)
+    for (size_t i = 0; i < profile->columns[j].n_codes && status == GPNN_OK; i++) {
+      char text[GPNN_NUMBER_BYTES];
+      if (!takes_code(advice, profile, j, i)) continue;
+      gpnn_number_write(text, profile->columns[j].codes[i].value);
+      status = add_item(&advice->missing, text, err);
+      advice->columns[j].n_codes += profile->columns[j].codes[i].n;
+    }
+  return status;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* True if a row that has this lack is left out. */
+static bool is_needed(const void *context, const struct gpnn_lack *lack)
+{
+  const struct gpnn_advice *advice = context;
+  const struct gpnn_column_advice *column = &advice->columns[lack->column];
+  switch (column->kind) {
+  case GPNN_ADVICE_DROP:
+  case GPNN_ADVICE_UNUSED:
+    return false;
+  case GPNN_ADVICE_AS_ASKED:
+  case GPNN_ADVICE_CATEGORY:
+    return lack->why == GPNN_WHY_MISSING;
+  default:
+    return lack->why != GPNN_WHY_CODE || column->n_codes > 0;
+  }
+}
+
+static size_t count_lost(const struct gpnn_advice *advice, const struct gpnn_profile *profile)
+{
+  return profile->n_malformed + gpnn_patterns_count(&profile->patterns, is_needed, advice);
+}
+
+/* Rows in which the column lacks a value. */
+static size_t count_lacks(const struct gpnn_column_profile *column)
+{
+  const struct gpnn_odd_cells *odd = column->odd;
+  return column->n_missing +
+         (odd == NULL ? 0 : odd->n_like_missing + odd->n_not_finite + odd->n_text);
+}
+
+static bool may_be_dropped(const struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                           size_t j)
+{
+  return profile->columns[j].role == GPNN_PROFILE_INPUT && takes_missing(&advice->columns[j]) &&
+         !(advice->moves_target && advice->target == j);
+}
+
+/* Drops the inputs that lack at least 'least' values, or takes that back. */
+static void drop_lacking(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                         const enum gpnn_advice_kind *kinds, size_t least)
+{
+  for (size_t j = 0; j < profile->n_columns; j++) {
+    struct gpnn_column_advice *column = &advice->columns[j];
+    column->kind = kinds[j];
+    if (!may_be_dropped(advice, profile, j) || count_lacks(&profile->columns[j]) < least) continue;
+    column->kind = GPNN_ADVICE_DROP;
+    column->reason = GPNN_DROP_FOR_ROWS;
+  }
+}
+
+/* If more than half of the rows lack a value, drops as few inputs as it takes, those first that
+ * lack most; none if that does not help. */
+static enum gpnn_status save_rows(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                                  struct gpnn_error *err)
+{
+  size_t n_rows = profile->n_rows + profile->n_malformed, low = 1, high = n_rows + 1;
+  if (count_lost(advice, profile) <= n_rows / 2) return GPNN_OK;
+  enum gpnn_advice_kind *kinds = gpnn_alloc(profile->n_columns, 1, sizeof *kinds);
+  if (kinds == NULL) return gpnn_fail_memory(err, "for the advice");
+  for (size_t j = 0; j < profile->n_columns; j++) kinds[j] = advice->columns[j].kind;
+  /* Dropping from 'low' on is enough, from 'high' on is not, if it ever is. */
+  drop_lacking(advice, profile, kinds, low);
+  bool helps = count_lost(advice, profile) <= n_rows / 2;
+  while (helps && high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    drop_lacking(advice, profile, kinds, middle);
+    if (count_lost(advice, profile) <= n_rows / 2)
+      low = middle;
+    else
+      high = middle;
+  }
+  drop_lacking(advice, profile, kinds, helps ? low : SIZE_MAX);
+  free(kinds);
+  return GPNN_OK;
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+static void count_rows(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                       size_t n_before)
+{
+  struct gpnn_skipped lost = {.n = count_lost(advice, profile)};
+  advice->n_rows = n_before + profile->n_rows + profile->n_malformed;
+  advice->n_lost = lost.n;
+  advice->skip = lost.n == 0                                             ? GPNN_SKIP_NONE
+                 : gpnn_skipped_too_many(&lost, advice->n_rows - lost.n) ? GPNN_SKIP_ALL
+                                                                         : GPNN_SKIP_SOME;
+}
+
+enum gpnn_status gpnn_advice_make(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                                  const struct gpnn_advice_about *about, struct gpnn_error *err)
+{
+  advice->columns = gpnn_alloc(profile->n_columns, 1, sizeof *advice->columns);
+  if (advice->columns == NULL) return gpnn_fail_memory(err, "for the advice");
+  advice->n_columns = profile->n_columns;
+  gpnn_advice_choose_marks(advice, profile);
+  for (size_t j = 0; j < profile->n_columns; j++) gpnn_advice_judge(advice, profile, j);
+  settle_targets(advice, profile, about->target_asked);
+  enum gpnn_status status = list_affixes(advice, profile, err);
+  if (status == GPNN_OK) status = list_like_missing(advice, profile, err);
+  if (status == GPNN_OK) status = list_codes(advice, profile, err);
+  if (status == GPNN_OK) status = save_rows(advice, profile, err);
+  if (status == GPNN_OK) count_rows(advice, profile, about->n_rows_before);
+  return status;
+}
+
+bool gpnn_advice_is_none(const struct gpnn_advice *advice)
+{
+  bool any = advice->n_lost > 0 || advice->moves_target || advice->is_stuck;
+  for (size_t j = 0; j < advice->n_columns && !any; j++)
+    any = advice->columns[j].n_bad + advice->columns[j].n_codes > 0 ||
+          advice->columns[j].kind == GPNN_ADVICE_DROP;
+  return !any;
+}
+
+void gpnn_advice_release(struct gpnn_advice *advice)
+{
+  free(advice->columns);
+  free(advice->strip);
+  free(advice->missing);
+  *advice = (struct gpnn_advice){.columns = NULL};
+}
