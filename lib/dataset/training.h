@@ -29,6 +29,8 @@
 extern "C" {
 #endif
 
+struct gpnn_profile; /* profile/profile.h */
+
 struct gpnn_training_options {
   enum gpnn_scaling_method standardise;
   double whiten_eps;
@@ -81,11 +83,17 @@ struct gpnn_training_reading {
   bool skip_bad; /* leave bad rows out and count them instead of failing */
   int threads;   /* above 1: records are split, read as numbers and stored at the same time */
   void (*progress)(size_t n_rows); /* called now and then with the rows so far; or NULL */
+  struct gpnn_profile *profile;    /* zeroed, of those rows that come after a bad one; or NULL */
 };
 
 /*
  * Reads all records of 'table', once.  Results do not depend on threads.  GPNN_EDATA: the first bad
  * row, unless bad rows are left out.  GPNN_EIO: the disk is full.  Otherwise as gpnn_table_next().
+ *
+ * If there is a 'profile' and bad rows are not left out, the first of them does not end the
+ * reading: the profile gets this row, all that follow, and some good ones that come before; 'n'
+ * counts the rows before these, all good, and the outcome is that of the first bad row.  The
+ * profile stays zeroed if there is no bad row, or if the table cannot be read to its end.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *training,
                                                     struct gpnn_table *table,

@@ -2,11 +2,13 @@
  * Reading the training table: records are copied, read as numbers and written to a file in three
  * stages, which threads run at the same time.
  */
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/pipeline.h"
 #include "dataset/training.h"
+#include "profile/profile.h"
 #include "stats/row_source.h"
 #include "table/columns.h"
 #include "table/records.h"
@@ -64,9 +66,10 @@ static enum gpnn_status read_group(struct gpnn_training *training, const struct 
  * it, since one of them may be bad. */
 struct batch {
   struct gpnn_records records;
-  size_t n_malformed;      /* malformed records that were left out */
-  size_t first_malformed;  /* line of the first of them */
-  enum gpnn_status status; /* of the table after the last record: GPNN_END, or a failure */
+  size_t n_malformed;          /* malformed records that were left out */
+  size_t first_malformed;      /* line of the first of them */
+  struct gpnn_error malformed; /* and what is wrong with it */
+  enum gpnn_status status;     /* of the table after the last record: GPNN_END, or a failure */
   struct gpnn_error error;
   double *rows; /* owned; gpnn_row_source_block() rows by width */
   size_t n;     /* of them */
@@ -77,8 +80,16 @@ struct reading {
   struct gpnn_table *table;
   const struct gpnn_training_reading *how;
   struct batch batches[GPNN_PIPELINE_SLOTS];
-  size_t n_written; /* rows written to the file */
+  size_t n_written;          /* rows written to the file */
+  bool is_diagnosis;         /* a row was bad, and now rows only go to the profile */
+  struct gpnn_error bad_row; /* what is wrong with the first */
 };
+
+/* True if reading goes on after a bad row. */
+static bool goes_on(const struct reading *r)
+{
+  return r->how->skip_bad || r->how->profile != NULL;
+}
 
 /* The first stage: copies records. */
 static enum gpnn_status copy_records(void *context, size_t slot, struct gpnn_error *err)
@@ -96,7 +107,8 @@ static enum gpnn_status copy_records(void *context, size_t slot, struct gpnn_err
     batch->status = gpnn_table_next(r->table, &record, &batch->error);
     if (batch->status == GPNN_OK)
       batch->status = gpnn_records_add(&batch->records, &record, &batch->error);
-    else if (batch->status == GPNN_EDATA && r->how->skip_bad) {
+    else if (batch->status == GPNN_EDATA && goes_on(r)) {
+      if (batch->n_malformed == 0) batch->malformed = batch->error;
       if (batch->n_malformed++ == 0) batch->first_malformed = record.line;
       batch->status = GPNN_OK;
     }
@@ -124,30 +136,85 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
   return status;
 }
 
+/* Reads all records of a batch.  GPNN_EDATA: one is bad, in 'why', and bad rows are not left out;
+ * '*line' is its line, or SIZE_MAX if none is. */
+static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_t *line,
+                                   struct gpnn_error *why)
+{
+  struct gpnn_training *training = r->training;
+  *line = SIZE_MAX;
+  for (size_t i = 0; i < batch->records.n; i++) {
+    const struct gpnn_record record = gpnn_records_get(&batch->records, i);
+    enum gpnn_status status = read_row(r, &record, batch->rows + batch->n * training->width, why);
+    if (status == GPNN_OK) {
+      batch->n++;
+    } else if (status == GPNN_EDATA && r->how->skip_bad) {
+      gpnn_skipped_add(&training->skipped, &record, why);
+    } else {
+      *line = record.line;
+      return status;
+    }
+  }
+  return GPNN_OK;
+}
+
+/* Adds all records of a batch to the profile. */
+static enum gpnn_status diagnose_batch(struct reading *r, struct batch *batch,
+                                       struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  batch->n = 0;
+  gpnn_profile_add_malformed(r->how->profile, batch->n_malformed, batch->first_malformed);
+  for (size_t i = 0; i < batch->records.n && status == GPNN_OK; i++) {
+    const struct gpnn_record record = gpnn_records_get(&batch->records, i);
+    status = gpnn_profile_add(r->how->profile, &record, err);
+  }
+  if (r->how->progress != NULL) r->how->progress(r->training->n + r->how->profile->n_rows);
+  return status;
+}
+
+/* From the batch with the first bad row on, rows go to the profile; the row is the one with the
+ * error 'why' on 'line', or a malformed one that comes before it. */
+static enum gpnn_status begin_diagnosis(struct reading *r, struct batch *batch, size_t line,
+                                        const struct gpnn_error *why, struct gpnn_error *err)
+{
+  bool is_malformed = batch->n_malformed > 0 && batch->first_malformed < line;
+  r->bad_row = is_malformed ? batch->malformed : *why;
+  r->is_diagnosis = true;
+  enum gpnn_status status =
+      gpnn_profile_make(r->how->profile, r->table, &r->training->dataset.schema, err);
+  return status == GPNN_OK ? diagnose_batch(r, batch, err) : status;
+}
+
+/* Counts the rows of a batch that were read or left out. */
+static void count_batch(struct reading *r, const struct batch *batch)
+{
+  struct gpnn_training *training = r->training;
+  gpnn_skipped_add_malformed(&training->skipped, batch->n_malformed, batch->first_malformed);
+  training->n += batch->n;
+  training->dataset.n_skipped = training->skipped.n;
+  if (r->how->progress != NULL) r->how->progress(training->n);
+}
+
 /* The second stage: reads them as numbers. */
 static enum gpnn_status read_rows(void *context, size_t slot, struct gpnn_error *err)
 {
   struct reading *r = context;
   struct batch *batch = &r->batches[slot];
-  struct gpnn_training *training = r->training;
   struct gpnn_error why;
+  size_t line;
   batch->n = 0;
-  for (size_t i = 0; i < batch->records.n; i++) {
-    const struct gpnn_record record = gpnn_records_get(&batch->records, i);
-    enum gpnn_status status = read_row(r, &record, batch->rows + batch->n * training->width, &why);
-    if (status == GPNN_OK) {
-      batch->n++;
-    } else if (status == GPNN_EDATA && r->how->skip_bad) {
-      gpnn_skipped_add(&training->skipped, &record, &why);
-    } else {
-      if (err != NULL) *err = why;
-      return status;
-    }
+  enum gpnn_status status =
+      r->is_diagnosis ? diagnose_batch(r, batch, &why) : read_batch(r, batch, &line, &why);
+  bool is_bad = status == GPNN_EDATA || (status == GPNN_OK && batch->n_malformed > 0);
+  if (!r->is_diagnosis && is_bad && !r->how->skip_bad && r->how->profile != NULL)
+    status = begin_diagnosis(r, batch, line, &why, &why);
+  else if (!r->is_diagnosis && status == GPNN_OK)
+    count_batch(r, batch);
+  if (status != GPNN_OK) {
+    if (err != NULL) *err = why;
+    return status;
   }
-  gpnn_skipped_add_malformed(&training->skipped, batch->n_malformed, batch->first_malformed);
-  training->n += batch->n;
-  training->dataset.n_skipped = training->skipped.n;
-  if (r->how->progress != NULL) r->how->progress(training->n);
   if (batch->status == GPNN_OK || batch->status == GPNN_END) return GPNN_OK;
   if (err != NULL) *err = batch->error;
   return batch->status;
@@ -191,6 +258,11 @@ enum gpnn_status gpnn_training_read(struct gpnn_training *training, struct gpnn_
 {
   struct reading reading = {.training = training, .table = table, .how = how};
   enum gpnn_status status = run_stages(&reading, err);
+  if (reading.is_diagnosis && status != GPNN_OK) gpnn_profile_release(how->profile);
+  if (reading.is_diagnosis && status != GPNN_ENOMEM) {
+    status = reading.bad_row.status;
+    if (err != NULL) *err = reading.bad_row;
+  }
   for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) {
     gpnn_records_release(&reading.batches[i].records);
     free(reading.batches[i].rows);

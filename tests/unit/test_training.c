@@ -308,7 +308,7 @@ static enum gpnn_status read_broken(const char *text, bool skip_bad, int threads
 {
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
   const struct gpnn_roles roles = {.one_hot = "c"};
-  const struct gpnn_training_reading how = {skip_bad, threads, NULL};
+  const struct gpnn_training_reading how = {.skip_bad = skip_bad, .threads = threads};
   struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
   assert_ok(gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, &err));

@@ -29,7 +29,7 @@ static inline enum gpnn_status try_to_train(struct gpnn_training *training, cons
                                             struct gpnn_error *error)
 {
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
-  const struct gpnn_training_reading how = {false, options->threads, NULL};
+  const struct gpnn_training_reading how = {.threads = options->threads};
   struct gpnn_table *table = NULL;
   enum gpnn_status status = gpnn_table_open(&table, scratch_text("t.tsv", text), &as_usual, error);
   if (status == GPNN_OK)
