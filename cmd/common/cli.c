@@ -202,7 +202,7 @@ static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn
     cli_refuse(cli, "%s", err->text);
     return EXIT_USAGE;
   }
-  cli_fail(cli, "%s", err->text);
+  if (err->text[0] != '\0') cli_fail(cli, "%s", err->text); /* or it was told by cli_tell() */
   return EXIT_WORK;
 }
 

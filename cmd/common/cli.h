@@ -55,6 +55,14 @@ struct cli_tool {
 
 enum cli_progress { CLI_PROGRESS_AUTO, CLI_PROGRESS_ALWAYS, CLI_PROGRESS_NEVER };
 
+/* An option as it was given; the text of its value, or NULL. */
+struct cli_given {
+  const struct cli_option *option;
+  const char *text;
+};
+
+enum { CLI_GIVEN_MAX = 128 };
+
 struct cli {
   const struct cli_tool *tool;
   bool quiet, verbose;
@@ -71,7 +79,9 @@ struct cli {
   size_t n_operands;
   char **operands;
   uint64_t given; /* for cli_given(): a bit for each of the tool's options */
-  struct {        /* as it was given, for cli.c */
+  size_t n_as_given;
+  struct cli_given as_given[CLI_GIVEN_MAX]; /* in their order; those beyond are left out */
+  struct {                                  /* as it was given, for cli.c */
     bool help, version, no_header, json;
     struct cli_list na;
     size_t threads;
@@ -114,6 +124,11 @@ bool cli_check_overwrite(const struct cli *cli, const char *output, const char *
  * is a report, warnings are part of it, and what notes would say should be too. */
 GPNN_PRINTF(2, 3) void cli_warn(const struct cli *cli, const char *format, ...);
 GPNN_PRINTF(2, 3) void cli_note(const struct cli *cli, const char *format, ...);
+
+/* "gpnn-x: " and 'text', which may have several lines and of which control characters are masked,
+ * on standard error, whatever --quiet says.  A failure that is told like this is returned with an
+ * empty message. */
+void cli_tell(const struct cli *cli, char *text);
 
 enum { CLI_ABOUT_BYTES = 80 }; /* room for 'about' */
 

@@ -86,6 +86,14 @@ void cli_note(const struct cli *cli, const char *format, ...)
   va_end(args);
 }
 
+void cli_tell(const struct cli *cli, char *text)
+{
+  gpnn_mask_all(text, "\n");
+  progress_erase();
+  const char *name = cli->tool->name;
+  fprintf(stderr, "%.*s: %s", (int)strcspn(name, " "), name, text);
+}
+
 void cli_print_warnings(const struct cli *cli)
 {
   char text[2 * WARNINGS_BYTES];

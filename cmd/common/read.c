@@ -206,6 +206,8 @@ bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, 
     size_t meant = find_meant(n, rows, i);
     const struct cli_row row = row_meant(rows[i].option, rows[meant]);
     if (!cli_set_value(cli, &row, optarg)) return false;
+    if (cli->n_as_given < CLI_GIVEN_MAX)
+      cli->as_given[cli->n_as_given++] = (struct cli_given){row.option, optarg};
     if (meant < cli->tool->n_options) cli->given |= (uint64_t)1 << meant;
     if (rows[i].option->type == CLI_TYPE_OLD_NAME) old |= (uint64_t)1 << i;
   }

@@ -12,6 +12,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
+#include "cmd/index/diagnosis.h"
 #include "cmd/index/report.h"
 #include "dataset/index.h"
 
@@ -205,9 +206,13 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
                                   const struct index_arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
 {
-  const struct gpnn_training_reading how = {a->skip_bad != SKIP_NONE, cli->threads, show_rows_read};
+  struct gpnn_profile profile = {.n_columns = 0};
+  const struct gpnn_training_reading how = {a->skip_bad != SKIP_NONE, cli->threads, show_rows_read,
+                                            &profile};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
   if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
+  if (profile.table != NULL) status = diagnosis_report(cli, a, &profile, training->n, err, err);
+  gpnn_profile_release(&profile);
   if (status == GPNN_OK)
     status = skip_check(cli, a->skip_bad, table, &training->skipped, training->n, err);
   if (status != GPNN_OK) return status;

@@ -417,7 +417,10 @@ par() {
   gpnn-index --drop name -o l.gpi long.csv
   gpnn-predict -q --keep name l.gpi -p w.par long.csv | wc -c >bytes
   assert_below 10000000 "$(cat bytes)"
-  assert_fails 1 "^long.csv:2: column 'name': not a number: \"x{60}\.\.\.\"" gpnn-index -o x.gpi long.csv
+  assert_fails 1 "^long.csv: 1 of 3 columns cannot be used" gpnn-index -o x.gpi long.csv
+  printf '1,2,3\n4,5,6\n7,8,9\n' | cat - <(sed '1d; 3,$d' long.csv) >one.csv
+  assert_fails 1 "^one.csv:4: column '1': not a number: \"x{60}\.\.\.\"" \
+    gpnn-index --no-header -o x.gpi one.csv
 }
 
 @test "the smallest tables, and tables with more columns than rows, work" {

@@ -84,8 +84,8 @@ snapshot() {
 
 # assert_fails STATUS PATTERN COMMAND...: COMMAND ends with STATUS and says so in exactly one
 # line on standard error, "TOOL: " and then something that PATTERN (an extended regular
-# expression) matches; after a wrong command line one more may point to --help.  It leaves the
-# files here as they were.  Standard input is passed on.
+# expression) matches; indented lines may follow, and after a wrong command line one that points to
+# --help.  It leaves the files here as they were.  Standard input is passed on.
 assert_fails() {
   local wanted=$1 pattern=$2 status=0 before message line tool lines=()
   shift 2
@@ -94,7 +94,8 @@ assert_fails() {
   message=$("$@" 2>&1 >/dev/null) || status=$?
   ((status == wanted)) || complain "status $status, not $wanted, of: $*" "$message" || return
   while IFS= read -r line; do
-    [[ $status == 2 && $line == *"try '$tool "*"--help'"* && ${#lines[@]} -gt 0 ]] || lines+=("$line")
+    [[ ${#lines[@]} -gt 0 && ($line == "  "* || ($status == 2 && $line == *"try '$tool "*"--help'"*)) ]] ||
+      lines+=("$line")
   done <<<"$message"
   ((${#lines[@]} == 1)) || complain "not one line:" "$message" || return
   [[ ${lines[0]} == "$tool: "* ]] || complain "does not begin with '$tool: ':" "$message" || return

@@ -1,0 +1,333 @@
+#include "cmd/index/changes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compare.h"
+#include "base/memory.h"
+
+/* ---- names of columns --------------------------------------------------------------------- */
+
+struct named {
+  const char *name;
+  size_t column;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+  const struct named *left = a, *right = b;
+  return gpnn_compare_strings(&left->name, &right->name);
+}
+
+/* True if a name can stand in a LIST and in a terminal. */
+static bool is_plain(const char *name)
+{
+  if (name[0] == '\0' || strpbrk(name, ",=") != NULL) return false;
+  for (const char *s = name; *s != '\0'; s++) {
+    size_t n = gpnn_utf8_length(s, strlen(s));
+    if (n == 0 || (unsigned char)*s < ' ' || *s == 0x7f) return false;
+    s += n - 1;
+  }
+  return true;
+}
+
+enum gpnn_status column_names_make(struct column_names *names, const struct gpnn_table *table,
+                                   struct gpnn_error *err)
+{
+  size_t n = gpnn_table_columns(table);
+  struct named *sorted = gpnn_alloc(n, 1, sizeof *sorted);
+  bool *are_usable = gpnn_alloc(n, 1, sizeof *are_usable);
+  if (sorted == NULL || are_usable == NULL) {
+    free(sorted);
+    free(are_usable);
+    return gpnn_fail_memory(err, "for the column names");
+  }
+  for (size_t j = 0; j < n; j++) sorted[j] = (struct named){gpnn_table_column(table, j), j};
+  qsort(sorted, n, sizeof *sorted, compare_names);
+  for (size_t k = 0; k < n; k++) {
+    const char *name = sorted[k].name;
+    bool is_repeated = (k > 0 && strcmp(sorted[k - 1].name, name) == 0) ||
+                       (k + 1 < n && strcmp(sorted[k + 1].name, name) == 0);
+    are_usable[sorted[k].column] = !is_repeated && is_plain(name);
+  }
+  free(sorted);
+  *names = (struct column_names){table, are_usable};
+  return GPNN_OK;
+}
+
+void column_names_print(const struct column_names *names, size_t column, FILE *to)
+{
+  if (names->are_usable[column])
+    fputs(gpnn_table_column(names->table, column), to);
+  else
+    fprintf(to, "%zu", column + 1);
+}
+
+void column_names_release(struct column_names *names)
+{
+  free(names->are_usable);
+  *names = (struct column_names){NULL, NULL};
+}
+
+/* ---- lists -------------------------------------------------------------------------------- */
+
+/* A text that is being composed. */
+struct text {
+  FILE *to;
+  char *bytes;
+  size_t length;
+};
+
+static enum gpnn_status text_begin(struct text *text, struct gpnn_error *err)
+{
+  *text = (struct text){NULL, NULL, 0};
+  text->to = open_memstream(&text->bytes, &text->length);
+  return text->to == NULL ? gpnn_fail_memory(err, "for the advice") : GPNN_OK;
+}
+
+/* Ends the text; '*bytes' is it, or NULL if it is empty. */
+static enum gpnn_status text_end(struct text *text, char **bytes, struct gpnn_error *err)
+{
+  if (fclose(text->to) != 0) {
+    free(text->bytes);
+    return gpnn_fail_memory(err, "for the advice");
+  }
+  *bytes = text->length > 0 ? text->bytes : NULL;
+  if (text->length == 0) free(text->bytes);
+  return GPNN_OK;
+}
+
+/* What a list of columns is about. */
+struct listing {
+  const struct gpnn_advice *advice;
+  const struct column_names *names;
+  enum gpnn_advice_kind kind;
+  const char *format; /* of dates */
+};
+
+static bool is_listed(const struct listing *listing, size_t j)
+{
+  const struct gpnn_column_advice *column = &listing->advice->columns[j];
+  bool is_target = listing->advice->moves_target && listing->advice->target == j;
+  return column->kind == listing->kind && column->format == listing->format && !is_target;
+}
+
+/* Prints the columns as a LIST after the items of 'before', which may be NULL; many beside each
+ * other as a range. */
+static void print_list(const struct listing *listing, const char *before, FILE *to)
+{
+  enum { RANGE = 5 };
+  const char *comma = before == NULL ? "" : ",";
+  if (before != NULL) fputs(before, to);
+  for (size_t j = 0, end; j < listing->advice->n_columns; j = end + 1) {
+    end = j;
+    if (!is_listed(listing, j)) continue;
+    while (end < listing->advice->n_columns && is_listed(listing, end)) end++;
+    if (end - j >= RANGE) {
+      fprintf(to, "%s%zu-%zu", comma, j + 1, end);
+      comma = ",";
+      continue;
+    }
+    for (size_t k = j; k < end; k++, comma = ",") {
+      fputs(comma, to);
+      column_names_print(listing->names, k, to);
+    }
+  }
+}
+
+/* '*list' becomes the LIST of all such columns, unless there are none. */
+static enum gpnn_status make_list(char **list, const struct listing *listing, const char *before,
+                                  struct gpnn_error *err)
+{
+  struct text text;
+  size_t j = 0;
+  while (j < listing->advice->n_columns && !is_listed(listing, j)) j++;
+  if (j == listing->advice->n_columns) return GPNN_OK;
+  enum gpnn_status status = text_begin(&text, err);
+  if (status != GPNN_OK) return status;
+  print_list(listing, before, text.to);
+  return text_end(&text, list, err);
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
+
+/* Adds "LIST=FORMAT" for the dates in the format of column 'j', or "LIST" for ISO 8601. */
+static enum gpnn_status add_dates(struct index_changes *changes, struct listing *listing, size_t j,
+                                  struct gpnn_error *err)
+{
+  struct text text;
+  char *item;
+  listing->format = listing->advice->columns[j].format;
+  enum gpnn_status status = text_begin(&text, err);
+  if (status != GPNN_OK) return status;
+  print_list(listing, NULL, text.to);
+  if (strcmp(listing->format, GPNN_DATE_ISO) != 0) fprintf(text.to, "=%s", listing->format);
+  status = text_end(&text, &item, err);
+  if (status == GPNN_OK) changes->dates[changes->n_dates++] = item;
+  return status;
+}
+
+static enum gpnn_status make_dates(struct index_changes *changes, struct listing listing,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_advice *advice = listing.advice;
+  enum gpnn_status status = GPNN_OK;
+  listing.kind = GPNN_ADVICE_DATES;
+  for (size_t j = 0; j < advice->n_columns && status == GPNN_OK; j++) {
+    size_t first = 0;
+    if (advice->columns[j].kind != GPNN_ADVICE_DATES) continue;
+    while (advice->columns[first].format != advice->columns[j].format) first++;
+    if (first == j && changes->n_dates < CLI_LIST_ITEMS)
+      status = add_dates(changes, &listing, j, err);
+  }
+  return status;
+}
+
+/* A LIST after the items of 'before'; either may be NULL. */
+static enum gpnn_status join(char **list, const char *before, const char *more,
+                             struct gpnn_error *err)
+{
+  struct text text;
+  if (more == NULL) return GPNN_OK;
+  enum gpnn_status status = text_begin(&text, err);
+  if (status != GPNN_OK) return status;
+  fprintf(text.to, "%s%s%s", before == NULL ? "" : before, before == NULL ? "" : ",", more);
+  return text_end(&text, list, err);
+}
+
+static enum gpnn_status make_notation(struct index_changes *changes, const struct cli *cli,
+                                      const struct gpnn_profile *profile,
+                                      const struct gpnn_advice *advice, struct gpnn_error *err)
+{
+  const struct gpnn_notation *asked = &cli->table.notation;
+  const char *missing = asked->missing;
+  for (size_t j = 0; j < profile->n_columns && missing == NULL; j++)
+    if (profile->columns[j].n_missing_text > 0) missing = "NA";
+  char decimal = asked->decimal == 0 ? '.' : asked->decimal;
+  changes->decimal = advice->decimal != decimal ? advice->decimal : 0;
+  changes->thousands = advice->thousands && !asked->thousands;
+  enum gpnn_status status = join(&changes->strip, asked->strip, advice->strip, err);
+  return status == GPNN_OK ? join(&changes->missing, missing, advice->missing, err) : status;
+}
+
+static enum gpnn_status make_target(struct index_changes *changes, const struct column_names *names,
+                                    size_t column, struct gpnn_error *err)
+{
+  struct text text;
+  enum gpnn_status status = text_begin(&text, err);
+  if (status != GPNN_OK) return status;
+  column_names_print(names, column, text.to);
+  return text_end(&text, &changes->target, err);
+}
+
+enum gpnn_status changes_make(struct index_changes *changes, const struct cli *cli,
+                              const struct index_arguments *a, const struct gpnn_profile *profile,
+                              const struct gpnn_advice *advice, struct gpnn_error *err)
+{
+  struct column_names names = {NULL, NULL};
+  enum gpnn_status status = column_names_make(&names, profile->table, err);
+  struct listing listing = {advice, &names, GPNN_ADVICE_DROP, NULL};
+  if (status == GPNN_OK && advice->moves_target)
+    status = make_target(changes, &names, advice->target, err);
+  if (status == GPNN_OK) status = make_list(&changes->drop, &listing, a->roles.drop, err);
+  listing.kind = GPNN_ADVICE_CATEGORY;
+  if (status == GPNN_OK) status = make_list(&changes->one_hot, &listing, a->roles.one_hot, err);
+  if (status == GPNN_OK) status = make_dates(changes, listing, err);
+  if (status == GPNN_OK) status = make_notation(changes, cli, profile, advice, err);
+  enum skip_bad skip = advice->skip == GPNN_SKIP_ALL ? SKIP_ALL : SKIP_SOME;
+  if (advice->skip != GPNN_SKIP_NONE && skip > a->skip_bad) changes->skip_bad = skip;
+  column_names_release(&names);
+  return status;
+}
+
+void changes_release(struct index_changes *changes)
+{
+  free(changes->target);
+  free(changes->drop);
+  free(changes->one_hot);
+  free(changes->strip);
+  free(changes->missing);
+  for (size_t i = 0; i < changes->n_dates; i++) free(changes->dates[i]);
+  *changes = (struct index_changes){.target = NULL};
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+void changes_print_quoted(const char *text, FILE *to)
+{
+  static const char plain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+%@-";
+  if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
+    fputs(text, to);
+    return;
+  }
+  fputc('\'', to);
+  for (const char *s = text; *s != '\0'; s++) {
+    if (*s == '\'')
+      fputs("'\\''", to);
+    else
+      fputc(*s, to);
+  }
+  fputc('\'', to);
+}
+
+/* Prints an option unless its value is NULL. */
+static void print_option(const char *name, const char *value, FILE *to)
+{
+  if (value == NULL) return;
+  fprintf(to, " %s ", name);
+  changes_print_quoted(value, to);
+}
+
+/* Prints an option as it was given. */
+static void print_given(const struct cli_given *given, FILE *to)
+{
+  const struct cli_option *option = given->option;
+  if (option->letter != 0)
+    fprintf(to, " -%c", option->letter);
+  else
+    fprintf(to, " --%s", option->name);
+  if (given->text == NULL) return;
+  fputc(option->type == CLI_TYPE_FLAG_OR ? '=' : ' ', to);
+  changes_print_quoted(given->text, to);
+}
+
+/* True if a value given for the option is no longer needed. */
+static bool is_replaced(const struct index_changes *changes, const char *name)
+{
+  const struct {
+    const char *name;
+    bool is_new;
+  } all[] = {{"target", changes->target != NULL},
+             {"drop", changes->drop != NULL},
+             {"one-hot", changes->one_hot != NULL},
+             {"decimal", changes->decimal != 0},
+             {"strip", changes->strip != NULL},
+             {"na", changes->missing != NULL},
+             {"auto", true},
+             {"skip-bad", changes->skip_bad != SKIP_NONE}};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    if (strcmp(all[i].name, name) == 0) return all[i].is_new;
+  return false;
+}
+
+void changes_print_command(const struct cli *cli, const struct index_changes *changes, FILE *to)
+{
+  fputs(cli->tool->name, to);
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if (!is_replaced(changes, cli->as_given[i].option->name)) print_given(&cli->as_given[i], to);
+  print_option("-y", changes->target, to);
+  print_option("--drop", changes->drop, to);
+  print_option("--one-hot", changes->one_hot, to);
+  for (size_t i = 0; i < changes->n_dates; i++) print_option("--date", changes->dates[i], to);
+  if (changes->decimal != 0) print_option("--decimal", changes->decimal == ',' ? "," : ".", to);
+  if (changes->thousands) fputs(" --thousands", to);
+  print_option("--strip", changes->strip, to);
+  print_option("--na", changes->missing, to);
+  if (changes->skip_bad != SKIP_NONE)
+    fputs(changes->skip_bad == SKIP_ALL ? " --skip-bad=all" : " --skip-bad", to);
+  for (size_t i = 0; i < cli->n_operands; i++) {
+    fputc(' ', to);
+    changes_print_quoted(cli->operands[i], to);
+  }
+}
