@@ -15,6 +15,7 @@
 #include "cmd/index/diagnosis.h"
 #include "cmd/index/report.h"
 #include "dataset/index.h"
+#include "table/date.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
 
@@ -26,10 +27,10 @@ static const char *volatile unfinished;
 /* An option that only makes sense when a table is read; NULL if none was given. */
 static const char *table_option(const struct cli *cli)
 {
-  static const char *const names[] = {
-      "target",   "inputs",     "drop",        "one-hot",    "period",
-      "geo",      "regressors", "row-noise",   "offset",     "by",
-      "skip-bad", "preset",     "standardise", "whiten-eps", "calibration-rows"};
+  static const char *const names[] = {"target",    "inputs",      "drop",       "one-hot",
+                                      "date",      "period",      "geo",        "regressors",
+                                      "row-noise", "offset",      "by",         "skip-bad",
+                                      "preset",    "standardise", "whiten-eps", "calibration-rows"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (cli_given(cli, names[i])) return names[i];
   return NULL;
@@ -48,6 +49,8 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
   if (training->standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
     return cli_refuse(cli, "whitening mixes the inputs, which rules out --period and --geo: "
                            "use --standardise scale");
+  a->roles.dates = a->dates.items;
+  a->roles.n_dates = a->dates.n;
   a->roles.periods = a->periods.items;
   a->roles.n_periods = a->periods.n;
   a->roles.locations = a->places.items;
@@ -120,12 +123,26 @@ static void warn_of_outlier(const struct cli *cli, const char *name,
       100 * training->outlier_fraction);
 }
 
+enum { VALUE_BYTES = 40 }; /* room for a number or a date */
+
 /* Writes a number as a user would type it. */
-static void write_value(char out[GPNN_NUMBER_BYTES], double value)
+static const char *write_value(char out[VALUE_BYTES], const struct gpnn_column *column,
+                               double value)
 {
+  if (column->date != NULL) return gpnn_date_write(out, value);
   gpnn_number_write(out, value);
   if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
-    snprintf(out, GPNN_NUMBER_BYTES, "%.0f", value);
+    snprintf(out, VALUE_BYTES, "%.0f", value);
+  return out;
+}
+
+/* Writes one of the limits of what is not far. */
+static const char *write_limit(char out[VALUE_BYTES], const struct gpnn_column *column,
+                               double value)
+{
+  if (column->date != NULL) return gpnn_date_write(out, value);
+  snprintf(out, VALUE_BYTES, "%.6g", value);
+  return out;
 }
 
 /* Warns about cells of one input that lie far outside the rest.  A value that occurs twice is more
@@ -133,22 +150,28 @@ static void write_value(char out[GPNN_NUMBER_BYTES], double value)
 static void warn_of_far(const struct cli *cli, const char *name, const struct gpnn_schema *schema,
                         struct gpnn_feature_cursor *at, const struct gpnn_outliers *outliers)
 {
-  char shown[GPNN_MASK_BYTES], value[GPNN_NUMBER_BYTES];
+  char shown[GPNN_MASK_BYTES], value[VALUE_BYTES], low[VALUE_BYTES], high[VALUE_BYTES];
+  const struct gpnn_column *column = gpnn_schema_feature_input(schema, at, outliers->column);
   gpnn_schema_feature_name(schema, at, outliers->column, shown);
-  write_value(value, outliers->value);
+  write_value(value, column, outliers->value);
+  write_limit(low, column, outliers->low);
+  write_limit(high, column, outliers->high);
+  /* The table may write a date in another way. */
+  bool is_date = column->date != NULL;
   if (outliers->n_equal > 1)
     cli_warn(cli,
-             "%s: column '%s': %zu cells are %s, far outside the rest (%.6g to %.6g): a code for "
-             "\"missing\"? --na %s --skip-bad",
-             name, shown, outliers->n_equal, value, outliers->low, outliers->high, value);
+             "%s: column '%s': %zu cells are %s, far outside the rest (%s to %s): a code for "
+             "\"missing\"? --na %s --skip-bad%s",
+             name, shown, outliers->n_equal, value, low, high, is_date ? "TEXT" : value,
+             is_date ? ", with its text in the table" : "");
   else if (outliers->n == 1)
-    cli_warn(cli, "%s: column '%s': one cell is %s, far outside the rest (%.6g to %.6g): a slip?",
-             name, shown, value, outliers->low, outliers->high);
+    cli_warn(cli, "%s: column '%s': one cell is %s, far outside the rest (%s to %s): a slip?", name,
+             shown, value, low, high);
   else
     cli_warn(cli,
-             "%s: column '%s': %zu cells, %s one of them, are far outside the rest (%.6g to %.6g): "
+             "%s: column '%s': %zu cells, %s one of them, are far outside the rest (%s to %s): "
              "slips?",
-             name, shown, outliers->n, value, outliers->low, outliers->high);
+             name, shown, outliers->n, value, low, high);
 }
 
 static void warn_of_all_far(const struct cli *cli, const char *name,

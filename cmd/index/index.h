@@ -12,8 +12,8 @@
 enum index_preset { INDEX_NO_PRESET, INDEX_PAPER };
 
 struct index_arguments {
-  struct gpnn_roles roles; /* without periods and places, which index_resolve() adds */
-  struct cli_list periods, places;
+  struct gpnn_roles roles; /* without dates, periods and places, which index_resolve() adds */
+  struct cli_list dates, periods, places;
   const char *output, *metric; /* NULL: not given */
   enum index_preset preset;
   enum skip_bad skip_bad;

@@ -133,6 +133,26 @@ static void put_groups(struct facts *facts, const struct gpnn_dataset *c)
   facts_close_list(facts);
 }
 
+/* "date", the name and the format of each column of dates, once. */
+static void put_dates(struct facts *facts, size_t n, const struct gpnn_column *columns)
+{
+  for (size_t i = 0; i < n; i++) {
+    if (columns[i].date == NULL || columns[i].kind == GPNN_COLUMN_PERIODIC) continue;
+    facts_open_row(facts, NULL, '{');
+    facts_name(facts, "name", columns[i].name);
+    facts_name(facts, "format", columns[i].date);
+    facts_close_row(facts, '}');
+  }
+}
+
+static void put_all_dates(struct facts *facts, const struct gpnn_schema *schema)
+{
+  facts_open_list(facts, "date");
+  put_dates(facts, schema->n_inputs, schema->inputs);
+  put_dates(facts, schema->n_regressors, schema->regressors);
+  facts_close_list(facts);
+}
+
 static void put_periods(struct facts *facts, const struct gpnn_schema *schema)
 {
   facts_open_list(facts, "period");
@@ -195,6 +215,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   put_features(facts, c);
   put_limits(facts, c);
   put_groups(facts, c);
+  put_all_dates(facts, &c->schema);
   put_periods(facts, &c->schema);
   put_regressors(facts, c);
   put_others(facts, c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataset/index_columns_private.h"
+#include "table/date.h"
 
 /* ---- composing ---- */
 
@@ -74,6 +75,36 @@ void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_notation *
   put_text(blob, notation->missing, notation->missing == NULL ? 0 : strlen(notation->missing));
   put_text(blob, strip, strlen(strip));
   put_text(blob, comment, strlen(comment));
+}
+
+/* True if a column is a date or shares its name with another.  'schema' is a copy. */
+static bool has_names_or_dates(struct gpnn_schema schema)
+{
+  const struct gpnn_column *column;
+  for (size_t k = 0; (column = gpnn_schema_column(&schema, k)) != NULL; k++)
+    if (column->date != NULL || column->n_namesakes > 0) return true;
+  return false;
+}
+
+bool gpnn_index_has_names_or_dates(const struct gpnn_schema *schema)
+{
+  return has_names_or_dates(*schema);
+}
+
+/* 'schema' is a copy. */
+static void compose_names_and_dates(struct blob *blob, struct gpnn_schema schema)
+{
+  const struct gpnn_column *column;
+  for (size_t k = 0; (column = gpnn_schema_column(&schema, k)) != NULL; k++) {
+    put_u32(blob, (uint32_t)column->occurrence);
+    put_u32(blob, (uint32_t)column->n_namesakes);
+    put_text(blob, column->date, column->date == NULL ? 0 : strlen(column->date));
+  }
+}
+
+void gpnn_index_compose_names_and_dates(struct blob *blob, const struct gpnn_schema *schema)
+{
+  compose_names_and_dates(blob, *schema);
 }
 
 /* ---- decoding ---- */
@@ -217,4 +248,38 @@ void gpnn_index_decode_notation(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, has_missing || notation->missing == NULL);
   notation->strip = decode_optional(cursor);
   notation->comment = decode_optional(cursor);
+}
+
+/* Inputs that are numbers or circles, and regressors, may be dates.  'k' as in
+ * gpnn_schema_column(). */
+static bool may_be_date(const struct gpnn_schema *schema, size_t k)
+{
+  size_t first = 1 + schema->n_inputs + schema->n_more; /* regressor */
+  if (k == 0 || k > schema->n_inputs) return k >= first && k < first + schema->n_regressors;
+  enum gpnn_column_kind kind = schema->inputs[k - 1].kind;
+  return kind == GPNN_COLUMN_NUMBER || kind == GPNN_COLUMN_PERIODIC;
+}
+
+/* An input from the same column as the one before it is one of the periods of a date. */
+static bool has_place(const struct gpnn_schema *schema, size_t i)
+{
+  if (!gpnn_schema_is_repeat(schema, i)) return true;
+  return schema->inputs[i].kind == GPNN_COLUMN_PERIODIC &&
+         (gpnn_schema_is_repeat(schema, i - 1) || schema->inputs[i - 1].kind == GPNN_COLUMN_NUMBER);
+}
+
+void gpnn_index_decode_names_and_dates(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  struct gpnn_column *column;
+  for (size_t k = 0; (column = gpnn_schema_column(schema, k)) != NULL; k++) {
+    column->occurrence = take_u32(cursor);
+    column->n_namesakes = take_u32(cursor);
+    column->date = decode_optional(cursor);
+    require(cursor, column->occurrence <= column->n_namesakes);
+    require(cursor, column->n_namesakes < schema->n_columns);
+    if (column->date == NULL) continue;
+    require(cursor, may_be_date(schema, k) && gpnn_date_check(column->date, NULL) == GPNN_OK);
+  }
+  for (size_t i = 0; i < schema->n_inputs; i++) require(cursor, has_place(schema, i));
 }

@@ -33,4 +33,10 @@ void gpnn_index_decode_groups(struct cursor *cursor, struct gpnn_index *index);
 void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_notation *notation);
 void gpnn_index_decode_notation(struct cursor *cursor, struct gpnn_index *index);
 
+/* COLX: which of the columns of the same name they are, and which are dates; true if there is any
+ * such column. */
+bool gpnn_index_has_names_or_dates(const struct gpnn_schema *schema);
+void gpnn_index_compose_names_and_dates(struct blob *blob, const struct gpnn_schema *schema);
+void gpnn_index_decode_names_and_dates(struct cursor *cursor, struct gpnn_index *index);
+
 #endif

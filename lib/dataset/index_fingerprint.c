@@ -22,7 +22,8 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 static uint64_t *hash_of(struct gpnn_fingerprint *print, const char *tag)
 {
   bool of_columns = memcmp(tag, "COLS", 4) == 0 || memcmp(tag, "ROLE", 4) == 0 ||
-                    memcmp(tag, "OCOL", 4) == 0 || memcmp(tag, "GCOL", 4) == 0;
+                    memcmp(tag, "OCOL", 4) == 0 || memcmp(tag, "GCOL", 4) == 0 ||
+                    memcmp(tag, "COLX", 4) == 0;
   return of_columns ? &print->columns : &print->rest;
 }
 

@@ -178,6 +178,8 @@ static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_erro
     status = read_section(index, "OCOL", gpnn_index_decode_offsets, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "GCOL") != NULL)
     status = read_section(index, "GCOL", gpnn_index_decode_groups, err);
+  if (status == GPNN_OK && gpnn_container_find(index->container, "COLX") != NULL)
+    status = read_section(index, "COLX", gpnn_index_decode_names_and_dates, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "NOTA") != NULL)
     status = read_section(index, "NOTA", gpnn_index_decode_notation, err);
   if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);

@@ -57,10 +57,10 @@ static enum gpnn_status verify_row_groups(const struct gpnn_index *index, struct
 
 enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "GCOL", "STDZ", "LIMS",
-                                       "MOMS", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
-                                       "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO", "GRPS"};
-  enum { FIRST_ROWS = 8, AFTER_ROWS = sizeof hashed / sizeof *hashed - 1 };
+  static const char *const hashed[] = {
+      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "COLX", "STDZ", "LIMS", "MOMS", "ROWS", "YVAL",
+      "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO", "GRPS"};
+  enum { FIRST_ROWS = 9, AFTER_ROWS = sizeof hashed / sizeof *hashed - 1 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;
   for (size_t i = 0; i < gpnn_container_count(container); i++) {

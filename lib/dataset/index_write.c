@@ -15,12 +15,12 @@
 /* Programs that know only an older minor version must refuse what they cannot read: a change of the
  * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
-    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
-    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
-    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5}, {"CALO", true, 5},
-    {"GCOL", true, 6}, {"GRPS", true, 6},  {"NOTA", true, 7}, {"SRCH", true, 0}, {"ROTN", true, 2},
-    {"SAME", true, 4}, {"FAIS", false, 0}, {"TREE", true, 2},
+    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1},  {"STDZ", true, 0}, {"LIMS", true, 3},
+    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0},  {"YVAL", true, 0}, {"CALX", true, 0},
+    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1},  {"REGR", true, 1}, {"CALR", true, 1},
+    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5},  {"OFFS", true, 5}, {"CALO", true, 5},
+    {"GCOL", true, 6}, {"GRPS", true, 6},  {"NOTA", true, 7},  {"COLX", true, 8}, {"SRCH", true, 0},
+    {"ROTN", true, 2}, {"SAME", true, 4},  {"FAIS", false, 0}, {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -210,6 +210,11 @@ static enum gpnn_status write_metadata(struct writing *writing, const struct gpn
   if (dataset->schema.has_by) {
     gpnn_index_compose_groups(&blob, dataset);
     status = write_blob(writing, "GCOL", true, &blob, err);
+    if (status != GPNN_OK) return status;
+  }
+  if (gpnn_index_has_names_or_dates(&dataset->schema)) {
+    gpnn_index_compose_names_and_dates(&blob, &dataset->schema);
+    status = write_blob(writing, "COLX", true, &blob, err);
     if (status != GPNN_OK) return status;
   }
   if (!gpnn_notation_is_usual(&dataset->schema.notation)) {

@@ -35,10 +35,8 @@ static enum gpnn_status read_regressors(const struct gpnn_reader *reader,
                                         const struct gpnn_record *record, double *regressors,
                                         struct gpnn_error *err)
 {
-  enum gpnn_status status = GPNN_OK;
-  for (size_t j = 0; j < reader->dataset->n_regressors && status == GPNN_OK; j++)
-    status =
-        gpnn_columns_number(reader->table, record, reader->map.regressors[j], &regressors[j], err);
+  enum gpnn_status status = gpnn_schema_read_regressors(&reader->dataset->schema, &reader->map,
+                                                        reader->table, record, regressors, err);
   if (status == GPNN_OK) gpnn_scaling_apply_regressors(&reader->dataset->scaling, regressors);
   return status;
 }

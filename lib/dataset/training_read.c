@@ -24,8 +24,9 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < schema->n_more && status == GPNN_OK; t++)
     status = gpnn_columns_number(table, record, map->more[t], others++, err);
-  for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++)
-    status = gpnn_columns_number(table, record, map->regressors[j], others++, err);
+  if (status == GPNN_OK)
+    status = gpnn_schema_read_regressors(schema, map, table, record, others, err);
+  others += schema->n_regressors;
   if (status == GPNN_OK && schema->has_noise)
     status = gpnn_schema_noise(map, table, record, others, err);
   return status;

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/columns_private.h"
+#include "table/date.h"
 
 static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
 {
@@ -276,5 +277,36 @@ enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
     return gpnn_columns_fail_field(table, record, column, "not a finite number", true, err);
   default:
     return gpnn_columns_fail_field(table, record, column, "not a number", true, err);
+  }
+}
+
+/* Adds to a message about a cell in which form a date was expected. */
+static enum gpnn_status expect_format(const char *format, enum gpnn_status status,
+                                      struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  if (err == NULL) return status;
+  size_t length = strlen(err->text);
+  bool is_iso = strcmp(format, GPNN_DATE_ISO) == 0;
+  snprintf(err->text + length, sizeof err->text - length, " (expected %s)",
+           is_iso ? "ISO 8601, as in 2014-05-02" : mask(shown, format));
+  return status;
+}
+
+enum gpnn_status gpnn_columns_date(const struct gpnn_table *table, const struct gpnn_record *record,
+                                   size_t column, const char *format, double *days,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_field *field = &record->fields[column];
+  enum gpnn_status status = gpnn_columns_present(table, record, column, err);
+  if (status != GPNN_OK) return status;
+  switch (gpnn_date_read(format, field->text, field->length, days)) {
+  case GPNN_DATE_OK:
+    return GPNN_OK;
+  case GPNN_DATE_IMPOSSIBLE:
+    return gpnn_columns_fail_field(table, record, column, "no such date or time", true, err);
+  default:
+    status = gpnn_columns_fail_field(table, record, column, "not a date", true, err);
+    return expect_format(format, status, err);
   }
 }

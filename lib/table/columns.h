@@ -46,6 +46,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_number(const struct gpnn_table *ta
                                                      size_t column, double *value,
                                                      struct gpnn_error *err);
 
+/* Reads the date in field 'column' as days (table/date.h).  GPNN_EDATA as gpnn_columns_number(): it
+ * is missing, is not in 'format', or there is no such day or time. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_columns_date(const struct gpnn_table *table,
+                                                   const struct gpnn_record *record, size_t column,
+                                                   const char *format, double *days,
+                                                   struct gpnn_error *err);
+
 /* Fails with "table:line: column 'name': WHAT" and GPNN_EDATA, followed by the field's text if
  * 'shows_text'.  'what' is static text, which 'err' keeps a pointer to. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,

@@ -1,5 +1,7 @@
 #include "table/date.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- texts --------------------------------------------------------------------------------- */
@@ -227,6 +229,28 @@ static enum gpnn_date convert(const struct parts *parts, double *days)
   for (; second >= DAY; day++) second -= DAY;
   *days = (double)day + ((double)second + parts->fraction) / DAY;
   return GPNN_DATE_OK;
+}
+
+const char *gpnn_date_write(char out[GPNN_DATE_BYTES], double days)
+{
+  enum { DAY = 24 * 3600 };
+  const int64_t first = days_to_year(0), last = days_to_year(10000);
+  if (!(days >= (double)first && days < (double)last)) {
+    snprintf(out, GPNN_DATE_BYTES, "%.15g", days);
+    return out;
+  }
+  int64_t seconds = llround(days * DAY);
+  int64_t day = seconds >= 0 ? seconds / DAY : -((DAY - 1 - seconds) / DAY);
+  int second = (int)(seconds - day * DAY), year = 1970 + (int)(day / 366), month = 1;
+  while (days_to_year(year) > day) year--;
+  while (days_to_year(year + 1) <= day) year++;
+  for (day -= days_to_year(year); day >= days_in_month(year, month); month++)
+    day -= days_in_month(year, month);
+  int n = snprintf(out, GPNN_DATE_BYTES, "%04d-%02d-%02d", year, month, (int)day + 1);
+  if (second > 0)
+    snprintf(out + n, GPNN_DATE_BYTES - (size_t)n, "T%02d:%02d:%02d", second / 3600,
+             second / 60 % 60, second % 60);
+  return out;
 }
 
 /* ---- formats ------------------------------------------------------------------------------- */

@@ -55,6 +55,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_date_check(const char *format, struct gpnn
  * on GPNN_DATE_OK. */
 enum gpnn_date gpnn_date_read(const char *format, const char *text, size_t length, double *days);
 
+enum { GPNN_DATE_BYTES = 32 }; /* room for any date as it is written, and its NUL */
+
+/* Writes 'days' as ISO 8601, to the second, without the time at midnight; years outside 0 to 9999
+ * as the number of days.  Returns 'out'. */
+const char *gpnn_date_write(char out[GPNN_DATE_BYTES], double days);
+
 /*
  * Guessing a format: gpnn_date_guess_add() for each text of a column, then
  * gpnn_date_guess_format().  Begins zeroed.

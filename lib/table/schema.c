@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "table/columns.h"
 #include "table/columns_private.h"
 #include "table/schema_private.h"
@@ -25,6 +26,7 @@ static void release_column(struct gpnn_column *column)
   free(column->levels);
   free(column->level_lengths);
   free(column->name);
+  free(column->date);
 }
 
 static void release_columns(size_t n, struct gpnn_column *columns)
@@ -46,6 +48,35 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   *schema = (struct gpnn_schema){0};
 }
 
+/* Column '*k' of 'n', or NULL with '*k' n less. */
+static struct gpnn_column *take_column(size_t n, struct gpnn_column *columns, size_t *k)
+{
+  if (*k < n) return &columns[*k];
+  *k -= n;
+  return NULL;
+}
+
+struct gpnn_column *gpnn_schema_column(struct gpnn_schema *schema, size_t k)
+{
+  struct gpnn_column *column = take_column(1, &schema->target, &k);
+  if (column == NULL) column = take_column(schema->n_inputs, schema->inputs, &k);
+  if (column == NULL) column = take_column(schema->n_more, schema->more, &k);
+  if (column == NULL) column = take_column(schema->n_regressors, schema->regressors, &k);
+  if (column == NULL) column = take_column(schema->has_noise, &schema->noise, &k);
+  if (column == NULL) column = take_column(schema->n_offsets, schema->offsets, &k);
+  return column == NULL ? take_column(schema->has_by, &schema->by, &k) : column;
+}
+
+static bool is_repeat(const struct gpnn_column *columns, size_t i)
+{
+  return i > 0 && columns[i].date != NULL && columns[i].position == columns[i - 1].position;
+}
+
+bool gpnn_schema_is_repeat(const struct gpnn_schema *schema, size_t input)
+{
+  return is_repeat(schema->inputs, input);
+}
+
 /* ---- a schema's columns in a table ------------------------------------------------------- */
 
 /* Fails if any of 'n' columns with the role 'what' was not found, naming those. */
@@ -54,11 +85,13 @@ static enum gpnn_status require_found(const struct gpnn_table *table, const char
                                       struct gpnn_error *err)
 {
   char list[400] = "", shown[GPNN_MASK_BYTES], hint[GPNN_TABLE_HINT_BYTES];
-  size_t used = 0, n_missing = 0;
-  for (size_t i = 0; i < n; i++) n_missing += found[i] == SIZE_MAX;
+  size_t used = 0, n_missing = 0, n_repeats = 0;
+  for (size_t i = 0; i < n; i++) n_repeats += is_repeat(columns, i);
+  for (size_t i = 0; i < n; i++) n_missing += found[i] == SIZE_MAX && !is_repeat(columns, i);
   if (n_missing == 0) return GPNN_OK;
-  for (size_t i = 0; i < n; i++) {
-    if (found[i] != SIZE_MAX) continue;
+  n -= n_repeats;
+  for (size_t i = 0; i < n + n_repeats; i++) {
+    if (found[i] != SIZE_MAX || is_repeat(columns, i)) continue;
     if (used + GPNN_MASK_BYTES + sizeof ", ''" + sizeof ", ..." > sizeof list) {
       memcpy(list + used, ", ...", sizeof ", ...");
       break;
@@ -121,16 +154,18 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
                                         const struct gpnn_table *table,
                                         struct gpnn_columns_map *map, struct gpnn_error *err)
 {
-  size_t n = gpnn_table_columns(table);
+  size_t n = gpnn_table_columns(table), n_inputs = 0;
   bool is_whole = n == schema->n_columns;
-  if (!is_whole && n != schema->n_inputs)
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    n_inputs += !gpnn_schema_is_repeat(schema, i);
+    map->inputs[i] = is_whole ? schema->inputs[i].position : n_inputs - 1;
+  }
+  if (!is_whole && n != n_inputs)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "%s: has %zu column%s; without names it must have the %zu of the training "
                      "table or just the %zu input%s",
-                     gpnn_table_name(table), n, n == 1 ? "" : "s", schema->n_columns,
-                     schema->n_inputs, schema->n_inputs == 1 ? "" : "s");
-  for (size_t i = 0; i < schema->n_inputs; i++)
-    map->inputs[i] = is_whole ? schema->inputs[i].position : i;
+                     gpnn_table_name(table), n, n == 1 ? "" : "s", schema->n_columns, n_inputs,
+                     n_inputs == 1 ? "" : "s");
   take_positions(is_whole, 1, &schema->target, &map->target);
   take_positions(is_whole, schema->n_more, schema->more, map->more);
   take_positions(is_whole, schema->n_regressors, schema->regressors, map->regressors);
@@ -261,6 +296,12 @@ static const struct gpnn_column *input_of(const struct gpnn_schema *schema,
   return &schema->inputs[at->input];
 }
 
+const struct gpnn_column *gpnn_schema_feature_input(const struct gpnn_schema *schema,
+                                                    struct gpnn_feature_cursor *at, size_t feature)
+{
+  return input_of(schema, at, &feature);
+}
+
 /* A name being composed: long enough for two column names as the mask cuts them, and some letters.
  */
 struct composed {
@@ -276,10 +317,25 @@ static void add_part(struct composed *name, const char *part, size_t length)
   name->length += length;
 }
 
+/* One of the periods of a date. */
+static void add_period(struct composed *name, double period)
+{
+  char number[GPNN_NUMBER_BYTES];
+  const char *text = gpnn_schema_period_word(period);
+  if (text == NULL) {
+    gpnn_number_write(number, period);
+    text = number;
+  }
+  add_part(name, "/", 1);
+  add_part(name, text, strlen(text));
+}
+
 static void add_group(struct composed *name, const struct gpnn_schema *schema,
                       const struct gpnn_column *column)
 {
   add_part(name, column->name, strlen(column->name));
+  if (column->kind == GPNN_COLUMN_PERIODIC && column->date != NULL)
+    add_period(name, column->period);
   if (column->kind != GPNN_COLUMN_LATITUDE) return;
   const char *longitude = schema->inputs[column->partner].name;
   add_part(name, ",", 1);

@@ -16,6 +16,10 @@
  *              pole
  *   longitude  no feature of its own
  *
+ * A number may be written as a date, and is then the days since 1970-01-01 (table/date.h).  A date
+ * is an input of its own, followed by one periodic input for each of its periods; all of them have
+ * its name and position.
+ *
  * Distances between such points are chords: 2 |sin(pi (x - x') / period)|, and 2 R sin(angle / 2).
  * The features of one point form a group.
  *
@@ -54,9 +58,13 @@ enum gpnn_column_kind {
 };
 
 struct gpnn_column {
-  char *name;      /* owned; without a header the column's number, from 1, as text */
-  size_t position; /* column of the training table, from 0 */
+  char *name;         /* owned; without a header the column's number, from 1, as text */
+  size_t position;    /* column of the training table, from 0 */
+  size_t occurrence;  /* which of the training table's columns of this name it is, from 0 */
+  size_t n_namesakes; /* how many others there are */
   enum gpnn_column_kind kind;
+  char *date;      /* owned; its texts are dates in this format (table/date.h), and count as days;
+                      NULL: they are numbers.  Of inputs and regressors that are no categories */
   double period;   /* of a periodic input, > 0 */
   size_t partner;  /* the input that is the longitude of this latitude, or the reverse */
   size_t n_levels; /* of a category; levels come in the order in which they were first seen */
@@ -95,6 +103,9 @@ struct gpnn_roles {
   const char *row_noise;  /* one column; default: none */
   const char *offsets;    /* one for each target, in their order; default: none */
   const char *by;         /* one column, the groups of rows; default: none */
+  size_t n_dates;
+  const char *const *dates; /* inputs and regressors that are dates: each text "LIST", which means
+                               ISO 8601, or "LIST=FORMAT" (table/date.h) */
   size_t n_periods;
   const char *const
       *periods; /* periodic inputs: each text "COL=P" or several with commas between */
@@ -131,9 +142,9 @@ struct gpnn_columns_map {
  * gpnn_schema_learn() adds them.
  *
  * GPNN_EINVAL: a name is unknown or occurs twice; roles contradict each other (a target that is an
- * input or dropped, a category that is not an input or is periodic); there are offsets, but not as
- * many as targets; no input is left; a period is not positive; the table has fewer than two
- * columns.
+ * input or dropped, a category that is not an input or is periodic, a date that is neither input
+ * nor regressor); there are offsets, but not as many as targets; no input is left; a period is not
+ * positive; a format of dates is wrong; the table has fewer than two columns.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema,
                                                     const struct gpnn_table *table,
@@ -146,7 +157,7 @@ void gpnn_schema_release(struct gpnn_schema *schema);
 /*
  * Finds the schema's inputs in 'table', and whichever of its other columns the table has: by name
  * if both tables have headers, otherwise by position.  In that case the table must have as many
- * columns as the training table, or just the inputs in their order.
+ * columns as the training table, or just those of the inputs in their order.
  *
  * GPNN_EMISMATCH: inputs are missing (the message names them), several columns have the name of one
  * that is needed, or, without headers, the number of columns is another.  '*map' is written on
@@ -173,6 +184,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_require_offsets(const struct gpnn_s
 /* Frees what a map owns and zeroes it. */
 void gpnn_columns_map_release(struct gpnn_columns_map *map);
 
+/* Column 'k' of all that have a role: the target, the inputs, further targets, regressors, noise,
+ * offsets, groups.  NULL: there are no more. */
+struct gpnn_column *gpnn_schema_column(struct gpnn_schema *schema, size_t k);
+
+/* True if 'input' is read from the same column as the one before it, as a circle of a date is. */
+bool gpnn_schema_is_repeat(const struct gpnn_schema *schema, size_t input);
+
 /* How many features a row is encoded as. */
 size_t gpnn_schema_features(const struct gpnn_schema *schema);
 
@@ -192,14 +210,19 @@ struct gpnn_feature_cursor {
   size_t input, first; /* an input, and the number of features before its own */
 };
 
-/* The name of a feature ("colour=red" for an indicator, "sin(hour)", "x(lat,lon)"), for messages
+/* The input that a feature belongs to; 'at' may be NULL. */
+const struct gpnn_column *gpnn_schema_feature_input(const struct gpnn_schema *schema,
+                                                    struct gpnn_feature_cursor *at, size_t feature);
+
+/* The name of a feature ("colour=red" for an indicator, "sin(hour)", "sin(sold/week)"
+ * of a date, "x(lat,lon)"), for messages
  * and gpnn-info: masked, NUL-terminated, at most GPNN_MASK_BYTES - 1 bytes long.  'at' may be NULL.
  * Returns 'name'. */
 const char *gpnn_schema_feature_name(const struct gpnn_schema *schema,
                                      struct gpnn_feature_cursor *at, size_t feature,
                                      char name[GPNN_MASK_BYTES]);
 
-/* The same for the group that a feature belongs to: "hour", "lat,lon". */
+/* The same for the group that a feature belongs to: "hour", "sold/week", "lat,lon". */
 const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn_feature_cursor *at,
                                    size_t feature, char name[GPNN_MASK_BYTES]);
 
@@ -207,7 +230,8 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn
  * The training pass: reads the inputs of 'record' into 'cells' (n_inputs numbers); that of a
  * category is its level's number.  New levels are added to the schema and to the map.
  *
- * GPNN_EDATA: as gpnn_columns_number(), also for a category that is missing; a latitude outside
+ * GPNN_EDATA: as gpnn_columns_number(), also for a category that is missing; a date that cannot be
+ * read (gpnn_columns_date()); a latitude outside
  * [-90, 90] or a longitude outside [-720, 720]; more than GPNN_LEVELS_MAX levels in a column.
  * After a failure the schema is unchanged and 'cells' may hold anything.
  */
@@ -232,6 +256,13 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_schema_encode(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,
                    const struct gpnn_table *table, const struct gpnn_record *record,
                    double *features, size_t *n_unseen, struct gpnn_error *err);
+
+/* Reads the regressors of 'record', n_regressors numbers.  GPNN_EDATA: as gpnn_columns_number(), or
+ * gpnn_columns_date() for dates. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_schema_read_regressors(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,
+                            const struct gpnn_table *table, const struct gpnn_record *record,
+                            double *regressors, struct gpnn_error *err);
 
 /* Reads the noise variance of 'record', in the target's units squared; 0 if the table has no such
  * column.  GPNN_EDATA: as gpnn_columns_number(), or it is negative. */

@@ -8,38 +8,23 @@
 #include "base/number.h"
 #include "table/columns.h"
 #include "table/columns_private.h"
-#include "table/schema.h"
+#include "table/schema_private.h"
 
-/* The roles of a column, added up: an input may be a regressor too. */
-enum { INPUT = 1, TARGET = 2, REGRESSOR = 4, NOISE = 8, OFFSET = 16, BY = 32 };
-
-struct picked {
-  size_t n;
-  size_t *columns; /* owned */
-};
-
-/* The roles chosen so far: of each column, and for each role its columns in order. */
-struct choice {
-  const struct gpnn_column_lookup *lookup;
-  unsigned *roles; /* owned; of each column of the table */
-  struct picked inputs, targets, regressors, noise, offsets, by;
-};
-
-static enum gpnn_status fail(const struct choice *choice, size_t column, const char *what,
+static enum gpnn_status fail(const struct gpnn_choice *choice, size_t column, const char *what,
                              struct gpnn_error *err)
 {
   return gpnn_columns_fail(choice->lookup->table, column, what, err);
 }
 
-static enum gpnn_status find_list(const struct choice *choice, const char *list,
-                                  struct picked *picked, struct gpnn_error *err)
+static enum gpnn_status find_list(const struct gpnn_choice *choice, const char *list,
+                                  struct gpnn_picked *picked, struct gpnn_error *err)
 {
   return gpnn_columns_find_list(choice->lookup->table, list, &picked->columns, &picked->n, err);
 }
 
 /* ---- roles ------------------------------------------------------------------------------- */
 
-static enum gpnn_status pick_one(struct picked *picked, size_t column, struct gpnn_error *err)
+static enum gpnn_status pick_one(struct gpnn_picked *picked, size_t column, struct gpnn_error *err)
 {
   picked->columns = gpnn_alloc(1, 1, sizeof *picked->columns);
   if (picked->columns == NULL) return gpnn_fail_memory(err, "for the columns");
@@ -49,7 +34,7 @@ static enum gpnn_status pick_one(struct picked *picked, size_t column, struct gp
 }
 
 /* One column, whose name may contain commas, or a list of columns; by default the last column. */
-static enum gpnn_status choose_targets(struct choice *choice, const char *list,
+static enum gpnn_status choose_targets(struct gpnn_choice *choice, const char *list,
                                        struct gpnn_error *err)
 {
   size_t column = choice->lookup->n - 1;
@@ -57,45 +42,45 @@ static enum gpnn_status choose_targets(struct choice *choice, const char *list,
   enum gpnn_status status = is_one ? pick_one(&choice->targets, column, err)
                                    : find_list(choice, list, &choice->targets, err);
   for (size_t i = 0; i < choice->targets.n && status == GPNN_OK; i++)
-    choice->roles[choice->targets.columns[i]] = TARGET;
+    choice->roles[choice->targets.columns[i]] = GPNN_ROLE_TARGET;
   return status;
 }
 
-static enum gpnn_status choose_regressors(struct choice *choice, const char *list,
+static enum gpnn_status choose_regressors(struct gpnn_choice *choice, const char *list,
                                           struct gpnn_error *err)
 {
   enum gpnn_status status =
       list == NULL ? GPNN_OK : find_list(choice, list, &choice->regressors, err);
   for (size_t i = 0; i < choice->regressors.n && status == GPNN_OK; i++) {
     size_t column = choice->regressors.columns[i];
-    if (choice->roles[column] & TARGET)
+    if (choice->roles[column] & GPNN_ROLE_TARGET)
       status = fail(choice, column, "is both target and regressor", err);
-    choice->roles[column] |= REGRESSOR;
+    choice->roles[column] |= GPNN_ROLE_REGRESSOR;
   }
   return status;
 }
 
-static enum gpnn_status choose_noise(struct choice *choice, const char *name,
+static enum gpnn_status choose_noise(struct gpnn_choice *choice, const char *name,
                                      struct gpnn_error *err)
 {
   if (name == NULL) return GPNN_OK;
   size_t column;
   enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
   if (status != GPNN_OK) return status;
-  if (choice->roles[column] & TARGET)
+  if (choice->roles[column] & GPNN_ROLE_TARGET)
     return fail(choice, column, "is the target, so it cannot be the row noise", err);
-  if (choice->roles[column] & REGRESSOR)
+  if (choice->roles[column] & GPNN_ROLE_REGRESSOR)
     return fail(choice, column, "is both regressor and row noise", err);
-  choice->roles[column] = NOISE;
+  choice->roles[column] = GPNN_ROLE_NOISE;
   return pick_one(&choice->noise, column, err);
 }
 
 /* One column, whose name may contain commas, or a list of as many columns as there are targets. */
-static enum gpnn_status choose_offsets(struct choice *choice, const char *list,
+static enum gpnn_status choose_offsets(struct gpnn_choice *choice, const char *list,
                                        struct gpnn_error *err)
 {
   if (list == NULL) return GPNN_OK;
-  struct picked *offsets = &choice->offsets;
+  struct gpnn_picked *offsets = &choice->offsets;
   size_t column, n_targets = choice->targets.n;
   bool is_one = gpnn_column_lookup_count(choice->lookup, list, &column) == 1;
   enum gpnn_status status =
@@ -109,29 +94,30 @@ static enum gpnn_status choose_offsets(struct choice *choice, const char *list,
     if (*role != 0)
       status = fail(choice, offsets->columns[i],
                     "is a target, a regressor or the row noise, so it cannot be an offset", err);
-    *role |= OFFSET;
+    *role |= GPNN_ROLE_OFFSET;
   }
   return status;
 }
 
 /* A column may say which rows belong together and have another role as well. */
-static enum gpnn_status choose_by(struct choice *choice, const char *name, struct gpnn_error *err)
+static enum gpnn_status choose_by(struct gpnn_choice *choice, const char *name,
+                                  struct gpnn_error *err)
 {
   if (name == NULL) return GPNN_OK;
   size_t column;
   enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
   if (status != GPNN_OK) return status;
-  if (choice->roles[column] & TARGET)
+  if (choice->roles[column] & GPNN_ROLE_TARGET)
     return fail(choice, column, "is the target, so rows cannot be grouped by it", err);
-  choice->roles[column] |= BY;
+  choice->roles[column] |= GPNN_ROLE_BY;
   return pick_one(&choice->by, column, err);
 }
 
 /* The inputs asked for, or all columns that have no other role. */
-static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
+static enum gpnn_status choose_inputs(struct gpnn_choice *choice, const char *list,
                                       struct gpnn_error *err)
 {
-  struct picked *inputs = &choice->inputs;
+  struct gpnn_picked *inputs = &choice->inputs;
   if (list != NULL) {
     enum gpnn_status status = find_list(choice, list, inputs, err);
     if (status != GPNN_OK) return status;
@@ -143,28 +129,33 @@ static enum gpnn_status choose_inputs(struct choice *choice, const char *list,
   }
   for (size_t i = 0; i < inputs->n; i++) {
     unsigned *role = &choice->roles[inputs->columns[i]];
-    if (*role & TARGET) return fail(choice, inputs->columns[i], "is both target and input", err);
-    if (*role & NOISE) return fail(choice, inputs->columns[i], "is both row noise and input", err);
-    if (*role & OFFSET) return fail(choice, inputs->columns[i], "is both offset and input", err);
-    *role |= INPUT;
+    if (*role & GPNN_ROLE_TARGET)
+      return fail(choice, inputs->columns[i], "is both target and input", err);
+    if (*role & GPNN_ROLE_NOISE)
+      return fail(choice, inputs->columns[i], "is both row noise and input", err);
+    if (*role & GPNN_ROLE_OFFSET)
+      return fail(choice, inputs->columns[i], "is both offset and input", err);
+    *role |= GPNN_ROLE_INPUT;
   }
   return GPNN_OK;
 }
 
-static enum gpnn_status drop_inputs(struct choice *choice, const char *list, struct gpnn_error *err)
+static enum gpnn_status drop_inputs(struct gpnn_choice *choice, const char *list,
+                                    struct gpnn_error *err)
 {
-  struct picked dropped = {0}, *inputs = &choice->inputs;
+  struct gpnn_picked dropped = {0}, *inputs = &choice->inputs;
   enum gpnn_status status = list == NULL ? GPNN_OK : find_list(choice, list, &dropped, err);
   for (size_t i = 0; i < dropped.n && status == GPNN_OK; i++) {
-    if (choice->roles[dropped.columns[i]] & TARGET)
+    if (choice->roles[dropped.columns[i]] & GPNN_ROLE_TARGET)
       status = fail(choice, dropped.columns[i], "is the target and cannot be dropped", err);
-    choice->roles[dropped.columns[i]] &= ~(unsigned)INPUT;
+    choice->roles[dropped.columns[i]] &= ~(unsigned)GPNN_ROLE_INPUT;
   }
   free(dropped.columns);
   if (status != GPNN_OK) return status;
   size_t kept = 0;
   for (size_t i = 0; i < inputs->n; i++)
-    if (choice->roles[inputs->columns[i]] & INPUT) inputs->columns[kept++] = inputs->columns[i];
+    if (choice->roles[inputs->columns[i]] & GPNN_ROLE_INPUT)
+      inputs->columns[kept++] = inputs->columns[i];
   inputs->n = kept;
   if (kept == 0)
     return gpnn_fail(err, GPNN_EINVAL, "%s: no input is left",
@@ -173,7 +164,7 @@ static enum gpnn_status drop_inputs(struct choice *choice, const char *list, str
 }
 
 /* Later tables are matched by name, so no two columns may share a name if one has a role. */
-static enum gpnn_status check_names(const struct choice *choice, struct gpnn_error *err)
+static enum gpnn_status check_names(const struct gpnn_choice *choice, struct gpnn_error *err)
 {
   const struct gpnn_column_lookup *lookup = choice->lookup;
   for (size_t k = 0; k + 1 < lookup->n; k++) {
@@ -213,7 +204,7 @@ static enum gpnn_status fill_columns(struct gpnn_column **columns, size_t *n_col
 }
 
 /* Makes the choice a schema; all inputs are numbers so far. */
-static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct choice *choice,
+static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpnn_choice *choice,
                                     struct gpnn_error *err)
 {
   const struct gpnn_table *table = choice->lookup->table;
@@ -243,114 +234,7 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct cho
   return status;
 }
 
-/* ---- kinds of inputs --------------------------------------------------------------------- */
-
-static enum gpnn_status mark_categories(struct gpnn_schema *schema, const struct choice *choice,
-                                        const char *list, struct gpnn_error *err)
-{
-  if (list == NULL) return GPNN_OK;
-  struct picked picked = {0};
-  enum gpnn_status status = find_list(choice, list, &picked, err);
-  if (status != GPNN_OK) return status;
-  bool *is_category = gpnn_alloc(choice->lookup->n, 1, sizeof *is_category);
-  if (is_category == NULL) status = gpnn_fail_memory(err, "for the columns");
-  for (size_t i = 0; i < picked.n && status == GPNN_OK; i++) {
-    size_t column = picked.columns[i];
-    is_category[column] = true;
-    if (!(choice->roles[column] & INPUT))
-      status = fail(choice, column, "is not an input, so it cannot be one-hot", err);
-    else if (choice->roles[column] & REGRESSOR)
-      status = fail(choice, column, "is a regressor, so it cannot be one-hot", err);
-  }
-  for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
-    if (is_category[schema->inputs[i].position]) schema->inputs[i].kind = GPNN_COLUMN_CATEGORY;
-  free(is_category);
-  free(picked.columns);
-  return status;
-}
-
-/* Finds the input that is column 'column' of the table, and which must be a number so far. */
-static enum gpnn_status find_plain_input(const struct gpnn_schema *schema,
-                                         const struct choice *choice, size_t column, size_t *input,
-                                         struct gpnn_error *err)
-{
-  for (*input = 0; *input < schema->n_inputs; ++*input)
-    if (schema->inputs[*input].position == column) break;
-  if (*input == schema->n_inputs)
-    return fail(choice, column, "is not an input, so it can be neither periodic nor a coordinate",
-                err);
-  switch (schema->inputs[*input].kind) {
-  case GPNN_COLUMN_NUMBER:
-    return GPNN_OK;
-  case GPNN_COLUMN_CATEGORY:
-    return fail(choice, column, "is a category, so it can be neither periodic nor a coordinate",
-                err);
-  case GPNN_COLUMN_PERIODIC:
-    return fail(choice, column, "has a period already", err);
-  default:
-    return fail(choice, column, "is a latitude or longitude already", err);
-  }
-}
-
-/* 'item' is "COL=P", and is cut at the equals sign. */
-static enum gpnn_status mark_periodic(struct gpnn_schema *schema, const struct choice *choice,
-                                      char *item, struct gpnn_error *err)
-{
-  char shown[GPNN_MASK_BYTES];
-  char *sign = strrchr(item, '=');
-  double period = 0;
-  gpnn_mask(shown, item, strlen(item));
-  if (sign == NULL)
-    return gpnn_fail(err, GPNN_EINVAL, "period '%s': not of the form COL=P, as in hour=24", shown);
-  if (gpnn_number_read(sign + 1, strlen(sign + 1), &period) != GPNN_NUMBER_OK || period <= 0)
-    return gpnn_fail(err, GPNN_EINVAL, "period '%s': a period is a number above 0", shown);
-  *sign = '\0';
-  size_t column, input;
-  enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, item, &column, NULL, err);
-  if (status == GPNN_OK) status = find_plain_input(schema, choice, column, &input, err);
-  if (status != GPNN_OK) return status;
-  schema->inputs[input].kind = GPNN_COLUMN_PERIODIC;
-  schema->inputs[input].period = period;
-  return GPNN_OK;
-}
-
-static enum gpnn_status mark_periods(struct gpnn_schema *schema, const struct choice *choice,
-                                     const char *list, struct gpnn_error *err)
-{
-  char *items = gpnn_copy_text(list, strlen(list));
-  if (items == NULL) return gpnn_fail_memory(err, "for the periods");
-  enum gpnn_status status = GPNN_OK;
-  for (char *item = items, *next; item != NULL && status == GPNN_OK; item = next) {
-    next = strchr(item, ',');
-    if (next != NULL) *next++ = '\0';
-    status = mark_periodic(schema, choice, item, err);
-  }
-  free(items);
-  return status;
-}
-
-static enum gpnn_status mark_location(struct gpnn_schema *schema, const struct choice *choice,
-                                      const char *list, struct gpnn_error *err)
-{
-  struct picked picked = {0};
-  size_t input[2];
-  enum gpnn_status status = find_list(choice, list, &picked, err);
-  if (status == GPNN_OK && picked.n != 2)
-    status = gpnn_fail(err, GPNN_EINVAL,
-                       "a place on the globe needs two columns, latitude and longitude, not %zu",
-                       picked.n);
-  for (size_t i = 0; i < 2 && status == GPNN_OK; i++)
-    status = find_plain_input(schema, choice, picked.columns[i], &input[i], err);
-  free(picked.columns);
-  if (status != GPNN_OK) return status;
-  schema->inputs[input[0]].kind = GPNN_COLUMN_LATITUDE;
-  schema->inputs[input[0]].partner = input[1];
-  schema->inputs[input[1]].kind = GPNN_COLUMN_LONGITUDE;
-  schema->inputs[input[1]].partner = input[0];
-  return GPNN_OK;
-}
-
-static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice,
+static enum gpnn_status choose(struct gpnn_schema *schema, struct gpnn_choice *choice,
                                const struct gpnn_roles *roles, struct gpnn_error *err)
 {
   choice->roles = gpnn_alloc(choice->lookup->n, 1, sizeof *choice->roles);
@@ -364,11 +248,7 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct choice *choice
   if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
   if (status == GPNN_OK) status = check_names(choice, err);
   if (status == GPNN_OK) status = fill_schema(schema, choice, err);
-  if (status == GPNN_OK) status = mark_categories(schema, choice, roles->one_hot, err);
-  for (size_t i = 0; i < roles->n_periods && status == GPNN_OK; i++)
-    status = mark_periods(schema, choice, roles->periods[i], err);
-  for (size_t i = 0; i < roles->n_locations && status == GPNN_OK; i++)
-    status = mark_location(schema, choice, roles->locations[i], err);
+  if (status == GPNN_OK) status = gpnn_schema_mark_kinds(schema, choice, roles, err);
   return status;
 }
 
@@ -383,7 +263,7 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
   struct gpnn_column_lookup lookup = {0};
   enum gpnn_status status = gpnn_column_lookup_make(&lookup, table, err);
   if (status != GPNN_OK) return status;
-  struct choice choice = {.lookup = &lookup};
+  struct gpnn_choice choice = {.lookup = &lookup};
   status = choose(schema, &choice, roles, err);
   if (status != GPNN_OK) gpnn_schema_release(schema);
   free(choice.inputs.columns);

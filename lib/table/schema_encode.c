@@ -143,6 +143,17 @@ static enum gpnn_status read_level(const struct gpnn_schema *schema,
   return GPNN_OK;
 }
 
+/* Reads field 'position', which is a column of the schema, as a number or as a date. */
+static enum gpnn_status read_number(const struct gpnn_column *column, size_t position,
+                                    const struct gpnn_table *table,
+                                    const struct gpnn_record *record, double *value,
+                                    struct gpnn_error *err)
+{
+  return column->date == NULL
+             ? gpnn_columns_number(table, record, position, value, err)
+             : gpnn_columns_date(table, record, position, column->date, value, err);
+}
+
 /* Reads a coordinate of a point on a circle or on the sphere, whose degrees must be in range. */
 static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
                                         const struct gpnn_columns_map *map, size_t input,
@@ -151,7 +162,8 @@ static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
                                         struct gpnn_error *err)
 {
   enum gpnn_column_kind kind = schema->inputs[input].kind;
-  enum gpnn_status status = gpnn_columns_number(table, record, map->inputs[input], value, err);
+  enum gpnn_status status =
+      read_number(&schema->inputs[input], map->inputs[input], table, record, value, err);
   if (status == GPNN_OK && kind == GPNN_COLUMN_LATITUDE && fabs(*value) > 90)
     status = gpnn_columns_fail_field(table, record, map->inputs[input],
                                      "not a latitude from -90 to 90 degrees", true, err);
@@ -169,7 +181,7 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
 {
   const struct gpnn_column *column = &schema->inputs[input];
   if (column->kind == GPNN_COLUMN_NUMBER)
-    return gpnn_columns_number(table, record, map->inputs[input], cell, err);
+    return read_number(column, map->inputs[input], table, record, cell, err);
   if (column->kind != GPNN_COLUMN_CATEGORY)
     return read_coordinate(schema, map, input, table, record, cell, err);
   bool is_known;
@@ -194,6 +206,10 @@ enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn
 {
   /* The whole row is checked before any of its levels is added. */
   for (size_t i = 0; i < schema->n_inputs; i++) {
+    if (gpnn_schema_is_repeat(schema, i)) {
+      cells[i] = cells[i - 1];
+      continue;
+    }
     enum gpnn_status status = read_cell(schema, map, i, table, record, &cells[i], err);
     if (status != GPNN_OK) return status;
   }
@@ -251,7 +267,7 @@ static enum gpnn_status encode_input(const struct gpnn_schema *schema,
   size_t level = 0;
   double value = 0, other = 0;
   if (column->kind == GPNN_COLUMN_NUMBER)
-    return gpnn_columns_number(table, record, map->inputs[input], features, err);
+    return read_number(column, map->inputs[input], table, record, features, err);
   if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
   enum gpnn_status status =
       column->kind == GPNN_COLUMN_CATEGORY
@@ -274,15 +290,35 @@ enum gpnn_status gpnn_schema_encode(const struct gpnn_schema *schema,
                                     size_t *n_unseen, struct gpnn_error *err)
 {
   size_t n = 0;
+  double days = 0;
   for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
     bool unseen = false;
-    enum gpnn_status status = encode_input(schema, map, i, table, record, features, &unseen, err);
-    if (status != GPNN_OK) return status;
+    if (gpnn_schema_is_repeat(schema, i)) {
+      point_on_circle(days, column->period, features);
+    } else {
+      enum gpnn_status status = encode_input(schema, map, i, table, record, features, &unseen, err);
+      if (status != GPNN_OK) return status;
+      if (column->date != NULL) days = features[0];
+    }
     n += unseen;
-    features += gpnn_schema_width(&schema->inputs[i]);
+    features += gpnn_schema_width(column);
   }
   *n_unseen += n;
   return GPNN_OK;
+}
+
+enum gpnn_status gpnn_schema_read_regressors(const struct gpnn_schema *schema,
+                                             const struct gpnn_columns_map *map,
+                                             const struct gpnn_table *table,
+                                             const struct gpnn_record *record, double *regressors,
+                                             struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++)
+    status =
+        read_number(&schema->regressors[j], map->regressors[j], table, record, &regressors[j], err);
+  return status;
 }
 
 enum gpnn_status gpnn_schema_noise(const struct gpnn_columns_map *map,

@@ -1,18 +1,52 @@
 /*
- * schema_private: what schema.c, which finds columns, and schema_encode.c share.
+ * schema_private: what schema.c, which finds columns, schema_encode.c, schema_choose.c and
+ * schema_kinds.c share.
  */
 #ifndef GPNN_TABLE_SCHEMA_PRIVATE_H
 #define GPNN_TABLE_SCHEMA_PRIVATE_H
 
+#include "table/columns_private.h"
 #include "table/schema.h"
 
 /* How many features an input is encoded as. */
 size_t gpnn_schema_width(const struct gpnn_column *column);
+
+/* The word for a period of so many days, as users ask for it ("week"), or NULL. */
+const char *gpnn_schema_period_word(double days);
 
 /* Sorts the levels that each category has so far into the orders of 'map', which are empty.
  * GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
                                                           struct gpnn_columns_map *map,
                                                           struct gpnn_error *err);
+
+/* The roles of a column, added up: an input may be a regressor too. */
+enum {
+  GPNN_ROLE_INPUT = 1,
+  GPNN_ROLE_TARGET = 2,
+  GPNN_ROLE_REGRESSOR = 4,
+  GPNN_ROLE_NOISE = 8,
+  GPNN_ROLE_OFFSET = 16,
+  GPNN_ROLE_BY = 32
+};
+
+struct gpnn_picked {
+  size_t n;
+  size_t *columns; /* owned */
+};
+
+/* The roles chosen so far: of each column, and for each role its columns in order. */
+struct gpnn_choice {
+  const struct gpnn_column_lookup *lookup;
+  unsigned *roles; /* owned; of each column of the table */
+  struct gpnn_picked inputs, targets, regressors, noise, offsets, by;
+};
+
+/* Marks inputs and regressors as dates, and inputs as categories, periodic or places.  'schema' has
+ * the columns of 'choice', all of them numbers.  Outcomes as gpnn_schema_choose(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_mark_kinds(struct gpnn_schema *schema,
+                                                        const struct gpnn_choice *choice,
+                                                        const struct gpnn_roles *roles,
+                                                        struct gpnn_error *err);
 
 #endif

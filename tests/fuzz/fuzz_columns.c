@@ -2,7 +2,7 @@
  * Roles of columns: whatever lists are asked for of whatever table, the schema that comes of it
  * finds itself again in that table, and reads its rows the same in both passes.
  * The first line has the lists, with tabs between: target, inputs, dropped, categories, regressors,
- * noise, a period, a place; the rest is the table.
+ * noise, a period, a place, dates; the rest is the table.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "table/records.h"
 #include "table/schema.h"
 
-enum { LISTS = 8 };
+enum { LISTS = 9 };
 
 static double *room(size_t n)
 {
@@ -110,13 +110,15 @@ static void choose_and_use(struct gpnn_table *table, char *lists[LISTS])
 {
   struct gpnn_error err = {0};
   struct gpnn_schema schema = {0};
-  const char *period = lists[6], *place = lists[7];
+  const char *period = lists[6], *place = lists[7], *date = lists[8];
   const struct gpnn_roles roles = {.target = lists[0],
                                    .inputs = lists[1],
                                    .drop = lists[2],
                                    .one_hot = lists[3],
                                    .regressors = lists[4],
                                    .row_noise = lists[5],
+                                   .n_dates = date != NULL,
+                                   .dates = &date,
                                    .n_periods = period != NULL,
                                    .periods = &period,
                                    .n_locations = place != NULL,

@@ -2,8 +2,8 @@
  * Training: whatever table an index is made from, it is refused, or the index opens, is found
  * whole, and predicts.
  * The first byte chooses standardisation and search; the rest of the first line has lists of
- * columns, with tabs between: target, inputs, categories, regressors, noise, a period, a place; the
- * rest is the table.
+ * columns, with tabs between: target, inputs, categories, regressors, noise, a period, a place,
+ * dates; the rest is the table.
  */
 #define _GNU_SOURCE /* mkdtemp() */
 
@@ -17,7 +17,7 @@
 #include "dataset/training.h"
 #include "fuzz.h"
 
-enum { LISTS = 7, K = 7, MOST = 1 << 14 };
+enum { LISTS = 8, K = 7, MOST = 1 << 14 };
 
 static char folder[64];
 
@@ -103,12 +103,14 @@ static void train(struct gpnn_table *table, uint8_t choice, char *lists[LISTS])
 {
   struct gpnn_error err = {0};
   struct gpnn_training training = GPNN_TRAINING_INIT;
-  const char *period = lists[5], *place = lists[6];
+  const char *period = lists[5], *place = lists[6], *date = lists[7];
   const struct gpnn_roles roles = {.target = lists[0],
                                    .inputs = lists[1],
                                    .one_hot = lists[2],
                                    .regressors = lists[3],
                                    .row_noise = lists[4],
+                                   .n_dates = date != NULL,
+                                   .dates = &date,
                                    .n_periods = period != NULL,
                                    .periods = &period,
                                    .n_locations = place != NULL,

@@ -183,6 +183,25 @@ static void checks_formats(void **state)
     assert_ok(gpnn_date_check(good[i], &err));
 }
 
+static void what_is_written_is_read_again(void **state)
+{
+  (void)state;
+  char text[GPNN_DATE_BYTES];
+  double days;
+  for (int i = 0; i < 100000; i++) {
+    double wanted = -719528 + i * 36.52 - i * 36 % 7 / 7. + i % 86400 / 86400.;
+    gpnn_date_write(text, wanted);
+    assert_int_equal(read(GPNN_DATE_ISO, text, &days), GPNN_DATE_OK);
+    assert_near(days * 86400, wanted * 86400, 0.51);
+  }
+  assert_string_equal(gpnn_date_write(text, 0), "1970-01-01");
+  assert_string_equal(gpnn_date_write(text, -1), "1969-12-31");
+  assert_string_equal(gpnn_date_write(text, -0.25), "1969-12-31T18:00:00");
+  assert_string_equal(gpnn_date_write(text, 2932896), "9999-12-31");
+  assert_string_equal(gpnn_date_write(text, 2932897), "2932897");
+  assert_string_equal(gpnn_date_write(text, 1e300), "1e+300");
+}
+
 static void assert_guesses(const char *texts, const char *format, const char *other)
 {
   struct gpnn_date_guess guess = {0};
@@ -245,6 +264,7 @@ int main(void)
       cmocka_unit_test(refuses_what_is_no_date),
       cmocka_unit_test(reads_formats),
       cmocka_unit_test(checks_formats),
+      cmocka_unit_test(what_is_written_is_read_again),
       cmocka_unit_test(guesses_the_format_that_reads_all),
       cmocka_unit_test(a_text_that_is_no_date_leaves_the_guess_alone),
   };

@@ -174,7 +174,11 @@ static void assert_columns_equal(const struct gpnn_column *a, const struct gpnn_
 {
   assert_string_equal(a->name, b->name);
   assert_int_equal(a->position, b->position);
+  assert_int_equal(a->occurrence, b->occurrence);
+  assert_int_equal(a->n_namesakes, b->n_namesakes);
   assert_int_equal(a->kind, b->kind);
+  assert_true((a->date == NULL) == (b->date == NULL));
+  if (a->date != NULL) assert_string_equal(a->date, b->date);
   assert_int_equal(a->n_levels, b->n_levels);
   for (size_t i = 0; i < a->n_levels; i++) {
     assert_int_equal(a->level_lengths[i], b->level_lengths[i]);
@@ -563,12 +567,16 @@ static void extend_schema(struct gpnn_schema *schema)
   schema->inputs[0].kind = GPNN_COLUMN_LONGITUDE;
   schema->inputs[0].partner = 2;
   schema->inputs[2].kind = GPNN_COLUMN_LATITUDE;
+  schema->inputs[1].date = gpnn_copy_text("%d/%m/%Y", 8);
   schema->n_more = MORE;
   schema->more = columns(MORE, (const char *const[]){"rent", "tax"});
   schema->n_regressors = REGRESSORS;
   schema->regressors = columns(REGRESSORS, (const char *const[]){"r", "s", "t"});
+  schema->regressors[1].date = gpnn_copy_text("iso", 3);
   schema->has_noise = true;
   schema->noise = column("variance", 8);
+  schema->noise.occurrence = 1;
+  schema->noise.n_namesakes = 2;
   schema->has_by = true;
   schema->by = column("street", 12);
   schema->n_offsets = 1 + MORE;
@@ -903,6 +911,9 @@ static void all_that_is_there_enters_the_fingerprint(void **state)
     now = fingerprint_now(place, GPNN_SEARCH_FLAT);
     assert_true(now >> 32 != last >> 32); /* other columns */
   }
+  place->dataset.schema.inputs[1].date[1] = 'e';
+  now = fingerprint_now(place, GPNN_SEARCH_FLAT);
+  assert_true(now >> 32 != last >> 32);
   besides_release(&besides);
 }
 
@@ -937,6 +948,14 @@ static void roles_that_are_not_allowed_are_refused(void **state)
       {"GCOL", 0, 8, N + 1, "GCOL"}, /* more groups than rows */
       {"GCOL", 8, 8, 13, "GCOL"},    /* groups by a column outside the table */
       {"GCOL", 16, 4, 1, "GCOL"},    /* by one that is a category */
+      {"COLX", 0, 4, 1, "COLX"},     /* the second of a name that is there once */
+      {"COLX", 4, 4, 13, "COLX"},    /* more of a name than columns */
+      {"COLX", 8, 4, 1, "COLX"},     /* a target that is a date, and bytes that are out of step */
+      {"COLX", 20, 4, 8, "COLX"},    /* a longitude that is a date */
+      {"COLX", 32, 4, 0, "COLX"},
+      {"COLX", 32, 4, UINT32_MAX, "COLX"},
+      {"COLX", 36, 8, 0x2525252525252525u, "COLX"}, /* %%%%%%%%: no format */
+      {"COLX", 36, 1, 0, "COLX"},                   /* a format with a NUL */
       {"MOMS", 0, 8, 0x7ff8000000000000u, "MOMS"},
       {"MOMS", 8, 8, 0, "MOMS"},                    /* sd 0 */
       {"MOMS", 40, 8, 0xbff0000000000000u, "MOMS"}, /* sd below 0 */
@@ -1095,9 +1114,8 @@ static void no_sealed_nonsense_does_harm(void **state)
   struct place *place = *state;
   struct besides besides;
   static const double lengthscale[D] = {1, 2, 3, 4};
-  static const char *const plain[] = {"INFO", "COLS", "STDZ", "SRCH", "OPTS"}, *const extended[] = {
-                                                                                   "COLS", "ROLE",
-                                                                                   "MOMS", "STDZ"};
+  static const char *const plain[] = {"INFO", "COLS", "STDZ", "SRCH", "OPTS"};
+  static const char *const extended[] = {"COLS", "ROLE", "COLX", "MOMS", "STDZ"};
   write_index(place, GPNN_SEARCH_TREE, lengthscale);
   struct bytes whole = read_bytes(place->path);
   sweep(place, whole, NULL);
@@ -1106,7 +1124,7 @@ static void no_sealed_nonsense_does_harm(void **state)
   extend(place, &besides);
   write_index(place, GPNN_SEARCH_TREE, NULL);
   whole = read_bytes(place->path);
-  for (size_t i = 0; i < 4; i++) sweep(place, whole, extended[i]);
+  for (size_t i = 0; i < 5; i++) sweep(place, whole, extended[i]);
   free(whole.at);
   besides_release(&besides);
 }

@@ -108,6 +108,46 @@ static void points_that_cannot_be_are_refused(void **state)
   assert_refuses_kind("b=1", "a,b", NULL, "column 'b' has a period already");
 }
 
+static void assert_refuses_dates(const char *dates, const struct gpnn_roles *others,
+                                 const char *sentence)
+{
+  struct gpnn_roles roles = *others;
+  roles.n_dates = 1;
+  roles.dates = &dates;
+  assert_refuses("a,b,c,z,y\n", &roles, sentence);
+}
+
+static void dates_that_cannot_be_are_refused(void **state)
+{
+  (void)state;
+  static const char *const month = "a=month", *const twice = "a=week,a=7", *const zero = "a=0";
+  const struct gpnn_roles none = {0};
+  assert_refuses_dates("q", &none, "no column 'q'");
+  assert_refuses_dates("a,y", &none, "column 'y' is the target, which cannot be a date");
+  assert_refuses_dates("z", &(struct gpnn_roles){.drop = "z"}, "is neither input nor regressor");
+  assert_refuses_dates("z", &(struct gpnn_roles){.row_noise = "z"}, "neither input nor regressor");
+  assert_refuses_dates("z", &(struct gpnn_roles){.offsets = "z"}, "neither input nor regressor");
+  assert_refuses_dates("z", &(struct gpnn_roles){.by = "z"}, "neither input nor regressor");
+  assert_refuses_dates("a=%q", &none, "format of dates '%q': no conversion '%q'");
+  assert_refuses_dates("a=", &none, "format of dates ''");
+  assert_refuses_dates("a", &(struct gpnn_roles){.one_hot = "a"}, "'a' is a date, so it cannot");
+  assert_refuses_dates("a=%Y", &(struct gpnn_roles){.n_periods = 1, .periods = &month},
+                       "period 'a=month': a period is a number above 0 of days, or day, week");
+  assert_refuses_dates("a=%Y", &(struct gpnn_roles){.n_periods = 1, .periods = &zero},
+                       "period 'a=0': a period is a number above 0 of days");
+  assert_refuses_dates("a=%Y", &(struct gpnn_roles){.n_periods = 1, .periods = &twice},
+                       "column 'a' has that period already");
+  assert_refuses_dates("b=%Y", &(struct gpnn_roles){.n_periods = 1, .periods = &month},
+                       "period 'a=month': a period is a number above 0");
+  static const char *const day = "c=day", *const place = "a,b", *const same[] = {"a", "b,a=%Y"};
+  assert_refuses_dates("b=%Y", &(struct gpnn_roles){.n_periods = 1, .periods = &day},
+                       "period 'c=day': a period is a number above 0; day, week and year are for");
+  assert_refuses_dates("b=%Y", &(struct gpnn_roles){.n_locations = 1, .locations = &place},
+                       "column 'b' is a date, so it cannot be a coordinate");
+  assert_refuses("a,b,y\n", &(struct gpnn_roles){.n_dates = 2, .dates = same},
+                 "column 'a' is a date already");
+}
+
 static void a_repeated_name_may_have_no_role(void **state)
 {
   (void)state;
@@ -365,6 +405,70 @@ static void a_column_is_found_in_a_period_whatever_signs_are_in_its_name(void **
   gpnn_schema_release(&schema);
 }
 
+static void a_date_is_an_input_with_a_circle_for_each_period(void **state)
+{
+  (void)state;
+  static const char *const dates[] = {"b=%b %d, %Y", "a=c", "d,5=%Y"};
+  static const char *const periods[] = {"b=year,a=c=week", "b=day,b=30.5,x=3"};
+  static const struct {
+    const char *name, *date;
+    double period;
+  } expected[] = {{"a=c", "iso", 0},     {"a=c", "iso", 7},
+                  {"b", "%b %d, %Y", 0}, {"b", "%b %d, %Y", 365.2425},
+                  {"b", "%b %d, %Y", 1}, {"b", "%b %d, %Y", 30.5},
+                  {"d", "%Y", 0},        {"e", "%Y", 0},
+                  {"x", NULL, 3}};
+  struct gpnn_schema schema = {0};
+  char name[GPNN_MASK_BYTES];
+  choose_from(&schema, "a=c,x,b,d,e,y\n", true,
+              &(struct gpnn_roles){.inputs = "1,3,4,5,2",
+                                   .regressors = "d",
+                                   .n_dates = 3,
+                                   .dates = dates,
+                                   .n_periods = 2,
+                                   .periods = periods});
+  assert_int_equal(schema.n_inputs, 9);
+  for (size_t i = 0; i < 9; i++) {
+    const struct gpnn_column *column = &schema.inputs[i];
+    assert_string_equal(column->name, expected[i].name);
+    assert_int_equal(column->kind == GPNN_COLUMN_PERIODIC, expected[i].period > 0);
+    assert_true(column->period == expected[i].period);
+    assert_true((column->date == NULL) == (expected[i].date == NULL));
+    if (column->date != NULL) assert_string_equal(column->date, expected[i].date);
+    assert_int_equal(gpnn_schema_is_repeat(&schema, i), i == 1 || (i >= 3 && i <= 5));
+  }
+  assert_string_equal(schema.regressors[0].date, "%Y");
+  assert_int_equal(gpnn_schema_features(&schema), 14);
+  assert_string_equal(gpnn_schema_feature_name(&schema, NULL, 2, name), "cos(a=c/week)");
+  assert_string_equal(gpnn_schema_feature_name(&schema, NULL, 5, name), "cos(b/year)");
+  assert_string_equal(gpnn_schema_group_name(&schema, NULL, 6, name), "b/day");
+  assert_string_equal(gpnn_schema_group_name(&schema, NULL, 8, name), "b/30.5");
+  assert_string_equal(gpnn_schema_feature_name(&schema, NULL, 12, name), "sin(x)");
+  gpnn_schema_release(&schema);
+}
+
+static void one_column_of_a_table_serves_all_inputs_of_a_date(void **state)
+{
+  (void)state;
+  static const char *const date = "2", *const period = "2=day,2=week";
+  struct gpnn_schema schema = {0};
+  char shown[100];
+  const struct gpnn_roles roles = {
+      .inputs = "3,2", .n_dates = 1, .dates = &date, .n_periods = 1, .periods = &period};
+  choose_from(&schema, "u,d,x,y\n", true, &roles);
+  assert_ok(show_match(&schema, "y,x,d\n", true, shown, &err));
+  assert_string_equal(shown, "0< 1 2 2 2");
+  assert_fails(show_match(&schema, "u,x\n", true, shown, &err), GPNN_EMISMATCH,
+               "lacks 1 of 2 input columns: 'd'");
+  assert_ok(show_match(&schema, "1,2\n", false, shown, &err)); /* just the inputs */
+  assert_string_equal(shown, "-< 0 1 1 1");
+  assert_ok(show_match(&schema, "1,2,3,4\n", false, shown, &err));
+  assert_string_equal(shown, "3< 2 1 1 1");
+  assert_fails(show_match(&schema, "1,2,3\n", false, shown, &err), GPNN_EMISMATCH,
+               "must have the 4 of the training table or just the 2 inputs");
+  gpnn_schema_release(&schema);
+}
+
 static void an_input_may_be_a_regressor_and_periodic_too(void **state)
 {
   (void)state;
@@ -462,12 +566,15 @@ int main(void)
       cmocka_unit_test(the_column_of_groups_is_no_input_unless_asked_for),
       cmocka_unit_test(points_that_cannot_be_are_refused),
       cmocka_unit_test(roles_that_contradict_each_other_are_refused),
+      cmocka_unit_test(dates_that_cannot_be_are_refused),
       cmocka_unit_test(a_repeated_name_may_have_no_role),
       cmocka_unit_test(inputs_are_matched_by_name_in_any_order),
       cmocka_unit_test(without_names_inputs_are_matched_by_position),
       cmocka_unit_test(columns_other_than_inputs_are_matched_where_they_are),
       cmocka_unit_test(many_missing_inputs_are_cut_short),
       cmocka_unit_test(a_column_is_found_in_a_period_whatever_signs_are_in_its_name),
+      cmocka_unit_test(a_date_is_an_input_with_a_circle_for_each_period),
+      cmocka_unit_test(one_column_of_a_table_serves_all_inputs_of_a_date),
       cmocka_unit_test(an_input_may_be_a_regressor_and_periodic_too),
       cmocka_unit_test(regressors_are_named_where_they_are_needed_and_missing),
       cmocka_unit_test(a_failed_match_leaves_the_map_alone),

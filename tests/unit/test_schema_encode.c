@@ -447,6 +447,84 @@ static void a_table_without_the_noise_column_has_no_noise(void **state)
   gpnn_table_close(table);
 }
 
+static void dates_are_days_and_go_round_in_their_periods(void **state)
+{
+  (void)state;
+  static const char *const date = "d=%d/%m/%Y %H:%M", *const period = "d=day,d=week";
+  const struct gpnn_roles roles = {.target = "y",
+                                   .inputs = "d,x",
+                                   .regressors = "d",
+                                   .n_dates = 1,
+                                   .dates = &date,
+                                   .n_periods = 1,
+                                   .periods = &period};
+  struct learnt learnt = {0};
+  struct gpnn_record record;
+  double cells[4], features[6], again[6], trend;
+  size_t n_unseen = 0;
+  learnt.table = open_text("x,d,y\n5,02/01/1970 18:00,1\n6,31/12/1969 00:00,2\n", true);
+  assert_ok(gpnn_schema_choose(&learnt.schema, learnt.table, &roles, &err));
+  assert_ok(gpnn_schema_match(&learnt.schema, learnt.table, &learnt.map, &err));
+  assert_int_equal(gpnn_schema_features(&learnt.schema), 6);
+  static const double days[] = {1.75, -1};
+  for (size_t i = 0; i < 2; i++) {
+    assert_ok(gpnn_table_next(learnt.table, &record, &err));
+    assert_ok(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, cells, &err));
+    for (size_t k = 0; k < 3; k++) assert_true(cells[k] == days[i]);
+    gpnn_schema_expand(&learnt.schema, cells, features);
+    assert_ok(gpnn_schema_encode(&learnt.schema, &learnt.map, learnt.table, &record, again,
+                                 &n_unseen, &err));
+    assert_memory_equal(again, features, sizeof again);
+    assert_true(features[0] == days[i] && features[5] == 5 + (double)i);
+    double day = 2 * acos(-1) * days[i], week = day / 7;
+    const double expected[] = {sin(day), cos(day), sin(week), cos(week)};
+    for (size_t j = 0; j < 4; j++) assert_near(features[1 + j], expected[j], 1e-15);
+    assert_ok(gpnn_schema_read_regressors(&learnt.schema, &learnt.map, learnt.table, &record,
+                                          &trend, &err));
+    assert_true(trend == days[i]);
+  }
+  learn_close(&learnt);
+}
+
+static void bad_dates_are_refused_with_their_format(void **state)
+{
+  (void)state;
+  static const char *const dates[] = {"d=%d/%m/%Y", "iso"};
+  static const char *const text = "d,iso,y\n"
+                                  "30/02/2014,2014-05-02,1\n"
+                                  "2014-05-02,2014-05-02,1\n"
+                                  "NA,2014-05-02,1\n"
+                                  "01/02/2014,01/02/2014,1\n";
+  static const char *const sentences[] = {
+      "t.csv:2: column 'd': no such date or time: \"30/02/2014\"",
+      "t.csv:3: column 'd': not a date: \"2014-05-02\" (expected %d/%m/%Y)",
+      "t.csv:4: column 'd': missing value",
+      "t.csv:5: column 'iso': not a date: \"01/02/2014\" (expected ISO 8601, as in 2014-05-02)"};
+  struct learnt learnt = {0};
+  struct gpnn_record record;
+  struct gpnn_error why = {0};
+  double cells[2];
+  size_t n_unseen = 0;
+  learnt.table = open_text(text, true);
+  assert_ok(gpnn_schema_choose(&learnt.schema, learnt.table,
+                               &(struct gpnn_roles){.n_dates = 2, .dates = dates}, &err));
+  assert_ok(gpnn_schema_match(&learnt.schema, learnt.table, &learnt.map, &err));
+  for (size_t i = 0; i < 4; i++) {
+    assert_ok(gpnn_table_next(learnt.table, &record, &err));
+    assert_fails(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, cells, &err),
+                 GPNN_EDATA, sentences[i]);
+    assert_fails(gpnn_schema_encode(&learnt.schema, &learnt.map, learnt.table, &record, cells,
+                                    &n_unseen, &err),
+                 GPNN_EDATA, sentences[i]);
+    assert_int_equal(gpnn_schema_encode(&learnt.schema, &learnt.map, learnt.table, &record, cells,
+                                        &n_unseen, &why),
+                     GPNN_EDATA);
+    assert_non_null(why.what); /* for the report of rows left out */
+    assert_int_equal(why.column, i == 3);
+  }
+  learn_close(&learnt);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -465,6 +543,8 @@ int main(void)
       cmocka_unit_test(numbers_at_their_limits_are_kept_and_beyond_are_refused),
       cmocka_unit_test(noise_is_a_variance_or_none),
       cmocka_unit_test(a_table_without_the_noise_column_has_no_noise),
+      cmocka_unit_test(dates_are_days_and_go_round_in_their_periods),
+      cmocka_unit_test(bad_dates_are_refused_with_their_format),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
