@@ -105,8 +105,7 @@ static enum gpnn_status write_index(const struct cli *cli, const char *output,
 static const char *target_name(const struct gpnn_schema *schema, size_t t,
                                char name[GPNN_MASK_BYTES])
 {
-  const char *full = t == 0 ? schema->target.name : schema->more[t - 1].name;
-  return gpnn_mask(name, full, strlen(full));
+  return gpnn_schema_column_name(t == 0 ? &schema->target : &schema->more[t - 1], name);
 }
 
 static void warn_of_outlier(const struct cli *cli, const char *name,

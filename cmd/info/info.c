@@ -10,6 +10,7 @@
 #include "dataset/index.h"
 #include "kernel/parameters.h"
 #include "stats/moments.h"
+#include "table/columns.h"
 
 /* Cuts '*text' at the first 'end' and returns what precedes it; NULL after the last piece. */
 static char *cut_off(char **text, char end)
@@ -104,13 +105,19 @@ static void put_limits(struct facts *facts, const struct gpnn_dataset *c)
   facts_close_list(facts);
 }
 
+static void put_name(struct facts *facts, const char *name, const struct gpnn_column *column)
+{
+  char shown[GPNN_COLUMN_BYTES];
+  facts_text(facts, name, gpnn_schema_column_name(column, shown));
+}
+
 static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
 {
   facts_open_part(facts, "targets", '[');
   for (size_t t = 0; t < gpnn_dataset_n_targets(c); t++) {
     const struct gpnn_dataset *view = gpnn_dataset_target(c, t);
     facts_open_part(facts, NULL, '{');
-    facts_name(facts, "target", view->schema.target.name);
+    put_name(facts, "target", &view->schema.target);
     facts_number(facts, "target-mean", view->scaling.y_mean);
     facts_number(facts, "target-sd", view->scaling.y_sd);
     facts_close_part(facts, '}');
@@ -133,23 +140,31 @@ static void put_groups(struct facts *facts, const struct gpnn_dataset *c)
   facts_close_list(facts);
 }
 
-/* "date", the name and the format of each column of dates, once. */
-static void put_dates(struct facts *facts, size_t n, const struct gpnn_column *columns)
+static void put_date(struct facts *facts, const struct gpnn_column *column)
 {
-  for (size_t i = 0; i < n; i++) {
-    if (columns[i].date == NULL || columns[i].kind == GPNN_COLUMN_PERIODIC) continue;
-    facts_open_row(facts, NULL, '{');
-    facts_name(facts, "name", columns[i].name);
-    facts_name(facts, "format", columns[i].date);
-    facts_close_row(facts, '}');
-  }
+  facts_open_row(facts, NULL, '{');
+  put_name(facts, "name", column);
+  facts_name(facts, "format", column->date);
+  facts_close_row(facts, '}');
 }
 
-static void put_all_dates(struct facts *facts, const struct gpnn_schema *schema)
+static bool is_input(const struct gpnn_schema *schema, const struct gpnn_column *column)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].position == column->position) return true;
+  return false;
+}
+
+/* The columns that are dates, inputs first, each once. */
+static void put_dates(struct facts *facts, const struct gpnn_schema *schema)
 {
   facts_open_list(facts, "date");
-  put_dates(facts, schema->n_inputs, schema->inputs);
-  put_dates(facts, schema->n_regressors, schema->regressors);
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].date != NULL && !gpnn_schema_is_repeat(schema, i))
+      put_date(facts, &schema->inputs[i]);
+  for (size_t j = 0; j < schema->n_regressors; j++)
+    if (schema->regressors[j].date != NULL && !is_input(schema, &schema->regressors[j]))
+      put_date(facts, &schema->regressors[j]);
   facts_close_list(facts);
 }
 
@@ -160,7 +175,7 @@ static void put_periods(struct facts *facts, const struct gpnn_schema *schema)
     const struct gpnn_column *column = &schema->inputs[i];
     if (column->kind != GPNN_COLUMN_PERIODIC) continue;
     facts_open_row(facts, NULL, '{');
-    facts_name(facts, "name", column->name);
+    put_name(facts, "name", column);
     facts_number(facts, "period", column->period);
     facts_close_row(facts, '}');
   }
@@ -172,7 +187,7 @@ static void put_regressors(struct facts *facts, const struct gpnn_dataset *c)
   facts_open_list(facts, "regressor");
   for (size_t j = 0; j < c->schema.n_regressors; j++) {
     facts_open_row(facts, NULL, '{');
-    facts_name(facts, "name", c->schema.regressors[j].name);
+    put_name(facts, "name", &c->schema.regressors[j]);
     facts_number(facts, "mean", c->scaling.regressors[j].mean);
     facts_number(facts, "sd", c->scaling.regressors[j].sd);
     facts_close_row(facts, '}');
@@ -184,11 +199,11 @@ static void put_regressors(struct facts *facts, const struct gpnn_dataset *c)
 static void put_others(struct facts *facts, const struct gpnn_dataset *c)
 {
   const struct gpnn_schema *schema = &c->schema;
-  if (schema->has_noise) facts_name(facts, "row-noise", schema->noise.name);
-  if (schema->has_by) facts_name(facts, "by", schema->by.name);
+  if (schema->has_noise) put_name(facts, "row-noise", &schema->noise);
+  if (schema->has_by) put_name(facts, "by", &schema->by);
   if (schema->has_by) facts_count(facts, "by-groups", c->n_row_groups);
   facts_open_list(facts, "offset");
-  for (size_t t = 0; t < schema->n_offsets; t++) facts_name(facts, NULL, schema->offsets[t].name);
+  for (size_t t = 0; t < schema->n_offsets; t++) put_name(facts, NULL, &schema->offsets[t]);
   facts_close_list(facts);
 }
 
@@ -215,7 +230,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   put_features(facts, c);
   put_limits(facts, c);
   put_groups(facts, c);
-  put_all_dates(facts, &c->schema);
+  put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);
   put_regressors(facts, c);
   put_others(facts, c);

@@ -46,8 +46,8 @@ void gpnn_column_lookup_release(struct gpnn_column_lookup *lookup)
   *lookup = (struct gpnn_column_lookup){0};
 }
 
-size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const char *name,
-                                size_t *column)
+size_t gpnn_column_lookup_all(const struct gpnn_column_lookup *lookup, const char *name,
+                              const struct gpnn_column_name **columns)
 {
   size_t low = 0, high = lookup->n;
   while (low < high) {
@@ -59,7 +59,16 @@ size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const c
   }
   size_t n = 0;
   while (low + n < lookup->n && strcmp(lookup->sorted[low + n].name, name) == 0) n++;
-  if (n > 0) *column = lookup->sorted[low].position;
+  *columns = lookup->sorted + low;
+  return n;
+}
+
+size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const char *name,
+                                size_t *column)
+{
+  const struct gpnn_column_name *columns;
+  size_t n = gpnn_column_lookup_all(lookup, name, &columns);
+  if (n > 0) *column = columns->position;
   return n;
 }
 
@@ -123,21 +132,47 @@ static enum gpnn_status fail_unknown(const struct gpnn_table *table, const char 
                    gpnn_table_name(table), shown, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
 }
 
-enum gpnn_status gpnn_columns_fail_ambiguous(const struct gpnn_table *table, const char *name,
-                                             size_t count, enum gpnn_status status,
-                                             struct gpnn_error *err)
+/* Fails with the numbers of the 'n' > 1 columns, as in "2, 5 or 7"; of very many, the first. */
+static enum gpnn_status fail_ambiguous(const struct gpnn_table *table, const char *name, size_t n,
+                                       const struct gpnn_column_name *columns,
+                                       struct gpnn_error *err)
+{
+  enum { SHOWN = 8 };
+  char shown[GPNN_MASK_BYTES], list[200] = "";
+  for (size_t i = 0, used = 0; i < n && i < SHOWN; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu",
+                             i == 0       ? ""
+                             : i + 1 == n ? " or "
+                                          : ", ",
+                             columns[i].position + 1);
+  return gpnn_fail(err, GPNN_EINVAL, "%s: %zu columns are named '%s': say which by number, %s%s",
+                   gpnn_table_name(table), n, mask(shown, name), list, n > SHOWN ? ", ..." : "");
+}
+
+const char *gpnn_columns_describe(const struct gpnn_table *table, size_t column,
+                                  char out[GPNN_COLUMN_BYTES])
 {
   char shown[GPNN_MASK_BYTES];
-  return gpnn_fail(err, status, "%s: %zu columns are named '%s'", gpnn_table_name(table), count,
-                   mask(shown, name));
+  const char *name = gpnn_table_column(table, column);
+  size_t n_same = 0;
+  for (size_t j = 0; j < gpnn_table_columns(table) && n_same < 2; j++)
+    n_same += strcmp(gpnn_table_column(table, j), name) == 0;
+  mask(shown, name);
+  if (name[0] == '\0')
+    snprintf(out, GPNN_COLUMN_BYTES, "column %zu", column + 1);
+  else if (n_same > 1)
+    snprintf(out, GPNN_COLUMN_BYTES, "column %zu ('%s')", column + 1, shown);
+  else
+    snprintf(out, GPNN_COLUMN_BYTES, "column '%s'", shown);
+  return out;
 }
 
 enum gpnn_status gpnn_columns_fail(const struct gpnn_table *table, size_t column, const char *what,
                                    struct gpnn_error *err)
 {
-  char shown[GPNN_MASK_BYTES];
-  return gpnn_fail(err, GPNN_EINVAL, "%s: column '%s' %s", gpnn_table_name(table),
-                   mask(shown, gpnn_table_column(table, column)), what);
+  char shown[GPNN_COLUMN_BYTES];
+  return gpnn_fail(err, GPNN_EINVAL, "%s: %s %s", gpnn_table_name(table),
+                   gpnn_columns_describe(table, column, shown), what);
 }
 
 /* Reads text[0..length) as the 1-based number of one of 'n' columns. */
@@ -155,12 +190,14 @@ enum gpnn_status gpnn_column_lookup_find(const struct gpnn_column_lookup *lookup
 {
   const struct gpnn_table *table = lookup->table;
   size_t begin, end, length = strlen(wanted), n = lookup->n;
-  size_t count = gpnn_column_lookup_count(lookup, wanted, &begin);
-  if (count > 1) return gpnn_columns_fail_ambiguous(table, wanted, count, GPNN_EINVAL, err);
+  const struct gpnn_column_name *named;
+  size_t count = gpnn_column_lookup_all(lookup, wanted, &named);
   const char *dash = last == NULL ? NULL : strchr(wanted, '-');
-  bool found = count == 1 || read_column_number(wanted, length, n, &begin);
-  if (found)
+  if (count == 1) begin = named->position;
+  if (count == 1 || read_column_number(wanted, length, n, &begin))
     end = begin;
+  else if (count > 1)
+    return fail_ambiguous(table, wanted, count, named, err);
   else if (dash == NULL || !read_column_number(wanted, (size_t)(dash - wanted), n, &begin) ||
            !read_column_number(dash + 1, length - (size_t)(dash + 1 - wanted), n, &end) ||
            begin > end)
@@ -240,13 +277,13 @@ enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
                                          const struct gpnn_record *record, size_t column,
                                          const char *what, bool shows_text, struct gpnn_error *err)
 {
-  char name[GPNN_MASK_BYTES], text[GPNN_MASK_BYTES];
+  char shown[GPNN_COLUMN_BYTES], text[GPNN_MASK_BYTES];
   const struct gpnn_field *field = &record->fields[column];
-  mask(name, gpnn_table_column(table, column));
-  gpnn_mask(text, field->text, field->length);
   if (err == NULL) return GPNN_EDATA;
-  gpnn_fail(err, GPNN_EDATA, "%s:%zu: column '%s': %s%s%s%s", gpnn_table_name(table), record->line,
-            name, what, shows_text ? ": \"" : "", shows_text ? text : "", shows_text ? "\"" : "");
+  gpnn_mask(text, field->text, field->length);
+  gpnn_fail(err, GPNN_EDATA, "%s:%zu: %s: %s%s%s%s", gpnn_table_name(table), record->line,
+            gpnn_columns_describe(table, column, shown), what, shows_text ? ": \"" : "",
+            shows_text ? text : "", shows_text ? "\"" : "");
   err->what = what;
   err->column = column;
   return GPNN_EDATA;

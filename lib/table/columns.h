@@ -2,8 +2,9 @@
  * columns: columns by name or number, and their fields as numbers.
  *
  * Users ask for columns by a LIST: names, numbers from 1, or ranges of numbers ("2-5"), separated
- * by commas.  What could be a name or a number is taken for the name.  A column whose name contains
- * a comma has to be asked for by its number.  Columns are counted from 0 otherwise.
+ * by commas.  What could be a name or a number is taken for the name, unless several columns have
+ * that name.  A column whose name contains a comma, is empty or is that of another column too has
+ * to be asked for by its number.  Columns are counted from 0 otherwise.
  */
 #ifndef GPNN_TABLE_COLUMNS_H
 #define GPNN_TABLE_COLUMNS_H
@@ -16,7 +17,8 @@
 
 /*
  * Finds one column by name or number.  GPNN_EINVAL: there is none (the message suggests a similar
- * name or says how many columns there are), or several have that name.  GPNN_ENOMEM.
+ * name or says how many columns there are), or several have that name (the message has their
+ * numbers).  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find(const struct gpnn_table *table,
                                                    const char *wanted, size_t *column,
@@ -27,6 +29,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find(const struct gpnn_table *tabl
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_find_list(const struct gpnn_table *table,
                                                         const char *list, size_t **columns,
                                                         size_t *n_columns, struct gpnn_error *err);
+
+enum { GPNN_COLUMN_BYTES = GPNN_MASK_BYTES + 40 };
+
+/* Writes what messages call column 'column' of a table: "column 'lat'"; "column 3" if its name is
+ * empty, or "column 3 ('lat')" if another column has that name too.  Returns 'out'. */
+const char *gpnn_columns_describe(const struct gpnn_table *table, size_t column,
+                                  char out[GPNN_COLUMN_BYTES]);
 
 /* True if the value of a field of 'table' is missing (gpnn_values_missing()). */
 bool gpnn_field_is_missing(const struct gpnn_table *table, const struct gpnn_field *field);
@@ -53,8 +62,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_date(const struct gpnn_table *tabl
                                                    const char *format, double *days,
                                                    struct gpnn_error *err);
 
-/* Fails with "table:line: column 'name': WHAT" and GPNN_EDATA, followed by the field's text if
- * 'shows_text'.  'what' is static text, which 'err' keeps a pointer to. */
+/* Fails with "table:line: column 'name': WHAT", the column as gpnn_columns_describe() has it, and
+ * GPNN_EDATA, followed by the field's text if 'shows_text'.  'what' is static text, which 'err'
+ * keeps a pointer to. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
                                                          const struct gpnn_record *record,
                                                          size_t column, const char *what,

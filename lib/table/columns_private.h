@@ -29,7 +29,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_column_lookup_make(struct gpnn_column_look
                                                          struct gpnn_error *err);
 void gpnn_column_lookup_release(struct gpnn_column_lookup *lookup);
 
-/* How many columns are called 'name'; '*column' is set to the first, if there is any. */
+/* How many columns are called 'name'; '*columns' points to them, in the table's order. */
+size_t gpnn_column_lookup_all(const struct gpnn_column_lookup *lookup, const char *name,
+                              const struct gpnn_column_name **columns);
+
+/* The same; '*column' is set to the first, if there is any. */
 size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const char *name,
                                 size_t *column);
 
@@ -42,10 +46,5 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_column_lookup_find(const struct gpnn_colum
 /* Fails with "table: column 'name' WHAT" and GPNN_EINVAL. */
 enum gpnn_status gpnn_columns_fail(const struct gpnn_table *table, size_t column, const char *what,
                                    struct gpnn_error *err);
-
-/* Fails with "table: 2 columns are named 'name'" and 'status'. */
-enum gpnn_status gpnn_columns_fail_ambiguous(const struct gpnn_table *table, const char *name,
-                                             size_t count, enum gpnn_status status,
-                                             struct gpnn_error *err);
 
 #endif

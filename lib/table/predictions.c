@@ -97,8 +97,10 @@ static enum gpnn_status find_optional(struct gpnn_predictions_target *t,
                                       const struct gpnn_table *table, struct gpnn_error *err)
 {
   static const char *const scores[GPNN_PREDICTIONS_SCORES] = {"logp", "crps", "pit"};
-  size_t after = t->mean + 1, first = t->name == NULL ? 0 : after;
-  enum gpnn_status status = find_named(t, table, first, "sd", &t->sd, &t->has_sd, err);
+  size_t after = t->mean + 1;
+  enum gpnn_status status = find_named(t, table, after, "sd", &t->sd, &t->has_sd, err);
+  if (status == GPNN_OK && t->name == NULL)
+    status = find_named(t, table, 0, "sd", &t->sd, &t->has_sd, err);
   if (status == GPNN_OK) status = find_named(t, table, after, "df", &t->df, &t->has_df, err);
   for (size_t i = 0; i < GPNN_PREDICTIONS_SCORES && status == GPNN_OK; i++)
     status = find_named(t, table, after, scores[i], &t->score[i], &t->has_score[i], err);

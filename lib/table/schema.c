@@ -79,12 +79,25 @@ bool gpnn_schema_is_repeat(const struct gpnn_schema *schema, size_t input)
 
 /* ---- a schema's columns in a table ------------------------------------------------------- */
 
+/* What messages call a column that a table lacks. */
+static const char *describe(const struct gpnn_column *column, char out[GPNN_COLUMN_BYTES])
+{
+  char shown[GPNN_MASK_BYTES];
+  mask(shown, column->name);
+  if (column->n_namesakes > 0)
+    snprintf(out, GPNN_COLUMN_BYTES, "'%s' (number %zu of %zu)", shown, column->occurrence + 1,
+             column->n_namesakes + 1);
+  else
+    snprintf(out, GPNN_COLUMN_BYTES, "'%s'", shown);
+  return out;
+}
+
 /* Fails if any of 'n' columns with the role 'what' was not found, naming those. */
 static enum gpnn_status require_found(const struct gpnn_table *table, const char *what, size_t n,
                                       const struct gpnn_column *columns, const size_t *found,
                                       struct gpnn_error *err)
 {
-  char list[400] = "", shown[GPNN_MASK_BYTES], hint[GPNN_TABLE_HINT_BYTES];
+  char list[400] = "", shown[GPNN_COLUMN_BYTES], hint[GPNN_TABLE_HINT_BYTES];
   size_t used = 0, n_missing = 0, n_repeats = 0;
   for (size_t i = 0; i < n; i++) n_repeats += is_repeat(columns, i);
   for (size_t i = 0; i < n; i++) n_missing += found[i] == SIZE_MAX && !is_repeat(columns, i);
@@ -92,26 +105,32 @@ static enum gpnn_status require_found(const struct gpnn_table *table, const char
   n -= n_repeats;
   for (size_t i = 0; i < n + n_repeats; i++) {
     if (found[i] != SIZE_MAX || is_repeat(columns, i)) continue;
-    if (used + GPNN_MASK_BYTES + sizeof ", ''" + sizeof ", ..." > sizeof list) {
+    if (used + GPNN_COLUMN_BYTES + sizeof ", " + sizeof ", ..." > sizeof list) {
       memcpy(list + used, ", ...", sizeof ", ...");
       break;
     }
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", used == 0 ? "" : ", ",
-                             mask(shown, columns[i].name));
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ",
+                             describe(&columns[i], shown));
   }
   return gpnn_fail(err, GPNN_EMISMATCH, "%s: lacks %zu of %zu %s column%s: %s%s",
                    gpnn_table_name(table), n_missing, n, what, n == 1 ? "" : "s", list,
                    gpnn_table_hint(table, hint));
 }
 
-/* Finds one of the schema's columns by name; SIZE_MAX if the table does not have it. */
-static enum gpnn_status match_name(const struct gpnn_column_lookup *lookup, const char *name,
-                                   size_t *column, struct gpnn_error *err)
+/* Finds one of the schema's columns, by name and by which of that name it is; SIZE_MAX if the table
+ * does not have it.  A table with more columns of that name than the training table is refused. */
+static enum gpnn_status match_name(const struct gpnn_column_lookup *lookup,
+                                   const struct gpnn_column *column, size_t *found,
+                                   struct gpnn_error *err)
 {
-  *column = SIZE_MAX;
-  size_t count = gpnn_column_lookup_count(lookup, name, column);
-  return count > 1 ? gpnn_columns_fail_ambiguous(lookup->table, name, count, GPNN_EMISMATCH, err)
-                   : GPNN_OK;
+  char shown[GPNN_MASK_BYTES];
+  const struct gpnn_column_name *named;
+  size_t n = gpnn_column_lookup_all(lookup, column->name, &named);
+  *found = column->occurrence < n ? named[column->occurrence].position : SIZE_MAX;
+  if (n <= column->n_namesakes + 1) return GPNN_OK;
+  return gpnn_fail(
+      err, GPNN_EMISMATCH, "%s: %zu columns are named '%s', of which the training table had %zu",
+      gpnn_table_name(lookup->table), n, mask(shown, column->name), column->n_namesakes + 1);
 }
 
 static enum gpnn_status match_each(const struct gpnn_column_lookup *lookup, size_t n,
@@ -120,7 +139,7 @@ static enum gpnn_status match_each(const struct gpnn_column_lookup *lookup, size
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    status = match_name(lookup, columns[i].name, &found[i], err);
+    status = match_name(lookup, &columns[i], &found[i], err);
   return status;
 }
 
@@ -135,9 +154,9 @@ static enum gpnn_status match_names(const struct gpnn_schema *schema,
   if (status == GPNN_OK) status = match_each(lookup, schema->n_more, schema->more, map->more, err);
   if (status == GPNN_OK)
     status = match_each(lookup, schema->n_regressors, schema->regressors, map->regressors, err);
-  if (status == GPNN_OK) status = match_name(lookup, schema->target.name, &map->target, err);
+  if (status == GPNN_OK) status = match_name(lookup, &schema->target, &map->target, err);
   if (status == GPNN_OK && schema->has_noise)
-    status = match_name(lookup, schema->noise.name, &map->noise, err);
+    status = match_name(lookup, &schema->noise, &map->noise, err);
   if (status == GPNN_OK)
     status = match_each(lookup, schema->n_offsets, schema->offsets, map->offsets, err);
   return status;
@@ -302,10 +321,10 @@ const struct gpnn_column *gpnn_schema_feature_input(const struct gpnn_schema *sc
   return input_of(schema, at, &feature);
 }
 
-/* A name being composed: long enough for two column names as the mask cuts them, and some letters.
- */
+/* A name being composed: long enough for two column names as the mask cuts them, their numbers, and
+ * some letters. */
 struct composed {
-  char text[2 * GPNN_MASK_BYTES + 8];
+  char text[2 * (GPNN_MASK_BYTES + 32) + 8];
   size_t length;
 };
 
@@ -315,6 +334,24 @@ static void add_part(struct composed *name, const char *part, size_t length)
   if (length > GPNN_MASK_BYTES) length = GPNN_MASK_BYTES;
   memcpy(name->text + name->length, part, length);
   name->length += length;
+}
+
+/* The name of a column, with its number if the name does not say which it is. */
+static void add_column(struct composed *name, const struct gpnn_column *column)
+{
+  char number[32];
+  bool has_name = column->name[0] != '\0';
+  add_part(name, column->name, strlen(column->name));
+  if (has_name && column->n_namesakes == 0) return;
+  snprintf(number, sizeof number, has_name ? " (column %zu)" : "column %zu", column->position + 1);
+  add_part(name, number, strlen(number));
+}
+
+const char *gpnn_schema_column_name(const struct gpnn_column *column, char name[GPNN_MASK_BYTES])
+{
+  struct composed whole = {.length = 0};
+  add_column(&whole, column);
+  return gpnn_mask(name, whole.text, whole.length);
 }
 
 /* One of the periods of a date. */
@@ -333,13 +370,12 @@ static void add_period(struct composed *name, double period)
 static void add_group(struct composed *name, const struct gpnn_schema *schema,
                       const struct gpnn_column *column)
 {
-  add_part(name, column->name, strlen(column->name));
+  add_column(name, column);
   if (column->kind == GPNN_COLUMN_PERIODIC && column->date != NULL)
     add_period(name, column->period);
   if (column->kind != GPNN_COLUMN_LATITUDE) return;
-  const char *longitude = schema->inputs[column->partner].name;
   add_part(name, ",", 1);
-  add_part(name, longitude, strlen(longitude));
+  add_column(name, &schema->inputs[column->partner]);
 }
 
 const char *gpnn_schema_feature_name(const struct gpnn_schema *schema,

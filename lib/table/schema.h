@@ -141,10 +141,11 @@ struct gpnn_columns_map {
  * otherwise a column has one role.  Categories have no levels yet:
  * gpnn_schema_learn() adds them.
  *
- * GPNN_EINVAL: a name is unknown or occurs twice; roles contradict each other (a target that is an
- * input or dropped, a category that is not an input or is periodic, a date that is neither input
- * nor regressor); there are offsets, but not as many as targets; no input is left; a period is not
- * positive; a format of dates is wrong; the table has fewer than two columns.
+ * GPNN_EINVAL: a name is unknown, or is asked for and occurs twice; several targets without names
+ * of their own; roles contradict each other (a target that is an input or dropped, a category that
+ * is not an input or is periodic, a date that is neither input nor regressor); there are offsets,
+ * but not as many as targets; no input is left; a period is not positive; a format of dates is
+ * wrong; the table has fewer than two columns.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema,
                                                     const struct gpnn_table *table,
@@ -156,12 +157,13 @@ void gpnn_schema_release(struct gpnn_schema *schema);
 
 /*
  * Finds the schema's inputs in 'table', and whichever of its other columns the table has: by name
- * if both tables have headers, otherwise by position.  In that case the table must have as many
+ * if both tables have headers, the second of a name as the second of that name; otherwise by
+ * position.  In that case the table must have as many
  * columns as the training table, or just those of the inputs in their order.
  *
- * GPNN_EMISMATCH: inputs are missing (the message names them), several columns have the name of one
- * that is needed, or, without headers, the number of columns is another.  '*map' is written on
- * success only; release it with gpnn_columns_map_release().
+ * GPNN_EMISMATCH: inputs are missing (the message names them), more columns have the name of one
+ * that is needed than in the training table, or, without headers, the number of columns is another.
+ * '*map' is written on success only; release it with gpnn_columns_map_release().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema,
                                                    const struct gpnn_table *table,
@@ -190,6 +192,11 @@ struct gpnn_column *gpnn_schema_column(struct gpnn_schema *schema, size_t k);
 
 /* True if 'input' is read from the same column as the one before it, as a circle of a date is. */
 bool gpnn_schema_is_repeat(const struct gpnn_schema *schema, size_t input);
+
+/* The name of a column for messages and gpnn-info, as the table has it ("lat"), with its number in
+ * the training table if another has that name too ("lat (column 3)"), or that number alone if the
+ * name is empty ("column 3"); masked.  Returns 'name'. */
+const char *gpnn_schema_column_name(const struct gpnn_column *column, char name[GPNN_MASK_BYTES]);
 
 /* How many features a row is encoded as. */
 size_t gpnn_schema_features(const struct gpnn_schema *schema);

@@ -163,35 +163,41 @@ static enum gpnn_status drop_inputs(struct gpnn_choice *choice, const char *list
   return GPNN_OK;
 }
 
-/* Later tables are matched by name, so no two columns may share a name if one has a role. */
-static enum gpnn_status check_names(const struct gpnn_choice *choice, struct gpnn_error *err)
+/* Predictions and parameters of several targets are told apart by the names of the targets. */
+static enum gpnn_status check_targets(const struct gpnn_choice *choice, struct gpnn_error *err)
 {
-  const struct gpnn_column_lookup *lookup = choice->lookup;
-  for (size_t k = 0; k + 1 < lookup->n; k++) {
-    const struct gpnn_column_name *here = &lookup->sorted[k];
-    if (strcmp(here[0].name, here[1].name) != 0) continue;
-    if (choice->roles[here[0].position] == 0 && choice->roles[here[1].position] == 0) continue;
-    size_t first;
-    size_t count = gpnn_column_lookup_count(lookup, here->name, &first);
-    return gpnn_columns_fail_ambiguous(lookup->table, here->name, count, GPNN_EINVAL, err);
+  const struct gpnn_table *table = choice->lookup->table;
+  const struct gpnn_picked *targets = &choice->targets;
+  for (size_t i = 0; i < targets->n && targets->n > 1; i++) {
+    const char *name = gpnn_table_column(table, targets->columns[i]);
+    bool is_named = name[0] != '\0';
+    for (size_t k = 0; k < i; k++)
+      is_named = is_named && strcmp(name, gpnn_table_column(table, targets->columns[k])) != 0;
+    if (!is_named)
+      return fail(choice, targets->columns[i],
+                  "cannot be one of several targets, which need names of their own", err);
   }
   return GPNN_OK;
 }
 
 /* ---- the schema -------------------------------------------------------------------------- */
 
-static enum gpnn_status fill_column(struct gpnn_column *column, const struct gpnn_table *table,
+static enum gpnn_status fill_column(struct gpnn_column *column, const struct gpnn_choice *choice,
                                     size_t position, struct gpnn_error *err)
 {
-  const char *name = gpnn_table_column(table, position);
+  const char *name = gpnn_table_column(choice->lookup->table, position);
+  const struct gpnn_column_name *named;
+  size_t n = gpnn_column_lookup_all(choice->lookup, name, &named);
   column->position = position;
+  column->n_namesakes = n - 1;
+  while (named[column->occurrence].position != position) column->occurrence++;
   column->name = gpnn_copy_text(name, strlen(name));
   return column->name == NULL ? gpnn_fail_memory(err, "for the column names") : GPNN_OK;
 }
 
 /* Makes 'n' columns from positions in the table. */
 static enum gpnn_status fill_columns(struct gpnn_column **columns, size_t *n_columns, size_t n,
-                                     const size_t *positions, const struct gpnn_table *table,
+                                     const size_t *positions, const struct gpnn_choice *choice,
                                      struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
@@ -199,7 +205,7 @@ static enum gpnn_status fill_columns(struct gpnn_column **columns, size_t *n_col
   if (*columns == NULL) return gpnn_fail_memory(err, "for the columns");
   *n_columns = n;
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    status = fill_column(&(*columns)[i], table, positions[i], err);
+    status = fill_column(&(*columns)[i], choice, positions[i], err);
   return status;
 }
 
@@ -212,23 +218,23 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpn
   schema->has_header = gpnn_table_has_header(table);
   schema->has_noise = choice->noise.n > 0;
   schema->has_by = choice->by.n > 0;
-  enum gpnn_status status = fill_column(&schema->target, table, choice->targets.columns[0], err);
+  enum gpnn_status status = fill_column(&schema->target, choice, choice->targets.columns[0], err);
   if (status == GPNN_OK)
     status = fill_columns(&schema->more, &schema->n_more, choice->targets.n - 1,
-                          choice->targets.columns + 1, table, err);
+                          choice->targets.columns + 1, choice, err);
   if (status == GPNN_OK)
     status = fill_columns(&schema->inputs, &schema->n_inputs, choice->inputs.n,
-                          choice->inputs.columns, table, err);
+                          choice->inputs.columns, choice, err);
   if (status == GPNN_OK)
     status = fill_columns(&schema->regressors, &schema->n_regressors, choice->regressors.n,
-                          choice->regressors.columns, table, err);
+                          choice->regressors.columns, choice, err);
   if (status == GPNN_OK && schema->has_noise)
-    status = fill_column(&schema->noise, table, choice->noise.columns[0], err);
+    status = fill_column(&schema->noise, choice, choice->noise.columns[0], err);
   if (status == GPNN_OK)
     status = fill_columns(&schema->offsets, &schema->n_offsets, choice->offsets.n,
-                          choice->offsets.columns, table, err);
+                          choice->offsets.columns, choice, err);
   if (status == GPNN_OK && schema->has_by)
-    status = fill_column(&schema->by, table, choice->by.columns[0], err);
+    status = fill_column(&schema->by, choice, choice->by.columns[0], err);
   if (status == GPNN_OK)
     status = gpnn_notation_copy(&schema->notation, &gpnn_table_values(table)->notation, err);
   return status;
@@ -246,7 +252,7 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct gpnn_choice *c
   if (status == GPNN_OK) status = choose_by(choice, roles->by, err);
   if (status == GPNN_OK) status = choose_inputs(choice, roles->inputs, err);
   if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
-  if (status == GPNN_OK) status = check_names(choice, err);
+  if (status == GPNN_OK) status = check_targets(choice, err);
   if (status == GPNN_OK) status = fill_schema(schema, choice, err);
   if (status == GPNN_OK) status = gpnn_schema_mark_kinds(schema, choice, roles, err);
   return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compare.h"
+#include "table/columns.h"
 
 /* The kind with 'what' wrong in 'column', which is new unless there is one; NULL: there are too
  * many kinds. */
@@ -59,16 +60,13 @@ static int compare_kinds(const void *a, const void *b)
 static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct gpnn_table *table,
                             char *text, size_t capacity)
 {
-  char name[GPNN_MASK_BYTES] = "";
+  char name[GPNN_COLUMN_BYTES] = "";
   bool has_text = kind->text[0] != '\0', has_column = kind->column != SIZE_MAX;
-  if (has_column) {
-    const char *full = gpnn_table_column(table, kind->column);
-    gpnn_mask(name, full, strlen(full));
-  }
-  int length = snprintf(text, capacity, "%s%s%s%s in %zu row%s, %s%s%sline %zu%s",
-                        has_column ? "column '" : "", name, has_column ? "': " : "", kind->what,
-                        kind->n, kind->n == 1 ? "" : "s", has_text ? "as \"" : "as in ", kind->text,
-                        has_text ? "\" (" : "", kind->line, has_text ? ")" : "");
+  if (has_column) gpnn_columns_describe(table, kind->column, name);
+  int length = snprintf(text, capacity, "%s%s%s in %zu row%s, %s%s%sline %zu%s", name,
+                        has_column ? ": " : "", kind->what, kind->n, kind->n == 1 ? "" : "s",
+                        has_text ? "as \"" : "as in ", kind->text, has_text ? "\" (" : "",
+                        kind->line, has_text ? ")" : "");
   if (length < 0) return 0;
   return (size_t)length < capacity ? (size_t)length : capacity - 1;
 }

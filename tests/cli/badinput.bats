@@ -160,7 +160,8 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
 }
 
 @test "columns that are missing, duplicated or in two roles are refused" {
-  refuses 2 "^c.csv: 2 columns are named 'a'" 'a,a,y\n1,2,3\n2,3,4\n'
+  refuses 2 "^c.csv: 2 columns are named 'a': say which by number, 1 or 2$" \
+    'a,a,y\n1,2,3\n2,3,4\n' -x a
   refuses 2 "^c.csv: no column 'z': there are 2 columns" "a,y\n$rows" -y z
   refuses 2 "^c.csv: no column '3'" "a,y\n$rows" -y 3
   refuses 2 "^c.csv: no column '0'" "a,y\n$rows" -y 0

@@ -148,14 +148,34 @@ static void dates_that_cannot_be_are_refused(void **state)
                  "column 'a' is a date already");
 }
 
-static void a_repeated_name_may_have_no_role(void **state)
+static void columns_that_share_a_name_are_told_apart_by_number(void **state)
 {
   (void)state;
-  assert_refuses("a,b,a,c\n", &(struct gpnn_roles){0}, "2 columns are named 'a'");
-  assert_refuses("a,b,a,c\n", &(struct gpnn_roles){.drop = "1"}, "2 columns are named 'a'");
-  assert_refuses("a,b,a,a\n", &(struct gpnn_roles){.inputs = "b"}, "3 columns are named 'a'");
-  struct gpnn_table *table = open_text("a,b,a,c\n", true);
-  assert_chooses(table, &(struct gpnn_roles){.drop = "1,3"}, "c<b");
+  static const char *const text = "a,b,a,,c,\n";
+  struct gpnn_table *table = open_text(text, true);
+  assert_chooses(table, &(struct gpnn_roles){0}, "<a,b,a,,c");
+  assert_chooses(table, &(struct gpnn_roles){.target = "3", .inputs = "2,1,4"}, "a<b,a,");
+  assert_chooses(table, &(struct gpnn_roles){.target = "4", .drop = "6,1", .one_hot = "3"},
+                 "<b,a*,c");
+  gpnn_table_close(table);
+  assert_refuses(text, &(struct gpnn_roles){.target = "a"},
+                 "t.csv: 2 columns are named 'a': say which by number, 1 or 3");
+  assert_refuses(text, &(struct gpnn_roles){.drop = "b,a"}, "say which by number, 1 or 3");
+  assert_refuses(text, &(struct gpnn_roles){.inputs = "1,1"}, "column 1 ('a') is given twice");
+  assert_refuses(text, &(struct gpnn_roles){.target = "4", .inputs = "4"},
+                 "t.csv: column 4 is both");
+  assert_refuses("a,b,a,a\n", &(struct gpnn_roles){.by = "a"}, "by number, 1, 3 or 4");
+  assert_refuses(text, &(struct gpnn_roles){.target = "1,3"},
+                 "column 3 ('a') cannot be one of several targets, which need names of their own");
+  assert_refuses(text, &(struct gpnn_roles){.target = "2,4"}, "column 4 cannot be one of several");
+}
+
+static void a_name_of_several_columns_may_be_the_number_of_one(void **state)
+{
+  (void)state;
+  struct gpnn_table *table = open_text("2,x,2,y\n", true);
+  assert_chooses(table, &(struct gpnn_roles){.inputs = "2"}, "y<x");
+  assert_chooses(table, &(struct gpnn_roles){.inputs = "1,3"}, "y<2,2");
   gpnn_table_close(table);
 }
 
@@ -307,6 +327,34 @@ static void inputs_are_matched_by_name_in_any_order(void **state)
                "t.csv: lacks 1 of 2 input columns: 'a'");
   assert_fails(show_match(&schema, "a,c,a\n", true, shown, &err), GPNN_EMISMATCH,
                "2 columns are named 'a'");
+  gpnn_schema_release(&schema);
+}
+
+static void columns_that_share_a_name_are_matched_in_their_order(void **state)
+{
+  (void)state;
+  struct gpnn_schema schema = {0};
+  char shown[100], name[GPNN_MASK_BYTES];
+  choose_from(&schema, "a,b,,a,y,,a\n", true,
+              &(struct gpnn_roles){.target = "4", .inputs = "7,6,2"});
+  assert_string_equal(gpnn_schema_column_name(&schema.target, name), "a (column 4)");
+  assert_string_equal(gpnn_schema_column_name(&schema.inputs[1], name), "column 6");
+  assert_string_equal(gpnn_schema_feature_name(&schema, NULL, 0, name), "a (column 7)");
+  assert_string_equal(gpnn_schema_feature_name(&schema, NULL, 2, name), "b");
+  assert_ok(show_match(&schema, "a,b,,a,y,,a\n", true, shown, &err));
+  assert_string_equal(shown, "3< 6 5 1");
+  assert_ok(show_match(&schema, ",a,a,,z,a,b\n", true, shown, &err));
+  assert_string_equal(shown, "2< 5 3 6");
+  assert_fails(show_match(&schema, "a,b,,a,y,\n", true, shown, &err), GPNN_EMISMATCH,
+               "lacks 1 of 3 input columns: 'a' (number 3 of 3)");
+  assert_fails(show_match(&schema, "a,b,a,,a\n", true, shown, &err), GPNN_EMISMATCH,
+               "lacks 1 of 3 input columns: '' (number 2 of 2)");
+  assert_fails(show_match(&schema, "a,b,a,,a,,a\n", true, shown, &err), GPNN_EMISMATCH,
+               "4 columns are named 'a', of which the training table had 3");
+  gpnn_schema_release(&schema);
+  choose_from(&schema, "a,a,y\n", true, &(struct gpnn_roles){.drop = "2"});
+  assert_ok(show_match(&schema, "a\n", true, shown, &err)); /* the first of them, or of one */
+  assert_string_equal(shown, "-< 0");
   gpnn_schema_release(&schema);
 }
 
@@ -567,8 +615,10 @@ int main(void)
       cmocka_unit_test(points_that_cannot_be_are_refused),
       cmocka_unit_test(roles_that_contradict_each_other_are_refused),
       cmocka_unit_test(dates_that_cannot_be_are_refused),
-      cmocka_unit_test(a_repeated_name_may_have_no_role),
+      cmocka_unit_test(columns_that_share_a_name_are_told_apart_by_number),
+      cmocka_unit_test(a_name_of_several_columns_may_be_the_number_of_one),
       cmocka_unit_test(inputs_are_matched_by_name_in_any_order),
+      cmocka_unit_test(columns_that_share_a_name_are_matched_in_their_order),
       cmocka_unit_test(without_names_inputs_are_matched_by_position),
       cmocka_unit_test(columns_other_than_inputs_are_matched_where_they_are),
       cmocka_unit_test(many_missing_inputs_are_cut_short),
