@@ -61,8 +61,9 @@ static bool open_streams(struct streams *s)
   return true;
 }
 
-/* Starts the program with the signal mask 'mask'; returns 0 or an error number. */
-static int spawn(const struct streams *s, char *const *arguments, char *const *environment,
+/* Starts the program with the descriptors 'its' as standard streams (-1: ours) and the signal mask
+ * 'mask'; returns 0 or an error number. */
+static int spawn(const int its[N_STREAMS], char *const *arguments, char *const *environment,
                  const sigset_t *mask, pid_t *pid)
 {
   posix_spawn_file_actions_t actions;
@@ -74,7 +75,7 @@ static int spawn(const struct streams *s, char *const *arguments, char *const *e
     failed = posix_spawnattr_setsigmask(&attributes, mask);
     if (failed == 0) failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     for (int i = 0; i < N_STREAMS && failed == 0; i++)
-      failed = posix_spawn_file_actions_adddup2(&actions, s->its[i], i);
+      if (its[i] >= 0) failed = posix_spawn_file_actions_adddup2(&actions, its[i], i);
     if (failed == 0)
       failed = posix_spawnp(pid, arguments[0], &actions, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);
@@ -84,14 +85,14 @@ static int spawn(const struct streams *s, char *const *arguments, char *const *e
 }
 
 /* The same, with all signals blocked until the new process is watched. */
-static int start(const struct streams *s, char *const *arguments, char *const *environment,
+static int start(const int its[N_STREAMS], char *const *arguments, char *const *environment,
                  volatile pid_t *watch, pid_t *pid)
 {
   sigset_t all, before;
   sigfillset(&all);
   int failed = pthread_sigmask(SIG_SETMASK, &all, &before);
   if (failed != 0) return failed;
-  failed = spawn(s, arguments, environment, &before, pid);
+  failed = spawn(its, arguments, environment, &before, pid);
   if (failed == 0) *watch = *pid;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return failed;
@@ -181,6 +182,18 @@ static bool wait_for_end(pid_t pid, volatile pid_t *watch, int *how)
   return ended >= 0;
 }
 
+static enum gpnn_status fail_to_start(const char *program, int failed, struct gpnn_error *err)
+{
+  if (failed == ENOENT)
+    return gpnn_fail(err, GPNN_EEXTERNAL, "%s: there is no such program", program);
+  return gpnn_fail_errno(err, failed, "%s: cannot be started", program);
+}
+
+static enum gpnn_status fail_to_wait(const char *program, struct gpnn_error *err)
+{
+  return gpnn_fail_errno(err, errno, "%s: cannot find out how it ended", program);
+}
+
 enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments,
                                 char *const *environment, const char *input, size_t n,
                                 volatile pid_t *watch, struct gpnn_error *err)
@@ -189,12 +202,10 @@ enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments
   pid_t pid;
   volatile pid_t unwatched;
   if (watch == NULL) watch = &unwatched;
-  int failed = open_streams(&s) ? start(&s, arguments, environment, watch, &pid) : errno;
+  int failed = open_streams(&s) ? start(s.its, arguments, environment, watch, &pid) : errno;
   if (failed != 0) {
     close_all(&s);
-    if (failed == ENOENT)
-      return gpnn_fail(err, GPNN_EEXTERNAL, "%s: there is no such program", arguments[0]);
-    return gpnn_fail_errno(err, failed, "%s: cannot be started", arguments[0]);
+    return fail_to_start(arguments[0], failed, err);
   }
   for (int i = 0; i < N_STREAMS; i++) close_end(&s.its[i]);
   struct gpnn_child run = {0};
@@ -202,7 +213,7 @@ enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *const *arguments
   close_all(&s); /* after a failure a child that goes on writing gets SIGPIPE, and ends */
   int how;
   if (!wait_for_end(pid, watch, &how) && status == GPNN_OK)
-    status = gpnn_fail_errno(err, errno, "%s: cannot find out how it ended", arguments[0]);
+    status = fail_to_wait(arguments[0], err);
   if (status != GPNN_OK) {
     gpnn_child_release(&run);
     return status;
@@ -216,4 +227,20 @@ void gpnn_child_release(struct gpnn_child *child)
 {
   free(child->output);
   *child = (struct gpnn_child){0};
+}
+
+enum gpnn_status gpnn_child_run_attached(char *const *arguments, char *const *environment,
+                                         const int streams[N_STREAMS], volatile pid_t *watch,
+                                         struct gpnn_child_end *end, struct gpnn_error *err)
+{
+  pid_t pid;
+  volatile pid_t unwatched;
+  if (watch == NULL) watch = &unwatched;
+  int failed = start(streams, arguments, environment, watch, &pid);
+  if (failed != 0) return fail_to_start(arguments[0], failed, err);
+  int how;
+  if (!wait_for_end(pid, watch, &how)) return fail_to_wait(arguments[0], err);
+  *end = (struct gpnn_child_end){WIFEXITED(how) ? WEXITSTATUS(how) : -1,
+                                 WIFSIGNALED(how) ? WTERMSIG(how) : 0};
+  return GPNN_OK;
 }

@@ -1,5 +1,6 @@
 /*
- * child: runs another program to its end, feeding it input and keeping what it writes.
+ * child: runs another program to its end.  gpnn_child_run() feeds it input and keeps what it
+ * writes; gpnn_child_run_attached() leaves it to the caller's own streams.
  *
  * The program is started directly, without a shell.  Input, output and messages are served at the
  * same time, so that neither side can wait for the other for ever.  A program that stops reading
@@ -44,5 +45,20 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_child_run(struct gpnn_child *child, char *
                                                 struct gpnn_error *err);
 
 void gpnn_child_release(struct gpnn_child *child);
+
+/* How a program ended. */
+struct gpnn_child_end {
+  int exit_status;   /* -1 if a signal ended it: */
+  int signal_number; /* 0 if none did */
+};
+
+/*
+ * Runs a program as gpnn_child_run() does, but with streams that are the caller's: 'streams' has
+ * the descriptors of its standard input, output and error, of which -1 stands for the caller's own.
+ * Outcomes and 'watch' as there; '*end' is set on success only.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_child_run_attached(char *const *arguments, char *const *environment, const int streams[3],
+                        volatile pid_t *watch, struct gpnn_child_end *end, struct gpnn_error *err);
 
 #endif

@@ -152,6 +152,60 @@ static void no_descriptor_is_left_open(void **state)
   assert_int_equal(lowest_free(), before);
 }
 
+/* Runs 'script' in a shell with streams of ours: standard output is 'fd' (-1: our own). */
+static enum gpnn_status run_attached(const char *script, int fd, struct gpnn_child_end *end,
+                                     struct gpnn_error *err)
+{
+  char shell[] = "sh", option[] = "-c", text[256];
+  const int streams[] = {-1, fd, -1};
+  snprintf(text, sizeof text, "%s", script);
+  char *arguments[] = {shell, option, text, NULL};
+  return gpnn_child_run_attached(arguments, environ, streams, NULL, end, err);
+}
+
+static void an_attached_program_writes_where_it_is_told(void **state)
+{
+  (void)state;
+  int ends[2];
+  char got[16] = "";
+  struct gpnn_child_end end = {0};
+  assert_int_equal(pipe(ends), 0);
+  assert_ok(run_attached("echo here; exit 3", ends[1], &end, &err));
+  close(ends[1]);
+  assert_int_equal(read(ends[0], got, sizeof got), 5);
+  assert_memory_equal(got, "here\n", 5);
+  close(ends[0]);
+  assert_int_equal(end.exit_status, 3);
+  assert_int_equal(end.signal_number, 0);
+}
+
+static void an_attached_program_shares_our_streams(void **state)
+{
+  (void)state;
+  struct gpnn_child_end end = {0};
+  char script[64];
+  snprintf(script, sizeof script, "[ /proc/self/fd/1 -ef /proc/%ld/fd/1 ]", (long)getpid());
+  if (access("/proc/self/fd/1", F_OK) != 0) skip();
+  assert_ok(run_attached(script, -1, &end, &err));
+  assert_int_equal(end.exit_status, 0);
+}
+
+static void an_attached_program_tells_how_it_ended(void **state)
+{
+  (void)state;
+  char missing[] = "no-such-program-anywhere";
+  char *nothing[] = {missing, NULL};
+  const int streams[] = {-1, -1, -1};
+  volatile pid_t watch = 0;
+  struct gpnn_child_end end = {0};
+  assert_ok(run_attached("kill -9 $$", -1, &end, &err));
+  assert_int_equal(end.exit_status, -1);
+  assert_int_equal(end.signal_number, 9);
+  assert_fails(gpnn_child_run_attached(nothing, environ, streams, &watch, &end, &err),
+               GPNN_EEXTERNAL, "no such program");
+  assert_int_equal(watch, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -165,6 +219,9 @@ int main(void)
       cmocka_unit_test(the_environment_is_the_one_given_and_nothing_is_interpreted),
       cmocka_unit_test(a_program_is_watched_only_while_it_runs),
       cmocka_unit_test(no_descriptor_is_left_open),
+      cmocka_unit_test(an_attached_program_writes_where_it_is_told),
+      cmocka_unit_test(an_attached_program_shares_our_streams),
+      cmocka_unit_test(an_attached_program_tells_how_it_ended),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
