@@ -189,7 +189,8 @@ static int print_report(const struct cli *cli)
 /* Says what went wrong, if anything, and returns the exit status: the one place where a status
  * becomes one.  After resolve() has accepted the command line, GPNN_EINVAL says that it asks for
  * what the files it names turn out not to have, such as a column; a fault that no other command
- * line could mend has another status. */
+ * line could mend has another status.  No text: it has been told, by cli_tell() or by
+ * another tool. */
 static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn_error *err)
 {
   progress_erase();
@@ -198,12 +199,10 @@ static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn
     summary(cli);
     return cli->report == NULL ? EXIT_SUCCESS : print_report(cli);
   }
-  if (status == GPNN_EINVAL) {
-    cli_refuse(cli, "%s", err->text);
-    return EXIT_USAGE;
-  }
-  if (err->text[0] != '\0') cli_fail(cli, "%s", err->text); /* or it was told by cli_tell() */
-  return EXIT_WORK;
+  bool is_usage = status == GPNN_EINVAL, has_text = err->text[0] != '\0';
+  if (has_text && is_usage) cli_refuse(cli, "%s", err->text);
+  if (has_text && !is_usage) cli_fail(cli, "%s", err->text);
+  return is_usage ? EXIT_USAGE : EXIT_WORK;
 }
 
 int cli_main(const struct cli_tool *tool, void *arguments, int argc, char **argv)

@@ -80,7 +80,7 @@ struct cli {
   char **operands;
   uint64_t given; /* for cli_given(): a bit for each of the tool's options */
   size_t n_as_given;
-  struct cli_given as_given[CLI_GIVEN_MAX]; /* in their order; those beyond are left out */
+  struct cli_given as_given[CLI_GIVEN_MAX]; /* in their order */
   struct {                                  /* as it was given, for cli.c */
     bool help, version, no_header, json;
     struct cli_list na;

@@ -52,10 +52,10 @@ void cli_print_help(const struct cli_tool *tool, size_t n, const struct cli_row 
 {
   printf("usage: %s %s\n%s\n\n", tool->name, tool->synopsis, tool->purpose);
   for (size_t i = 0; i < n; i++)
-    if (!cli_is_alias(rows[i].option)) print_option(&rows[i]);
+    if (!cli_is_alias(rows[i].option) && rows[i].option->help != NULL) print_option(&rows[i]);
   size_t length = strcspn(tool->name, " ");
   const char *mode = tool->name + length;
-  printf("\nManual: man %.*s%s%s, man gpnn\n", (int)length, tool->name, *mode != '\0' ? "-" : "",
+  printf("\nManual: man %.*s%s%s, man 7 gpnn\n", (int)length, tool->name, *mode != '\0' ? "-" : "",
          *mode != '\0' ? mode + 1 : "");
 }
 

@@ -76,7 +76,7 @@ struct cli_option {
   enum cli_type type;
   size_t at;            /* where in the arguments its value goes */
   const char *argument; /* name of its value in help; NULL for a flag */
-  const char *help;     /* what it does, with the default in parentheses */
+  const char *help;     /* what it does, (default) at the end; NULL: not listed in help */
   double low, high;     /* numbers: the range allowed */
   const struct cli_word *words;
   const struct cli_option *settings; /* the last has no name */

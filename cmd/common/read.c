@@ -189,6 +189,15 @@ static bool refuse_option(const struct cli *cli, size_t n, const struct cli_row 
                     gpnn_mask(shown, argument, length));
 }
 
+/* Keeps an option as it was given. */
+static bool remember(struct cli *cli, const struct cli_option *option, const char *text)
+{
+  if (cli->n_as_given == CLI_GIVEN_MAX)
+    return cli_refuse(cli, "more than %d options", CLI_GIVEN_MAX);
+  cli->as_given[cli->n_as_given++] = (struct cli_given){option, text};
+  return true;
+}
+
 bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, char **argv)
 {
   struct option longs[CLI_MAX_OPTIONS + 1];
@@ -205,9 +214,7 @@ bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, 
       return refuse_option(cli, n, rows, argv[optind - 1], i < n ? rows[i].option : NULL);
     size_t meant = find_meant(n, rows, i);
     const struct cli_row row = row_meant(rows[i].option, rows[meant]);
-    if (!cli_set_value(cli, &row, optarg)) return false;
-    if (cli->n_as_given < CLI_GIVEN_MAX)
-      cli->as_given[cli->n_as_given++] = (struct cli_given){row.option, optarg};
+    if (!cli_set_value(cli, &row, optarg) || !remember(cli, row.option, optarg)) return false;
     if (meant < cli->tool->n_options) cli->given |= (uint64_t)1 << meant;
     if (rows[i].option->type == CLI_TYPE_OLD_NAME) old |= (uint64_t)1 << i;
   }

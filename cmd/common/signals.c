@@ -1,10 +1,12 @@
 #include "cmd/common/signals.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/out_of_memory.h"
@@ -16,13 +18,23 @@ static const char *volatile *guarded[CLI_MAX_GUARDED];
 static volatile sig_atomic_t n_guarded;
 static const char *volatile running; /* name of the tool */
 static volatile pid_t helper;        /* process of another program that is running for us, or 0 */
+static volatile pid_t step;          /* the same of another tool */
+
+/* It may have been stopped, and would not learn that it should end. */
+static void end_step(void)
+{
+  kill(step, SIGTERM);
+  kill(step, SIGCONT);
+  while (waitpid(step, NULL, 0) < 0 && errno == EINTR) continue;
+}
 
 static void leave_nothing(void)
 {
   if (helper > 0) kill(helper, SIGKILL);
+  if (step > 0) end_step();
   for (int i = 0; i < n_guarded; i++) {
     const char *path = *guarded[i];
-    if (path != NULL) unlink(path);
+    if (path != NULL && unlink(path) != 0) rmdir(path);
   }
 }
 
@@ -102,4 +114,9 @@ void cli_guard(const char *volatile *path)
 volatile pid_t *cli_helper(void)
 {
   return &helper;
+}
+
+volatile pid_t *cli_step(void)
+{
+  return &step;
 }

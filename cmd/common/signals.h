@@ -15,11 +15,16 @@ enum { CLI_MAX_GUARDED = 1024 };
 void cli_watch_signals(const char *name);
 
 /* Names a variable that holds the path of an unfinished file (or NULL) as long as there is
- * one: the signals that can be caught and end a tool remove that file. */
+ * one: the signals that can be caught and end a tool remove that file.  So they do a directory,
+ * which has to come after the files in it. */
 void cli_guard(const char *volatile *path);
 
 /* The process of another program that works for this one (0: none).  It is ended too, as nobody
  * would be left to read what it writes. */
 volatile pid_t *cli_helper(void);
+
+/* The process of another tool that works for this one (0: none).  It is asked to end, and waited
+ * for, as it has unfinished files of its own to remove. */
+volatile pid_t *cli_step(void);
 
 #endif
