@@ -1,0 +1,61 @@
+/*
+ * expected: how good predictions of new rows will be, as far as rows can tell whose targets are
+ * known and that the predictions do not use.
+ *
+ * These are the rows that the dataset holds out for calibration, or at most 10000 of them.  If they
+ * are fewer than 200, and fewer than the training rows, gpnn_calibrate() has training rows to
+ * choose from as well, and so has this: a random 1000 of them, or all, are predicted each from all
+ * others. If the fit used so many that it knows them too well (gpnn_calibrate_is_circular()), the
+ * parameters are estimated again without them, a fifth at a time (assess/crossfit.h); where that is
+ * impossible, the rows held out have to do.
+ *
+ * The scale of errors is usually calibrated on the same rows, by a handful of numbers, so that NLL
+ * and coverage are a little better than on new rows; RMSE and R^2 do not depend on it.
+ */
+#ifndef GPNN_ASSESS_EXPECTED_H
+#define GPNN_ASSESS_EXPECTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "models/model.h"
+#include "stats/metrics.h"
+
+/* The level of the interval whose coverage is reported. */
+#define GPNN_EXPECTED_LEVEL 0.95
+
+enum gpnn_expected_on {
+  GPNN_EXPECTED_HELD_OUT = 0,     /* rows that the dataset holds out */
+  GPNN_EXPECTED_LEFT_OUT = 1,     /* training rows, each left out of its own prediction */
+  GPNN_EXPECTED_CROSS_FITTED = 2, /* the same, by parameters that have not seen them either */
+};
+
+struct gpnn_expected {
+  enum gpnn_expected_on on;
+  double unit; /* the standard deviation of the training targets, minus offsets */
+  /* In the units of the target, from which offsets are subtracted; there is one level, the first.
+   * gpnn_metrics_in_units() converts them. */
+  struct gpnn_metrics_result scores;
+};
+
+struct gpnn_expected_options {
+  uint64_t seed;
+  int threads; /* at least 1; results do not depend on them */
+};
+
+/*
+ * Scores predictions of channel number 'target' of 'n' > 0 channels, which belong to one dataset
+ * and were estimated together if they share their lengthscales.  'truths' is the view of its target
+ * in the dataset itself: the channel's own view unless that is transformed.
+ *
+ * GPNN_EDATA: there is no row to score, or one is predicted with an sd of 0.  Further outcomes as
+ * gpnn_model_new(), gpnn_predict_distributions() and, where no row is held out, gpnn_crossfit_new()
+ * have them.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_expected_scores(size_t n, const struct gpnn_channel *channels, size_t target,
+                     const struct gpnn_dataset *truths, const struct gpnn_expected_options *options,
+                     struct gpnn_expected *expected, struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,149 @@
+#include "assess/scored.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "table/columns.h"
+#include "table/predictions.h"
+
+/* Reading, target by target: the column of means, SIZE_MAX: none; the columns to score, NULL: none;
+ * and what they have come to. */
+struct reading {
+  struct gpnn_table *table;
+  struct gpnn_predictions predictions;
+  struct part {
+    size_t mean;
+    const struct gpnn_predictions_target *columns;
+    struct gpnn_metrics metrics;
+  } * parts; /* owned */
+};
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* The last column called "mean" or, of one of several targets, "mean_NAME". */
+static size_t find_mean(const struct gpnn_table *table, const char *name, bool is_one_of_several)
+{
+  size_t found = SIZE_MAX;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) {
+    const char *column = gpnn_table_column(table, j);
+    if (strncmp(column, "mean", 4) != 0) continue;
+    if (is_one_of_several ? column[4] == '_' && strcmp(column + 5, name) == 0 : column[4] == '\0')
+      found = j;
+  }
+  return found;
+}
+
+static void find_parts(struct reading *r, size_t n_targets, const char *const *names)
+{
+  for (size_t t = 0; t < n_targets; t++) {
+    struct part *part = &r->parts[t];
+    gpnn_metrics_levels(&part->metrics, 1, (const double[]){GPNN_SCORED_LEVEL});
+    part->mean = SIZE_MAX;
+    if (!gpnn_table_has_header(r->table)) continue;
+    part->mean = find_mean(r->table, names[t], n_targets > 1);
+    for (size_t i = 0; i < r->predictions.n_targets; i++) {
+      const struct gpnn_predictions_target *columns = &r->predictions.targets[i];
+      if (columns->mean == part->mean &&
+          strcmp(gpnn_table_column(r->table, columns->truth), names[t]) == 0)
+        part->columns = columns;
+    }
+  }
+}
+
+/* Opens the table and finds its columns; that there is no truth is no failure. */
+static enum gpnn_status begin(struct reading *r, size_t n_targets, const char *const *names,
+                              const char *path, const struct gpnn_table_options *options,
+                              struct gpnn_error *err)
+{
+  const struct gpnn_predictions_wanted usual = {NULL, NULL, NULL, NULL};
+  r->parts = calloc(n_targets, sizeof *r->parts);
+  if (r->parts == NULL) return gpnn_fail_memory(err, "for the targets");
+  enum gpnn_status status = gpnn_table_open(&r->table, path, options, err);
+  if (status != GPNN_OK) return status;
+  if (gpnn_table_has_header(r->table))
+    status = gpnn_predictions_find(&r->predictions, r->table, &usual, err);
+  if (status == GPNN_EINVAL) gpnn_predictions_release(&r->predictions);
+  if (status != GPNN_OK && status != GPNN_EINVAL) return status;
+  find_parts(r, n_targets, names);
+  return GPNN_OK;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static enum gpnn_status score(struct reading *r, struct part *part,
+                              const struct gpnn_record *record, struct gpnn_error *err)
+{
+  struct gpnn_predictions_row row;
+  if (part->columns == NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_predictions_read(part->columns, r->table, record, &row, err);
+  if (status != GPNN_OK) return status == GPNN_END ? GPNN_OK : status;
+  const struct gpnn_metrics_given given = {.logp = row.score[GPNN_PREDICTIONS_LOGP],
+                                           .crps = row.score[GPNN_PREDICTIONS_CRPS],
+                                           .pit = row.score[GPNN_PREDICTIONS_PIT]};
+  status = gpnn_metrics_add_given(&part->metrics, row.truth, row.mean, row.sd, row.df, &given, err);
+  return status == GPNN_OK
+             ? status
+             : gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(r->table), record->line);
+}
+
+static enum gpnn_status read_rows(struct reading *r, struct gpnn_scored *scored,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  enum gpnn_status status = gpnn_table_next(r->table, &record, err);
+  while (status == GPNN_OK) {
+    scored->n_rows++;
+    for (size_t t = 0; t < scored->n_targets && status == GPNN_OK; t++) {
+      struct part *part = &r->parts[t];
+      if (part->mean == SIZE_MAX || gpnn_field_is_missing(r->table, &record.fields[part->mean]))
+        continue;
+      scored->targets[t].n_predicted++;
+      status = score(r, part, &record, err);
+    }
+    if (status == GPNN_OK) status = gpnn_table_next(r->table, &record, err);
+  }
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
+/* ---- the result --------------------------------------------------------------------------- */
+
+static enum gpnn_status finish(struct reading *r, struct gpnn_scored *scored,
+                               struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < scored->n_targets && status == GPNN_OK; t++) {
+    struct gpnn_scored_target *target = &scored->targets[t];
+    target->has_mean = r->parts[t].mean != SIZE_MAX;
+    target->n_scored = r->parts[t].metrics.n;
+    if (target->n_scored > 0)
+      status = gpnn_metrics_result(&r->parts[t].metrics, &target->scores, err);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_scored_read(struct gpnn_scored *scored, size_t n_targets,
+                                  const char *const *names, const char *path,
+                                  const struct gpnn_table_options *options, struct gpnn_error *err)
+{
+  struct reading r = {0};
+  scored->targets = calloc(n_targets, sizeof *scored->targets);
+  if (scored->targets == NULL) return gpnn_fail_memory(err, "for the targets");
+  scored->n_targets = n_targets;
+  enum gpnn_status status = begin(&r, n_targets, names, path, options, err);
+  if (status == GPNN_OK) status = read_rows(&r, scored, err);
+  if (status == GPNN_OK) status = finish(&r, scored, err);
+  for (size_t t = 0; t < n_targets && r.parts != NULL; t++)
+    gpnn_metrics_release(&r.parts[t].metrics);
+  free(r.parts);
+  gpnn_predictions_release(&r.predictions);
+  gpnn_table_close(r.table);
+  return status;
+}
+
+void gpnn_scored_release(struct gpnn_scored *scored)
+{
+  free(scored->targets);
+  *scored = (struct gpnn_scored){0};
+}

@@ -1,0 +1,52 @@
+/*
+ * scored: what became of the rows of a table that gpnn-predict wrote: how many have a prediction,
+ * and how good these were where the table has the truth.
+ *
+ * The columns are those of table/predictions.h.  The column before the mean is the truth only if it
+ * has the target's name, as other columns may have been carried along.  In a table without a header
+ * only rows are counted.
+ *
+ * Calling sequence: gpnn_scored_read(), gpnn_scored_release().
+ * Threads: no shared state.
+ */
+#ifndef GPNN_ASSESS_SCORED_H
+#define GPNN_ASSESS_SCORED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "stats/metrics.h"
+#include "table/table.h"
+
+/* The level of the interval whose coverage is reported. */
+#define GPNN_SCORED_LEVEL 0.95
+
+/* The predictions of one target. */
+struct gpnn_scored_target {
+  bool has_mean;      /* the table has a column of means of this target; if not, nothing follows */
+  size_t n_predicted; /* rows with a mean */
+  size_t n_scored;    /* rows with a truth, too */
+  struct gpnn_metrics_result scores; /* of these, if there are any; one level, the first */
+};
+
+/* A zeroed object is empty and may be released. */
+struct gpnn_scored {
+  size_t n_rows;
+  size_t n_targets;
+  struct gpnn_scored_target *targets; /* owned; n_targets */
+};
+
+/*
+ * Reads the predictions of 'n_targets' targets, called 'names', from the table 'path'.
+ * 'scored' must be zeroed.  Outcomes as gpnn_table_open() and gpnn_table_next();
+ * GPNN_EDATA, too: a cell is not a number, or an sd not positive.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_scored_read(struct gpnn_scored *scored, size_t n_targets,
+                                                  const char *const *names, const char *path,
+                                                  const struct gpnn_table_options *options,
+                                                  struct gpnn_error *err);
+
+void gpnn_scored_release(struct gpnn_scored *scored);
+
+#endif
