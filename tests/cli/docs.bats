@@ -299,6 +299,10 @@ words_of() {
   examples_of man/gpnn-eval.1
 }
 
+@test "the examples of gpnn(1)" {
+  examples_of man/gpnn.1
+}
+
 @test "the examples of gpnn-plot(1)" {
   examples_of man/gpnn-plot.1
 }

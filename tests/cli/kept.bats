@@ -59,3 +59,15 @@ assert_kept() {
 @test "advice equals the stored one" {
   assert_kept '^advise'
 }
+
+# The screen of gpnn on a real table, with blanks before semicolons and without times.
+bike_report() {
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 11 == 0' >train.tsv
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 55 == 3' >test.tsv
+  gpnn -j 1 -y cnt --drop dteday --effort fast --kernel matern32 -m 30 --save models \
+    train.tsv test.tsv 2>&1 >/dev/null | sed 's/;/ ;/g; s/^\(time *\).*/\1.../'
+}
+
+@test "the report of gpnn equals the stored one" {
+  assert_kept '^report'
+}

@@ -1,0 +1,23 @@
+/*
+ * check: what would keep a step from its work, found out before the steps that come first have done
+ * theirs, which may take long.
+ */
+#ifndef GPNN_CMD_GPNN_CHECK_H
+#define GPNN_CMD_GPNN_CHECK_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "cmd/common/cli.h"
+#include "cmd/gpnn/places.h"
+
+/* Looks at the first line of the table to predict, and whether it has the inputs of the working
+ * index, if there is one already.  A table that can be read but once is left alone.  Outcomes as
+ * gpnn_table_open(), gpnn_index_open() and gpnn_schema_match(). */
+GPNN_MUST_CHECK enum gpnn_status check_test(const struct cli *cli, const struct places *places,
+                                            bool has_index, struct gpnn_error *err);
+
+/* True if 'path' names a file that can be read more than once. */
+bool check_can_reread(const char *path);
+
+#endif

@@ -1,0 +1,189 @@
+#include "cmd/gpnn/places.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cmd/common/signals.h"
+#include "dataset/index.h"
+
+/* What a signal handler removes: the directory comes after its files, and the one that was made for
+ * it after both. */
+enum { INDEX, FITTED, PARAMS, PREDICTIONS, SCRATCH, MADE, UNFINISHED };
+static const char *volatile unfinished[UNFINISHED];
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* Cuts 'ending' off the end of 'name', unless that is all of it. */
+static void cut(char *name, const char *ending)
+{
+  size_t length = strlen(name), n = strlen(ending);
+  if (length > n && strcmp(name + length - n, ending) == 0) name[length - n] = '\0';
+}
+
+/* The name of the model learnt from 'train', for the caller to free: "data/house.csv.gz" makes
+ * "house". */
+static char *model_name(const char *train)
+{
+  const char *slash = strrchr(train, '/');
+  const char *base = slash == NULL ? train : slash + 1;
+  if (strcmp(train, "-") == 0 || base[0] == '\0') base = "model";
+  char *name = gpnn_copy_text(base, strlen(base));
+  if (name == NULL) return NULL;
+  cut(name, ".gz");
+  char *dot = strrchr(name, '.');
+  if (dot != NULL && dot != name) *dot = '\0';
+  return name;
+}
+
+/* "DIRECTORY/NAMEENDING", without the directory if that is the working one and the name can stand
+ * alone; NULL if there is no memory. */
+static char *path_in(const char *directory, const char *name, const char *ending)
+{
+  bool alone = strcmp(directory, ".") == 0 && name[0] != '-';
+  size_t length = strlen(directory) + strlen(name) + strlen(ending) + 2;
+  char *path = malloc(length);
+  if (path != NULL)
+    snprintf(path, length, "%s%s%s%s", alone ? "" : directory, alone ? "" : "/", name, ending);
+  return path;
+}
+
+/* The ending of the file 'path', with its dot, or "". */
+static const char *ending_of(const char *path)
+{
+  const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+  const char *dot = strrchr(base, '.');
+  return dot == NULL || dot == base ? "" : dot;
+}
+
+static enum gpnn_status name_files(struct places *p, const char *name, const char *output,
+                                   struct gpnn_error *err)
+{
+  const char *scratch = p->scratch.path;
+  p->working = (struct files){.index = path_in(scratch, name, ".gpi"),
+                              .fitted = path_in(scratch, name, ".fit"),
+                              .params = path_in(scratch, name, ".par"),
+                              .predictions = path_in(scratch, "predictions", ending_of(output))};
+  unfinished[INDEX] = p->working.index;
+  unfinished[FITTED] = p->working.fitted;
+  unfinished[PARAMS] = p->working.params;
+  unfinished[PREDICTIONS] = p->working.predictions;
+  bool all = p->working.index && p->working.fitted && p->working.params && p->working.predictions;
+  return all ? GPNN_OK : gpnn_fail_memory(err, "for the names of files");
+}
+
+/* ---- where the model is kept -------------------------------------------------------------- */
+
+static enum gpnn_status make_directory(struct places *p, struct gpnn_error *err)
+{
+  if (!p->keeps) return GPNN_OK;
+  unfinished[MADE] =
+      p->directory; /* should it have files already, the handler fails to remove it */
+  if (mkdir(p->directory, 0777) == 0) {
+    p->made_directory = true;
+    return GPNN_OK;
+  }
+  int errnum = errno;
+  unfinished[MADE] = NULL;
+  if (errnum == EEXIST) return GPNN_OK;
+  return gpnn_fail_errno(err, errnum, "%s: cannot be made", p->directory);
+}
+
+/* GPNN_EIO: 'path' is there, but is not 'kind'. */
+static enum gpnn_status check_kind(const char *path, const char *kind, struct gpnn_error *err)
+{
+  struct stat st;
+  if (lstat(path, &st) != 0) return GPNN_OK;
+  const char *look = gpnn_index_look(path);
+  if (look != NULL && strcmp(look, kind) == 0) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EIO,
+                   "%s: is there already, and not %s, so it is not replaced; keep the model "
+                   "elsewhere with --save DIR",
+                   path, kind);
+}
+
+static enum gpnn_status check_kept(struct places *p, const char *name, struct gpnn_error *err)
+{
+  if (!p->keeps) return GPNN_OK;
+  p->kept.index = path_in(p->directory, name, ".gpi");
+  p->kept.params = path_in(p->directory, name, ".par");
+  if (p->kept.index == NULL || p->kept.params == NULL)
+    return gpnn_fail_memory(err, "for the names of files");
+  enum gpnn_status status = check_kind(p->kept.index, "an index", err);
+  return status == GPNN_OK ? check_kind(p->kept.params, "a parameters file", err) : status;
+}
+
+/* ---- from beginning to end ---------------------------------------------------------------- */
+
+static const char *temporary_place(void)
+{
+  const char *place = getenv("TMPDIR");
+  return place == NULL || place[0] == '\0' ? "/tmp" : place;
+}
+
+static enum gpnn_status make_scratch(struct places *p, struct gpnn_error *err)
+{
+  for (size_t i = 0; i < UNFINISHED; i++) cli_guard(&unfinished[i]);
+  enum gpnn_status status = make_directory(p, err);
+  if (status != GPNN_OK) return status;
+  p->scratch.watch = &unfinished[SCRATCH];
+  status = gpnn_scratch_create(&p->scratch, p->keeps ? p->directory : temporary_place(), err);
+  if (status == GPNN_EIO && p->keeps)
+    return gpnn_prefix(err, status,
+                       "the model cannot be kept here; choose a place with --save DIR");
+  return status;
+}
+
+enum gpnn_status places_open(struct places *places, const char *train, const char *test,
+                             const char *save, const char *output, struct gpnn_error *err)
+{
+  char *name = model_name(train);
+  if (name == NULL) return gpnn_fail_memory(err, "for the names of files");
+  *places = (struct places){.train = train,
+                            .test = test,
+                            .keeps = save != NULL || test == NULL,
+                            .directory = save != NULL ? save : "."};
+  enum gpnn_status status = check_kept(places, name, err);
+  if (status == GPNN_OK) status = make_scratch(places, err);
+  if (status == GPNN_OK) status = name_files(places, name, output, err);
+  free(name);
+  return status;
+}
+
+static enum gpnn_status move(const char *from, const char *to, struct gpnn_error *err)
+{
+  if (rename(from, to) == 0) return GPNN_OK;
+  return gpnn_fail_errno(err, errno, "%s: cannot be written", to);
+}
+
+enum gpnn_status places_keep(struct places *p, struct gpnn_error *err)
+{
+  if (!p->keeps) return GPNN_OK;
+  unfinished[MADE] = NULL;
+  p->made_directory = false;
+  enum gpnn_status status = move(p->working.index, p->kept.index, err);
+  return status == GPNN_OK ? move(p->working.params, p->kept.params, err) : status;
+}
+
+static void free_files(struct files *files)
+{
+  free(files->index);
+  free(files->fitted);
+  free(files->params);
+  free(files->predictions);
+}
+
+void places_close(struct places *p)
+{
+  for (size_t i = INDEX; i <= PREDICTIONS; i++) unfinished[i] = NULL;
+  gpnn_scratch_remove(&p->scratch);
+  if (p->made_directory) (void)rmdir(p->directory);
+  unfinished[MADE] = NULL;
+  free_files(&p->working);
+  free_files(&p->kept);
+  *p = (struct places){0};
+}

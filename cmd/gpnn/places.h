@@ -1,0 +1,50 @@
+/*
+ * places: the files of a run: a directory for what is unfinished, and where it goes in the end.
+ *
+ * Everything is made in a temporary directory, which no end of the program leaves behind, but for
+ * SIGKILL.  If the model is to be kept, that directory is made where the model will be, so that
+ * index and parameters only have to be renamed; otherwise in $TMPDIR or /tmp.
+ */
+#ifndef GPNN_CMD_GPNN_PLACES_H
+#define GPNN_CMD_GPNN_PLACES_H
+
+#include <stdbool.h>
+
+#include "base/scratch.h"
+#include "base/status.h"
+
+/* Owned paths; NULL: there is no such file. */
+struct files {
+  char *index, *fitted, *params, *predictions;
+};
+
+/* A zeroed object may be closed. */
+struct places {
+  const char *train, *test; /* borrowed; "-": standard input; 'test' NULL: there is none */
+  bool keeps;               /* the model is kept, in: */
+  const char *directory;    /* borrowed */
+  bool made_directory;      /* it is ours as long as nothing is kept in it */
+  struct gpnn_scratch scratch;
+  struct files working; /* unfinished */
+  struct files kept;    /* index and parameters once they are kept */
+};
+
+/*
+ * Chooses names after 'train' and makes the directories.  'save' (or NULL) is the directory to keep
+ * the model in; without it the model is kept in the working directory if there is no 'test'.
+ * 'output' is where predictions will go: the unfinished file gets the same ending.
+ *
+ * GPNN_EIO: the system refuses, or the model would replace a file that is not an index, or not
+ * parameters.  GPNN_ENOMEM.  The caller closes 'places', which must be zeroed before, in any case.
+ */
+GPNN_MUST_CHECK enum gpnn_status places_open(struct places *places, const char *train,
+                                             const char *test, const char *save, const char *output,
+                                             struct gpnn_error *err);
+
+/* Moves index and parameters to where they are kept.  GPNN_EIO: the system refuses. */
+GPNN_MUST_CHECK enum gpnn_status places_keep(struct places *places, struct gpnn_error *err);
+
+/* Removes what is unfinished. */
+void places_close(struct places *places);
+
+#endif

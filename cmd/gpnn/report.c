@@ -1,0 +1,323 @@
+#include "cmd/gpnn/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/common/progress.h"
+#include "cmd/gpnn/words.h"
+
+enum { LABEL = 11, WIDTH = 100 };
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+/* The report as it grows; lines are written when they are complete. */
+struct page {
+  FILE *out; /* the text of the line that is open, in memory */
+  char *text;
+  size_t length;
+  bool failed;
+};
+
+static void open_line(struct page *page)
+{
+  page->out = open_memstream(&page->text, &page->length);
+  page->failed = page->failed || page->out == NULL;
+}
+
+/* Writes 'text' in lines of at most WIDTH columns, broken at blanks, below each other. */
+static void write_wrapped(const char *label, const char *text)
+{
+  size_t room = WIDTH - LABEL;
+  while (*text != '\0') {
+    size_t length = strlen(text);
+    if (length > room) {
+      length = room;
+      while (length > 0 && text[length] != ' ') length--;
+      if (length == 0) length = strcspn(text, " ");
+    }
+    fprintf(stderr, "%-*s%.*s\n", LABEL, label, (int)length, text);
+    text += length + strspn(text + length, " ");
+    label = "";
+  }
+}
+
+/* Writes the open line, unless it is empty. */
+static void close_line(struct page *page, const char *label)
+{
+  page->failed = fclose(page->out) != 0 || page->failed;
+  if (!page->failed) {
+    gpnn_mask_all(page->text, "");
+    write_wrapped(label, page->text);
+  }
+  free(page->text);
+  page->text = NULL;
+}
+
+/* The name of a file, masked. */
+static const char *file_name(const char *path, char shown[GPNN_MASK_BYTES])
+{
+  return strcmp(path, "-") == 0 ? "standard input" : gpnn_mask(shown, path, strlen(path));
+}
+
+/* ---- what was learnt from ----------------------------------------------------------------- */
+
+static void put_rows(struct page *page, const struct places *places, const struct findings *f)
+{
+  const struct gpnn_dataset *dataset = f->opened.dataset;
+  char shown[GPNN_MASK_BYTES];
+  open_line(page);
+  fprintf(page->out, "%zu of %s to learn from", dataset->n, file_name(places->train, shown));
+  if (dataset->n_calibration > 0) fprintf(page->out, ", %zu held out", dataset->n_calibration);
+  if (dataset->n_skipped > 0) fprintf(page->out, ", %zu bad ones left out", dataset->n_skipped);
+  close_line(page, "rows");
+}
+
+static void put_targets(struct page *page, const struct findings *f)
+{
+  for (size_t t = 0; t < f->opened.n; t++) {
+    const struct gpnn_dataset *view = f->opened.channels[t].dataset;
+    const char *name = view->schema.target.name;
+    char shown[GPNN_MASK_BYTES], mean[WORDS_NUMBER_BYTES], sd[WORDS_NUMBER_BYTES];
+    open_line(page);
+    fprintf(page->out, "%s, of mean %s and standard deviation %s",
+            gpnn_mask(shown, name, strlen(name)), words_number(mean, view->scaling.y_mean),
+            words_number(sd, view->scaling.y_sd));
+    close_line(page, "target");
+  }
+}
+
+/* How an input is used, unless it is a number: " (5 levels)". */
+static void put_kind(FILE *out, const struct gpnn_column *column)
+{
+  char period[WORDS_NUMBER_BYTES];
+  if (column->date != NULL) fputs(" (date)", out);
+  switch (column->kind) {
+  case GPNN_COLUMN_CATEGORY:
+    fprintf(out, " (%zu levels)", column->n_levels);
+    break;
+  case GPNN_COLUMN_PERIODIC:
+    fprintf(out, " (period %s)", words_number(period, column->period));
+    break;
+  case GPNN_COLUMN_LATITUDE:
+  case GPNN_COLUMN_LONGITUDE:
+    fputs(" (degrees)", out);
+    break;
+  case GPNN_COLUMN_NUMBER:
+    break;
+  }
+}
+
+static void put_inputs(struct page *page, const struct findings *f)
+{
+  enum { MOST = 40 };
+  const struct gpnn_schema *schema = &f->opened.dataset->schema;
+  open_line(page);
+  fprintf(page->out, "%zu: ", schema->n_inputs);
+  for (size_t i = 0; i < schema->n_inputs && i < MOST; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    char shown[GPNN_MASK_BYTES];
+    fprintf(page->out, "%s%s", i > 0 ? ", " : "",
+            gpnn_mask(shown, column->name, strlen(column->name)));
+    put_kind(page->out, column);
+  }
+  if (schema->n_inputs > MOST) fprintf(page->out, " and %zu more", schema->n_inputs - MOST);
+  close_line(page, "inputs");
+}
+
+/* Names the features that standardisation dropped. */
+static void put_constant(FILE *out, const struct gpnn_dataset *dataset)
+{
+  struct gpnn_feature_cursor at = {0};
+  char shown[GPNN_MASK_BYTES];
+  size_t n = 0;
+  for (size_t j = 0; j < dataset->scaling.n_in; j++)
+    if (!gpnn_dataset_keeps(dataset, j))
+      fprintf(out, "%s%s", n++ > 0 ? ", " : "",
+              gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
+  if (n > 0) fprintf(out, n == 1 ? " (it does not vary)" : " (they do not vary)");
+}
+
+static void put_unused(struct page *page, const struct findings *f)
+{
+  const struct gpnn_dataset *dataset = f->opened.dataset;
+  bool any_constant = dataset->scaling.n_out < dataset->scaling.n_in &&
+                      dataset->scaling.method == GPNN_SCALING_SCALE;
+  char shown[GPNN_MASK_BYTES];
+  open_line(page);
+  for (size_t i = 0; i < f->n_unused && f->unused != NULL; i++)
+    fprintf(page->out, "%s%s", i > 0 ? ", " : "",
+            gpnn_mask(shown, f->unused[i], strlen(f->unused[i])));
+  if (f->n_unused > 0 && f->unused == NULL) fprintf(page->out, "%zu columns", f->n_unused);
+  if (f->n_unused > 0 && any_constant) fputs("; ", page->out);
+  if (any_constant) put_constant(page->out, dataset);
+  close_line(page, "not used");
+}
+
+/* ---- how good it is ----------------------------------------------------------------------- */
+
+/* "cnt: " if there are several targets. */
+static void put_target_name(FILE *out, const struct findings *f, size_t t)
+{
+  const char *name = f->opened.channels[t].dataset->schema.target.name;
+  char shown[GPNN_MASK_BYTES];
+  if (f->opened.n > 1) fprintf(out, "%s: ", gpnn_mask(shown, name, strlen(name)));
+}
+
+static void put_model(struct page *page, const struct findings *f, size_t t)
+{
+  const struct gpnn_channel *channel = &f->opened.channels[t];
+  open_line(page);
+  put_target_name(page->out, f, t);
+  words_model(page->out, channel->parameters);
+  close_line(page, "model");
+  open_line(page);
+  words_leading_inputs(page->out, channel->parameters, channel->dataset);
+  fflush(page->out);
+  if (page->length > 0) fputs(", beginning with the fastest", page->out);
+  close_line(page, "changes by");
+}
+
+/* "RMSE 34.3, which is 18.9 % of the standard deviation (R^2 0.964); ..." */
+static void put_scores(FILE *out, const struct gpnn_metrics_result *scores, double unit)
+{
+  const struct gpnn_metrics_result standard = gpnn_metrics_in_units(scores, unit);
+  char rmse[WORDS_NUMBER_BYTES];
+  fprintf(out, "RMSE %s, %.3g %% of the standard deviation", words_number(rmse, scores->rmse),
+          100 * standard.rmse);
+  if (scores->r2 == scores->r2) fprintf(out, " (R^2 %.3f)", scores->r2);
+  if (scores->has_sd)
+    fprintf(out, "; NLL %.3f; %.1f %% of targets in their 95 %% interval", standard.nll,
+            100 * scores->coverage[0]);
+}
+
+static void put_outlook(struct page *page, const struct findings *f, size_t t)
+{
+  static const char *const rows[] = {
+      [GPNN_EXPECTED_HELD_OUT] = "rows held out",
+      [GPNN_EXPECTED_LEFT_OUT] = "training rows, each predicted from the others",
+      [GPNN_EXPECTED_CROSS_FITTED] =
+          "training rows, each predicted from the others by parameters that have not seen it"};
+  const struct outlook *outlook = &f->outlooks[t];
+  const struct gpnn_expected *expected = &outlook->expected;
+  open_line(page);
+  put_target_name(page->out, f, t);
+  if (outlook->is_known) {
+    put_scores(page->out, &expected->scores, expected->unit);
+    fprintf(page->out, "; from %zu %s", expected->scores.n, rows[expected->on]);
+  } else {
+    fprintf(page->out, "not known: %s", outlook->why_not);
+  }
+  close_line(page, "expected");
+}
+
+static void put_scored(struct page *page, const struct places *places, const struct findings *f,
+                       size_t t)
+{
+  const struct gpnn_scored_target *target = &f->scored.targets[t];
+  char shown[GPNN_MASK_BYTES];
+  if (places->test == NULL) return;
+  open_line(page);
+  put_target_name(page->out, f, t);
+  fprintf(page->out, "%zu rows of %s", f->scored.n_rows, file_name(places->test, shown));
+  if (target->has_mean && target->n_predicted < f->scored.n_rows)
+    fprintf(page->out, ", %zu of them NA", f->scored.n_rows - target->n_predicted);
+  if (target->n_scored > 0) {
+    fputs(": ", page->out);
+    put_scores(page->out, &target->scores, f->opened.channels[t].dataset->scaling.y_sd);
+    if (target->n_scored < target->n_predicted)
+      fprintf(page->out, "; from the %zu that have a target", target->n_scored);
+  }
+  close_line(page, "predicted");
+}
+
+/* ---- what it took, and what comes next ---------------------------------------------------- */
+
+static void put_time(struct page *page, const struct findings *f)
+{
+  open_line(page);
+  fprintf(page->out, "%.1f s: ", f->total);
+  for (enum step step = STEP_INDEX; step < STEPS; step++)
+    if (f->ran[step]) fprintf(page->out, "%s %.1f, ", steps_name(step), f->seconds[step]);
+  fprintf(page->out, "scores %.1f", f->scoring);
+  close_line(page, "time");
+}
+
+/* Writes a command as a line of its own, which can be pasted. */
+static void put_command(struct page *page, const char *label, struct command *command,
+                        struct command *reader)
+{
+  char *line = command->failed ? NULL : command_line(command);
+  char *rest = reader == NULL || reader->failed ? NULL : command_line(reader);
+  page->failed = page->failed || line == NULL || (reader != NULL && rest == NULL);
+  if (!page->failed) {
+    gpnn_mask_all(line, "");
+    if (rest != NULL) gpnn_mask_all(rest, "");
+    fprintf(stderr, "%-*s%s%s%s\n", LABEL, label, line, rest == NULL ? "" : " | ",
+            rest == NULL ? "" : rest);
+  }
+  free(line);
+  free(rest);
+  command_release(command);
+  if (reader != NULL) command_release(reader);
+}
+
+/* The commands that would come to the same, step by step. */
+static void put_steps(struct page *page, const struct cli *cli, const struct places *places)
+{
+  const struct files *files = &places->kept;
+  struct command index = {0}, fit = {0}, calibrate = {0}, predict = {0};
+  steps_command(cli, places->train, NULL, files, STEP_INDEX, &index);
+  put_command(page, "steps", &index, NULL);
+  steps_command(cli, places->train, NULL, files, STEP_FIT, &fit);
+  steps_command(cli, places->train, NULL, files, STEP_CALIBRATE, &calibrate);
+  put_command(page, "", &fit, &calibrate);
+  if (places->test == NULL) return;
+  steps_command(cli, places->train, places->test, files, STEP_PREDICT, &predict);
+  if (strcmp(cli->output, "-") != 0) {
+    command_add(&predict, "-o");
+    command_add(&predict, cli->output);
+  }
+  put_command(page, "", &predict, NULL);
+}
+
+static void put_next(struct page *page, const struct places *places)
+{
+  struct command predict = {0};
+  if (!places->keeps) return;
+  command_add(&predict, "gpnn-predict");
+  command_add(&predict, "-p");
+  command_add(&predict, places->kept.params);
+  command_add_file(&predict, places->kept.index);
+  command_add(&predict, "TABLE");
+  put_command(page, "next", &predict, NULL);
+}
+
+static void put_kept(struct page *page, const struct cli *cli, const struct places *places)
+{
+  if (!places->keeps) return;
+  open_line(page);
+  fprintf(page->out, "%s and %s", places->kept.index, places->kept.params);
+  close_line(page, "kept");
+  put_steps(page, cli, places);
+  put_next(page, places);
+}
+
+enum gpnn_status report(const struct cli *cli, const struct places *places,
+                        const struct findings *findings, struct gpnn_error *err)
+{
+  struct page page = {0};
+  if (cli->report != NULL) report_json(cli->report, places, findings);
+  if (cli->report != NULL || cli->quiet) return GPNN_OK;
+  progress_erase();
+  put_rows(&page, places, findings);
+  put_targets(&page, findings);
+  put_inputs(&page, findings);
+  put_unused(&page, findings);
+  for (size_t t = 0; t < findings->opened.n; t++) put_model(&page, findings, t);
+  for (size_t t = 0; t < findings->opened.n; t++) put_outlook(&page, findings, t);
+  for (size_t t = 0; t < findings->opened.n; t++) put_scored(&page, places, findings, t);
+  put_time(&page, findings);
+  put_kept(&page, cli, places);
+  return page.failed ? gpnn_fail_memory(err, "for the report") : GPNN_OK;
+}

@@ -1,0 +1,210 @@
+#include "cmd/gpnn/steps.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/memory.h"
+#include "cmd/common/signals.h"
+
+extern char **environ;
+
+static const char *const names[STEPS] = {"index", "fit", "calibrate", "predict"};
+
+const char *steps_name(enum step step)
+{
+  return names[step];
+}
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+enum {
+  INDEX = 1 << STEP_INDEX,
+  FIT = 1 << STEP_FIT,
+  CALIBRATE = 1 << STEP_CALIBRATE,
+  PREDICT = 1 << STEP_PREDICT,
+  ALL = INDEX | FIT | CALIBRATE | PREDICT
+};
+
+/* Which steps an option is handed on to, as it was given.  A new option of a step needs a row here
+ * and one in the table of options. */
+static const struct {
+  const char *name;
+  unsigned steps;
+} routes[] = {
+    {"target", INDEX},
+    {"inputs", INDEX},
+    {"drop", INDEX},
+    {"one-hot", INDEX},
+    {"period", INDEX},
+    {"geo", INDEX},
+    {"offset", INDEX},
+    {"by", INDEX},
+    {"regressors", INDEX},
+    {"row-noise", INDEX},
+    {"calibration-rows", INDEX},
+    {"skip-bad", INDEX},
+    {"neighbours", INDEX | FIT},
+    {"effort", FIT},
+    {"kernel", FIT},
+    {"ard", FIT},
+    {"likelihood", FIT},
+    {"transform", FIT},
+    {"like", FIT | CALIBRATE},
+    {"interval", PREDICT},
+    {"max-distance", PREDICT},
+    {"beyond", PREDICT},
+    {"keep", PREDICT},
+    {"append", PREDICT},
+    {"delimiter", INDEX | PREDICT},
+    {"no-header", INDEX | PREDICT},
+    {"skip-lines", INDEX | PREDICT},
+    {"na", INDEX | PREDICT},
+    {"decimal", INDEX | PREDICT},
+    {"thousands", INDEX | PREDICT},
+    {"strip", INDEX | PREDICT},
+    {"comment", INDEX | PREDICT},
+    {"seed", ALL},
+    {"threads", ALL},
+    {"progress", INDEX | FIT | PREDICT},
+    {"quiet", ALL},
+    {"verbose", ALL},
+};
+
+/* 0 for an option of gpnn's own. */
+static unsigned steps_of(const char *name)
+{
+  for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++)
+    if (strcmp(routes[i].name, name) == 0) return routes[i].steps;
+  return 0;
+}
+
+const char *steps_misplaced(const struct cli *cli, bool predicts)
+{
+  for (size_t i = 0; i < cli->n_said && !predicts; i++)
+    if (steps_of(cli->said[i].option->name) == PREDICT) return cli->said[i].option->name;
+  return NULL;
+}
+
+static void hand_on(const struct cli *cli, enum step step, struct command *command)
+{
+  for (size_t i = 0; i < cli->n_said; i++) {
+    const struct cli_option *option = cli->said[i].option;
+    if ((steps_of(option->name) >> step & 1) != 0)
+      command_add_option(command, option, cli->said[i].text);
+  }
+}
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+static void add_file_option(struct command *command, const char *option, const char *path)
+{
+  if (path == NULL) return;
+  command_add(command, option);
+  command_add(command, path);
+}
+
+void steps_command(const struct cli *cli, const char *train, const char *test,
+                   const struct files *files, enum step step, struct command *command)
+{
+  char tool[32];
+  snprintf(tool, sizeof tool, "gpnn-%s", names[step]);
+  command_add(command, tool);
+  if (step == STEP_PREDICT) command_add(command, "--skip-bad");
+  hand_on(cli, step, command);
+  if (step == STEP_CALIBRATE) add_file_option(command, "-p", files->fitted);
+  if (step == STEP_PREDICT) add_file_option(command, "-p", files->params);
+  const char *const outputs[STEPS] = {files->index, files->fitted, files->params,
+                                      files->predictions};
+  add_file_option(command, "-o", outputs[step]);
+  if (step != STEP_INDEX) command_add_file(command, files->index);
+  if (step == STEP_INDEX) command_add_file(command, train);
+  if (step == STEP_PREDICT) command_add_file(command, test);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+/* Replaces the name of the tool in 'command' by its path, if it stands beside ours; otherwise the
+ * shell's PATH will find it. */
+static void find_tool(struct command *command)
+{
+  enum { ROOM = 4096 };
+  char path[ROOM];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (command->failed || length <= 0 || length == ROOM) return;
+  while (length > 0 && path[length - 1] != '/') length--;
+  size_t room = ROOM - (size_t)length;
+  if ((size_t)snprintf(path + length, room, "%s", command->words[0]) >= room ||
+      access(path, X_OK) != 0)
+    return;
+  char *word = gpnn_copy_text(path, strlen(path));
+  command->failed = word == NULL;
+  if (word == NULL) return;
+  free(command->words[0]);
+  command->words[0] = word;
+}
+
+/* What the end of a step comes to. */
+static enum gpnn_status judge(enum step step, const struct gpnn_child_end *end,
+                              struct gpnn_error *err)
+{
+  enum { USAGE = 2 };
+  if (end->signal_number != 0)
+    return gpnn_fail(err, GPNN_EEXTERNAL, "gpnn-%s was ended by a signal: %s", names[step],
+                     strsignal(end->signal_number));
+  if (end->exit_status == 0) return GPNN_OK;
+  err->text[0] = '\0';
+  return end->exit_status == USAGE ? GPNN_EINVAL : GPNN_EIO;
+}
+
+static enum gpnn_status run(struct command *command, enum step step, int standard_output,
+                            struct gpnn_error *err)
+{
+  const int streams[] = {-1, standard_output, -1};
+  struct gpnn_child_end end;
+  find_tool(command);
+  enum gpnn_status status = command_check(command, err);
+  if (status == GPNN_OK)
+    status = gpnn_child_run_attached(command->words, environ, streams, cli_step(), &end, err);
+  return status == GPNN_OK ? judge(step, &end, err) : status;
+}
+
+enum gpnn_status steps_check(const struct cli *cli, const struct places *places, enum step last,
+                             struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
+    struct command command = {0};
+    steps_command(cli, places->train, places->test, &places->working, step, &command);
+    command_add(&command, "--quiet");
+    command_add(&command, "--help");
+    status = run(&command, step, nowhere, err);
+    command_release(&command);
+  }
+  if (nowhere >= 0) close(nowhere);
+  return status;
+}
+
+static void announce(const struct cli *cli, const struct command *command, enum step step,
+                     enum step last)
+{
+  char *line = command->failed ? NULL : command_line(command);
+  if (line != NULL) cli_note(cli, "step %d of %d: %s", step + 1, last + 1, line);
+  free(line);
+}
+
+enum gpnn_status steps_run(const struct cli *cli, const struct places *places, enum step step,
+                           struct gpnn_error *err)
+{
+  struct command command = {0};
+  steps_command(cli, places->train, places->test, &places->working, step, &command);
+  announce(cli, &command, step, places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT);
+  if (cli->report != NULL) command_add(&command, "--quiet"); /* the report stands alone */
+  enum gpnn_status status = run(&command, step, -1, err);
+  command_release(&command);
+  return status;
+}

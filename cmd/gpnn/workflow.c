@@ -1,0 +1,108 @@
+#include "cmd/gpnn/workflow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/common/output.h"
+#include "cmd/gpnn/check.h"
+#include "cmd/gpnn/findings.h"
+#include "cmd/gpnn/places.h"
+#include "cmd/gpnn/report.h"
+#include "cmd/gpnn/steps.h"
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+bool workflow_resolve(const struct cli *cli, void *arguments)
+{
+  const char *train = cli_operand(cli, 0), *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
+  const char *misplaced = steps_misplaced(cli, test != NULL);
+  (void)arguments;
+  if (misplaced == NULL && test == NULL && strcmp(cli->output, "-") != 0) misplaced = "output";
+  if (misplaced != NULL)
+    return cli_refuse(cli, "--%s is for predictions: name a table to predict after \"%s\"",
+                      misplaced, train);
+  if (test != NULL && strcmp(train, "-") == 0 && strcmp(test, "-") == 0)
+    return cli_refuse(cli, "both tables cannot be standard input");
+  return cli_check_overwrite(cli, cli->output, train) &&
+         cli_check_overwrite(cli, cli->output, test);
+}
+
+/* ---- the work ----------------------------------------------------------------------------- */
+
+static double now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static enum gpnn_status run_steps(const struct cli *cli, const struct places *places,
+                                  struct findings *findings, struct gpnn_error *err)
+{
+  enum step last = places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT;
+  enum gpnn_status status = steps_check(cli, places, last, err);
+  if (status == GPNN_OK) status = check_test(cli, places, false, err);
+  for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
+    double started = now();
+    status = steps_run(cli, places, step, err);
+    findings->seconds[step] = now() - started;
+    findings->ran[step] = true;
+    if (status == GPNN_OK && step == STEP_INDEX) status = check_test(cli, places, true, err);
+  }
+  return status;
+}
+
+static enum gpnn_status copy(FILE *from, const char *path, struct gpnn_output *output,
+                             struct gpnn_error *err)
+{
+  enum { PIECE = 64 * 1024 };
+  char piece[PIECE];
+  enum gpnn_status status = GPNN_OK;
+  size_t got;
+  while (status == GPNN_OK && (got = fread(piece, 1, sizeof piece, from)) > 0)
+    status = gpnn_output_write(output, piece, got, err);
+  if (status == GPNN_OK && ferror(from))
+    status = gpnn_fail_errno(err, errno, "%s: cannot be read", path);
+  return status;
+}
+
+/* Copies the predictions, now that there are no more reasons to fail, to where they were asked
+ * for. */
+static enum gpnn_status write_predictions(const struct cli *cli, const struct places *places,
+                                          struct gpnn_error *err)
+{
+  const char *path = places->working.predictions;
+  struct gpnn_output *output = NULL;
+  if (places->test == NULL) return GPNN_OK;
+  FILE *from = fopen(path, "rb");
+  if (from == NULL) return gpnn_fail_errno(err, errno, "%s: cannot be read", path);
+  enum gpnn_status status = cli_open_output(cli->output, &output, err);
+  if (status == GPNN_OK) status = copy(from, path, output, err);
+  status = cli_close_output(output, status, err);
+  fclose(from);
+  return status;
+}
+
+enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  const struct workflow_arguments *a = arguments;
+  const char *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
+  struct places places = {0};
+  struct findings findings = {0};
+  double started = now();
+  enum gpnn_status status =
+      places_open(&places, cli_operand(cli, 0), test, a->save, cli->output, err);
+  if (status == GPNN_OK) status = run_steps(cli, &places, &findings, err);
+  double scoring = now();
+  if (status == GPNN_OK) status = findings_gather(&findings, cli, &places, err);
+  findings.scoring = now() - scoring;
+  if (status == GPNN_OK) status = write_predictions(cli, &places, err);
+  if (status == GPNN_OK) status = places_keep(&places, err);
+  findings.total = now() - started;
+  if (status == GPNN_OK) status = report(cli, &places, &findings, err);
+  findings_release(&findings);
+  places_close(&places);
+  return status;
+}

@@ -1,0 +1,275 @@
+#!/usr/bin/env bats
+# gpnn: the whole workflow in one command, the same as step by step, and nothing left behind.
+
+load helper
+
+setup() {
+  mkdir "$BATS_TEST_TMPDIR/work" "$BATS_TEST_TMPDIR/tmp" && cd "$BATS_TEST_TMPDIR/work" || return
+  export TMPDIR=$BATS_TEST_TMPDIR/tmp
+  make_table 300 2 >train.tsv
+  make_table 40 2 300 >test.tsv
+}
+
+teardown() {
+  assert_equal "$(ls -A "$TMPDIR")" ''
+}
+
+# by_hand [OPTION...]: the steps, as hand.gpi, hand.par and hand.tsv.
+by_hand() {
+  gpnn-index -q "$@" -o hand.gpi train.tsv
+  gpnn-fit -q --effort fast hand.gpi | gpnn-calibrate -q hand.gpi >hand.par
+  gpnn-predict -q --skip-bad --interval 0.9 -p hand.par hand.gpi test.tsv >hand.tsv
+}
+
+# ---- the same as step by step -----------------------------------------------------------------
+
+@test "predictions, index and parameters are those of the steps" {
+  by_hand
+  gpnn -q --effort fast --interval 0.9 --save kept train.tsv test.tsv >p.tsv
+  cmp p.tsv hand.tsv
+  cmp kept/train.gpi hand.gpi
+  cmp kept/train.par hand.par
+  gpnn -q --effort fast --interval 0.9 -j 1 -o one.tsv train.tsv test.tsv
+  gpnn -q --effort fast --interval 0.9 -j 2 train.tsv test.tsv | cmp - one.tsv
+  cmp one.tsv hand.tsv
+  gpnn -q --effort fast --interval 0.9 - test.tsv <train.tsv | cmp - hand.tsv
+  gpnn -q --effort fast --interval 0.9 train.tsv - <test.tsv | cmp - hand.tsv
+  gpnn -q --effort fast --interval 0.9 <(cat train.tsv) <(cat test.tsv) | cmp - hand.tsv
+}
+
+@test "options reach their steps" {
+  by_hand -x x1 -s 7
+  gpnn -q -x x1 -s 7 --effort fast --interval 0.9 train.tsv test.tsv >p.tsv
+  run ! cmp -s p.tsv hand.tsv # the seed is for all steps
+  gpnn-fit -q -s 7 --effort fast hand.gpi | gpnn-calibrate -q -s 7 hand.gpi >hand.par
+  gpnn-predict -s 7 --interval 0.9 -p hand.par hand.gpi test.tsv | cmp - p.tsv
+  gpnn -q --effort fast --kernel rbf --ard no -m 20 --likelihood gaussian train.tsv
+  assert_equal "$(value kernel train.par)" rbf
+  assert_equal "$(value neighbours train.par)" 20
+  run ! grep -q '^likelihood' train.par
+  assert_equal "$(value lengthscale train.par | wc -w)" 1
+  gpnn -q --effort fast --append train.tsv test.tsv | head -n 1 >names.txt
+  assert_equal "$(cut -f 1-4 names.txt)" $'x1\tx2\ty\tmean'
+}
+
+@test "the commands that --save shows do the same, also for awkward names" {
+  mkdir "it's \"here\""
+  cp train.tsv -- '-a b$(x)*.tsv'
+  gpnn --effort fast --save "it's \"here\"" -- '-a b$(x)*.tsv' test.tsv >p.tsv 2>report.txt
+  mv "it's \"here\"" saved
+  mkdir "it's \"here\""
+  awk '/^steps/ { inside = 1 } /^next/ { inside = 0 } inside { print substr($0, 12) }' \
+    report.txt >commands.sh
+  assert_equal "$(wc -l <commands.sh)" 3
+  sh commands.sh 2>/dev/null | cmp - p.tsv
+  diff -r saved "it's \"here\""
+  sed -n 's/^next *//p' report.txt | sed 's/TABLE$/test.tsv/' >next.sh
+  sh next.sh | cmp - p.tsv
+}
+
+# ---- what is kept -----------------------------------------------------------------------------
+
+@test "without a table to predict, the model is kept in the working directory" {
+  gpnn --effort fast train.tsv >out.txt 2>report.txt
+  [[ ! -s out.txt ]]
+  grep -qx 'kept       train.gpi and train.par' report.txt
+  gpnn-info train.gpi >/dev/null
+  gpnn -q --effort fast -s 2 train.tsv # an older one of the same kind is replaced
+  assert_equal "$(gpnn-info train.gpi | value seed)" 2
+  gzip -k test.tsv
+  gpnn -q --effort fast ./test.tsv.gz
+  gpnn -q --effort fast - <train.tsv
+  assert_equal "$(ls -A)" "$(printf '%s\n' model.gpi model.par out.txt report.txt test.gpi test.par \
+    test.tsv test.tsv.gz train.gpi train.par train.tsv)"
+}
+
+@test "no file of another kind is replaced" {
+  echo mine >train.par
+  assert_fails 1 'train\.par: is there already, and not a parameters file' gpnn train.tsv
+  assert_equal "$(<train.par)" mine
+  rm train.par
+  cp test.tsv train.gpi
+  assert_fails 1 'train\.gpi: is there already, and not an index' gpnn train.tsv
+  gpnn -q --effort fast train.tsv test.tsv >/dev/null # which keeps nothing
+  assert_fails 2 '"test.tsv" is an input' gpnn -o test.tsv train.tsv test.tsv
+  assert_fails 2 '"train.tsv" is an input' gpnn -o train.tsv train.tsv test.tsv
+}
+
+@test "a directory that cannot be written is told at once" {
+  ((EUID != 0)) || skip 'root may write anywhere'
+  mkdir ro
+  chmod 555 ro
+  cd ro
+  assert_fails 1 'choose a place with --save DIR' gpnn ../train.tsv
+  gpnn -q --effort fast ../train.tsv ../test.tsv >/dev/null
+}
+
+@test "directories on the way to --save must be there" {
+  assert_fails 1 'no/such: cannot be made' gpnn --save no/such train.tsv
+  assert_fails 1 'train\.tsv' gpnn --save train.tsv train.tsv
+}
+
+# ---- failures ---------------------------------------------------------------------------------
+
+@test "a failing step ends the run with its own message and status" {
+  for arguments in '-y nope train.tsv' '--kernel cubic train.tsv' '--drop nope train.tsv test.tsv' \
+    '--interval 2 train.tsv test.tsv'; do
+    status=0
+    # shellcheck disable=SC2086
+    gpnn --effort fast --save kept $arguments >out.txt 2>err.txt || status=$?
+    assert_equal "$status" 2
+    [[ ! -e kept && ! -s out.txt ]]
+    assert_equal "$(wc -l <err.txt)" 2
+  done
+  printf 'a,b\n1,2\n3,x\n' >bad.csv
+  status=0
+  gpnn --save kept bad.csv 2>err.txt || status=$?
+  assert_equal "$status" 1
+  assert_equal "$(wc -l <err.txt)" 1
+  [[ ! -e kept ]]
+}
+
+@test "options are checked before the work begins, and so is the table to predict" {
+  gpnn -v --interval 2 train.tsv test.tsv 2>err.txt && complain 'no failure'
+  run ! grep -q 'training rows' err.txt
+  assert_fails 1 'nothere\.tsv: cannot be opened' gpnn train.tsv nothere.tsv
+  cut -f 1 test.tsv >lacks.tsv
+  gpnn -v train.tsv lacks.tsv 2>err.txt && complain 'no failure'
+  grep -q "^gpnn: lacks.tsv: lacks 1 of 2 input columns: 'x2'" err.txt
+  run ! grep -q gpnn-fit err.txt
+}
+
+@test "command lines that make no sense" {
+  assert_fails 2 'both tables cannot be standard input' gpnn - -
+  assert_fails 2 '--output is for predictions' gpnn -o x.tsv train.tsv
+  assert_fails 2 '--interval is for predictions' gpnn --interval 0.9 train.tsv
+  assert_fails 2 'an operand is missing' gpnn
+  assert_fails 2 'one operand too many' gpnn a b c
+}
+
+@test "bad rows of the table to predict become NA and are counted" {
+  awk 'NR == 3 { $1 = "NA" } NR == 5 { $2 = "" } { print }' OFS='\t' test.tsv >holes.tsv
+  gpnn --effort fast train.tsv holes.tsv >p.tsv 2>report.txt
+  assert_equal "$(wc -l <p.tsv)" 41
+  assert_equal "$(column mean p.tsv | grep -c NA)" 2
+  grep -q '^predicted  40 rows of holes.tsv, 2 of them NA: RMSE' report.txt
+}
+
+@test "a full disk, and a reader that goes away" {
+  [[ -c /dev/full ]] || skip 'no /dev/full'
+  status=0
+  gpnn -q --effort fast --save kept train.tsv test.tsv >/dev/full 2>err.txt || status=$?
+  assert_equal "$status" 1
+  assert_equal "$(<err.txt)" 'gpnn: (stdout): cannot be written: No space left on device'
+  [[ ! -e kept ]]
+  make_table 20000 2 300 >many.tsv
+  gpnn -q --effort fast -m 10 train.tsv many.tsv 2>err.txt | head -n 1 >line.txt || :
+  assert_equal "$(<line.txt)" "$(printf 'y\tmean\tsd\tdf')"
+  [[ ! -s err.txt ]]
+}
+
+@test "a signal leaves neither files nor processes" {
+  make_table 5000 4 >long.tsv
+  for signal in TERM HUP; do
+    for pause in 0.05 0.5; do
+      gpnn -q --effort thorough -j 1 --save kept long.tsv &
+      main=$!
+      sleep "$pause"
+      kill -s $signal $main
+      status=0
+      wait $main || status=$?
+      assert_equal "$status" $((128 + $(kill -l $signal)))
+      [[ ! -e kept ]]
+      assert_equal "$(ls -A "$TMPDIR")" ''
+      assert_equal "$(pgrep -f "$PWD/kept" || :)" ''
+    done
+  done
+}
+
+@test "a step that is killed is told of" {
+  make_table 5000 4 >long.tsv
+  mkdir bin
+  for tool in gpnn gpnn-index gpnn-calibrate gpnn-predict; do cp "$GPNN_BUILD/bin/$tool" bin; done
+  # shellcheck disable=SC2016
+  printf '#!/bin/sh\nfor last; do :; done\n[ "$last" = --help ] || kill -KILL $$\n' >bin/gpnn-fit
+  chmod +x bin/gpnn-fit
+  assert_fails 1 'gpnn-fit was ended by a signal: Killed' bin/gpnn -q long.tsv
+}
+
+@test "tools come from the directory of gpnn, or else from PATH" {
+  mkdir bin
+  ln "$GPNN_BUILD/bin/gpnn" bin/gpnn 2>/dev/null || cp "$GPNN_BUILD/bin/gpnn" bin/gpnn
+  bin/gpnn -q --effort fast train.tsv test.tsv >p.tsv
+  env PATH=/nowhere "$GPNN_BUILD/bin/gpnn" -q --effort fast train.tsv test.tsv | cmp - p.tsv
+  status=0
+  env PATH=/nowhere bin/gpnn -q train.tsv test.tsv 2>err.txt || status=$?
+  assert_equal "$status" 1
+  assert_equal "$(<err.txt)" 'gpnn: gpnn-index: there is no such program'
+}
+
+# ---- the report -------------------------------------------------------------------------------
+
+@test "the report has the figures of gpnn-info, gpnn-eval and the parameters" {
+  gpnn --effort fast --save kept train.tsv test.tsv >p.tsv 2>report.txt
+  grep -q "^rows       $(gpnn-info kept/train.gpi | value rows) of train.tsv to learn from, \
+$(gpnn-info kept/train.gpi | value calibration-rows) held out" report.txt
+  sed -n '/^predicted/,/^time/p' report.txt | tr -s '\n ' ' ' >predicted.txt
+  gpnn-eval --index kept/train.gpi p.tsv >scores.tsv
+  assert_near "$(sed 's/.*RMSE \([^,]*\),.*/\1/' predicted.txt)" "$(value rmse scores.tsv)" 1e-3
+  assert_near "$(sed 's/.*NLL \([^;]*\);.*/\1/' predicted.txt)" "$(value nll_standard scores.tsv)" 1e-3
+  assert_near "$(sed 's/.*R^2 \([^)]*\)).*/\1/' predicted.txt)" "$(value r2 scores.tsv)" 1e-3
+  gpnn -q --effort fast --save kept train.tsv test.tsv 2>quiet.txt >/dev/null
+  [[ ! -s quiet.txt ]]
+}
+
+@test "--json reports the same as one object, and nothing else" {
+  command -v python3 >/dev/null || skip 'no python3'
+  gpnn --effort fast --json --save kept -x x1 train.tsv test.tsv >p.tsv 2>report.json
+  assert_equal "$(wc -l <report.json)" 1
+  gpnn-eval --index kept/train.gpi p.tsv >scores.tsv
+  python3 - "$(value rmse scores.tsv)" "$(value nll_standard scores.tsv)" \
+    "$(gpnn-info kept/train.gpi | value rows)" <<'END'
+import json, sys
+report = json.load(open('report.json'))
+target, = report['targets']
+assert target['predicted']['rmse'] == float(sys.argv[1])
+assert abs(target['predicted']['nll_standard'] - float(sys.argv[2])) < 1e-12
+assert report['rows'] == int(sys.argv[3])
+assert report['unused'] == ['x2'] and report['input'] == ['x1']
+assert report['index'] == 'kept/train.gpi' and report['test'] == 'test.tsv'
+assert target['expected']['rows'] >= 270 and target['expected']['on'] == 'cross-fitted'
+assert sorted(report['step-seconds']) == ['calibrate', 'fit', 'index', 'predict']
+END
+}
+
+@test "what is expected of few rows is what each of them tells of the others" {
+  make_table 60 2 >few.tsv
+  gpnn --effort fast --json few.tsv 2>report.json
+  gpnn-predict --loo --cross-fit -p few.par few.gpi 2>/dev/null | gpnn-eval >scores.tsv
+  rmse=$(sed 's/.*"rmse": *\([^,]*\),.*/\1/' report.json)
+  assert_near "$rmse" "$(value rmse scores.tsv)" 1e-9
+}
+
+@test "a few rows are enough" {
+  for n in 3 20; do
+    make_table "$n" 2 >few.tsv
+    gpnn -q --effort fast few.tsv test.tsv >p.tsv
+    assert_equal "$(wc -l <p.tsv)" 41
+  done
+  head -n 2 train.tsv >one.tsv
+  head -n 1 train.tsv >none.tsv
+  : >empty.tsv
+  for table in one none empty; do
+    status=0
+    gpnn -q $table.tsv 2>err.txt || status=$?
+    assert_equal "$status" 1
+    [[ $(<err.txt) == "gpnn-index: $table.tsv: "* ]]
+  done
+}
+
+@test "several targets, each with its lines" {
+  awk -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, $1 + $3 / 2 }' train.tsv >two.tsv
+  gpnn --effort fast -y y,z two.tsv test.tsv >p.tsv 2>report.txt
+  assert_equal "$(grep -c '^expected   [yz]: RMSE' report.txt)" 2
+  grep -q '^predicted  y: 40 rows of test.tsv' report.txt
+}
