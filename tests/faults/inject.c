@@ -7,8 +7,8 @@
  * error, "EINTR" included, "short", which lets read and write take one byte, or "TERM" or "KILL", a
  * signal in front of it, with the kind "any" too.  "AT+" means that call and all behind it.  FILE
  * gets a line with the name of the call, once there is one: where it stays empty, the program made
- * fewer calls than AT.  Only programs whose names begin with "gpnn-" are meant, not what runs them,
- * nor what they run.
+ * fewer calls than AT.  Only gpnn and programs whose names begin with "gpnn-" are meant, not what
+ * runs them, nor what they run.
  *
  * Kinds, and who calls: memory, new (C++), read, write, open (whatever makes a descriptor), sync,
  * rename, map, close, stat (whatever asks about a file, or changes its mode or place), child,
@@ -624,7 +624,8 @@ static void take_plan(void)
 {
   char kind[16], at[16], mode[16], *end;
   const char *text = getenv("INJECT");
-  if (text == NULL || strncmp(program_invocation_short_name, "gpnn-", 5) != 0) return;
+  const char *name = program_invocation_short_name;
+  if (text == NULL || (strncmp(name, "gpnn-", 5) != 0 && strcmp(name, "gpnn") != 0)) return;
   if (sscanf(text, "%15s %15s %15s", kind, at, mode) != 3) refuse("INJECT is not 'KIND AT MODE'");
   plan.at = strtol(at, &end, 10);
   plan.onwards = *end == '+';
