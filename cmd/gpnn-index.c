@@ -38,6 +38,7 @@ static const struct cli_option options[] = {
     CLI_REAL(0, "recall", search.recall, "R", "share of true neighbours to find (0.99)", 1e-3, 1),
     CLI_COUNT('m', "neighbours", search.neighbours, "M",
               "neighbours to tune for (400; those of PARAMS)", 1, 1e6),
+    CLI_TEXT(0, "shown-as", shown_as, "COMMAND", NULL), /* for tools that run this one */
     CLI_TEXT(0, "metric", metric, "PARAMS", "search by the metric of PARAMS; reads an INDEX"),
 };
 

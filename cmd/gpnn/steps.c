@@ -39,6 +39,7 @@ static const struct {
     {"inputs", INDEX},
     {"drop", INDEX},
     {"one-hot", INDEX},
+    {"date", INDEX},
     {"period", INDEX},
     {"geo", INDEX},
     {"offset", INDEX},
@@ -84,17 +85,17 @@ static unsigned steps_of(const char *name)
 
 const char *steps_misplaced(const struct cli *cli, bool predicts)
 {
-  for (size_t i = 0; i < cli->n_said && !predicts; i++)
-    if (steps_of(cli->said[i].option->name) == PREDICT) return cli->said[i].option->name;
+  for (size_t i = 0; i < cli->n_as_given && !predicts; i++)
+    if (steps_of(cli->as_given[i].option->name) == PREDICT) return cli->as_given[i].option->name;
   return NULL;
 }
 
 static void hand_on(const struct cli *cli, enum step step, struct command *command)
 {
-  for (size_t i = 0; i < cli->n_said; i++) {
-    const struct cli_option *option = cli->said[i].option;
+  for (size_t i = 0; i < cli->n_as_given; i++) {
+    const struct cli_option *option = cli->as_given[i].option;
     if ((steps_of(option->name) >> step & 1) != 0)
-      command_add_option(command, option, cli->said[i].text);
+      command_add_option(command, option, cli->as_given[i].text);
   }
 }
 
@@ -123,6 +124,33 @@ void steps_command(const struct cli *cli, const char *train, const char *test,
   if (step != STEP_INDEX) command_add_file(command, files->index);
   if (step == STEP_INDEX) command_add_file(command, train);
   if (step == STEP_PREDICT) command_add_file(command, test);
+}
+
+/* Tells gpnn-index which command to show where it says what to change: that of gpnn, with its
+ * options in the place of "{}". */
+static void show_as(const struct cli *cli, const struct places *places, struct command *command)
+{
+  struct command ours = {0}, operands = {0};
+  command_add(&ours, "gpnn");
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if ((steps_of(cli->as_given[i].option->name) & INDEX) == 0)
+      command_add_option(&ours, cli->as_given[i].option, cli->as_given[i].text);
+  command_add_file(&operands, places->train);
+  if (places->test != NULL) command_add_file(&operands, places->test);
+  char *before = command_line(&ours), *behind = command_line(&operands);
+  size_t length = before == NULL || behind == NULL ? 0 : strlen(before) + strlen(behind) + 8;
+  char *all = malloc(length + 1);
+  command->failed = command->failed || ours.failed || operands.failed || length == 0 || all == NULL;
+  if (!command->failed) {
+    snprintf(all, length, "%s {} %s", before, behind);
+    command_add(command, "--shown-as");
+    command_add(command, all);
+  }
+  free(all);
+  free(before);
+  free(behind);
+  command_release(&ours);
+  command_release(&operands);
 }
 
 /* ---- running ------------------------------------------------------------------------------ */
@@ -204,6 +232,7 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
   steps_command(cli, places->train, places->test, &places->working, step, &command);
   announce(cli, &command, step, places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT);
   if (cli->report != NULL) command_add(&command, "--quiet"); /* the report stands alone */
+  if (step == STEP_INDEX) show_as(cli, places, &command);
   enum gpnn_status status = run(&command, step, -1, err);
   command_release(&command);
   return status;

@@ -311,11 +311,49 @@ static bool is_replaced(const struct index_changes *changes, const char *name)
   return false;
 }
 
+/* What --shown-as says: the command of a tool that runs this one, where INDEX_OPTIONS_HERE stands
+ * for our options; NULL: we run by ourselves. */
+static const char *find_shown_as(const struct cli *cli)
+{
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if (strcmp(cli->as_given[i].option->name, "shown-as") == 0) return cli->as_given[i].text;
+  return NULL;
+}
+
+/* Prints the command up to the options that change.  A tool that runs this one chooses our output
+ * itself. */
+static void print_head(const struct cli *cli, const struct index_changes *changes, FILE *to)
+{
+  const char *as = find_shown_as(cli), *place = as == NULL ? NULL : strstr(as, INDEX_OPTIONS_HERE);
+  if (place == NULL)
+    fputs(cli->tool->name, to);
+  else
+    fwrite(as, 1, (size_t)(place - as), to);
+  for (size_t i = 0; i < cli->n_as_given; i++) {
+    const char *name = cli->as_given[i].option->name;
+    bool is_ours = strcmp(name, "output") == 0 || strcmp(name, "shown-as") == 0;
+    if (!is_replaced(changes, name) && (place == NULL || !is_ours))
+      print_given(&cli->as_given[i], to);
+  }
+}
+
+/* Prints what follows the options. */
+static void print_tail(const struct cli *cli, FILE *to)
+{
+  const char *as = find_shown_as(cli), *place = as == NULL ? NULL : strstr(as, INDEX_OPTIONS_HERE);
+  if (place != NULL) {
+    fputs(place + strlen(INDEX_OPTIONS_HERE), to);
+    return;
+  }
+  for (size_t i = 0; i < cli->n_operands; i++) {
+    fputc(' ', to);
+    changes_print_quoted(cli->operands[i], to);
+  }
+}
+
 void changes_print_command(const struct cli *cli, const struct index_changes *changes, FILE *to)
 {
-  fputs(cli->tool->name, to);
-  for (size_t i = 0; i < cli->n_as_given; i++)
-    if (!is_replaced(changes, cli->as_given[i].option->name)) print_given(&cli->as_given[i], to);
+  print_head(cli, changes, to);
   print_option("-y", changes->target, to);
   print_option("--drop", changes->drop, to);
   print_option("--one-hot", changes->one_hot, to);
@@ -326,8 +364,5 @@ void changes_print_command(const struct cli *cli, const struct index_changes *ch
   print_option("--na", changes->missing, to);
   if (changes->skip_bad != SKIP_NONE)
     fputs(changes->skip_bad == SKIP_ALL ? " --skip-bad=all" : " --skip-bad", to);
-  for (size_t i = 0; i < cli->n_operands; i++) {
-    fputc(' ', to);
-    changes_print_quoted(cli->operands[i], to);
-  }
+  print_tail(cli, to);
 }

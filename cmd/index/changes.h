@@ -46,7 +46,11 @@ void column_names_release(struct column_names *names);
 /* Prints 'text' as one word of a shell. */
 void changes_print_quoted(const char *text, FILE *to);
 
-/* Prints the command with the changes made, ready to be typed. */
+/* In the text of --shown-as: where the options of gpnn-index belong. */
+#define INDEX_OPTIONS_HERE " {}"
+
+/* Prints the command with the changes made, ready to be typed: that of the tool that runs this one,
+ * if --shown-as says what it is. */
 void changes_print_command(const struct cli *cli, const struct index_changes *changes, FILE *to);
 
 void changes_release(struct index_changes *changes);

@@ -147,6 +147,21 @@ by_hand() {
   assert_fails 2 'one operand too many' gpnn a b c
 }
 
+@test "what to change in a table is shown as a command of gpnn, which works" {
+  awk -v OFS=, '{ print (NR == 1 ? "city" : NR % 3 ? "Oslo" : "Rome"), "it\047s " NR, $1, $2, $3 }' \
+    train.tsv >'my table.csv'
+  awk -v OFS=, '{ print (NR == 1 ? "city" : NR % 2 ? "Oslo" : "Rome"), $1, $2 }' test.tsv >test.csv
+  status=0
+  gpnn --effort fast --interval 0.9 'my table.csv' test.csv >out.txt 2>err.txt || status=$?
+  assert_equal "$status" 1
+  [[ ! -s out.txt ]]
+  command=$(sed -n 's/^    gpnn /gpnn /p' err.txt)
+  [[ $command == "gpnn --effort=fast --interval=0.9 "*"'my table.csv' test.csv" ]]
+  bash -c "$command" >out.txt 2>report.txt
+  assert_equal "$(head -n 1 out.txt)" "$(printf 'mean,sd,df,lower,upper')"
+  grep -q '^inputs     3: city (2 levels), x1, x2' report.txt
+}
+
 @test "bad rows of the table to predict become NA and are counted" {
   awk 'NR == 3 { $1 = "NA" } NR == 5 { $2 = "" } { print }' OFS='\t' test.tsv >holes.tsv
   gpnn --effort fast train.tsv holes.tsv >p.tsv 2>report.txt
