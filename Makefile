@@ -200,7 +200,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_SHARED) $(LIB)
 # off from all files.
 FUZZ_ONCE := sigaction atexit fclose cli_guard cli_open_output
 FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_parameters_read_one gpnn_parameters_read \
-  gpnn_atomic_file_create
+  gpnn_atomic_file_create gpnn_scratch_create mkdir
 FUZZ_TOOLS := $(CMD_COMMON) $(BUILD)/tests/fuzz/tools.o
 $(BUILD)/fuzz/%_eval: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%)
 $(BUILD)/fuzz/%_options: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%) $(FUZZ_CUT:%=-Wl,--wrap=%)

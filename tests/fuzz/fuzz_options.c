@@ -1,12 +1,15 @@
 /*
  * Command lines: every tool refuses what it does not understand with one message and status 2, and
- * goes on otherwise, to find here that no file opens.
- * The first line names the tool by a letter, a to i; each further line is an argument.
+ * goes on otherwise, to find here that no file opens and no directory is made.
+ * The first line names the tool by a letter, a to j; each further line is an argument.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/atomic_file.h"
+#include "base/scratch.h"
 #include "dataset/index.h"
 #include "fuzz.h"
 #include "kernel/parameters.h"
@@ -17,6 +20,7 @@ enum { ARGUMENTS = 40, EXIT_WORK = 1, EXIT_USAGE = 2 };
 int main_calibrate(int argc, char **argv);
 int main_eval(int argc, char **argv);
 int main_fit(int argc, char **argv);
+int main_gpnn(int argc, char **argv);
 int main_index(int argc, char **argv);
 int main_info(int argc, char **argv);
 int main_plot(int argc, char **argv);
@@ -37,6 +41,7 @@ static const struct {
     {"gpnn-predict", main_predict},
     {"gpnn-simulate", main_simulate},
     {"gpnn-split", main_split},
+    {"gpnn", main_gpnn},
 };
 
 /* ---- in place of the library's: the linker is told to --wrap them ---- */
@@ -54,6 +59,9 @@ enum gpnn_status __wrap_gpnn_atomic_file_create(struct gpnn_atomic_file *file, c
                                                 struct gpnn_error *err);
 enum gpnn_status __wrap_cli_open_output(const char *path, struct gpnn_output **output,
                                         struct gpnn_error *err);
+enum gpnn_status __wrap_gpnn_scratch_create(struct gpnn_scratch *scratch, const char *parent,
+                                            struct gpnn_error *err);
+int __wrap_mkdir(const char *path, mode_t mode);
 
 static enum gpnn_status refuse(const char *path, struct gpnn_error *err)
 {
@@ -105,6 +113,21 @@ enum gpnn_status __wrap_gpnn_atomic_file_create(struct gpnn_atomic_file *file, c
 {
   (void)file;
   return refuse(target, err);
+}
+
+enum gpnn_status __wrap_gpnn_scratch_create(struct gpnn_scratch *scratch, const char *parent,
+                                            struct gpnn_error *err)
+{
+  (void)scratch;
+  return refuse(parent, err);
+}
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+  (void)mode;
+  FUZZ_EXPECT(path != NULL && path[0] != '\0');
+  errno = EEXIST; /* so that it is not ours to remove */
+  return -1;
 }
 
 /* ---- the harness ---- */
