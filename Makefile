@@ -175,7 +175,10 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $$(call own_objects,%) $(CMD_COMMON) $(LIB)
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LD)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $^ $(ALL_LDFLAGS) -lcmocka $(ALL_LIBS) -o $@
+	$(Q)$(CC) $(filter-out $(LIB),$^) $(LIB) $(ALL_LDFLAGS) -lcmocka $(ALL_LIBS) -o $@
+
+# Tests of what the tools share.
+$(BUILD)/tests/test_progress $(BUILD)/tests/test_warnings: $(CMD_COMMON)
 
 # A harness once more on every input that its fuzzer kept; and the fuzzer, for scripts/fuzz, whose
 # compiler knows -fsanitize=fuzzer.

@@ -24,7 +24,7 @@ static enum gpnn_status fit_views(const struct cli *cli, const struct fit_argume
                                   const struct targets *targets, struct gpnn_parameters *params,
                                   struct gpnn_choose_report *report, struct gpnn_error *err)
 {
-  struct fit_report_tries telling = {cli, 0};
+  struct fit_report_tries telling = {cli, 0, gpnn_choose_most(targets->dataset, &a->choose)};
   size_t n = targets->n;
   const struct gpnn_dataset **views = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
   if (views == NULL) return gpnn_fail_memory(err, "for the targets");

@@ -23,7 +23,7 @@ void fit_report_try(void *context, const struct gpnn_candidate *candidate)
 {
   struct fit_report_tries *telling = context;
   char text[FIT_REPORT_NAME_BYTES];
-  progress_update("models tried", ++telling->n, 0);
+  progress_at_most("models tried", ++telling->n, telling->most);
   cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f (%.4f), RMSE %.4f",
            fit_report_describe(candidate, text), candidate->neighbours, candidate->nll,
            candidate->standard_error, candidate->rmse);

@@ -21,7 +21,7 @@ const char *fit_report_describe(const struct gpnn_candidate *candidate,
 /* The context of fit_report_try(); 'cli' is borrowed. */
 struct fit_report_tries {
   const struct cli *cli;
-  size_t n; /* candidates tried so far */
+  size_t n, most; /* candidates tried so far, and at most in all */
 };
 
 /* With --verbose, prints a line per candidate: a gpnn_choose_listener. */

@@ -219,9 +219,9 @@ static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
   return status;
 }
 
-static void show_rows_read(size_t n_rows)
+static void show_rows_read(size_t n_rows, double share)
 {
-  progress_update("rows read", n_rows, 0);
+  progress_share("rows read", n_rows, share);
 }
 
 static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,

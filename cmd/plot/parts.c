@@ -61,7 +61,7 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
   enum gpnn_status status;
   while ((status = gpnn_table_next(plot->table, &record, err)) == GPNN_OK) {
     status = gpnn_predictions_read(&found->targets[0], plot->table, &record, &row, err);
-    progress_update("rows read", n + n_left_out, 0);
+    progress_share("rows read", n + n_left_out, gpnn_input_share(gpnn_table_input(plot->table)));
     if (status == GPNN_END) {
       n_left_out++;
       continue;

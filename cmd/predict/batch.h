@@ -25,6 +25,7 @@ struct batch {
   struct batch_shape shape;
   size_t room; /* rows that the arrays, all of them owned, have room for */
   size_t n_rows, n_good;
+  double share;                   /* of the rows there are, up to its last; NaN: not known */
   size_t first, last;             /* lines of the table, or numbers of training rows */
   bool *is_good;                  /* all rows */
   double *x, *regressors, *noise; /* by d, by n_regressors, by 1: the good rows */

@@ -124,7 +124,7 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   if (status == GPNN_ENUMERIC) return source_locate(&r->source, batch, status, err);
   if (status == GPNN_OK) score_batch(r, batch);
   r->n_done += batch->n_rows;
-  progress_update("rows predicted", r->n_done, source_n(&r->source));
+  progress_share("rows predicted", r->n_done, batch->share);
   return status;
 }
 

@@ -40,8 +40,11 @@ enum gpnn_status source_open(struct source *source, const struct cli *cli,
 enum gpnn_status source_read(struct source *source, struct batch *batch, struct gpnn_error *err)
 {
   batch_begin(batch, &source->shape);
-  return source->a->loo ? source_training_read(source, batch, err)
-                        : source_table_read(source, batch, err);
+  enum gpnn_status status = source->a->loo ? source_training_read(source, batch, err)
+                                           : source_table_read(source, batch, err);
+  batch->share = source->a->loo ? (double)source->next / (double)source->opened->dataset->n
+                                : gpnn_input_share(gpnn_table_input(source->table));
+  return status;
 }
 
 void source_release(struct source *source)
@@ -84,11 +87,6 @@ char source_delimiter(const struct source *s)
 {
   char delimiter = s->a->loo ? s->cli->table.delimiter : gpnn_table_delimiter(s->table);
   return delimiter == 0 || delimiter == ' ' ? '\t' : delimiter;
-}
-
-size_t source_n(const struct source *s)
-{
-  return s->a->loo ? s->opened->dataset->n : 0;
 }
 
 /* ---- output ------------------------------------------------------------------------------- */

@@ -62,9 +62,6 @@ GPNN_MUST_CHECK enum gpnn_status source_locate(const struct source *source,
                                                const struct batch *batch, enum gpnn_status status,
                                                struct gpnn_error *err);
 
-/* How many rows there are in all; 0: not known. */
-size_t source_n(const struct source *source);
-
 /* Writes the names of the columns before the predictions, and the fields of row 'i' in them; 'at'
  * is zeroed at the beginning of a batch, whose rows come in order. */
 GPNN_MUST_CHECK enum gpnn_status source_write_names(const struct source *source, struct sink *sink,

@@ -142,7 +142,7 @@ static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error
     status = gpnn_table_next(r->table, &record, err);
     if (status != GPNN_OK) break;
     r->n_rows++;
-    progress_update("rows counted", r->n_rows, 0);
+    progress_share("rows counted", r->n_rows, gpnn_input_share(gpnn_table_input(r->table)));
     if (r->a->order != NULL) status = gpnn_order_add(&r->order, r->table, &record, err);
     if (spool != NULL && status == GPNN_OK)
       status = spool_line(spool, record.raw, record.raw_length, err);

@@ -82,7 +82,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *train
 struct gpnn_training_reading {
   bool skip_bad; /* leave bad rows out and count them instead of failing */
   int threads;   /* above 1: records are split, read as numbers and stored at the same time */
-  void (*progress)(size_t n_rows); /* called now and then with the rows so far; or NULL */
+  /* Called now and then with the rows so far, and the share of the table that they are or NaN
+   * (gpnn_input_share()); or NULL. */
+  void (*progress)(size_t n_rows, double share);
   struct gpnn_profile *profile;    /* zeroed, of those rows that come after a bad one; or NULL */
 };
 

@@ -72,6 +72,7 @@ struct batch {
   struct gpnn_error malformed; /* and what is wrong with it */
   enum gpnn_status status;     /* of the table after the last record: GPNN_END, or a failure */
   struct gpnn_error error;
+  double share; /* of the table that was read by then */
   double *rows; /* owned; gpnn_row_source_block() rows by width */
   size_t n;     /* of them */
 };
@@ -113,9 +114,10 @@ static enum gpnn_status copy_records(void *context, size_t slot, struct gpnn_err
       if (batch->n_malformed++ == 0) batch->first_malformed = record.line;
       batch->status = GPNN_OK;
     }
-    if (batch->status != GPNN_OK) return GPNN_END;
+    if (batch->status != GPNN_OK) break;
   }
-  return GPNN_OK;
+  batch->share = gpnn_input_share(gpnn_table_input(r->table));
+  return batch->status == GPNN_OK ? GPNN_OK : GPNN_END;
 }
 
 /* Reads one record into 'row', which holds anything if the record is bad. */
@@ -170,7 +172,7 @@ static enum gpnn_status diagnose_batch(struct reading *r, struct batch *batch,
     const struct gpnn_record record = gpnn_records_get(&batch->records, i);
     status = gpnn_profile_add(r->how->profile, &record, err);
   }
-  if (r->how->progress != NULL) r->how->progress(r->training->n + r->how->profile->n_rows);
+  if (r->how->progress != NULL) r->how->progress(r->training->n + r->how->profile->n_rows, batch->share);
   return status;
 }
 
@@ -194,7 +196,7 @@ static void count_batch(struct reading *r, const struct batch *batch)
   gpnn_skipped_add_malformed(&training->skipped, batch->n_malformed, batch->first_malformed);
   training->n += batch->n;
   training->dataset.n_skipped = training->skipped.n;
-  if (r->how->progress != NULL) r->how->progress(training->n);
+  if (r->how->progress != NULL) r->how->progress(training->n, batch->share);
 }
 
 /* The second stage: reads them as numbers. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,6 +34,8 @@ struct gpnn_input {
   bool is_gzip;
   bool is_open;   /* inside a gzip member */
   bool at_end;    /* the system has no more bytes */
+  off_t n_read;   /* bytes from the system so far */
+  off_t size;     /* of the file, from where reading began; 0: not known */
   size_t n_ahead; /* plain: bytes in 'buffer', read while looking for gzip's magic bytes */
   z_stream z;     /* next_in and avail_in walk through 'buffer' */
   unsigned char buffer[INPUT_BYTES];
@@ -77,6 +80,7 @@ static enum gpnn_status read_bytes(struct gpnn_input *input, void *bytes, size_t
   while (n < 0 && errno == EINTR);
   if (n < 0) return gpnn_fail_errno(err, errno, "%s: cannot be read", input->name);
   input->at_end = n == 0;
+  input->n_read += n;
   *got = (size_t)n;
   return GPNN_OK;
 }
@@ -103,6 +107,13 @@ static enum gpnn_status detect_gzip(struct gpnn_input *input, struct gpnn_error 
   return GPNN_OK;
 }
 
+/* The bytes of a regular file that are still to be read; 0 of any other. */
+static off_t size_left(int fd, const struct stat *st)
+{
+  off_t at = S_ISREG(st->st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
+  return at >= 0 && at < st->st_size ? st->st_size - at : 0;
+}
+
 enum gpnn_status gpnn_input_open(struct gpnn_input **input, const char *path,
                                  struct gpnn_error *err)
 {
@@ -123,8 +134,10 @@ enum gpnn_status gpnn_input_open(struct gpnn_input **input, const char *path,
     status = gpnn_fail_errno(err, errno, "%s: cannot be opened", name);
   else if (S_ISDIR(st.st_mode))
     status = gpnn_fail(err, GPNN_EIO, "%s: is a directory", name);
-  else
+  else {
+    new->size = size_left(new->fd, &st);
     status = detect_gzip(new, err);
+  }
   if (status != GPNN_OK)
     gpnn_input_close(new);
   else
@@ -227,6 +240,13 @@ void gpnn_input_interrupt(const struct gpnn_input *input)
   ssize_t n;
   do n = write(input->interrupt[1], "", 1); /* nobody reads it, so the pipe stays readable */
   while (n < 0 && errno == EINTR);
+}
+
+double gpnn_input_share(const struct gpnn_input *input)
+{
+  size_t ahead = input->is_gzip ? input->z.avail_in : input->n_ahead;
+  if (input->size == 0) return NAN;
+  return fmin(1, (double)(input->n_read - (off_t)ahead) / (double)input->size);
 }
 
 const char *gpnn_input_name(const struct gpnn_input *input)

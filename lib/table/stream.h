@@ -51,6 +51,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_input_allow_interrupt(struct gpnn_input *i
                                                             struct gpnn_error *err);
 void gpnn_input_interrupt(const struct gpnn_input *input);
 
+/* How much of the file has been read, between 0 and 1; of gzip data, of the compressed bytes.  NaN
+ * if it is not a regular file, or is empty: its end is not known.  For the thread that reads. */
+double gpnn_input_share(const struct gpnn_input *input);
+
 /* The path as messages show it; valid for as long as 'input'. */
 const char *gpnn_input_name(const struct gpnn_input *input);
 

@@ -180,6 +180,7 @@ load helper
 
 @test "progress is shown if asked for, and otherwise only on terminals" {
   make_table 300 >t.tsv
+  gzip -k t.tsv
   make_parameters exp 0.5 1 0.1 10 >t.par
   gpnn-index -q -o t.gpi t.tsv
   gpnn-predict -q -p t.par -o p.tsv t.gpi t.tsv
@@ -191,14 +192,19 @@ load helper
       run ! grep -E " $told" err.txt
     done
   done <<'END'
-rows read:gpnn-index -o x.gpi t.tsv
-rows read:gpnn-eval p.tsv
-rows counted:gpnn-split -f 1:1 -o a -o b t.tsv
-rows predicted:gpnn-predict -p t.par t.gpi t.tsv
-models tried:gpnn-fit --effort fast --kernel exp -m 10 t.gpi
+rows read \(100 %\):gpnn-index -o x.gpi t.tsv
+rows read \(100 %\):gpnn-index -o x.gpi t.tsv.gz
+rows read \([0-9]+ %\):gpnn-eval p.tsv
+rows counted \([0-9]+ %\):gpnn-split -f 1:1 -o a -o b t.tsv
+rows predicted \(100 %\):gpnn-predict -p t.par t.gpi t.tsv
+rows predicted \(100 %\):gpnn-predict -p t.par --loo t.gpi
+of at most [0-9]+ models tried:gpnn-fit --effort fast --kernel exp -m 10 t.gpi
 of 100 rows written \(100 %\):gpnn-simulate data -n 100
 of 30 points simulated \([0-9]+ %\):gpnn-simulate limits -m 5 --test 30 -n 100
 of 30 points simulated \([0-9]+ %\):gpnn-simulate risk -m 5 --test 30 -n 100
 of 20 of all predictions done:gpnn-simulate advise --test 50 -p t.par t.gpi
 END
+  # The end of a pipe is not known.
+  gpnn-index --progress always -o x.gpi < <(cat t.tsv) 2>err.txt
+  grep -qE '^[0-9]+ rows read(, [^%]*)?$' err.txt || complain "$(cat err.txt)"
 }

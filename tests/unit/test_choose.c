@@ -66,7 +66,10 @@ static enum gpnn_status choose(const struct fixture *f, const struct gpnn_choose
                                struct tried *tried, struct gpnn_parameters *params,
                                struct gpnn_choose_report *report, struct gpnn_error *err)
 {
-  return gpnn_choose(1, &f->data, options, note, tried, params, report, err);
+  size_t before = tried->n;
+  enum gpnn_status status = gpnn_choose(1, &f->data, options, note, tried, params, report, err);
+  assert_true(tried->n - before <= gpnn_choose_most(f->data, options));
+  return status;
 }
 
 /* What a choice that succeeded came to. */

@@ -310,6 +310,43 @@ static void writes_of_any_size_arrive_in_order(void **state)
   free(bytes);
 }
 
+/* Reads the whole of a stream and checks that the share of it rises to 1. */
+static void assert_share_rises(const char *path)
+{
+  struct gpnn_input *input = NULL;
+  char piece[1000];
+  size_t got;
+  double share, last = 0;
+  assert_ok(gpnn_input_open(&input, path, &err));
+  while (gpnn_input_read(input, piece, sizeof piece, &got, NULL) == GPNN_OK) {
+    share = gpnn_input_share(input);
+    assert_true(share >= last && share <= 1);
+    last = share;
+  }
+  assert_true(gpnn_input_share(input) == 1);
+  gpnn_input_close(input);
+}
+
+static void the_share_read_is_known_of_files(void **state)
+{
+  struct gpnn_input *input = NULL;
+  const char *few = scratch_text("few", "0123456789");
+  char *bytes = some_bytes(MANY), piece[4];
+  size_t got;
+  (void)state;
+  assert_ok(gpnn_input_open(&input, few, &err));
+  assert_true(gpnn_input_share(input) == 0);
+  assert_ok(gpnn_input_read(input, piece, sizeof piece, &got, &err));
+  assert_near(gpnn_input_share(input), 0.4, 1e-15);
+  gpnn_input_close(input);
+  assert_share_rises(scratch_write("plain", bytes, MANY));
+  assert_share_rises(scratch_gzip("zip", bytes, MANY));
+  assert_ok(gpnn_input_open(&input, "/dev/null", &err));
+  assert_true(isnan(gpnn_input_share(input)));
+  gpnn_input_close(input);
+  free(bytes);
+}
+
 static void memory_keeps_what_is_written(void **state)
 {
   struct gpnn_output *output = NULL;
@@ -450,6 +487,7 @@ int main(void)
       cmocka_unit_test(a_file_appears_only_when_it_is_closed),
       cmocka_unit_test(an_abandoned_file_leaves_nothing_and_keeps_the_old),
       cmocka_unit_test(writes_of_any_size_arrive_in_order),
+      cmocka_unit_test(the_share_read_is_known_of_files),
       cmocka_unit_test(memory_keeps_what_is_written),
       cmocka_unit_test(a_full_device_is_reported_and_not_replaced),
       cmocka_unit_test(a_folder_cannot_be_written),

@@ -135,6 +135,12 @@ struct gpnn_choose_report {
   } stack;
 };
 
+/* The most candidates that gpnn_choose() passes to its listener, for the rows and targets of any
+ * view of 'dataset'; 0 if there is nothing to choose.  It is often fewer, as what the first scores
+ * rule out is not tried. */
+size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
+                        const struct gpnn_choose_options *options);
+
 /*
  * Chooses and fits for 'n' > 0 targets of one dataset (each given by its view) that are to share a
  * metric (gpnn_fit()): one choice for all of them, by the mean of their scores.  'params' has n
