@@ -103,11 +103,11 @@ static void warn_of_duplicates(const struct cli *cli, double thin,
                                const struct gpnn_fit_report *fit)
 {
   if (fit->objective == GPNN_OBJECTIVE_BLOCK || fit->objective == GPNN_OBJECTIVE_VECCHIA) return;
-  if (!(fit->spacing < GPNN_FIT_DUPLICATES) || thin >= 0) return;
+  if (!gpnn_fit_has_copies(fit) || thin >= 0) return;
   cli_warn(cli,
            "most rows have near duplicates (the nearest row is at %.2g of the distance of the "
-           "farthest neighbour): if new rows will have none, fit with --thin",
-           fit->spacing);
+           "farthest neighbour, where %.2g is usual): if new rows will have none, fit with --thin",
+           fit->spacing, fit->usual_spacing);
 }
 
 /* Warns about noise fixed so low that it cannot separate similar rows. */

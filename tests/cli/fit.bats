@@ -177,6 +177,18 @@ fit() {
   [[ ! -s err ]]
 }
 
+@test "random inputs of one dimension have no near duplicates, nor have rounded ones" {
+  for digits in 12 2; do
+    awk -v digits=$digits 'BEGIN {
+      srand(1); print "x\ty"
+      for (i = 0; i < 1500; i++) { x = rand(); printf "%.*f\t%.6f\n", digits, x, sin(6 * x) + rand() }
+    }' >line.tsv
+    gpnn-index --calibration-rows 0 -o line.gpi line.tsv
+    gpnn-fit --kernel exp -m 20 --rows 500 --tune steps=20 line.gpi 2>err >/dev/null
+    [[ ! -s err ]] || complain "$(cat err)"
+  done
+}
+
 @test "several targets have one set of parameters each, by name" {
   awk -F '\t' -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, $1 * $1 }' \
     "$BATS_FILE_TMPDIR/train.tsv" >two.tsv

@@ -448,20 +448,114 @@ static void near_duplicates_are_noticed_and_thinned(void **state)
   opts.rows = 600;
   opts.k = 10;
   struct gpnn_fit_report report = fit(&data.dataset, &opts, &params);
-  assert_true(report.spacing < GPNN_FIT_DUPLICATES);
+  assert_true(gpnn_fit_has_copies(&report));
   assert_true(params.covariance.noise < 0.01); /* the noise of the data is 0.04 */
   opts.thin = 0.02;
   fit(&data.dataset, &opts, &thinned);
   assert_true(thinned.covariance.noise > 0.02 && thinned.covariance.noise < 0.08);
   opts.thin = -1;
   report = fit(&plain.dataset, &opts, &usual);
-  assert_true(report.spacing > 0.15 && report.spacing < 0.6);
+  assert_true(report.spacing > 0.15 && report.spacing < 0.6 && !gpnn_fit_has_copies(&report));
   assert_true(usual.covariance.noise > 0.02 && usual.covariance.noise < 0.08);
   gpnn_parameters_release(&params);
   gpnn_parameters_release(&thinned);
   gpnn_parameters_release(&usual);
   data_free(&data);
   data_free(&plain);
+}
+
+/* Uniform inputs, rounded to multiples of 'grid' unless that is 0, and targets of pure noise. */
+static struct data uniform(size_t n, size_t d, double grid)
+{
+  struct data data = data_new(n, d);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 11, GPNN_RNG_TEST);
+  for (size_t i = 0; i < n * d; i++) {
+    data.x[i] = gpnn_rng_uniform(&rng);
+    if (grid > 0) data.x[i] = grid * round(data.x[i] / grid);
+  }
+  for (size_t i = 0; i < n; i++) data.y[i] = gpnn_rng_normal(&rng);
+  return data;
+}
+
+/* The report of a short fit by 'k' neighbours. */
+static struct gpnn_fit_report report_of(const struct data *data, size_t k)
+{
+  struct gpnn_fit_options opts = options(GPNN_OBJECTIVE_LOO, GPNN_OPTIMIZER_ADAM);
+  struct gpnn_parameters params = {0};
+  opts.rows = 1000;
+  opts.k = k;
+  opts.steps = 1;
+  struct gpnn_fit_report report = fit(&data->dataset, &opts, &params);
+  gpnn_parameters_release(&params);
+  return report;
+}
+
+static void the_usual_spacing_is_that_of_random_rows_in_any_dimension(void **state)
+{
+  static const size_t dimensions[] = {1, 2, 3, 5}, ks[] = {4, 8, 32, 33};
+  (void)state;
+  for (size_t i = 0; i < 4; i++)
+    for (size_t j = 0; j < 4; j++) {
+      struct data data = uniform(4000, dimensions[i], 0);
+      struct gpnn_fit_report report = report_of(&data, ks[j]);
+      double expected = gpnn_fit_usual_spacing(ks[j], (double)dimensions[i]);
+      /* Faces make far neighbours farther, where many rows are near one. */
+      double d = (double)dimensions[i];
+      assert_near(log(report.spacing) * d, log(expected) * d, 0.25 + 0.15 * d);
+      assert_near(log(report.usual_spacing) * d, log(expected) * d, 0.25 + 0.15 * d);
+      assert_false(gpnn_fit_has_copies(&report));
+      data_free(&data);
+    }
+  assert_near(gpnn_fit_usual_spacing(2, 1), 0.5, 1e-15); /* one of two is nearer: uniform ratio */
+  assert_near(gpnn_fit_usual_spacing(3, 2), sqrt(1 - sqrt(0.5)), 1e-15);
+}
+
+static void copies_are_noticed_in_any_dimension_and_number(void **state)
+{
+  (void)state;
+  for (size_t d = 1; d <= 4; d += 3)
+    for (size_t copies = 2; copies <= 6; copies += 2)
+      for (int exact = 0; exact < 2; exact++) {
+        struct data data = uniform(3000, d, 0);
+        for (size_t i = 0; i < 3000; i++) {
+          size_t from = i - i % copies;
+          for (size_t j = 0; j < d; j++)
+            data.x[i * d + j] = data.x[from * d + j] + (exact ? 0 : 1e-7 * (double)(i - from));
+          data.y[i] = data.y[from];
+        }
+        struct gpnn_fit_report report = report_of(&data, 32);
+        assert_true(gpnn_fit_has_copies(&report));
+        data_free(&data);
+      }
+}
+
+static void rows_that_rounding_makes_equal_are_no_copies(void **state)
+{
+  (void)state;
+  for (size_t d = 1; d <= 2; d++)
+    for (int two_targets = 0; two_targets < 2; two_targets++) {
+      struct data data = uniform(4000, d, d == 1 ? 0.005 : 0.04);
+      for (size_t i = 0; i < 4000 && two_targets; i++) data.y[i] = data.y[i] > 1;
+      struct gpnn_fit_report report = report_of(&data, 32);
+      assert_false(gpnn_fit_has_copies(&report));
+      data_free(&data);
+    }
+}
+
+static void a_curve_has_the_spacing_of_one_dimension(void **state)
+{
+  (void)state;
+  struct data data = uniform(4000, 5, 0);
+  for (size_t i = 0; i < 4000; i++) {
+    double t = data.x[5 * i];
+    for (size_t j = 0; j < 5; j++) data.x[5 * i + j] = sin((double)(j + 1) * t + (double)j);
+  }
+  struct gpnn_fit_report report = report_of(&data, 32);
+  assert_true(report.spacing < 0.04);
+  assert_near(log(report.usual_spacing), log(gpnn_fit_usual_spacing(32, 1)), 0.3);
+  assert_false(gpnn_fit_has_copies(&report));
+  data_free(&data);
 }
 
 static void thinning_that_leaves_no_neighbour_is_refused(void **state)
@@ -1021,6 +1115,10 @@ int main(void)
       cmocka_unit_test(errors_after_loo_are_as_large_as_predicted),
       cmocka_unit_test(parameters_that_made_the_data_are_found),
       cmocka_unit_test(near_duplicates_are_noticed_and_thinned),
+      cmocka_unit_test(the_usual_spacing_is_that_of_random_rows_in_any_dimension),
+      cmocka_unit_test(copies_are_noticed_in_any_dimension_and_number),
+      cmocka_unit_test(rows_that_rounding_makes_equal_are_no_copies),
+      cmocka_unit_test(a_curve_has_the_spacing_of_one_dimension),
       cmocka_unit_test(thinning_that_leaves_no_neighbour_is_refused),
       cmocka_unit_test(thinning_rows_that_are_far_apart_changes_nothing),
       cmocka_unit_test(thinning_by_zero_ignores_exact_copies),

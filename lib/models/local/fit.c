@@ -352,7 +352,7 @@ enum gpnn_status gpnn_fit(size_t n, const struct gpnn_dataset *const dataset[],
                           const struct gpnn_fit_options *options, struct gpnn_parameters *params,
                           struct gpnn_fit_report *report, struct gpnn_error *err)
 {
-  struct gpnn_fit_report own = {.spacing = 1};
+  struct gpnn_fit_report own = {.spacing = 1, .usual_spacing = 1};
   struct gpnn_dataset *seen = gpnn_alloc(n, 1, sizeof *seen);
   struct gpnn_parameters *fitted = gpnn_alloc(n, 1, sizeof *fitted);
   enum gpnn_status status = GPNN_OK;

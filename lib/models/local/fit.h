@@ -90,9 +90,9 @@ struct gpnn_fit_report {
   size_t n_blocks, block_size;        /* as used: fewer or smaller if there are too few rows */
   size_t k;                           /* as used */
   size_t n_searches; /* for neighbours: 1, unless the ratios of the lengthscales change */
-  double spacing; /* median over the pool of a row's nearest divided by its k-th distance; 1 if not
-                     measured.  Near 0, rows have near duplicates, which neighbourhoods mistake for
-                     precision */
+  /* Median over the pool of a row's nearest divided by its k-th distance, and what it would be in
+   * rows scattered at random; 1 if not measured. */
+  double spacing, usual_spacing;
   struct gpnn_jitter jitter; /* of the objective's covariances at the result, over all targets, in
                                 standardised y squared: of blocks, or of rows' neighbourhoods */
   struct gpnn_jitter mean_jitter; /* the same, of the neighbourhoods that the mean was estimated
@@ -100,8 +100,13 @@ struct gpnn_fit_report {
   struct gpnn_optimize_report optimize;
 };
 
-/* Below this spacing, rows are considered near duplicates (gpnn-methods(7), section 4). */
-#define GPNN_FIT_DUPLICATES 0.05
+/* True if most rows have near copies, which neighbourhoods mistake for precision: if the spacing is
+ * below 0.05 and a third of the usual one (gpnn-methods(7), equations 4.26 and 4.27). */
+bool gpnn_fit_has_copies(const struct gpnn_fit_report *report);
+
+/* The median ratio of the distances of the nearest and the m-th nearest of rows that are scattered
+ * at random in so many dimensions (equation 4.26); 1 if m < 2. */
+double gpnn_fit_usual_spacing(size_t m, double dimension);
 
 /*
  * Estimates the parameters of 'n' > 0 targets of one dataset, each given by its view.  They share a

@@ -1,6 +1,6 @@
 /*
  * Estimation from neighbourhoods: leave-one-out, joint and Vecchia's (models/local/neighbourhood.h;
- * gpnn-methods(7), equations 4.10 to 4.27).
+ * gpnn-methods(7), equations 4.10 to 4.29).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -238,6 +238,7 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
     report->k = problem.pool.k;
     report->n_searches = problem.n_searches;
     report->spacing = problem.spacing < 0 ? 1 : problem.spacing;
+    report->usual_spacing = problem.spacing < 0 ? 1 : problem.usual_spacing;
     report->jitter = problem.jitter;
   }
   gpnn_fit_coordinates_release(&problem.coordinates);

@@ -136,23 +136,6 @@ static void keep_neighbours(struct gpnn_fit_problem *problem, size_t i, size_t n
   while (kept < pool->k) list[kept++] = -1;
 }
 
-/* Median over the pool of the ratio of a row's nearest to its farthest distance.  'distance' has
- * squared distances, in which the first of a row may be to the row itself. */
-static double median_spacing(size_t n, size_t n_found, const double *distance)
-{
-  double *ratio = gpnn_alloc(n, 1, sizeof *ratio), median = 1;
-  if (ratio == NULL) return 1;
-  for (size_t i = 0; i < n; i++) {
-    const double *own = distance + i * n_found;
-    double farthest = own[n_found - 1];
-    ratio[i] = farthest > 0 ? sqrt(own[n_found > 1] / farthest) : 0;
-  }
-  qsort(ratio, n, sizeof *ratio, gpnn_compare_doubles);
-  median = ratio[n / 2];
-  free(ratio);
-  return median;
-}
-
 /* Finds the nearest of all other rows; with thinning, among twice as many candidates. */
 static enum gpnn_status search_all(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
@@ -188,7 +171,9 @@ static enum gpnn_status search_all(struct gpnn_fit_problem *problem, struct gpnn
     status =
         gpnn_search_query(search, pool->n, pool->x, wanted, found, distance, options.threads, err);
   if (status == GPNN_OK) {
-    if (problem->spacing < 0) problem->spacing = median_spacing(pool->n, wanted, distance);
+    if (problem->spacing < 0)
+      gpnn_fit_measure_spacing(dataset, pool->n, pool->row, wanted, found, distance,
+                               &problem->spacing, &problem->usual_spacing);
     for (size_t i = 0; i < pool->n; i++) keep_neighbours(problem, i, wanted, found + i * wanted);
   }
   gpnn_search_free(search);

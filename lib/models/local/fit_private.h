@@ -2,8 +2,9 @@
  * fit_private: shared by the files of fit.
  *
  * fit.c runs the stages of an estimation.  fit_block.c minimises the block objective; fit_local.c
- * minimises those of neighbourhoods, which fit_pool.c finds and fit_rotation.c rotates.
- * fit_coordinates.c maps parameters to the coordinates that an optimiser moves.
+ * minimises those of neighbourhoods, which fit_pool.c finds, fit_spacing.c measures and
+ * fit_rotation.c rotates. fit_coordinates.c maps parameters to the coordinates that an optimiser
+ * moves.
  */
 #ifndef GPNN_MODELS_LOCAL_FIT_PRIVATE_H
 #define GPNN_MODELS_LOCAL_FIT_PRIVATE_H
@@ -140,17 +141,24 @@ struct gpnn_fit_problem {
   struct gpnn_fit_coordinates coordinates;
   struct gpnn_fit_pool pool;
   struct gpnn_fit_batches batches;
-  size_t n_steps;            /* of adam so far */
-  bool lists_changed;        /* the last search changed some row's neighbours */
-  double spacing;            /* as in struct gpnn_fit_report, from the first search */
-  struct gpnn_jitter jitter; /* of the last evaluation, over all targets */
-  double prior;              /* the part of the last value that is due to the prior */
-  double *lengthscale;       /* d: scratch */
-  double *searched;          /* d: the lengthscales of the last search for neighbours */
-  size_t n_searches;         /* so far */
+  size_t n_steps;                /* of adam so far */
+  bool lists_changed;            /* the last search changed some row's neighbours */
+  double spacing, usual_spacing; /* as in struct gpnn_fit_report, from the first search */
+  struct gpnn_jitter jitter;     /* of the last evaluation, over all targets */
+  double prior;                  /* the part of the last value that is due to the prior */
+  double *lengthscale;           /* d: scratch */
+  double *searched;              /* d: the lengthscales of the last search for neighbours */
+  size_t n_searches;             /* so far */
   struct gpnn_fit_rotation rotation;
   struct gpnn_team *team;
 };
+
+/* Measures the spacing of 'n' rows (struct gpnn_fit_report) from the lists of the 'n_found' nearest
+ * training rows of each, nearest first and -1 where there are none, with squared distances; a row
+ * may be in its own list.  1 for both if there is not enough memory. */
+void gpnn_fit_measure_spacing(const struct gpnn_dataset *dataset, size_t n, const int64_t *row,
+                              size_t n_found, const int64_t *found, const double *distance,
+                              double *spacing, double *usual);
 
 /* Draws the rows of the pool, and allocates what they need. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit_pool_init(struct gpnn_fit_problem *problem,

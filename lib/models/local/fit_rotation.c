@@ -40,7 +40,7 @@ void gpnn_fit_rotation_set(struct gpnn_fit_problem *problem, const double *u)
 /*
  * H is the derivative by E' where the map becomes (I + E') times itself; that by E is
  * H (I + E)^-T, and H itself is used if I + E cannot be inverted.  See gpnn-methods(7),
- * equation 4.27.
+ * equation 4.29.
  */
 void gpnn_fit_rotation_gradient(const struct gpnn_fit_problem *problem, double *gradient)
 {

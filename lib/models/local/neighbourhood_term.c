@@ -163,7 +163,7 @@ static void add_cross(const struct gpnn_term *term, const double *weight, double
 
 /*
  * Adds to 'by_map' the contributions of pairs of rows, whose diagonal is what add_pairs() adds
- * (gpnn-methods(7), equation 4.26):
+ * (gpnn-methods(7), equation 4.28):
  * 2 sum_ab weight_ab (z_a - z_b)(z_a - z_b)' over pairs, = 2 Z (D - W) Z', with the weights as a
  * symmetric matrix W and its row sums D.
  */
