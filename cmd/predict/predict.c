@@ -82,6 +82,13 @@ static enum gpnn_status read_batch(void *run, size_t slot, struct gpnn_error *er
   return source_read(&r->source, &r->batches[slot], err);
 }
 
+/* The first target of the parameters, as the index has it. */
+static const struct gpnn_dataset *first_target(const struct run *r)
+{
+  return gpnn_dataset_target(gpnn_index_dataset(r->opened.index),
+                             r->opened.channels[0].dataset->target);
+}
+
 /* Scores the predictions of a batch where its rows have truths. */
 static void score_batch(const struct run *r, struct batch *batch)
 {
@@ -108,6 +115,26 @@ struct gpnn_predict_rows run_rows(const struct run *r, const struct batch *batch
       .self = r->a->loo ? batch->self : NULL};
 }
 
+/* Notes the rows of a batch, for warn_of_training_rows(), with the truths of the first target if
+ * the table has it; then rows without truth are left aside. */
+static enum gpnn_status note_rows(struct run *r, const struct batch *batch, struct gpnn_error *err)
+{
+  size_t n_offsets = batch->shape.n_offsets, good = 0;
+  const struct gpnn_dataset *dataset = first_target(r);
+  bool has_truth = source_has_truth(&r->source, 0);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < batch->n_rows && status == GPNN_OK; i++) {
+    if (!batch->is_good[i]) continue;
+    double y = batch->truth[i * r->opened.n];
+    if (n_offsets > 0) y -= batch->offset[good * n_offsets + dataset->target];
+    if (!has_truth || !isnan(y))
+      status = gpnn_copies_add(&r->copies, dataset, batch->x + good * dataset->d,
+                               has_truth ? gpnn_dataset_standardise(dataset, y) : NAN, err);
+    good++;
+  }
+  return status;
+}
+
 static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error *err)
 {
   struct run *r = run;
@@ -121,6 +148,7 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
     status = gpnn_predict_moments(r->predictor, batch->n_good * r->opened.n, batch->distributions,
                                   batch->mean, batch->sd, err);
   if (status == GPNN_OK && r->a->samples > 0) status = joint_draw(r, batch, err);
+  if (status == GPNN_OK && !r->a->loo) status = note_rows(r, batch, err);
   if (status == GPNN_ENUMERIC) return source_locate(&r->source, batch, status, err);
   if (status == GPNN_OK) score_batch(r, batch);
   r->n_done += batch->n_rows;
@@ -229,6 +257,26 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   return cli_open_output(cli->output, &r->sink.output, err);
 }
 
+/* Warns if many rows of the table are training rows.  The distances to the nearest say whether that
+ * is worth a look at all of these. */
+static enum gpnn_status warn_of_training_rows(const struct run *r, struct gpnn_error *err)
+{
+  const double suspicious = 0.1;
+  bool has_truth = source_has_truth(&r->source, 0);
+  struct gpnn_copies_report report;
+  const struct gpnn_counts *counts = &r->counts[0];
+  if (r->a->loo || (double)counts->n_upon <= suspicious * (double)counts->n_rows) return GPNN_OK;
+  enum gpnn_status status = gpnn_copies_count(&r->copies, first_target(r), has_truth, &report, err);
+  if (status != GPNN_OK || !gpnn_copies_exceed_chance(&report)) return status;
+  cli_warn(r->cli,
+           "%s: %zu of %s%zu rows %s training rows: their scores say nothing about new rows; use "
+           "--loo, or set rows aside with gpnn-split",
+           gpnn_table_name(r->source.table), report.n_copies,
+           report.n == GPNN_COPIES_ROWS ? "the first " : "", report.n,
+           has_truth ? "are" : "have the inputs of");
+  return GPNN_OK;
+}
+
 /* Reports anything unusual about the predictions of a target. */
 static void report_target(const struct run *r, size_t t)
 {
@@ -239,16 +287,18 @@ static void report_target(const struct run *r, size_t t)
   report_distances(&about, &r->counts[t], &parameters->calibration);
 }
 
-static void report(const struct run *r)
+static enum gpnn_status report(const struct run *r, struct gpnn_error *err)
 {
   source_report(&r->source, r->n_done);
   for (size_t t = 0; t < r->opened.n; t++) report_target(r, t);
   cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done, gpnn_model_neighbours(r->model, 0));
+  return warn_of_training_rows(r, err);
 }
 
 static void release(struct run *r)
 {
   folds_release(&r->folds);
+  gpnn_copies_release(&r->copies);
   gpnn_predictor_free(r->predictor);
   gpnn_model_free(r->model);
   free(r->columns);
@@ -264,7 +314,7 @@ enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn
   enum gpnn_status status = prepare(&r, err);
   if (status == GPNN_OK) status = write_header(&r, err);
   if (status == GPNN_OK) status = predict_batches(&r, err);
-  if (status == GPNN_OK) report(&r);
+  if (status == GPNN_OK) status = report(&r, err);
   status = cli_close_output(r.sink.output, status, err);
   release(&r);
   return status;

@@ -13,6 +13,7 @@
 #include "cmd/predict/folds.h"
 #include "cmd/predict/predict.h"
 #include "cmd/predict/source.h"
+#include "dataset/copies.h"
 
 /* While batches are processed, the source belongs to the stage that reads, the predictor and the
  * counts to the one that predicts, and the sink to the one that writes. */
@@ -28,6 +29,7 @@ struct run {
   struct gpnn_counts *counts; /* owned */
   struct sink sink;
   struct batch batches[GPNN_PIPELINE_SLOTS];
+  struct gpnn_copies copies; /* rows of a table, to find training rows among them */
   size_t n_done;
 };
 

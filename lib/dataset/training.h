@@ -85,7 +85,7 @@ struct gpnn_training_reading {
   /* Called now and then with the rows so far, and the share of the table that they are or NaN
    * (gpnn_input_share()); or NULL. */
   void (*progress)(size_t n_rows, double share);
-  struct gpnn_profile *profile;    /* zeroed, of those rows that come after a bad one; or NULL */
+  struct gpnn_profile *profile; /* zeroed, of those rows that come after a bad one; or NULL */
 };
 
 /*

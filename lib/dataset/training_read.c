@@ -172,7 +172,8 @@ static enum gpnn_status diagnose_batch(struct reading *r, struct batch *batch,
     const struct gpnn_record record = gpnn_records_get(&batch->records, i);
     status = gpnn_profile_add(r->how->profile, &record, err);
   }
-  if (r->how->progress != NULL) r->how->progress(r->training->n + r->how->profile->n_rows, batch->share);
+  if (r->how->progress != NULL)
+    r->how->progress(r->training->n + r->how->profile->n_rows, batch->share);
   return status;
 }
 

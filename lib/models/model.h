@@ -145,6 +145,7 @@ struct gpnn_counts {
   size_t n_rows;
   size_t n_far;    /* farther from the training rows than 99.9 % of the rows seen in calibration */
   size_t n_beyond; /* beyond the largest distance allowed */
+  size_t n_upon;   /* where a training row is, but for rounding */
 };
 
 /* ---- functions ---------------------------------------------------------------------------- */

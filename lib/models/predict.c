@@ -270,6 +270,7 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
                                        struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct output *output = &predictor->outputs[channel];
+  const double upon = 1e-6; /* lengthscales */
   double farthest = predictor->options.max_distance;
   size_t first = channel * rows->n;
   const double *nearest = predictor->nearest + first;
@@ -280,6 +281,7 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
   for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
     bool is_beyond = farthest > 0 && nearest[i] > farthest;
     counts->n_beyond += is_beyond;
+    counts->n_upon += nearest[i] < upon;
     status = finish_row(predictor, output, rows, i, first + i, is_beyond, &distributions[first + i],
                         err);
   }

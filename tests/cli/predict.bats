@@ -519,3 +519,37 @@ converse() {
       }
     }'
 }
+
+# of_training: what gpnn-predict says of training rows in the table on standard input, if anything.
+of_training() {
+  gpnn-predict -p t.par t.gpi 2>&1 >/dev/null | grep -oE '[0-9]+ of [0-9]+ rows .* training rows' || true
+}
+
+@test "training rows among those predicted are pointed out" {
+  make_model 300 60 0 20
+  assert_equal "$(of_training <train.tsv)" '300 of 300 rows are training rows'
+  assert_equal "$(cut -f 1,2 train.tsv | of_training)" '300 of 300 rows have the inputs of training rows'
+  assert_equal "$({ cat test.tsv; sed -n 2,21p train.tsv; } | of_training)" '20 of 80 rows are training rows'
+  assert_equal "$(of_training <test.tsv)" ''
+  # The same inputs with other targets are no training rows; nor are 4 rows, nor any under --loo.
+  assert_equal "$(awk -F '\t' -v OFS='\t' 'NR > 1 { $3 += 1 } 1' train.tsv | of_training)" ''
+  assert_equal "$(head -n 5 train.tsv | of_training)" ''
+  gpnn-predict --loo -p t.par t.gpi 2>err >/dev/null
+  [[ ! -s err ]]
+  gpnn-predict -q -p t.par t.gpi train.tsv 2>err >/dev/null
+  [[ ! -s err ]]
+}
+
+@test "rows of a few codes that training rows have too are not taken for these" {
+  coded() {
+    awk -v seed="$1" 'BEGIN {
+      srand(seed); print "a\tb\ty"
+      for (i = 0; i < 400; i++) print int(6 * rand()) "\t" int(8 * rand()) "\t" int(3 * rand())
+    }'
+  }
+  coded 1 >train.tsv
+  gpnn-index --calibration-rows 0 -o t.gpi train.tsv
+  make_parameters exp 1 1 0.1 20 >t.par
+  assert_equal "$(coded 2 | of_training)" ''
+  assert_equal "$(coded 2 | cut -f 1,2 | of_training)" ''
+}

@@ -1,0 +1,130 @@
+#include "dataset/copies.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* ---- hashes ------------------------------------------------------------------------------- */
+
+/* The finaliser of MurmurHash3, a bijection whose output bits depend on all input bits. */
+static uint64_t mix(uint64_t h)
+{
+  h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
+  h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
+  return h ^ (h >> 33);
+}
+
+static uint64_t add_number(uint64_t h, double value)
+{
+  uint64_t bits;
+  double positive = value == 0 ? 0 : value; /* -0 is 0 */
+  memcpy(&bits, &positive, sizeof bits);
+  return mix((h + 0x9e3779b97f4a7c15u) ^ mix(bits));
+}
+
+/* Of d inputs and, unless it is NaN, a target. */
+static uint64_t hash_row(size_t d, const double *x, double y)
+{
+  uint64_t h = 0;
+  for (size_t j = 0; j < d; j++) h = add_number(h, x[j]);
+  return isnan(y) ? h : add_number(h, y);
+}
+
+enum gpnn_status gpnn_copies_add(struct gpnn_copies *copies, const struct gpnn_dataset *dataset,
+                                 const double *x, double y, struct gpnn_error *err)
+{
+  if (copies->n == GPNN_COPIES_ROWS) return GPNN_OK;
+  if (!gpnn_grow(&copies->hash, &copies->capacity, copies->n + 1, sizeof *copies->hash))
+    return gpnn_fail_memory(err, "to find training rows among the rows");
+  copies->hash[copies->n++] = hash_row(dataset->d, x, y);
+  return GPNN_OK;
+}
+
+/* ---- counting ----------------------------------------------------------------------------- */
+
+/* Rows of one hash: those to predict, those drawn from the training rows, all training rows. */
+struct entry {
+  uint64_t hash;
+  size_t n, n_drawn, n_training;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+  uint64_t left = ((const struct entry *)a)->hash, right = ((const struct entry *)b)->hash;
+  return (left > right) - (left < right);
+}
+
+/* Sorts entries and makes one of all that have the same hash; returns how many there are. */
+static size_t merge_entries(size_t n, struct entry *entries)
+{
+  size_t kept = 0;
+  qsort(entries, n, sizeof *entries, compare_entries);
+  for (size_t i = 0; i < n; i++) {
+    if (kept > 0 && entries[kept - 1].hash == entries[i].hash) {
+      entries[kept - 1].n += entries[i].n;
+      entries[kept - 1].n_drawn += entries[i].n_drawn;
+    } else {
+      entries[kept++] = entries[i];
+    }
+  }
+  return kept;
+}
+
+static uint64_t hash_training_row(const struct gpnn_dataset *dataset, size_t i, bool has_target)
+{
+  return hash_row(dataset->d, dataset->x + i * dataset->d, has_target ? dataset->y[i] : NAN);
+}
+
+/* Adds up the entries, into all but the numbers of rows. */
+static void sum_up(size_t n, const struct entry *entries, struct gpnn_copies_report *report)
+{
+  for (size_t i = 0; i < n; i++) {
+    if (entries[i].n_training > 0) report->n_copies += entries[i].n;
+    if (entries[i].n_training > 1) report->n_twins += entries[i].n_drawn;
+  }
+}
+
+enum gpnn_status gpnn_copies_count(const struct gpnn_copies *copies,
+                                   const struct gpnn_dataset *dataset, bool has_target,
+                                   struct gpnn_copies_report *report, struct gpnn_error *err)
+{
+  enum { DRAWN = 10000 };
+  size_t n = copies->n, drawn = dataset->n < DRAWN ? dataset->n : DRAWN, step = dataset->n / drawn;
+  *report = (struct gpnn_copies_report){.n = n, .n_training = drawn};
+  if (n == 0) return GPNN_OK;
+  struct entry *entries = gpnn_alloc(n + drawn, 1, sizeof *entries);
+  if (entries == NULL) return gpnn_fail_memory(err, "to find training rows among the rows");
+  for (size_t i = 0; i < n; i++) entries[i] = (struct entry){.hash = copies->hash[i], .n = 1};
+  for (size_t i = 0; i < drawn; i++)
+    entries[n + i] =
+        (struct entry){.hash = hash_training_row(dataset, i * step, has_target), .n_drawn = 1};
+  size_t n_entries = merge_entries(n + drawn, entries);
+  for (size_t i = 0; i < dataset->n; i++) {
+    const struct entry key = {.hash = hash_training_row(dataset, i, has_target)};
+    struct entry *found = bsearch(&key, entries, n_entries, sizeof key, compare_entries);
+    if (found != NULL) found->n_training++;
+  }
+  sum_up(n_entries, entries, report);
+  free(entries);
+  return GPNN_OK;
+}
+
+bool gpnn_copies_exceed_chance(const struct gpnn_copies_report *report)
+{
+  enum { FEWEST = 5 };
+  static const double least_share = 0.1, standard_errors = 3;
+  if (report->n_copies < FEWEST) return false;
+  double n = (double)report->n, share = (double)report->n_copies / n;
+  double chance = (double)report->n_twins / (double)report->n_training;
+  double error = sqrt(chance * (1 - chance) * (1 / n + 1 / (double)report->n_training));
+  return share > least_share && share - chance > least_share * (1 - chance) &&
+         share - chance > standard_errors * error;
+}
+
+void gpnn_copies_release(struct gpnn_copies *copies)
+{
+  free(copies->hash);
+  *copies = (struct gpnn_copies){0};
+}
