@@ -11,6 +11,8 @@ bindir ?= $(PREFIX)/bin
 libdir ?= $(PREFIX)/lib
 includedir ?= $(PREFIX)/include
 mandir ?= $(PREFIX)/share/man
+bashcompletiondir ?= $(PREFIX)/share/bash-completion/completions
+zshcompletiondir ?= $(PREFIX)/share/zsh/site-functions
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
 BUILD ?= build$(if $(SANITIZE),/sanitize)
@@ -57,7 +59,7 @@ OURS := -I. -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-si
   -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) $(if $(FAISS_C),-DGPNN_SYSTEM_FAISS_C) \
   -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
-  $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(PANELS_CFLAGS)
+  $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
   $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(LOCALISABLE)
 # C++ objects define what the standard library and FAISS leave to whoever includes their headers.
@@ -102,6 +104,8 @@ CMD_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/common/*.c))
 # A tool that needs more than one file has a folder: gpnn has cmd/gpnn, and gpnn-fit cmd/fit.
 own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$(1:gpnn-%=%)/*.c))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
+# For bash and for zsh
+COMPLETIONS := $(BUILD)/completion/gpnn $(BUILD)/completion/_gpnn
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TESTS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 INJECT := $(BUILD)/tests/inject.so
@@ -119,7 +123,7 @@ BATS_FILES := $(wildcard tests/cli/*.bats)
 .SECONDARY:
 
 # ---- build --------------------------------------------------------------------------------
-all: $(LIB) $(PROGRAMS) ## build the library and the tools (default)
+all: $(LIB) $(PROGRAMS) $(COMPLETIONS) ## build the library, the tools and their completion (default)
 
 tests: all $(UNIT_TESTS) $(FUZZ_TESTS) $(INJECT) ## build what the tests need as well
 
@@ -148,7 +152,7 @@ $(PUBLIC)/gpnn/%.h: lib/%.h
 	$(Q)sed 's|^#include "\([^"]*\)"|#include <gpnn/\1>|' $< >$@
 
 # Loops over panels are compiled for one set of instructions each, and chosen at run time.
-$(BUILD)/lib/linalg/panels_%.o: PANELS_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
+$(BUILD)/lib/linalg/panels_%.o: EXTRA_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
 ifneq ($(filter x86_64%,$(MACHINE)),)
 $(BUILD)/lib/linalg/panels_avx2.o: INSTRUCTIONS := -mavx2 -mfma
 $(BUILD)/lib/linalg/panels_avx512.o: INSTRUCTIONS := -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma \
@@ -171,6 +175,38 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $$(call own_objects,%) $(CMD_COMMON) $(LIB)
 	$(call say,LD)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ -Wl,--gc-sections $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
+
+# All tools for one program, where main() of gpnn-fit is main_fit().
+ALL_TOOLS := $(TOOLS:%=$(BUILD)/mains/%.o) $(foreach tool,$(TOOLS),$(call own_objects,$(tool)))
+main_of = main_$(subst -,_,$(1:gpnn-%=%))
+$(BUILD)/mains/%.o: cmd/%.c | $(VERSION_H) $(BUILD)/libraries
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Dmain=$(call main_of,$*) -Wno-missing-prototypes -c $< -o $@
+
+# What the shells complete is read off the tables of options, which tools hand to functions that the
+# linker replaces: these must not be inlined where it optimises (-flto).
+$(BUILD)/cmd/common/cli.o $(BUILD)/cmd/common/modes.o: EXTRA_CFLAGS := -fno-lto
+$(BUILD)/completion/tools.h: cmd
+	$(Q)mkdir -p $(@D)
+	$(Q)printf 'TOOL(%s)\n' $(foreach tool,$(TOOLS),$(patsubst main_%,%,$(call main_of,$(tool)))) >$@
+
+$(BUILD)/scripts/completion/options.o: $(BUILD)/completion/tools.h
+$(BUILD)/scripts/completion/options.o: EXTRA_CFLAGS := -I$(BUILD)/completion
+$(BUILD)/completion/options: $(BUILD)/scripts/completion/options.o $(ALL_TOOLS) $(CMD_COMMON) $(LIB)
+	$(call say,LD)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $^ -Wl,--wrap=cli_main,--wrap=cli_main_modes -Wl,--gc-sections $(ALL_LDFLAGS) \
+	  $(ALL_LIBS) -o $@
+
+$(BUILD)/completion/table: $(BUILD)/completion/options
+	$(Q)$< >$@
+
+$(BUILD)/completion/gpnn: $(BUILD)/completion/table $(wildcard scripts/completion/*bash*)
+	$(Q)awk -f scripts/completion/bash.awk $< scripts/completion/gpnn.bash >$@
+
+$(BUILD)/completion/_gpnn: $(BUILD)/completion/table scripts/completion/zsh.awk
+	$(Q)awk -f scripts/completion/zsh.awk $< >$@
 
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LD)
@@ -207,14 +243,9 @@ FUZZ_CUT := gpnn_table_open gpnn_index_open gpnn_parameters_read_one gpnn_parame
 FUZZ_TOOLS := $(CMD_COMMON) $(BUILD)/tests/fuzz/tools.o
 $(BUILD)/fuzz/%_eval: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%)
 $(BUILD)/fuzz/%_options: FUZZ_LDFLAGS = $(FUZZ_ONCE:%=-Wl,--wrap=%) $(FUZZ_CUT:%=-Wl,--wrap=%)
-$(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/fuzz/gpnn-eval.o \
+$(BUILD)/fuzz/replay_eval $(BUILD)/fuzz/fuzz_eval: $(BUILD)/mains/gpnn-eval.o \
   $(call own_objects,gpnn-eval) $(FUZZ_TOOLS)
-$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(TOOLS:%=$(BUILD)/fuzz/%.o) \
-  $(foreach tool,$(TOOLS),$(call own_objects,$(tool))) $(FUZZ_TOOLS)
-$(BUILD)/fuzz/%.o: cmd/%.c | $(VERSION_H) $(BUILD)/libraries
-	$(call say,CC)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Dmain=main_$(*:gpnn-%=%) -Wno-missing-prototypes -c $< -o $@
+$(BUILD)/fuzz/replay_options $(BUILD)/fuzz/fuzz_options: $(ALL_TOOLS) $(FUZZ_TOOLS)
 
 # Loaded into the tools, which it lets meet failures (scripts/faults).
 $(INJECT): tests/faults/inject.c
@@ -358,7 +389,10 @@ INSTALL ?= install
 INSTALL_PROGRAM ?= $(INSTALL)
 PC := $(libdir)/pkgconfig/gpnn.pc
 INCLUDES := $(includedir)/gpnn
-INSTALLED = $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) \
+# bash-completion looks for the name of the command: all are links to the file for gpnn.
+LINKS := $(filter-out gpnn,$(TOOLS))
+INSTALLED = $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) $(zshcompletiondir)/_gpnn \
+  $(bashcompletiondir)/gpnn $(LINKS:%=$(bashcompletiondir)/%) \
   $(PUBLIC_HEADERS:%=$(INCLUDES)/%) \
   $(foreach page,$(MANUALS),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 # Paths below the prefix are told relative to it, so that the .pc file can be moved with it.
@@ -366,7 +400,7 @@ relative = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 there = $(call quote,$(DESTDIR)$(1))
 put = @$(INSTALL) -D -m 644 $(call quote,$(1)) $(call there,$(2))
 
-install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, bindir, libdir, includedir, mandir
+install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, or in bindir, libdir, mandir ...
 	$(foreach tool,$(TOOLS),@$(INSTALL_PROGRAM) -D $(call quote,$(BUILD)/bin/$(tool)) $(call \
 	  there,$(bindir)/$(tool))$(newline))
 	$(foreach header,$(PUBLIC_HEADERS),$(call \
@@ -374,6 +408,9 @@ install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, bindir, libdi
 	$(foreach page,$(MANUALS),$(call put,$(page),$(mandir)/man$(subst \
 	  .,,$(suffix $(page)))/$(notdir $(page)))$(newline))
 	$(call put,$(LIB),$(libdir)/libgpnn.a)
+	$(call put,$(BUILD)/completion/_gpnn,$(zshcompletiondir)/_gpnn)
+	$(call put,$(BUILD)/completion/gpnn,$(bashcompletiondir)/gpnn)
+	$(foreach tool,$(LINKS),@ln -sf gpnn $(call there,$(bashcompletiondir)/$(tool))$(newline))
 	@mkdir -p $(call there,$(dir $(PC)))
 	@sed -e $(call quote,s|@PREFIX@|$(PREFIX)|) -e $(call quote,s|@VERSION@|$(VERSION)|) \
 	  -e $(call quote,s|@LIBDIR@|$(call relative,$(libdir))|) \

@@ -13,6 +13,11 @@ enum { MOST = 1000000, MOST_NEIGHBOURS = 20000 };
 static const struct cli_word presets[] = {{"paper", FIT_PAPER}, CLI_END_OF_WORDS};
 static const struct cli_word methods[] = {
     {"local", FIT_LOCAL}, {"conjugate", FIT_CONJUGATE}, CLI_END_OF_WORDS};
+static const struct cli_word kernels[] = {{"auto", 0},     {"exp", 0}, {"matern32", 0},
+                                          {"matern52", 0}, {"rbf", 0}, CLI_END_OF_WORDS};
+static const struct cli_word transforms[] = {{"none", 0},  {"auto", 0},     {"log", 0},
+                                             {"asinh", 0}, {"boxcox", 0},   {"yeo-johnson", 0},
+                                             {"rank", 0},  CLI_END_OF_WORDS};
 static const struct cli_word efforts[] = {{"fast", GPNN_EFFORT_FAST},
                                           {"normal", GPNN_EFFORT_NORMAL},
                                           {"thorough", GPNN_EFFORT_THOROUGH},
@@ -72,7 +77,8 @@ static const struct cli_option options[] = {
                presets),
     CLI_CHOICE(0, "method", method, "NAME", "", methods),
     CLI_CHOICE(0, "effort", choose.effort, "E", "how much to try", efforts),
-    CLI_TEXT(0, "kernel", kernel, "KERNEL", "auto, exp, matern32, matern52, rbf, matern:NU (auto)"),
+    CLI_TEXT_OF(0, "kernel", kernel, "KERNEL",
+                "auto, exp, matern32, matern52, rbf, matern:NU (auto)", kernels),
     CLI_CHOICE(0, "ard", ard, "A", "a lengthscale for each input", ard),
     CLI_CHOICE(0, "rotate", rotate, "R", "rotate the inputs", rotations),
     CLI_AUTO('m', "neighbours", neighbours, "M", "neighbours to predict from, or auto (auto)", 1,
@@ -81,8 +87,8 @@ static const struct cli_option options[] = {
               GPNN_CHOOSE_MEMBERS),
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
-    CLI_TEXT(0, "transform", transform_name, "T",
-             "log, asinh, boxcox, yeo-johnson, rank, auto (none)"),
+    CLI_TEXT_OF(0, "transform", transform_name, "T",
+                "log, asinh, boxcox, yeo-johnson, rank, auto (none)", transforms),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),
     CLI_CHOICES(0, "objective", objectives, "O[,O]", "(by effort)", objectives, 2),
     CLI_CHOICE(0, "optimizer", choose.fit.optimizer, "NAME", "(by objective)", optimizers),

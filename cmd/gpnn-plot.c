@@ -42,6 +42,7 @@ static const struct cli_tool tool = {
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 2,
+    .first_operand = plot_kind_name,
     CLI_OPTIONS(options),
     .resolve = plot_resolve,
     .run = plot_run};

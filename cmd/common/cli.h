@@ -39,6 +39,8 @@ struct cli_tool {
   const char *purpose;  /* a sentence or two, in lines of at most 80 columns */
   unsigned groups;
   size_t min_operands, max_operands;
+  /* The words that the first operand may be, from 0 on; then NULL.  NULL if it is a file. */
+  const char *(*first_operand)(size_t i);
   const struct cli_option *options; /* its own; not repeating those of the groups */
   size_t n_options;
   /*

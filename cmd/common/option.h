@@ -14,7 +14,9 @@
  *   };
  *
  * A letter of 0 stands for none.  A member of the wrong type does not compile.  The members hold
- * the defaults before parsing begins; a default in parentheses ends the help.
+ * the defaults before parsing begins; a default in parentheses ends the help.  Shells complete the
+ * names of files where 'argument' is FILE, TABLE, INDEX or PARAMS, of directories where it is DIR,
+ * and elsewhere 'words'.
  */
 #ifndef GPNN_CMD_COMMON_OPTION_H
 #define GPNN_CMD_COMMON_OPTION_H
@@ -100,6 +102,9 @@ struct cli_option {
 /* const char *: not empty */
 #define CLI_TEXT(letter, name, member, argument, help) \
   CLI_ROW(TEXT, letter, name, CLI_AT(const char *, member), argument, help, 0, 0, NULL)
+/* const char *: not empty, usually one of 'words', whose values mean nothing: resolve() decides */
+#define CLI_TEXT_OF(letter, name, member, argument, help, words) \
+  CLI_ROW(TEXT, letter, name, CLI_AT(const char *, member), argument, help, 0, 0, words)
 /* size_t, within low and high */
 #define CLI_COUNT(letter, name, member, argument, help, low, high) \
   CLI_ROW(COUNT, letter, name, CLI_AT(size_t, member), argument, help, low, high, NULL)

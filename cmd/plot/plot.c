@@ -49,6 +49,11 @@ enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* ---- options ------------------------------------------------------------------------------ */
 
+const char *plot_kind_name(size_t i)
+{
+  return i < N_KINDS ? kinds[i].name : NULL;
+}
+
 static const struct plot_kind *find_kind(const struct cli *cli)
 {
   for (size_t i = 0; i < N_KINDS; i++)

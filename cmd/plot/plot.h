@@ -36,6 +36,9 @@ struct plot {
   double width, height; /* cm; the kind may change what the user has not asked for */
 };
 
+/* The names of the kinds: a struct cli_tool's 'first_operand'. */
+const char *plot_kind_name(size_t i);
+
 /* Checks and completes the arguments, a struct plot_arguments: a struct cli_tool's 'resolve'. */
 bool plot_resolve(const struct cli *cli, void *arguments);
 

@@ -145,6 +145,8 @@ static const struct cli_word warps[] = {{"none", GPNN_WARP_NONE},
                                         {"cubic", GPNN_WARP_CUBIC},
                                         CLI_END_OF_WORDS};
 
+static const struct cli_word noise_laws[] = {{"normal", 0}, {"laplace", 0}, CLI_END_OF_WORDS};
+
 static const struct cli_option options[] = {
     CLI_CHOICE(0, "kind", kind, "KIND", "", kinds),
     CLI_COUNT('n', "size", rows, "N", "rows; local: rows neighbours are from (1000)", 1,
@@ -158,12 +160,14 @@ static const struct cli_option options[] = {
              1e100),
     CLI_LIST('t', "true", truths, "NAME=VALUE",
              "parameter of process and noise (rbf, 1, 0.9, 0.1)"),
-    CLI_TEXT(0, "function", function, "NAME", "function: oakley, waves or zero"),
+    CLI_TEXT_OF(0, "function", function, "NAME", "function: oakley, waves or zero",
+                simulate_function_words),
     CLI_COUNT(0, "features", features, "F", "features: how many (2000)", 1, 1e7),
     CLI_COUNT('m', "neighbours", neighbours, "M", "local: neighbours of a point (100)", 1,
               GPNN_PROCESS_MOST - 1),
     CLI_COUNT(0, "test", test, "N", "local: points (1000)", 1, GPNN_NEIGHBOURS_MOST),
-    CLI_TEXT(0, "noise-law", noise_law, "LAW", "normal, laplace or student:NU (normal)"),
+    CLI_TEXT_OF(0, "noise-law", noise_law, "LAW", "normal, laplace or student:NU (normal)",
+                noise_laws),
     CLI_CHOICE(0, "warp", warp.law, "LAW", "of inputs", warps),
     CLI_REAL(0, "gamma", warp.gamma, "G", "strength of the warp (1)", 0, 100),
     CLI_FLAG(0, "noiseless", truth, "a column f before y: y without noise"),

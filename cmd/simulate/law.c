@@ -12,6 +12,9 @@ const struct cli_word simulate_law_words[] = {{"normal", GPNN_INPUTS_NORMAL},
                                               {"cube", GPNN_INPUTS_CUBE},
                                               CLI_END_OF_WORDS};
 
+const struct cli_word simulate_function_words[] = {
+    {"oakley", 0}, {"waves", 0}, {"zero", 0}, CLI_END_OF_WORDS};
+
 bool simulate_find_function(const struct cli *cli, const char *name,
                             const struct gpnn_function **function)
 {

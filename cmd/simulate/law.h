@@ -19,6 +19,9 @@ struct simulate_inputs {
 
 extern const struct cli_word simulate_law_words[];
 
+/* The names of functions, for completion only. */
+extern const struct cli_word simulate_function_words[];
+
 /* Finds the function called 'name'; sets NULL if 'name' is NULL. */
 bool simulate_find_function(const struct cli *cli, const char *name,
                             const struct gpnn_function **function);

@@ -199,7 +199,8 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
 #define ARGUMENTS struct risk
 
 static const struct cli_option options[] = {
-    CLI_TEXT(0, "function", function, "NAME", "a known function: waves, oakley or zero"),
+    CLI_TEXT_OF(0, "function", function, "NAME", "a known function: waves, oakley or zero",
+                simulate_function_words),
     CLI_REAL(0, "schedule", schedule, "P", "M for the last N, fewer before, for smoothness P", 1e-3,
              1e3),
     CLI_FLAG(0, "derivatives", derivatives, "derivatives of the risk by each parameter"),

@@ -6,7 +6,7 @@ load helper
 # Runs the project's make with everything below a directory of the test, wherever the make that
 # runs the tests would install.
 make_there() {
-  env -u bindir -u libdir -u includedir -u mandir make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
+  env -u bindir -u libdir -u includedir -u mandir -u bashcompletiondir -u zshcompletiondir make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
 }
 
 # A test build may be sanitized, and then so must be what is linked with it.
@@ -35,6 +35,15 @@ pkg_config_there() {
   make_there install
   for tool in dest/opt/gpnn/bin/*; do
     [[ -f dest/opt/gpnn/share/man/man1/${tool##*/}.1 ]] || complain "no manual for ${tool##*/}"
+  done
+}
+
+@test "shells find a completion for every tool" {
+  make_there install
+  for tool in dest/opt/gpnn/bin/*; do
+    file=dest/opt/gpnn/share/bash-completion/completions/${tool##*/}
+    bash --norc -c 'source "$1" && complete -p "$2"' - "$file" "${tool##*/}"
+    head -n 1 dest/opt/gpnn/share/zsh/site-functions/_gpnn | grep -qw -- "${tool##*/}"
   done
 }
 
@@ -145,10 +154,13 @@ END
 }
 
 @test "directories can be chosen one by one" {
-  make_there install bindir=/b libdir=/l includedir=/i mandir=/m
-  [[ -f dest/l/libgpnn.a && -f dest/i/gpnn/gpnn.h && ! -e dest/opt ]]
+  local places='bindir=/b libdir=/l includedir=/i mandir=/m bashcompletiondir=/c zshcompletiondir=/z'
+  # shellcheck disable=SC2086 # a list of words
+  make_there install $places
+  [[ -f dest/l/libgpnn.a && -f dest/i/gpnn/gpnn.h && -f dest/c/gpnn && -f dest/z/_gpnn && ! -e dest/opt ]]
   grep -qx 'libdir=/l' dest/l/pkgconfig/gpnn.pc
-  make_there uninstall bindir=/b libdir=/l includedir=/i mandir=/m
+  # shellcheck disable=SC2086
+  make_there uninstall $places
   assert_equal "$(find dest ! -type d)" ""
 }
 
