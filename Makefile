@@ -400,6 +400,8 @@ relative = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 there = $(call quote,$(DESTDIR)$(1))
 put = @$(INSTALL) -D -m 644 $(call quote,$(1)) $(call there,$(2))
 
+# Tests that install do so at the same time.
+tests: $$(PUBLIC_FILES)
 install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, or in bindir, libdir, mandir ...
 	$(foreach tool,$(TOOLS),@$(INSTALL_PROGRAM) -D $(call quote,$(BUILD)/bin/$(tool)) $(call \
 	  there,$(bindir)/$(tool))$(newline))
@@ -425,6 +427,12 @@ uninstall: ## remove what install put there
 	@rm -f $(foreach file,$(INSTALLED),$(call there,$(file)))
 	@[ ! -d $(call there,$(INCLUDES)) ] || \
 	  find $(call there,$(INCLUDES)) -depth -type d -empty -delete
+
+.PHONY: deb
+deb: ## make Debian packages, gpnn and libgpnn-dev, in the folder deb of the build directory
+	@scripts/setup deb
+	@$(AGAIN) all
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/deb $(VERSION) $(call quote,$(BUILD)/deb)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
