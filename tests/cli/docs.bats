@@ -343,9 +343,34 @@ words_of() {
   examples_of man/gpnn-index.5
 }
 
-@test "the examples of README.md, as they are typed in a clone after make" {
-  mkdir clone && cd clone
-  ln -s "$GPNN_ROOT"/* .
-  rm -f build && ln -s "$GPNN_BUILD" build
-  PATH=$(getconf PATH) tests/docs/examples README.md
+# A copy of what a clone has, with what make builds, in the folder clone.
+make_clone() {
+  mkdir clone
+  for entry in "$GPNN_ROOT"/*; do
+    [[ ${entry##*/} == build ]] || cp -r "$entry" clone/
+  done
+  ln -s "$GPNN_BUILD" clone/build
+}
+
+@test "the examples of README.md run in order, as they are typed in a clone after make" {
+  make_clone && cd clone
+  env -i HOME="$PWD" PATH="$(getconf PATH)" tests/docs/examples README.md
+}
+
+@test "every block of commands in README.md is run" {
+  awk '/^```sh/ { getline; if ($0 !~ /^\$ /) { print FNR ": not run: " $0; bad = 1 } n++ }
+    END { exit bad || n < 5 }' "$GPNN_ROOT/README.md" >&2
+}
+
+@test "the options that README.md names beside a tool are options of that tool" {
+  grep -oE '`gpnn(-[a-z]+)?( [a-z]+)? [^`]*`' "$GPNN_ROOT/README.md" | tr -d '`' >named
+  [[ $(grep -c -- ' -' named) -ge 20 ]] || complain 'hardly any'
+  while read -r tool mode rest; do
+    [[ $tool != gpnn-simulate ]] || tool+=" $mode"
+    for option in $(grep -oE -- ' --?[a-z][a-z-]*' <<<" $mode $rest"); do
+      awk -F '\t' -v tool="$tool" -v option="$option" '
+        $1 == tool && $2 == "option" && " " $3 " " ~ " " option " " { found = 1 }
+        END { exit !found }' "$GPNN_BUILD/completion/table" || complain "$tool: no $option"
+    done
+  done <named
 }
