@@ -75,6 +75,7 @@ static void print_option(const char *tool, const struct cli_option *option)
 {
   char words[CLI_WORDS_BYTES];
   const char *help = option->help;
+  if (help == NULL) return; /* --help does not list it either */
   if (option->words != NULL && (help[0] == '\0' || help[0] == '('))
     help = cli_list_words(words, option->words);
   printf("%s\toption\t", tool);
