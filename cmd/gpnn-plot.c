@@ -7,7 +7,7 @@
 #define ARGUMENTS struct plot_arguments
 
 static const struct cli_word formats[] = {
-    {"auto", PLOT_AUTO}, {"svg", PLOT_SVG}, {"png", PLOT_PNG}, CLI_END_OF_WORDS};
+    {"auto", PLOT_AUTO}, {"svg", PLOT_SVG}, {"png", PLOT_PNG}, {"pdf", PLOT_PDF}, CLI_END_OF_WORDS};
 
 static const struct cli_option options[] = {
     CLI_TEXT('x', "inputs", x, "LIST", "the horizontal axis (rows, or the first columns)"),
@@ -27,7 +27,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "unit", unit, "TEXT", "unit of the target, for labels"),
     CLI_REAL(0, "width", width, "CM", "width (17, or 12 if square)", 3, 100),
     CLI_REAL(0, "height", height, "CM", "height (depends on the kind)", 3, 100),
-    CLI_CHOICE(0, "format", format, "FORMAT", "(by the suffix of FILE, else svg)", formats),
+    CLI_CHOICE(0, "format", format, "FORMAT", "(by the ending of FILE, else svg)", formats),
     CLI_FLAG(0, "script", script, "write the gnuplot script instead"),
 };
 

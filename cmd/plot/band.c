@@ -2,11 +2,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/compare.h"
 #include "base/memory.h"
 #include "cmd/common/report.h"
 #include "cmd/plot/plot.h"
+#include "stats/scatter.h"
 #include "stats/student.h"
 #include "table/columns.h"
 
@@ -22,6 +24,7 @@ struct band {
   struct gpnn_predictions found;
   struct place *places; /* owned; in the end by x */
   size_t n, capacity, n_truths, n_left_out;
+  bool is_function; /* of x: the means make a line */
 };
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -94,6 +97,20 @@ static int compare(const void *a, const void *b)
   return order != 0 ? order : gpnn_compare_doubles(&p->mean, &q->mean);
 }
 
+static enum gpnn_status judge_means(struct band *b, struct gpnn_error *err)
+{
+  double *x = gpnn_alloc(b->n, 2, sizeof *x);
+  if (x == NULL) return gpnn_fail_memory(err, "for the points of the picture");
+  double *y = x + b->n;
+  for (size_t i = 0; i < b->n; i++) {
+    x[i] = b->places[i].x;
+    y[i] = b->places[i].mean;
+  }
+  b->is_function = gpnn_scatter_is_function(b->n, x, y);
+  free(x);
+  return GPNN_OK;
+}
+
 static enum gpnn_status read_rows(struct plot *plot, struct band *b, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
@@ -104,7 +121,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct band *b, struct gpnn
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with an input and a prediction",
                      gpnn_table_name(plot->table));
   qsort(b->places, b->n, sizeof *b->places, compare);
-  return GPNN_OK;
+  return judge_means(b, err);
 }
 
 /* ---- the picture -------------------------------------------------------------------------- */
@@ -141,7 +158,7 @@ static void name_interval(const struct band *b, size_t k, char name[32])
     snprintf(name, 32, "%.6g %% interval", 100 * level);
 }
 
-/* The wider interval first, so that it lies below. */
+/* The wider interval first, so that it lies below; areas, or where there is no line bars. */
 static void draw_intervals(struct script *s, const struct band *b)
 {
   static const char *const shades[2] = {"#8FBFE0", "#CFE4F3"};
@@ -153,8 +170,13 @@ static void draw_intervals(struct script *s, const struct band *b)
     size_t k = inverted ? n - 1 - i : i;
     char name[32];
     name_interval(b, k, name);
-    script_add(s, "$band using 1:%zu:%zu with filledcurves fc rgb '%s' title '%s', \\\n  ",
-               3 + 2 * k, 4 + 2 * k, shades[i], name);
+    if (b->is_function)
+      script_add(s, "$band using 1:%zu:%zu with filledcurves fc rgb '%s'", 3 + 2 * k, 4 + 2 * k,
+                 shades[i]);
+    else
+      script_add(s, "$band using 1:%zu:(0):($%zu - $%zu) with vectors nohead lw %g lc rgb '%s'",
+                 3 + 2 * k, 4 + 2 * k, 3 + 2 * k, i == 0 ? 4.0 : 2.0, shades[i]);
+    script_add(s, " title '%s', \\\n  ", name);
   }
 }
 
@@ -167,10 +189,43 @@ static void set_ranges(struct script *s, const struct band *b)
     for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
       if (isfinite(values[k])) plot_range_add(&y, values[k]);
   }
-  x = plot_range_widen(x, 0);
+  x = plot_range_widen(x, b->is_function ? 0 : 0.02);
   y = plot_range_widen(y, 0.04);
   script_range(s, "x", x.low, x.high);
   script_range(s, "y", y.low, y.high);
+}
+
+/* Where there is no line, why, and how to have one. */
+static void write_caption(struct plot *plot, const struct band *b)
+{
+  char x[GPNN_MASK_BYTES];
+  const char *name = gpnn_table_column(plot->table, b->x);
+  gpnn_mask(x, name, strlen(name));
+  if (b->is_function) {
+    plot_no_caption(plot);
+    return;
+  }
+  plot_caption(plot, "n = %zu rows, which differ in more than %s", b->n, x);
+  cli_warn(plot->cli,
+           "%s: the means are no function of '%s', since the rows differ in other inputs, too, and "
+           "are drawn as points: for a line, predict rows that differ in '%s' only",
+           gpnn_table_name(plot->table), x, x);
+}
+
+static void draw_means(struct script *s, const struct band *b)
+{
+  double size = b->n > 300 ? 0.3 : 0.6;
+  script_add(s, "$band using 1:2 with ");
+  if (b->is_function)
+    script_add(s, "lines lw 1.8 lc rgb '" PLOT_BLUE "' title 'mean'");
+  else
+    script_add(s, "points pt 7 ps %g lc rgb '" PLOT_BLUE "' title 'mean'", size);
+  if (b->n_truths > 0)
+    script_add(s,
+               ", \\\n  $truth using 1:2 with points pt 6 ps %g lw 0.8 lc rgb '" PLOT_BLACK
+               "' title 'observed'",
+               size);
+  script_add(s, "\n");
 }
 
 static void draw(struct plot *plot, const struct band *b)
@@ -181,7 +236,7 @@ static void draw(struct plot *plot, const struct band *b)
   if (every > 1)
     cli_note(plot->cli, "drawing 1 row in %zu of %zu, in the order of the input", every, b->n);
   plot_x_label(plot, gpnn_table_column(plot->table, b->x), "", NULL);
-  plot_no_caption(plot);
+  write_caption(plot, b);
   plot_title(plot);
   set_ranges(s, b);
   bool named = b->truth != SIZE_MAX;
@@ -190,13 +245,7 @@ static void draw(struct plot *plot, const struct band *b)
       s, "set key outside below center horizontal height 1 Left reverse\nset style fill noborder\n"
          "plot ");
   draw_intervals(s, b);
-  script_add(s, "$band using 1:2 with lines lw 1.8 lc rgb '" PLOT_BLUE "' title 'mean'");
-  if (b->n_truths > 0)
-    script_add(s,
-               ", \\\n  $truth using 1:2 with points pt 6 ps %g lw 0.8 lc rgb '" PLOT_BLACK
-               "' title 'observed'",
-               b->n_truths > 300 ? 0.3 : 0.6);
-  script_add(s, "\n");
+  draw_means(s, b);
 }
 
 enum gpnn_status plot_band(struct plot *plot, struct gpnn_error *err)

@@ -151,10 +151,10 @@ static enum gpnn_status draw_pit(struct plot *plot, struct counted *c, struct gp
   script_add(s,
              "set xrange [0:1]\nset yrange [0:%.10g]\nset key top left Left reverse\n"
              "low = %.10g\nhigh = %.10g\n"
-             "plot $pit using 1:2:(%.10g) with boxes fs solid 0.55 border rgb '" PLOT_BLUE
-             "' fc rgb '" PLOT_BLUE "' title 'predictions', \\\n"
-             "  '+' using 1:(low):(high) with filledcurves fc rgb '#60808080' title "
+             "plot '+' using 1:(low):(high) with filledcurves fc rgb '#D0D0D0' title "
              "'chance, 95 %%', \\\n"
+             "  $pit using 1:2:(%.10g) with boxes fs transparent solid 0.4 border rgb '" PLOT_BLUE
+             "' fc rgb '" PLOT_BLUE "' lw 1.2 title 'predictions', \\\n"
              "  1 with lines lw 1 dt 2 lc rgb '" PLOT_BLACK "' title 'calibrated'\n",
              1.25 * fmax(tallest, high * (double)bins), low * (double)bins, high * (double)bins,
              1 / (double)bins);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "cmd/common/report.h"
 #include "cmd/plot/plot.h"
@@ -12,7 +13,7 @@
 enum { LATTICE_MAX = 400, CELLS_MAX = 40000, CELLS = 160, POINTS_MAX = 10000 };
 
 struct map {
-  size_t x, y; /* columns */
+  size_t x, y, truth; /* columns; truth: with --truth only */
   struct gpnn_predictions found;
   struct plot_numbers xs, ys, means, sds;
   size_t n_left_out;
@@ -40,6 +41,8 @@ static enum gpnn_status find_columns(const struct plot *plot, struct map *m, str
   /* The truth is not drawn; a column with a number in every row stands in for it. */
   if (status != GPNN_OK) return status;
   status = plot_find(plot, gpnn_table_column(plot->table, m->x), false, &m->found, err);
+  if (status == GPNN_OK && plot->o->y != NULL)
+    status = gpnn_columns_find(plot->table, plot->o->y, &m->truth, err);
   if (status != GPNN_OK || plot->o->x != NULL) return status;
   size_t mean = m->found.targets[0].mean;
   if (m->x == mean || m->y == mean)
@@ -72,6 +75,53 @@ static enum gpnn_status read_row(struct plot *plot, struct map *m, struct gpnn_e
   return status == GPNN_OK ? plot_push(&m->sds, row.sd, err) : status;
 }
 
+/* ---- places ------------------------------------------------------------------------------- */
+
+struct place {
+  double x, y, mean, sd;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+  const struct place *p = a, *q = b;
+  int order = gpnn_compare_doubles(&p->x, &q->x);
+  return order != 0 ? order : gpnn_compare_doubles(&p->y, &q->y);
+}
+
+/* Averages the sorted rows of each place into one; returns the number of places. */
+static size_t average_places(struct map *m, const struct place *places, size_t n)
+{
+  size_t n_places = 0;
+  for (size_t i = 0, k; i < n; i += k) {
+    double mean = 0, sd = 0;
+    for (k = 1; i + k < n && compare_places(&places[i], &places[i + k]) == 0;) k++;
+    for (size_t j = i; j < i + k; j++) {
+      mean += places[j].mean / (double)k;
+      sd += places[j].sd / (double)k;
+    }
+    m->xs.values[n_places] = places[i].x;
+    m->ys.values[n_places] = places[i].y;
+    m->means.values[n_places] = mean;
+    m->sds.values[n_places++] = sd;
+  }
+  return n_places;
+}
+
+/* Rows of one place would hide each other: points are averages over them. */
+static enum gpnn_status merge_places(struct map *m, struct gpnn_error *err)
+{
+  size_t n = m->xs.n;
+  struct place *places = gpnn_alloc(n, 1, sizeof *places);
+  if (places == NULL) return gpnn_fail_memory(err, "for the places of the picture");
+  for (size_t i = 0; i < n; i++)
+    places[i] =
+        (struct place){m->xs.values[i], m->ys.values[i], m->means.values[i], m->sds.values[i]};
+  qsort(places, n, sizeof *places, compare_places);
+  m->xs.n = average_places(m, places, n);
+  free(places);
+  return GPNN_OK;
+}
+
 /* Cells around the points of a lattice, or coarser cells if there are many points. */
 static enum gpnn_status choose_cells(struct map *m, struct gpnn_error *err)
 {
@@ -86,6 +136,7 @@ static enum gpnn_status choose_cells(struct map *m, struct gpnn_error *err)
   m->is_lattice = x_is_lattice && y_is_lattice && g->nx > 1 && g->ny > 1 &&
                   g->nx * g->ny <= 2 * n && g->nx * g->ny <= CELLS_MAX;
   m->in_cells = m->is_lattice || n > POINTS_MAX;
+  if (!m->in_cells) return merge_places(m, err);
   if (m->is_lattice) {
     g->x0 = m->x_range.low - g->dx / 2;
     g->y0 = m->y_range.low - g->dy / 2;
@@ -202,7 +253,16 @@ static struct layout lay_out(const struct plot *plot, const struct map *m, size_
   return l;
 }
 
-static void place_panel(struct plot *plot, const struct layout *l, size_t i)
+/* The target's name: that of the column before the mean, unless it is an input; NULL: unknown. */
+static const char *target_name(const struct plot *plot, const struct map *m)
+{
+  size_t mean = m->found.targets[0].mean;
+  if (plot->o->y != NULL) return gpnn_table_column(plot->table, m->truth);
+  if (mean == 0 || mean - 1 == m->x || mean - 1 == m->y) return NULL;
+  return gpnn_table_column(plot->table, mean - 1);
+}
+
+static void place_panel(struct plot *plot, const struct map *m, const struct layout *l, size_t i)
 {
   struct script *s = &plot->body;
   double left = left_room, top = l->height - l->top_room;
@@ -219,24 +279,28 @@ static void place_panel(struct plot *plot, const struct layout *l, size_t i)
              left / l->width, right / l->width, top / l->height, bottom / l->height,
              (right + 0.2) / l->width, bottom / l->height, 0.35 / l->width,
              l->panel_height / l->height);
-  /* The name of the colours, above their bar. */
-  const char *unit = plot->o->unit;
-  script_label(s, "label 2", i == 0 ? "mean" : "sd", "", unit);
-  script_add(s, "set label 2 at screen %.5f, screen %.5f left\n", (right + 0.2) / l->width,
+  /* What the colours are, above the panel. */
+  const char *what = i == 0 ? "mean" : "sd", *target = target_name(plot, m);
+  if (target == NULL)
+    script_label(s, "label 2", what, "", plot->o->unit);
+  else
+    script_label(s, "label 2", target, i == 0 ? ", mean" : ", sd", plot->o->unit);
+  script_add(s, "set label 2 at screen %.5f, screen %.5f left\n", left / l->width,
              (top + 0.4) / l->height);
 }
 
 static void set_ranges(struct script *s, const struct map *m, const struct layout *l)
 {
-  static const double label_width = 1.1; /* cm */
   const struct gpnn_scatter_grid *g = &m->grid;
-  double share = m->is_lattice ? 0.5 : 1, x_room = share * g->dx, y_room = share * g->dy;
+  double share = m->is_lattice ? 0.5
+                 : m->in_cells ? 1
+                               : 0,
+         x_room = share * g->dx, y_room = share * g->dy;
   struct plot_range x = {m->x_range.low - x_room, m->x_range.high + x_room};
   struct plot_range y = {m->y_range.low - y_room, m->y_range.high + y_room};
-  x = plot_range_widen(x, 0);
-  y = plot_range_widen(y, 0);
-  double labels = fmax(l->panel_width / label_width, 2);
-  script_tics(s, "x", x.high - x.low, (int)labels);
+  x = plot_range_widen(x, m->in_cells ? 0 : 0.02);
+  y = plot_range_widen(y, m->in_cells ? 0 : 0.02);
+  script_tics_within(s, "x", x.low, x.high, l->panel_width);
   script_range(s, "x", x.low, x.high);
   script_range(s, "y", y.low, y.high);
 }
@@ -244,7 +308,7 @@ static void set_ranges(struct script *s, const struct map *m, const struct layou
 static void draw_panel(struct plot *plot, const struct map *m, const struct layout *l, size_t i)
 {
   struct script *s = &plot->body;
-  place_panel(plot, l, i);
+  place_panel(plot, m, l, i);
   plot_palette(plot, i == 0 ? PLOT_VIRIDIS : PLOT_CIVIDIS);
   struct plot_range colours = plot_range_widen(m->colours[i], 0);
   script_range(s, "cb", colours.low, colours.high);

@@ -1,3 +1,5 @@
+#define _GNU_SOURCE /* memmem() */
+
 #include "cmd/plot/plot.h"
 
 #include <math.h>
@@ -74,7 +76,7 @@ static bool check_meaning(const struct cli *cli, unsigned kind)
     unsigned kinds;
   } limited[] = {
       {"inputs", CURVE | BAND | MAP},
-      {"truth", OF_PREDICTIONS | CURVE | LANDSCAPE | BAND},
+      {"truth", OF_PREDICTIONS | CURVE | LANDSCAPE | BAND | MAP},
       {"mean", OF_PREDICTIONS | BAND | MAP},
       {"sd", OF_PREDICTIONS | BAND | MAP},
       {"df", OF_PREDICTIONS | BAND},
@@ -107,27 +109,42 @@ static bool check_marks(const struct cli *cli, const struct cli_list *marks)
   return true;
 }
 
-/* True if the name's ending belongs to another format than is written. */
-static bool is_misnamed(const char *path, const char *dot, bool png)
+static const char *const formats[] = {[PLOT_SVG] = "svg", [PLOT_PNG] = "png", [PLOT_PDF] = "pdf"};
+
+/* What follows the last dot of a file's name; NULL if the name has no ending. */
+static const char *ending(const char *path)
 {
-  return dot != NULL && strchr(dot, '/') == NULL && dot[1] != '\0' && dot != path &&
-         strcasecmp(dot, png ? ".png" : ".svg") != 0;
+  const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+  const char *dot = strrchr(name, '.');
+  return dot == NULL || dot == name || dot[1] == '\0' ? NULL : dot + 1;
 }
 
-/* --format, or what the name of the output ends with. */
+/* PLOT_AUTO: no format ends like this. */
+static enum plot_format format_of(const char *ending)
+{
+  for (enum plot_format f = PLOT_SVG; f <= PLOT_PDF; f++)
+    if (ending != NULL && strcasecmp(ending, formats[f]) == 0) return f;
+  return PLOT_AUTO;
+}
+
+/* --format, or what the name of the output ends with; they must not contradict each other. */
 static bool choose_format(const struct cli *cli, struct plot_arguments *o)
 {
-  const char *dot = strrchr(cli->output, '.');
-  if (o->format == PLOT_AUTO)
-    o->format = dot != NULL && strcmp(dot, ".png") == 0 ? PLOT_PNG : PLOT_SVG;
-  bool png = o->format == PLOT_PNG;
-  if (!o->script && is_misnamed(cli->output, dot, png)) {
-    char shown[GPNN_MASK_BYTES];
-    cli_warn(cli, "%s: written as %s despite the ending of its name",
-             gpnn_mask(shown, cli->output, strlen(cli->output)), png ? "PNG" : "SVG");
-  }
-  if (!png || o->script || strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO)) return true;
-  return cli_refuse(cli, "a PNG picture cannot go to a terminal: use -o FILE, or redirect it");
+  const char *end = ending(cli->output);
+  enum plot_format named = format_of(end);
+  char shown[GPNN_MASK_BYTES];
+  gpnn_mask(shown, cli->output, strlen(cli->output));
+  if (o->script && named != PLOT_AUTO)
+    return cli_refuse(cli, "%s: --script writes a script, not a picture: call it .gp", shown);
+  if (o->format == PLOT_AUTO && named == PLOT_AUTO && end != NULL && !o->script)
+    return cli_refuse(cli, "%s: pictures end in .svg, .png or .pdf; or say --format", shown);
+  if (o->format != PLOT_AUTO && named != PLOT_AUTO && o->format != named)
+    return cli_refuse(cli, "%s: its ending contradicts --format %s", shown, formats[o->format]);
+  if (o->format == PLOT_AUTO) o->format = named == PLOT_AUTO ? PLOT_SVG : named;
+  if (o->format == PLOT_SVG || o->script || strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO))
+    return true;
+  return cli_refuse(cli, "a %s picture cannot go to a terminal: use -o FILE, or redirect it",
+                    o->format == PLOT_PNG ? "PNG" : "PDF");
 }
 
 bool plot_resolve(const struct cli *cli, void *arguments)
@@ -140,24 +157,36 @@ bool plot_resolve(const struct cli *cli, void *arguments)
 
 /* ---- gnuplot ------------------------------------------------------------------------------ */
 
-/* The head of the script, common to all kinds: sizes, fonts and lines that print well. */
-static void write_head(struct script *s, const struct plot *plot, bool png)
+/* The terminal.  A picture has the same size and lines in every format; PNG and PDF have letters of
+ * 6.75 points, since the fonts that stand in for Helvetica there are wider. */
+static void write_terminal(struct script *s, const struct plot *plot)
 {
   /* SVG has 96 units to the inch, also for fonts and lines: 12 units are nine points in print. */
-  const double per_cm = 96 / 2.54, scale = png ? 300.0 / 96 : 1;
+  const double per_cm = 96 / 2.54, scale = plot->o->format == PLOT_PNG ? 300.0 / 96 : 1;
   int width = (int)lrint(plot->width * per_cm * scale);
   int height = (int)lrint(plot->height * per_cm * scale);
-  script_add(s, "# drawn by gnuplot: gnuplot FILE >PICTURE\n");
-  if (png)
+  if (plot->o->format == PLOT_PNG)
     script_add(s,
                "set terminal pngcairo size %d,%d noenhanced background 'white' font "
                "'Helvetica,9' fontscale %.6g linewidth %.6g pointscale %.6g\n",
                width, height, scale, scale, scale);
+  else if (plot->o->format == PLOT_PDF)
+    script_add(s,
+               "set terminal pdfcairo size %.6gcm,%.6gcm noenhanced background 'white' font "
+               "'Helvetica,9' fontscale 0.75 linewidth 1.5 pointscale 0.75\n",
+               plot->width, plot->height);
   else
     script_add(s,
                "set terminal svg size %d,%d fixed noenhanced background 'white' font "
                "'Helvetica,Arial,sans-serif,12'\n",
                width, height);
+}
+
+/* The head of the script, common to all kinds: sizes, fonts and lines that print well. */
+static void write_head(struct script *s, const struct plot *plot)
+{
+  script_add(s, "# drawn by gnuplot: gnuplot FILE >PICTURE\n");
+  write_terminal(s, plot);
   script_add(s, "set encoding utf8\nset datafile missing 'NaN'\n"
                 "set border 3 lw 0.8 lc rgb '" PLOT_BLACK "'\n"
                 "set tics nomirror out scale 0.6\nset format '%%g'\nset minussign\n"
@@ -224,6 +253,17 @@ static enum gpnn_status draw_kind(struct plot *plot, const struct plot_kind *kin
   return gpnn_fail(err, status, "%s; %s draws %s", cause.text, kind->name, kind->what);
 }
 
+/* Blanks out the time at which a PDF was made: the same table gives the same bytes. */
+static void forget_time(char *pdf, size_t n)
+{
+  static const char key[] = "/CreationDate (D:";
+  char *found = NULL;
+  for (char *at = pdf; (at = memmem(at, n - (size_t)(at - pdf), key, sizeof key - 1)) != NULL; at++)
+    found = at;
+  char *end = found == NULL ? NULL : memchr(found, ')', n - (size_t)(found - pdf));
+  if (end != NULL) memset(found, ' ', (size_t)(end + 1 - found));
+}
+
 static enum gpnn_status draw(struct plot *plot, const struct plot_kind *kind,
                              struct gpnn_error *err)
 {
@@ -233,13 +273,15 @@ static enum gpnn_status draw(struct plot *plot, const struct plot_kind *kind,
   enum gpnn_status status = gpnn_table_open(&plot->table, cli_operand(cli, 1), &cli->table, err);
   if (status == GPNN_OK) status = draw_kind(plot, kind, err);
   if (status != GPNN_OK) goto out;
-  write_head(&script, plot, plot->o->format == PLOT_PNG);
+  write_head(&script, plot);
   script_append(&script, &plot->body);
   status = script_status(&script, err);
   if (status == GPNN_OK && plot->o->script)
     status = write_output(cli->output, script.text, script.length, err);
   if (status != GPNN_OK || plot->o->script) goto out;
   status = run_gnuplot(&script, &gnuplot, err);
+  if (plot->o->format == PLOT_PDF && status == GPNN_OK)
+    forget_time(gnuplot.output, gnuplot.n_output);
   if (status == GPNN_OK) status = write_output(cli->output, gnuplot.output, gnuplot.n_output, err);
 out:
   script_release(&plot->body);

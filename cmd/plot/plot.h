@@ -14,7 +14,7 @@
 #include "table/predictions.h"
 #include "table/table.h"
 
-enum plot_format { PLOT_AUTO, PLOT_SVG, PLOT_PNG };
+enum plot_format { PLOT_AUTO, PLOT_SVG, PLOT_PNG, PLOT_PDF };
 
 struct plot_arguments {
   const char *x, *y, *mean, *sd, *df, *by, *se; /* columns; NULL: not given */

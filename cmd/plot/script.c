@@ -137,6 +137,22 @@ void script_tics(struct script *script, const char *axis, double range, int labe
   script_add(script, "set %stics %.10g\n", axis, round_step(range, labels));
 }
 
+void script_tics_within(struct script *script, const char *axis, double low, double high,
+                        double width)
+{
+  enum { MOST = 8, LEAST = 2 };
+  static const double letter = 0.18, gap = 0.35; /* cm */
+  int labels = MOST;
+  for (; labels > LEAST; labels--) {
+    double step = round_step(high - low, labels);
+    double first = ceil(low / step), last = floor(high / step);
+    int left = snprintf(NULL, 0, "%g", first * step), right = snprintf(NULL, 0, "%g", last * step);
+    int length = left > right ? left : right;
+    if ((last - first + 1) * (letter * length + gap) <= width) break;
+  }
+  script_tics(script, axis, high - low, labels);
+}
+
 void script_linear_axis(struct script *script, const char *axis, double low, double high,
                         int labels)
 {

@@ -55,6 +55,11 @@ void script_range(struct script *script, const char *axis, double low, double hi
  * where 'room' is true, and labels it. */
 void script_log_axis(struct script *script, const char *axis, double low, double high, bool room);
 
+/* Labels 'axis', over a range, at as many round numbers, two to eight, as 'width' cm have room for.
+ */
+void script_tics_within(struct script *script, const char *axis, double low, double high,
+                        double width);
+
 /* Labels 'axis', over a range, at no more than 'labels' round numbers. */
 void script_tics(struct script *script, const char *axis, double range, int labels);
 

@@ -86,6 +86,36 @@ static double quantile(const double *sorted, size_t n, double p)
   return i + 1 < n ? sorted[i] + fraction * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
+/* ---- functions ---------------------------------------------------------------------------- */
+
+/* The sum of squares of y[0 ... n) around their mean, in units of 'unit'. */
+static double sum_of_squares(size_t n, const double *y, double unit)
+{
+  double mean = 0, sum = 0;
+  for (size_t i = 0; i < n; i++) mean += y[i] / unit / (double)n;
+  for (size_t i = 0; i < n; i++) sum += pow(y[i] / unit - mean, 2);
+  return sum;
+}
+
+bool gpnn_scatter_is_function(size_t n, const double *x, const double *y)
+{
+  enum { FEW = 20 };
+  const double most_within = 0.01, most_between = 0.25, rounding = 1e-12;
+  double unit = 0, within = 0, differences = 0;
+  for (size_t i = 0; i < n; i++) unit = fmax(unit, fabs(y[i]));
+  if (n < 2 || unit == 0) return true;
+  double variance = sum_of_squares(n, y, unit) / (double)(n - 1);
+  if (variance < rounding * rounding) return true;
+  size_t n_repeats = 0;
+  for (size_t i = 0, k; i < n; i += k) {
+    for (k = 1; i + k < n && x[i + k] == x[i]; k++) n_repeats++;
+    within += sum_of_squares(k, y + i, unit);
+  }
+  if (within > most_within * variance * (double)n_repeats) return false;
+  for (size_t i = 1; i < n; i++) differences += pow(y[i] / unit - y[i - 1] / unit, 2);
+  return n < FEW || differences <= 2 * most_between * variance * (double)(n - 1);
+}
+
 enum gpnn_status gpnn_scatter_quantiles(size_t n, const double *x, const double *y, size_t n_groups,
                                         size_t n_p, const double *p, double *rows,
                                         struct gpnn_error *err)

@@ -41,6 +41,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_scatter_lattice(size_t n, const double *va
                                                       struct gpnn_error *err);
 
 /*
+ * True if a line through 'n' points, in ascending order of x, would show a function of x.  It would
+ * not where y also depends on something else: where the variance of y among points with the same x
+ * exceeds 1 % of the variance of all y, or, of at least 20 points, that of the differences between
+ * neighbours exceeds twice 25 % of it (von Neumann's ratio; a sine needs 9 points a period).  Equal
+ * y, and fewer than two points, are a function.
+ */
+bool gpnn_scatter_is_function(size_t n, const double *x, const double *y);
+
+/*
  * Divides the points, sorted by x, into 'n_groups' (1 to n) groups whose sizes differ by at most
  * one, and fills a row of n_p + 1 numbers for each: its median x, and the quantiles of y at the
  * 'n_p' probabilities 'p' in [0, 1] (interpolated linearly between order statistics).  GPNN_ENOMEM:

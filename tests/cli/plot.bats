@@ -433,7 +433,7 @@ assert_svg() {
   assert_fails 2 'an operand is missing' gpnn-plot
   assert_fails 2 'bins does not apply to curve' gpnn-plot curve --bins 3 p.tsv
   assert_fails 2 'theory does not apply to pit' gpnn-plot pit --theory -1 p.tsv
-  assert_fails 2 'option --format: auto, svg or png' gpnn-plot pit --format pdf p.tsv
+  assert_fails 2 'option --format: auto, svg, png or pdf' gpnn-plot pit --format gif p.tsv
   assert_fails 2 'option --mark' gpnn-plot landscape --mark noise=x p.tsv
   assert_fails 2 'option --width' gpnn-plot pit --width 0 p.tsv
 }
@@ -479,7 +479,7 @@ assert_svg() {
   (($(wc -l <labels.txt) >= 3))
   [[ -z $(sort labels.txt | uniq -d) ]]
   awk 'BEGIN { print "u,v,mean,sd"; for (i = 0; i < 900; i++) printf "%g,%g,1,1\n", int(i / 30) * 4 / 29 - 2, i % 30 * 4 / 29 - 2 }' |
-    gpnn-plot map --script | grep -qx 'set xtics 2'
+    gpnn-plot map --script | grep -qx 'set xtics 1'
 }
 
 @test "a mark for an unknown panel is refused" {
@@ -488,15 +488,78 @@ assert_svg() {
     gpnn-plot landscape --mark noise=1 --mark noize=0.3 l.tsv
 }
 
-@test "a file name that ends in another format causes a warning" {
+@test "the format goes by the ending of the output's name, or by --format" {
+  local file
   printf 'y,mean,sd\n1,2,3\n2,3,1\n' >p.csv
-  gpnn-plot pit -o p.pdf p.csv 2>&1 | grep -qF 'p.pdf: written as SVG'
-  gpnn-plot pit --format png -o p.svg p.csv 2>&1 | grep -qF 'p.svg: written as PNG'
   mkdir -p a.b
-  for file in p.svg p.SVG p a.b/p; do
+  for file in p.svg p.SVG p a.b/p .svg; do
     gpnn-plot pit -o $file p.csv >out.txt 2>&1
+    assert_svg $file
     [[ ! -s out.txt ]]
   done
+  for file in p.pdf p.PDF; do
+    gpnn-plot pit -o $file p.csv
+    assert_equal "$(head -c 5 $file)" '%PDF-'
+  done
+  gpnn-plot pit --format pdf p.csv | cmp - p.pdf
+  gpnn-plot pit --format pdf -o p.fig p.csv
+  cmp p.fig p.pdf
+  gpnn-plot pit --format png -o p.PNG p.csv
+}
+
+@test "unknown endings, and those that contradict other options, are refused" {
+  printf 'y,mean,sd\n1,2,3\n2,3,1\n' >p.csv
+  assert_fails 2 'p.tif: pictures end in .svg, .png or .pdf; or say --format' \
+    gpnn-plot pit -o p.tif p.csv
+  assert_fails 2 'p.svg: its ending contradicts --format png' \
+    gpnn-plot pit --format png -o p.svg p.csv
+  assert_fails 2 'p.pdf: --script writes a script, not a picture' \
+    gpnn-plot pit --script -o p.pdf p.csv
+  gpnn-plot pit --script --format pdf -o p.gp p.csv
+  grep -q '^set terminal pdfcairo size 17cm,9cm ' p.gp
+  assert_equal "$(echo p.*)" 'p.csv p.gp'
+}
+
+@test "a PDF says nothing of when it was made" {
+  predictions >p.tsv
+  gpnn-plot pit -o p.pdf p.tsv
+  run ! grep -qa CreationDate p.pdf
+  assert_equal "$(tail -n 1 p.pdf)" '%%EOF'
+  ! command -v pdfinfo >/dev/null || pdfinfo p.pdf | grep -q '^Pages: *1$'
+}
+
+@test "pit: bars are drawn over the band" {
+  predictions | gpnn-plot pit --script | grep -A 2 '^plot' >lines.txt
+  grep -q filledcurves <(sed -n 1p lines.txt)
+  grep -q 'boxes .*transparent .*border' <(sed -n 2p lines.txt)
+}
+
+@test "band: means that are no function of the input are drawn as points" {
+  predictions >p.tsv
+  gpnn-plot band --script p.tsv 2>err.txt | grep -q "with lines .* title 'mean'"
+  [[ ! -s err.txt ]]
+  # Another input: of two rows with the same x, and of rows with different x.
+  printf 'x,mean,sd\n1,3,1\n1,4,1\n2,5,1\n' >same.csv
+  awk 'BEGIN { print "x,mean,sd"; for (i = 0; i < 40; i++) print i "," (i * 0.618) % 1 ",1" }' >other.csv
+  for table in same other; do
+    gpnn-plot band --script $table.csv >b.gp 2>err.txt
+    run ! grep -q 'with lines' b.gp
+    run ! grep -q filledcurves b.gp
+    grep -q "with points .* title 'mean'" b.gp
+    grep -q "$table.csv: the means are no function of 'x', .*rows that differ in 'x' only" err.txt
+  done
+  gpnn-plot band -q --script same.csv 2>&1 >b.gp | wc -c | grep -qx 0
+}
+
+@test "map: panels name the target, and points are averages over the rows of a place" {
+  printf 'a,b,t,mean,sd\n0,1,9,1,3\n5,2,9,7,1\n0,1,9,2,5\n3,7,9,0,1\n' >p.csv
+  gpnn-plot map --unit K --script p.csv >m.gp
+  assert_equal "$(block map m.gp | paste -sd,)" '0 1 1.5 4,3 7 0 1,5 2 7 1'
+  grep -q "^set label 2 't, mean (K)' " m.gp
+  grep -q "^set label 2 't, sd (K)' " m.gp
+  gpnn-plot map -y b --script p.csv | grep -q "^set label 2 'b, mean' "
+  # Without a truth, the column before the mean is an input.
+  cut -d , -f 1,2,4- p.csv | gpnn-plot map --script | grep -q "^set label 2 'mean' "
 }
 
 @test "line ends, control characters and broken UTF-8 in names become question marks" {

@@ -113,6 +113,44 @@ static void groups_are_equal_and_hold_every_point(void **state)
   assert_int_equal(held, N);
 }
 
+/* A sine of 5 periods over [0, 1]. */
+static double sine(double x)
+{
+  return sin(10 * 3.14159265358979 * x);
+}
+
+static void a_function_is_told_from_means_that_depend_on_more(void **state)
+{
+  (void)state;
+  enum { ROWS = 200 };
+  double x[ROWS], wave[ROWS], scattered[ROWS], ties[ROWS], constant[ROWS];
+  struct gpnn_rng rng = seeded(3);
+  for (size_t i = 0; i < ROWS; i++) {
+    x[i] = (double)(i / 2) / ROWS;
+    wave[i] = sine(x[i]);
+    scattered[i] = gpnn_rng_uniform(&rng);
+    ties[i] = wave[i] + (i % 2 == 0 ? 0 : 0.5);
+    constant[i] = 1e300;
+  }
+  assert_true(gpnn_scatter_is_function(ROWS, x, wave));
+  assert_true(gpnn_scatter_is_function(ROWS, x, constant));
+  assert_false(gpnn_scatter_is_function(ROWS, x, ties));
+  for (size_t i = 0; i < ROWS; i++) x[i] = (double)i;
+  assert_false(gpnn_scatter_is_function(ROWS, x, scattered));
+  assert_true(gpnn_scatter_is_function(19, x, scattered)); /* too few to tell */
+}
+
+static void wild_and_few_values_are_judged(void **state)
+{
+  (void)state;
+  const double x[] = {1, 1, 2}, wild[] = {-1e308, 1e308, 0}, same[] = {1e308, 1e308, -1e308};
+  assert_true(gpnn_scatter_is_function(0, x, wild));
+  assert_true(gpnn_scatter_is_function(1, x, wild));
+  assert_false(gpnn_scatter_is_function(2, x, wild));
+  assert_false(gpnn_scatter_is_function(3, x, wild));
+  assert_true(gpnn_scatter_is_function(3, x, same));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -123,6 +161,8 @@ int main(void)
       cmocka_unit_test(a_single_point_is_a_lattice_of_step_one),
       cmocka_unit_test(irregular_values_and_too_many_points_are_not_a_lattice),
       cmocka_unit_test(quantiles_run_along_x),
+      cmocka_unit_test(a_function_is_told_from_means_that_depend_on_more),
+      cmocka_unit_test(wild_and_few_values_are_judged),
       cmocka_unit_test(groups_are_equal_and_hold_every_point),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ set tmargin at screen 0.95682
 set bmargin at screen 0.06364
 set colorbox vertical user origin screen 0.34294, screen 0.06364 size screen 0.02059, screen 0.89318
 set label 2 'mean (m)' noenhanced
-set label 2 at screen 0.34294, screen 0.97500 left
+set label 2 at screen 0.10000, screen 0.97500 left
 set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 '#ADDC30', 8 '#FDE725')
 set cbrange [-3:9]
 set format cb '%g'
@@ -63,7 +63,7 @@ set tmargin at screen 0.95682
 set bmargin at screen 0.06364
 set colorbox vertical user origin screen 0.80353, screen 0.06364 size screen 0.02059, screen 0.89318
 set label 2 'sd (m)' noenhanced
-set label 2 at screen 0.80353, screen 0.97500 left
+set label 2 at screen 0.56059, screen 0.97500 left
 set palette defined (0 '#00224E', 1 '#123570', 2 '#3B496C', 3 '#575D6D', 4 '#707173', 5 '#8A8678', 6 '#A59C74', 7 '#C3B369', 8 '#FEE838')
 set cbrange [0.9:1.1]
 set format cb '%g'

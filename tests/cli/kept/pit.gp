@@ -28,7 +28,7 @@ set yrange [0:2.340425532]
 set key top left Left reverse
 low = 0.3404255319
 high = 1.872340426
-plot $pit using 1:2:(0.125) with boxes fs solid 0.55 border rgb '#0072B2' fc rgb '#0072B2' title 'predictions', \
-  '+' using 1:(low):(high) with filledcurves fc rgb '#60808080' title 'chance, 95 %', \
+plot '+' using 1:(low):(high) with filledcurves fc rgb '#D0D0D0' title 'chance, 95 %', \
+  $pit using 1:2:(0.125) with boxes fs transparent solid 0.4 border rgb '#0072B2' fc rgb '#0072B2' lw 1.2 title 'predictions', \
   1 with lines lw 1 dt 2 lc rgb '#202020' title 'calibrated'
 gpnn-plot: predictions.tsv: 1 rows without truth or prediction left out
