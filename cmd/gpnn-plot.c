@@ -20,14 +20,14 @@ static const struct cli_option options[] = {
     CLI_REAL(0, "theory", theory, "SLOPE", "curve: slope of a dotted line (column stone)", -1e3,
              1e3),
     CLI_LIST(0, "mark", marks, "[NAME=]VALUE", "landscape: dashed line at a true value"),
-    CLI_COUNT(0, "bins", bins, "N", "pit: bins (20)", 1, 1000),
+    CLI_COUNT(0, "bins", bins, "N", "pit: bins (20, or fewer)", 1, 1000),
     CLI_TEXT(0, "title", title, "TEXT", "above the picture"),
     CLI_TEXT(0, "xlabel", xlabel, "TEXT", "below it (the column's name)"),
     CLI_TEXT(0, "ylabel", ylabel, "TEXT", "beside it (the column's name)"),
     CLI_TEXT(0, "unit", unit, "TEXT", "unit of the target, for labels"),
     CLI_REAL(0, "width", width, "CM", "width (17, or 12 if square)", 3, 100),
     CLI_REAL(0, "height", height, "CM", "height (depends on the kind)", 3, 100),
-    CLI_CHOICE(0, "format", format, "FORMAT", "(by the ending of FILE, else svg)", formats),
+    CLI_CHOICE(0, "format", format, "FORMAT", "(by the name of FILE)", formats),
     CLI_FLAG(0, "script", script, "write the gnuplot script instead"),
 };
 

@@ -114,7 +114,7 @@ static void draw_calibration(struct plot *plot, const struct counted *c)
   plot_caption(plot, "n = %zu, CAL = %.4g", c->metrics.n_with_sd, c->result.cal);
   script_add(s, "set size ratio 1\nset xrange [0:1]\nset yrange [0:1]\n"
                 "set xtics 0.2\nset ytics 0.2\n");
-  script_add(s, "set key %s Left reverse\n", is_wide(c) ? "bottom right" : "top left");
+  script_add(s, "set key %s Left reverse opaque\n", is_wide(c) ? "bottom right" : "top left");
   script_add(s, "plot $band using 1:2:3 with filledcurves fc rgb '#D0D0D0' title "
                 "'chance, 95 %%', \\\n"
                 "  [0:1] x with lines lw 1 dt 2 lc rgb '" PLOT_BLACK "' title 'calibrated', \\\n"
@@ -128,10 +128,18 @@ static void draw_calibration(struct plot *plot, const struct counted *c)
 
 /* ---- pit ---------------------------------------------------------------------------------- */
 
+/* At most 20, and of few rows enough in each bin to be seen as a histogram. */
+static size_t default_bins(size_t n)
+{
+  enum { MOST = 20, LEAST = 4, ROWS_A_BIN = 5 };
+  size_t bins = n / ROWS_A_BIN;
+  return bins > MOST ? MOST : bins < LEAST ? LEAST : bins;
+}
+
 static enum gpnn_status draw_pit(struct plot *plot, struct counted *c, struct gpnn_error *err)
 {
   struct script *s = &plot->body;
-  size_t bins = plot->o->bins > 0 ? plot->o->bins : 20, n = c->metrics.n_with_sd;
+  size_t n = c->metrics.n_with_sd, bins = plot->o->bins > 0 ? plot->o->bins : default_bins(n);
   double low, high, tallest = 0, *shares = gpnn_alloc(bins, 1, sizeof *shares);
   if (shares == NULL) return gpnn_fail_memory(err, "for the bins");
   gpnn_metrics_pit_histogram(&c->metrics, bins, shares);
@@ -149,7 +157,7 @@ static enum gpnn_status draw_pit(struct plot *plot, struct counted *c, struct gp
   plot_y_label(plot, "density", "", NULL);
   plot_caption(plot, "n = %zu, distance from uniform %.2g", n, c->result.pit_distance);
   script_add(s,
-             "set xrange [0:1]\nset yrange [0:%.10g]\nset key top left Left reverse\n"
+             "set xrange [0:1]\nset yrange [0:%.10g]\nset key top left Left reverse opaque\n"
              "low = %.10g\nhigh = %.10g\n"
              "plot '+' using 1:(low):(high) with filledcurves fc rgb '#D0D0D0' title "
              "'chance, 95 %%', \\\n"

@@ -173,7 +173,7 @@ static void write_terminal(struct script *s, const struct plot *plot)
   else if (plot->o->format == PLOT_PDF)
     script_add(s,
                "set terminal pdfcairo size %.6gcm,%.6gcm noenhanced background 'white' font "
-               "'Helvetica,9' fontscale 0.75 linewidth 1.5 pointscale 0.75\n",
+               "'Helvetica,9' fontscale 0.75 linewidth 1.5 pointscale 1\n",
                plot->width, plot->height);
   else
     script_add(s,

@@ -528,6 +528,14 @@ assert_svg() {
   ! command -v pdfinfo >/dev/null || pdfinfo p.pdf | grep -q '^Pages: *1$'
 }
 
+@test "pit: few rows have few bins" {
+  local rows_bins
+  for rows_bins in 3:4 24:4 60:12 99:19 100:20 400:20; do
+    predictions "${rows_bins%:*}" | gpnn-plot pit --script >p.gp
+    assert_equal "$(block pit p.gp | wc -l)" "${rows_bins#*:}"
+  done
+}
+
 @test "pit: bars are drawn over the band" {
   predictions | gpnn-plot pit --script | grep -A 2 '^plot' >lines.txt
   grep -q filledcurves <(sed -n 1p lines.txt)

@@ -249,7 +249,7 @@ set xrange [0:1]
 set yrange [0:1]
 set xtics 0.2
 set ytics 0.2
-set key top left Left reverse
+set key top left Left reverse opaque
 plot $band using 1:2:3 with filledcurves fc rgb '#D0D0D0' title 'chance, 95 %', \
   [0:1] x with lines lw 1 dt 2 lc rgb '#202020' title 'calibrated', \
   $observed using 1:2 with linespoints lw 1.5 pt 7 ps 0.6 lc rgb '#0072B2' title 'mean and sd', \
