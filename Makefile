@@ -274,6 +274,7 @@ test: tests ## build and run every test, and install nothing; T=PATTERN picks so
 
 check: ## install what is missing, build, run every test and the lint; T=PATTERN picks some
 	@scripts/setup check
+	@if command -v npm >/dev/null; then BUILD=$(BUILD) timeout 120 scripts/setup parquet; fi || :
 	@$(AGAIN) tests || { echo '0 passed, 1 failed'; exit 1; }
 	@$(RUN_TESTS) $(call given,T)
 

@@ -1,14 +1,33 @@
 #include "cmd/common/carry.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
+#include "table/columns.h"
 
 void carried_clear(struct carried *carried)
 {
   carried->n_rows = 0;
   carried->text_length = 0;
+}
+
+/* Replaces a field by the number that it is, in 'text', as all tools write numbers. */
+static enum gpnn_status read_number(const struct gpnn_table *table,
+                                    const struct gpnn_record *record, size_t column, const char *na,
+                                    char text[GPNN_NUMBER_BYTES], struct gpnn_field *field,
+                                    struct gpnn_error *err)
+{
+  double value = 0;
+  enum gpnn_status status = gpnn_columns_copy(table, record, column, &value, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, GPNN_EFORMAT, "a .npy file holds only numbers");
+  if (isnan(value))
+    *field = (struct gpnn_field){na, strlen(na)};
+  else
+    *field = (struct gpnn_field){text, gpnn_number_write(text, value)};
+  return GPNN_OK;
 }
 
 enum gpnn_status carry_add(const struct carry *carry, struct carried *carried,
@@ -20,7 +39,13 @@ enum gpnn_status carry_add(const struct carry *carry, struct carried *carried,
     return gpnn_fail_memory(err, "for the columns carried along");
   for (size_t i = 0; i < carry->n_columns; i++) {
     struct gpnn_field field = {na, strlen(na)};
-    if (carry->columns[i] < record->n_fields) field = record->fields[carry->columns[i]];
+    char text[GPNN_NUMBER_BYTES];
+    size_t column = carry->columns[i];
+    enum gpnn_status status = GPNN_OK;
+    if (column < record->n_fields) field = record->fields[column];
+    if (column < record->n_fields && carry->numeric != NULL)
+      status = read_number(carry->numeric, record, column, na, text, &field, err);
+    if (status != GPNN_OK) return status;
     size_t end = carried->text_length + field.length;
     if (!gpnn_grow(&carried->text, &carried->text_capacity, end, 1))
       return gpnn_fail_memory(err, "for the columns carried along");

@@ -13,7 +13,9 @@
 /* Which columns.  A zeroed object carries none and may be released. */
 struct carry {
   size_t n_columns;
-  size_t *columns; /* owned: 0-based columns of the input */
+  size_t *columns;                  /* owned: 0-based columns of the input */
+  const struct gpnn_table *numeric; /* NULL, or the input, whose fields have to be numbers because
+                                       the output is a .npy file */
 };
 
 /* Their fields in the rows of a batch.  A zeroed object has no rows and may be released. */
@@ -28,7 +30,8 @@ struct carried {
 /* Removes all rows. */
 void carried_clear(struct carried *carried);
 
-/* Keeps the fields of one row; a record without fields (malformed) counts as all 'na'. */
+/* Keeps the fields of one row; a record without fields (malformed) counts as all 'na'.
+ * GPNN_EFORMAT: a field is not a number but has to be. */
 GPNN_MUST_CHECK enum gpnn_status carry_add(const struct carry *carry, struct carried *carried,
                                            const struct gpnn_record *record, const char *na,
                                            struct gpnn_error *err);

@@ -15,6 +15,12 @@ enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
   return gpnn_output_open_watched(output, path, watch, err);
 }
 
+enum gpnn_status cli_follow_name(struct gpnn_output *output, const char *path,
+                                 const struct gpnn_npy_text_format *format, struct gpnn_error *err)
+{
+  return gpnn_npy_text_is_wanted(path) ? gpnn_output_as_npy(output, format, err) : GPNN_OK;
+}
+
 enum gpnn_status cli_close_output(struct gpnn_output *output, enum gpnn_status status,
                                   struct gpnn_error *err)
 {

@@ -6,10 +6,16 @@
 #define GPNN_CMD_COMMON_OUTPUT_H
 
 #include "base/status.h"
+#include "table/npy_text.h"
 #include "table/stream.h"
 
 /* Opens 'path' ("-": standard output) for writing. */
 GPNN_MUST_CHECK enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
+                                                 struct gpnn_error *err);
+
+/* Makes an output that was just opened, for a table, a .npy file if its name says so. */
+GPNN_MUST_CHECK enum gpnn_status cli_follow_name(struct gpnn_output *output, const char *path,
+                                                 const struct gpnn_npy_text_format *format,
                                                  struct gpnn_error *err);
 
 /* Closes 'output' (may be NULL): completes it if 'status' is GPNN_OK, else leaves nothing

@@ -94,7 +94,8 @@ static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
     status = scores_add(&r->scores, t, r->a->by == NULL ? NULL : &record.fields[r->by], &prediction,
                         err);
     if (status == GPNN_EDATA)
-      return gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(r->table), record.line);
+      return gpnn_prefix(err, status, "%s%s%zu", gpnn_table_name(r->table),
+                         gpnn_table_before_line(r->table), record.line);
     if (status != GPNN_OK) return status;
   }
   return GPNN_OK;

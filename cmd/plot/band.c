@@ -77,8 +77,9 @@ static enum gpnn_status read_row(struct plot *plot, struct band *b, struct gpnn_
   }
   struct place place = {.x = row.truth, .mean = row.mean, .truth = NAN};
   if (status == GPNN_OK && (row.sd < 0 || row.df <= 2))
-    status = gpnn_fail(err, GPNN_EDATA, "%s:%zu: no standard deviation, or degrees of freedom",
-                       gpnn_table_name(plot->table), record.line);
+    status =
+        gpnn_fail(err, GPNN_EDATA, "%s%s%zu: no standard deviation, or degrees of freedom",
+                  gpnn_table_name(plot->table), gpnn_table_before_line(plot->table), record.line);
   if (status == GPNN_OK && b->truth != SIZE_MAX)
     status = plot_number(plot, &record, b->truth, &place.truth, err);
   if (status != GPNN_OK) return status;

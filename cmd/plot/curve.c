@@ -137,7 +137,8 @@ static enum gpnn_status add_value(struct plot *plot, struct curve *c,
   const struct gpnn_field *name = c->by == SIZE_MAX ? NULL : &record->fields[c->by];
   status = find_line(c, name, c->y[i], &line, err);
   if (status != GPNN_OK)
-    return gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(plot->table), record->line);
+    return gpnn_prefix(err, status, "%s%s%zu", gpnn_table_name(plot->table),
+                       gpnn_table_before_line(plot->table), record->line);
   if (!gpnn_grow(&line->points, &line->capacity, line->n + 1, sizeof *line->points))
     return gpnn_fail_memory(err, "for the points of the picture");
   line->points[line->n++] = (struct point){x, fabs(y), fabs(se)};

@@ -70,7 +70,8 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
     n++;
     status = take(into, &row, err);
     if (status == GPNN_EDATA)
-      return gpnn_prefix(err, status, "%s:%zu", gpnn_table_name(plot->table), record.line);
+      return gpnn_prefix(err, status, "%s%s%zu", gpnn_table_name(plot->table),
+                         gpnn_table_before_line(plot->table), record.line);
     if (status != GPNN_OK) return status;
   }
   if (status != GPNN_END) return status;

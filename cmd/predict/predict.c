@@ -64,7 +64,8 @@ bool predict_resolve(const struct cli *cli, void *arguments)
 
 static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
 {
-  if (!source_has_header(&r->source)) return GPNN_OK;
+  bool is_npy = gpnn_npy_text_is_wanted(r->cli->output);
+  if (!source_has_header(&r->source) && !is_npy) return GPNN_OK;
   r->sink.at_start = true;
   enum gpnn_status status = source_write_names(&r->source, &r->sink, err);
   for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++) {
@@ -254,7 +255,11 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status != GPNN_OK) return status;
   r->sink.delimiter = source_delimiter(&r->source);
   r->sink.na = cli->na;
-  return cli_open_output(cli->output, &r->sink.output, err);
+  if (gpnn_npy_text_is_wanted(cli->output)) r->sink.delimiter = '\t'; /* is part of no number */
+  const struct gpnn_npy_text_format format = {
+      .delimiter = r->sink.delimiter, .has_header = true, .na = r->sink.na};
+  status = cli_open_output(cli->output, &r->sink.output, err);
+  return status == GPNN_OK ? cli_follow_name(r->sink.output, cli->output, &format, err) : status;
 }
 
 /* Warns if many rows of the table are training rows.  The distances to the nearest say whether that

@@ -128,10 +128,12 @@ enum gpnn_status source_locate(const struct source *s, const struct batch *batch
                                enum gpnn_status status, struct gpnn_error *err)
 {
   const char *name = s->a->loo ? cli_operand(s->cli, 0) : gpnn_table_name(s->table);
-  const char *row = !s->a->loo ? "" : s->held_out != NULL ? " row " : " training row ";
+  const char *row = !s->a->loo            ? gpnn_table_before_line(s->table)
+                    : s->held_out != NULL ? ": row "
+                                          : ": training row ";
   if (batch->first == batch->last)
-    return gpnn_prefix(err, status, "%s:%s%zu", name, row, batch->first);
-  return gpnn_prefix(err, status, "%s:%s%zu-%zu", name, row, batch->first, batch->last);
+    return gpnn_prefix(err, status, "%s%s%zu", name, row, batch->first);
+  return gpnn_prefix(err, status, "%s%s%zu-%zu", name, row, batch->first, batch->last);
 }
 
 void source_report(const struct source *s, size_t n_rows)

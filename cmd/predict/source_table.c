@@ -59,6 +59,7 @@ enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
   if (status == GPNN_OK) status = gpnn_reader_require_offsets(&s->reader, err);
   s->reader.map.has_noise = source_has_noise(s);
   if (status != GPNN_OK) return status;
+  if (gpnn_npy_text_is_wanted(s->cli->output)) s->carry.numeric = s->table;
   return s->a->group != NULL ? choose_group(s, err) : choose_carried(s, err);
 }
 

@@ -124,7 +124,10 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   const struct arguments *a = arguments;
   struct gpnn_synthetic *synthetic = NULL;
   struct gpnn_output *output = NULL;
+  const struct gpnn_npy_text_format format = {
+      .delimiter = a->delimiter, .has_header = !a->no_header, .na = ""};
   enum gpnn_status status = cli_open_output(cli->output, &output, err);
+  if (status == GPNN_OK) status = cli_follow_name(output, cli->output, &format, err);
   if (status == GPNN_OK) status = gpnn_synthetic_new(&synthetic, &a->synthetic, err);
   if (status == GPNN_OK) status = write_table(a, synthetic, output, err);
   status = cli_close_output(output, status, err);

@@ -136,7 +136,7 @@ static enum gpnn_status count_rows(struct run *r, FILE *spool, struct gpnn_error
 {
   struct gpnn_record record;
   enum gpnn_status status = GPNN_OK;
-  if (spool != NULL && r->cli->table.has_header)
+  if (spool != NULL && gpnn_table_has_header(r->table))
     status = spool_line(spool, r->header, r->header_length, err);
   while (status == GPNN_OK) {
     status = gpnn_table_next(r->table, &record, err);
@@ -165,6 +165,8 @@ static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
 {
   struct gpnn_table_options options = r->cli->table;
   options.delimiter = gpnn_table_delimiter(r->table);
+  options.has_header = gpnn_table_has_header(r->table);
+  if (is_copy) options.skip_lines = 0;
   gpnn_table_close(r->table);
   r->table = NULL;
   return gpnn_table_open(&r->table, is_copy ? "-" : path, &options, err);
@@ -185,9 +187,9 @@ static void warn_order(const struct run *r)
   if (r->order.doubtful_line == 0) return;
   const char *column = gpnn_table_column(r->table, r->order.column);
   cli_warn(r->cli,
-           "%s:%zu: column '%s' is sorted as text, which orders dates only if they have the year "
+           "%s%s%zu: column '%s' is sorted as text, which orders dates only if they have the year "
            "first and leading zeros, as in 2024-03-01: \"%s\"",
-           gpnn_table_name(r->table), r->order.doubtful_line,
+           gpnn_table_name(r->table), gpnn_table_before_line(r->table), r->order.doubtful_line,
            gpnn_mask(name, column, strlen(column)), r->order.doubtful);
 }
 
@@ -245,12 +247,31 @@ static enum gpnn_status write_line(struct gpnn_output *output, const char *line,
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
+/* Writes a record as numbers, for a .npy file. */
+static enum gpnn_status write_numbers(const struct run *r, struct gpnn_output *output,
+                                      const struct gpnn_record *record, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < record->n_fields && status == GPNN_OK; j++) {
+    double value = 0;
+    status = gpnn_columns_copy(r->table, record, j, &value, err);
+    if (status != GPNN_OK) return gpnn_prefix(err, status, "a .npy file holds only numbers");
+    if (j > 0) status = gpnn_output_text(output, "\t", err);
+    if (status == GPNN_OK) status = gpnn_output_number(output, value, err);
+  }
+  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
+}
+
 static enum gpnn_status open_parts(struct run *r, struct gpnn_error *err)
 {
+  const struct gpnn_npy_text_format format = {
+      .delimiter = '\t', .na = "", .n_columns = gpnn_table_columns(r->table)};
   enum gpnn_status status = GPNN_OK;
   for (size_t k = 0; k < r->a->n_parts && status == GPNN_OK; k++) {
     status = open_part(r, k, err);
-    if (status == GPNN_OK && r->cli->table.has_header)
+    const char *name = r->a->outputs.items[r->a->folds == 0 ? k : 0];
+    if (status == GPNN_OK) status = cli_follow_name(r->parts[k], name, &format, err);
+    if (status == GPNN_OK && gpnn_table_has_header(r->table) && !gpnn_output_is_npy(r->parts[k]))
       status = write_line(r->parts[k], r->header, r->header_length, err);
   }
   return status;
@@ -279,7 +300,10 @@ static enum gpnn_status write_rows(struct run *r, struct gpnn_error *err)
   size_t part = 0, done = 0;
   while ((status = gpnn_table_next(r->table, &record, err)) == GPNN_OK) {
     status = part_of(r, &record, done, &part, err);
-    if (status == GPNN_OK) status = write_line(r->parts[part], record.raw, record.raw_length, err);
+    if (status == GPNN_OK && gpnn_output_is_npy(r->parts[part]))
+      status = write_numbers(r, r->parts[part], &record, err);
+    else if (status == GPNN_OK)
+      status = write_line(r->parts[part], record.raw, record.raw_length, err);
     if (status != GPNN_OK) return status;
     progress_update("rows written", ++done, r->n_rows);
   }

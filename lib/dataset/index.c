@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "container/container.h"
 #include "dataset/index_private.h"
+#include "table/npy.h"
 
 /* Numbers the groups of the inputs that standardisation kept, from 0; under whitening, every
  * direction is a group. */
@@ -67,6 +68,8 @@ const char *gpnn_index_look(const char *path)
   size_t got = read_start(path, bytes, sizeof bytes);
   if (gpnn_container_recognise(bytes, got, &kind)) return gpnn_container_kind_name(kind);
   if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) return "a table";
+  if (got >= GPNN_NPY_MAGIC_BYTES && memcmp(bytes, GPNN_NPY_MAGIC, GPNN_NPY_MAGIC_BYTES) == 0)
+    return "a table";
   if (got >= strlen(params) && memcmp(bytes, params, strlen(params)) == 0)
     return "a parameters file";
   /* Text has no control bytes but tabs and line ends. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,7 +282,8 @@ enum gpnn_status gpnn_columns_fail_field(const struct gpnn_table *table,
   const struct gpnn_field *field = &record->fields[column];
   if (err == NULL) return GPNN_EDATA;
   gpnn_mask(text, field->text, field->length);
-  gpnn_fail(err, GPNN_EDATA, "%s:%zu: %s: %s%s%s%s", gpnn_table_name(table), record->line,
+  gpnn_fail(err, GPNN_EDATA, "%s%s%zu: %s: %s%s%s%s", gpnn_table_name(table),
+            gpnn_table_before_line(table), record->line,
             gpnn_columns_describe(table, column, shown), what, shows_text ? ": \"" : "",
             shows_text ? text : "", shows_text ? "\"" : "");
   err->what = what;
@@ -307,6 +309,10 @@ enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
   /* Missing values first: they may be written as a number, -999 for instance. */
   enum gpnn_status status = gpnn_columns_present(table, record, column, err);
   if (status != GPNN_OK) return status;
+  if (record->numbers != NULL && isfinite(record->numbers[column])) {
+    *value = record->numbers[column];
+    return GPNN_OK;
+  }
   switch (gpnn_values_number(gpnn_table_values(table), field->text, field->length, value)) {
   case GPNN_NUMBER_OK:
     return GPNN_OK;
@@ -346,4 +352,16 @@ enum gpnn_status gpnn_columns_date(const struct gpnn_table *table, const struct 
     status = gpnn_columns_fail_field(table, record, column, "not a date", true, err);
     return expect_format(format, status, err);
   }
+}
+
+enum gpnn_status gpnn_columns_copy(const struct gpnn_table *table, const struct gpnn_record *record,
+                                   size_t column, double *value, struct gpnn_error *err)
+{
+  if (gpnn_field_is_missing(table, &record->fields[column])) {
+    *value = NAN;
+    return GPNN_OK;
+  }
+  if (record->numbers == NULL) return gpnn_columns_number(table, record, column, value, err);
+  *value = record->numbers[column];
+  return GPNN_OK;
 }

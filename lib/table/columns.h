@@ -55,6 +55,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_number(const struct gpnn_table *ta
                                                      size_t column, double *value,
                                                      struct gpnn_error *err);
 
+/* The same for a value that is only copied: NaN if it is missing, and of a .npy file any number. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_columns_copy(const struct gpnn_table *table,
+                                                   const struct gpnn_record *record, size_t column,
+                                                   double *value, struct gpnn_error *err);
+
 /* Reads the date in field 'column' as days (table/date.h).  GPNN_EDATA as gpnn_columns_number(): it
  * is missing, is not in 'format', or there is no such day or time. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_date(const struct gpnn_table *table,

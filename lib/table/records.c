@@ -37,6 +37,8 @@ static bool reserve(struct gpnn_records *records, const struct gpnn_record *reco
          gpnn_grow(&records->lines, &records->lines_capacity, records->n + 1, sizeof(size_t)) &&
          gpnn_grow(&records->begins, &records->begins_capacity, n_all, sizeof(size_t)) &&
          gpnn_grow(&records->lengths, &records->lengths_capacity, n_all, sizeof(size_t)) &&
+         (record->numbers == NULL ||
+          gpnn_grow(&records->numbers, &records->numbers_capacity, n_all, sizeof(double))) &&
          gpnn_grow(&records->fields, &records->fields_capacity, n_fields,
                    sizeof *records->fields) &&
          gpnn_grow(&records->text, &records->text_capacity,
@@ -64,6 +66,9 @@ enum gpnn_status gpnn_records_add(struct gpnn_records *records, const struct gpn
     records->begins[first + j] = begin;
     records->lengths[first + j] = field->length;
   }
+  records->has_numbers = record->numbers != NULL;
+  if (records->has_numbers)
+    memcpy(records->numbers + first, record->numbers, record->n_fields * sizeof(double));
   records->lines[records->n++] = record->line;
   records->n_fields = record->n_fields;
   return GPNN_OK;
@@ -75,8 +80,11 @@ struct gpnn_record gpnn_records_get(struct gpnn_records *records, size_t i)
   const size_t *begins = records->begins + i * n_fields, *lengths = records->lengths + i * n_fields;
   for (size_t j = 0; j < n_fields; j++)
     records->fields[j] = (struct gpnn_field){records->text + begins[j], lengths[j]};
-  return (struct gpnn_record){
-      .line = records->lines[i], .n_fields = n_fields, .fields = records->fields};
+  return (struct gpnn_record){.line = records->lines[i],
+                              .n_fields = n_fields,
+                              .fields = records->fields,
+                              .numbers =
+                                  records->has_numbers ? records->numbers + i * n_fields : NULL};
 }
 
 void gpnn_records_release(struct gpnn_records *records)
@@ -85,6 +93,7 @@ void gpnn_records_release(struct gpnn_records *records)
   free(records->begins);
   free(records->lengths);
   free(records->text);
+  free(records->numbers);
   free(records->fields);
   *records = (struct gpnn_records){0};
 }

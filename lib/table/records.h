@@ -11,6 +11,7 @@
 #ifndef GPNN_TABLE_RECORDS_H
 #define GPNN_TABLE_RECORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -24,7 +25,9 @@ struct gpnn_records {
   size_t *lengths; /* n by n_fields: of each field */
   char *text;
   size_t text_length;
-  size_t lines_capacity, begins_capacity, lengths_capacity, text_capacity;
+  bool has_numbers; /* the table is a .npy file */
+  double *numbers;  /* if so: n by n_fields */
+  size_t lines_capacity, begins_capacity, lengths_capacity, text_capacity, numbers_capacity;
   struct gpnn_field *fields; /* n_fields, of the record last looked at */
   size_t fields_capacity;
 };

@@ -63,10 +63,11 @@ static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct g
   char name[GPNN_COLUMN_BYTES] = "";
   bool has_text = kind->text[0] != '\0', has_column = kind->column != SIZE_MAX;
   if (has_column) gpnn_columns_describe(table, kind->column, name);
-  int length = snprintf(text, capacity, "%s%s%s in %zu row%s, %s%s%sline %zu%s", name,
-                        has_column ? ": " : "", kind->what, kind->n, kind->n == 1 ? "" : "s",
-                        has_text ? "as \"" : "as in ", kind->text, has_text ? "\" (" : "",
-                        kind->line, has_text ? ")" : "");
+  int length =
+      snprintf(text, capacity, "%s%s%s in %zu row%s, %s%s%s%s %zu%s", name, has_column ? ": " : "",
+               kind->what, kind->n, kind->n == 1 ? "" : "s", has_text ? "as \"" : "as in ",
+               kind->text, has_text ? "\" (" : "", gpnn_table_is_text(table) ? "line" : "row",
+               kind->line, has_text ? ")" : "");
   if (length < 0) return 0;
   return (size_t)length < capacity ? (size_t)length : capacity - 1;
 }

@@ -18,6 +18,7 @@
 #include "base/atomic_file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "table/npy_text.h"
 
 enum { INPUT_BYTES = 256 * 1024, OUTPUT_BYTES = 64 * 1024, PRINTF_BYTES = 1024 };
 
@@ -273,7 +274,8 @@ struct gpnn_output {
   bool is_memory;               /* written to 'memory', not to 'fd' */
   char *memory;
   size_t length, capacity;
-  size_t used; /* bytes of 'buffer' not yet written */
+  struct gpnn_npy_text *npy; /* NULL: what is written is not converted */
+  size_t used;               /* bytes of 'buffer' not yet written */
   char buffer[OUTPUT_BYTES];
 };
 
@@ -383,8 +385,9 @@ enum gpnn_status gpnn_output_flush(struct gpnn_output *output, struct gpnn_error
   return status;
 }
 
-enum gpnn_status gpnn_output_write(struct gpnn_output *output, const void *bytes, size_t length,
-                                   struct gpnn_error *err)
+/* Appends bytes to the buffer. */
+static enum gpnn_status append(struct gpnn_output *output, const void *bytes, size_t length,
+                               struct gpnn_error *err)
 {
   if (length > sizeof output->buffer - output->used) {
     enum gpnn_status status = gpnn_output_flush(output, err);
@@ -394,6 +397,48 @@ enum gpnn_status gpnn_output_write(struct gpnn_output *output, const void *bytes
   if (length > 0) memcpy(output->buffer + output->used, bytes, length);
   output->used += length;
   return GPNN_OK;
+}
+
+enum gpnn_status gpnn_output_write(struct gpnn_output *output, const void *bytes, size_t length,
+                                   struct gpnn_error *err)
+{
+  const char *converted;
+  if (output->npy == NULL) return append(output, bytes, length, err);
+  enum gpnn_status status =
+      gpnn_npy_text_convert(output->npy, bytes, length, &converted, &length, err);
+  return status == GPNN_OK ? append(output, converted, length, err) : status;
+}
+
+enum gpnn_status gpnn_output_as_npy(struct gpnn_output *output,
+                                    const struct gpnn_npy_text_format *format,
+                                    struct gpnn_error *err)
+{
+  char header[GPNN_NPY_HEADER_BYTES] = {0};
+  assert(output->npy == NULL && output->used == 0);
+  if (output->file.temporary == NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: only a regular file can be a .npy file: its first bytes are written last",
+                     output->name);
+  enum gpnn_status status = append(output, header, sizeof header, err);
+  return status == GPNN_OK ? gpnn_npy_text_new(&output->npy, output->name, format, err) : status;
+}
+
+bool gpnn_output_is_npy(const struct gpnn_output *output)
+{
+  return output->npy != NULL;
+}
+
+/* Completes a .npy file: the rows are counted. */
+static enum gpnn_status finish_npy(struct gpnn_output *output, struct gpnn_error *err)
+{
+  char header[GPNN_NPY_HEADER_BYTES];
+  if (output->npy == NULL) return GPNN_OK;
+  gpnn_npy_text_header(output->npy, header);
+  gpnn_npy_text_free(output->npy);
+  output->npy = NULL;
+  if (lseek(output->fd, 0, SEEK_SET) != 0)
+    return gpnn_fail_errno(err, errno, "%s: cannot be written", output->name);
+  return write_bytes(output, header, sizeof header, err);
 }
 
 enum gpnn_status gpnn_output_text(struct gpnn_output *output, const char *text,
@@ -425,6 +470,7 @@ enum gpnn_status gpnn_output_printf(struct gpnn_output *output, struct gpnn_erro
 enum gpnn_status gpnn_output_prepare(struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_flush(output, err);
+  if (status == GPNN_OK) status = finish_npy(output, err);
   if (status != GPNN_OK || output->file.temporary == NULL) return status;
   return gpnn_atomic_file_prepare(&output->file, err);
 }
@@ -432,6 +478,7 @@ enum gpnn_status gpnn_output_prepare(struct gpnn_output *output, struct gpnn_err
 enum gpnn_status gpnn_output_close(struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_flush(output, err);
+  if (status == GPNN_OK) status = finish_npy(output, err);
   if (status == GPNN_OK && output->file.temporary != NULL) {
     status = gpnn_atomic_file_commit(&output->file, err);
     output->fd = -1;
@@ -450,6 +497,7 @@ void gpnn_output_abandon(struct gpnn_output *output)
   if (output->file.temporary == NULL && output->fd >= 0) close(output->fd);
   gpnn_atomic_file_abandon(&output->file);
   free(output->memory);
+  gpnn_npy_text_free(output->npy);
   free(output->name);
   free(output);
 }

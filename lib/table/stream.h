@@ -17,6 +17,7 @@
 #ifndef GPNN_TABLE_STREAM_H
 #define GPNN_TABLE_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -27,6 +28,7 @@ extern "C" {
 
 struct gpnn_input;
 struct gpnn_output;
+struct gpnn_npy_text_format;
 
 /* Opens 'path' (borrowed for the call) for reading.  GPNN_EIO: it cannot be opened, or is a
  * directory.  '*input' is set on success only.  An empty file opens like any other. */
@@ -83,6 +85,19 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_memory(struct gpnn_output **ou
 /* What was written to such an output, without a NUL, and its length; NULL if there was not enough
  * memory for it.  Valid until more is written, or the output is abandoned, as it has to be. */
 const char *gpnn_output_memory(struct gpnn_output *output, size_t *length);
+
+/*
+ * Turns the text that is written from here on, a table, into a .npy file (table/npy_text.h, which
+ * has 'format').  Call it before anything is written.  GPNN_EINVAL: the output is not a regular
+ * file, which it has to be because the number of rows, known at the end, stands at the beginning.
+ * Later calls fail with GPNN_EDATA where a field of the text is not a number.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_output_as_npy(struct gpnn_output *output,
+                                                    const struct gpnn_npy_text_format *format,
+                                                    struct gpnn_error *err);
+
+/* True after gpnn_output_as_npy(). */
+bool gpnn_output_is_npy(const struct gpnn_output *output);
 
 /* Appends bytes to the stream's buffer (64 KiB), which is written out when it is full. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_write(struct gpnn_output *output, const void *bytes,

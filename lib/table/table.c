@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "container/container.h"
+#include "table/foreign.h"
 #include "table/table_private.h"
 
 /* The first lines of a table that is read to its end, if they tell nothing, end here. */
@@ -52,11 +53,26 @@ static enum gpnn_status check_container(struct gpnn_table *table, struct gpnn_er
   return status;
 }
 
+/* Refuses files of other formats, and says what to do with them. */
+static enum gpnn_status check_foreign(struct gpnn_table *table, struct gpnn_error *err)
+{
+  for (size_t i = 0; i < GPNN_FOREIGN_FORMATS; i++) {
+    const struct gpnn_foreign *format = gpnn_foreign(i);
+    bool is_this = false;
+    enum gpnn_status status = begins_with(table, format->magic, format->magic_bytes, &is_this, err);
+    if (status != GPNN_OK) return status;
+    if (is_this)
+      return gpnn_fail(err, GPNN_EMISMATCH, "%s: %s", gpnn_table_name(table), format->advice);
+  }
+  return GPNN_OK;
+}
+
 /* Refuses gpnn's other files and skips a byte order mark. */
 static enum gpnn_status check_beginning(struct gpnn_table *table, struct gpnn_error *err)
 {
   bool is_params = false, has_bom = false, is_utf16 = false;
   enum gpnn_status status = check_container(table, err);
+  if (status == GPNN_OK) status = check_foreign(table, err);
   if (status == GPNN_OK)
     status = begins_with(table, GPNN_TABLE_PARAMS, sizeof GPNN_TABLE_PARAMS - 1, &is_params, err);
   if (status == GPNN_OK)
@@ -142,14 +158,10 @@ static enum gpnn_status name_columns(struct gpnn_table *table, size_t raw_length
 }
 
 /* Sets what the first line determines; without a header the line is not consumed. */
-static enum gpnn_status read_first(struct gpnn_table *table, size_t n_skipped,
-                                   struct gpnn_error *err)
+static enum gpnn_status read_first_line(struct gpnn_table *table, struct gpnn_error *err)
 {
-  enum gpnn_status status = check_beginning(table, err);
-  if (status == GPNN_OK) status = skip_lines(table, n_skipped, err);
-  if (status != GPNN_OK) return status;
   struct gpnn_extent extent;
-  status = find_first(table, &extent, err);
+  enum gpnn_status status = find_first(table, &extent, err);
   if (status == GPNN_OK) status = gpnn_table_split(table, extent.length, &table->n_columns, err);
   if (status == GPNN_OK) status = name_columns(table, extent.length, err);
   if (status != GPNN_OK) return status;
@@ -158,6 +170,21 @@ static enum gpnn_status read_first(struct gpnn_table *table, size_t n_skipped,
   if (table->header == NULL) return gpnn_fail_memory(err, "for the header");
   if (table->has_header) gpnn_table_consume(table, &extent);
   return GPNN_OK;
+}
+
+static enum gpnn_status read_beginning(struct gpnn_table *table, size_t n_skipped,
+                                       struct gpnn_error *err)
+{
+  bool is_npy = false;
+  enum gpnn_status status = begins_with(table, GPNN_NPY_MAGIC, GPNN_NPY_MAGIC_BYTES, &is_npy, err);
+  if (status != GPNN_OK) return status;
+  if (is_npy) {
+    status = gpnn_table_open_npy(table, err);
+    return status == GPNN_OK ? name_columns(table, 0, err) : status;
+  }
+  status = check_beginning(table, err);
+  if (status == GPNN_OK) status = skip_lines(table, n_skipped, err);
+  return status == GPNN_OK ? read_first_line(table, err) : status;
 }
 
 static bool is_possible_delimiter(char c)
@@ -181,7 +208,7 @@ enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
   if (status == GPNN_OK) status = gpnn_input_open(&new->input, path, err);
   if (status == GPNN_OK && !gpnn_grow(&new->buffer, &new->capacity, FIRST_BUFFER_BYTES, 1))
     status = gpnn_fail_memory(err, "to open a table");
-  if (status == GPNN_OK) status = read_first(new, options->skip_lines, err);
+  if (status == GPNN_OK) status = read_beginning(new, options->skip_lines, err);
   if (status != GPNN_OK)
     gpnn_table_close(new);
   else
@@ -216,6 +243,16 @@ const struct gpnn_values *gpnn_table_values(const struct gpnn_table *table)
   return &table->values;
 }
 
+bool gpnn_table_is_text(const struct gpnn_table *table)
+{
+  return table->npy.n_columns == 0;
+}
+
+const char *gpnn_table_before_line(const struct gpnn_table *table)
+{
+  return gpnn_table_is_text(table) ? ":" : ": row ";
+}
+
 size_t gpnn_table_columns(const struct gpnn_table *table)
 {
   return table->n_columns;
@@ -240,6 +277,7 @@ void gpnn_table_close(struct gpnn_table *table)
   free(table->buffer);
   free(table->fields);
   free(table->unquoted);
+  free(table->numbers);
   free(table->columns);
   free(table->names);
   free(table->header);

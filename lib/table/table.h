@@ -20,13 +20,16 @@
  * gpnn_table_next() returns GPNN_END.  Every record has as many fields, at least one, as the first
  * line.
  *
+ * A .npy file (table/npy.h), recognised from its first bytes, is a table without a header, whatever
+ * the options say; its records are its rows.
+ *
  * The module deals with delimiters, quotes (RFC 4180), line ends (LF, CRLF, or none on the last
  * line), a UTF-8 byte order mark, gzip (through stream.h) and lines of any length, and skips blank
  * lines and comments.  It does not interpret fields: see table/columns.h for numbers and missing
  * values.
  *
  * Failures: besides the outcomes named below, GPNN_EIO where the system refuses and GPNN_ENOMEM.
- * Messages begin with "path:" or "path:line:".
+ * Messages begin with "path:" or "path:line:", of a .npy file "path: row N:".
  * Cost: one pass over the bytes.  Fields point into the read buffer, which grows to the longest
  * record; only fields with doubled quotes are copied.
  * Threads: a table belongs to one thread at a time.
@@ -70,21 +73,28 @@ struct gpnn_field {
 /* A record.  All that it points to belongs to the table and is valid until the next call of
  * gpnn_table_next() or gpnn_table_close(); table/records.h keeps copies. */
 struct gpnn_record {
-  size_t line; /* number of the line that the record starts on, from 1 */
+  size_t line; /* number of the line that the record starts on, or of the row of a .npy file, from 1
+                */
   size_t n_fields;
   const struct gpnn_field *fields; /* n_fields of them */
-  const char *raw;                 /* the record as it stands in the file, without its line end */
+  const double *numbers;           /* NULL, or the fields of a row of a .npy file; NaN: missing, and
+                                      the field is empty */
+  const char *raw;                 /* the record as it stands in the file, without its line end; for
+                                      a .npy file a line of its fields */
   size_t raw_length;
 };
 
 /*
  * Opens 'path' ("-": standard input) and reads its first line.  '*table' is set on success only.
  *
- *   GPNN_EDATA      the table is empty, or its first line is malformed
- *   GPNN_EFORMAT    the first line cannot be read, as gpnn_table_next() says
+ *   GPNN_EDATA      the table is empty, its first line is malformed, or it is a .npy file of
+ *                   something else than rows of float32 or float64
+ *   GPNN_EFORMAT    the first line cannot be read, as gpnn_table_next() says, or the header of a
+ *                   .npy file
  *   GPNN_EINVAL     the delimiter is a quote, CR, LF or outside printable ASCII
  *   GPNN_EMISMATCH  the file is another of gpnn's, recognised from its first bytes: an index,
- *                   another binary file, or parameters
+ *                   another binary file, or parameters; or of another format that tables are kept
+ *                   in, and the message says how to turn it into text
  *   GPNN_EIO        the file cannot be opened or read, or is a directory
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
@@ -99,7 +109,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, cons
  *                 text after a closing quote.  '*record' has its line and raw bytes but no fields,
  *                 and the next call goes on with the record that follows.
  *   GPNN_EFORMAT  the rest of the table cannot be read: a quote is never closed, there is a NUL
- *                 byte, or gzip data are damaged
+ *                 byte, gzip data are damaged, or a .npy file is shorter or longer than its header
+ *                 says
  *
  * After any outcome but GPNN_OK and GPNN_EDATA, only close the table; '*record' is unchanged.
  */
@@ -123,6 +134,12 @@ const char *gpnn_table_hint(const struct gpnn_table *table, char text[GPNN_TABLE
 bool gpnn_table_has_header(const struct gpnn_table *table);
 const struct gpnn_values *gpnn_table_values(const struct gpnn_table *table);
 size_t gpnn_table_columns(const struct gpnn_table *table); /* how many there are, at least 1 */
+bool gpnn_table_is_text(
+    const struct gpnn_table *table); /* false: a .npy file, which has no lines */
+
+/* What stands in messages between the table's name and the number of a line: ":", or ": row " for a
+ * .npy file. */
+const char *gpnn_table_before_line(const struct gpnn_table *table);
 
 /* The NUL-terminated name of column 'j' (from 0); without a header, its number from 1 as text.
  * Names may be empty or occur twice.  The pointer belongs to the table. */

@@ -1,10 +1,11 @@
 /*
  * table_private: the state of an open table, and what table.c, which reads the first line, shares
- * with table_read.c, which reads records.
+ * with table_read.c and table_npy.c, which read records.
  */
 #ifndef GPNN_TABLE_TABLE_PRIVATE_H
 #define GPNN_TABLE_TABLE_PRIVATE_H
 
+#include "table/npy.h"
 #include "table/table.h"
 
 /* How a table may begin (a byte order mark), and how parameters files do. */
@@ -32,6 +33,9 @@ struct gpnn_table {
   size_t fields_capacity;
   char *unquoted; /* the text of fields with doubled quotes */
   size_t unquoted_capacity, unquoted_used;
+
+  struct gpnn_npy npy; /* no columns: the table is text */
+  double *numbers;     /* of its last record, if it is not */
 
   size_t n_columns; /* 0 until the first line is read */
   char **columns;   /* into 'names' */
@@ -87,6 +91,15 @@ gpnn_table_find_next(struct gpnn_table *table, struct gpnn_extent *extent, struc
  * quote. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_table_split(struct gpnn_table *table, size_t length,
                                                   size_t *n_fields, struct gpnn_error *err);
+
+/* Opens a .npy file, which begins at table->start with its magic bytes: sets all but the names of
+ * the columns.  Fails as gpnn_npy_header_read(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_table_open_npy(struct gpnn_table *table,
+                                                     struct gpnn_error *err);
+
+/* gpnn_table_next() for a .npy file. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_table_next_npy(struct gpnn_table *table, struct gpnn_record *record, struct gpnn_error *err);
 
 /* Goes on to the record after this one. */
 void gpnn_table_consume(struct gpnn_table *table, const struct gpnn_extent *extent);

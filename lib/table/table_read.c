@@ -387,6 +387,7 @@ static enum gpnn_status check_width(const struct gpnn_table *table, size_t n_fie
 enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record,
                                  struct gpnn_error *err)
 {
+  if (table->npy.n_columns > 0) return gpnn_table_next_npy(table, record, err);
   struct gpnn_extent extent;
   size_t n_fields = 0;
   enum gpnn_status status = GPNN_OK;

@@ -4,18 +4,30 @@
 #include <math.h>
 #include <string.h>
 
+#include "table/foreign.h"
 #include "table/table_private.h"
 
-/* True if a file that begins with 'text' and a delimiter would lose its first bytes as a byte order
- * mark, or be taken for something else than a table. */
+/* True if a file that begins with 'text' and a delimiter begins with 'magic'. */
+static bool begins_with(char delimiter, const char *text, size_t length, const char *magic,
+                        size_t magic_bytes)
+{
+  size_t compared = length < magic_bytes ? length : magic_bytes;
+  return memcmp(text, magic, compared) == 0 &&
+         (compared == magic_bytes || magic[compared] == delimiter);
+}
+
+/* True if such a file would lose its first bytes as a byte order mark, or be taken for something
+ * else than a table of text in UTF-8. */
 static bool begins_other_file(char delimiter, const char *text, size_t length)
 {
-  static const char *const beginnings[] = {GPNN_TABLE_BOM, "\x1f\x8b" /* gzip */,
-                                           GPNN_TABLE_PARAMS};
-  for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
-    size_t n = strlen(beginnings[i]), compared = length < n ? length : n;
-    if (memcmp(text, beginnings[i], compared) != 0) continue;
-    if (compared == n || beginnings[i][compared] == delimiter) return true;
+  static const char *const beginnings[] = {GPNN_TABLE_BOM,    "\xff\xfe", /* UTF-16 */
+                                           "\xfe\xff",        "\x1f\x8b", /* gzip */
+                                           GPNN_TABLE_PARAMS, GPNN_NPY_MAGIC};
+  for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+    if (begins_with(delimiter, text, length, beginnings[i], strlen(beginnings[i]))) return true;
+  for (size_t i = 0; i < GPNN_FOREIGN_FORMATS; i++) {
+    const struct gpnn_foreign *format = gpnn_foreign(i);
+    if (begins_with(delimiter, text, length, format->magic, format->magic_bytes)) return true;
   }
   return false;
 }

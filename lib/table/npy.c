@@ -1,0 +1,242 @@
+#include "table/npy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/number.h"
+
+/* What every array can be turned into before it is saved. */
+#define SAVE_INSTEAD "save np.ascontiguousarray(x, dtype='<f8')"
+
+/* A header of numbers has some 100 bytes and padding; only structured arrays have long ones. */
+enum { HEADER_MOST = 1 << 16, VERSION_AT = 6, LENGTH_AT = 8, TYPE_BYTES = 64 };
+
+enum gpnn_status gpnn_npy_header_length(const char *prefix, const char *name, size_t *length,
+                                        struct gpnn_error *err)
+{
+  const unsigned char *bytes = (const unsigned char *)prefix;
+  unsigned major = bytes[VERSION_AT], minor = bytes[VERSION_AT + 1];
+  if (major < 1 || major > 3 || minor != 0)
+    return gpnn_fail(err, GPNN_EFORMAT,
+                     "%s: is a .npy file of version %u.%u, and only 1.0 to 3.0 are known", name,
+                     major, minor);
+  unsigned length_bytes = major == 1 ? 2 : 4;
+  uint64_t header = gpnn_load_bytes(bytes + LENGTH_AT, length_bytes);
+  if (header > HEADER_MOST)
+    return gpnn_fail(err, GPNN_EFORMAT,
+                     "%s: is a .npy file with a header of %llu bytes, too long for an array of "
+                     "numbers: " SAVE_INSTEAD,
+                     name, (unsigned long long)header);
+  *length = LENGTH_AT + length_bytes + (size_t)header;
+  return GPNN_OK;
+}
+
+/* ---- the dictionary ---------------------------------------------------------------------- */
+
+/* A Python literal on the way. */
+struct cursor {
+  const char *at, *end;
+};
+
+static void skip_blanks(struct cursor *c)
+{
+  while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n')) c->at++;
+}
+
+/* Takes the character, after blanks, if it is next. */
+static bool take(struct cursor *c, char wanted)
+{
+  skip_blanks(c);
+  if (c->at == c->end || *c->at != wanted) return false;
+  c->at++;
+  return true;
+}
+
+static bool take_word(struct cursor *c, const char *word)
+{
+  size_t length = strlen(word);
+  skip_blanks(c);
+  if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0) return false;
+  c->at += length;
+  return true;
+}
+
+/* Takes a text in single or double quotes, of at most TYPE_BYTES - 1 bytes. */
+static bool take_text(struct cursor *c, char text[TYPE_BYTES])
+{
+  skip_blanks(c);
+  if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return false;
+  const char *from = c->at + 1, *to = memchr(from, *c->at, (size_t)(c->end - from));
+  if (to == NULL || to - from >= TYPE_BYTES) return false;
+  memcpy(text, from, (size_t)(to - from));
+  text[to - from] = '\0';
+  c->at = to + 1;
+  return true;
+}
+
+/* Takes a count, which Python 2 may have ended with an L. */
+static bool take_count(struct cursor *c, uint64_t *count)
+{
+  skip_blanks(c);
+  const char *from = c->at;
+  while (c->at < c->end && *c->at >= '0' && *c->at <= '9') c->at++;
+  if (!gpnn_number_read_u64(from, (size_t)(c->at - from), count)) return false;
+  if (c->at < c->end && *c->at == 'L') c->at++;
+  return true;
+}
+
+/* What a header says. */
+struct header {
+  char type[TYPE_BYTES];
+  bool has_type, has_order, has_shape, is_fortran;
+  bool is_structured; /* its rows have named fields: the type is a list */
+  size_t n_dimensions;
+  uint64_t shape[2]; /* of the first two dimensions */
+};
+
+static bool take_shape(struct cursor *c, struct header *h)
+{
+  uint64_t count;
+  if (!take(c, '(')) return false;
+  while (!take(c, ')')) {
+    if (!take_count(c, &count)) return false;
+    if (h->n_dimensions < 2) h->shape[h->n_dimensions] = count;
+    h->n_dimensions++;
+    if (!take(c, ',')) return take(c, ')');
+  }
+  return true;
+}
+
+static bool take_item(struct cursor *c, struct header *h)
+{
+  char key[TYPE_BYTES];
+  if (!take_text(c, key) || !take(c, ':')) return false;
+  if (strcmp(key, "descr") == 0) {
+    h->is_structured = take(c, '[');
+    return h->has_type = take_text(c, h->type);
+  }
+  if (strcmp(key, "shape") == 0) return h->has_shape = take_shape(c, h);
+  if (strcmp(key, "fortran_order") != 0) return false;
+  h->is_fortran = take_word(c, "True");
+  return h->has_order = h->is_fortran || take_word(c, "False");
+}
+
+static bool take_header(struct cursor *c, struct header *h)
+{
+  if (!take(c, '{')) return false;
+  while (!take(c, '}')) {
+    if (!take_item(c, h)) return false;
+    if (take(c, ',')) continue;
+    if (!take(c, '}')) return false;
+    break;
+  }
+  skip_blanks(c);
+  return c->at == c->end && h->has_type && h->has_order && h->has_shape;
+}
+
+/* ---- arrays that are tables -------------------------------------------------------------- */
+
+static enum gpnn_status read_type(const struct header *h, struct gpnn_npy *npy, const char *name,
+                                  struct gpnn_error *err)
+{
+  const char *type = h->type;
+  bool is_float = (type[0] == '<' || type[0] == '>') && type[1] == 'f' &&
+                  (type[2] == '4' || type[2] == '8') && type[3] == '\0';
+  char shown[GPNN_MASK_BYTES];
+  if (!is_float)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "%s: holds values of type '%s', and only float32 and float64 are "
+                     "read: " SAVE_INSTEAD,
+                     name, gpnn_mask(shown, type, strlen(type)));
+  npy->number_bytes = type[2] == '4' ? 4 : 8;
+  npy->is_big_endian = type[0] == '>';
+  return GPNN_OK;
+}
+
+static enum gpnn_status read_shape(const struct header *h, struct gpnn_npy *npy, const char *name,
+                                   struct gpnn_error *err)
+{
+  if (h->n_dimensions != 1 && h->n_dimensions != 2)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "%s: is an array of %zu dimensions, and a table has 1 or 2: save "
+                     "np.ascontiguousarray(x.reshape(%s), dtype='<f8')",
+                     name, h->n_dimensions, h->n_dimensions == 0 ? "1, 1" : "len(x), -1");
+  if (h->is_fortran && h->n_dimensions == 2)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "%s: is stored column by column (Fortran order), and only rows are "
+                     "read: " SAVE_INSTEAD,
+                     name);
+  uint64_t n_columns = h->n_dimensions == 2 ? h->shape[1] : 1;
+  if (n_columns < 1 || n_columns > GPNN_NPY_COLUMNS_MAX)
+    return gpnn_fail(err, GPNN_EDATA, "%s: is an array of %llu columns, and a table has 1 to %d",
+                     name, (unsigned long long)n_columns, (int)GPNN_NPY_COLUMNS_MAX);
+  npy->n_rows = h->shape[0];
+  npy->n_columns = (size_t)n_columns;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_npy_header_read(struct gpnn_npy *npy, const char *header, size_t length,
+                                      const char *name, struct gpnn_error *err)
+{
+  size_t begin = LENGTH_AT + (header[VERSION_AT] == 1 ? 2 : 4);
+  struct cursor c = {header + begin, header + length};
+  struct header h = {0};
+  struct gpnn_npy read = {0};
+  bool is_good = take_header(&c, &h);
+  if (h.is_structured)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "%s: is a structured array, whose columns may be of different types: save "
+                     "np.lib.recfunctions.structured_to_unstructured(x, dtype='<f8')",
+                     name);
+  if (!is_good)
+    return gpnn_fail(err, GPNN_EFORMAT,
+                     "%s: begins like a .npy file, but its header cannot be read", name);
+  enum gpnn_status status = read_type(&h, &read, name, err);
+  if (status == GPNN_OK) status = read_shape(&h, &read, name, err);
+  if (status == GPNN_OK) *npy = read;
+  return status;
+}
+
+void gpnn_npy_header_write(char header[GPNN_NPY_HEADER_BYTES], uint64_t n_rows, size_t n_columns)
+{
+  enum { AT = LENGTH_AT + 2 };
+  memset(header, ' ', GPNN_NPY_HEADER_BYTES);
+  memcpy(header, GPNN_NPY_MAGIC "\x01", VERSION_AT + 1);
+  header[VERSION_AT + 1] = 0;
+  gpnn_store_bytes((unsigned char *)header + LENGTH_AT, GPNN_NPY_HEADER_BYTES - AT, 2);
+  int length = snprintf(header + AT, GPNN_NPY_HEADER_BYTES - AT,
+                        "{'descr': '<f8', 'fortran_order': False, 'shape': (%llu, %zu), }",
+                        (unsigned long long)n_rows, n_columns);
+  header[AT + length] = ' '; /* where snprintf() has put a NUL */
+  header[GPNN_NPY_HEADER_BYTES - 1] = '\n';
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+static double read_double(const unsigned char *bytes, bool is_big_endian)
+{
+  uint64_t bits = gpnn_load_u64(bytes);
+  if (is_big_endian) bits = __builtin_bswap64(bits);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static float read_float(const unsigned char *bytes, bool is_big_endian)
+{
+  uint32_t bits = gpnn_load_u32(bytes);
+  if (is_big_endian) bits = __builtin_bswap32(bits);
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+void gpnn_npy_row_read(const struct gpnn_npy *npy, const char *bytes, double *numbers)
+{
+  const unsigned char *from = (const unsigned char *)bytes;
+  bool is_single = npy->number_bytes == sizeof(float);
+  for (size_t j = 0; j < npy->n_columns; j++, from += npy->number_bytes)
+    numbers[j] = is_single ? (double)read_float(from, npy->is_big_endian)
+                           : read_double(from, npy->is_big_endian);
+}
