@@ -40,8 +40,17 @@ enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *er
   return GPNN_OK;
 }
 
+static bool is_blank(char c)
+{
+  return c == ' ' || c == '\t';
+}
+
 const char *gpnn_table_find_delimiter(const char *s, const char *end, char delimiter)
 {
+  if (delimiter == ' ') {
+    while (s < end && !is_blank(*s)) s++;
+    return s < end ? s : NULL;
+  }
   if (delimiter != 0) return memchr(s, delimiter, (size_t)(end - s));
   for (; s < end; s++)
     if (*s == '\t' || *s == ',' || *s == ';' || *s == '|') return s;
@@ -59,6 +68,7 @@ static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool 
 {
   for (;;) {
     bool is_quoted_field = quoted;
+    while (delimiter == ' ' && !quoted && s < end && is_blank(*s)) s++;
     if (!quoted && s < end && *s == '"') {
       quoted = is_quoted_field = true;
       *opened = line;
@@ -324,11 +334,6 @@ static enum gpnn_status split_quoted(struct gpnn_table *table, size_t length, si
       return GPNN_OK;
     }
   }
-}
-
-static bool is_blank(char c)
-{
-  return c == ' ' || c == '\t';
 }
 
 /* Splits a record whose fields are separated by blanks, which also may begin and end it. */

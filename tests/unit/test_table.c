@@ -186,8 +186,13 @@ static void the_delimiter_is_told_from_the_first_line(void **state)
 static void blanks_count_as_one_delimiter(void **state)
 {
   (void)state;
+  char shown[200];
   const struct gpnn_table_options blanks = {.delimiter = ' ', .has_header = true};
   assert_shows("a  b\tc\n  1 2   3\n \t \n4 \"5 6\"\t\"\"  \r\n", &blanks, "2:1|2|3\n4:4|5 6|");
+  assert_shows("a b c\n\t1\t\"2\n3\" 4\n", &blanks, "2:1|2\n3|4");
+  assert_fails(
+      show_table(scratch_text("table", "a b\n\t\",0\n"), &blanks, shown, sizeof shown, &err),
+      GPNN_EFORMAT, "table:2: a quote opened here is never closed");
 }
 
 static void comments_and_lines_before_the_table_are_passed_over(void **state)
