@@ -20,11 +20,12 @@ struct columns {
   double *low, *high;
   double *unit; /* a power of two: values times it are at most 1 in magnitude */
   double *centre, *sum, *squares;
+  double *count; /* numbers that are not missing */
 };
 
 static bool columns_init(struct columns *columns, size_t n_columns, size_t width)
 {
-  enum { ARRAYS = 6 };
+  enum { ARRAYS = 7 };
   double *values = gpnn_alloc(n_columns, ARRAYS, sizeof *values);
   if (values == NULL) return false;
   *columns = (struct columns){.n_columns = n_columns, .width = width, .low = values};
@@ -33,6 +34,7 @@ static bool columns_init(struct columns *columns, size_t n_columns, size_t width
   columns->centre = columns->unit + n_columns;
   columns->sum = columns->centre + n_columns;
   columns->squares = columns->sum + n_columns;
+  columns->count = columns->squares + n_columns;
   for (size_t j = 0; j < n_columns; j++) {
     columns->low[j] = INFINITY;
     columns->high[j] = -INFINITY;
@@ -106,6 +108,64 @@ static void fold_squares(void *state, const double *mapped)
     columns->squares[j] += mapped[columns->n_columns + j];
 }
 
+/* ---- the same where NaN stands for a missing number ---- */
+
+/* No comparison with NaN is true. */
+static void find_present_ranges(const void *state, size_t count, const double *rows, double *mapped)
+{
+  const struct columns *columns = state;
+  size_t n_columns = columns->n_columns;
+  double *low = mapped, *high = mapped + n_columns, *present = mapped + 2 * n_columns;
+  for (size_t j = 0; j < n_columns; j++) {
+    low[j] = INFINITY;
+    high[j] = -INFINITY;
+  }
+  for (size_t i = 0; i < count; i++) {
+    const double *row = rows + i * columns->width;
+    for (size_t j = 0; j < n_columns; j++) {
+      low[j] = row[j] < low[j] ? row[j] : low[j];
+      high[j] = row[j] > high[j] ? row[j] : high[j];
+      present[j] += isnan(row[j]) ? 0 : 1;
+    }
+  }
+}
+
+static void fold_present_ranges(void *state, const double *mapped)
+{
+  const struct columns *columns = state;
+  fold_ranges(state, mapped);
+  for (size_t j = 0; j < columns->n_columns; j++)
+    columns->count[j] += mapped[2 * columns->n_columns + j];
+}
+
+/* The deviation of a number from the centre of its column; 0 if it is missing. */
+static double deviation_of(const struct columns *columns, size_t j, double value)
+{
+  return isnan(value) ? 0 : value * columns->unit[j] - columns->centre[j];
+}
+
+static void add_present_deviations(const void *state, size_t count, const double *rows, double *sum)
+{
+  const struct columns *columns = state;
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < columns->n_columns; j++)
+      sum[j] += deviation_of(columns, j, rows[i * columns->width + j]);
+}
+
+static void add_present_squares(const void *state, size_t count, const double *rows, double *mapped)
+{
+  const struct columns *columns = state;
+  double *sum = mapped, *squares = mapped + columns->n_columns;
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < columns->n_columns; j++) {
+      double deviation = deviation_of(columns, j, rows[i * columns->width + j]);
+      sum[j] += deviation;
+      squares[j] += deviation * deviation;
+    }
+}
+
+/* ---- from passes to moments ---- */
+
 static bool varies(const struct columns *columns, size_t j)
 {
   double low = columns->low[j], high = columns->high[j], largest = fmax(fabs(low), fabs(high));
@@ -126,24 +186,43 @@ static void set_centres(struct columns *columns)
 }
 
 /* Moves the centres from the middles of the ranges to the means. */
-static void move_centres(struct columns *columns, size_t n)
+static void move_centres(struct columns *columns)
 {
   for (size_t j = 0; j < columns->n_columns; j++) {
-    columns->centre[j] += columns->sum[j] / (double)n;
+    columns->centre[j] += columns->sum[j] / fmax(columns->count[j], 1);
     columns->sum[j] = 0;
   }
 }
 
-static void compute_moments(const struct columns *columns, size_t n, struct gpnn_moments *moments)
+static void compute_moments(const struct columns *columns, struct gpnn_moments *moments)
 {
   for (size_t j = 0; j < columns->n_columns; j++) {
-    moments[j] = (struct gpnn_moments){columns->low[j], 0};
+    double n = columns->count[j];
+    moments[j] = (struct gpnn_moments){n > 0 ? columns->low[j] : NAN, 0};
     if (columns->unit[j] == 0) continue;
-    double rest = columns->sum[j] / (double)n, squares = columns->squares[j] / (double)n;
+    double rest = columns->sum[j] / n, squares = columns->squares[j] / n;
     moments[j].mean = (columns->centre[j] + rest) / columns->unit[j];
     moments[j].sd = sqrt(fmax(squares - rest * rest, 0)) / columns->unit[j];
     if (isinf(columns->high[j] - columns->low[j])) moments[j].sd = INFINITY;
   }
+}
+
+/* Learns the moments of 'columns' in three passes. */
+static enum gpnn_status learn(struct columns *columns, const struct gpnn_row_source *source,
+                              const struct gpnn_row_reduction *ranges,
+                              const struct gpnn_row_reduction *deviations,
+                              const struct gpnn_row_reduction *squares, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_row_source_reduce(source, ranges, err);
+  if (status == GPNN_OK) {
+    set_centres(columns);
+    status = gpnn_row_source_reduce(source, deviations, err);
+  }
+  if (status == GPNN_OK) {
+    move_centres(columns);
+    status = gpnn_row_source_reduce(source, squares, err);
+  }
+  return status;
 }
 
 enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t n_columns,
@@ -152,20 +231,31 @@ enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t
   struct columns columns;
   if (!columns_init(&columns, n_columns, source->width))
     return gpnn_fail_memory(err, "for the moments of columns");
+  for (size_t j = 0; j < n_columns; j++) columns.count[j] = (double)source->n;
   const struct gpnn_row_reduction ranges = {find_ranges, fold_ranges, &columns, 2 * n_columns};
   const struct gpnn_row_reduction deviations = {add_deviations, fold_deviations, &columns,
                                                 n_columns};
   const struct gpnn_row_reduction squares = {add_squares, fold_squares, &columns, 2 * n_columns};
-  enum gpnn_status status = gpnn_row_source_reduce(source, &ranges, err);
-  if (status == GPNN_OK) {
-    set_centres(&columns);
-    status = gpnn_row_source_reduce(source, &deviations, err);
-  }
-  if (status == GPNN_OK) {
-    move_centres(&columns, source->n);
-    status = gpnn_row_source_reduce(source, &squares, err);
-  }
-  if (status == GPNN_OK) compute_moments(&columns, source->n, moments);
+  enum gpnn_status status = learn(&columns, source, &ranges, &deviations, &squares, err);
+  if (status == GPNN_OK) compute_moments(&columns, moments);
+  free(columns.low);
+  return status;
+}
+
+enum gpnn_status gpnn_moments_learn_present(const struct gpnn_row_source *source, size_t n_columns,
+                                            struct gpnn_moments *moments, struct gpnn_error *err)
+{
+  struct columns columns;
+  if (!columns_init(&columns, n_columns, source->width))
+    return gpnn_fail_memory(err, "for the moments of columns");
+  const struct gpnn_row_reduction ranges = {find_present_ranges, fold_present_ranges, &columns,
+                                            3 * n_columns};
+  const struct gpnn_row_reduction deviations = {add_present_deviations, fold_deviations, &columns,
+                                                n_columns};
+  const struct gpnn_row_reduction squares = {add_present_squares, fold_squares, &columns,
+                                             2 * n_columns};
+  enum gpnn_status status = learn(&columns, source, &ranges, &deviations, &squares, err);
+  if (status == GPNN_OK) compute_moments(&columns, moments);
   free(columns.low);
   return status;
 }

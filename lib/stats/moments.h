@@ -34,6 +34,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source
                                                     size_t n_columns, struct gpnn_moments *moments,
                                                     struct gpnn_error *err);
 
+/* The same where NaN stands for a number that is missing, which does not count; without any others
+ * the mean of the column is NaN and its sd 0. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_moments_learn_present(const struct gpnn_row_source *source,
+                                                            size_t n_columns,
+                                                            struct gpnn_moments *moments,
+                                                            struct gpnn_error *err);
+
 /*
  * The lower triangle of the population covariance matrix of the 'd' columns from column 'first' on,
  * about the means in 'moments' (d of them) and, if 'scaled', in units of their sds, which must then

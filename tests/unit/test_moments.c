@@ -77,6 +77,33 @@ static void further_columns_are_ignored(void **state)
   assert_true(moments[1].mean == -1 && moments[1].sd == -1);
 }
 
+/* Those of a column with gaps are those of the numbers that it has, whatever row they are in. */
+static void numbers_that_are_missing_do_not_count(void **state)
+{
+  (void)state;
+  enum { ROWS = 3000 };
+  double *rows = calloc(2 * ROWS, sizeof *rows), *kept = calloc(ROWS, sizeof *kept);
+  struct gpnn_rng rng = seeded(9);
+  struct gpnn_moments moments[2], alone;
+  size_t n = 0;
+  for (size_t i = 0; i < ROWS; i++) {
+    rows[2 * i] = gpnn_rng_normal(&rng);
+    rows[2 * i + 1] = i % 3 == 0 || i < 1100 ? NAN : 1e6 + gpnn_rng_normal(&rng);
+    if (!isnan(rows[2 * i + 1])) kept[n++] = rows[2 * i + 1];
+  }
+  struct source_rows given = {ROWS, 2, 0, rows}, own = {n, 1, 0, kept};
+  const struct gpnn_row_source source = source_of(&given), own_source = source_of(&own);
+  assert_ok(gpnn_moments_learn_present(&source, 2, moments, &err));
+  assert_ok(gpnn_moments_learn(&own_source, 1, &alone, &err));
+  assert_close(moments[1].mean, alone.mean, 1e-15);
+  assert_close(moments[1].sd, alone.sd, 1e-12);
+  for (size_t i = 0; i < ROWS; i++) rows[2 * i + 1] = NAN;
+  assert_ok(gpnn_moments_learn_present(&source, 2, moments, &err));
+  assert_true(isnan(moments[1].mean) && moments[1].sd == 0 && moments[0].sd > 0.9);
+  free(rows);
+  free(kept);
+}
+
 static void covariances_are_those_of_the_chosen_columns(void **state)
 {
   (void)state;
@@ -169,6 +196,7 @@ int main(void)
       cmocka_unit_test(moments_are_those_of_all_rows_whatever_the_unit),
       cmocka_unit_test(a_mean_far_from_the_middle_keeps_its_digits),
       cmocka_unit_test(further_columns_are_ignored),
+      cmocka_unit_test(numbers_that_are_missing_do_not_count),
       cmocka_unit_test(covariances_are_those_of_the_chosen_columns),
       cmocka_unit_test(sums_do_not_depend_on_threads),
       cmocka_unit_test(rows_so_wide_that_blocks_are_short_have_the_same_moments),
