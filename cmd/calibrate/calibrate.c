@@ -160,6 +160,8 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
     status = gpnn_reader_rows_read(rows, dataset, table, inputs_only, reads_regressors,
                                    a->skip_bad != SKIP_NONE, err);
   if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
+  if (status == GPNN_OK && rows->n_lacking > 0)
+    cli_note(cli, "%s: %zu rows lack the target", gpnn_table_name(table), rows->n_lacking);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);
@@ -387,19 +389,24 @@ static enum gpnn_status run_target(const struct cli *cli, const struct calibrate
   return status;
 }
 
-/* GPNN_EDATA: there are no rows of the kind asked for, whatever the target. */
+/* GPNN_EDATA: there are no rows of the kind asked for of some target. */
 static enum gpnn_status check_rows(const struct calibrate_arguments *a, const struct opened *opened,
                                    struct gpnn_error *err)
 {
   const char *table = a->with != NULL ? a->with : a->like;
-  bool across = true;
-  for (size_t t = 0; t < opened->n; t++) across = across && across_is_possible(opened, t);
-  if (source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL && opened->dataset->n_calibration == 0 &&
-      !across)
+  bool needs_held_out = source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL;
+  for (size_t t = 0; t < opened->n && needs_held_out; t++) {
+    const struct gpnn_dataset *dataset = opened->channels[t].dataset;
+    const char *name = dataset->schema.target.name;
+    char shown[GPNN_MASK_BYTES];
+    bool is_partial = opened->dataset->n_calibration > 0;
+    if (dataset->n_calibration > 0 || across_is_possible(opened, t)) continue;
     return gpnn_fail(err, GPNN_EDATA,
-                     "%s: holds no calibration rows; hold some out (gpnn-index "
+                     "%s: holds no calibration rows%s%s%s; hold some out (gpnn-index "
                      "--calibration-rows), or use --with TABLE, or --loo if there are many rows",
-                     gpnn_index_path(opened->index));
+                     gpnn_index_path(opened->index), is_partial ? " with target '" : "",
+                     is_partial ? gpnn_mask(shown, name, strlen(name)) : "", is_partial ? "'" : "");
+  }
   if (opened->n > 1 && table != NULL && strcmp(table, "-") == 0)
     return gpnn_fail(err, GPNN_EINVAL,
                      "TABLE is read once for each target, so it cannot be standard input");

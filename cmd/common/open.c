@@ -35,8 +35,7 @@ static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_err
   enum gpnn_status status = gpnn_channels_transform(opened->dataset, opened->n, opened->parameters,
                                                     &opened->transformed, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name_of(opened->parameters_path));
-  if (opened->transformed != NULL)
-    opened->dataset = gpnn_transformed_target(opened->transformed, 0);
+  if (opened->transformed != NULL) opened->dataset = gpnn_transformed_dataset(opened->transformed);
   return GPNN_OK;
 }
 

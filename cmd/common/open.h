@@ -17,8 +17,8 @@
 struct opened {
   const char *parameters_path; /* borrowed */
   struct gpnn_index *index;
-  const struct gpnn_dataset *dataset;   /* of the index, in the view of its first target, and
-                                           transformed as the parameters say */
+  const struct gpnn_dataset *dataset;   /* of the index, all rows, and transformed as the
+                                           parameters say */
   size_t n;                             /* targets that there are parameters of */
   struct gpnn_parameters *parameters;   /* n */
   struct gpnn_transformed *transformed; /* NULL: no target is */

@@ -11,6 +11,7 @@
 #include "cmd/fit/transforms.h"
 #include "dataset/index.h"
 #include "dataset/reader.h"
+#include "dataset/sample.h"
 #include "linalg/blas_threads.h"
 
 /* The targets that are fitted together: 'n' from 'first' on. */
@@ -108,19 +109,48 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
   return status;
 }
 
-/* Fits every target of the index: all at once, or one by one. */
+static bool share_rows(const struct gpnn_dataset *dataset)
+{
+  bool share = true;
+  for (size_t t = 1; t < gpnn_dataset_n_targets(dataset); t++)
+    share = share && gpnn_dataset_share_rows(dataset, 0, t);
+  return share;
+}
+
+/* Fits all targets at once, on the rows that have all of them. */
+static enum gpnn_status fit_together(const struct cli *cli, const struct fit_arguments *a,
+                                     const struct gpnn_dataset *dataset, size_t n,
+                                     struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  struct targets targets = {dataset, 0, n};
+  struct cli about = *cli;
+  if (n > 1) about.about = "all targets";
+  if (share_rows(dataset)) return fit_targets(&about, a, &targets, params, err);
+  struct gpnn_sample *common = NULL;
+  enum gpnn_status status = gpnn_sample_common(&common, dataset, err);
+  if (status != GPNN_OK) return status;
+  targets.dataset = gpnn_sample_target(common, 0);
+  cli_note(&about, "fitted to the %zu of %zu training rows that have all of them",
+           targets.dataset->n, dataset->n);
+  status = fit_targets(&about, a, &targets, params, err);
+  gpnn_sample_free(common);
+  return status;
+}
+
+/* Fits every target of the index: all at once, or one by one.  Targets of different rows gain
+ * nothing from sharing lengthscales, as they share no neighbours; they do so only if asked to. */
 static enum gpnn_status fit_all(const struct cli *cli, const struct fit_arguments *a,
                                 const struct gpnn_index *index, size_t n,
                                 struct gpnn_parameters *params, struct gpnn_error *err)
 {
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct cli about = *cli;
   enum gpnn_status status = GPNN_OK;
-  if (n > 1 && a->is_shared) about.about = "all targets";
-  struct targets targets = {gpnn_index_dataset(index), 0, n};
-  if (a->is_shared) return fit_targets(&about, a, &targets, params, err);
+  if (a->is_shared && (cli_given(cli, "lengthscales") || share_rows(dataset)))
+    return fit_together(cli, a, dataset, n, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
-    if (n > 1) about.target = gpnn_dataset_target(gpnn_index_dataset(index), t)->schema.target.name;
-    targets = (struct targets){targets.dataset, t, 1};
+    if (n > 1) about.target = gpnn_dataset_target(dataset, t)->schema.target.name;
+    const struct targets targets = {dataset, t, 1};
     status = a->method == FIT_CONJUGATE ? fit_conjugate(&about, a, index, t, &params[t], err)
                                         : fit_targets(&about, a, &targets, &params[t], err);
   }

@@ -113,7 +113,7 @@ static void warn_of_outlier(const struct cli *cli, const char *name,
 {
   static const double most = 0.5;
   char target[GPNN_MASK_BYTES];
-  if (training->dataset.n <= 2 || training->outlier_fraction <= most) return;
+  if (training->outlier_rows <= 2 || training->outlier_fraction <= most) return;
   target_name(&training->dataset.schema, training->outlier_target, target);
   cli_warn(
       cli, "%s: one row, whose target%s%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
@@ -207,6 +207,10 @@ static void describe_training(const struct cli *cli, const char *name,
            dataset->n, dataset->n_calibration, dataset->d, target_name(&dataset->schema, 0, shown));
   for (size_t t = 1; t <= dataset->n_more; t++)
     cli_note(cli, "%s: target '%s'", name, target_name(&dataset->schema, t, shown));
+  for (size_t t = 0; t <= dataset->n_more; t++)
+    if (training->n_lacking[t] > 0)
+      cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
+               training->n, target_name(&dataset->schema, t, shown));
 }
 
 /* Finds out before the work, not after it, if the file cannot be created. */
@@ -279,12 +283,13 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
 }
 
 /* The parameters that --metric names, and the metric that all their targets share: that of the
- * first members, if there are several. */
+ * first members, if there are several.  A target that some rows lack is not among them, as the
+ * search of the index is over all rows. */
 struct metric {
   size_t n;
-  const struct gpnn_parameters *params; /* n, one per target */
-  size_t neighbours;                    /* the largest number of any target */
-  double *lengthscale;                  /* owned; n by d */
+  const struct gpnn_parameters **params; /* owned; n, one per target */
+  size_t neighbours;                     /* the largest number of any target */
+  double *lengthscale;                   /* owned; n by d */
 };
 
 /* Defaults to what a search rebuilt in memory for these parameters would use. */
@@ -295,9 +300,9 @@ static void complete_search(const struct cli *cli, struct index_arguments *a,
   if (!cli_given(cli, "recall")) a->search.recall = gpnn_search_recall_again(&stored);
   if (!cli_given(cli, "neighbours")) a->search.neighbours = metric->neighbours;
   a->search.seed = old->seed;
-  a->search.rotation = metric->params->covariance.rotation;
+  a->search.rotation = metric->params[0]->covariance.rotation;
   /* A single lengthscale does not change the order of neighbours. */
-  if (metric->params->covariance.n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
+  if (metric->params[0]->covariance.n_lengthscales > 1) a->search.lengthscale = metric->lengthscale;
 }
 
 /* Computes the metric, which must be the same for all targets. */
@@ -308,9 +313,9 @@ static enum gpnn_status find_metric(const struct gpnn_dataset *dataset, const ch
   metric->lengthscale = gpnn_alloc(metric->n, d, sizeof *metric->lengthscale);
   if (metric->lengthscale == NULL) return gpnn_fail_memory(err, "for the lengthscales");
   const struct gpnn_search_metric first = {metric->lengthscale,
-                                           metric->params->covariance.rotation};
+                                           metric->params[0]->covariance.rotation};
   for (size_t t = 0; t < metric->n; t++) {
-    const struct gpnn_parameters *params = &metric->params[t];
+    const struct gpnn_parameters *params = metric->params[t];
     double *own = metric->lengthscale + t * d;
     gpnn_covariance_expand(&params->covariance, d, dataset->group, own);
     if (params->neighbours > metric->neighbours) metric->neighbours = params->neighbours;
@@ -324,18 +329,35 @@ static enum gpnn_status find_metric(const struct gpnn_dataset *dataset, const ch
   return GPNN_OK;
 }
 
+/* Lists the parameters of targets that all rows have. */
+static enum gpnn_status list_parameters(const struct opened *old, struct metric *metric,
+                                        struct gpnn_error *err)
+{
+  metric->params = gpnn_alloc(old->n, 1, sizeof(const struct gpnn_parameters *));
+  if (metric->params == NULL) return gpnn_fail_memory(err, "for the metric");
+  for (size_t t = 0; t < old->n; t++)
+    if (!old->channels[t].dataset->is_partial) metric->params[metric->n++] = &old->parameters[t];
+  if (metric->n > 0) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "%s: some rows lack its targets, and the search of an index is over all rows: "
+                   "that over the others is built when they are predicted",
+                   strcmp(old->parameters_path, "-") == 0 ? "(stdin)" : old->parameters_path);
+}
+
 /* Writes the index again with a search under the metric of given parameters. */
 static enum gpnn_status change_metric(const struct cli *cli, struct index_arguments *a,
                                       struct gpnn_error *err)
 {
   struct opened old = {0};
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->metric, true, &old, err);
-  struct metric metric = {.n = old.n, .params = old.parameters};
+  struct metric metric = {0};
+  if (status == GPNN_OK) status = list_parameters(&old, &metric, err);
   if (status == GPNN_OK) status = find_metric(old.dataset, a->metric, &metric, err);
   if (status == GPNN_OK) {
     complete_search(cli, a, old.dataset, &metric);
     status = write_index(cli, a->output, old.dataset, &a->search, err);
   }
+  free(metric.params);
   free(metric.lengthscale);
   open_release(&old);
   return status;

@@ -35,11 +35,26 @@ static void put_inputs(struct json *report, const struct gpnn_dataset *dataset, 
   json_close(report, ']');
 }
 
+/* The targets and, if some rows lack one, how many rows lack each. */
+static void put_targets(struct json *report, const struct gpnn_training *training)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  size_t n_lacking = 0;
+  json_open(report, "targets", '[');
+  json_text(report, NULL, schema->target.name);
+  for (size_t t = 0; t < schema->n_more; t++) json_text(report, NULL, schema->more[t].name);
+  json_close(report, ']');
+  for (size_t t = 0; t <= schema->n_more; t++) n_lacking += training->n_lacking[t];
+  if (n_lacking == 0) return;
+  json_open(report, "rows-lacking-target", '[');
+  for (size_t t = 0; t <= schema->n_more; t++) json_count(report, NULL, training->n_lacking[t]);
+  json_close(report, ']');
+}
+
 void index_report_training(const struct cli *cli, const struct gpnn_table *table,
                            const struct gpnn_training *training)
 {
   const struct gpnn_dataset *dataset = &training->dataset;
-  const struct gpnn_schema *schema = &dataset->schema;
   struct json *report = cli->report;
   if (report == NULL) return;
   json_text(report, "table", gpnn_table_name(table));
@@ -47,10 +62,7 @@ void index_report_training(const struct cli *cli, const struct gpnn_table *table
   json_count(report, "calibration-rows", dataset->n_calibration);
   json_count(report, "skipped-rows", training->skipped.n);
   put_skipped(report, table, &training->skipped);
-  json_open(report, "targets", '[');
-  json_text(report, NULL, schema->target.name);
-  for (size_t t = 0; t < dataset->n_more; t++) json_text(report, NULL, schema->more[t].name);
-  json_close(report, ']');
+  put_targets(report, training);
   json_count(report, "inputs", dataset->d);
   put_inputs(report, dataset, true);
   put_inputs(report, dataset, false);

@@ -120,6 +120,10 @@ static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
     put_name(facts, "target", &view->schema.target);
     facts_number(facts, "target-mean", view->scaling.y_mean);
     facts_number(facts, "target-sd", view->scaling.y_sd);
+    if (view->n < c->n || view->n_calibration < c->n_calibration) {
+      facts_count(facts, "target-rows", view->n);
+      facts_count(facts, "target-calibration-rows", view->n_calibration);
+    }
     facts_close_part(facts, '}');
   }
   facts_close_part(facts, ']');

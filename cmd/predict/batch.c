@@ -25,7 +25,7 @@ static bool lengthen_rows(struct batch *batch, size_t rows)
          lengthen(batch, &batch->regressors, rows, shape->n_regressors, number) &&
          lengthen(batch, &batch->noise, rows, 1, number) &&
          lengthen(batch, &batch->offset, rows, shape->n_offsets, number) &&
-         lengthen(batch, &batch->self, rows, 1, sizeof *batch->self) &&
+         lengthen(batch, &batch->self, rows, shape->n_selves, sizeof *batch->self) &&
          lengthen(batch, &batch->number, rows, 1, sizeof *batch->number) &&
          lengthen(batch, &batch->truth, rows, shape->n_targets, number);
 }

@@ -16,6 +16,7 @@
 struct batch_shape {
   size_t capacity; /* rows; SIZE_MAX: all that there are */
   size_t d, n_regressors, n_targets;
+  size_t n_selves;  /* training rows that a row is: one, or one for each target */
   size_t n_offsets; /* of a row: one for each target of the index, or none */
   bool has_scores;  /* predictions are scored */
 };
@@ -30,7 +31,7 @@ struct batch {
   bool *is_good;                  /* all rows */
   double *x, *regressors, *noise; /* by d, by n_regressors, by 1: the good rows */
   double *offset;                 /* by n_offsets: the good rows, in the units of the table */
-  int64_t *self;                  /* good rows: the training row that each is, or -1 */
+  int64_t *self;                  /* by n_selves: the training row that each good row is, or -1 */
   uint64_t *number;               /* all rows: that of a training row in its table, from 1, or
                                      if that is not known, among the training rows */
   struct carried carried;         /* all rows */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "assess/crossfit.h"
-#include "cmd/common/open.h"
+#include "cmd/common/cli.h"
 #include "cmd/predict/predict.h"
 #include "models/predict.h"
 
@@ -20,11 +20,13 @@ struct folds {
   struct gpnn_predictor *predictors[GPNN_CROSSFIT_FOLDS];
 };
 
-/* Estimates the parameters of all targets without each fold of the training rows.  GPNN_EDATA: the
- * parameters do not say how they were estimated, or as gpnn_crossfit_new(). */
+/* Estimates the parameters of 'n' targets with the same rows without each fold of the training
+ * rows.  GPNN_EDATA: the parameters do not say how they were estimated, or as gpnn_crossfit_new().
+ */
 GPNN_MUST_CHECK enum gpnn_status folds_open(struct folds *folds, const struct cli *cli,
-                                            const struct predict_arguments *a,
-                                            const struct opened *opened, struct gpnn_error *err);
+                                            const struct predict_arguments *a, size_t n,
+                                            const struct gpnn_channel *channels,
+                                            struct gpnn_error *err);
 
 /* As gpnn_predict_distributions(), for rows that are all training rows, each by the parameters
  * estimated without its fold. */

@@ -90,19 +90,25 @@ static const struct gpnn_dataset *first_target(const struct run *r)
                              r->opened.channels[0].dataset->target);
 }
 
-/* Scores the predictions of a batch where its rows have truths. */
+/* Scores the predictions of target 't' in a batch where its rows have truths. */
+static void score_target(const struct run *r, const struct gpnn_predictor *predictor, size_t t,
+                         struct batch *batch)
+{
+  size_t first = t * batch->n_good, good = 0;
+  if (!r->columns[t].has_scores) return;
+  for (size_t i = 0; i < batch->n_rows; i++)
+    if (batch->is_good[i])
+      batch->observed[first + good++] =
+          columns_truth(&r->columns[t], batch->truth[i * r->opened.n + t]);
+  gpnn_predict_scores(predictor, batch->n_good, batch->distributions + first,
+                      batch->observed + first, batch->scores + first);
+}
+
 static void score_batch(const struct run *r, struct batch *batch)
 {
-  for (size_t t = 0; t < r->opened.n; t++) {
-    size_t first = t * batch->n_good, good = 0;
-    if (!r->columns[t].has_scores) continue;
-    for (size_t i = 0; i < batch->n_rows; i++)
-      if (batch->is_good[i])
-        batch->observed[first + good++] =
-            columns_truth(&r->columns[t], batch->truth[i * r->opened.n + t]);
-    gpnn_predict_scores(r->predictor, batch->n_good, batch->distributions + first,
-                        batch->observed + first, batch->scores + first);
-  }
+  for (size_t i = 0; i < r->n_together; i++)
+    for (size_t t = 0; t < r->together[i].n; t++)
+      score_target(r, r->together[i].predictor, r->together[i].first + t, batch);
 }
 
 struct gpnn_predict_rows run_rows(const struct run *r, const struct batch *batch)
@@ -141,13 +147,15 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   struct run *r = run;
   struct batch *batch = &r->batches[slot];
   const struct gpnn_predict_rows rows = run_rows(r, batch);
-  enum gpnn_status status =
-      r->a->cross_fit
-          ? folds_predict(&r->folds, &rows, batch->distributions, r->counts, err)
-          : gpnn_predict_distributions(r->predictor, &rows, batch->distributions, r->counts, err);
-  if (status == GPNN_OK)
-    status = gpnn_predict_moments(r->predictor, batch->n_good * r->opened.n, batch->distributions,
-                                  batch->mean, batch->sd, err);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++)
+    status = together_predict(&r->together[i], &rows, batch, r->counts, err);
+  for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++) {
+    size_t first = r->together[i].first * batch->n_good;
+    status = gpnn_predict_moments(r->together[i].predictor, r->together[i].n * batch->n_good,
+                                  batch->distributions + first, batch->mean + first,
+                                  batch->sd + first, err);
+  }
   if (status == GPNN_OK && r->a->samples > 0) status = joint_draw(r, batch, err);
   if (status == GPNN_OK && !r->a->loo) status = note_rows(r, batch, err);
   if (status == GPNN_ENUMERIC) return source_locate(&r->source, batch, status, err);
@@ -213,33 +221,32 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
 
 /* ---- the tool ----------------------------------------------------------------------------- */
 
-/* Makes the model, the predictor and the columns. */
-static enum gpnn_status open_predictor(struct run *r, struct gpnn_error *err)
+/* Completes the columns of target 't', which is number 'channel' of 'together'. */
+static void set_columns(struct run *r, size_t t, const struct together *together, size_t channel)
 {
-  const struct predict_arguments *a = r->a;
-  const struct gpnn_model_options options = {.neighbours = a->neighbours,
-                                             .precision = a->precision,
-                                             .share = a->share,
-                                             .threads = r->cli->threads};
+  r->columns[t] = (struct columns){.plan = &r->a->plan,
+                                   .channel = &r->opened.channels[t],
+                                   .has_truth = source_has_truth(&r->source, t),
+                                   .always_scored = r->a->loo,
+                                   .is_of_sums = r->a->group != NULL,
+                                   .is_one_of_several = r->opened.n > 1};
+  columns_complete(&r->columns[t], together->predictor, channel, r->cli);
+  r->source.shape.has_scores = r->source.shape.has_scores || r->columns[t].has_scores;
+}
+
+/* Makes the models, the predictors and the columns. */
+static enum gpnn_status open_predictors(struct run *r, struct gpnn_error *err)
+{
   size_t n = r->opened.n;
   r->columns = calloc(n, sizeof *r->columns);
   r->counts = calloc(n, sizeof *r->counts);
   if (r->columns == NULL || r->counts == NULL) return gpnn_fail_memory(err, "for the targets");
-  enum gpnn_status status = open_model(r->cli, &r->opened, 0, n, &options, &r->model, err);
-  if (status == GPNN_OK)
-    status = gpnn_predictor_new(&r->predictor, r->model, &a->plan.options, err);
+  enum gpnn_status status =
+      together_new(&r->together, &r->n_together, r->cli, r->a, &r->opened, err);
   if (status == GPNN_OK) status = joint_check_targets(r, err);
-  if (status == GPNN_OK && a->cross_fit) status = folds_open(&r->folds, r->cli, a, &r->opened, err);
-  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
-    r->columns[t] = (struct columns){.plan = &a->plan,
-                                     .channel = &r->opened.channels[t],
-                                     .has_truth = source_has_truth(&r->source, t),
-                                     .always_scored = a->loo,
-                                     .is_of_sums = a->group != NULL,
-                                     .is_one_of_several = n > 1};
-    columns_complete(&r->columns[t], r->predictor, t, r->cli);
-    r->source.shape.has_scores = r->source.shape.has_scores || r->columns[t].has_scores;
-  }
+  for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++)
+    for (size_t c = 0; c < r->together[i].n; c++)
+      set_columns(r, r->together[i].first + c, &r->together[i], c);
   return status;
 }
 
@@ -251,7 +258,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = open_files(cli, cli_operand(cli, 0), r->a->params, false, &r->opened, err);
   if (status == GPNN_OK) status = source_open(&r->source, cli, r->a, &r->opened, err);
-  if (status == GPNN_OK) status = open_predictor(r, err);
+  if (status == GPNN_OK) status = open_predictors(r, err);
   if (status != GPNN_OK) return status;
   r->sink.delimiter = source_delimiter(&r->source);
   r->sink.na = cli->na;
@@ -296,16 +303,15 @@ static enum gpnn_status report(const struct run *r, struct gpnn_error *err)
 {
   source_report(&r->source, r->n_done);
   for (size_t t = 0; t < r->opened.n; t++) report_target(r, t);
-  cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done, gpnn_model_neighbours(r->model, 0));
+  cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done,
+           gpnn_model_neighbours(r->together->model, 0));
   return warn_of_training_rows(r, err);
 }
 
 static void release(struct run *r)
 {
-  folds_release(&r->folds);
+  together_free(r->together, r->n_together);
   gpnn_copies_release(&r->copies);
-  gpnn_predictor_free(r->predictor);
-  gpnn_model_free(r->model);
   free(r->columns);
   free(r->counts);
   for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) batch_release(&r->batches[i]);

@@ -10,9 +10,9 @@
 #include "cmd/common/open.h"
 #include "cmd/predict/batch.h"
 #include "cmd/predict/columns.h"
-#include "cmd/predict/folds.h"
 #include "cmd/predict/predict.h"
 #include "cmd/predict/source.h"
+#include "cmd/predict/together.h"
 #include "dataset/copies.h"
 
 /* While batches are processed, the source belongs to the stage that reads, the predictor and the
@@ -22,9 +22,8 @@ struct run {
   const struct predict_arguments *a;
   struct opened opened;
   struct source source;
-  struct gpnn_model *model;
-  struct gpnn_predictor *predictor;
-  struct folds folds;         /* --cross-fit */
+  size_t n_together;
+  struct together *together;  /* owned; n_together: models and predictors of all targets */
   struct columns *columns;    /* owned; one for each target, like the counts */
   struct gpnn_counts *counts; /* owned */
   struct sink sink;

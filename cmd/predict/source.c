@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "cmd/predict/joint.h"
+#include "cmd/predict/together.h"
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
@@ -26,13 +27,15 @@ enum gpnn_status source_open(struct source *source, const struct cli *cli,
                              const struct predict_arguments *a, const struct opened *opened,
                              struct gpnn_error *err)
 {
-  *source = (struct source){.cli = cli, .a = a, .opened = opened};
+  bool is_apart = together_is_apart(a, opened);
+  *source = (struct source){.cli = cli, .a = a, .opened = opened, .is_apart = is_apart};
   enum gpnn_status status =
       a->loo ? source_training_open(source, err) : source_table_open(source, err);
   source->shape = (struct batch_shape){.capacity = rows_of_batch(source),
                                        .d = opened->dataset->d,
                                        .n_regressors = opened->dataset->n_regressors,
                                        .n_targets = opened->n,
+                                       .n_selves = is_apart ? opened->n : 1,
                                        .n_offsets = opened->dataset->schema.n_offsets};
   return status;
 }
@@ -53,6 +56,7 @@ void source_release(struct source *source)
   gpnn_reader_release(&source->reader);
   gpnn_table_close(source->table);
   free(source->held_out);
+  free(source->next_of);
 }
 
 /* ---- what there is ------------------------------------------------------------------------ */

@@ -10,52 +10,69 @@
 
 /* ---- targets ------------------------------------------------------------------------------ */
 
-/* The views share everything that does not depend on the target. */
-enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_source *source,
-                                        struct gpnn_dataset *first, struct gpnn_error *err)
+enum gpnn_status gpnn_dataset_new_views(struct gpnn_dataset_source *source, struct gpnn_error *err)
 {
-  size_t n = first->n, c = first->n_calibration;
-  source->first = first;
-  source->views = gpnn_alloc(first->n_more, 1, sizeof *source->views);
+  source->views = gpnn_alloc(source->n_targets, 1, sizeof *source->views);
   if (source->views == NULL) return gpnn_fail_memory(err, "for the targets of an index");
-  first->target = 0;
-  first->source = source;
-  for (size_t t = 0; t < first->n_more; t++) {
-    struct gpnn_dataset *view = &source->views[t];
-    *view = *first;
-    view->target = t + 1;
-    view->y = first->more + t * n;
-    view->calibration_y = first->calibration_more + t * c;
-    if (first->noise != NULL) {
-      view->noise = first->noise + (t + 1) * n;
-      view->calibration_noise = first->calibration_noise + (t + 1) * c;
-    }
-    if (first->offset != NULL) {
-      view->offset = first->offset + (t + 1) * n;
-      view->calibration_offset = first->calibration_offset + (t + 1) * c;
-      view->schema.offsets = first->schema.offsets + t + 1;
-      view->schema.n_offsets = 1;
-    }
-    view->schema.target = first->schema.more[t];
-    view->scaling.y_mean = first->scaling.more[t].mean;
-    view->scaling.y_sd = first->scaling.more[t].sd;
-    view->n_more = view->schema.n_more = view->scaling.n_more = 0;
-    view->more = view->calibration_more = NULL;
-    view->schema.more = NULL;
-    view->scaling.more = NULL;
+  for (size_t t = 0; t < source->n_targets; t++)
+    source->views[t] = (struct gpnn_dataset){.target = t, .source = source};
+  return GPNN_OK;
+}
+
+/* Makes a view of target 't' of all rows, with which it shares whatever does not depend on the
+ * target. */
+static void set_view(struct gpnn_dataset *view, const struct gpnn_dataset *rows, size_t t)
+{
+  size_t n = rows->n, c = rows->n_calibration;
+  *view = *rows;
+  view->target = t;
+  if (t > 0) {
+    view->y = rows->more + (t - 1) * n;
+    view->calibration_y = rows->calibration_more + (t - 1) * c;
+    view->schema.target = rows->schema.more[t - 1];
+    view->scaling.y_mean = rows->scaling.more[t - 1].mean;
+    view->scaling.y_sd = rows->scaling.more[t - 1].sd;
   }
+  if (rows->noise != NULL) {
+    view->noise = rows->noise + t * n;
+    view->calibration_noise = rows->calibration_noise + t * c;
+  }
+  if (rows->offset != NULL) {
+    view->offset = rows->offset + t * n;
+    view->calibration_offset = rows->calibration_offset + t * c;
+    view->schema.offsets = rows->schema.offsets + t;
+    view->schema.n_offsets = 1;
+  }
+  view->n_more = view->schema.n_more = view->scaling.n_more = 0;
+  view->more = view->calibration_more = NULL;
+  view->schema.more = NULL;
+  view->scaling.more = NULL;
+}
+
+enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_source *source,
+                                        struct gpnn_dataset *rows, struct gpnn_error *err)
+{
+  source->n_targets = 1 + rows->n_more;
+  enum gpnn_status status = gpnn_dataset_new_views(source, err);
+  if (status != GPNN_OK) return status;
+  rows->source = source;
+  for (size_t t = 0; t < source->n_targets; t++) set_view(&source->views[t], rows, t);
   return GPNN_OK;
 }
 
 size_t gpnn_dataset_n_targets(const struct gpnn_dataset *dataset)
 {
-  return dataset->source == NULL ? 1 : 1 + dataset->source->first->n_more;
+  return dataset->source == NULL ? 1 : dataset->source->n_targets;
 }
 
 const struct gpnn_dataset *gpnn_dataset_target(const struct gpnn_dataset *dataset, size_t t)
 {
-  if (t == dataset->target) return dataset;
-  return t == 0 ? dataset->source->first : &dataset->source->views[t - 1];
+  return t == dataset->target ? dataset : &dataset->source->views[t];
+}
+
+bool gpnn_dataset_share_rows(const struct gpnn_dataset *dataset, size_t a, size_t b)
+{
+  return gpnn_dataset_target(dataset, a)->x == gpnn_dataset_target(dataset, b)->x;
 }
 
 const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *dataset,
@@ -99,7 +116,12 @@ const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t g
 struct gpnn_search_report gpnn_dataset_search_report(const struct gpnn_dataset *dataset)
 {
   const struct gpnn_search_options usual = GPNN_SEARCH_OPTIONS_INIT;
-  if (dataset->source != NULL) return dataset->source->report;
+  struct gpnn_search_report report;
+  if (dataset->source != NULL) {
+    report = dataset->source->report;
+    if (dataset->is_partial) report.kind = GPNN_SEARCH_AUTO;
+    return report;
+  }
   return (struct gpnn_search_report){
       .kind = usual.kind, .asked = usual.recall, .neighbours = usual.neighbours};
 }
@@ -114,7 +136,8 @@ enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
                                      struct gpnn_search **search, struct gpnn_error *err)
 {
   const struct gpnn_dataset_source *source = dataset->source;
-  if (source != NULL && source->load != NULL) return source->load(source->context, search, err);
+  bool is_stored = source != NULL && source->load != NULL && !dataset->is_partial;
+  if (is_stored) return source->load(source->context, search, err);
   const struct gpnn_search_report report = gpnn_dataset_search_report(dataset);
   const struct gpnn_search_metric metric = gpnn_dataset_search_metric(dataset);
   const struct gpnn_search_options options = {.kind = report.kind,

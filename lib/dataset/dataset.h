@@ -5,7 +5,8 @@
  * Datasets come from an index file (dataset/index.h) or are a sample of another's rows
  * (dataset/sample.h); callers may also fill in a struct gpnn_dataset themselves, leaving 'source'
  * NULL.  Whoever made a dataset owns what it points to.  The rows of several targets are one
- * dataset, with a view for each target.
+ * dataset, with a view for each target.  A row may lack some of the targets, but not all: the view
+ * of a target has only the rows that have it.
  *
  * Threads: a dataset is read-only and may be shared freely.
  */
@@ -29,12 +30,18 @@ extern "C" {
 struct gpnn_dataset_source;
 struct gpnn_transform; /* stats/transform.h */
 
+/* The 'target' of a dataset that is no target's view. */
+#define GPNN_DATASET_ALL_ROWS SIZE_MAX
+
 /*
  * The view of one target: the rows, in standardised units except for offsets, with that target in
  * 'y', 'calibration_y', 'noise', 'calibration_noise', 'offset', 'calibration_offset', 'scaling' and
- * 'schema'.  A target with an offset is what is left when that is subtracted.  The view of the
- * first target has the further ones too ('more' and the like), and is what an index file is written
- * from; in any other view n_more is 0 here, in 'scaling' and in 'schema'.
+ * 'schema'.  A target with an offset is what is left when that is subtracted.
+ *
+ * The dataset of all rows has the further targets too ('more' and the like), NaN where a row lacks
+ * one, and is what an index file is written from.  It is the view of the first target as well, or
+ * if that is missing in some rows, no target's view.  In any other view n_more is 0 here, in
+ * 'scaling' and in 'schema'.
  *
  * Inputs that are the coordinates of one point, on a circle or on the sphere, form a group and
  * share a lengthscale; every other input is a group of its own.
@@ -50,10 +57,11 @@ struct gpnn_dataset {
   const double *regressors;    /* n by n_regressors, row-major, centred and scaled to sd 1;
                                   NULL if there are none */
   const double *noise;         /* n: known noise variance of each row, which adds to that of
-                                  the parameters; in the first view followed by n for each
-                                  further target, which differ in scale only; NULL: none */
-  const double *offset;        /* n: the offset of each row, in units of the table; in the first
-                                  view followed by n for each further target; NULL: none */
+                                  the parameters; of all rows followed by n for each further
+                                  target, which differ in scale only; NULL: none */
+  const double *offset;        /* n: the offset of each row, in units of the table; of all rows
+                                  followed by n for each further target; NULL: none.  Any number
+                                  where the target is missing */
   size_t n_row_groups;         /* groups of training rows that belong together; 0: none */
   const uint32_t *row_group;   /* n: the group of each row, from 0; NULL: none.  A row that is left
                                   out is not predicted from others of its group, and rows held out
@@ -74,7 +82,10 @@ struct gpnn_dataset {
   const char *provenance;               /* "name<TAB>value" lines: options used; for people */
   struct gpnn_mapping mapping;          /* the file that holds the rows, so that pages behind a pass
                                            over them can be evicted; zeroed: they are in memory */
-  size_t target;                        /* which target this is the view of, from 0 */
+  size_t target;                        /* which target this is the view of, from 0, or
+                                           GPNN_DATASET_ALL_ROWS */
+  bool is_partial;                      /* rows that lack the target have been left out, and a
+                                           search over the others is built when asked for */
   uint64_t fingerprint;                 /* hashes of the columns, in the upper 32 bits, and of rows,
                                            targets, regressors, noise, calibration rows and scaling,
                                            in the lower; not of the search.  The same data and options
@@ -99,6 +110,9 @@ const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *d
 
 /* A target of the table, standardised as the targets of a view are. */
 double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y);
+
+/* True if the views of targets 'a' and 'b' have the same rows. */
+bool gpnn_dataset_share_rows(const struct gpnn_dataset *dataset, size_t a, size_t b);
 
 /* Report and metric of the search that is stored with the rows, without loading it; if none is,
  * those of the search that gpnn_dataset_search() would build. */

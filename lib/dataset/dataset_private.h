@@ -8,8 +8,8 @@
 
 /* Shared by all views of a dataset. */
 struct gpnn_dataset_source {
-  const struct gpnn_dataset *first; /* the view of the first target */
-  struct gpnn_dataset *views;       /* owned array, of the further targets */
+  size_t n_targets;
+  struct gpnn_dataset *views; /* owned; n_targets: without rows where there is no view */
   struct gpnn_search_report report;
   struct gpnn_search_metric metric; /* of the search; borrowed */
   /* Loads the stored search; NULL: none is stored, and one is built as 'report' says. */
@@ -18,10 +18,15 @@ struct gpnn_dataset_source {
   const void *context; /* of load() */
 };
 
-/* Makes the views of the further targets of 'first', and 'source' the source of all.  GPNN_ENOMEM.
- */
+/* Makes 'source' the source of 'rows', all rows of a dataset, and gives it views of all targets,
+ * with all rows.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_source *source,
-                                                        struct gpnn_dataset *first,
+                                                        struct gpnn_dataset *rows,
+                                                        struct gpnn_error *err);
+
+/* Makes 'source', whose number of targets is set, the source of views that are still zeroed but for
+ * their targets.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_new_views(struct gpnn_dataset_source *source,
                                                         struct gpnn_error *err);
 
 #endif

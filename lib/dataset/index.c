@@ -163,14 +163,34 @@ static enum gpnn_status load_stored(const void *context, struct gpnn_search **se
   return status;
 }
 
-/* Gives the dataset the views of its further targets, and its search. */
+/* Points the views of targets that some rows lack to their own rows. */
+static enum gpnn_status set_parts(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_dataset *dataset = &index->dataset;
+  const struct gpnn_container_section *section;
+  size_t length;
+  if (index->present == NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_index_find_section(index, "PART", &section, err);
+  if (status != GPNN_OK) return status;
+  if (!gpnn_index_parts_bytes(dataset, index->present, &length) || length != section->length)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section PART has another length",
+                     gpnn_container_path(index->container));
+  gpnn_index_set_parts(dataset, index->present, gpnn_container_bytes(index->container, section),
+                       index->source.views);
+  if (index->present->n < dataset->n || index->present->n_calibration < dataset->n_calibration)
+    dataset->target = GPNN_DATASET_ALL_ROWS;
+  return GPNN_OK;
+}
+
+/* Gives the dataset the views of its targets, and its search. */
 static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *err)
 {
   index->source.load = load_stored;
   index->source.context = index;
   index->source.metric = (struct gpnn_search_metric){index->lengthscale, index->rotation};
   index->dataset.fingerprint = gpnn_container_fingerprint(index->container);
-  return gpnn_dataset_set_views(&index->source, &index->dataset, err);
+  enum gpnn_status status = gpnn_dataset_set_views(&index->source, &index->dataset, err);
+  return status == GPNN_OK ? set_parts(index, err) : status;
 }
 
 enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
@@ -233,6 +253,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->rotation);
   free(index->group);
   free(index->provenance);
+  free(index->present);
   gpnn_container_close(index->container);
   pthread_mutex_destroy(index->loading);
   free(index->loading);

@@ -41,8 +41,9 @@ extern "C" {
 struct gpnn_index;
 
 /*
- * Writes an index file, whole or not at all.  'dataset' is the view of its first target, has at
- * least one row, and all its numbers are finite.  Its schema and scaling must be complete, as
+ * Writes an index file, whole or not at all.  'dataset' is that of all rows, of which there is at
+ * least one.  All its numbers are finite, but for targets that a row lacks, which are NaN; every
+ * row has a target, and every target a training row.  Its schema and scaling must be complete, as
  * training or gpnn_schema_choose() and gpnn_scaling_learn() leave them; groups, fingerprint and
  * source are ignored, as opening an index computes them.  'search' is over its rows.  Both are
  * borrowed for the call.
@@ -81,8 +82,8 @@ gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path,
                                                  bool verify, struct gpnn_error *err);
 
-/* The dataset that the index holds, in the view of its first target; valid until the index is
- * closed. */
+/* The dataset that the index holds, of all rows: the view of its first target too, unless that is
+ * missing in some (dataset/dataset.h).  Valid until the index is closed. */
 const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index);
 
 /* Tag (four letters), offset and length, in bytes, of section 'i' of the file, for gpnn-info; false

@@ -9,14 +9,16 @@
 #include "container/container.h"
 #include "dataset/dataset_private.h"
 #include "dataset/index.h"
+#include "dataset/index_parts_private.h"
 
 struct gpnn_index {
   struct gpnn_container *container; /* owned */
   struct gpnn_dataset dataset;
-  struct gpnn_dataset_source source; /* dataset.source */
-  double *lengthscale, *rotation;    /* owned; source.metric; NULL: none */
-  uint32_t *group;                   /* owned; dataset.group */
-  char *provenance;                  /* owned; dataset.provenance */
+  struct gpnn_dataset_source source;  /* dataset.source */
+  double *lengthscale, *rotation;     /* owned; source.metric; NULL: none */
+  uint32_t *group;                    /* owned; dataset.group */
+  char *provenance;                   /* owned; dataset.provenance */
+  struct gpnn_index_present *present; /* owned; for each target; NULL: all rows have all of them */
   bool is_verified;
   pthread_mutex_t *loading; /* owned; loading a search uses the container's stream, of which only
                                one may be open at a time */
@@ -29,8 +31,8 @@ extern const struct gpnn_container_format gpnn_index_format;
  * rows stay where they are mapped, unchecked. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err);
 
-/* Checks all checksums and the fingerprint, that numbers of rows are finite, and that variances are
- * not negative. */
+/* Checks all checksums and the fingerprint, that numbers of rows are finite, that variances are
+ * not negative, and that targets are missing where the counts say so. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_verify(const struct gpnn_index *index,
                                                    struct gpnn_error *err);
 

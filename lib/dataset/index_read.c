@@ -33,6 +33,25 @@ static struct gpnn_moments *decode_moments(struct cursor *cursor, size_t n)
   return moments;
 }
 
+/* How many rows have each target, of which some lack one. */
+static void decode_present(struct cursor *cursor, struct gpnn_index *index)
+{
+  const struct gpnn_dataset *dataset = &index->dataset;
+  size_t n_targets = 1 + dataset->schema.n_more;
+  bool is_any_missing = false;
+  struct gpnn_index_present *present = take_array(cursor, n_targets, 16, sizeof *present);
+  index->present = present;
+  for (size_t t = 0; t < n_targets && present != NULL; t++) {
+    present[t].n = take_size(cursor);
+    present[t].n_calibration = take_size(cursor);
+    require(cursor, present[t].n > 0 && present[t].n <= dataset->n);
+    require(cursor, present[t].n_calibration <= dataset->n_calibration);
+    is_any_missing = is_any_missing || present[t].n < dataset->n ||
+                     present[t].n_calibration < dataset->n_calibration;
+  }
+  require(cursor, is_any_missing && n_targets > 1);
+}
+
 /* Means and standard deviations of further targets and of regressors. */
 static void decode_all_moments(struct cursor *cursor, struct gpnn_index *index)
 {
@@ -186,6 +205,8 @@ static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_erro
   if (status == GPNN_OK && gpnn_container_find(index->container, "LIMS") != NULL)
     status = read_section(index, "LIMS", decode_limits, err);
   if (status == GPNN_OK && extended) status = read_section(index, "MOMS", decode_all_moments, err);
+  if (status == GPNN_OK && gpnn_container_find(index->container, "HAVE") != NULL)
+    status = read_section(index, "HAVE", decode_present, err);
   if (status == GPNN_OK) status = read_section(index, "SRCH", decode_search, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "ROTN") != NULL)
     status = read_section(index, "ROTN", decode_rotation, err);

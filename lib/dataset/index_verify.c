@@ -8,11 +8,26 @@
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/index_private.h"
 
-/* True if all numbers of a section are finite and, if they are variances, not negative. */
-static bool are_allowed(size_t n, const double *values, bool are_variances)
+/* What the numbers of a section may be besides finite. */
+struct allowed {
+  bool negative, missing;
+};
+
+static struct allowed allowed_in(const struct gpnn_index *index, const char *tag)
 {
-  for (size_t j = 0; j < n; j++)
-    if (!isfinite(values[j]) || (are_variances && values[j] < 0)) return false;
+  static const char *const of_targets[] = {"YVAL", "CALY", "YMOR", "CALM"};
+  struct allowed allowed = {.negative = strcmp(tag, "NOIS") != 0 && strcmp(tag, "CALN") != 0};
+  for (size_t i = 0; i < sizeof of_targets / sizeof *of_targets; i++)
+    if (strcmp(tag, of_targets[i]) == 0) allowed.missing = index->present != NULL;
+  return allowed;
+}
+
+static bool are_allowed(size_t n, const double *values, struct allowed allowed)
+{
+  for (size_t j = 0; j < n; j++) {
+    bool is_number = isfinite(values[j]) || (allowed.missing && isnan(values[j]));
+    if (!is_number || (!allowed.negative && values[j] < 0)) return false;
+  }
   return true;
 }
 
@@ -24,7 +39,8 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
 {
   const struct gpnn_container_section *section = gpnn_container_find(index->container, tag);
   if (section == NULL) return GPNN_OK;
-  bool are_variances = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0, good = true;
+  const struct allowed allowed = allowed_in(index, tag);
+  bool good = true;
   const unsigned char *bytes = gpnn_container_bytes(index->container, section);
   size_t length = (size_t)section->length;
   gpnn_fingerprint_begin(fingerprint, tag, length);
@@ -32,15 +48,15 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
     size_t block = length - at < GPNN_MAPPING_STRIDE ? length - at : GPNN_MAPPING_STRIDE;
     gpnn_fingerprint_add(fingerprint, tag, bytes + at, block);
     if (has_rows)
-      good = are_allowed(block / sizeof(double), (const double *)(const void *)(bytes + at),
-                         are_variances);
+      good =
+          are_allowed(block / sizeof(double), (const double *)(const void *)(bytes + at), allowed);
     gpnn_mapping_evict(index->dataset.mapping, bytes + at, block);
   }
   if (!good)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has a %s",
                      gpnn_container_path(index->container), tag,
-                     are_variances ? "variance that is negative or not finite"
-                                   : "number that is not finite");
+                     allowed.negative ? "number that is not finite"
+                                      : "variance that is negative or not finite");
   return GPNN_OK;
 }
 
@@ -55,12 +71,28 @@ static enum gpnn_status verify_row_groups(const struct gpnn_index *index, struct
   return GPNN_OK;
 }
 
+/* Checks that targets are missing in as many rows as the index says, and that the rows of each are
+ * those that have it. */
+static enum gpnn_status verify_parts(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  bool agree = true;
+  if (index->present == NULL) return GPNN_OK;
+  const struct gpnn_container_section *section = gpnn_container_find(index->container, "PART");
+  enum gpnn_status status =
+      gpnn_index_verify_parts(&index->dataset, index->present,
+                              gpnn_container_bytes(index->container, section), &agree, err);
+  if (status != GPNN_OK || agree) return status;
+  return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section PART has other rows than the targets",
+                   gpnn_container_path(index->container));
+}
+
 enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char *const hashed[] = {
-      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "COLX", "STDZ", "LIMS", "MOMS", "ROWS", "YVAL",
-      "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO", "GRPS"};
-  enum { FIRST_ROWS = 9, AFTER_ROWS = sizeof hashed / sizeof *hashed - 1 };
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "GCOL", "COLX",
+                                       "STDZ", "LIMS", "MOMS", "HAVE", "ROWS", "YVAL",
+                                       "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR",
+                                       "NOIS", "CALN", "OFFS", "CALO", "GRPS", "PART"};
+  enum { FIRST_ROWS = 10, AFTER_ROWS = sizeof hashed / sizeof *hashed - 2 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;
   for (size_t i = 0; i < gpnn_container_count(container); i++) {
@@ -76,5 +108,6 @@ enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_e
   if (gpnn_fingerprint_value(&fingerprint) != gpnn_container_fingerprint(container))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
                      gpnn_container_path(container));
-  return verify_row_groups(index, err);
+  enum gpnn_status status = verify_row_groups(index, err);
+  return status == GPNN_OK ? verify_parts(index, err) : status;
 }

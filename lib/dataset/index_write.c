@@ -10,17 +10,19 @@
 #include "dataset/index.h"
 #include "dataset/index_columns_private.h"
 #include "dataset/index_fingerprint_private.h"
+#include "dataset/index_parts_private.h"
 #include "stats/moments.h"
 
 /* Programs that know only an older minor version must refuse what they cannot read: a change of the
  * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1},  {"STDZ", true, 0}, {"LIMS", true, 3},
-    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0},  {"YVAL", true, 0}, {"CALX", true, 0},
-    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1},  {"REGR", true, 1}, {"CALR", true, 1},
-    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5},  {"OFFS", true, 5}, {"CALO", true, 5},
-    {"GCOL", true, 6}, {"GRPS", true, 6},  {"NOTA", true, 7},  {"COLX", true, 8}, {"SRCH", true, 0},
-    {"ROTN", true, 2}, {"SAME", true, 4},  {"FAIS", false, 0}, {"TREE", true, 2},
+    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
+    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
+    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
+    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5}, {"CALO", true, 5},
+    {"GCOL", true, 6}, {"GRPS", true, 6},  {"NOTA", true, 7}, {"COLX", true, 8}, {"HAVE", true, 9},
+    {"PART", true, 9}, {"SRCH", true, 0},  {"ROTN", true, 2}, {"SAME", true, 4}, {"FAIS", false, 0},
+    {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -103,6 +105,7 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 
 struct writing {
   struct gpnn_container_writer *writer;
+  struct gpnn_index_present *present; /* owned; NULL: all rows have all targets */
   struct gpnn_fingerprint fingerprint;
   struct gpnn_mapping mapping; /* of the dataset's rows */
 };
@@ -271,6 +274,43 @@ static enum gpnn_status write_other_columns(struct writing *writing,
   return status;
 }
 
+/* Counts the rows that have each target, and writes the counts if some lack one. */
+static enum gpnn_status write_present(struct writing *writing, const struct gpnn_dataset *dataset,
+                                      struct gpnn_error *err)
+{
+  struct blob blob = {0};
+  enum gpnn_status status = gpnn_index_count_present(dataset, &writing->present, err);
+  if (status != GPNN_OK || writing->present == NULL) return status;
+  for (size_t t = 0; t <= dataset->n_more; t++) {
+    put_u64(&blob, writing->present[t].n);
+    put_u64(&blob, writing->present[t].n_calibration);
+  }
+  return write_blob(writing, "HAVE", true, &blob, err);
+}
+
+static enum gpnn_status take_part(void *context, const unsigned char *bytes, size_t length,
+                                  struct gpnn_error *err)
+{
+  struct writing *writing = context;
+  gpnn_fingerprint_add(&writing->fingerprint, "PART", bytes, length);
+  return gpnn_container_write(writing->writer, bytes, length, err);
+}
+
+/* Writes the rows of targets that some rows lack once more. */
+static enum gpnn_status write_parts(struct writing *writing, const struct gpnn_dataset *dataset,
+                                    struct gpnn_error *err)
+{
+  size_t length;
+  if (writing->present == NULL) return GPNN_OK;
+  if (!gpnn_index_parts_bytes(dataset, writing->present, &length))
+    return gpnn_fail_memory(err, "for writing an index");
+  enum gpnn_status status = gpnn_container_begin(writing->writer, "PART", err);
+  gpnn_fingerprint_begin(&writing->fingerprint, "PART", length);
+  if (status == GPNN_OK)
+    status = gpnn_index_gather_parts(dataset, writing->present, take_part, writing, err);
+  return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
+}
+
 /* Writes everything but the search. */
 static enum gpnn_status write_dataset(struct writing *writing, const struct gpnn_dataset *dataset,
                                       struct gpnn_error *err)
@@ -278,13 +318,15 @@ static enum gpnn_status write_dataset(struct writing *writing, const struct gpnn
   size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
   const char *provenance = dataset->provenance == NULL ? "" : dataset->provenance;
   enum gpnn_status status = write_metadata(writing, dataset, err);
+  if (status == GPNN_OK) status = write_present(writing, dataset, err);
   if (status == GPNN_OK)
     status = write_section(writing, "OPTS", false, provenance, strlen(provenance), err);
   if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, dataset->x, err);
   if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, dataset->y, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, dataset->calibration_x, err);
   if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, dataset->calibration_y, err);
-  return status == GPNN_OK ? write_other_columns(writing, dataset, err) : status;
+  if (status == GPNN_OK) status = write_other_columns(writing, dataset, err);
+  return status == GPNN_OK ? write_parts(writing, dataset, err) : status;
 }
 
 /* Unless 'status' is a failure, writes the search and commits the file; otherwise removes it. */
@@ -298,6 +340,7 @@ static enum gpnn_status finish(struct writing *writing, enum gpnn_status status,
         gpnn_container_commit(writing->writer, gpnn_fingerprint_value(&writing->fingerprint), err);
   else
     gpnn_container_abandon(writing->writer);
+  free(writing->present);
   return status;
 }
 

@@ -133,6 +133,13 @@ static enum gpnn_status read_target(const struct gpnn_reader *reader, struct gpn
   return status;
 }
 
+/* True if a record lacks the target, which it may if there are several. */
+static bool lacks_target(const struct gpnn_reader *reader, const struct gpnn_record *record)
+{
+  return gpnn_dataset_n_targets(reader->dataset) > 1 &&
+         gpnn_field_is_missing(reader->table, &record->fields[reader->map.target]);
+}
+
 static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpnn_reader *reader,
                                  struct gpnn_table *table, bool inputs_only,
                                  struct gpnn_record *record, struct gpnn_error *err)
@@ -142,6 +149,10 @@ static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpn
   enum gpnn_status status = gpnn_table_next(table, record, err);
   if (status == GPNN_OK) status = grow(rows, reader, inputs_only, err);
   if (status != GPNN_OK) return status;
+  if (!inputs_only && lacks_target(reader, record)) {
+    rows->n_lacking++;
+    return GPNN_OK;
+  }
   double y = 0, variance = 0;
   double *regressors = reader->reads_regressors ? rows->regressors + n * rows->n_regressors : NULL;
   if (!inputs_only) status = read_target(reader, table, record, &y, err);

@@ -59,7 +59,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_require_offsets(const struct gpnn_r
                                                              struct gpnn_error *err);
 
 /* Reads the offset of each target of the dataset's schema, in table units: schema.n_offsets
- * numbers, which may be none.  GPNN_EDATA: one is missing or not a number. */
+ * numbers, which may be none.  GPNN_EDATA: one is missing or not a
+ * number. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
                                                      const struct gpnn_record *record,
                                                      double *offsets, struct gpnn_error *err);
@@ -86,13 +87,15 @@ struct gpnn_reader_rows {
   double *noise;      /* owned; n, standardised; NULL: the table has no noise variances */
   size_t x_capacity, y_capacity, regressors_capacity, noise_capacity;
   struct gpnn_skipped skipped; /* bad rows left out */
+  size_t n_lacking;            /* rows left out because they lack the target, one of several */
 };
 
 /*
  * Reads the remaining records of 'table', which must have the target of 'dataset' and its offset if
  * there is one (GPNN_EMISMATCH), unless 'inputs_only': then 'y' and 'noise' stay NULL.
  * 'reads_regressors' as in gpnn_reader_open().  Targets go through the transform of 'dataset', if
- * it has one, and are bad if that does not take them.  With 'skip_bad', bad rows are left out and
+ * it has one, and are bad if that does not take them; a missing one is bad too, unless the dataset
+ * has several targets: then the row is left out.  With 'skip_bad', bad rows are left out and
  * counted; otherwise the first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A
  * table without records gives n = 0.
  */

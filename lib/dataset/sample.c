@@ -1,5 +1,6 @@
 #include "dataset/sample.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,7 @@
 struct gpnn_sample {
   double *rows;        /* owned: all numbers that the dataset has for each row */
   uint32_t *row_group; /* owned; NULL: none */
-  struct gpnn_dataset first;
-  struct gpnn_dataset_source source; /* first.source */
+  struct gpnn_dataset_source source;
 };
 
 /* Sorted, so that mapped pages are read one after another. */
@@ -38,70 +38,68 @@ static const double *copy_rows(double **to, const double *from, size_t width, si
   return start;
 }
 
-/* The same for 'n_blocks' arrays, one after another, of one number for each of 'n_all' rows. */
-static const double *copy_blocks(double **to, const double *from, size_t n_blocks, size_t n_all,
-                                 size_t n, const uint64_t *row)
+/* Fills in the view of a target from the same view of the original, but for the numbers that all
+ * targets share, which 'shared' has.  Calibration rows are those of the original. */
+static void copy_view(struct gpnn_dataset *to, const struct gpnn_dataset *from,
+                      const struct gpnn_dataset *shared, double **next, const uint64_t *row)
 {
-  double *start = *to;
-  if (from == NULL) return NULL;
-  for (size_t t = 0; t < n_blocks; t++) (void)copy_rows(to, from + t * n_all, 1, n, row);
-  return start;
-}
-
-/* Fills in the view of the first target. */
-static void copy_view(struct gpnn_sample *sample, const struct gpnn_dataset *from, size_t n,
-                      const uint64_t *row)
-{
-  struct gpnn_dataset *to = &sample->first;
-  double *next = sample->rows;
+  const struct gpnn_dataset_source *source = to->source;
+  size_t n = shared->n;
   *to = *from;
-  to->x = copy_rows(&next, from->x, from->d, n, row);
-  to->y = copy_rows(&next, from->y, 1, n, row);
-  to->regressors = copy_rows(&next, from->regressors, from->n_regressors, n, row);
-  to->more = from->n_more == 0 ? NULL : next;
-  for (size_t t = 1; t <= from->n_more; t++)
-    (void)copy_rows(&next, gpnn_dataset_target(from, t)->y, 1, n, row);
-  to->noise = copy_blocks(&next, from->noise, 1 + from->n_more, from->n, n, row);
-  to->offset = copy_blocks(&next, from->offset, 1 + from->n_more, from->n, n, row);
-  if (from->row_group != NULL) {
-    for (size_t i = 0; i < n; i++) sample->row_group[i] = from->row_group[row[i]];
-    to->row_group = sample->row_group;
-  }
+  to->source = source;
+  to->is_partial = false;
   to->n = n;
+  to->x = shared->x;
+  to->regressors = shared->regressors;
+  to->row_group = shared->row_group;
+  to->y = copy_rows(next, from->y, 1, n, row);
+  to->noise = copy_rows(next, from->noise, 1, n, row);
+  to->offset = copy_rows(next, from->offset, 1, n, row);
+  to->n_more = to->schema.n_more = to->scaling.n_more = 0;
+  to->more = to->calibration_more = NULL;
+  to->schema.more = NULL;
+  to->scaling.more = NULL;
 }
 
-/* Calibration targets are shared, and may be transformed. */
-static void copy_calibration(struct gpnn_dataset *to, const struct gpnn_dataset *from)
+/* Fills in the views of all targets that have the rows of 'dataset'. */
+static void copy_views(struct gpnn_sample *sample, const struct gpnn_dataset *dataset, size_t n,
+                       const uint64_t *row)
 {
-  to->calibration_y = from->calibration_y;
-  to->transform = from->transform;
+  double *next = sample->rows;
+  struct gpnn_dataset shared = {.n = n};
+  shared.x = copy_rows(&next, dataset->x, dataset->d, n, row);
+  shared.regressors = copy_rows(&next, dataset->regressors, dataset->n_regressors, n, row);
+  for (size_t i = 0; i < n && dataset->row_group != NULL; i++)
+    sample->row_group[i] = dataset->row_group[row[i]];
+  if (dataset->row_group != NULL) shared.row_group = sample->row_group;
+  for (size_t t = 0; t < sample->source.n_targets; t++) {
+    const struct gpnn_dataset *from = gpnn_dataset_target(dataset, t);
+    if (from->x == dataset->x) copy_view(&sample->source.views[t], from, &shared, &next, row);
+  }
 }
 
 enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn_dataset *dataset,
                                   size_t n_rows, const uint64_t *row, struct gpnn_error *err)
 {
-  const struct gpnn_dataset *first = gpnn_dataset_target(dataset, 0);
-  size_t width = first->d + first->n_regressors + 3 * (1 + first->n_more);
+  size_t n_targets = gpnn_dataset_n_targets(dataset);
+  size_t width = dataset->d + dataset->n_regressors + 3 * n_targets;
   struct gpnn_sample *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
-  made->source.report = gpnn_dataset_search_report(first);
+  made->source.n_targets = n_targets;
+  made->source.report = gpnn_dataset_search_report(dataset);
   made->source.report.kind = GPNN_SEARCH_AUTO;
-  made->source.metric = gpnn_dataset_search_metric(first);
+  made->source.metric = gpnn_dataset_search_metric(dataset);
   made->rows = gpnn_alloc(n_rows, width, sizeof *made->rows);
-  made->row_group = gpnn_alloc(first->row_group == NULL ? 0 : n_rows, 1, sizeof *made->row_group);
+  made->row_group = gpnn_alloc(dataset->row_group == NULL ? 0 : n_rows, 1, sizeof *made->row_group);
   enum gpnn_status status = made->rows == NULL || made->row_group == NULL
                                 ? gpnn_fail_memory(err, "for a sample of the rows")
-                                : GPNN_OK;
+                                : gpnn_dataset_new_views(&made->source, err);
   if (status == GPNN_OK) {
-    copy_view(made, first, n_rows, row);
-    status = gpnn_dataset_set_views(&made->source, &made->first, err);
-  }
-  for (size_t t = 1; t <= first->n_more && status == GPNN_OK; t++)
-    copy_calibration(&made->source.views[t - 1], gpnn_dataset_target(first, t));
-  if (status == GPNN_OK)
+    copy_views(made, dataset, n_rows, row);
     *sample = made;
-  else
+  } else {
     gpnn_sample_free(made);
+  }
   return status;
 }
 
@@ -116,9 +114,60 @@ enum gpnn_status gpnn_sample_draw(struct gpnn_sample **sample, const struct gpnn
   return status;
 }
 
+/* ---- rows that have all targets ------------------------------------------------------------ */
+
+static bool has_all_targets(const struct gpnn_dataset *rows, size_t row)
+{
+  bool has_all = !isnan(rows->y[row]);
+  for (size_t t = 0; t < rows->n_more; t++)
+    has_all = has_all && !isnan(rows->more[t * rows->n + row]);
+  return has_all;
+}
+
+/* Replaces the calibration rows of a view, some of which lack the target, by those that have it. */
+static void replace_calibration(struct gpnn_dataset *to, const struct gpnn_dataset *view)
+{
+  to->n_calibration = view->n_calibration;
+  to->calibration_x = view->calibration_x;
+  to->calibration_y = view->calibration_y;
+  to->calibration_regressors = view->calibration_regressors;
+  to->calibration_noise = view->calibration_noise;
+  to->calibration_offset = view->calibration_offset;
+}
+
+/* Copies 'n_rows' of all rows, which have every target. */
+static enum gpnn_status take_common(struct gpnn_sample **sample, const struct gpnn_dataset *dataset,
+                                    size_t n_rows, const uint64_t *row, struct gpnn_error *err)
+{
+  struct gpnn_dataset rows = *dataset;
+  struct gpnn_dataset_source source = *dataset->source; /* of views that lack no rows */
+  rows.target = 0;
+  enum gpnn_status status = gpnn_dataset_set_views(&source, &rows, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_sample_take(sample, &rows, n_rows, row, err);
+  for (size_t t = 0; t < source.n_targets && status == GPNN_OK; t++)
+    replace_calibration(&(*sample)->source.views[t], gpnn_dataset_target(dataset, t));
+  free(source.views);
+  return status;
+}
+
+enum gpnn_status gpnn_sample_common(struct gpnn_sample **sample, const struct gpnn_dataset *dataset,
+                                    struct gpnn_error *err)
+{
+  size_t n = 0;
+  uint64_t *row = gpnn_alloc(dataset->n, 1, sizeof *row);
+  if (row == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
+  for (size_t i = 0; i < dataset->n; i++)
+    if (has_all_targets(dataset, i)) row[n++] = i;
+  enum gpnn_status status = n == 0 ? gpnn_fail(err, GPNN_EDATA, "no training row has all targets")
+                                   : take_common(sample, dataset, n, row, err);
+  free(row);
+  return status;
+}
+
 const struct gpnn_dataset *gpnn_sample_target(const struct gpnn_sample *sample, size_t t)
 {
-  return gpnn_dataset_target(&sample->first, t);
+  return &sample->source.views[t];
 }
 
 void gpnn_sample_free(struct gpnn_sample *sample)

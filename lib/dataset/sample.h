@@ -2,7 +2,8 @@
  * sample: some rows of a dataset, copied into memory, as a dataset of their own.
  *
  * Everything else is shared with the original dataset, fingerprint and calibration rows included,
- * so the sample must be freed first.  A search over its rows is built when asked for.
+ * so the sample must be freed first.  A search over its rows is built when asked for.  Rows are
+ * numbered as in the view that they are taken from, and targets that other rows have are left out.
  *
  * Threads: a sample is read-only and may be shared freely.
  */
@@ -29,7 +30,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample,
                                                   const struct gpnn_dataset *dataset, size_t n_rows,
                                                   const uint64_t *row, struct gpnn_error *err);
 
-/* The view of target 't' (dataset/dataset.h); valid until the sample is freed. */
+/* Copies the training rows that have every target; 'dataset' is that of all rows.  GPNN_EDATA:
+ * there are none.  GPNN_ENOMEM: '*sample' is not set. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_sample_common(struct gpnn_sample **sample,
+                                                    const struct gpnn_dataset *dataset,
+                                                    struct gpnn_error *err);
+
+/* The view of target 't' (dataset/dataset.h), without rows if that is left out; valid until the
+ * sample is freed. */
 const struct gpnn_dataset *gpnn_sample_target(const struct gpnn_sample *sample, size_t t);
 
 /* Frees the rows copied; NULL is allowed. */

@@ -252,6 +252,11 @@ static enum gpnn_status learn(struct gpnn_scaling *learnt,
   learnt->y_sd = moments[n_in].sd;
   learnt->n_more = columns->n_more;
   learnt->n_regressors = columns->n_regressors;
+  for (size_t j = n_in; j < regressors; j++)
+    if (isnan(moments[j].mean)) {
+      *at = j;
+      return gpnn_fail(err, GPNN_EDATA, "is missing in all training rows");
+    }
   if (learnt->y_sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
   for (size_t j = 0; j < regressors + columns->n_regressors; j++)
     if (isinf(moments[j].sd)) {
@@ -301,8 +306,9 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
                                columns->features, err);
   if (status != GPNN_OK) return status;
   struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
-  status = moments == NULL ? gpnn_fail_memory(err, "for the standardisation")
-                           : gpnn_moments_learn(&replaced, n_columns, moments, err);
+  if (moments == NULL) return gpnn_fail_memory(err, "for the standardisation");
+  status = columns->n_more > 0 ? gpnn_moments_learn_present(&replaced, n_columns, moments, err)
+                               : gpnn_moments_learn(&replaced, n_columns, moments, err);
   if (status == GPNN_OK) status = learn(learnt, columns, &replaced, moments, at, err);
   free(moments);
   return status;

@@ -17,8 +17,8 @@
  * variances and d the number of groups that remain, and drops them only if none of them varies.
  * Features that have a unit are only centred.  whiten mixes all inputs and accepts no groups.
  *
- * Every target has its own mean and sd.  Regressors t <- (t - mean) / sd; known noise variances
- * v <- v / y_sd^2.
+ * Every target has its own mean and sd, of the rows that have it.  Regressors t <- (t - mean) / sd;
+ * known noise variances v <- v / y_sd^2.
  */
 #ifndef GPNN_DATASET_SCALING_H
 #define GPNN_DATASET_SCALING_H
@@ -78,10 +78,12 @@ struct gpnn_scaling_columns {
 /*
  * Learns the scaling of 'columns' from 'rows'.  'scaling' must be zeroed, and stays so on failure.
  *
- * GPNN_EDATA, and '*at' is the number of the column concerned: a further target or a regressor is
- * constant; a regressor is a linear combination of a constant and those before it (less than 1e-12
- * of its variance is its own, by a Cholesky factor of their correlations); differences between
- * values overflow, or under whiten their variance does.
+ * A row that lacks one of several targets has NaN there.
+ *
+ * GPNN_EDATA, and '*at' is the number of the column concerned: a target is missing in all rows; a
+ * further target or a regressor is constant; a regressor is a linear combination of a constant and
+ * those before it (less than 1e-12 of its variance is its own, by a Cholesky factor of their
+ * correlations); differences between values overflow, or under whiten their variance does.
  * GPNN_EDATA, and '*at' is SIZE_MAX: fewer than 2 rows, a constant target, or no input varies.
  * GPNN_EINVAL: groups under whiten.  GPNN_ENUMERIC: the covariance overflows or has no eigenvalues.
  * GPNN_ENOMEM, and whatever 'rows' fails with.  'at' may be NULL.

@@ -22,7 +22,9 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise +
                        schema->n_offsets + schema->has_by;
   training->width = schema->n_inputs + 1 + training->n_others;
-  return status;
+  if (status != GPNN_OK) return status;
+  training->n_lacking = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->n_lacking);
+  return training->n_lacking == NULL ? gpnn_fail_memory(err, "for the targets") : GPNN_OK;
 }
 
 /* ---- finishing ---- */
@@ -182,5 +184,6 @@ void gpnn_training_release(struct gpnn_training *training)
   free(training->held_out);
   gpnn_groups_release(&training->groups);
   free(training->row_group);
+  free(training->n_lacking);
   *training = (struct gpnn_training)GPNN_TRAINING_INIT;
 }

@@ -53,6 +53,7 @@ struct gpnn_training {
   size_t n_others;              /* further targets, regressors, noise variance, offsets,
                                    number of the group */
   size_t width;                 /* numbers in a row as read: inputs, target, others */
+  size_t *n_lacking;            /* owned; for each target, how many of these rows lack it */
   struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
   double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_groups groups;    /* of all rows read */
@@ -62,6 +63,7 @@ struct gpnn_training {
   double outlier;               /* the target's value, in table units, that contributes most to */
   double outlier_fraction;      /* its variance, and the fraction that it contributes */
   size_t outlier_target;        /* the target it is of: 0 is the first */
+  size_t outlier_rows;          /* training rows that have this target */
   struct gpnn_outlier_columns outlier_columns; /* features that have cells beyond their limits */
   const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
 };
@@ -89,7 +91,8 @@ struct gpnn_training_reading {
 };
 
 /*
- * Reads all records of 'table', once.  Results do not depend on threads.  GPNN_EDATA: the first bad
+ * Reads all records of 'table', once.  A row may lack some of several targets, and their offsets,
+ * but one without any target is bad.  Results do not depend on threads.  GPNN_EDATA: the first bad
  * row, unless bad rows are left out.  GPNN_EIO: the disk is full.  Otherwise as gpnn_table_next().
  *
  * If there is a 'profile' and bad rows are not left out, the first of them does not end the

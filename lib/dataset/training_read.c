@@ -2,6 +2,7 @@
  * Reading the training table: records are copied, read as numbers and written to a file in three
  * stages, which threads run at the same time.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -13,7 +14,29 @@
 #include "table/columns.h"
 #include "table/records.h"
 
-/* Reads the columns of a row that are neither input nor the first target, but for the offsets. */
+/* Reads the targets of a row.  One of several may be missing, and is NaN then, but not all. */
+static enum gpnn_status read_targets(const struct gpnn_training *training,
+                                     const struct gpnn_table *table,
+                                     const struct gpnn_record *record, double *targets,
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_columns_map *map = &training->map;
+  size_t n_more = training->dataset.schema.n_more, n_missing = 0;
+  enum gpnn_status status = GPNN_OK;
+  if (n_more == 0) return gpnn_columns_number(table, record, map->target, targets, err);
+  for (size_t t = 0; t <= n_more && status == GPNN_OK; t++) {
+    size_t column = t == 0 ? map->target : map->more[t - 1];
+    bool is_missing = gpnn_field_is_missing(table, &record->fields[column]);
+    targets[t] = NAN;
+    n_missing += is_missing ? 1 : 0;
+    if (!is_missing) status = gpnn_columns_number(table, record, column, &targets[t], err);
+  }
+  if (n_missing <= n_more) return status;
+  return gpnn_columns_fail_field(table, record, map->target,
+                                 "missing value, as in all other targets", false, err);
+}
+
+/* Reads the columns of a row that are neither inputs nor targets, but for the offsets. */
 static enum gpnn_status read_others(const struct gpnn_training *training,
                                     const struct gpnn_table *table,
                                     const struct gpnn_record *record, double *others,
@@ -22,8 +45,6 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
   const struct gpnn_schema *schema = &training->dataset.schema;
   const struct gpnn_columns_map *map = &training->map;
   enum gpnn_status status = GPNN_OK;
-  for (size_t t = 0; t < schema->n_more && status == GPNN_OK; t++)
-    status = gpnn_columns_number(table, record, map->more[t], others++, err);
   if (status == GPNN_OK)
     status = gpnn_schema_read_regressors(schema, map, table, record, others, err);
   others += schema->n_regressors;
@@ -32,7 +53,8 @@ static enum gpnn_status read_others(const struct gpnn_training *training,
   return status;
 }
 
-/* Subtracts from each target its offset; 'targets' has all of them, and then the other columns. */
+/* Subtracts from each target its offset, which is not needed where the target is missing;
+ * 'targets' has all of them, and then the other columns. */
 static enum gpnn_status subtract_offsets(const struct gpnn_training *training,
                                          const struct gpnn_table *table,
                                          const struct gpnn_record *record, double *targets,
@@ -42,9 +64,12 @@ static enum gpnn_status subtract_offsets(const struct gpnn_training *training,
   size_t n = schema->n_offsets;
   double *offsets = targets + 1 + schema->n_more + schema->n_regressors + schema->has_noise;
   enum gpnn_status status = GPNN_OK;
-  for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = gpnn_schema_subtract_offset(&training->map, table, record, t, &targets[t], &offsets[t],
-                                         err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    offsets[t] = 0;
+    if (!isnan(targets[t]))
+      status = gpnn_schema_subtract_offset(&training->map, table, record, t, &targets[t],
+                                           &offsets[t], err);
+  }
   return status;
 }
 
@@ -127,16 +152,23 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
   struct gpnn_training *training = r->training;
   struct gpnn_schema *schema = &training->dataset.schema;
   double *target = row + schema->n_inputs;
-  enum gpnn_status status =
-      gpnn_columns_number(r->table, record, training->map.target, target, err);
+  enum gpnn_status status = read_targets(training, r->table, record, target, err);
   if (status == GPNN_OK && training->n_others > 0)
-    status = read_others(training, r->table, record, target + 1, err);
+    status = read_others(training, r->table, record, target + 1 + schema->n_more, err);
   if (status == GPNN_OK) status = subtract_offsets(training, r->table, record, target, err);
   if (status == GPNN_OK)
     status = gpnn_schema_learn(schema, &training->map, r->table, record, row, err);
   if (status == GPNN_OK && schema->has_by)
     status = read_group(training, r->table, record, &row[training->width - 1], err);
   return status;
+}
+
+/* Counts the targets that a row as read lacks. */
+static void count_lacking(struct gpnn_training *training, const double *row)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  for (size_t t = 0; t <= schema->n_more; t++)
+    training->n_lacking[t] += isnan(row[schema->n_inputs + t]) ? 1 : 0;
 }
 
 /* Reads all records of a batch.  GPNN_EDATA: one is bad, in 'why', and bad rows are not left out;
@@ -148,8 +180,10 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
   *line = SIZE_MAX;
   for (size_t i = 0; i < batch->records.n; i++) {
     const struct gpnn_record record = gpnn_records_get(&batch->records, i);
-    enum gpnn_status status = read_row(r, &record, batch->rows + batch->n * training->width, why);
+    double *row = batch->rows + batch->n * training->width;
+    enum gpnn_status status = read_row(r, &record, row, why);
     if (status == GPNN_OK) {
+      count_lacking(training, row);
       batch->n++;
     } else if (status == GPNN_EDATA && r->how->skip_bad) {
       gpnn_skipped_add(&training->skipped, &record, why);

@@ -199,26 +199,36 @@ static void set_arrays(struct gpnn_training *training, const struct layout *layo
 
 /* ---- the target's outlier ---- */
 
-/* Updates the standardised value of largest magnitude of each target; 'y' has one target after
- * another. */
-static void find_extremes(size_t n_targets, size_t count, const double *y, double *extremes)
+/* The standardised value of largest magnitude of a target, and how many rows have the target. */
+struct extreme {
+  double value;
+  size_t n;
+};
+
+/* Takes a block into the extremes of each target; 'y' has one target after another, NaN where it is
+ * missing. */
+static void find_extremes(size_t n_targets, size_t count, const double *y, struct extreme *extremes)
 {
   for (size_t t = 0; t < n_targets; t++)
-    for (size_t i = 0; i < count; i++)
-      if (fabs(y[t * count + i]) > fabs(extremes[t])) extremes[t] = y[t * count + i];
+    for (size_t i = 0; i < count; i++) {
+      double value = y[t * count + i];
+      extremes[t].n += isnan(value) ? 0 : 1;
+      if (fabs(value) > fabs(extremes[t].value)) extremes[t].value = value;
+    }
 }
 
 /* Sets the outlier to the row that contributes most to the variance of its target. */
-static void set_outlier(struct gpnn_training *training, const double *extremes)
+static void set_outlier(struct gpnn_training *training, const struct extreme *extremes)
 {
   const struct gpnn_scaling *scaling = &training->dataset.scaling;
   for (size_t t = 0; t <= scaling->n_more; t++) {
-    double fraction = extremes[t] * extremes[t] / (double)training->dataset.n;
+    double value = extremes[t].value, fraction = value * value / (double)extremes[t].n;
     if (t > 0 && fraction <= training->outlier_fraction) continue;
     double mean = t == 0 ? scaling->y_mean : scaling->more[t - 1].mean;
     double sd = t == 0 ? scaling->y_sd : scaling->more[t - 1].sd;
     training->outlier_fraction = fraction;
-    training->outlier = mean + sd * extremes[t];
+    training->outlier = mean + sd * value;
+    training->outlier_rows = extremes[t].n;
     training->outlier_target = t;
   }
 }
@@ -243,8 +253,8 @@ struct blocks {
   struct gpnn_training *training;
   const struct gpnn_row_source *source;
   const struct layout *layout;
-  struct block *of; /* owned; one per thread, each allocated when first needed */
-  double *extremes; /* owned; of each target */
+  struct block *of;         /* owned; one per thread, each allocated when first needed */
+  struct extreme *extremes; /* owned; of each target */
 };
 
 static size_t count_of(const struct gpnn_row_source *source, size_t from)

@@ -10,8 +10,8 @@
 #include "stats/moments.h"
 
 struct gpnn_transformed {
-  struct gpnn_dataset first;
-  struct gpnn_dataset_source source; /* first.source, unless the dataset has none */
+  struct gpnn_dataset dataset;
+  struct gpnn_dataset_source source; /* dataset.source, unless the original has none */
   size_t n_targets;
   struct target {
     struct gpnn_transform transform;
@@ -151,11 +151,6 @@ enum gpnn_status gpnn_transformed_fit(struct gpnn_transform *transform,
 
 /* ---- views -------------------------------------------------------------------------------- */
 
-static struct gpnn_dataset *view_of(struct gpnn_transformed *transformed, size_t t)
-{
-  return t == 0 ? &transformed->first : &transformed->source.views[t - 1];
-}
-
 static enum gpnn_status transform_view(struct target *target, struct gpnn_dataset *view,
                                        const struct gpnn_transform *transform,
                                        struct gpnn_error *err)
@@ -182,11 +177,32 @@ static enum gpnn_status transform_view(struct target *target, struct gpnn_datase
 static enum gpnn_status copy_views(struct gpnn_transformed *transformed,
                                    const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
-  transformed->first = *gpnn_dataset_target(dataset, 0);
+  transformed->dataset = *dataset;
   if (dataset->source == NULL) return GPNN_OK;
   transformed->source = *dataset->source;
-  transformed->source.views = NULL;
-  return gpnn_dataset_set_views(&transformed->source, &transformed->first, err);
+  enum gpnn_status status = gpnn_dataset_new_views(&transformed->source, err);
+  if (status != GPNN_OK) return status;
+  for (size_t t = 0; t < transformed->n_targets; t++) {
+    transformed->source.views[t] = *gpnn_dataset_target(dataset, t);
+    transformed->source.views[t].source = &transformed->source;
+  }
+  transformed->dataset.source = &transformed->source;
+  return GPNN_OK;
+}
+
+/* Transforms the view of target 't', which may also be the dataset itself. */
+static enum gpnn_status transform_target(struct gpnn_transformed *transformed, size_t t,
+                                         const struct gpnn_transform *transform,
+                                         struct gpnn_error *err)
+{
+  struct gpnn_dataset *dataset = &transformed->dataset;
+  struct gpnn_dataset *view = dataset->source == NULL ? dataset : &transformed->source.views[t];
+  enum gpnn_status status = transform_view(&transformed->targets[t], view, transform, err);
+  if (status != GPNN_OK || dataset->target != t) return status;
+  dataset->y = view->y;
+  dataset->calibration_y = view->calibration_y;
+  dataset->transform = view->transform;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
@@ -203,7 +219,7 @@ enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
   if (status == GPNN_OK) status = copy_views(new, dataset, err);
   for (size_t t = 0; t < new->n_targets &&status == GPNN_OK; t++)
     if (transforms[t] != NULL && transforms[t]->kind != GPNN_TRANSFORM_NONE)
-      status = transform_view(&new->targets[t], view_of(new, t), transforms[t], err);
+      status = transform_target(new, t, transforms[t], err);
   if (status == GPNN_OK)
     *transformed = new;
   else
@@ -211,10 +227,15 @@ enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
   return status;
 }
 
+const struct gpnn_dataset *gpnn_transformed_dataset(const struct gpnn_transformed *transformed)
+{
+  return &transformed->dataset;
+}
+
 const struct gpnn_dataset *gpnn_transformed_target(const struct gpnn_transformed *transformed,
                                                    size_t t)
 {
-  return gpnn_dataset_target(&transformed->first, t);
+  return gpnn_dataset_target(&transformed->dataset, t);
 }
 
 void gpnn_transformed_free(struct gpnn_transformed *transformed)

@@ -62,6 +62,10 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_transformed_new(struct gpnn_transformed **transformed, const struct gpnn_dataset *dataset,
                      const struct gpnn_transform *const transforms[], struct gpnn_error *err);
 
+/* The transformed dataset, in the view of the original: 'y' is transformed if that is the view of a
+ * transformed target.  Valid until it is freed. */
+const struct gpnn_dataset *gpnn_transformed_dataset(const struct gpnn_transformed *transformed);
+
 /* The view of target 't', valid until the transformed dataset is freed. */
 const struct gpnn_dataset *gpnn_transformed_target(const struct gpnn_transformed *transformed,
                                                    size_t t);

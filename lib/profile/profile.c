@@ -44,6 +44,10 @@ enum gpnn_status gpnn_profile_make(struct gpnn_profile *profile, const struct gp
   mark_inputs(profile, schema);
   mark(profile, schema->n_regressors, schema->regressors, GPNN_PROFILE_OTHER);
   mark(profile, schema->n_offsets, schema->offsets, GPNN_PROFILE_OTHER);
+  for (size_t t = 0; t < schema->n_offsets; t++) {
+    const struct gpnn_column *target = t == 0 ? &schema->target : &schema->more[t - 1];
+    columns[schema->offsets[t].position].offset_of = 1 + target->position;
+  }
   if (schema->has_noise) mark(profile, 1, &schema->noise, GPNN_PROFILE_OTHER);
   mark(profile, 1, &schema->target, GPNN_PROFILE_TARGET);
   mark(profile, schema->n_more, schema->more, GPNN_PROFILE_TARGET);
@@ -232,6 +236,26 @@ static enum gpnn_status add_odd(struct gpnn_profile *profile, struct gpnn_column
 
 /* ---- records ----------------------------------------------------------------------------- */
 
+static bool is_missing(const struct gpnn_profile *profile, const struct gpnn_record *record,
+                       size_t j)
+{
+  const struct gpnn_field *field = &record->fields[j];
+  return gpnn_values_missing(gpnn_table_values(profile->table), field->text, field->length);
+}
+
+/* True if column 'j' is a target that a record may lack, because it has another, or the offset of a
+ * target that it lacks. */
+static bool may_lack(const struct gpnn_profile *profile, size_t j, const struct gpnn_record *record)
+{
+  const struct gpnn_column_profile *column = &profile->columns[j];
+  if (column->offset_of > 0) return is_missing(profile, record, column->offset_of - 1);
+  for (size_t k = 0; k < profile->n_columns && column->role == GPNN_PROFILE_TARGET; k++)
+    if (k != j && profile->columns[k].role == GPNN_PROFILE_TARGET &&
+        !is_missing(profile, record, k))
+      return true;
+  return false;
+}
+
 /* Adds the cell of one column. */
 static enum gpnn_status add_cell(struct gpnn_profile *profile, size_t j,
                                  const struct gpnn_record *record, enum gpnn_profile_why *why,
@@ -243,6 +267,7 @@ static enum gpnn_status add_cell(struct gpnn_profile *profile, size_t j,
   double value;
   *why = GPNN_WHYS;
   if (gpnn_values_missing(values, field->text, field->length)) {
+    if (may_lack(profile, j, record)) return GPNN_OK;
     if (column->n_missing++ == 0) column->missing_line = record->line;
     column->n_missing_text += field->length > 0;
     *why = GPNN_WHY_MISSING;
@@ -265,7 +290,8 @@ enum gpnn_status gpnn_profile_add(struct gpnn_profile *profile, const struct gpn
     enum gpnn_profile_why why;
     if (profile->columns[j].role == GPNN_PROFILE_UNUSED) continue;
     status = add_cell(profile, j, record, &why, err);
-    if (why == GPNN_WHYS) continue;
+    bool is_lacking = why == GPNN_WHY_LIKE_MISSING || why == GPNN_WHY_CODE;
+    if (why == GPNN_WHYS || (is_lacking && may_lack(profile, j, record))) continue;
     if (!gpnn_grow(&profile->lacks, &profile->lacks_capacity, n + 1, sizeof *profile->lacks))
       return gpnn_fail_memory(err, "for the missing values");
     profile->lacks[n++] = (struct gpnn_lack){(uint32_t)j, why};

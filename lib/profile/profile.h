@@ -4,7 +4,8 @@
  * Calling sequence: gpnn_profile_make() with an open table and the roles of its columns;
  * gpnn_profile_add() for each of its records (and gpnn_profile_add_malformed() for those that are
  * none); then profile/advice.h says what to make of it.  gpnn_profile_release() at the end.
- * Only columns that have a role are looked at.
+ * Only columns that have a role are looked at.  That a row lacks one of several targets does not
+ * count, unless it lacks all of them, nor that it lacks the offset of such a target.
  *
  * Memory: some 250 bytes a column, and up to 40 KB for one that has other cells than numbers, until
  * all of these have a million different texts together; it does not grow with the rows.
@@ -84,6 +85,7 @@ struct gpnn_odd_cells {
 
 struct gpnn_column_profile {
   enum gpnn_profile_role role;
+  size_t offset_of;      /* 1 + the column of the target that this is the offset of; 0: of none */
   size_t n_missing;      /* as the table's notation has it */
   size_t missing_line;   /* of the first; 0: none */
   size_t n_missing_text; /* those of them that are not empty */

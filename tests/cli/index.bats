@@ -127,13 +127,6 @@ same_columns() {
   cmp <(gpnn-predict both.gpi -p p.par t.tsv) <(gpnn-predict load.gpi -p p.par t.tsv)
 }
 
-@test "a row that lacks one of several targets is a bad row" {
-  make_globe 50 | awk -F '\t' -v OFS='\t' 'NR == 7 { $5 = "NA" } 1' >t.tsv
-  assert_fails 1 "t.tsv:7: column 'heat': missing value" gpnn-index -y load,heat -o t.gpi t.tsv
-  gpnn-index -q -y load,heat --skip-bad -o t.gpi t.tsv
-  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 1
-}
-
 @test "places not on the globe and negative variances are bad values" {
   make_globe 50 >t.tsv
   awk -F '\t' -v OFS='\t' 'NR == 9 { $1 = "90.5" } 1' t.tsv >lat.tsv

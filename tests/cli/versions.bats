@@ -26,7 +26,7 @@ stored_version() {
 
 @test "indexes of all earlier versions verify and predict as before" {
   local version
-  for version in 1.{0..8}; do
+  for version in 1.{0..9}; do
     [[ $(gpnn-info --verify "$old/$version.gpi" | value verified) == yes ]] || return
     gpnn-predict "$old/$version.gpi" -p "$old/$version.par" "$old/queries.tsv" >out.tsv 2>err.txt
     [[ ! -s err.txt ]] || complain "$version: $(cat err.txt)" || return
@@ -36,7 +36,7 @@ stored_version() {
 
 @test "indexes of all earlier versions can be fitted, calibrated and given another metric" {
   local version
-  for version in 1.{0..8}; do
+  for version in 1.{0..9}; do
     gpnn-fit -q --effort fast --kernel exp -m 8 "$old/$version.gpi" >"$version.fit"
     gpnn-calibrate -q "$old/$version.gpi" -p "$version.fit" >"$version.cal"
     gpnn-index -q --metric "$version.cal" -o new.gpi "$old/$version.gpi"
@@ -66,6 +66,11 @@ stored_version() {
   assert_equal "$(stored_version date.gpi)" 1.8
   gpnn-index -q -y y -x x,13 --search flat -o twin.gpi "$old/train.tsv"
   assert_equal "$(stored_version twin.gpi)" 1.8
+  awk -F '\t' -v OFS='\t' 'NR == 2 { $11 = "" } 1' "$old/train.tsv" >gap.tsv
+  gpnn-index -q -y y,w -x x,z --search flat -o gap.gpi gap.tsv
+  assert_equal "$(stored_version gap.gpi)" 1.9
+  gpnn-index -q -y y,x -x z --search flat -o full.gpi gap.tsv
+  assert_equal "$(stored_version full.gpi)" 1.1
   gpnn-index -q -y y,w -x site --search flat -o places.gpi "$old/train.tsv"
   assert_equal "$(stored_version places.gpi)" 1.4
 }

@@ -205,7 +205,7 @@ static void search(const struct gpnn_index *index, const double *points, bool ve
 
 static void predict(const struct gpnn_index *index, const double *x)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
+  const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), 0);
   struct gpnn_error err = {0};
   double lengthscale = 1, mean[POINTS] = {0}, latent[POINTS] = {0};
   struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("rbf"),
@@ -220,7 +220,7 @@ static void predict(const struct gpnn_index *index, const double *x)
   const struct gpnn_latent prediction = {.mean = mean, .variance = latent};
   struct gpnn_counts counts = {0};
   struct gpnn_model *gp = NULL;
-  enum gpnn_status status = make_model(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
+  enum gpnn_status status = make_model(&gp, dataset, &params, 0, 1, &err);
   if (status == GPNN_OK) status = gpnn_model_predict(gp, &points, &prediction, &counts, &err);
   if (status != GPNN_OK) fuzz_expect_failure(status, &err);
   for (size_t i = 0; i < POINTS && status == GPNN_OK; i++)

@@ -40,7 +40,7 @@ static const char *index_path(void)
 
 static void predict(const struct gpnn_index *index)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
+  const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), 0);
   struct gpnn_error err = {0};
   double lengthscale = 1, mean = 0, latent = 0;
   const struct gpnn_parameters params = {.covariance.kernel = gpnn_kernel_by_name("exp"),
@@ -53,7 +53,7 @@ static void predict(const struct gpnn_index *index)
   const struct gpnn_latent prediction = {.mean = &mean, .variance = &latent};
   struct gpnn_counts counts = {0};
   struct gpnn_model *gp = NULL;
-  enum gpnn_status status = make_model(&gp, gpnn_index_dataset(index), &params, 0, 1, &err);
+  enum gpnn_status status = make_model(&gp, dataset, &params, 0, 1, &err);
   if (status == GPNN_OK) status = gpnn_model_predict(gp, &points, &prediction, &counts, &err);
   if (status == GPNN_OK)
     FUZZ_EXPECT(isfinite(mean) && latent >= 0 && latent <= 1);

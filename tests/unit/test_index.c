@@ -9,6 +9,7 @@
 #include "container/container.h"
 #include "container_bytes.h"
 #include "dataset/index.h"
+#include "dataset/index_parts_private.h"
 #include "dataset/sample.h"
 #include "linalg/blas_threads.h"
 
@@ -1013,6 +1014,214 @@ static void what_roles_promise_must_be_there(void **state)
   besides_release(&besides);
 }
 
+/* ---- targets that some rows lack ---- */
+
+/* Row 'i' has the first target; the second; and all have the third, but for one of those held out.
+ */
+static bool has_target(size_t t, size_t i)
+{
+  return t == 0 ? i % 4 != 1 : t == 1 ? i % 3 != 0 : true;
+}
+
+/* Takes targets from rows. */
+static void lack(struct place *place, struct besides *besides)
+{
+  for (size_t i = 0; i < N; i++) {
+    if (!has_target(0, i)) place->y[i] = NAN;
+    if (!has_target(1, i)) besides->more[i] = NAN;
+  }
+  place->calibration_y[3] = NAN;
+  besides->calibration_more[C + 2] = NAN;
+  gpnn_scaling_release(&place->dataset.scaling);
+  learn(&place->dataset.scaling, place, besides);
+}
+
+static void a_view_has_only_the_rows_that_have_its_target(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  extend(place, &besides);
+  lack(place, &besides);
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_TREE, NULL, true);
+  const struct gpnn_dataset *all = gpnn_index_dataset(index);
+  assert_true(all->target == GPNN_DATASET_ALL_ROWS && all->n == N && all->n_calibration == C);
+  for (size_t t = 0; t <= MORE; t++) {
+    const struct gpnn_dataset *view = gpnn_dataset_target(all, t);
+    const double *y = t == 0 ? place->y : besides.more + (t - 1) * N;
+    size_t row = 0;
+    assert_int_equal(view->is_partial, t < 2);
+    for (size_t i = 0; i < N; i++) {
+      if (!has_target(t, i)) continue;
+      assert_same(view->x + row * D, place->x + i * D, D);
+      assert_same(view->y + row, y + i, 1);
+      assert_same(view->regressors + row * REGRESSORS, besides.regressors + i * REGRESSORS,
+                  REGRESSORS);
+      assert_same(view->noise + row, besides.noise + t * N + i, 1);
+      assert_same(view->offset + row, besides.offset + t * N + i, 1);
+      assert_int_equal(view->row_group[row++], besides.row_group[i]);
+    }
+    assert_int_equal(view->n, row);
+  }
+  assert_int_equal(gpnn_dataset_target(all, 0)->n_calibration, C - 1);
+  assert_int_equal(gpnn_dataset_target(all, 1)->n_calibration, C);
+  const struct gpnn_dataset *tax = gpnn_dataset_target(all, 2);
+  assert_ptr_equal(tax->x, all->x);
+  assert_int_equal(tax->n_calibration, C - 1);
+  assert_same(tax->calibration_x + 2 * D, place->calibration_x + 3 * D, D);
+  assert_same(tax->calibration_y + 2, besides.calibration_more + C + 3, 1);
+  assert_true(gpnn_dataset_share_rows(all, 2, 2) && !gpnn_dataset_share_rows(all, 0, 1));
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
+static void a_search_of_a_view_is_over_its_rows(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  extend(place, &besides);
+  lack(place, &besides);
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_TREE, NULL, false);
+  const struct gpnn_dataset *view = gpnn_dataset_target(gpnn_index_dataset(index), 1);
+  struct gpnn_search *search = NULL;
+  assert_ok(gpnn_dataset_search(view, &search, &err));
+  for (size_t i = 0; i < view->n; i++) {
+    int64_t row;
+    double distance;
+    assert_ok(gpnn_search_query(search, 1, view->x + i * D, 1, &row, &distance, 1, &err));
+    assert_int_equal(row, i);
+  }
+  gpnn_search_free(search);
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
+static void samples_are_of_the_rows_of_a_view_or_of_those_in_common(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  struct gpnn_sample *own = NULL, *common = NULL;
+  extend(place, &besides);
+  lack(place, &besides);
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, false);
+  const struct gpnn_dataset *all = gpnn_index_dataset(index), *view = gpnn_dataset_target(all, 1);
+  assert_ok(gpnn_sample_draw(&own, view, view->n, 3, &err));
+  assert_same(gpnn_sample_target(own, 1)->y, view->y, view->n);
+  assert_int_equal(gpnn_sample_target(own, 0)->n, 0);
+  assert_int_equal(gpnn_dataset_n_targets(gpnn_sample_target(own, 1)), 1 + MORE);
+  assert_ok(gpnn_sample_common(&common, all, &err));
+  size_t row = 0;
+  for (size_t i = 0; i < N; i++) {
+    if (!has_target(0, i) || !has_target(1, i)) continue;
+    assert_same(gpnn_sample_target(common, 0)->x + row * D, place->x + i * D, D);
+    assert_same(gpnn_sample_target(common, 0)->y + row, place->y + i, 1);
+    assert_same(gpnn_sample_target(common, 2)->y + row, besides.more + N + i, 1);
+    assert_same(gpnn_sample_target(common, 2)->noise + row, besides.noise + 2 * N + i, 1);
+    row++;
+  }
+  for (size_t t = 0; t <= MORE; t++) {
+    const struct gpnn_dataset *sampled = gpnn_sample_target(common, t);
+    assert_true(sampled->n == row && !sampled->is_partial);
+    assert_ptr_equal(sampled->calibration_y, gpnn_dataset_target(all, t)->calibration_y);
+    assert_int_equal(sampled->n_calibration, gpnn_dataset_target(all, t)->n_calibration);
+  }
+  gpnn_sample_free(common);
+  gpnn_sample_free(own);
+  gpnn_index_close(index);
+  besides_release(&besides);
+}
+
+static void only_an_index_with_gaps_has_what_older_programs_do_not_know(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  char tag[5];
+  uint64_t offset, length;
+  extend(place, &besides);
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, false);
+  for (size_t i = 0; gpnn_index_section(index, i, tag, &offset, &length); i++)
+    assert_true(strcmp(tag, "HAVE") != 0 && strcmp(tag, "PART") != 0);
+  gpnn_index_close(index);
+  uint64_t full = fingerprint_now(place, GPNN_SEARCH_FLAT);
+  besides.more[7] = NAN;
+  assert_true(fingerprint_now(place, GPNN_SEARCH_FLAT) != full);
+  struct bytes whole = read_bytes(place->path);
+  assert_true(gpnn_load_u32(entry_of(whole, "HAVE") + 4) == 1);
+  assert_true(gpnn_load_u32(entry_of(whole, "PART") + 4) == 1);
+  free(whole.at);
+  besides_release(&besides);
+}
+
+static void gaps_that_are_not_allowed_are_refused(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  static const struct change cases[] = {
+      {"HAVE", 0, 8, 0, "HAVE"},     {"HAVE", 0, 8, N + 1, "HAVE"},
+      {"HAVE", 8, 8, C + 1, "HAVE"}, {"HAVE", 16, 8, UINT64_MAX, "HAVE"},
+      {"HAVE", 0, 8, 7, "PART"},     {"HAVE", 24, 8, C - 1, "PART"},
+      {"ROLE", 0, 4, 0, "ROLE"},     {"INFO", 0, 8, N + 1, "ROWS"},
+  };
+  extend(place, &besides);
+  lack(place, &besides);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_changes_refused(place, sizeof cases / sizeof *cases, cases);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  struct bytes whole = read_bytes(place->path);
+  unsigned char *part = section_of(whole, "PART");
+  gpnn_store_f64(part + 8, gpnn_load_f64(part + 8) + 1);
+  write_sealed(place->path, whole);
+  assert_refused(place->path, true, GPNN_EFORMAT, "the fingerprint is wrong");
+  free(whole.at);
+  /* NaN where nothing may be missing. */
+  static const char *const tags[] = {"ROWS", "CALX", "REGR", "NOIS", "OFFS"};
+  for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+    write_index(place, GPNN_SEARCH_FLAT, NULL);
+    whole = read_bytes(place->path);
+    gpnn_store_u64(section_of(whole, tags[i]), 0x7ff8000000000000u);
+    write_sealed(place->path, whole);
+    assert_refused(place->path, true, GPNN_EFORMAT, tags[i]);
+    free(whole.at);
+  }
+  besides_release(&besides);
+}
+
+static enum gpnn_status append(void *context, const unsigned char *bytes, size_t length,
+                               struct gpnn_error *error)
+{
+  struct bytes *to = context;
+  (void)error;
+  memcpy(to->at + to->length, bytes, length);
+  to->length += length;
+  return GPNN_OK;
+}
+
+/* Counts, rows and copies are all made to look right, but for one of them. */
+static void gaps_are_where_the_index_says(void **state)
+{
+  struct place *place = *state;
+  struct besides besides;
+  bool agree = true;
+  extend(place, &besides);
+  struct gpnn_index_present present[1 + MORE] = {{N, C}, {N - 1, C}, {N, C}};
+  besides.more[5] = NAN;
+  size_t length;
+  assert_true(gpnn_index_parts_bytes(&place->dataset, present, &length));
+  struct bytes part = {calloc(length, 1), 0};
+  assert_ok(gpnn_index_gather_parts(&place->dataset, present, append, &part, &err));
+  assert_int_equal(part.length, length);
+  assert_ok(gpnn_index_verify_parts(&place->dataset, present, part.at, &agree, &err));
+  assert_true(agree);
+  part.at[length - 9] ^= 1;
+  assert_ok(gpnn_index_verify_parts(&place->dataset, present, part.at, &agree, &err));
+  assert_false(agree);
+  part.at[length - 9] ^= 1;
+  besides.more[6] = NAN; /* one more than counted */
+  assert_ok(gpnn_index_verify_parts(&place->dataset, present, part.at, &agree, &err));
+  assert_false(agree);
+  free(part.at);
+  besides_release(&besides);
+}
+
 /* ---- files made to do harm ---- */
 
 /* Corrects the checksum of a section, unless 'tag' is NULL, and those of the front, in the file
@@ -1126,6 +1335,11 @@ static void no_sealed_nonsense_does_harm(void **state)
   whole = read_bytes(place->path);
   for (size_t i = 0; i < 5; i++) sweep(place, whole, extended[i]);
   free(whole.at);
+  besides.more[5] = NAN;
+  write_index(place, GPNN_SEARCH_TREE, NULL);
+  whole = read_bytes(place->path);
+  sweep(place, whole, "HAVE");
+  free(whole.at);
   besides_release(&besides);
 }
 
@@ -1181,6 +1395,14 @@ int main(void)
       cmocka_unit_test_setup_teardown(all_that_is_there_enters_the_fingerprint, enter, leave),
       cmocka_unit_test_setup_teardown(roles_that_are_not_allowed_are_refused, enter, leave),
       cmocka_unit_test_setup_teardown(what_roles_promise_must_be_there, enter, leave),
+      cmocka_unit_test_setup_teardown(a_view_has_only_the_rows_that_have_its_target, enter, leave),
+      cmocka_unit_test_setup_teardown(a_search_of_a_view_is_over_its_rows, enter, leave),
+      cmocka_unit_test_setup_teardown(samples_are_of_the_rows_of_a_view_or_of_those_in_common,
+                                      enter, leave),
+      cmocka_unit_test_setup_teardown(only_an_index_with_gaps_has_what_older_programs_do_not_know,
+                                      enter, leave),
+      cmocka_unit_test_setup_teardown(gaps_that_are_not_allowed_are_refused, enter, leave),
+      cmocka_unit_test_setup_teardown(gaps_are_where_the_index_says, enter, leave),
       cmocka_unit_test_setup_teardown(no_sealed_nonsense_does_harm, enter, leave),
       cmocka_unit_test_setup_teardown(levels_are_no_more_than_are_written, enter, leave),
   };

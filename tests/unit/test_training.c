@@ -397,8 +397,10 @@ static void a_column_that_cannot_be_used_is_named(void **state)
                "t.tsv:3: column 's': a negative variance: \"-1\"");
   assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\t5\t\t4\n", &roles, &err), GPNN_EDATA,
                "t.tsv:3: column 's': missing value");
+  assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\tNA\t0\tNA\n", &roles, &err), GPNN_EDATA,
+               "t.tsv:3: column 'y': missing value, as in all other targets");
   assert_fails(refuse("x\tr\ts\ty\n1\t4\t0\t1\n2\tNA\t0\t4\n", &roles, &err), GPNN_EDATA,
-               "t.tsv:3: column 'r': missing value");
+               "t.tsv: column 'r': does not vary");
 }
 
 int main(void)

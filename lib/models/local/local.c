@@ -27,7 +27,7 @@ static enum gpnn_status metric_init(struct gpnn_local_metric *metric,
   const struct gpnn_dataset *data = channel->data;
   const double *rotation = channel->params->covariance.rotation;
   size_t d = data->d;
-  *metric = (struct gpnn_local_metric){.neighbours = channel->neighbours};
+  *metric = (struct gpnn_local_metric){.x = data->x, .neighbours = channel->neighbours};
   metric->lengthscale = gpnn_alloc(d, 1, sizeof *metric->lengthscale);
   metric->inverse = gpnn_alloc(d, 1, sizeof *metric->inverse);
   if (rotation != NULL) metric->rotation = gpnn_alloc(d, d, sizeof *metric->rotation);
@@ -47,7 +47,8 @@ static enum gpnn_status metric_init(struct gpnn_local_metric *metric,
 static bool is_same_metric(size_t d, const struct gpnn_local_metric *a,
                            const struct gpnn_local_metric *b)
 {
-  if (a->neighbours != b->neighbours || (a->rotation == NULL) != (b->rotation == NULL))
+  if (a->x != b->x || a->neighbours != b->neighbours ||
+      (a->rotation == NULL) != (b->rotation == NULL))
     return false;
   if (a->rotation != NULL && memcmp(a->rotation, b->rotation, d * d * sizeof *a->rotation) != 0)
     return false;
@@ -73,19 +74,21 @@ static enum gpnn_status find_search(struct gpnn_local_metric *metric,
   const size_t noticeable = 2000000; /* n times d below which building a search takes no time */
   const struct gpnn_dataset *data = channel->data;
   const struct gpnn_search_metric wanted = search_metric(metric, channel);
+  bool is_same = gpnn_search_same_metric(data->d, wanted, gpnn_dataset_search_metric(data));
   enum gpnn_status status;
-  if (gpnn_search_same_metric(data->d, wanted, gpnn_dataset_search_metric(data))) {
+  if (is_same && !data->is_partial) {
     status = gpnn_dataset_search(data, &metric->own_search, err);
   } else {
     const struct gpnn_search_report stored = gpnn_dataset_search_report(data);
     const struct gpnn_search_options options = {.kind = GPNN_SEARCH_AUTO,
                                                 .recall = gpnn_search_recall_again(&stored),
-                                                .neighbours = channel->neighbours,
+                                                .neighbours = is_same ? stored.neighbours
+                                                                      : channel->neighbours,
                                                 .lengthscale = wanted.lengthscale,
                                                 .rotation = wanted.rotation,
                                                 .seed = data->seed,
                                                 .threads = threads};
-    metric->rebuilt_search = data->n > noticeable / data->d;
+    metric->rebuilt_search = !data->is_partial && data->n > noticeable / data->d;
     status = gpnn_search_build(&metric->own_search, data->n, data->d, data->x, &options, err);
   }
   metric->search = metric->own_search;

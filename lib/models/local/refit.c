@@ -110,8 +110,8 @@ static enum gpnn_status fit_channels(const struct gpnn_sample *sample, size_t n,
                                      const struct gpnn_channel *channels, int threads,
                                      struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  const struct gpnn_fit_options options =
-      options_of(channels[0].parameters, gpnn_sample_target(sample, 0)->n, threads);
+  size_t n_rows = gpnn_sample_target(sample, channels[0].dataset->target)->n;
+  const struct gpnn_fit_options options = options_of(channels[0].parameters, n_rows, threads);
   struct gpnn_fit_report report;
   const struct gpnn_dataset **targets = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
   if (targets == NULL) return gpnn_fail_memory(err, "for a fit without some rows");

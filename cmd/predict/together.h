@@ -1,0 +1,47 @@
+/*
+ * together: targets that one model predicts, and their training rows under --loo.
+ *
+ * All targets are predicted together.  Only under --loo, where a row has to be left out by its
+ * number among the rows of a target, are targets predicted one by one if they have different rows;
+ * a row that lacks a target then has no prediction of it.
+ */
+#ifndef GPNN_CMD_PREDICT_TOGETHER_H
+#define GPNN_CMD_PREDICT_TOGETHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/common/open.h"
+#include "cmd/predict/batch.h"
+#include "cmd/predict/folds.h"
+#include "cmd/predict/predict.h"
+#include "models/predict.h"
+
+/* A zeroed object may be released. */
+struct together {
+  size_t first, n; /* targets of the run, from number 'first' on */
+  bool is_apart;   /* there is one, and rows may lack it */
+  struct gpnn_model *model;
+  struct gpnn_predictor *predictor;
+  struct folds folds; /* --cross-fit */
+};
+
+/* True if targets have to be predicted one by one. */
+bool together_is_apart(const struct predict_arguments *a, const struct opened *opened);
+
+/* Makes the models and predictors of all targets: '*n' of them in '*together', which the caller
+ * releases with together_free(), also after a failure. */
+GPNN_MUST_CHECK enum gpnn_status together_new(struct together **together, size_t *n,
+                                              const struct cli *cli,
+                                              const struct predict_arguments *a,
+                                              const struct opened *opened, struct gpnn_error *err);
+
+/* Predicts 'rows', the good rows of 'batch', for its targets. */
+GPNN_MUST_CHECK enum gpnn_status together_predict(const struct together *together,
+                                                  const struct gpnn_predict_rows *rows,
+                                                  struct batch *batch, struct gpnn_counts *counts,
+                                                  struct gpnn_error *err);
+
+void together_free(struct together *together, size_t n);
+
+#endif
