@@ -16,6 +16,7 @@ static const struct cli_word aggregates[] = {
 
 static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
+    CLI_TEXT(0, "targets", targets, "LIST", "predict these of several targets (all)"),
     CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1, 1e6),
     CLI_PROBABILITIES(0, "interval", plan.intervals, "P[,P...]",
                       "add central intervals, as in 0.95"),

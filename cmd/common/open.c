@@ -1,5 +1,6 @@
 #include "cmd/common/open.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,67 @@ static const char *name_of(const char *path)
 {
   return strcmp(path, "-") == 0 ? "(stdin)" : path;
 }
+
+/* ---- targets that are wanted -------------------------------------------------------------- */
+
+/* The name of the target that parameters are of. */
+static const char *target_name(const struct opened *opened, const struct gpnn_parameters *params)
+{
+  return params->target != NULL ? params->target
+                                : gpnn_dataset_target(opened->dataset, 0)->schema.target.name;
+}
+
+/* Says which targets there are. */
+static enum gpnn_status refuse_target(const struct opened *opened, const char *name, size_t length,
+                                      const char *what, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES], names[sizeof err->text / 2] = "";
+  size_t used = 0;
+  for (size_t t = 0; t < opened->n && used < sizeof names; t++) {
+    const char *other = target_name(opened, &opened->parameters[t]);
+    char one[GPNN_MASK_BYTES];
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s'%s'", t == 0 ? "" : ", ",
+                             gpnn_mask(one, other, strlen(other)));
+  }
+  return gpnn_fail(err, GPNN_EINVAL, "option --targets: '%s' %s; there are parameters of %s",
+                   gpnn_mask(shown, name, length), what, names);
+}
+
+/* Moves the parameters of the target that is called 'name' to place 'to', from a later one. */
+static enum gpnn_status choose_target(struct opened *opened, size_t to, const char *name,
+                                      size_t length, struct gpnn_error *err)
+{
+  for (size_t t = 0; t < opened->n; t++) {
+    const char *own = target_name(opened, &opened->parameters[t]);
+    if (strlen(own) != length || memcmp(own, name, length) != 0) continue;
+    if (t < to) return refuse_target(opened, name, length, "is there twice", err);
+    struct gpnn_parameters chosen = opened->parameters[t];
+    opened->parameters[t] = opened->parameters[to];
+    opened->parameters[to] = chosen;
+    return GPNN_OK;
+  }
+  return refuse_target(opened, name, length, "is not one of the targets", err);
+}
+
+/* Keeps the parameters of the targets that are wanted, in the order of their names. */
+static enum gpnn_status choose_targets(struct opened *opened, struct gpnn_error *err)
+{
+  const char *name = opened->targets;
+  size_t n = 0;
+  if (name == NULL) return GPNN_OK;
+  for (bool is_last = false; !is_last;) {
+    size_t length = strcspn(name, ",");
+    enum gpnn_status status = choose_target(opened, n, name, length, err);
+    if (status != GPNN_OK) return status;
+    n++;
+    is_last = name[length] == '\0';
+    name += length + 1;
+  }
+  while (opened->n > n) gpnn_parameters_release(&opened->parameters[--opened->n]);
+  return GPNN_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
 
 /* Transforms the targets whose parameters say so. */
 static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_error *err)
@@ -64,6 +126,7 @@ enum gpnn_status open_files(const struct cli *cli, const char *path, const char 
   if (status == GPNN_OK) opened->dataset = gpnn_index_dataset(opened->index);
   if (status == GPNN_OK)
     status = gpnn_parameters_read(&opened->parameters, &opened->n, parameters_path, err);
+  if (status == GPNN_OK) status = choose_targets(opened, err);
   if (status == GPNN_OK) status = transform_targets(opened, err);
   return status == GPNN_OK ? find_channels(cli, opened, err) : status;
 }

@@ -15,6 +15,8 @@
 
 /* An index with the parameters of some of its targets.  A zeroed object may be released. */
 struct opened {
+  const char *targets;         /* borrowed; the names of those that are wanted, in their order,
+                                  with commas between; NULL: all that there are parameters of */
   const char *parameters_path; /* borrowed */
   struct gpnn_index *index;
   const struct gpnn_dataset *dataset;   /* of the index, all rows, and transformed as the
@@ -39,7 +41,8 @@ GPNN_MUST_CHECK enum gpnn_status open_check_order(const char *path, const char *
 /*
  * Opens the index at 'path' (checking every byte if 'verify'), reads all parameters of
  * 'parameters_path' ("-": standard input) and checks that they go together; warns if the parameters
- * name another index.  'opened' must be zeroed; the caller releases it, also after a failure.
+ * name another index.  'opened' must be zeroed but for the targets; the caller releases it, also
+ * after a failure.  GPNN_EINVAL: there are no parameters of a target that is wanted.
  */
 GPNN_MUST_CHECK enum gpnn_status open_files(const struct cli *cli, const char *path,
                                             const char *parameters_path, bool verify,

@@ -254,6 +254,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 {
   const struct cli *cli = r->cli;
   enum gpnn_status status = GPNN_OK;
+  r->opened.targets = r->a->targets;
   if (!r->a->loo) status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
   if (status == GPNN_OK)
     status = open_files(cli, cli_operand(cli, 0), r->a->params, false, &r->opened, err);

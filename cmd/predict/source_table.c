@@ -49,6 +49,17 @@ static enum gpnn_status choose_group(struct source *s, struct gpnn_error *err)
   return gpnn_columns_find(s->table, s->a->group, s->carry.columns, err);
 }
 
+/* Targets that are not predicted need no offset. */
+static void ignore_offsets(struct source *s)
+{
+  for (size_t t = 0; t < s->opened->dataset->schema.n_offsets; t++) {
+    bool is_predicted = false;
+    for (size_t k = 0; k < s->opened->n; k++)
+      is_predicted = is_predicted || s->opened->channels[k].dataset->target == t;
+    if (!is_predicted) gpnn_reader_ignore_offset(&s->reader, t);
+  }
+}
+
 enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
 {
   enum gpnn_status status =
@@ -56,6 +67,7 @@ enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
   if (status == GPNN_OK)
     status =
         gpnn_reader_open(&s->reader, s->opened->dataset, s->table, source_has_regressors(s), err);
+  if (status == GPNN_OK) ignore_offsets(s);
   if (status == GPNN_OK) status = gpnn_reader_require_offsets(&s->reader, err);
   s->reader.map.has_noise = source_has_noise(s);
   if (status != GPNN_OK) return status;

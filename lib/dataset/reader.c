@@ -22,7 +22,9 @@ enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader, const struct gpnn_
     status = gpnn_schema_require_regressors(&dataset->schema, &opened.map, table, err);
   if (status == GPNN_OK) {
     opened.features = gpnn_alloc(dataset->scaling.n_in, 1, sizeof *opened.features);
-    if (opened.features == NULL) status = gpnn_fail_memory(err, "for a row");
+    opened.ignores_offset = gpnn_alloc(dataset->schema.n_offsets, 1, sizeof *opened.ignores_offset);
+    if (opened.features == NULL || opened.ignores_offset == NULL)
+      status = gpnn_fail_memory(err, "for a row");
   }
   if (status == GPNN_OK)
     *reader = opened;
@@ -59,10 +61,25 @@ enum gpnn_status gpnn_reader_read(const struct gpnn_reader *reader,
   return GPNN_OK;
 }
 
+void gpnn_reader_ignore_offset(struct gpnn_reader *reader, size_t t)
+{
+  reader->ignores_offset[t] = true;
+}
+
 enum gpnn_status gpnn_reader_require_offsets(const struct gpnn_reader *reader,
                                              struct gpnn_error *err)
 {
-  return gpnn_schema_require_offsets(&reader->dataset->schema, &reader->map, reader->table, err);
+  struct gpnn_columns_map map = reader->map;
+  size_t n = reader->dataset->schema.n_offsets;
+  if (n == 0) return GPNN_OK;
+  map.offsets = gpnn_alloc(n, 1, sizeof *map.offsets);
+  if (map.offsets == NULL) return gpnn_fail_memory(err, "for the offsets");
+  for (size_t t = 0; t < n; t++)
+    map.offsets[t] = reader->ignores_offset[t] ? 0 : reader->map.offsets[t];
+  enum gpnn_status status =
+      gpnn_schema_require_offsets(&reader->dataset->schema, &map, reader->table, err);
+  free(map.offsets);
+  return status;
 }
 
 enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
@@ -70,8 +87,11 @@ enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
                                      struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  for (size_t t = 0; t < reader->dataset->schema.n_offsets && status == GPNN_OK; t++)
-    status = gpnn_columns_number(reader->table, record, reader->map.offsets[t], &offsets[t], err);
+  for (size_t t = 0; t < reader->dataset->schema.n_offsets && status == GPNN_OK; t++) {
+    offsets[t] = 0;
+    if (!reader->ignores_offset[t])
+      status = gpnn_columns_number(reader->table, record, reader->map.offsets[t], &offsets[t], err);
+  }
   return status;
 }
 
@@ -95,6 +115,7 @@ void gpnn_reader_release(struct gpnn_reader *reader)
 {
   gpnn_columns_map_release(&reader->map);
   free(reader->features);
+  free(reader->ignores_offset);
   *reader = (struct gpnn_reader){0};
 }
 

@@ -29,6 +29,7 @@ struct gpnn_reader {
   bool reads_regressors;
   struct gpnn_columns_map map; /* where the columns are; has_noise: with noise variances */
   double *features;            /* owned; one row before scaling */
+  bool *ignores_offset;        /* owned; for each offset of the dataset's schema */
 };
 
 /*
@@ -53,13 +54,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_read(const struct gpnn_reader *read
                                                   double *regressors, double *noise,
                                                   size_t *n_unseen, struct gpnn_error *err);
 
+/* From now on the offset of target 't', of which there is one, is neither required nor read. */
+void gpnn_reader_ignore_offset(struct gpnn_reader *reader, size_t t);
+
 /* To be called once before gpnn_reader_offsets().  GPNN_EMISMATCH: the table lacks columns of
  * offsets; the message names them. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_require_offsets(const struct gpnn_reader *reader,
                                                              struct gpnn_error *err);
 
 /* Reads the offset of each target of the dataset's schema, in table units: schema.n_offsets
- * numbers, which may be none.  GPNN_EDATA: one is missing or not a
+ * numbers, which may be none; 0 for those that are ignored.  GPNN_EDATA: one is missing or not a
  * number. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
                                                      const struct gpnn_record *record,

@@ -176,13 +176,12 @@ compare_alone() {
   assert_equal "$(wc -l <both.tsv)" 301
   diff <(column b both.tsv) <(cut -f 5 t.tsv | tail -n +2)
   assert_equal "$(awk -F '\t' 'NR > 1 && $2 != "NA" && ($(NF - 5) == "NA") != ($(NF) == "NA")' both.tsv | wc -l)" 0
-  awk '$1 == "target" { on = $2 == "b" } on' t.par >b.par
-  gpnn-predict -q --loo -p b.par t.gpi >b.tsv
+  gpnn-predict -q --loo --targets b -p t.par t.gpi >b.tsv
   assert_equal "$(wc -l <b.tsv)" 201
   diff <(column row b.tsv) <(awk -F '\t' 'NR > 1 && $5 != "NA" { print NR - 1 }' t.tsv)
   cmp <(values b both.tsv) <(values b b.tsv)
   gpnn-predict -q --loo --batch 7 -j 3 -p t.par t.gpi | cmp - both.tsv
-  gpnn-predict -q --loo --cross-fit -p b.par t.gpi >fold.tsv
+  gpnn-predict -q --loo --cross-fit --targets b -p t.par t.gpi >fold.tsv
   gpnn-predict -q --loo --cross-fit -p t.par t.gpi >folds.tsv
   cmp <(values b fold.tsv) <(values b folds.tsv)
 }
@@ -218,6 +217,10 @@ compare_alone() {
   gpnn-info --verify t.gpi | grep -q '^verified'
   awk -F '\t' -v OFS='\t' 'NR == 3 { $8 = "" } 1' t.tsv >bad.tsv
   assert_fails 1 "bad.tsv:3: column 'base': missing value" gpnn-index -x x1,x2 -y a,b --offset x3,base -o t.gpi bad.tsv
+  fit_block t.gpi >t.par
+  cut -f 1-3 t.tsv >inputs.tsv
+  gpnn-predict -q -p t.par --targets a t.gpi inputs.tsv >a.tsv
+  assert_fails 1 "lacks 1 of 2 offset columns: 'base'" gpnn-predict -p t.par --targets b t.gpi inputs.tsv
 }
 
 @test "a target that nearly all rows lack is refused" {
@@ -248,4 +251,27 @@ compare_alone() {
   gpnn-index -q -j 1 -x x1,x2 -y b,a,c -o one.gpi t.tsv
   gpnn-index -q -j 4 -x x1,x2 -y b,a,c -o four.gpi t.tsv
   cmp one.gpi four.gpi
+}
+
+@test "some of the targets are predicted, in the order asked for" {
+  make_gaps 200 >t.tsv
+  gpnn-index -q -x x1,x2 -y a,b,c -o t.gpi t.tsv
+  fit_block t.gpi >t.par
+  gpnn-predict -q -p t.par t.gpi t.tsv >all.tsv
+  gpnn-predict -q -p t.par t.gpi --targets c,a t.tsv >two.tsv
+  assert_equal "$(head -n 1 two.tsv | xargs)" "c mean_c sd_c a mean_a sd_a"
+  cmp <(column mean_c all.tsv) <(column mean_c two.tsv)
+  gpnn-predict -q -p t.par t.gpi --targets b t.tsv >one.tsv
+  assert_equal "$(head -n 1 one.tsv | xargs)" "b mean sd"
+  cmp <(column mean_b all.tsv) <(column mean one.tsv)
+  gpnn-predict -q -p t.par t.gpi --targets b --append t.tsv | head -n 1 | grep -q '^x1.*a.*c.*site'
+  assert_fails 2 "option --targets: 'd' is not one of the targets; there are parameters of 'a', 'b', 'c'" \
+    gpnn-predict -p t.par t.gpi --targets a,d t.tsv
+  assert_fails 2 "option --targets: 'a' is there twice" gpnn-predict -p t.par t.gpi --targets a,a t.tsv
+  assert_fails 2 "option --targets: '' is not one of the targets" gpnn-predict -p t.par t.gpi --targets a, t.tsv
+  gpnn-index -q -x x1,x2 -y a -o one.gpi t.tsv
+  fit_block one.gpi >one.par
+  cmp <(gpnn-predict -q -p one.par one.gpi --targets a t.tsv) <(gpnn-predict -q -p one.par one.gpi t.tsv)
+  assert_fails 2 "'b' is not one of the targets; there are parameters of 'a'" \
+    gpnn-predict -p one.par one.gpi --targets b t.tsv
 }
