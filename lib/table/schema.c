@@ -242,7 +242,7 @@ enum gpnn_status gpnn_schema_require_offsets(const struct gpnn_schema *schema,
 
 void gpnn_columns_map_release(struct gpnn_columns_map *map)
 {
-  for (size_t i = 0; map->orders != NULL && i < map->n_orders; i++) free(map->orders[i].levels);
+  for (size_t i = 0; map->orders != NULL && i < map->n_orders; i++) free(map->orders[i].keys);
   free(map->orders);
   free(map->inputs);
   free(map->more);

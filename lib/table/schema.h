@@ -16,6 +16,9 @@
  *              pole
  *   longitude  no feature of its own
  *
+ * Levels of a category are texts without the blanks around them; those that are numbers are the
+ * same level if they are the same number: 1, 1.0, 01 and +1.
+ *
  * A number may be written as a date, and is then the days since 1970-01-01 (table/date.h).  A date
  * is an input of its own, followed by one periodic input for each of its periods; all of them have
  * its name and position.
@@ -68,7 +71,7 @@ struct gpnn_column {
   double period;   /* of a periodic input, > 0 */
   size_t partner;  /* the input that is the longitude of this latitude, or the reverse */
   size_t n_levels; /* of a category; levels come in the order in which they were first seen */
-  char **levels;   /* owned */
+  char **levels;   /* owned; each as its first text has it */
   size_t *level_lengths;
 };
 
@@ -113,11 +116,12 @@ struct gpnn_roles {
   const char *const *locations; /* pairs of inputs: each text "LAT,LON" */
 };
 
-/* The levels of one category sorted by their bytes, to find a level by its text.  For
- * lib/table/schema*.c only. */
+struct gpnn_level_key; /* a level as it is compared: lib/table/schema_levels.c */
+
+/* The levels of one category in order, to find that of a text. */
 struct gpnn_level_order {
   size_t n;
-  size_t *levels; /* n of them */
+  struct gpnn_level_key *keys; /* owned by the map; n of them */
 };
 
 /* The positions of a schema's columns in one table, from 0; SIZE_MAX for a column that the table

@@ -1,5 +1,5 @@
 /*
- * Encoding rows of text as numbers: levels of categories, points on circles and on the sphere.
+ * Encoding rows of text as numbers: categories, dates, points on circles and on the sphere.
  */
 #include <assert.h>
 #include <math.h>
@@ -12,99 +12,6 @@
 #include "table/schema_private.h"
 
 static const double PI = 3.14159265358979323846;
-
-/* ---- levels of categories ---------------------------------------------------------------- */
-
-/* Orders texts by their bytes; a text comes before a longer one that begins with it. */
-static int compare_texts(const char *a, size_t n_a, const char *b, size_t n_b)
-{
-  size_t n = n_a < n_b ? n_a : n_b;
-  int order = n == 0 ? 0 : memcmp(a, b, n);
-  return order != 0 ? order : (n_a > n_b) - (n_a < n_b);
-}
-
-/* Finds the level 'text' in 'order'; if it is not there, returns false and sets '*position' to
- * where it belongs. */
-static bool find_level(const struct gpnn_column *column, const struct gpnn_level_order *order,
-                       const char *text, size_t length, size_t *position)
-{
-  size_t low = 0, high = order->n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2, level = order->levels[middle];
-    int side = compare_texts(column->levels[level], column->level_lengths[level], text, length);
-    if (side == 0) {
-      *position = middle;
-      return true;
-    }
-    if (side < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  *position = low;
-  return false;
-}
-
-/* Inserts a level of 'column' into 'order', which is long enough for it. */
-static void insert_level(const struct gpnn_column *column, struct gpnn_level_order *order,
-                         size_t level)
-{
-  size_t at;
-  find_level(column, order, column->levels[level], column->level_lengths[level], &at);
-  memmove(order->levels + at + 1, order->levels + at, (order->n - at) * sizeof *order->levels);
-  order->levels[at] = level;
-  order->n++;
-}
-
-/* Removes the level that was added last. */
-static void remove_last_level(struct gpnn_column *column, struct gpnn_level_order *order)
-{
-  size_t level = column->n_levels - 1, at = 0;
-  find_level(column, order, column->levels[level], column->level_lengths[level], &at);
-  order->n--;
-  memmove(order->levels + at, order->levels + at + 1, (order->n - at) * sizeof *order->levels);
-  free(column->levels[level]);
-  column->n_levels--;
-}
-
-/* Makes '*array' long enough for n + 1 items. */
-static bool lengthen(void *array, size_t n, size_t item_bytes)
-{
-  size_t capacity = n; /* or more: with at most 1000 levels nobody needs to know */
-  return gpnn_grow(array, &capacity, n + 1, item_bytes);
-}
-
-static enum gpnn_status add_level(struct gpnn_column *column, struct gpnn_level_order *order,
-                                  const struct gpnn_field *field, struct gpnn_error *err)
-{
-  size_t n = column->n_levels;
-  char *text = gpnn_copy_text(field->text, field->length);
-  if (text == NULL || !lengthen(&column->levels, n, sizeof *column->levels) ||
-      !lengthen(&column->level_lengths, n, sizeof *column->level_lengths) ||
-      !lengthen(&order->levels, n, sizeof *order->levels)) {
-    free(text);
-    return gpnn_fail_memory(err, "for the levels of a category");
-  }
-  column->levels[n] = text;
-  column->level_lengths[n] = field->length;
-  column->n_levels++;
-  insert_level(column, order, n);
-  return GPNN_OK;
-}
-
-enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
-                                          struct gpnn_columns_map *map, struct gpnn_error *err)
-{
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    struct gpnn_level_order *order = &map->orders[i];
-    if (column->kind != GPNN_COLUMN_CATEGORY) continue;
-    order->levels = gpnn_alloc(column->n_levels, 1, sizeof *order->levels);
-    if (order->levels == NULL) return gpnn_fail_memory(err, "for the levels of a category");
-    for (size_t level = 0; level < column->n_levels; level++) insert_level(column, order, level);
-  }
-  return GPNN_OK;
-}
 
 /* ---- points ------------------------------------------------------------------------------ */
 
@@ -135,11 +42,8 @@ static enum gpnn_status read_level(const struct gpnn_schema *schema,
   const struct gpnn_field *field = &record->fields[map->inputs[input]];
   if (gpnn_field_is_missing(table, field))
     return gpnn_columns_fail_field(table, record, map->inputs[input], "missing value", false, err);
-  const struct gpnn_level_order *order = &map->orders[input];
-  assert(order->n == schema->inputs[input].n_levels);
-  size_t at;
-  *is_known = find_level(&schema->inputs[input], order, field->text, field->length, &at);
-  if (*is_known) *level = order->levels[at];
+  *is_known = gpnn_schema_find_level(&schema->inputs[input], &map->orders[input],
+                                     gpnn_table_values(table), field, level);
   return GPNN_OK;
 }
 
@@ -217,11 +121,12 @@ enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn
     struct gpnn_column *column = &schema->inputs[i];
     if (!is_new_level(column, cells[i])) continue;
     const struct gpnn_field *field = &record->fields[map->inputs[i]];
-    enum gpnn_status status = add_level(column, &map->orders[i], field, err);
+    enum gpnn_status status =
+        gpnn_schema_add_level(column, &map->orders[i], gpnn_table_values(table), field, err);
     if (status == GPNN_OK) continue;
     while (i-- > 0)
       if (is_new_level(&schema->inputs[i], cells[i]))
-        remove_last_level(&schema->inputs[i], &map->orders[i]);
+        gpnn_schema_remove_last_level(&schema->inputs[i], &map->orders[i]);
     return status;
   }
   for (size_t i = 0; i < schema->n_inputs; i++)

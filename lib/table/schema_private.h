@@ -1,6 +1,6 @@
 /*
- * schema_private: what schema.c, which finds columns, schema_encode.c, schema_choose.c and
- * schema_kinds.c share.
+ * schema_private: what schema.c, which finds columns, schema_choose.c, schema_kinds.c,
+ * schema_encode.c and schema_levels.c share.
  */
 #ifndef GPNN_TABLE_SCHEMA_PRIVATE_H
 #define GPNN_TABLE_SCHEMA_PRIVATE_H
@@ -13,6 +13,21 @@ size_t gpnn_schema_width(const struct gpnn_column *column);
 
 /* The word for a period of so many days, as users ask for it ("week"), or NULL. */
 const char *gpnn_schema_period_word(double days);
+
+/* Finds the level that a field is; false if there is none.  'order' has all levels of 'column'. */
+bool gpnn_schema_find_level(const struct gpnn_column *column, const struct gpnn_level_order *order,
+                            const struct gpnn_values *values, const struct gpnn_field *field,
+                            size_t *level);
+
+/* Adds the field as a level, which it is not yet.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_add_level(struct gpnn_column *column,
+                                                       struct gpnn_level_order *order,
+                                                       const struct gpnn_values *values,
+                                                       const struct gpnn_field *field,
+                                                       struct gpnn_error *err);
+
+/* Removes the level that was added last. */
+void gpnn_schema_remove_last_level(struct gpnn_column *column, struct gpnn_level_order *order);
 
 /* Sorts the levels that each category has so far into the orders of 'map', which are empty.
  * GPNN_ENOMEM. */

@@ -337,3 +337,21 @@ gpnn-index: wild.tsv: column 'x2': one cell is 100000, far outside: a slip?"
   gpnn-index --metric t.par -o u.gpi t.gpi
   cmp <(gpnn-predict u.gpi -p t.par test.tsv) p.tsv
 }
+
+@test "categories that are numbers are compared as numbers, texts without the blanks around them" {
+  awk 'BEGIN { srand(1); split("1 1.0 01 +1 2 2.00", code, " "); split("NEAR BAY; NEAR BAY;INLAND;INLAND ", place, ";")
+    print "code,place,x,y"
+    for (i = 0; i < 120; i++) { c = 1 + i % 6; p = 1 + i % 4; x = rand()
+      printf "%s,%s,%.3f,%.3f\n", code[c], place[p], x, x + (c > 4) + 2 * (p > 2) } }' >mixed.csv
+  awk -F , -v OFS=, 'NR > 1 { $1 += 0; gsub(/^ | $/, "", $2) } { print }' mixed.csv >plain.csv
+  gpnn-index --one-hot code,place -o mixed.gpi mixed.csv
+  gpnn-index --one-hot code,place -o plain.gpi plain.csv
+  cmp mixed.gpi plain.gpi
+  assert_equal "$(gpnn-info mixed.gpi | awk -F '\t' '$1 == "input" { print $2 }' | tr '\n' ';')" \
+    'code=1;code=2;place=NEAR BAY;place=INLAND;x;'
+  make_params 0.5 >p.par
+  cmp <(gpnn-predict mixed.gpi -p p.par plain.csv) <(gpnn-predict plain.gpi -p p.par mixed.csv)
+  printf 'code,place,x\n3,INLAND,0.5\n1,inland,0.5\n' >new.csv
+  gpnn-predict mixed.gpi -p p.par new.csv 2>err.txt >new.tsv
+  grep -q '2 ' err.txt # unseen
+}

@@ -43,7 +43,7 @@ static void levels_are_numbered_as_first_seen(void **state)
 {
   (void)state;
   struct learnt learnt;
-  learn_open(&learnt, "c,x,k,y\nred,1,b,0\nblue,2,a,0\nred,3,b,0\nred ,4,aa,0\nblue,5,a,0\n",
+  learn_open(&learnt, "c,x,k,y\nred,1,b,0\nblue,2,a,0\nred,3,b,0\nRed ,4,aa,0\nblue,5,a,0\n",
              "c,k");
   static const double expected[5][3] = {{0, 1, 0}, {1, 2, 1}, {0, 3, 0}, {2, 4, 2}, {1, 5, 1}};
   double cells[3], features[7];
@@ -53,13 +53,13 @@ static void levels_are_numbered_as_first_seen(void **state)
   }
   assert_int_equal(learnt.schema.inputs[0].n_levels, 3);
   assert_string_equal(learnt.schema.inputs[0].levels[1], "blue");
-  assert_int_equal(learnt.schema.inputs[0].level_lengths[2], 4);
+  assert_int_equal(learnt.schema.inputs[0].level_lengths[2], 3); /* no blank */
   assert_int_equal(gpnn_schema_features(&learnt.schema), 7);
   gpnn_schema_expand(&learnt.schema, cells, features);
   static const double last[] = {0, 1, 0, 5, 0, 1, 0};
   assert_memory_equal(features, last, sizeof last);
   char name[GPNN_MASK_BYTES];
-  static const char *const names[] = {"c=red", "c=blue", "c=red ", "x", "k=b", "k=a", "k=aa"};
+  static const char *const names[] = {"c=red", "c=blue", "c=Red", "x", "k=b", "k=a", "k=aa"};
   for (size_t j = 0; j < 7; j++)
     assert_string_equal(gpnn_schema_feature_name(&learnt.schema, NULL, j, name), names[j]);
   learn_close(&learnt);
@@ -344,22 +344,105 @@ static void whole_periods_and_turns_change_nothing(void **state)
   learn_close(&learnt);
 }
 
-static void levels_are_told_by_their_bytes(void **state)
+/* Learns a table of one category, whose rows are levels 'expected'. */
+static void assert_levels(const char *text, const struct gpnn_notation *notation, size_t n,
+                          const double *expected, const char *levels)
+{
+  struct gpnn_record record;
+  struct learnt learnt = {.table = open_notation(text, true, notation)};
+  struct gpnn_columns_map again = {0};
+  double cells[1];
+  char shown[200] = "";
+  assert_ok(
+      gpnn_schema_choose(&learnt.schema, learnt.table, &(struct gpnn_roles){.one_hot = "c"}, &err));
+  assert_ok(gpnn_schema_match(&learnt.schema, learnt.table, &learnt.map, &err));
+  for (size_t i = 0; i < n; i++) {
+    assert_ok(gpnn_table_next(learnt.table, &record, &err));
+    assert_ok(gpnn_schema_learn(&learnt.schema, &learnt.map, learnt.table, &record, cells, &err));
+    if (cells[0] != expected[i]) fail_msg("row %zu is level %g", i, cells[0]);
+  }
+  struct gpnn_column *column = &learnt.schema.inputs[0];
+  for (size_t l = 0; l < column->n_levels; l++)
+    snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s;", column->levels[l]);
+  assert_string_equal(shown, levels);
+  /* Levels as an index stores them are those of the training pass. */
+  assert_ok(gpnn_schema_match(&learnt.schema, learnt.table, &again, &err));
+  gpnn_table_close(learnt.table);
+  learnt.table = open_notation(text, true, notation);
+  for (size_t i = 0; i < n; i++) {
+    double features[20];
+    size_t n_unseen = 0;
+    assert_ok(gpnn_table_next(learnt.table, &record, &err));
+    assert_ok(gpnn_schema_encode(&learnt.schema, &again, learnt.table, &record, features, &n_unseen,
+                                 &err));
+    for (size_t l = 0; l < column->n_levels; l++)
+      assert_true(features[l] == ((double)l == expected[i]));
+    assert_int_equal(n_unseen, 0);
+  }
+  gpnn_columns_map_release(&again);
+  learn_close(&learnt);
+}
+
+static void texts_are_told_by_their_bytes_without_blanks(void **state)
 {
   (void)state;
-  struct learnt learnt;
-  static const double expected[] = {0, 1, 2, 3, 4, 5, 0, 3};
-  double cells[2];
-  learn_open(&learnt,
-             "c,x,y\nab,1,0\na,1,0\nabc,1,0\n1,1,0\n1.0,1,0\n\"\xc3\xa4\",1,0\n"
-             "ab,1,0\n1,1,0\n",
-             "c");
-  for (size_t i = 0; i < 8; i++) {
-    assert_ok(learn_row(&learnt, cells, &err));
-    assert_true(cells[0] == expected[i]);
+  static const double expected[] = {0, 1, 2, 3, 4, 0, 1, 0, 5};
+  assert_levels("c,y\nab,1\na,1\nabc,1\n\"\xc3\xa4\",1\nAB,1\n ab,1\na\t,1\n\"ab  \",1\n"
+                "a b,1\n",
+                &(struct gpnn_notation){0}, 9, expected, "ab;a;abc;\xc3\xa4;AB;a b;");
+}
+
+static void numbers_are_told_by_their_values(void **state)
+{
+  (void)state;
+  static const double same[] = {0, 1, 0, 0, 0, 2, 2, 3, 4, 1, 5, 5, 0};
+  assert_levels("c,y\n01,1\n2,1\n1.0,1\n+1,1\n 1,1\n0,1\n-0.0,1\n1x,1\n-1,1\n20e-1,1\n"
+                "nan,1\nnan,1\n1,1\n",
+                &(struct gpnn_notation){0}, 13, same, "01;2;0;1x;-1;nan;");
+}
+
+static void numbers_of_another_notation_are_levels_in_the_usual_one(void **state)
+{
+  (void)state;
+  static const double expected[] = {0, 1, 0, 1};
+  const struct gpnn_notation notation = {.decimal = ',', .thousands = true, .strip = "kg"};
+  assert_levels("c;y\n1,5;1\n1.000;1\n1,50 kg;1\n1000;1\n", &notation, 4, expected, "1.5;1000;");
+  /* What is a number only as usual, is that number. */
+  static const double mixed[] = {0, 1, 2, 2, 1};
+  assert_levels("c;y\n1,5;1\n1.000;1\nx;1\nx;1\n1000,0;1\n", &notation, 5, mixed, "1.5;1000;x;");
+  static const double usual[] = {0, 0, 1};
+  assert_levels("c;y\n1,5;1\n1.5;1\nx;1\n", &(struct gpnn_notation){.decimal = ','}, 3, usual,
+                "1.5;x;");
+}
+
+/* Such indexes were written when levels were told by their bytes. */
+static void levels_that_are_one_number_are_found_by_their_bytes_first(void **state)
+{
+  (void)state;
+  static char one[] = "1", decimal[] = "1.0", padded[] = " a", plain[] = "a";
+  char *levels[] = {one, decimal, padded, plain};
+  size_t lengths[] = {1, 3, 2, 1};
+  struct gpnn_column input = {.name = one,
+                              .kind = GPNN_COLUMN_CATEGORY,
+                              .n_levels = 4,
+                              .levels = levels,
+                              .level_lengths = lengths};
+  struct gpnn_schema schema = {.n_inputs = 1, .inputs = &input, .target = {.name = plain}};
+  struct gpnn_columns_map map = {0};
+  struct gpnn_record record;
+  schema.n_columns = 2;
+  struct gpnn_table *table = open_text("1\n1\n1.0\n01\n a\na\n\"a \"\n", false);
+  static const size_t expected[] = {0, 0, 1, 0, 2, 3, 2};
+  assert_ok(gpnn_schema_match(&schema, table, &map, &err));
+  for (size_t i = 0; i < 7; i++) {
+    double features[4];
+    size_t n_unseen = 0;
+    assert_ok(gpnn_table_next(table, &record, &err));
+    assert_ok(gpnn_schema_encode(&schema, &map, table, &record, features, &n_unseen, &err));
+    for (size_t l = 0; l < 4; l++) assert_true(features[l] == (l == expected[i]));
   }
-  assert_int_equal(learnt.schema.inputs[0].n_levels, 6);
-  learn_close(&learnt);
+  gpnn_columns_map_release(&map);
+  gpnn_table_close(table);
 }
 
 static void a_level_is_missing_as_a_number_is(void **state)
@@ -538,7 +621,10 @@ int main(void)
       cmocka_unit_test(places_off_the_globe_are_bad_values),
       cmocka_unit_test(a_long_feature_name_is_cut_and_masked),
       cmocka_unit_test(whole_periods_and_turns_change_nothing),
-      cmocka_unit_test(levels_are_told_by_their_bytes),
+      cmocka_unit_test(texts_are_told_by_their_bytes_without_blanks),
+      cmocka_unit_test(numbers_are_told_by_their_values),
+      cmocka_unit_test(numbers_of_another_notation_are_levels_in_the_usual_one),
+      cmocka_unit_test(levels_that_are_one_number_are_found_by_their_bytes_first),
       cmocka_unit_test(a_level_is_missing_as_a_number_is),
       cmocka_unit_test(numbers_at_their_limits_are_kept_and_beyond_are_refused),
       cmocka_unit_test(noise_is_a_variance_or_none),
