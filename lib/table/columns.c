@@ -306,6 +306,12 @@ enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
                                      struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[column];
+  const struct gpnn_values *values = gpnn_table_values(table);
+  /* Most fields are numbers in the usual notation, and go no further. */
+  if (values->is_plain && field->length > 0 &&
+      !values->may_be_missing[(unsigned char)field->text[0]] &&
+      gpnn_number_read(field->text, field->length, value) == GPNN_NUMBER_OK)
+    return GPNN_OK;
   /* Missing values first: they may be written as a number, -999 for instance. */
   enum gpnn_status status = gpnn_columns_present(table, record, column, err);
   if (status != GPNN_OK) return status;
@@ -313,7 +319,7 @@ enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
     *value = record->numbers[column];
     return GPNN_OK;
   }
-  switch (gpnn_values_number(gpnn_table_values(table), field->text, field->length, value)) {
+  switch (gpnn_values_number(values, field->text, field->length, value)) {
   case GPNN_NUMBER_OK:
     return GPNN_OK;
   case GPNN_NUMBER_NOT_FINITE:

@@ -94,6 +94,7 @@ static bool cut_list(const char *list, char **copy, struct gpnn_notation_text **
 static void prepare_missing(struct gpnn_values *values)
 {
   static const char numbers[] = "+-.,0123456789";
+  values->may_be_missing[' '] = values->may_be_missing['\t'] = true;
   for (size_t i = 0; i < values->n_missing; i++) {
     struct gpnn_notation_text *item = &values->missing[i];
     item->is_number =
@@ -152,8 +153,7 @@ static bool is_equal(const struct gpnn_notation_text *item, const char *text, si
 bool gpnn_values_missing(const struct gpnn_values *values, const char *text, size_t length)
 {
   /* Most fields are numbers and go no further. */
-  if (length > 0 && !is_blank(text[0]) && !values->may_be_missing[(unsigned char)text[0]])
-    return false;
+  if (length > 0 && !values->may_be_missing[(unsigned char)text[0]]) return false;
   trim(&text, &length);
   if (length == 0) return true;
   double value = 0;

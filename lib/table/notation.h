@@ -60,7 +60,7 @@ struct gpnn_notation_text {
 struct gpnn_values {
   struct gpnn_notation notation; /* its texts are owned */
   bool is_plain;                 /* numbers are as gpnn_number_read() takes them */
-  bool may_be_missing[256];      /* the first bytes of missing values */
+  bool may_be_missing[256];      /* the first bytes of missing values, and blanks */
   size_t n_missing, n_strip;
   struct gpnn_notation_text *missing, *strip; /* owned */
   char *texts[2];                             /* owned; what these point into */
