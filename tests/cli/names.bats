@@ -65,12 +65,12 @@ make_repeated() {
     gpnn-index -y y --drop x -o x.gpi t.csv
   assert_fails 2 "^t.csv: column 3 \('x'\) cannot be one of several targets" \
     gpnn-index -y 1,3 -o x.gpi t.csv
-  sed '3s/^[^,]*,[^,]*/abc,def/' t.csv >bad.csv
-  assert_fails 1 "^bad.csv:3: column 1 \('x'\): not a number: \"abc\"$" \
-    gpnn-index -y y -o x.gpi bad.csv
-  assert_fails 1 "^bad.csv:3: column 2: not a number: \"def\"$" gpnn-index -y y -x 2 -o x.gpi bad.csv
   gpnn-index -q -y y --drop 5 -o t.gpi t.csv
   make_parameters matern32 0.5 1 0.01 10 >p.par
+  sed '3s/^[^,]*/abc/; 5s/,[^,]*/,def/' t.csv >bad.csv
+  assert_fails 1 "^bad.csv:3: column 1 \('x'\): not a number: \"abc\"$" gpnn-predict t.gpi -p p.par bad.csv
+  sed -i 3d bad.csv
+  assert_fails 1 "^bad.csv:4: column 2: not a number: \"def\"$" gpnn-predict t.gpi -p p.par bad.csv
   cut -d , -f 1,2 t.csv >few.csv
   assert_fails 1 "^few.csv: lacks 1 of 3 input columns: 'x' \(number 2 of 3\)$" \
     gpnn-predict t.gpi -p p.par few.csv
