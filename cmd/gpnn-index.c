@@ -15,6 +15,7 @@ static const struct cli_word searches[] = {{"auto", GPNN_SEARCH_AUTO}, {"tree", 
 
 static const struct cli_option options[] = {
     CLI_TEXT('o', "output", output, "FILE", "the index to write, whole or not at all"),
+    CLI_FLAG(0, "auto", surveys, "use each column as what it looks like, and say so"),
     CLI_TEXT('y', "target", roles.target, "LIST", "columns to predict (the last)"),
     CLI_TEXT('x', "inputs", roles.inputs, "LIST", "input columns (all the others)"),
     CLI_TEXT(0, "drop", roles.drop, "LIST", "columns to ignore"),

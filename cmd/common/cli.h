@@ -127,6 +127,9 @@ bool cli_check_overwrite(const struct cli *cli, const char *output, const char *
 GPNN_PRINTF(2, 3) void cli_warn(const struct cli *cli, const char *format, ...);
 GPNN_PRINTF(2, 3) void cli_note(const struct cli *cli, const char *format, ...);
 
+/* The same for the few lines that every run says, unless --quiet. */
+GPNN_PRINTF(2, 3) void cli_say(const struct cli *cli, const char *format, ...);
+
 /* "gpnn-x: " and 'text', which may have several lines and of which control characters are masked,
  * on standard error, whatever --quiet says.  A failure that is told like this is returned with an
  * empty message. */

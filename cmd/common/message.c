@@ -86,6 +86,15 @@ void cli_note(const struct cli *cli, const char *format, ...)
   va_end(args);
 }
 
+void cli_say(const struct cli *cli, const char *format, ...)
+{
+  if (cli->quiet || cli->report != NULL) return;
+  va_list args;
+  va_start(args, format);
+  message(cli, format, args);
+  va_end(args);
+}
+
 void cli_tell(const struct cli *cli, char *text)
 {
   gpnn_mask_all(text, "\n");

@@ -183,31 +183,54 @@ static enum gpnn_status make_dates(struct index_changes *changes, struct listing
   return status;
 }
 
-/* A LIST after the items of 'before'; either may be NULL. */
-static enum gpnn_status join(char **list, const char *before, const char *more,
-                             struct gpnn_error *err)
+/* True if 'item' is one of a LIST, which may be NULL. */
+static bool has_item(const char *list, const char *item)
+{
+  size_t n = strlen(item);
+  for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+    at += *at == ',';
+    if (strncmp(at, item, n) == 0 && (at[n] == '\0' || at[n] == ',')) return true;
+  }
+  return false;
+}
+
+enum gpnn_status changes_join(char **list, const char *before, const char *more,
+                              struct gpnn_error *err)
 {
   struct text text;
   if (more == NULL) return GPNN_OK;
   enum gpnn_status status = text_begin(&text, err);
   if (status != GPNN_OK) return status;
-  fprintf(text.to, "%s%s%s", before == NULL ? "" : before, before == NULL ? "" : ",", more);
+  if (has_item(before, more))
+    fputs(before, text.to);
+  else
+    fprintf(text.to, "%s%s%s", before == NULL ? "" : before, before == NULL ? "" : ",", more);
   return text_end(&text, list, err);
 }
 
-static enum gpnn_status make_notation(struct index_changes *changes, const struct cli *cli,
-                                      const struct gpnn_profile *profile,
-                                      const struct gpnn_advice *advice, struct gpnn_error *err)
+/* The spellings of missing values that the table has so far, if there are any; NULL: NA is the only
+ * one, and is not there. */
+static const char *present_missing(const struct changes_source *from)
 {
-  const struct gpnn_notation *asked = &cli->table.notation;
-  const char *missing = asked->missing;
-  for (size_t j = 0; j < profile->n_columns && missing == NULL; j++)
-    if (profile->columns[j].n_missing_text > 0) missing = "NA";
+  const char *missing = from->cli->table.notation.missing;
+  for (size_t j = 0; j < from->profile->n_columns && missing == NULL; j++)
+    if (from->profile->columns[j].n_missing_text > 0) missing = "NA";
+  return missing;
+}
+
+static enum gpnn_status make_notation(struct index_changes *changes,
+                                      const struct changes_source *from, struct gpnn_error *err)
+{
+  const struct gpnn_notation *asked = &from->cli->table.notation;
+  const struct gpnn_advice *advice = from->advice;
   char decimal = asked->decimal == 0 ? '.' : asked->decimal;
   changes->decimal = advice->decimal != decimal ? advice->decimal : 0;
   changes->thousands = advice->thousands && !asked->thousands;
-  enum gpnn_status status = join(&changes->strip, asked->strip, advice->strip, err);
-  return status == GPNN_OK ? join(&changes->missing, missing, advice->missing, err) : status;
+  if (from->profile->n_comments > 0) changes->comment = "#";
+  enum gpnn_status status = changes_join(&changes->strip, asked->strip, advice->strip, err);
+  return status == GPNN_OK
+             ? changes_join(&changes->missing, present_missing(from), advice->missing, err)
+             : status;
 }
 
 static enum gpnn_status make_target(struct index_changes *changes, const struct column_names *names,
@@ -220,23 +243,21 @@ static enum gpnn_status make_target(struct index_changes *changes, const struct 
   return text_end(&text, &changes->target, err);
 }
 
-enum gpnn_status changes_make(struct index_changes *changes, const struct cli *cli,
-                              const struct index_arguments *a, const struct gpnn_profile *profile,
-                              const struct gpnn_advice *advice, struct gpnn_error *err)
+enum gpnn_status changes_make(struct index_changes *changes, const struct changes_source *from,
+                              struct gpnn_error *err)
 {
-  struct column_names names = {NULL, NULL};
-  enum gpnn_status status = column_names_make(&names, profile->table, err);
-  struct listing listing = {advice, &names, GPNN_ADVICE_DROP, NULL};
-  if (status == GPNN_OK && advice->moves_target)
-    status = make_target(changes, &names, advice->target, err);
-  if (status == GPNN_OK) status = make_list(&changes->drop, &listing, a->roles.drop, err);
+  const struct gpnn_advice *advice = from->advice;
+  const struct gpnn_roles *roles = &from->arguments->roles;
+  struct listing listing = {advice, from->names, GPNN_ADVICE_DROP, NULL};
+  enum gpnn_status status = GPNN_OK;
+  if (advice->moves_target) status = make_target(changes, from->names, advice->target, err);
+  if (status == GPNN_OK) status = make_list(&changes->drop, &listing, roles->drop, err);
   listing.kind = GPNN_ADVICE_CATEGORY;
-  if (status == GPNN_OK) status = make_list(&changes->one_hot, &listing, a->roles.one_hot, err);
+  if (status == GPNN_OK) status = make_list(&changes->one_hot, &listing, roles->one_hot, err);
   if (status == GPNN_OK) status = make_dates(changes, listing, err);
-  if (status == GPNN_OK) status = make_notation(changes, cli, profile, advice, err);
+  if (status == GPNN_OK) status = make_notation(changes, from, err);
   enum skip_bad skip = advice->skip == GPNN_SKIP_ALL ? SKIP_ALL : SKIP_SOME;
-  if (advice->skip != GPNN_SKIP_NONE && skip > a->skip_bad) changes->skip_bad = skip;
-  column_names_release(&names);
+  if (advice->skip != GPNN_SKIP_NONE && skip > from->arguments->skip_bad) changes->skip_bad = skip;
   return status;
 }
 
@@ -249,6 +270,26 @@ void changes_release(struct index_changes *changes)
   free(changes->missing);
   for (size_t i = 0; i < changes->n_dates; i++) free(changes->dates[i]);
   *changes = (struct index_changes){.target = NULL};
+}
+
+void changes_apply(const struct index_changes *changes, struct cli *cli, struct index_arguments *a)
+{
+  struct gpnn_notation *notation = &cli->table.notation;
+  if (changes->target != NULL) a->roles.target = changes->target;
+  if (changes->drop != NULL) a->roles.drop = changes->drop;
+  if (changes->one_hot != NULL) a->roles.one_hot = changes->one_hot;
+  if (changes->decimal != 0) notation->decimal = changes->decimal;
+  if (changes->thousands) notation->thousands = true;
+  if (changes->strip != NULL) notation->strip = changes->strip;
+  if (changes->missing != NULL) notation->missing = changes->missing;
+  if (changes->comment != NULL) notation->comment = changes->comment;
+  if (changes->no_header) cli->table.has_header = false;
+  if (changes->skip_lines > 0) cli->table.skip_lines = changes->skip_lines;
+  if (changes->skip_bad != SKIP_NONE) a->skip_bad = changes->skip_bad;
+  for (size_t i = 0; i < changes->n_dates && a->dates.n < CLI_LIST_ITEMS; i++)
+    a->dates.items[a->dates.n++] = changes->dates[i];
+  a->roles.dates = a->dates.items;
+  a->roles.n_dates = a->dates.n;
 }
 
 /* ---- the command -------------------------------------------------------------------------- */
@@ -354,6 +395,9 @@ static void print_tail(const struct cli *cli, FILE *to)
 void changes_print_command(const struct cli *cli, const struct index_changes *changes, FILE *to)
 {
   print_head(cli, changes, to);
+  if (changes->no_header) fputs(" --no-header", to);
+  if (changes->skip_lines > 0) fprintf(to, " --skip-lines %zu", changes->skip_lines);
+  print_option("--comment", changes->comment, to);
   print_option("-y", changes->target, to);
   print_option("--drop", changes->drop, to);
   print_option("--one-hot", changes->one_hot, to);
@@ -365,4 +409,29 @@ void changes_print_command(const struct cli *cli, const struct index_changes *ch
   if (changes->skip_bad != SKIP_NONE)
     fputs(changes->skip_bad == SKIP_ALL ? " --skip-bad=all" : " --skip-bad", to);
   print_tail(cli, to);
+}
+
+void changes_print_line(const char *text, FILE *to)
+{
+  char *line = gpnn_copy_text(text, strlen(text));
+  if (line == NULL) return;
+  gpnn_mask_all(line, "");
+  fputs(line, to);
+  free(line);
+}
+
+void changes_print_indented(const struct cli *cli, const struct index_changes *changes,
+                            const char *what, FILE *to)
+{
+  char *command = NULL;
+  size_t length;
+  FILE *composed = open_memstream(&command, &length);
+  if (composed == NULL) return;
+  changes_print_command(cli, changes, composed);
+  if (fclose(composed) == 0) {
+    fprintf(to, "  %s:\n    ", what);
+    changes_print_line(command, to);
+    fputc('\n', to);
+  }
+  free(command);
 }

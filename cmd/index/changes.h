@@ -22,14 +22,10 @@ struct index_changes {
   char decimal;
   bool thousands;
   enum skip_bad skip_bad;
+  bool no_header;
+  size_t skip_lines;
+  const char *comment; /* static text */
 };
-
-/* GPNN_ENOMEM: 'changes', which must be zeroed, may be released. */
-GPNN_MUST_CHECK enum gpnn_status changes_make(struct index_changes *changes, const struct cli *cli,
-                                              const struct index_arguments *a,
-                                              const struct gpnn_profile *profile,
-                                              const struct gpnn_advice *advice,
-                                              struct gpnn_error *err);
 
 /* How an option has to name a column: its name, or its number where the name will not do. */
 struct column_names {
@@ -43,15 +39,46 @@ GPNN_MUST_CHECK enum gpnn_status column_names_make(struct column_names *names,
 void column_names_print(const struct column_names *names, size_t column, FILE *to);
 void column_names_release(struct column_names *names);
 
+/* What the changes are to follow; all borrowed. */
+struct changes_source {
+  const struct cli *cli;
+  const struct index_arguments *arguments;
+  const struct gpnn_profile *profile;
+  const struct gpnn_advice *advice;
+  const struct column_names *names;
+};
+
+/* GPNN_ENOMEM: 'changes', which must be zeroed, may be released. */
+GPNN_MUST_CHECK enum gpnn_status changes_make(struct index_changes *changes,
+                                              const struct changes_source *from,
+                                              struct gpnn_error *err);
+
+/* '*list' becomes a LIST with the items of both, of which 'before' may be NULL; NULL if 'more' is.
+ */
+GPNN_MUST_CHECK enum gpnn_status changes_join(char **list, const char *before, const char *more,
+                                              struct gpnn_error *err);
+
 /* Prints 'text' as one word of a shell. */
 void changes_print_quoted(const char *text, FILE *to);
+
+/* Changes the arguments of a run, which then refer to 'changes'. */
+void changes_apply(const struct index_changes *changes, struct cli *cli, struct index_arguments *a);
 
 /* In the text of --shown-as: where the options of gpnn-index belong. */
 #define INDEX_OPTIONS_HERE " {}"
 
-/* Prints the command with the changes made, ready to be typed: that of the tool that runs this one,
+/* Prints the command with the changes made, ready to be typed but for control
+ * characters: that of the tool that runs this one,
  * if --shown-as says what it is. */
 void changes_print_command(const struct cli *cli, const struct index_changes *changes, FILE *to);
+
+/* Prints a text that may have line ends of its own, from names of files, as one line without end.
+ */
+void changes_print_line(const char *text, FILE *to);
+
+/* Prints 'what' and the command with the changes made, ready to be typed, as two indented lines. */
+void changes_print_indented(const struct cli *cli, const struct index_changes *changes,
+                            const char *what, FILE *to);
 
 void changes_release(struct index_changes *changes);
 

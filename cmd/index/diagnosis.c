@@ -4,19 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "cmd/index/changes.h"
 #include "cmd/index/looks.h"
+#include "table/columns.h"
 
 /* Columns shown, of a table that may have thousands that are alike; and rows that say more than the
  * first bad one does. */
 enum { SHOWN = 30, FEW_ROWS = 5 };
 
-static const char *column_name(const struct gpnn_profile *profile, size_t j,
-                               char shown[GPNN_MASK_BYTES])
+/* How the report calls a column: by its name, and by its number where options need that. */
+static const char *column_name(const struct column_names *names, size_t j,
+                               char shown[GPNN_COLUMN_BYTES])
 {
-  const char *name = gpnn_table_column(profile->table, j);
-  return gpnn_mask(shown, name, strlen(name));
+  const char *name = gpnn_table_column(names->table, j);
+  char masked[GPNN_MASK_BYTES];
+  gpnn_mask(masked, name, strlen(name));
+  if (names->are_usable[j])
+    snprintf(shown, GPNN_COLUMN_BYTES, "%s", masked);
+  else if (name[0] == '\0')
+    snprintf(shown, GPNN_COLUMN_BYTES, "column %zu", j + 1);
+  else
+    snprintf(shown, GPNN_COLUMN_BYTES, "column %zu: %s", j + 1, masked);
+  return shown;
 }
 
 /* ---- what to say about columns ------------------------------------------------------------ */
@@ -34,13 +42,14 @@ struct widths {
   size_t n; /* columns of the table that are listed */
 };
 
-static struct widths measure(const struct gpnn_profile *profile, const struct gpnn_advice *advice)
+static struct widths measure(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
+                             const struct column_names *names)
 {
   struct widths widths = {(int)strlen("column"), (int)strlen("looks like"), 0};
-  char shown[GPNN_MASK_BYTES], text[LOOKS_BYTES];
+  char shown[GPNN_COLUMN_BYTES], text[LOOKS_BYTES];
   for (size_t j = 0; j < advice->n_columns; j++) {
     if (!is_listed(advice, j) || widths.n++ >= SHOWN) continue;
-    int name = looks_width(column_name(profile, j, shown));
+    int name = looks_width(column_name(names, j, shown));
     int looks = looks_width(looks_describe(text, profile, advice, j));
     if (name > widths.name) widths.name = name;
     if (looks > widths.looks) widths.looks = looks;
@@ -57,7 +66,7 @@ static void print_padded(const char *text, int width, FILE *to)
 static void print_columns(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
                           const struct column_names *names, struct widths widths, FILE *to)
 {
-  char shown[GPNN_MASK_BYTES], text[LOOKS_BYTES];
+  char shown[GPNN_COLUMN_BYTES], text[LOOKS_BYTES];
   size_t n = 0;
   if (widths.n == 0) return;
   fprintf(to, "  %-*s  %9s  %-*s  %s\n", widths.name, "column", "bad cells", widths.looks,
@@ -66,7 +75,7 @@ static void print_columns(const struct gpnn_profile *profile, const struct gpnn_
     if (!is_listed(advice, j)) continue;
     n++;
     fputs("  ", to);
-    print_padded(column_name(profile, j, shown), widths.name, to);
+    print_padded(column_name(names, j, shown), widths.name, to);
     fprintf(to, "  %9zu  ", advice->columns[j].n_bad + advice->columns[j].n_codes);
     print_padded(looks_describe(text, profile, advice, j), widths.looks, to);
     fputs("  ", to);
@@ -79,37 +88,53 @@ static void print_columns(const struct gpnn_profile *profile, const struct gpnn_
 /* ---- what to say about the table ---------------------------------------------------------- */
 
 static void print_targets(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
-                          FILE *to)
+                          const struct column_names *names, FILE *to)
 {
   enum { NAMED = 8 };
-  char shown[GPNN_MASK_BYTES];
+  char shown[GPNN_COLUMN_BYTES];
   size_t n = 0;
   if (!advice->is_stuck && !advice->moves_target) return;
-  fprintf(to, "  column '%s' is %s and has to be numbers",
-          column_name(profile, advice->stuck_column, shown),
+  fprintf(to, "  '%s' is %s and has to be numbers", column_name(names, advice->stuck_column, shown),
           profile->columns[advice->stuck_column].role == GPNN_PROFILE_TARGET ? "the target (-y)"
                                                                              : "no input");
   if (advice->moves_target && !advice->is_stuck)
     fprintf(to, "; '%s', the last column of numbers, takes its place",
-            column_name(profile, advice->target, shown));
+            column_name(names, advice->target, shown));
   for (size_t j = 0; j < advice->n_columns; j++) {
     if (advice->columns[j].kind != GPNN_ADVICE_NUMBERS) continue;
     if (n++ < NAMED)
       fprintf(to, "%s%s", n == 1 ? "\n  columns that could be a target: " : ", ",
-              column_name(profile, j, shown));
+              column_name(names, j, shown));
   }
   fprintf(to, "%s\n", n > NAMED ? ", ..." : "");
+}
+
+/* Says of dates in which days cannot be told from months how else they can be read. */
+static void print_ambiguous(const struct gpnn_advice *advice, const struct column_names *names,
+                            FILE *to)
+{
+  char shown[GPNN_COLUMN_BYTES];
+  for (size_t j = 0; j < advice->n_columns; j++) {
+    const struct gpnn_column_advice *column = &advice->columns[j];
+    if (column->kind == GPNN_ADVICE_DATES && column->other_format != NULL)
+      fprintf(to, "  '%s' is read as %s, but could also be %s: no day is above 12\n",
+              column_name(names, j, shown), column->format, column->other_format);
+  }
 }
 
 static void print_rows(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
                        FILE *to)
 {
-  if (profile->n_malformed > 0)
+  size_t n_malformed = profile->n_malformed - profile->n_comments;
+  if (profile->n_comments > 0)
+    fprintf(to, "  %zu line%s begin%s with #: --comment '#' skips comments\n", profile->n_comments,
+            profile->n_comments == 1 ? "" : "s", profile->n_comments == 1 ? "s" : "");
+  if (n_malformed > 0)
     fprintf(to,
             "  %zu row%s ha%s another number of fields than the header, or text after a quote"
-            " (line %zu)\n",
-            profile->n_malformed, profile->n_malformed == 1 ? "" : "s",
-            profile->n_malformed == 1 ? "s" : "ve", profile->malformed_line);
+            " (the first on line %zu)\n",
+            n_malformed, n_malformed == 1 ? "" : "s", n_malformed == 1 ? "s" : "ve",
+            profile->malformed_line);
   if (advice->skip == GPNN_SKIP_SOME)
     fprintf(to, "  %zu of %zu rows lack a value and are left out by --skip-bad\n", advice->n_lost,
             advice->n_rows);
@@ -126,39 +151,33 @@ static void print_rows(const struct gpnn_profile *profile, const struct gpnn_adv
 
 /* ---- the report --------------------------------------------------------------------------- */
 
-/* Prints text that may have line ends of its own, from names of files. */
-static void print_line(const char *text, FILE *to)
+enum gpnn_status diagnosis_make(struct diagnosis *d, const struct cli *cli,
+                                const struct index_arguments *arguments,
+                                const struct gpnn_profile *profile, size_t n_before,
+                                struct gpnn_error *err)
 {
-  char *line = gpnn_copy_text(text, strlen(text));
-  if (line == NULL) return;
-  gpnn_mask_all(line, "");
-  fprintf(to, "%s", line);
-  free(line);
+  const struct gpnn_advice_about about = {arguments->roles.target != NULL, n_before};
+  *d = (struct diagnosis){.cli = cli, .arguments = arguments, .profile = profile};
+  enum gpnn_status status = gpnn_advice_make(&d->advice, profile, &about, err);
+  if (status == GPNN_OK) status = column_names_make(&d->names, profile->table, err);
+  const struct changes_source from = {cli, arguments, profile, &d->advice, &d->names};
+  return status == GPNN_OK ? changes_make(&d->changes, &from, err) : status;
 }
 
-/* Prints the command that does all this. */
-static void print_command(const struct cli *cli, const struct index_changes *changes, FILE *to)
+void diagnosis_release(struct diagnosis *d)
 {
-  char *command = NULL;
-  size_t length;
-  FILE *composed = open_memstream(&command, &length);
-  if (composed == NULL) return;
-  changes_print_command(cli, changes, composed);
-  if (fclose(composed) == 0) {
-    fputs("  try this:\n    ", to);
-    print_line(command, to);
-    fputc('\n', to);
-  }
-  free(command);
+  gpnn_advice_release(&d->advice);
+  column_names_release(&d->names);
+  changes_release(&d->changes);
 }
 
-/* True if the advice leaves a table to train on. */
-static bool is_possible(const struct gpnn_profile *profile, const struct gpnn_advice *advice)
+bool diagnosis_is_possible(const struct diagnosis *d)
 {
   enum { LEAST_ROWS = 2 };
+  const struct gpnn_advice *advice = &d->advice;
   size_t n_inputs = 0;
   for (size_t j = 0; j < advice->n_columns; j++) {
-    enum gpnn_profile_role role = profile->columns[j].role;
+    enum gpnn_profile_role role = d->profile->columns[j].role;
     bool is_kept = role != GPNN_PROFILE_UNUSED && advice->columns[j].kind != GPNN_ADVICE_DROP;
     n_inputs += is_kept && role != GPNN_PROFILE_TARGET;
   }
@@ -166,69 +185,57 @@ static bool is_possible(const struct gpnn_profile *profile, const struct gpnn_ad
   return !advice->is_stuck && n_inputs > 0 && advice->n_rows - advice->n_lost >= LEAST_ROWS;
 }
 
-static void print_report(const struct cli *cli, const struct gpnn_profile *profile,
-                         const struct gpnn_advice *advice, const struct column_names *names,
-                         const struct index_changes *changes, const struct gpnn_error *why,
-                         FILE *to)
+bool diagnosis_is_worth_telling(const struct diagnosis *d)
 {
-  struct widths widths = measure(profile, advice);
-  size_t n_bad = profile->n_malformed;
-  for (size_t j = 0; j < advice->n_columns; j++)
-    n_bad += is_listed(advice, j) ? advice->columns[j].n_bad + advice->columns[j].n_codes : 0;
-  bool is_alone = n_bad == 1 && widths.n < 2;
-  print_line(is_alone || widths.n == 0 ? why->text : gpnn_table_name(profile->table), to);
-  if (is_alone) {
-    fputc('\n', to);
-  } else if (widths.n == 0) {
-    fputc('\n', to);
-    print_rows(profile, advice, to);
-  } else {
-    fprintf(to, ": %zu of %zu columns cannot be used as they are:\n", widths.n, advice->n_columns);
-    print_columns(profile, advice, names, widths, to);
-    print_targets(profile, advice, to);
-    print_rows(profile, advice, to);
-  }
-  if (is_possible(profile, advice)) print_command(cli, changes, to);
+  return !gpnn_advice_is_none(&d->advice) &&
+         (d->advice.is_stuck ? d->profile->n_rows >= FEW_ROWS : diagnosis_is_possible(d));
 }
 
-/* Says it all, in one piece. */
-static enum gpnn_status tell(const struct cli *cli, const struct index_arguments *a,
-                             const struct gpnn_profile *profile, const struct gpnn_advice *advice,
-                             const struct gpnn_error *why, struct gpnn_error *err)
+/* True if a single cell or record is bad. */
+static bool is_single(const struct diagnosis *d)
 {
-  struct index_changes changes = {.target = NULL};
-  struct column_names names = {NULL, NULL};
+  size_t n_bad = d->profile->n_malformed, n_columns = 0;
+  for (size_t j = 0; j < d->advice.n_columns; j++) {
+    if (!is_listed(&d->advice, j)) continue;
+    n_bad += d->advice.columns[j].n_bad + d->advice.columns[j].n_codes;
+    n_columns++;
+  }
+  return n_bad == 1 && n_columns < 2;
+}
+
+static void print_report(const struct diagnosis *d, const char *why, FILE *to)
+{
+  struct widths widths = measure(d->profile, &d->advice, &d->names);
+  bool says_why = why != NULL && (widths.n == 0 || is_single(d));
+  changes_print_line(says_why ? why : gpnn_table_name(d->profile->table), to);
+  if (says_why)
+    fputc('\n', to);
+  else if (widths.n == 0)
+    fputs(": is not read as it is:\n", to);
+  else
+    fprintf(to, ": %zu of %zu columns %s\n", widths.n, d->advice.n_columns,
+            why != NULL ? "cannot be used as they are:" : "are not used as they are:");
+  if (!says_why || !is_single(d)) {
+    print_columns(d->profile, &d->advice, &d->names, widths, to);
+    print_targets(d->profile, &d->advice, &d->names, to);
+    print_ambiguous(&d->advice, &d->names, to);
+    print_rows(d->profile, &d->advice, to);
+  }
+  if (diagnosis_is_possible(d))
+    changes_print_indented(d->cli, &d->changes,
+                           why != NULL ? "try this" : "the same without --auto", to);
+}
+
+enum gpnn_status diagnosis_tell(const struct diagnosis *diagnosis, const char *why,
+                                struct gpnn_error *err)
+{
   char *text = NULL;
   size_t length;
-  enum gpnn_status status = column_names_make(&names, profile->table, err);
-  if (status == GPNN_OK) status = changes_make(&changes, cli, a, profile, advice, err);
-  FILE *to = status == GPNN_OK ? open_memstream(&text, &length) : NULL;
-  if (status == GPNN_OK && to == NULL) status = gpnn_fail_memory(err, "for the report");
-  if (to != NULL) {
-    print_report(cli, profile, advice, &names, &changes, why, to);
-    if (fclose(to) != 0) status = gpnn_fail_memory(err, "for the report");
-  }
-  if (status == GPNN_OK) cli_tell(cli, text);
+  FILE *to = open_memstream(&text, &length);
+  if (to == NULL) return gpnn_fail_memory(err, "for the report");
+  print_report(diagnosis, why, to);
+  bool is_whole = fclose(to) == 0;
+  if (is_whole) cli_tell(diagnosis->cli, text);
   free(text);
-  column_names_release(&names);
-  changes_release(&changes);
-  return status;
-}
-
-enum gpnn_status diagnosis_report(const struct cli *cli, const struct index_arguments *a,
-                                  const struct gpnn_profile *profile, size_t n_before,
-                                  const struct gpnn_error *why, struct gpnn_error *err)
-{
-  struct gpnn_advice advice = {.n_columns = 0};
-  const struct gpnn_advice_about about = {a->roles.target != NULL, n_before};
-  const struct gpnn_error first = *why; /* which may be 'err' */
-  enum gpnn_status status = gpnn_advice_make(&advice, profile, &about, err);
-  bool is_worth = advice.is_stuck ? profile->n_rows >= FEW_ROWS : is_possible(profile, &advice);
-  bool tells = status == GPNN_OK && !gpnn_advice_is_none(&advice) && is_worth;
-  if (tells) status = tell(cli, a, profile, &advice, &first, err);
-  gpnn_advice_release(&advice);
-  if (status != GPNN_OK) return status;
-  *err = first;
-  if (tells) err->text[0] = '\0';
-  return first.status;
+  return is_whole ? GPNN_OK : gpnn_fail_memory(err, "for the report");
 }

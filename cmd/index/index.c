@@ -12,8 +12,9 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
-#include "cmd/index/diagnosis.h"
 #include "cmd/index/report.h"
+#include "cmd/index/summary.h"
+#include "cmd/index/survey.h"
 #include "dataset/index.h"
 #include "table/date.h"
 
@@ -27,10 +28,10 @@ static const char *volatile unfinished;
 /* An option that only makes sense when a table is read; NULL if none was given. */
 static const char *table_option(const struct cli *cli)
 {
-  static const char *const names[] = {"target",    "inputs",      "drop",       "one-hot",
-                                      "date",      "period",      "geo",        "regressors",
-                                      "row-noise", "offset",      "by",         "skip-bad",
-                                      "preset",    "standardise", "whiten-eps", "calibration-rows"};
+  static const char *const names[] = {
+      "auto",     "target", "inputs",      "drop",       "one-hot",         "date",
+      "period",   "geo",    "regressors",  "row-noise",  "offset",          "by",
+      "skip-bad", "preset", "standardise", "whiten-eps", "calibration-rows"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (cli_given(cli, names[i])) return names[i];
   return NULL;
@@ -203,14 +204,11 @@ static void describe_training(const struct cli *cli, const char *name,
     if (!gpnn_dataset_keeps(dataset, j))
       cli_note(cli, "dropped: column '%s'",
                gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
-  cli_note(cli, "%s: %zu training rows, %zu calibration rows, %zu inputs, target '%s'", name,
-           dataset->n, dataset->n_calibration, dataset->d, target_name(&dataset->schema, 0, shown));
-  for (size_t t = 1; t <= dataset->n_more; t++)
-    cli_note(cli, "%s: target '%s'", name, target_name(&dataset->schema, t, shown));
   for (size_t t = 0; t <= dataset->n_more; t++)
     if (training->n_lacking[t] > 0)
       cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
                training->n, target_name(&dataset->schema, t, shown));
+  summary_say(cli, name, dataset);
 }
 
 /* Finds out before the work, not after it, if the file cannot be created. */
@@ -237,7 +235,9 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
                                             &profile};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
   if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
-  if (profile.table != NULL) status = diagnosis_report(cli, a, &profile, training->n, err, err);
+  bool is_single_column = status == GPNN_EINVAL && gpnn_table_columns(table) < 2;
+  if (profile.table != NULL || is_single_column)
+    status = survey_report(cli, a, &profile, training->n, err);
   gpnn_profile_release(&profile);
   if (status == GPNN_OK)
     status = skip_check(cli, a->skip_bad, table, &training->skipped, training->n, err);
@@ -260,17 +260,18 @@ static void warn_of_numbers(const struct cli *cli, const struct gpnn_table *tabl
 }
 
 static enum gpnn_status index_table(const struct cli *cli, const struct index_arguments *a,
-                                    struct gpnn_error *err)
+                                    const char *path, struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
   struct gpnn_training training = GPNN_TRAINING_INIT;
   char provenance[256];
   training.watch = &unfinished;
-  enum gpnn_status status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
+  enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
   if (status == GPNN_OK) warn_of_numbers(cli, table);
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
   if (status == GPNN_OK) {
     describe_training(cli, gpnn_table_name(table), &training);
+    survey_suggest(cli, a, table, &training);
     index_report_training(cli, table, &training);
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
@@ -279,6 +280,24 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   }
   gpnn_training_release(&training);
   gpnn_table_close(table);
+  return status;
+}
+
+/* Finds out first how the table can be used. */
+static enum gpnn_status index_surveyed(const struct cli *cli, const struct index_arguments *a,
+                                       struct gpnn_error *err)
+{
+  struct cli changed = *cli;
+  struct index_arguments arguments = *a;
+  struct index_changes changes = {.target = NULL};
+  struct reread reread;
+  enum gpnn_status status = reread_begin(&reread, cli_operand(cli, 0), a->output, &unfinished, err);
+  if (status == GPNN_OK) status = survey_make(&changes, cli, a, &reread, err);
+  if (status == GPNN_OK) {
+    changes_apply(&changes, &changed, &arguments);
+    status = index_table(&changed, &arguments, reread.path, err);
+  }
+  changes_release(&changes);
   return status;
 }
 
@@ -370,5 +389,6 @@ enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_e
   if (cli->report != NULL) json_text(cli->report, "index", a->output);
   enum gpnn_status status = check_output(a->output, err);
   if (status != GPNN_OK) return status;
-  return a->metric != NULL ? change_metric(cli, a, err) : index_table(cli, a, err);
+  if (a->metric != NULL) return change_metric(cli, a, err);
+  return a->surveys ? index_surveyed(cli, a, err) : index_table(cli, a, cli_operand(cli, 0), err);
 }

@@ -83,11 +83,9 @@ static void describe_numbers(char text[LOOKS_BYTES], const struct gpnn_column_pr
     add_example(text, "not finite", odd, GPNN_EXAMPLE_NOT_FINITE);
 }
 
-static void describe_dates(char text[LOOKS_BYTES], const struct gpnn_column_profile *column,
-                           const struct gpnn_column_advice *advice)
+static void describe_dates(char text[LOOKS_BYTES], const struct gpnn_column_profile *column)
 {
-  add_example(text, advice->other_format == NULL ? "dates" : "dates, day or month first",
-              column->odd, GPNN_EXAMPLE_DATE);
+  add_example(text, "dates", column->odd, GPNN_EXAMPLE_DATE);
   describe_missing(text, column);
   if (column->odd->n_text > 0) add_example(text, "no date", column->odd, GPNN_EXAMPLE_TEXT);
 }
@@ -139,7 +137,7 @@ const char *looks_describe(char text[LOOKS_BYTES], const struct gpnn_profile *pr
   if (this->kind == GPNN_ADVICE_DROP)
     describe_dropped(text, column, this);
   else if (this->kind == GPNN_ADVICE_DATES)
-    describe_dates(text, column, this);
+    describe_dates(text, column);
   else if (this->kind == GPNN_ADVICE_CATEGORY)
     describe_texts(text, column, this->n_levels);
   else

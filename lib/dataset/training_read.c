@@ -95,6 +95,7 @@ struct batch {
   size_t n_malformed;          /* malformed records that were left out */
   size_t first_malformed;      /* line of the first of them */
   struct gpnn_error malformed; /* and what is wrong with it */
+  size_t n_comments;           /* of them that begin as comments do */
   enum gpnn_status status;     /* of the table after the last record: GPNN_END, or a failure */
   struct gpnn_error error;
   double share; /* of the table that was read by then */
@@ -126,7 +127,7 @@ static enum gpnn_status copy_records(void *context, size_t slot, struct gpnn_err
   struct batch *batch = &r->batches[slot];
   (void)err;
   gpnn_records_clear(&batch->records);
-  batch->n_malformed = 0;
+  batch->n_malformed = batch->n_comments = 0;
   batch->status = GPNN_OK;
   size_t most = gpnn_row_source_block(r->training->width);
   while (batch->records.n < most && batch->records.text_length < MOST_BYTES) {
@@ -137,6 +138,7 @@ static enum gpnn_status copy_records(void *context, size_t slot, struct gpnn_err
     else if (batch->status == GPNN_EDATA && goes_on(r)) {
       if (batch->n_malformed == 0) batch->malformed = batch->error;
       if (batch->n_malformed++ == 0) batch->first_malformed = record.line;
+      batch->n_comments += record.raw_length > 0 && *record.raw == '#';
       batch->status = GPNN_OK;
     }
     if (batch->status != GPNN_OK) break;
@@ -201,7 +203,8 @@ static enum gpnn_status diagnose_batch(struct reading *r, struct batch *batch,
 {
   enum gpnn_status status = GPNN_OK;
   batch->n = 0;
-  gpnn_profile_add_malformed(r->how->profile, batch->n_malformed, batch->first_malformed);
+  gpnn_profile_add_malformed(r->how->profile, batch->n_malformed, batch->n_comments,
+                             batch->first_malformed);
   for (size_t i = 0; i < batch->records.n && status == GPNN_OK; i++) {
     const struct gpnn_record record = gpnn_records_get(&batch->records, i);
     status = gpnn_profile_add(r->how->profile, &record, err);

@@ -157,6 +157,12 @@ static enum gpnn_status list_codes(struct gpnn_advice *advice, const struct gpnn
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* Records that are malformed and no comments. */
+static size_t count_malformed(const struct gpnn_profile *profile)
+{
+  return profile->n_malformed - profile->n_comments;
+}
+
 /* True if a row that has this lack is left out. */
 static bool is_needed(const void *context, const struct gpnn_lack *lack)
 {
@@ -176,7 +182,7 @@ static bool is_needed(const void *context, const struct gpnn_lack *lack)
 
 static size_t count_lost(const struct gpnn_advice *advice, const struct gpnn_profile *profile)
 {
-  return profile->n_malformed + gpnn_patterns_count(&profile->patterns, is_needed, advice);
+  return count_malformed(profile) + gpnn_patterns_count(&profile->patterns, is_needed, advice);
 }
 
 /* Rows in which the column lacks a value. */
@@ -212,7 +218,7 @@ static void drop_lacking(struct gpnn_advice *advice, const struct gpnn_profile *
 static enum gpnn_status save_rows(struct gpnn_advice *advice, const struct gpnn_profile *profile,
                                   struct gpnn_error *err)
 {
-  size_t n_rows = profile->n_rows + profile->n_malformed, low = 1, high = n_rows + 1;
+  size_t n_rows = profile->n_rows + count_malformed(profile), low = 1, high = n_rows + 1;
   if (count_lost(advice, profile) <= n_rows / 2) return GPNN_OK;
   enum gpnn_advice_kind *kinds = gpnn_alloc(profile->n_columns, 1, sizeof *kinds);
   if (kinds == NULL) return gpnn_fail_memory(err, "for the advice");
@@ -239,7 +245,7 @@ static void count_rows(struct gpnn_advice *advice, const struct gpnn_profile *pr
                        size_t n_before)
 {
   struct gpnn_skipped lost = {.n = count_lost(advice, profile)};
-  advice->n_rows = n_before + profile->n_rows + profile->n_malformed;
+  advice->n_rows = n_before + profile->n_rows + count_malformed(profile);
   advice->n_lost = lost.n;
   advice->skip = lost.n == 0                                             ? GPNN_SKIP_NONE
                  : gpnn_skipped_too_many(&lost, advice->n_rows - lost.n) ? GPNN_SKIP_ALL

@@ -99,9 +99,9 @@ static bool is_equal(const char *name, const char *word)
 
 static bool is_named_like_id(const char *name)
 {
-  static const char *const known[] = {"",     "id",     "idx",        "index", "no",  "nr",
-                                      "row",  "rowid",  "row number", "key",   "obs", "x",
-                                      "...1", "number", "unnamed: 0", "num",   "#",   "rownames"};
+  static const char *const known[] = {"",     "id",  "idx",        "index",   "no",
+                                      "nr",   "row", "rowid",      "obs",     "row number",
+                                      "...1", "#",   "unnamed: 0", "rownames"};
   size_t n = strlen(name);
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (is_equal(name, known[i])) return true;

@@ -11,10 +11,13 @@ enum { MOST_LEVELS = 1 << 20, TEXTS_WITHOUT_DATE = 100 };
 
 /* ---- making ------------------------------------------------------------------------------ */
 
+/* Gives columns a role; dates in a format that the user gave are not looked at. */
 static void mark(struct gpnn_profile *profile, size_t n, const struct gpnn_column *columns,
                  enum gpnn_profile_role role)
 {
-  for (size_t i = 0; i < n; i++) profile->columns[columns[i].position].role = role;
+  for (size_t i = 0; i < n; i++)
+    profile->columns[columns[i].position].role =
+        columns[i].date != NULL ? GPNN_PROFILE_CODED : role;
 }
 
 static void mark_inputs(struct gpnn_profile *profile, const struct gpnn_schema *schema)
@@ -67,10 +70,12 @@ void gpnn_profile_release(struct gpnn_profile *profile)
   *profile = (struct gpnn_profile){0};
 }
 
-void gpnn_profile_add_malformed(struct gpnn_profile *profile, size_t n, size_t line)
+void gpnn_profile_add_malformed(struct gpnn_profile *profile, size_t n, size_t n_comments,
+                                size_t line)
 {
   if (n > 0 && profile->n_malformed == 0) profile->malformed_line = line;
   profile->n_malformed += n;
+  profile->n_comments += n_comments;
 }
 
 size_t gpnn_profile_numbers(const struct gpnn_column_profile *column)

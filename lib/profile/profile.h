@@ -108,6 +108,7 @@ struct gpnn_profile {
   struct gpnn_column_profile *columns; /* owned; of all columns of the table */
   size_t n_rows;                       /* records added */
   size_t n_malformed, malformed_line;  /* records that are none, and the line of the first */
+  size_t n_comments;                   /* those of them that begin with #, and are no rows */
   size_t n_levels;                     /* in all columns */
   struct gpnn_patterns patterns;
   size_t lacks_capacity;
@@ -125,8 +126,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_profile_add(struct gpnn_profile *profile,
                                                   const struct gpnn_record *record,
                                                   struct gpnn_error *err);
 
-/* Counts 'n' malformed records, which may be 0; the first is on line 'line'. */
-void gpnn_profile_add_malformed(struct gpnn_profile *profile, size_t n, size_t line);
+/* Counts 'n' malformed records, which may be 0, of which 'n_comments' begin with #; the first is on
+ * line 'line'. */
+void gpnn_profile_add_malformed(struct gpnn_profile *profile, size_t n, size_t n_comments,
+                                size_t line);
 
 /* The cells of a column that are numbers in whatever notation. */
 size_t gpnn_profile_numbers(const struct gpnn_column_profile *column);

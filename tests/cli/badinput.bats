@@ -341,7 +341,7 @@ par() {
   fixture
   { cat train.tsv; printf '1\tx\t1\n1\n1\t2\tnan\n1\t\t3\n1\t2\t3\t4\n'; } >bad.tsv
   gpnn-index --skip-bad -o x.gpi bad.tsv 2>err.txt
-  assert_equal "$(cat err.txt)" "gpnn-index: bad.tsv: 5 of 305 rows left out: malformed in 2 rows, as in line 303;$(
+  assert_equal "$(warnings err.txt)" "gpnn-index: bad.tsv: 5 of 305 rows left out: malformed in 2 rows, as in line 303;$(
     ) column 'x2': not a number in 1 row, as \"x\" (line 302); 2 for other reasons"
   assert_equal "$(gpnn-info x.gpi | value skipped-rows)" 5
   gpnn-predict --skip-bad --append t.gpi -p t.par bad.tsv >out.tsv 2>err.txt
@@ -575,7 +575,7 @@ par() {
   gpnn-index --calibration-rows 0 -o x.gpi slip.tsv 2>err.txt
   grep -q 'one row, whose target is 100000, has 100 % of the target' err.txt
   gpnn-index -o x.gpi train.tsv 2>err.txt
-  [[ ! -s err.txt ]]
+  assert_equal "$(warnings err.txt)" ''
 }
 
 @test "values near the limits of numbers are accepted, or refused with their column" {

@@ -59,6 +59,11 @@ json() {
   awk -f "$GPNN_ROOT/tests/cli/json.awk" "${1--}"
 }
 
+# warnings FILE: messages of gpnn-index without the line that every run says.
+warnings() {
+  sed '/^gpnn-index: .*: targets\{0,1\} .* held out$/d' "$1"
+}
+
 # assert_equal ACTUAL EXPECTED
 assert_equal() {
   [[ $1 == "$2" ]] || complain "is:     $1" "should: $2"

@@ -33,7 +33,7 @@ static void advise(struct made *made, const char *header, size_t rows,
     if (status == GPNN_OK)
       assert_ok(gpnn_profile_add(&made->profile, &record, &err));
     else
-      gpnn_profile_add_malformed(&made->profile, 1, record.line);
+      gpnn_profile_add_malformed(&made->profile, 1, record.raw[0] == '#', record.line);
   }
   assert_ok(gpnn_advice_make(&made->advice, &made->profile, &about, &err));
   gpnn_schema_release(&schema);

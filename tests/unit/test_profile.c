@@ -20,7 +20,7 @@ static struct gpnn_table *profile_text(const char *text, const struct gpnn_roles
     if (status == GPNN_OK)
       assert_ok(gpnn_profile_add(profile, &record, &err));
     else
-      gpnn_profile_add_malformed(profile, 1, record.line);
+      gpnn_profile_add_malformed(profile, 1, record.raw[0] == '#', record.line);
   }
   gpnn_schema_release(&schema);
   return table;

@@ -1,0 +1,45 @@
+#include "cmd/index/summary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAMES_BYTES = 200, SHOWN = 5 };
+
+/* Appends a name to a list that has room for it. */
+static size_t add_name(char names[NAMES_BYTES], size_t used, const struct gpnn_column *column)
+{
+  char shown[GPNN_MASK_BYTES];
+  gpnn_mask(shown, column->name, strlen(column->name));
+  int n = snprintf(names + used, NAMES_BYTES - used, "%s%s", used > 0 ? ", " : "", shown);
+  return n < 0 ? used : used + (size_t)n;
+}
+
+/* Lists the names of the first columns of 'n', with dots where there are more, and counts all;
+ * inputs that share a column, as those of a date do, are one. */
+static size_t list_names(char names[NAMES_BYTES], size_t n, const struct gpnn_column *columns)
+{
+  size_t used = 0, n_listed = 0, n_columns = 0;
+  names[0] = '\0';
+  for (size_t i = 0; i < n; i++) {
+    if (i > 0 && columns[i].position == columns[i - 1].position) continue;
+    n_columns++;
+    if (n_listed == SHOWN || used + GPNN_MASK_BYTES + sizeof ", ..." > NAMES_BYTES) continue;
+    used = add_name(names, used, &columns[i]);
+    n_listed++;
+  }
+  if (n_listed < n_columns) snprintf(names + used, NAMES_BYTES - used, ", ...");
+  return n_columns;
+}
+
+void summary_say(const struct cli *cli, const char *name, const struct gpnn_dataset *dataset)
+{
+  const struct gpnn_schema *schema = &dataset->schema;
+  char target[GPNN_MASK_BYTES], more[NAMES_BYTES], inputs[NAMES_BYTES];
+  gpnn_mask(target, schema->target.name, strlen(schema->target.name));
+  list_names(more, schema->n_more, schema->more);
+  size_t n_inputs = list_names(inputs, schema->n_inputs, schema->inputs);
+  cli_say(cli, "%s: target%s %s%s%s, %zu input%s (%s), %zu row%s and %zu held out", name,
+          schema->n_more > 0 ? "s" : "", target, schema->n_more > 0 ? ", " : "", more, n_inputs,
+          n_inputs == 1 ? "" : "s", inputs, dataset->n, dataset->n == 1 ? "" : "s",
+          dataset->n_calibration);
+}

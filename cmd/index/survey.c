@@ -1,0 +1,252 @@
+#include "cmd/index/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/number.h"
+#include "cmd/common/json.h"
+#include "cmd/common/progress.h"
+#include "cmd/index/diagnosis.h"
+#include "profile/profile.h"
+#include "table/schema.h"
+
+/* ---- what comes before a table ------------------------------------------------------------ */
+
+/* True if the first lines of the table are none of it: one column where others have more, or
+ * records of another width. */
+static bool begins_otherwise(struct gpnn_table *table, size_t preamble)
+{
+  struct gpnn_record record = {.line = 0};
+  enum gpnn_status status = gpnn_table_columns(table) < 2 ? GPNN_EDATA : GPNN_OK;
+  while (status == GPNN_OK && record.line <= preamble)
+    status = gpnn_table_next(table, &record, NULL);
+  return status == GPNN_EDATA;
+}
+
+bool survey_sees_row(const struct gpnn_table *table)
+{
+  bool is_fraction = false;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) {
+    const char *name = gpnn_table_column(table, j);
+    double value;
+    if (gpnn_number_read(name, strlen(name), &value) != GPNN_NUMBER_OK) return false;
+    is_fraction = is_fraction || value < 0 || strchr(name, '.') != NULL;
+  }
+  return gpnn_table_has_header(table) && is_fraction;
+}
+
+/* Finds which lines before the table, or which comments, have to be skipped. */
+static enum gpnn_status find_beginning(const struct cli *cli, const char *path,
+                                       struct index_changes *changes, struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
+  if (status != GPNN_OK) return status;
+  char hint[GPNN_TABLE_HINT_BYTES];
+  size_t preamble = gpnn_table_preamble(table);
+  bool are_comments = strstr(gpnn_table_hint(table, hint), "--comment") != NULL;
+  changes->no_header = survey_sees_row(table);
+  if (!changes->no_header && preamble > 0 && begins_otherwise(table, preamble)) {
+    if (are_comments)
+      changes->comment = "#";
+    else
+      changes->skip_lines = preamble;
+  }
+  gpnn_table_close(table);
+  return GPNN_OK;
+}
+
+/* ---- the pass over the rows --------------------------------------------------------------- */
+
+static enum gpnn_status add_rows(struct gpnn_profile *profile, struct gpnn_table *table,
+                                 struct gpnn_error *err)
+{
+  enum { SHOWN_EVERY = 1024 };
+  for (;;) {
+    struct gpnn_record record;
+    enum gpnn_status status = gpnn_table_next(table, &record, err);
+    if (status == GPNN_END) return GPNN_OK;
+    if (status == GPNN_EDATA)
+      gpnn_profile_add_malformed(profile, 1, record.raw_length > 0 && *record.raw == '#',
+                                 record.line);
+    else if (status == GPNN_OK)
+      status = gpnn_profile_add(profile, &record, err);
+    if (status != GPNN_OK && status != GPNN_EDATA) return status;
+    if (profile->n_rows % SHOWN_EVERY == 0) progress_update("rows looked at", profile->n_rows, 0);
+  }
+}
+
+/* Profiles all rows of an open table. */
+static enum gpnn_status survey_rows(struct gpnn_profile *profile, struct gpnn_table *table,
+                                    const struct index_arguments *a, struct gpnn_error *err)
+{
+  struct gpnn_schema schema = {0};
+  enum gpnn_status status = gpnn_schema_choose(&schema, table, &a->roles, err);
+  if (status == GPNN_OK) status = gpnn_profile_make(profile, table, &schema, err);
+  if (status == GPNN_OK) status = add_rows(profile, table, err);
+  gpnn_schema_release(&schema);
+  return status;
+}
+
+/* Adds the command that makes the changes to the report. */
+static void put_command(const struct cli *cli, const struct index_changes *changes)
+{
+  char *command = NULL;
+  size_t length;
+  FILE *to = open_memstream(&command, &length);
+  if (to == NULL) return;
+  changes_print_command(cli, changes, to);
+  if (fclose(to) == 0) json_text(cli->report, "command", command);
+  free(command);
+}
+
+/* Tells what comes of a profile, and takes the changes from it. */
+static enum gpnn_status conclude(struct index_changes *changes, const struct cli *cli,
+                                 const struct index_arguments *a,
+                                 const struct gpnn_profile *profile, const char *why,
+                                 struct gpnn_error *err)
+{
+  struct diagnosis diagnosis;
+  enum gpnn_status status = diagnosis_make(&diagnosis, cli, a, profile, 0, err);
+  struct index_changes *made = &diagnosis.changes;
+  if (changes->comment != NULL) made->comment = changes->comment;
+  made->skip_lines = changes->skip_lines;
+  made->no_header = changes->no_header;
+  bool begins_later = made->comment != NULL || made->skip_lines > 0 || made->no_header;
+  bool is_possible = status == GPNN_OK && diagnosis_is_possible(&diagnosis);
+  bool is_worth = status == GPNN_OK &&
+                  ((is_possible && begins_later) || diagnosis_is_worth_telling(&diagnosis));
+  bool is_stuck = is_worth && !is_possible;
+  if (is_worth && cli->report != NULL && why == NULL && !is_stuck)
+    put_command(cli, made);
+  else if (is_worth && (is_stuck || why != NULL || !cli->quiet))
+    status = diagnosis_tell(&diagnosis, is_stuck && why == NULL ? "" : why, err);
+  if (status == GPNN_OK && is_possible) {
+    *changes = *made;
+    *made = (struct index_changes){.target = NULL};
+  }
+  diagnosis_release(&diagnosis);
+  if (status != GPNN_OK || !is_stuck) return status;
+  if (err != NULL) *err = (struct gpnn_error){.status = GPNN_EDATA};
+  return GPNN_EDATA;
+}
+
+/* The survey of gpnn-index --auto, or for a report, which has 'why'. */
+static enum gpnn_status survey(struct index_changes *changes, const struct cli *cli,
+                               const struct index_arguments *a, const struct reread *reread,
+                               const char *why, struct gpnn_error *err)
+{
+  struct cli skipping = *cli;
+  struct index_arguments arguments = *a;
+  struct gpnn_table *table = NULL;
+  struct gpnn_profile profile = {.n_columns = 0};
+  enum gpnn_status status = find_beginning(cli, reread->path, changes, err);
+  changes_apply(changes, &skipping, &arguments);
+  if (status == GPNN_OK) status = reread_again(reread, err);
+  if (status == GPNN_OK) status = gpnn_table_open(&table, reread->path, &skipping.table, err);
+  if (status == GPNN_OK) status = survey_rows(&profile, table, a, err);
+  if (status == GPNN_OK) status = conclude(changes, cli, a, &profile, why, err);
+  gpnn_profile_release(&profile);
+  gpnn_table_close(table);
+  return status == GPNN_OK ? reread_again(reread, err) : status;
+}
+
+enum gpnn_status survey_make(struct index_changes *changes, const struct cli *cli,
+                             const struct index_arguments *a, const struct reread *reread,
+                             struct gpnn_error *err)
+{
+  return survey(changes, cli, a, reread, NULL, err);
+}
+
+/* ---- reports ------------------------------------------------------------------------------ */
+
+/* Makes a survey instead of going on with a table that seems to begin on a later line; false: there
+ * is no such line, or the table cannot be read again. */
+static bool report_from_later(const struct cli *cli, const struct index_arguments *a,
+                              const char *why)
+{
+  struct stat st;
+  struct index_changes changes = {.target = NULL};
+  const struct reread reread = {cli_operand(cli, 0), 0};
+  if (strcmp(reread.path, "-") == 0 || stat(reread.path, &st) != 0 || !S_ISREG(st.st_mode))
+    return false;
+  bool begins_later = find_beginning(cli, reread.path, &changes, NULL) == GPNN_OK &&
+                      (changes.comment != NULL || changes.skip_lines > 0 || changes.no_header);
+  bool told = begins_later && survey(&changes, cli, a, &reread, why, NULL) == GPNN_OK;
+  changes_release(&changes);
+  return told;
+}
+
+enum gpnn_status survey_report(const struct cli *cli, const struct index_arguments *a,
+                               const struct gpnn_profile *profile, size_t n_before,
+                               struct gpnn_error *err)
+{
+  const struct gpnn_error why = *err;
+  bool told = report_from_later(cli, a, why.text);
+  if (!told && profile->table != NULL) {
+    struct diagnosis diagnosis;
+    enum gpnn_status status = diagnosis_make(&diagnosis, cli, a, profile, n_before, err);
+    told = status == GPNN_OK && diagnosis_is_worth_telling(&diagnosis);
+    if (told) status = diagnosis_tell(&diagnosis, why.text, err);
+    diagnosis_release(&diagnosis);
+    if (status != GPNN_OK) return status;
+  }
+  *err = why;
+  if (!told) return why.status;
+  err->text[0] = '\0';
+  return GPNN_EDATA;
+}
+
+/* ---- suggestions -------------------------------------------------------------------------- */
+
+/* Adds the codes that warnings were about to the missing values. */
+static enum gpnn_status add_codes(struct index_changes *changes, const struct cli *cli,
+                                  const struct index_arguments *a,
+                                  const struct gpnn_training *training)
+{
+  const struct gpnn_outlier_columns *outliers = &training->outlier_columns;
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  struct gpnn_feature_cursor at = {0};
+  const char *asked = cli->table.notation.missing;
+  const char *before = asked == NULL && a->skip_bad != SKIP_NONE ? "NA" : asked;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t f = 0; f < outliers->n && status == GPNN_OK; f++) {
+    char code[GPNN_NUMBER_BYTES], *longer = NULL;
+    bool is_date = gpnn_schema_feature_input(schema, &at, outliers->of[f].column)->date != NULL;
+    if (is_date || outliers->of[f].n_equal < 2) continue;
+    gpnn_number_write(code, outliers->of[f].value);
+    status =
+        changes_join(&longer, changes->missing == NULL ? before : changes->missing, code, NULL);
+    if (status != GPNN_OK) break;
+    free(changes->missing);
+    changes->missing = longer;
+    if (a->skip_bad == SKIP_NONE) changes->skip_bad = SKIP_SOME;
+  }
+  return status;
+}
+
+static void tell_suggestion(const struct cli *cli, const char *name,
+                            const struct index_changes *changes)
+{
+  char *text = NULL;
+  size_t length;
+  FILE *to = open_memstream(&text, &length);
+  if (to == NULL) return;
+  changes_print_line(name, to);
+  fputs(": if so,\n", to);
+  changes_print_indented(cli, changes, "try this", to);
+  if (fclose(to) == 0) cli_tell(cli, text);
+  free(text);
+}
+
+void survey_suggest(const struct cli *cli, const struct index_arguments *a,
+                    const struct gpnn_table *table, const struct gpnn_training *training)
+{
+  struct index_changes changes = {.no_header = survey_sees_row(table)};
+  enum gpnn_status status = add_codes(&changes, cli, a, training);
+  bool any = changes.no_header || changes.missing != NULL;
+  if (status == GPNN_OK && any && !cli->quiet && cli->report == NULL)
+    tell_suggestion(cli, gpnn_table_name(table), &changes);
+  changes_release(&changes);
+}
