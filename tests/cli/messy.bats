@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# Tables as people have them: each can be used after at most one message, which says how.
+
+load helper
+
+messy=$GPNN_ROOT/tests/data/messy
+
+# The files, with the rows and inputs that they should give, and options that only a person can
+# know: "FILE ROWS INPUTS OPTION...".
+tables() {
+  sed -n 's/^| `\([^`]*\)` *| \([0-9]*\) *| \([0-9]*\) *| `*\([^|`]*\)`* *|.*/\1 \2 \3 \4/p' \
+    "$messy/README.md"
+}
+
+# The command that a report in the file $1 ends with, without its indentation; nothing if it has none.
+printed_command() {
+  sed -n 's/^    \(gpnn-index .*\)/\1/p' "$1"
+}
+
+# index_once FILE OPTION...: indexes FILE as x.gpi with at most the one corrected command that the
+# first message printed, and keeps the first message in first.txt.  later.txt gets the options that
+# later tools need again: those about the file rather than about how values are written.
+index_once() {
+  local file=$1 command status=0
+  shift
+  rm -f x.gpi
+  : >later.txt
+  gpnn-index "$@" -o x.gpi "$file" 2>first.txt || status=$?
+  command=$(printed_command first.txt)
+  if [[ -n $command ]]; then
+    # As it would be pasted into a shell.
+    bash -c "$command" 2>second.txt || complain "of: $command" "$(<second.txt)" || return
+    grep -oE -- '--(skip-bad|skip-lines [0-9]+|no-header)' <<<"$command" | paste -sd ' ' >later.txt
+  fi
+  [[ -e x.gpi ]] || complain "$file: status $status, and no command in:" "$(<first.txt)"
+}
+
+@test "the collection is described, file by file, and small" {
+  assert_equal "$(tables | cut -d ' ' -f 1 | sort)" \
+    "$(find "$messy" -type f ! -name README.md -printf '%f\n' | sort)"
+  (($(tables | wc -l) >= 15)) || complain "only $(tables | wc -l) tables"
+  (($(cat "$messy"/* | wc -c) < 1000000)) || complain "too large"
+}
+
+@test "each messy table is indexed after at most one message, with the rows and columns it has" {
+  local file rows inputs options
+  cp "$messy"/* .
+  while read -r file rows inputs options; do
+    # shellcheck disable=SC2086 # options are words
+    index_once "$file" $options || return
+    gpnn-info x.gpi >info
+    assert_equal "$file: $(($(value rows info) + $(value calibration-rows info))) rows" \
+      "$file: $rows rows" || return
+    assert_equal "$file: $(value inputs info) inputs" "$file: $inputs inputs" || return
+  done < <(tables)
+}
+
+@test "--auto makes the same index of each as the command that it prints" {
+  local file rows inputs options
+  cp "$messy"/* .
+  while read -r file rows inputs options; do
+    # shellcheck disable=SC2086
+    index_once "$file" $options || return
+    # shellcheck disable=SC2086
+    gpnn-index --auto $options -o auto.gpi "$file" 2>auto.txt || return
+    cmp x.gpi auto.gpi || complain "$file:" "$(<auto.txt)" || return
+    assert_equal "$(printed_command auto.txt)" \
+      "$(printed_command first.txt | sed 's/x\.gpi/auto.gpi/')" || return
+  done < <(tables)
+}
+
+@test "rows of the messy tables are predicted without telling again how they are written" {
+  local file rows inputs options later
+  cp "$messy"/* .
+  while read -r file rows inputs options; do
+    # shellcheck disable=SC2086
+    index_once "$file" $options || return
+    make_parameters matern32 1 1 0.1 20 >x.par
+    read -r later <later.txt || :
+    # shellcheck disable=SC2086
+    gpnn-predict -q $later x.gpi -p x.par "$file" >out.txt || return
+    (($(grep -cv 'mean\|NA' out.txt) >= rows)) ||
+      complain "$file: fewer than $rows predictions" || return
+  done < <(tables)
+}
+
+@test "a messy table from a pipe gets the same advice, and --auto the same index" {
+  gpnn-index -o x.gpi "$messy/housing.csv" 2>file.txt || :
+  gpnn-index -o x.gpi 2>pipe.txt < <(cat "$messy/housing.csv") || :
+  assert_equal "$(printed_command pipe.txt)" \
+    "$(printed_command file.txt | sed 's, [^ ]*/housing.csv$,,')"
+  cat "$messy/housing.csv" | bash -c "$(printed_command pipe.txt)" 2>/dev/null
+  cat "$messy/housing.csv" | gpnn-index -q --auto -o auto.gpi
+  cmp x.gpi auto.gpi
+  gpnn-index -q --auto -o auto.gpi <"$messy/housing.csv"
+  cmp x.gpi auto.gpi
+  gpnn-index -q --auto -o auto.gpi <(gzip <"$messy/housing.csv")
+  cmp x.gpi auto.gpi
+  assert_equal "$(ls)" "$(printf '%s\n' auto.gpi file.txt pipe.txt x.gpi)"
+}
+
+@test "--auto leaves a clean table as it is, and says nothing more" {
+  make_table 300 3 >t.tsv
+  gpnn-index -o plain.gpi t.tsv 2>plain.txt
+  gpnn-index --auto -o auto.gpi t.tsv 2>auto.txt
+  cmp plain.gpi auto.gpi
+  cmp plain.txt auto.txt
+}
+
+@test "-q silences what --auto does, and --json has it as a command" {
+  gpnn-index -q --auto -o x.gpi "$messy/plant.csv" 2>err.txt
+  assert_equal "$(<err.txt)" ''
+  gpnn-index --json --auto -o x.gpi "$messy/plant.csv" 2>err.txt
+  python3 -c 'import json, sys; print(json.load(sys.stdin)["command"])' <err.txt |
+    grep -qx 'gpnn-index --json -o x.gpi --decimal , .*/plant.csv'
+}
