@@ -32,7 +32,7 @@ bool joint_resolve(const struct cli *cli, const struct predict_arguments *a)
                       name);
   if (a->plan.options.mean_only)
     return cli_refuse(cli, "--mean-only computes no sd, which %s needs", name);
-  if (a->plan.options.max_distance > 0)
+  if (a->max_distance != NULL)
     return cli_refuse(cli, "%s is about predictions from training rows, without --max-distance",
                       name);
   if (a->share > 1)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
 #include "cmd/predict/joint.h"
@@ -41,18 +42,42 @@ static bool resolve_loo(const struct cli *cli, const struct predict_arguments *a
   return true;
 }
 
+/* Reads --max-distance: a number of lengthscales or, with a unit, a distance on the globe. */
+static bool resolve_distance(const struct cli *cli, struct predict_arguments *a)
+{
+  static const double km_in_m = 1e-3;
+  const char *text = a->max_distance;
+  char shown[GPNN_MASK_BYTES];
+  double value;
+  if (text == NULL) return true;
+  size_t length = strlen(text), number = length;
+  while (number > 0 && (text[number - 1] == 'k' || text[number - 1] == 'm')) number--;
+  const char *unit = text + number;
+  bool is_km = strcmp(unit, "km") == 0, is_m = strcmp(unit, "m") == 0;
+  if (gpnn_number_read(text, number, &value) != GPNN_NUMBER_OK || !(value > 0) ||
+      !(is_km || is_m || *unit == '\0'))
+    return cli_refuse(cli,
+                      "option --max-distance: not a number above 0, with km, m or no unit: \"%s\"",
+                      gpnn_mask(shown, text, length));
+  if (is_km || is_m)
+    a->plan.options.max_km = is_km ? value : km_in_m * value;
+  else
+    a->plan.options.max_distance = value;
+  return true;
+}
+
 bool predict_resolve(const struct cli *cli, void *arguments)
 {
   struct predict_arguments *a = arguments;
   const struct gpnn_predict_options *options = &a->plan.options;
   if (!open_default_params(cli, &a->params) || !resolve_batch(cli, a) || !resolve_loo(cli, a) ||
-      !joint_resolve(cli, a))
+      !resolve_distance(cli, a) || !joint_resolve(cli, a))
     return false;
   if (a->append && a->keep != NULL)
     return cli_refuse(cli, "--append keeps all columns already; give it or --keep");
   if (options->mean_only && a->plan.intervals.n > 0)
     return cli_refuse(cli, "--mean-only computes no sd, which --interval needs");
-  if (cli_given(cli, "beyond") && options->max_distance == 0)
+  if (cli_given(cli, "beyond") && a->max_distance == NULL)
     return cli_refuse(cli, "--beyond needs --max-distance");
   if (!a->loo && strcmp(a->params, "-") == 0 && strcmp(cli_operand(cli, 1), "-") == 0)
     return cli_refuse(cli, "parameters and table cannot both be standard input");

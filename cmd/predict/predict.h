@@ -15,7 +15,7 @@
 enum predict_aggregate { PREDICT_SUM, PREDICT_AVERAGE };
 
 struct predict_arguments {
-  const char *params, *targets, *keep, *group;
+  const char *params, *targets, *keep, *group, *max_distance;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
   bool loo;       /* predict the training rows, each from the others */

@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "likelihood/target_warp.h"
 #include "models/distance.h"
+#include "models/globe.h"
 
 /* How to convert a channel's latent function to the predictions asked for. */
 struct output {
@@ -31,6 +32,9 @@ struct gpnn_predictor {
   /* Owned; channels by rows of the largest batch so far. */
   double *mean, *variance, *nearest, *misfit, *mean_variance;
   struct gpnn_distribution *distributions;
+  struct gpnn_globe *globe; /* owned; NULL: no limit in km */
+  double *km;               /* owned; rows of the largest batch so far */
+  size_t km_capacity;
   size_t mean_capacity, variance_capacity, nearest_capacity, misfit_capacity,
       mean_variance_capacity, distributions_capacity;
 };
@@ -98,6 +102,9 @@ enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
     new->needs_variance = new->needs_variance || new->outputs[c].warp != NULL;
   for (size_t c = 0; c < n && status == GPNN_OK && new->needs_variance; c++)
     new->needs_row = new->needs_row || gpnn_head_needs_row(&new->outputs[c].head);
+  if (status == GPNN_OK && options->max_km > 0)
+    status = gpnn_globe_new(&new->globe, gpnn_model_channel(model, 0)->dataset,
+                            gpnn_model_options(model)->threads, err);
   if (status == GPNN_OK)
     *predictor = new;
   else
@@ -117,6 +124,8 @@ void gpnn_predictor_free(struct gpnn_predictor *predictor)
   free(predictor->misfit);
   free(predictor->mean_variance);
   free(predictor->distributions);
+  free(predictor->km);
+  gpnn_globe_free(predictor->globe);
   free(predictor);
 }
 
@@ -271,7 +280,7 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
 {
   const struct output *output = &predictor->outputs[channel];
   const double upon = 1e-6; /* lengthscales */
-  double farthest = predictor->options.max_distance;
+  const struct gpnn_predict_options *options = &predictor->options;
   size_t first = channel * rows->n;
   const double *nearest = predictor->nearest + first;
   enum gpnn_status status = GPNN_OK;
@@ -279,7 +288,8 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
     return gpnn_fail(err, GPNN_ENUMERIC,
                      "the noise is too large relative to the kernel scale to remove the bias");
   for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
-    bool is_beyond = farthest > 0 && nearest[i] > farthest;
+    bool is_beyond = (options->max_distance > 0 && nearest[i] > options->max_distance) ||
+                     (options->max_km > 0 && predictor->km[i] > options->max_km);
     counts->n_beyond += is_beyond;
     counts->n_upon += nearest[i] < upon;
     status = finish_row(predictor, output, rows, i, first + i, is_beyond, &distributions[first + i],
@@ -298,6 +308,7 @@ static enum gpnn_status grow(struct gpnn_predictor *p, size_t n, struct gpnn_err
       gpnn_grow(&p->mean, &p->mean_capacity, size, sizeof *p->mean) &&
       gpnn_grow(&p->variance, &p->variance_capacity, size, sizeof *p->variance) &&
       gpnn_grow(&p->nearest, &p->nearest_capacity, size, sizeof *p->nearest) &&
+      (p->globe == NULL || gpnn_grow(&p->km, &p->km_capacity, n, sizeof *p->km)) &&
       (!p->needs_row ||
        (gpnn_grow(&p->misfit, &p->misfit_capacity, size, sizeof *p->misfit) &&
         gpnn_grow(&p->mean_variance, &p->mean_variance_capacity, size, sizeof *p->mean_variance))))
@@ -321,7 +332,11 @@ enum gpnn_status gpnn_predict_distributions(struct gpnn_predictor *predictor,
                                      .mean_variance = predictor->mean_variance,
                                      .misfit = predictor->misfit,
                                      .nearest = predictor->nearest};
-  status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);
+  if (predictor->globe != NULL)
+    status =
+        gpnn_globe_distances(predictor->globe, rows->n, rows->x, rows->self, predictor->km, err);
+  if (status == GPNN_OK)
+    status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);
   for (size_t c = 0; c < predictor->n_channels && status == GPNN_OK; c++)
     status = finish_channel(predictor, c, rows, distributions, &counts[c], err);
   return status;

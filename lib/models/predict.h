@@ -52,6 +52,8 @@ struct gpnn_predict_options {
   bool mean_only; /* compute no sd */
   enum gpnn_units units;
   double max_distance; /* to the nearest training row, in lengthscales; 0: no limit */
+  double max_km; /* to the nearest training row's position on the globe (models/globe.h), for a
+                    dataset that has one; 0: no limit */
   enum gpnn_beyond beyond;
 };
 
@@ -68,7 +70,7 @@ struct gpnn_predict_rows {
 };
 
 /* Makes a predictor from 'model', which is borrowed and must outlive it.  GPNN_EINVAL: a bias is to
- * be removed from the predictions of a stack, which has no single one. */
+ * be removed from the predictions of a stack, which has no single one; or as gpnn_globe_new(). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
                                                     const struct gpnn_model *model,
                                                     const struct gpnn_predict_options *options,

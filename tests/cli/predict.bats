@@ -553,3 +553,27 @@ of_training() {
   assert_equal "$(coded 2 | of_training)" ''
   assert_equal "$(coded 2 | cut -f 1,2 | of_training)" ''
 }
+
+@test "--max-distance takes km on the globe, also across the date line and a pole" {
+  { printf 'lat\tlon\tdepth\ty\n'; printf '%s\n' $'0\t179.5\t0\t1' $'89.5\t0\t500\t2' $'-45\t-60\t9\t3' \
+    $'-46\t-60\t9\t5'; } >train.tsv
+  gpnn-index -q --geo lat,lon --calibration-rows 0 -o t.gpi train.tsv
+  { make_parameters exp 1000 1 0.1 4 | sed 's/^lengthscale.*/&\t1/'; } >t.par
+  # One degree away, 111.2 km, over the date line and over the pole; and far from everything.
+  printf 'lat\tlon\tdepth\n0\t-179.5\t900\n89.5\t180\t0\n30\t30\t0\n' >new.tsv
+  for limit in 112km 112000m 1.12e2km; do
+    gpnn-predict -p t.par --max-distance $limit t.gpi new.tsv >p.tsv
+    assert_equal "$(column mean p.tsv | grep -n NA)" 3:NA
+  done
+  gpnn-predict -p t.par --max-distance 111km t.gpi new.tsv >p.tsv
+  assert_equal "$(column mean p.tsv | grep -c NA)" 3
+  gpnn-predict -p t.par --max-distance 112km --loo t.gpi >p.tsv
+  assert_equal "$(column mean p.tsv | grep -n NA | paste -sd ' ')" '1:NA 2:NA'
+  gpnn-predict -p t.par --max-distance 112km --beyond prior t.gpi new.tsv >p.tsv
+  run ! grep -q NA p.tsv
+  for wrong in 5miles 5mk 0km -1km km 5kmm ''; do
+    assert_fails 2 'max-distance' gpnn-predict -p t.par --max-distance "$wrong" t.gpi new.tsv
+  done
+  make_model 40 5 0 10
+  assert_fails 2 'no positions among its inputs' gpnn-predict -p t.par --max-distance 5km t.gpi test.tsv
+}
