@@ -103,7 +103,7 @@ void words_leading_inputs(FILE *out, const struct gpnn_parameters *parameters,
     size_t best = SIZE_MAX; /* the next after 'last' by lengthscale, then by number */
     for (size_t g = 0; g < n; g++) {
       bool is_later = last == SIZE_MAX || lengthscale[g] > lengthscale[last] ||
-                      (lengthscale[g] == lengthscale[last] && g > last);
+                      (g > last && lengthscale[g] == lengthscale[last]);
       if (is_later && (best == SIZE_MAX || lengthscale[g] < lengthscale[best])) best = g;
     }
     fprintf(out, "%s%s", shown > 0 ? ", " : "", gpnn_dataset_group_name(dataset, best, name));

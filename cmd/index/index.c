@@ -187,9 +187,10 @@ static void warn_of_all_far(const struct cli *cli, const char *name,
              outliers->n - SHOWN);
 }
 
-static void describe_training(const struct cli *cli, const char *name,
+static void describe_training(const struct cli *cli, const struct gpnn_table *table,
                               const struct gpnn_training *training)
 {
+  const char *name = gpnn_table_name(table);
   const struct gpnn_dataset *dataset = &training->dataset;
   const struct gpnn_scaling *scaling = &dataset->scaling;
   char shown[GPNN_MASK_BYTES];
@@ -208,7 +209,7 @@ static void describe_training(const struct cli *cli, const char *name,
     if (training->n_lacking[t] > 0)
       cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
                training->n, target_name(&dataset->schema, t, shown));
-  summary_say(cli, name, dataset);
+  summary_say(cli, table, dataset);
 }
 
 /* Finds out before the work, not after it, if the file cannot be created. */
@@ -270,7 +271,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   if (status == GPNN_OK) warn_of_numbers(cli, table);
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
   if (status == GPNN_OK) {
-    describe_training(cli, gpnn_table_name(table), &training);
+    describe_training(cli, table, &training);
     survey_suggest(cli, a, table, &training);
     index_report_training(cli, table, &training);
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",

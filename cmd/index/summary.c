@@ -31,15 +31,32 @@ static size_t list_names(char names[NAMES_BYTES], size_t n, const struct gpnn_co
   return n_columns;
 }
 
-void summary_say(const struct cli *cli, const char *name, const struct gpnn_dataset *dataset)
+/* The delimiter in words, where it was detected and is none that goes without saying. */
+static const char *assumed_delimiter(const struct cli *cli, const struct gpnn_table *table)
+{
+  if (cli->table.delimiter != 0) return "";
+  switch (gpnn_table_delimiter(table)) {
+  case ';':
+    return ", fields separated by semicolons";
+  case '|':
+    return ", fields separated by vertical bars";
+  case ' ':
+    return ", fields separated by blanks";
+  default:
+    return "";
+  }
+}
+
+void summary_say(const struct cli *cli, const struct gpnn_table *table,
+                 const struct gpnn_dataset *dataset)
 {
   const struct gpnn_schema *schema = &dataset->schema;
   char target[GPNN_MASK_BYTES], more[NAMES_BYTES], inputs[NAMES_BYTES];
   gpnn_mask(target, schema->target.name, strlen(schema->target.name));
   list_names(more, schema->n_more, schema->more);
   size_t n_inputs = list_names(inputs, schema->n_inputs, schema->inputs);
-  cli_say(cli, "%s: target%s %s%s%s, %zu input%s (%s), %zu row%s and %zu held out", name,
-          schema->n_more > 0 ? "s" : "", target, schema->n_more > 0 ? ", " : "", more, n_inputs,
-          n_inputs == 1 ? "" : "s", inputs, dataset->n, dataset->n == 1 ? "" : "s",
-          dataset->n_calibration);
+  cli_say(cli, "%s%s: target%s %s%s%s, %zu input%s (%s), %zu row%s and %zu held out",
+          gpnn_table_name(table), assumed_delimiter(cli, table), schema->n_more > 0 ? "s" : "",
+          target, schema->n_more > 0 ? ", " : "", more, n_inputs, n_inputs == 1 ? "" : "s", inputs,
+          dataset->n, dataset->n == 1 ? "" : "s", dataset->n_calibration);
 }

@@ -7,7 +7,9 @@
 #include "cmd/common/cli.h"
 #include "dataset/dataset.h"
 
-/* Says what is predicted from what, and how many rows of the table 'name' there are. */
-void summary_say(const struct cli *cli, const char *name, const struct gpnn_dataset *dataset);
+/* Says what is predicted from what, how many rows of 'table' there are, and which delimiter was
+ * assumed. */
+void summary_say(const struct cli *cli, const struct gpnn_table *table,
+                 const struct gpnn_dataset *dataset);
 
 #endif

@@ -119,7 +119,7 @@ static enum gpnn_status add(const struct gpnn_predictor *predictor, bool says_al
                             struct gpnn_metrics *metrics, struct gpnn_error *err)
 {
   struct gpnn_distribution_score score;
-  double mean, sd;
+  double mean = 0, sd = 0;
   enum gpnn_status status = gpnn_predict_moments(predictor, 1, distribution, &mean, &sd, err);
   if (status != GPNN_OK) return status;
   if (says_all) return gpnn_metrics_add(metrics, truth, mean, sd, distribution->degrees, err);
