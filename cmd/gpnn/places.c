@@ -179,7 +179,10 @@ static void free_files(struct files *files)
 
 void places_close(struct places *p)
 {
-  for (size_t i = INDEX; i <= PREDICTIONS; i++) unfinished[i] = NULL;
+  for (size_t i = INDEX; i <= PREDICTIONS; i++) {
+    if (unfinished[i] != NULL) (void)unlink(unfinished[i]); /* which takes no memory */
+    unfinished[i] = NULL;
+  }
   gpnn_scratch_remove(&p->scratch);
   if (p->made_directory) (void)rmdir(p->directory);
   unfinished[MADE] = NULL;

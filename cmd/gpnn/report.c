@@ -1,5 +1,6 @@
 #include "cmd/gpnn/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,14 @@ static const char *file_name(const char *path, char shown[GPNN_MASK_BYTES])
   return strcmp(path, "-") == 0 ? "standard input" : gpnn_mask(shown, path, strlen(path));
 }
 
+/* A name as one of several with commas between, of which it may have some itself. */
+static void put_name(FILE *out, size_t i, const char *name)
+{
+  char shown[GPNN_MASK_BYTES];
+  const char *quote = name[0] == '\0' || strchr(name, ',') != NULL ? "'" : "";
+  fprintf(out, "%s%s%s%s", i > 0 ? ", " : "", quote, gpnn_mask(shown, name, strlen(name)), quote);
+}
+
 /* ---- what was learnt from ----------------------------------------------------------------- */
 
 static void put_rows(struct page *page, const struct places *places, const struct findings *f)
@@ -80,9 +89,8 @@ static void put_targets(struct page *page, const struct findings *f)
     const char *name = view->schema.target.name;
     char shown[GPNN_MASK_BYTES], mean[WORDS_NUMBER_BYTES], sd[WORDS_NUMBER_BYTES];
     open_line(page);
-    fprintf(page->out, "%s, of mean %s and standard deviation %s",
-            gpnn_mask(shown, name, strlen(name)), words_number(mean, view->scaling.y_mean),
-            words_number(sd, view->scaling.y_sd));
+    fprintf(page->out, "%s, of mean %s and sd %s", gpnn_mask(shown, name, strlen(name)),
+            words_number(mean, view->scaling.y_mean), words_number(sd, view->scaling.y_sd));
     close_line(page, "target");
   }
 }
@@ -115,11 +123,8 @@ static void put_inputs(struct page *page, const struct findings *f)
   open_line(page);
   fprintf(page->out, "%zu: ", schema->n_inputs);
   for (size_t i = 0; i < schema->n_inputs && i < MOST; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    char shown[GPNN_MASK_BYTES];
-    fprintf(page->out, "%s%s", i > 0 ? ", " : "",
-            gpnn_mask(shown, column->name, strlen(column->name)));
-    put_kind(page->out, column);
+    put_name(page->out, i, schema->inputs[i].name);
+    put_kind(page->out, &schema->inputs[i]);
   }
   if (schema->n_inputs > MOST) fprintf(page->out, " and %zu more", schema->n_inputs - MOST);
   close_line(page, "inputs");
@@ -143,11 +148,9 @@ static void put_unused(struct page *page, const struct findings *f)
   const struct gpnn_dataset *dataset = f->opened.dataset;
   bool any_constant = dataset->scaling.n_out < dataset->scaling.n_in &&
                       dataset->scaling.method == GPNN_SCALING_SCALE;
-  char shown[GPNN_MASK_BYTES];
   open_line(page);
   for (size_t i = 0; i < f->n_unused && f->unused != NULL; i++)
-    fprintf(page->out, "%s%s", i > 0 ? ", " : "",
-            gpnn_mask(shown, f->unused[i], strlen(f->unused[i])));
+    put_name(page->out, i, f->unused[i]);
   if (f->n_unused > 0 && f->unused == NULL) fprintf(page->out, "%zu columns", f->n_unused);
   if (f->n_unused > 0 && any_constant) fputs("; ", page->out);
   if (any_constant) put_constant(page->out, dataset);
@@ -178,16 +181,16 @@ static void put_model(struct page *page, const struct findings *f, size_t t)
   close_line(page, "changes by");
 }
 
-/* "RMSE 34.3, which is 18.9 % of the standard deviation (R^2 0.964); ..." */
+/* "RMSE 34.3 (18.9 % of the sd, R^2 0.964), NLL -0.747, 95.4 % of targets in 95 % intervals" */
 static void put_scores(FILE *out, const struct gpnn_metrics_result *scores, double unit)
 {
   const struct gpnn_metrics_result standard = gpnn_metrics_in_units(scores, unit);
   char rmse[WORDS_NUMBER_BYTES];
-  fprintf(out, "RMSE %s, %.3g %% of the standard deviation", words_number(rmse, scores->rmse),
-          100 * standard.rmse);
-  if (scores->r2 == scores->r2) fprintf(out, " (R^2 %.3f)", scores->r2);
+  fprintf(out, "RMSE %s (%.1f %% of the sd", words_number(rmse, scores->rmse), 100 * standard.rmse);
+  if (!isnan(scores->r2)) fprintf(out, ", R^2 %.3f", scores->r2);
+  fputc(')', out);
   if (scores->has_sd)
-    fprintf(out, "; NLL %.3f; %.1f %% of targets in their 95 %% interval", standard.nll,
+    fprintf(out, ", NLL %.3f, %.1f %% of targets in 95 %% intervals", standard.nll,
             100 * scores->coverage[0]);
 }
 
@@ -281,14 +284,20 @@ static void put_steps(struct page *page, const struct cli *cli, const struct pla
   put_command(page, "", &predict, NULL);
 }
 
+/* What the model is good for, or how to have it. */
 static void put_next(struct page *page, const struct places *places)
 {
+  const struct files *files = &places->kept;
   struct command predict = {0};
-  if (!places->keeps) return;
+  if (!places->keeps) {
+    fprintf(stderr, "%-*s%s\n", LABEL, "next",
+            "--save DIR keeps the model, to predict more tables");
+    return;
+  }
   command_add(&predict, "gpnn-predict");
   command_add(&predict, "-p");
-  command_add(&predict, places->kept.params);
-  command_add_file(&predict, places->kept.index);
+  command_add(&predict, files->params);
+  command_add_file(&predict, files->index);
   command_add(&predict, "TABLE");
   put_command(page, "next", &predict, NULL);
 }
@@ -300,7 +309,6 @@ static void put_kept(struct page *page, const struct cli *cli, const struct plac
   fprintf(page->out, "%s and %s", places->kept.index, places->kept.params);
   close_line(page, "kept");
   put_steps(page, cli, places);
-  put_next(page, places);
 }
 
 enum gpnn_status report(const struct cli *cli, const struct places *places,
@@ -319,5 +327,6 @@ enum gpnn_status report(const struct cli *cli, const struct places *places,
   for (size_t t = 0; t < findings->opened.n; t++) put_scored(&page, places, findings, t);
   put_time(&page, findings);
   put_kept(&page, cli, places);
+  put_next(&page, places);
   return page.failed ? gpnn_fail_memory(err, "for the report") : GPNN_OK;
 }

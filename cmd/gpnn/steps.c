@@ -1,5 +1,6 @@
 #include "cmd/gpnn/steps.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,7 @@ void steps_command(const struct cli *cli, const char *train, const char *test,
   char tool[32];
   snprintf(tool, sizeof tool, "gpnn-%s", names[step]);
   command_add(command, tool);
+  if (step == STEP_INDEX) command_add(command, "--auto");
   if (step == STEP_PREDICT) command_add(command, "--skip-bad");
   hand_on(cli, step, command);
   if (step == STEP_CALIBRATE) add_file_option(command, "-p", files->fitted);
@@ -203,8 +205,11 @@ static enum gpnn_status run(struct command *command, enum step step, int standar
 enum gpnn_status steps_check(const struct cli *cli, const struct places *places, enum step last,
                              struct gpnn_error *err)
 {
+  int nowhere;
+  do nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  while (nowhere < 0 && errno == EINTR);
+  if (nowhere < 0) return gpnn_fail_errno(err, errno, "/dev/null: cannot be opened");
   enum gpnn_status status = GPNN_OK;
-  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
     struct command command = {0};
     steps_command(cli, places->train, places->test, &places->working, step, &command);
@@ -213,7 +218,7 @@ enum gpnn_status steps_check(const struct cli *cli, const struct places *places,
     status = run(&command, step, nowhere, err);
     command_release(&command);
   }
-  if (nowhere >= 0) close(nowhere);
+  close(nowhere);
   return status;
 }
 

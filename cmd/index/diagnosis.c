@@ -222,8 +222,8 @@ static void print_report(const struct diagnosis *d, const char *why, FILE *to)
     print_rows(d->profile, &d->advice, to);
   }
   if (diagnosis_is_possible(d))
-    changes_print_indented(d->cli, &d->changes,
-                           why != NULL ? "try this" : "the same without --auto", to);
+    changes_print_indented(d->cli, &d->changes, why != NULL ? "try this" : "the same, spelled out",
+                           to);
 }
 
 enum gpnn_status diagnosis_tell(const struct diagnosis *diagnosis, const char *why,

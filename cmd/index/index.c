@@ -209,7 +209,7 @@ static void describe_training(const struct cli *cli, const struct gpnn_table *ta
     if (training->n_lacking[t] > 0)
       cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
                training->n, target_name(&dataset->schema, t, shown));
-  summary_say(cli, table, dataset);
+  if (!cli_given(cli, "shown-as")) summary_say(cli, table, dataset); /* else it is reported there */
 }
 
 /* Finds out before the work, not after it, if the file cannot be created. */

@@ -86,12 +86,24 @@ static void deal_rows(struct gpnn_crossfit *crossfit)
     crossfit->where[crossfit->rows[i]] = (uint8_t)(i % crossfit->n_folds);
 }
 
+/* An index is opened without a look at the groups of all its rows. */
+static enum gpnn_status check_groups(const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  for (size_t i = 0; i < dataset->n; i++)
+    if (dataset->row_group[i] >= dataset->n_row_groups)
+      return gpnn_fail(err, GPNN_EFORMAT, "the index is damaged: row %zu is in group %lu of %zu",
+                       i + 1, (unsigned long)dataset->row_group[i] + 1, dataset->n_row_groups);
+  return GPNN_OK;
+}
+
 /* Deals the groups of the rows drawn to the folds in turn. */
 static enum gpnn_status deal_groups(struct gpnn_crossfit *crossfit, struct gpnn_error *err)
 {
   enum { NONE = GPNN_CROSSFIT_FOLDS };
   const struct gpnn_dataset *dataset = crossfit->dataset;
   size_t n_drawn = 0;
+  enum gpnn_status status = check_groups(dataset, err);
+  if (status != GPNN_OK) return status;
   uint8_t *fold = gpnn_alloc(dataset->n_row_groups, 1, sizeof *fold);
   if (fold == NULL) return gpnn_fail_memory(err, "for a cross-fit");
   memset(fold, NONE, dataset->n_row_groups);

@@ -37,3 +37,7 @@ faults() {
     grep -qE "^${n#* } .* ${n% *}\$" report.txt || complain "not $n:" "$(cat report.txt)"
   done
 }
+
+@test "calls of gpnn fail, and those with which its steps start and end" {
+  faults 40 -q 'gpnn (child|sync)'
+}
