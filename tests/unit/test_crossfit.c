@@ -159,6 +159,21 @@ static void folds_are_made_of_whole_groups(void **state)
   }
 }
 
+/* As an index may hold that was made by hand. */
+static void a_group_that_does_not_exist_is_refused(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_crossfit *crossfit = NULL;
+  uint32_t group[N];
+  set_up(&s, N, GPNN_MEAN_ZERO, 1);
+  group_rows(&s, 7, group);
+  group[N - 1] = 7;
+  assert_fails(cross_fit(&crossfit, s.model, 1, 1, &err), GPNN_EFORMAT, "is in group 8 of 7");
+  assert_null(crossfit);
+  tear_down(&s);
+}
+
 /* Neither parameters nor predictions of a row depend on the targets of its group. */
 static void a_fold_has_not_seen_the_groups_of_its_rows(void **state)
 {
@@ -399,6 +414,7 @@ int main(void)
       cmocka_unit_test(the_folds_divide_the_rows),
       cmocka_unit_test(a_fold_has_not_seen_its_rows),
       cmocka_unit_test(folds_are_made_of_whole_groups),
+      cmocka_unit_test(a_group_that_does_not_exist_is_refused),
       cmocka_unit_test(a_fold_has_not_seen_the_groups_of_its_rows),
       cmocka_unit_test(predictions_are_those_of_the_fold),
       cmocka_unit_test(neither_order_nor_threads_matter),
