@@ -71,3 +71,30 @@ bike_report() {
 @test "the report of gpnn equals the stored one" {
   assert_kept '^report'
 }
+
+# What a newcomer sees: help, a table that is not clean, mistakes.
+newcomer_screens() {
+  cp "$GPNN_ROOT/tests/data/messy/housing.csv" .
+  local command
+  while read -r command; do
+    printf '$ %s\n' "$command"
+    bash -c "$command" 2>&1 || printf '(status %s)\n' "$?"
+  done <<'EOF'
+gpnn --help
+gpnn-index --help
+gpnn-index -o house.gpi housing.csv
+gpnn-index --auto -o house.gpi housing.csv
+gpnn-index -y medianHouseValues -o house.gpi housing.csv
+gpnn-index -y ocean_proximity -o house.gpi housing.csv
+gpnn-predict house.gpi -p missing.par housing.csv
+gpnn-predict house.gpi -p rows.par housing.csv
+gpnn-eval housing.csv
+gpnn-plot pit -o x.tif predictions.tsv
+gpnn-index -o x.gpi missing.csv
+gpnn missing.csv
+EOF
+}
+
+@test "the screens that a newcomer sees equal the stored ones" {
+  assert_kept '^screens'
+}
