@@ -88,7 +88,7 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
     return read_number(column, map->inputs[input], table, record, cell, err);
   if (column->kind != GPNN_COLUMN_CATEGORY)
     return read_coordinate(schema, map, input, table, record, cell, err);
-  bool is_known;
+  bool is_known = false;
   size_t level = 0;
   enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
   if (status != GPNN_OK) return status;
