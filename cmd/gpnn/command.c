@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/common/shell.h"
 
 /* Appends a word made of two parts. */
 static void add(struct command *c, const char *first, const char *second)
@@ -50,44 +51,19 @@ enum gpnn_status command_check(const struct command *command, struct gpnn_error 
   return command->failed ? gpnn_fail_memory(err, "for a command") : GPNN_OK;
 }
 
-/* ---- for a shell -------------------------------------------------------------------------- */
-
-/* True if a shell takes every character of 'word' as it is. */
-static bool is_plain(const char *word)
-{
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "_./,:=+@%^-";
-  return word[0] != '\0' && word[strspn(word, plain)] == '\0';
-}
-
-/* Appends 'word' at 'at', in single quotes if it needs them, and returns where it ends.  A single
- * quote within becomes '\''. */
-static char *quote(char *at, const char *word)
-{
-  if (is_plain(word)) return stpcpy(at, word);
-  *at++ = '\'';
-  for (; *word != '\0'; word++)
-    if (*word == '\'')
-      at = stpcpy(at, "'\\''");
-    else
-      *at++ = *word;
-  return stpcpy(at, "'");
-}
-
 char *command_line(const struct command *command)
 {
-  enum { MOST_PER_BYTE = 4, AROUND = 3 };
-  size_t room = 1;
-  for (size_t i = 0; i < command->n; i++)
-    room += MOST_PER_BYTE * strlen(command->words[i]) + AROUND;
-  char *line = malloc(room), *at = line;
-  if (line == NULL) return NULL;
-  *at = '\0';
+  char *line = NULL;
+  size_t length;
+  FILE *to = open_memstream(&line, &length);
+  if (to == NULL) return NULL;
   for (size_t i = 0; i < command->n; i++) {
-    if (i > 0) *at++ = ' ';
-    at = quote(at, command->words[i]);
+    if (i > 0) fputc(' ', to);
+    shell_print_word(command->words[i], to);
   }
-  return line;
+  if (fclose(to) == 0) return line;
+  free(line);
+  return NULL;
 }
 
 void command_release(struct command *command)

@@ -5,6 +5,7 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
+#include "cmd/common/shell.h"
 
 /* ---- names of columns --------------------------------------------------------------------- */
 
@@ -294,30 +295,12 @@ void changes_apply(const struct index_changes *changes, struct cli *cli, struct 
 
 /* ---- the command -------------------------------------------------------------------------- */
 
-void changes_print_quoted(const char *text, FILE *to)
-{
-  static const char plain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+%@-";
-  if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
-    fputs(text, to);
-    return;
-  }
-  fputc('\'', to);
-  for (const char *s = text; *s != '\0'; s++) {
-    if (*s == '\'')
-      fputs("'\\''", to);
-    else
-      fputc(*s, to);
-  }
-  fputc('\'', to);
-}
-
 /* Prints an option unless its value is NULL. */
 static void print_option(const char *name, const char *value, FILE *to)
 {
   if (value == NULL) return;
   fprintf(to, " %s ", name);
-  changes_print_quoted(value, to);
+  shell_print_word(value, to);
 }
 
 /* Prints an option as it was given. */
@@ -330,7 +313,7 @@ static void print_given(const struct cli_given *given, FILE *to)
     fprintf(to, " --%s", option->name);
   if (given->text == NULL) return;
   fputc(option->type == CLI_TYPE_FLAG_OR ? '=' : ' ', to);
-  changes_print_quoted(given->text, to);
+  shell_print_word(given->text, to);
 }
 
 /* True if a value given for the option is no longer needed. */
@@ -388,7 +371,7 @@ static void print_tail(const struct cli *cli, FILE *to)
   }
   for (size_t i = 0; i < cli->n_operands; i++) {
     fputc(' ', to);
-    changes_print_quoted(cli->operands[i], to);
+    shell_print_word(cli->operands[i], to);
   }
 }
 

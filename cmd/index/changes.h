@@ -58,18 +58,14 @@ GPNN_MUST_CHECK enum gpnn_status changes_make(struct index_changes *changes,
 GPNN_MUST_CHECK enum gpnn_status changes_join(char **list, const char *before, const char *more,
                                               struct gpnn_error *err);
 
-/* Prints 'text' as one word of a shell. */
-void changes_print_quoted(const char *text, FILE *to);
-
 /* Changes the arguments of a run, which then refer to 'changes'. */
 void changes_apply(const struct index_changes *changes, struct cli *cli, struct index_arguments *a);
 
 /* In the text of --shown-as: where the options of gpnn-index belong. */
 #define INDEX_OPTIONS_HERE " {}"
 
-/* Prints the command with the changes made, ready to be typed but for control
- * characters: that of the tool that runs this one,
- * if --shown-as says what it is. */
+/* Prints the command with the changes made, that of the tool that runs this one if --shown-as says
+ * what it is.  It is ready to be typed, but for control characters in names of files. */
 void changes_print_command(const struct cli *cli, const struct index_changes *changes, FILE *to);
 
 /* Prints a text that may have line ends of its own, from names of files, as one line without end.

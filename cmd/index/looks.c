@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "cmd/common/shell.h"
 
 /* ---- composing ---------------------------------------------------------------------------- */
 
@@ -159,7 +160,7 @@ static void print_for_column(const char *option, const struct column_names *name
   if (format != NULL && strcmp(format, GPNN_DATE_ISO) != 0) fprintf(composed, "=%s", format);
   if (fclose(composed) == 0) {
     fprintf(to, "%s ", option);
-    changes_print_quoted(value, to);
+    shell_print_word(value, to);
   }
   free(value);
 }
@@ -183,7 +184,7 @@ static void print_notation(const struct gpnn_column_profile *column,
   }
   if (odd->n_affixed > 0) {
     fprintf(to, "%s--strip ", *gap);
-    changes_print_quoted(odd->affixes[0], to);
+    shell_print_word(odd->affixes[0], to);
     *gap = " ";
   }
 }
@@ -195,7 +196,7 @@ static void print_missing(const struct gpnn_column_profile *column,
   char value[GPNN_NUMBER_BYTES];
   if (advice->needs_na) {
     fprintf(to, "%s--na ", *gap);
-    changes_print_quoted(odd->like_missing[0].text, to);
+    shell_print_word(odd->like_missing[0].text, to);
     *gap = " ";
   }
   if (advice->n_codes > 0) {
