@@ -21,7 +21,7 @@ static const struct {
   struct cli_option option;
 } shared[] = {
     {CLI_TABLE, CLI_DELIMITER('d', "delimiter", table.delimiter, "C",
-                              "field delimiter (detected from the first line)")},
+                              "field delimiter (detected from the first lines)")},
     {CLI_TABLE, CLI_COUNT(0, "skip-lines", table.skip_lines, "N",
                           "lines before the table to ignore (0)", 0, 1e9)},
     {CLI_TABLE, CLI_FLAG(0, "no-header", asked.no_header, "the first line is data, not names")},
