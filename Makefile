@@ -214,7 +214,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(Q)$(CC) $(filter-out $(LIB),$^) $(LIB) $(ALL_LDFLAGS) -lcmocka $(ALL_LIBS) -o $@
 
 # Tests of what the tools share.
-$(BUILD)/tests/test_progress $(BUILD)/tests/test_warnings: $(CMD_COMMON)
+$(BUILD)/tests/test_progress $(BUILD)/tests/test_warnings $(BUILD)/tests/test_shell: $(CMD_COMMON)
 
 # A harness once more on every input that its fuzzer kept; and the fuzzer, for scripts/fuzz, whose
 # compiler knows -fsanitize=fuzzer.
