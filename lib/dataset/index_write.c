@@ -189,51 +189,50 @@ static enum gpnn_status write_search(struct writing *writing, size_t d,
 }
 
 /* Writes the sections that describe the rows. */
+static enum gpnn_status write_columns(struct writing *writing, const struct gpnn_dataset *dataset,
+                                      struct blob *blob, struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &dataset->schema;
+  gpnn_index_compose_columns(blob, schema);
+  enum gpnn_status status = write_blob(writing, "COLS", true, blob, err);
+  if (status == GPNN_OK && gpnn_index_has_roles(schema)) {
+    gpnn_index_compose_roles(blob, schema);
+    status = write_blob(writing, "ROLE", true, blob, err);
+  }
+  if (status == GPNN_OK && schema->n_offsets > 0) {
+    gpnn_index_compose_offsets(blob, schema);
+    status = write_blob(writing, "OCOL", true, blob, err);
+  }
+  if (status == GPNN_OK && schema->has_by) {
+    gpnn_index_compose_groups(blob, dataset);
+    status = write_blob(writing, "GCOL", true, blob, err);
+  }
+  if (status == GPNN_OK && gpnn_index_has_names_or_dates(schema)) {
+    gpnn_index_compose_names_and_dates(blob, schema);
+    status = write_blob(writing, "COLX", true, blob, err);
+  }
+  if (status == GPNN_OK && !gpnn_notation_is_usual(&schema->notation)) {
+    gpnn_index_compose_notation(blob, &schema->notation);
+    status = write_blob(writing, "NOTA", false, blob, err);
+  }
+  return status;
+}
+
 static enum gpnn_status write_metadata(struct writing *writing, const struct gpnn_dataset *dataset,
                                        struct gpnn_error *err)
 {
-  bool extended = gpnn_index_has_roles(&dataset->schema);
   struct blob blob = {0};
   compose_info(&blob, dataset);
   enum gpnn_status status = write_blob(writing, "INFO", true, &blob, err);
+  if (status == GPNN_OK) status = write_columns(writing, dataset, &blob, err);
   if (status != GPNN_OK) return status;
-  gpnn_index_compose_columns(&blob, &dataset->schema);
-  status = write_blob(writing, "COLS", true, &blob, err);
-  if (status != GPNN_OK) return status;
-  if (extended) {
-    gpnn_index_compose_roles(&blob, &dataset->schema);
-    status = write_blob(writing, "ROLE", true, &blob, err);
-    if (status != GPNN_OK) return status;
-  }
-  if (dataset->schema.n_offsets > 0) {
-    gpnn_index_compose_offsets(&blob, &dataset->schema);
-    status = write_blob(writing, "OCOL", true, &blob, err);
-    if (status != GPNN_OK) return status;
-  }
-  if (dataset->schema.has_by) {
-    gpnn_index_compose_groups(&blob, dataset);
-    status = write_blob(writing, "GCOL", true, &blob, err);
-    if (status != GPNN_OK) return status;
-  }
-  if (gpnn_index_has_names_or_dates(&dataset->schema)) {
-    gpnn_index_compose_names_and_dates(&blob, &dataset->schema);
-    status = write_blob(writing, "COLX", true, &blob, err);
-    if (status != GPNN_OK) return status;
-  }
-  if (!gpnn_notation_is_usual(&dataset->schema.notation)) {
-    gpnn_index_compose_notation(&blob, &dataset->schema.notation);
-    status = write_blob(writing, "NOTA", false, &blob, err);
-    if (status != GPNN_OK) return status;
-  }
   compose_scaling(&blob, &dataset->scaling);
   status = write_blob(writing, "STDZ", true, &blob, err);
-  if (status != GPNN_OK) return status;
-  if (dataset->scaling.limits.n > 0) {
+  if (status == GPNN_OK && dataset->scaling.limits.n > 0) {
     compose_limits(&blob, &dataset->scaling.limits);
     status = write_blob(writing, "LIMS", true, &blob, err);
-    if (status != GPNN_OK) return status;
   }
-  if (extended) {
+  if (status == GPNN_OK && gpnn_index_has_roles(&dataset->schema)) {
     compose_moments(&blob, &dataset->scaling);
     status = write_blob(writing, "MOMS", true, &blob, err);
   }
