@@ -10,14 +10,14 @@
 #include "table/columns_private.h"
 #include "table/schema_private.h"
 
-static enum gpnn_status fail(const struct gpnn_choice *choice, size_t column, const char *what,
-                             struct gpnn_error *err)
+enum gpnn_status gpnn_choice_fail(const struct gpnn_choice *choice, size_t column, const char *what,
+                                  struct gpnn_error *err)
 {
   return gpnn_columns_fail(choice->lookup->table, column, what, err);
 }
 
-static enum gpnn_status find_list(const struct gpnn_choice *choice, const char *list,
-                                  struct gpnn_picked *picked, struct gpnn_error *err)
+enum gpnn_status gpnn_choice_find_list(const struct gpnn_choice *choice, const char *list,
+                                       struct gpnn_picked *picked, struct gpnn_error *err)
 {
   return gpnn_columns_find_list(choice->lookup->table, list, &picked->columns, &picked->n, err);
 }
@@ -40,7 +40,7 @@ static enum gpnn_status choose_targets(struct gpnn_choice *choice, const char *l
   size_t column = choice->lookup->n - 1;
   bool is_one = list == NULL || gpnn_column_lookup_count(choice->lookup, list, &column) == 1;
   enum gpnn_status status = is_one ? pick_one(&choice->targets, column, err)
-                                   : find_list(choice, list, &choice->targets, err);
+                                   : gpnn_choice_find_list(choice, list, &choice->targets, err);
   for (size_t i = 0; i < choice->targets.n && status == GPNN_OK; i++)
     choice->roles[choice->targets.columns[i]] = GPNN_ROLE_TARGET;
   return status;
@@ -50,11 +50,11 @@ static enum gpnn_status choose_regressors(struct gpnn_choice *choice, const char
                                           struct gpnn_error *err)
 {
   enum gpnn_status status =
-      list == NULL ? GPNN_OK : find_list(choice, list, &choice->regressors, err);
+      list == NULL ? GPNN_OK : gpnn_choice_find_list(choice, list, &choice->regressors, err);
   for (size_t i = 0; i < choice->regressors.n && status == GPNN_OK; i++) {
     size_t column = choice->regressors.columns[i];
     if (choice->roles[column] & GPNN_ROLE_TARGET)
-      status = fail(choice, column, "is both target and regressor", err);
+      status = gpnn_choice_fail(choice, column, "is both target and regressor", err);
     choice->roles[column] |= GPNN_ROLE_REGRESSOR;
   }
   return status;
@@ -68,9 +68,9 @@ static enum gpnn_status choose_noise(struct gpnn_choice *choice, const char *nam
   enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
   if (status != GPNN_OK) return status;
   if (choice->roles[column] & GPNN_ROLE_TARGET)
-    return fail(choice, column, "is the target, so it cannot be the row noise", err);
+    return gpnn_choice_fail(choice, column, "is the target, so it cannot be the row noise", err);
   if (choice->roles[column] & GPNN_ROLE_REGRESSOR)
-    return fail(choice, column, "is both regressor and row noise", err);
+    return gpnn_choice_fail(choice, column, "is both regressor and row noise", err);
   choice->roles[column] = GPNN_ROLE_NOISE;
   return pick_one(&choice->noise, column, err);
 }
@@ -84,7 +84,7 @@ static enum gpnn_status choose_offsets(struct gpnn_choice *choice, const char *l
   size_t column, n_targets = choice->targets.n;
   bool is_one = gpnn_column_lookup_count(choice->lookup, list, &column) == 1;
   enum gpnn_status status =
-      is_one ? pick_one(offsets, column, err) : find_list(choice, list, offsets, err);
+      is_one ? pick_one(offsets, column, err) : gpnn_choice_find_list(choice, list, offsets, err);
   if (status == GPNN_OK && offsets->n != n_targets)
     return gpnn_fail(err, GPNN_EINVAL, "%s: %zu target%s and %zu offset%s: each target needs one",
                      gpnn_table_name(choice->lookup->table), n_targets, n_targets == 1 ? "" : "s",
@@ -92,8 +92,9 @@ static enum gpnn_status choose_offsets(struct gpnn_choice *choice, const char *l
   for (size_t i = 0; i < offsets->n && status == GPNN_OK; i++) {
     unsigned *role = &choice->roles[offsets->columns[i]];
     if (*role != 0)
-      status = fail(choice, offsets->columns[i],
-                    "is a target, a regressor or the row noise, so it cannot be an offset", err);
+      status = gpnn_choice_fail(
+          choice, offsets->columns[i],
+          "is a target, a regressor or the row noise, so it cannot be an offset", err);
     *role |= GPNN_ROLE_OFFSET;
   }
   return status;
@@ -108,7 +109,7 @@ static enum gpnn_status choose_by(struct gpnn_choice *choice, const char *name,
   enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
   if (status != GPNN_OK) return status;
   if (choice->roles[column] & GPNN_ROLE_TARGET)
-    return fail(choice, column, "is the target, so rows cannot be grouped by it", err);
+    return gpnn_choice_fail(choice, column, "is the target, so rows cannot be grouped by it", err);
   choice->roles[column] |= GPNN_ROLE_BY;
   return pick_one(&choice->by, column, err);
 }
@@ -119,7 +120,7 @@ static enum gpnn_status choose_inputs(struct gpnn_choice *choice, const char *li
 {
   struct gpnn_picked *inputs = &choice->inputs;
   if (list != NULL) {
-    enum gpnn_status status = find_list(choice, list, inputs, err);
+    enum gpnn_status status = gpnn_choice_find_list(choice, list, inputs, err);
     if (status != GPNN_OK) return status;
   } else {
     inputs->columns = gpnn_alloc(choice->lookup->n, 1, sizeof *inputs->columns);
@@ -130,11 +131,11 @@ static enum gpnn_status choose_inputs(struct gpnn_choice *choice, const char *li
   for (size_t i = 0; i < inputs->n; i++) {
     unsigned *role = &choice->roles[inputs->columns[i]];
     if (*role & GPNN_ROLE_TARGET)
-      return fail(choice, inputs->columns[i], "is both target and input", err);
+      return gpnn_choice_fail(choice, inputs->columns[i], "is both target and input", err);
     if (*role & GPNN_ROLE_NOISE)
-      return fail(choice, inputs->columns[i], "is both row noise and input", err);
+      return gpnn_choice_fail(choice, inputs->columns[i], "is both row noise and input", err);
     if (*role & GPNN_ROLE_OFFSET)
-      return fail(choice, inputs->columns[i], "is both offset and input", err);
+      return gpnn_choice_fail(choice, inputs->columns[i], "is both offset and input", err);
     *role |= GPNN_ROLE_INPUT;
   }
   return GPNN_OK;
@@ -144,10 +145,12 @@ static enum gpnn_status drop_inputs(struct gpnn_choice *choice, const char *list
                                     struct gpnn_error *err)
 {
   struct gpnn_picked dropped = {0}, *inputs = &choice->inputs;
-  enum gpnn_status status = list == NULL ? GPNN_OK : find_list(choice, list, &dropped, err);
+  enum gpnn_status status =
+      list == NULL ? GPNN_OK : gpnn_choice_find_list(choice, list, &dropped, err);
   for (size_t i = 0; i < dropped.n && status == GPNN_OK; i++) {
     if (choice->roles[dropped.columns[i]] & GPNN_ROLE_TARGET)
-      status = fail(choice, dropped.columns[i], "is the target and cannot be dropped", err);
+      status =
+          gpnn_choice_fail(choice, dropped.columns[i], "is the target and cannot be dropped", err);
     choice->roles[dropped.columns[i]] &= ~(unsigned)GPNN_ROLE_INPUT;
   }
   free(dropped.columns);
@@ -174,8 +177,9 @@ static enum gpnn_status check_targets(const struct gpnn_choice *choice, struct g
     for (size_t k = 0; k < i; k++)
       is_named = is_named && strcmp(name, gpnn_table_column(table, targets->columns[k])) != 0;
     if (!is_named)
-      return fail(choice, targets->columns[i],
-                  "cannot be one of several targets, which need names of their own", err);
+      return gpnn_choice_fail(choice, targets->columns[i],
+                              "cannot be one of several targets, which need names of their own",
+                              err);
   }
   return GPNN_OK;
 }

@@ -10,18 +10,6 @@
 #include "table/date.h"
 #include "table/schema_private.h"
 
-static enum gpnn_status fail(const struct gpnn_choice *choice, size_t column, const char *what,
-                             struct gpnn_error *err)
-{
-  return gpnn_columns_fail(choice->lookup->table, column, what, err);
-}
-
-static enum gpnn_status find_list(const struct gpnn_choice *choice, const char *list,
-                                  struct gpnn_picked *picked, struct gpnn_error *err)
-{
-  return gpnn_columns_find_list(choice->lookup->table, list, &picked->columns, &picked->n, err);
-}
-
 /* ---- dates --------------------------------------------------------------------------------- */
 
 static enum gpnn_status set_format(struct gpnn_column *column, const char *format,
@@ -38,17 +26,20 @@ static enum gpnn_status mark_date(struct gpnn_schema *schema, const struct gpnn_
   unsigned role = choice->roles[position];
   enum gpnn_status status = GPNN_OK;
   if (role & GPNN_ROLE_TARGET)
-    return fail(choice, position, "is the target, which cannot be a date", err);
+    return gpnn_choice_fail(choice, position, "is the target, which cannot be a date", err);
   if (!(role & (GPNN_ROLE_INPUT | GPNN_ROLE_REGRESSOR)))
-    return fail(choice, position, "is neither input nor regressor, so it cannot be a date", err);
+    return gpnn_choice_fail(choice, position,
+                            "is neither input nor regressor, so it cannot be a date", err);
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++) {
     if (schema->inputs[i].position != position) continue;
-    if (schema->inputs[i].date != NULL) return fail(choice, position, "is a date already", err);
+    if (schema->inputs[i].date != NULL)
+      return gpnn_choice_fail(choice, position, "is a date already", err);
     status = set_format(&schema->inputs[i], format, err);
   }
   for (size_t j = 0; j < schema->n_regressors && status == GPNN_OK; j++) {
     if (schema->regressors[j].position != position) continue;
-    if (schema->regressors[j].date != NULL) return fail(choice, position, "is a date already", err);
+    if (schema->regressors[j].date != NULL)
+      return gpnn_choice_fail(choice, position, "is a date already", err);
     status = set_format(&schema->regressors[j], format, err);
   }
   return status;
@@ -68,7 +59,7 @@ static enum gpnn_status mark_dates(struct gpnn_schema *schema, const struct gpnn
   const char *format = sign == NULL ? GPNN_DATE_ISO : sign + 1;
   if (sign != NULL) *sign = '\0';
   enum gpnn_status status = gpnn_date_check(format, err);
-  if (status == GPNN_OK) status = find_list(choice, list, &picked, err);
+  if (status == GPNN_OK) status = gpnn_choice_find_list(choice, list, &picked, err);
   for (size_t i = 0; i < picked.n && status == GPNN_OK; i++)
     status = mark_date(schema, choice, picked.columns[i], format, err);
   free(picked.columns);
@@ -84,7 +75,7 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema,
 {
   if (list == NULL) return GPNN_OK;
   struct gpnn_picked picked = {0};
-  enum gpnn_status status = find_list(choice, list, &picked, err);
+  enum gpnn_status status = gpnn_choice_find_list(choice, list, &picked, err);
   if (status != GPNN_OK) return status;
   bool *is_category = gpnn_alloc(choice->lookup->n, 1, sizeof *is_category);
   if (is_category == NULL) status = gpnn_fail_memory(err, "for the columns");
@@ -92,15 +83,15 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema,
     size_t column = picked.columns[i];
     is_category[column] = true;
     if (!(choice->roles[column] & GPNN_ROLE_INPUT))
-      status = fail(choice, column, "is not an input, so it cannot be one-hot", err);
+      status = gpnn_choice_fail(choice, column, "is not an input, so it cannot be one-hot", err);
     else if (choice->roles[column] & GPNN_ROLE_REGRESSOR)
-      status = fail(choice, column, "is a regressor, so it cannot be one-hot", err);
+      status = gpnn_choice_fail(choice, column, "is a regressor, so it cannot be one-hot", err);
   }
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++) {
     struct gpnn_column *input = &schema->inputs[i];
     if (!is_category[input->position]) continue;
     if (input->date != NULL)
-      status = fail(choice, input->position, "is a date, so it cannot be one-hot", err);
+      status = gpnn_choice_fail(choice, input->position, "is a date, so it cannot be one-hot", err);
     input->kind = GPNN_COLUMN_CATEGORY;
   }
   free(is_category);
@@ -118,18 +109,18 @@ static enum gpnn_status find_plain_input(const struct gpnn_schema *schema,
   for (*input = 0; *input < schema->n_inputs; ++*input)
     if (schema->inputs[*input].position == column) break;
   if (*input == schema->n_inputs)
-    return fail(choice, column, "is not an input, so it can be neither periodic nor a coordinate",
-                err);
+    return gpnn_choice_fail(choice, column,
+                            "is not an input, so it can be neither periodic nor a coordinate", err);
   switch (schema->inputs[*input].kind) {
   case GPNN_COLUMN_NUMBER:
     return GPNN_OK;
   case GPNN_COLUMN_CATEGORY:
-    return fail(choice, column, "is a category, so it can be neither periodic nor a coordinate",
-                err);
+    return gpnn_choice_fail(choice, column,
+                            "is a category, so it can be neither periodic nor a coordinate", err);
   case GPNN_COLUMN_PERIODIC:
-    return fail(choice, column, "has a period already", err);
+    return gpnn_choice_fail(choice, column, "has a period already", err);
   default:
-    return fail(choice, column, "is a latitude or longitude already", err);
+    return gpnn_choice_fail(choice, column, "is a latitude or longitude already", err);
   }
 }
 
@@ -174,7 +165,7 @@ static enum gpnn_status add_circle(struct gpnn_schema *schema, const struct gpnn
   size_t position = schema->inputs[input].position, capacity = schema->n_inputs, at = input + 1;
   for (; at < schema->n_inputs && schema->inputs[at].position == position; at++)
     if (schema->inputs[at].period == period)
-      return fail(choice, position, "has that period already", err);
+      return gpnn_choice_fail(choice, position, "has that period already", err);
   if (!gpnn_grow(&schema->inputs, &capacity, schema->n_inputs + 1, sizeof *schema->inputs))
     return gpnn_fail_memory(err, "for the columns");
   struct gpnn_column *circle = &schema->inputs[at];
@@ -239,7 +230,7 @@ static enum gpnn_status find_coordinate(const struct gpnn_schema *schema,
 {
   enum gpnn_status status = find_plain_input(schema, choice, column, input, err);
   if (status != GPNN_OK || schema->inputs[*input].date == NULL) return status;
-  return fail(choice, column, "is a date, so it cannot be a coordinate", err);
+  return gpnn_choice_fail(choice, column, "is a date, so it cannot be a coordinate", err);
 }
 
 static enum gpnn_status mark_location(struct gpnn_schema *schema, const struct gpnn_choice *choice,
@@ -247,7 +238,7 @@ static enum gpnn_status mark_location(struct gpnn_schema *schema, const struct g
 {
   struct gpnn_picked picked = {0};
   size_t input[2];
-  enum gpnn_status status = find_list(choice, list, &picked, err);
+  enum gpnn_status status = gpnn_choice_find_list(choice, list, &picked, err);
   if (status == GPNN_OK && picked.n != 2)
     status = gpnn_fail(err, GPNN_EINVAL,
                        "a place on the globe needs two columns, latitude and longitude, not %zu",

@@ -57,6 +57,15 @@ struct gpnn_choice {
   struct gpnn_picked inputs, targets, regressors, noise, offsets, by;
 };
 
+/* Fails with "table: column 'name' WHAT" and GPNN_EINVAL. */
+enum gpnn_status gpnn_choice_fail(const struct gpnn_choice *choice, size_t column, const char *what,
+                                  struct gpnn_error *err);
+
+/* gpnn_columns_find_list() in the table of 'choice'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_find_list(const struct gpnn_choice *choice,
+                                                       const char *list, struct gpnn_picked *picked,
+                                                       struct gpnn_error *err);
+
 /* Marks inputs and regressors as dates, and inputs as categories, periodic or places.  'schema' has
  * the columns of 'choice', all of them numbers.  Outcomes as gpnn_schema_choose(). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_mark_kinds(struct gpnn_schema *schema,
