@@ -10,7 +10,8 @@
  *   dates       at least four fifths are dates in one format
  *   category    other texts, at most 50 different ones, and on average five rows to each
  *   dropped     texts that are all different, more of them than in a category, or always the same;
- *               numbers that count the rows, in a column named like an id; columns without any
+ *               numbers that count the rows, in a column named like an id; numbers in several
+ *               units, or with another decimal mark than other columns have; columns without any
  *               value, and those that lack it in more than half of the rows: keeping such a column
  *               would cost more rows than it describes
  *   missing     texts such as n/a in columns of numbers or dates, unless a category has them too;

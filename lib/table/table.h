@@ -126,7 +126,8 @@ char gpnn_table_delimiter(const struct gpnn_table *table);
  * whose lines do not agree; 0: nothing suggests that there are any. */
 size_t gpnn_table_preamble(const struct gpnn_table *table);
 
-/* The same as the end of a message, "; does the table begin on line 4? --skip-lines 3", or empty.
+/* The same as the end of a message: "; does the table begin on line 4? --skip-lines 3"; if those
+ * lines all begin with '#', "; are lines of '#' comments? --comment '#'"; empty if there are none.
  * Returns 'text'. */
 enum { GPNN_TABLE_HINT_BYTES = 100 };
 const char *gpnn_table_hint(const struct gpnn_table *table, char text[GPNN_TABLE_HINT_BYTES]);
