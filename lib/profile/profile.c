@@ -115,8 +115,11 @@ static bool add_code(struct gpnn_column_profile *column, double value, size_t li
 static bool add_number(struct gpnn_profile *profile, struct gpnn_column_profile *column,
                        const struct gpnn_field *field, double value, size_t line)
 {
+  bool has_comma = gpnn_table_values(profile->table)->notation.decimal == ',';
   enum gpnn_cell_form form = GPNN_FORM_INTEGER;
-  if (!gpnn_cell_number(field->text, field->length, &form)) form = GPNN_FORM_POINT;
+  /* What stands beside the number, which the notation strips, hides how it is written. */
+  if (!gpnn_cell_number(field->text, field->length, &form))
+    form = has_comma ? GPNN_FORM_COMMA : GPNN_FORM_POINT;
   column->forms[form]++;
   if (column->n_rows_counted == profile->n_rows &&
       (profile->n_rows == 0 || value == column->last + 1))

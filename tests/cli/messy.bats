@@ -114,3 +114,13 @@ index_once() {
   python3 -c 'import json, sys; print(json.load(sys.stdin)["command"])' <err.txt |
     grep -qx 'gpnn-index --json -o x.gpi --decimal , .*/plant.csv'
 }
+
+@test "a column that the notation makes numbers is no column with another decimal mark" {
+  printf 'u;price;y\n' >t.csv
+  for i in {10..29}; do printf '1,5%s;$0,25%s;2,%s\n' "$i" "$i" "$i"; done >>t.csv
+  printf '1,5;$0,3;-\n' >>t.csv
+  run gpnn-index -y y --decimal , --strip '$' --na=- -o x.gpi t.csv
+  [ "$status" -eq 1 ]
+  [[ $output == "gpnn-index: t.csv:22: column 'y': missing value"* ]]
+  [[ $output != *--drop* ]]
+}
