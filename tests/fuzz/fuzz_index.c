@@ -47,9 +47,10 @@ static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_
 /* What gpnn_index_write() would have it be. */
 static uint64_t fingerprint(const struct piece *pieces, size_t n)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "STDZ", "LIMS", "MOMS",
-                                       "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
-                                       "REGR", "CALR", "NOIS", "CALN"};
+  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "GCOL", "COLX",
+                                       "STDZ", "LIMS", "MOMS", "HAVE", "ROWS", "YVAL",
+                                       "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR",
+                                       "NOIS", "CALN", "OFFS", "CALO", "GRPS", "PART"};
   struct gpnn_fingerprint print = {0};
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
     for (size_t j = 0; j < n; j++) {
