@@ -257,6 +257,10 @@ static enum gpnn_status learn(struct gpnn_scaling *learnt,
       *at = j;
       return gpnn_fail(err, GPNN_EDATA, "is missing in all training rows");
     }
+  if (learnt->y_sd == 0 && columns->n_more > 0) {
+    *at = n_in;
+    return gpnn_fail(err, GPNN_EDATA, "does not vary");
+  }
   if (learnt->y_sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
   for (size_t j = 0; j < regressors + columns->n_regressors; j++)
     if (isinf(moments[j].sd)) {

@@ -136,3 +136,17 @@ warned() {
   gpnn-fit -q --method conjugate t.gpi | grep -E '^[a-z]*(scale|noise)' >alone.txt
   cmp own.txt alone.txt
 }
+
+@test "a target that does not vary is named, whichever it is" {
+  awk -v OFS='\t' 'BEGIN { print "x", "y", "z"; for (i = 0; i < 30; i++) print i, i * i, i % 2 ? 3 : "NA" }' >t.tsv
+  assert_fails 1 "t.tsv: column 'z': does not vary" gpnn-index -y z,y -o t.gpi t.tsv
+  assert_fails 1 "t.tsv: column 'z': does not vary" gpnn-index -y y,z -o t.gpi t.tsv
+}
+
+@test "training rows are known again by the target that most of them have" {
+  two_targets 200 | awk -F '\t' -v OFS='\t' 'NR > 9 { $3 = "NA" } 1' >train.tsv
+  gpnn-index -q -y y,z --calibration-rows 0 -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi >t.par
+  gpnn-predict -p t.par t.gpi train.tsv 2>err.txt >/dev/null
+  grep -q '200 of 200 rows are training rows' err.txt
+}
