@@ -108,11 +108,25 @@ static enum gpnn_status read_batch(void *run, size_t slot, struct gpnn_error *er
   return source_read(&r->source, &r->batches[slot], err);
 }
 
-/* The first target of the parameters, as the index has it. */
-static const struct gpnn_dataset *first_target(const struct run *r)
+/* The target by which training rows are known again: one whose truths the table has, if there are
+ * any, and of these the one that most training rows have. */
+static size_t telling_target(const struct run *r)
+{
+  size_t best = 0;
+  for (size_t t = 1; t < r->opened.n; t++) {
+    bool has_truth = source_has_truth(&r->source, t);
+    bool is_known = source_has_truth(&r->source, best);
+    size_t n = r->opened.channels[t].dataset->n;
+    if (has_truth != is_known ? has_truth : n > r->opened.channels[best].dataset->n) best = t;
+  }
+  return best;
+}
+
+/* Target 't' of the parameters, as the index has it. */
+static const struct gpnn_dataset *indexed_target(const struct run *r, size_t t)
 {
   return gpnn_dataset_target(gpnn_index_dataset(r->opened.index),
-                             r->opened.channels[0].dataset->target);
+                             r->opened.channels[t].dataset->target);
 }
 
 /* Scores the predictions of target 't' in a batch where its rows have truths. */
@@ -147,17 +161,17 @@ struct gpnn_predict_rows run_rows(const struct run *r, const struct batch *batch
       .self = r->a->loo ? batch->self : NULL};
 }
 
-/* Notes the rows of a batch, for warn_of_training_rows(), with the truths of the first target if
+/* Notes the rows of a batch, for warn_of_training_rows(), with the truths of the telling target if
  * the table has it; then rows without truth are left aside. */
 static enum gpnn_status note_rows(struct run *r, const struct batch *batch, struct gpnn_error *err)
 {
-  size_t n_offsets = batch->shape.n_offsets, good = 0;
-  const struct gpnn_dataset *dataset = first_target(r);
-  bool has_truth = source_has_truth(&r->source, 0);
+  size_t n_offsets = batch->shape.n_offsets, good = 0, telling = telling_target(r);
+  const struct gpnn_dataset *dataset = indexed_target(r, telling);
+  bool has_truth = source_has_truth(&r->source, telling);
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < batch->n_rows && status == GPNN_OK; i++) {
     if (!batch->is_good[i]) continue;
-    double y = batch->truth[i * r->opened.n];
+    double y = batch->truth[i * r->opened.n + telling];
     if (n_offsets > 0) y -= batch->offset[good * n_offsets + dataset->target];
     if (!has_truth || !isnan(y))
       status = gpnn_copies_add(&r->copies, dataset, batch->x + good * dataset->d,
@@ -300,11 +314,13 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
 static enum gpnn_status warn_of_training_rows(const struct run *r, struct gpnn_error *err)
 {
   const double suspicious = 0.1;
-  bool has_truth = source_has_truth(&r->source, 0);
+  size_t telling = telling_target(r);
+  bool has_truth = source_has_truth(&r->source, telling);
   struct gpnn_copies_report report;
-  const struct gpnn_counts *counts = &r->counts[0];
+  const struct gpnn_counts *counts = &r->counts[telling];
   if (r->a->loo || (double)counts->n_upon <= suspicious * (double)counts->n_rows) return GPNN_OK;
-  enum gpnn_status status = gpnn_copies_count(&r->copies, first_target(r), has_truth, &report, err);
+  enum gpnn_status status =
+      gpnn_copies_count(&r->copies, indexed_target(r, telling), has_truth, &report, err);
   if (status != GPNN_OK || !gpnn_copies_exceed_chance(&report)) return status;
   cli_warn(r->cli,
            "%s: %zu of %s%zu rows %s training rows: their scores say nothing about new rows; use "
