@@ -157,6 +157,21 @@ enum gpnn_status open_table(const struct cli *cli, const struct gpnn_dataset *da
   return gpnn_table_open(table, path, &options, err);
 }
 
+bool open_sees_row(const struct gpnn_table *table)
+{
+  const struct gpnn_values *values = gpnn_table_values(table);
+  size_t n_numbers = 0, n_counted = 0, n = gpnn_table_columns(table);
+  for (size_t j = 0; j < n; j++) {
+    const char *name = gpnn_table_column(table, j);
+    double value;
+    if (gpnn_values_missing(values, name, strlen(name))) continue;
+    if (gpnn_values_number(values, name, strlen(name), &value) != GPNN_NUMBER_OK) return false;
+    n_numbers++;
+    n_counted += value == (double)(j + 1);
+  }
+  return gpnn_table_has_header(table) && n_numbers > 0 && n_counted < n;
+}
+
 void open_release(struct opened *opened)
 {
   free(opened->channels);

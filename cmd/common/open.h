@@ -57,6 +57,10 @@ GPNN_MUST_CHECK enum gpnn_status open_model(const struct cli *cli, const struct 
                                             const struct gpnn_model_options *options,
                                             struct gpnn_model **model, struct gpnn_error *err);
 
+/* True if what was taken for the names of columns is rather a row: numbers, or missing values, but
+ * not just 1, 2, 3 and so on. */
+bool open_sees_row(const struct gpnn_table *table);
+
 /* Opens a table that is to be read by the columns of 'dataset': values are written as in its
  * training table, unless the command line says otherwise. */
 GPNN_MUST_CHECK enum gpnn_status open_table(const struct cli *cli,

@@ -11,10 +11,11 @@
 #include "cmd/common/cli.h"
 #include "cmd/gpnn/places.h"
 
-/* Looks at the first line of the table to predict, and whether it has the inputs of the working
- * index, if there is one already.  A table that can be read but once is left alone.  Outcomes as
- * gpnn_table_open(), gpnn_index_open() and gpnn_schema_match(). */
-GPNN_MUST_CHECK enum gpnn_status check_test(const struct cli *cli, const struct places *places,
+/* Looks at the first line of the table to predict, and, if there is a working index already,
+ * whether it has its inputs and where it begins: sets places->test_begins.  A table that can be
+ * read but once is left alone, and begins like the one learnt from.  Outcomes as gpnn_table_open(),
+ * gpnn_index_open() and gpnn_schema_match(). */
+GPNN_MUST_CHECK enum gpnn_status check_test(const struct cli *cli, struct places *places,
                                             bool has_index, struct gpnn_error *err);
 
 /* True if 'path' names a file that can be read more than once. */

@@ -35,7 +35,10 @@ static enum gpnn_status name_unused(struct findings *f, const struct gpnn_table 
   if (f->unused == NULL) return gpnn_fail_memory(err, "for the report");
   for (size_t j = 0, n = 0; j < gpnn_table_columns(table) && n < f->n_unused; j++) {
     const char *name = gpnn_table_column(table, j);
+    char number[32];
     if (has_role(schema, j)) continue;
+    snprintf(number, sizeof number, "column %zu", j + 1);
+    if (name[0] == '\0') name = number;
     f->unused[n] = gpnn_copy_text(name, strlen(name));
     if (f->unused[n++] == NULL) return gpnn_fail_memory(err, "for the report");
   }
@@ -51,7 +54,9 @@ static enum gpnn_status find_unused(struct findings *f, const struct cli *cli, c
   struct gpnn_table *table = NULL;
   for (size_t j = 0; j < schema->n_columns; j++) f->n_unused += !has_role(schema, j);
   if (f->n_unused == 0 || !check_can_reread(train)) return GPNN_OK;
-  enum gpnn_status status = open_table(cli, f->opened.dataset, train, &table, err);
+  struct cli as_learnt = *cli;
+  as_learnt.table.has_header = schema->has_header;
+  enum gpnn_status status = open_table(&as_learnt, f->opened.dataset, train, &table, err);
   if (status == GPNN_OK && gpnn_table_columns(table) == schema->n_columns)
     status = name_unused(f, table, err);
   gpnn_table_close(table);
@@ -80,7 +85,8 @@ static enum gpnn_status score(struct findings *f, const struct cli *cli,
   if (places->test == NULL) return GPNN_OK;
   /* gpnn-predict writes its table as usual, whatever it reads. */
   const struct gpnn_table_options options = {.delimiter = cli->table.delimiter,
-                                             .has_header = cli->table.has_header,
+                                             .has_header = cli->table.has_header &&
+                                                           !places->test_begins.no_header,
                                              .notation.missing = cli->na};
   const char **names = calloc(n, sizeof *names);
   if (names == NULL) return gpnn_fail_memory(err, "for the report");

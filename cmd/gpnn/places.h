@@ -9,6 +9,7 @@
 #define GPNN_CMD_GPNN_PLACES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/scratch.h"
 #include "base/status.h"
@@ -18,12 +19,20 @@ struct files {
   char *index, *fitted, *params, *predictions;
 };
 
+/* Where the table to predict begins, as gpnn-predict has to be told because the command line does
+ * not say so. */
+struct beginning {
+  bool no_header;
+  size_t skip_lines;
+};
+
 /* A zeroed object may be closed. */
 struct places {
   const char *train, *test; /* borrowed; "-": standard input; 'test' NULL: there is none */
-  bool keeps;               /* the model is kept, in: */
-  const char *directory;    /* borrowed */
-  bool made_directory;      /* it is ours as long as nothing is kept in it */
+  struct beginning test_begins;
+  bool keeps;            /* the model is kept, in: */
+  const char *directory; /* borrowed */
+  bool made_directory;   /* it is ours as long as nothing is kept in it */
   struct gpnn_scratch scratch;
   struct files working; /* unfinished */
   struct files kept;    /* index and parameters once they are kept */

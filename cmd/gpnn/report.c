@@ -270,13 +270,13 @@ static void put_steps(struct page *page, const struct cli *cli, const struct pla
 {
   const struct files *files = &places->kept;
   struct command index = {0}, fit = {0}, calibrate = {0}, predict = {0};
-  steps_command(cli, places->train, NULL, files, STEP_INDEX, &index);
+  steps_command(cli, places, files, STEP_INDEX, &index);
   put_command(page, "steps", &index, NULL);
-  steps_command(cli, places->train, NULL, files, STEP_FIT, &fit);
-  steps_command(cli, places->train, NULL, files, STEP_CALIBRATE, &calibrate);
+  steps_command(cli, places, files, STEP_FIT, &fit);
+  steps_command(cli, places, files, STEP_CALIBRATE, &calibrate);
   put_command(page, "", &fit, &calibrate);
   if (places->test == NULL) return;
-  steps_command(cli, places->train, places->test, files, STEP_PREDICT, &predict);
+  steps_command(cli, places, files, STEP_PREDICT, &predict);
   if (strcmp(cli->output, "-") != 0) {
     command_add(&predict, "-o");
     command_add(&predict, cli->output);

@@ -109,8 +109,17 @@ static void add_file_option(struct command *command, const char *option, const c
   command_add(command, path);
 }
 
-void steps_command(const struct cli *cli, const char *train, const char *test,
-                   const struct files *files, enum step step, struct command *command)
+/* Tells gpnn-predict where its table begins. */
+static void add_beginning(struct command *command, const struct beginning *begins)
+{
+  char lines[24];
+  if (begins->no_header) command_add(command, "--no-header");
+  snprintf(lines, sizeof lines, "%zu", begins->skip_lines);
+  add_file_option(command, "--skip-lines", begins->skip_lines > 0 ? lines : NULL);
+}
+
+void steps_command(const struct cli *cli, const struct places *places, const struct files *files,
+                   enum step step, struct command *command)
 {
   char tool[32];
   snprintf(tool, sizeof tool, "gpnn-%s", names[step]);
@@ -118,14 +127,15 @@ void steps_command(const struct cli *cli, const char *train, const char *test,
   if (step == STEP_INDEX) command_add(command, "--auto");
   if (step == STEP_PREDICT) command_add(command, "--skip-bad");
   hand_on(cli, step, command);
+  if (step == STEP_PREDICT) add_beginning(command, &places->test_begins);
   if (step == STEP_CALIBRATE) add_file_option(command, "-p", files->fitted);
   if (step == STEP_PREDICT) add_file_option(command, "-p", files->params);
   const char *const outputs[STEPS] = {files->index, files->fitted, files->params,
                                       files->predictions};
   add_file_option(command, "-o", outputs[step]);
   if (step != STEP_INDEX) command_add_file(command, files->index);
-  if (step == STEP_INDEX) command_add_file(command, train);
-  if (step == STEP_PREDICT) command_add_file(command, test);
+  if (step == STEP_INDEX) command_add_file(command, places->train);
+  if (step == STEP_PREDICT) command_add_file(command, places->test);
 }
 
 /* Tells gpnn-index which command to show where it says what to change: that of gpnn, with its
@@ -212,7 +222,7 @@ enum gpnn_status steps_check(const struct cli *cli, const struct places *places,
   enum gpnn_status status = GPNN_OK;
   for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
     struct command command = {0};
-    steps_command(cli, places->train, places->test, &places->working, step, &command);
+    steps_command(cli, places, &places->working, step, &command);
     command_add(&command, "--quiet");
     command_add(&command, "--help");
     status = run(&command, step, nowhere, err);
@@ -234,7 +244,7 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
                            struct gpnn_error *err)
 {
   struct command command = {0};
-  steps_command(cli, places->train, places->test, &places->working, step, &command);
+  steps_command(cli, places, &places->working, step, &command);
   announce(cli, &command, step, places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT);
   if (cli->report != NULL) command_add(&command, "--quiet"); /* the report stands alone */
   if (step == STEP_INDEX) show_as(cli, places, &command);

@@ -38,7 +38,7 @@ static double now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static enum gpnn_status run_steps(const struct cli *cli, const struct places *places,
+static enum gpnn_status run_steps(const struct cli *cli, struct places *places,
                                   struct findings *findings, struct gpnn_error *err)
 {
   enum step last = places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT;

@@ -60,10 +60,21 @@ static void ignore_offsets(struct source *s)
   }
 }
 
+/* The header of a table without one would be a row that gets no prediction. */
+static void warn_of_row(const struct source *s)
+{
+  if (s->opened->dataset->schema.has_header || !open_sees_row(s->table)) return;
+  cli_warn(s->cli,
+           "%s:1: only numbers, taken as names of columns; the training table had none: use "
+           "--no-header",
+           gpnn_table_name(s->table));
+}
+
 enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
 {
   enum gpnn_status status =
       open_table(s->cli, s->opened->dataset, cli_operand(s->cli, 1), &s->table, err);
+  if (status == GPNN_OK) warn_of_row(s);
   if (status == GPNN_OK)
     status =
         gpnn_reader_open(&s->reader, s->opened->dataset, s->table, source_has_regressors(s), err);

@@ -167,6 +167,26 @@ by_hand() {
   done
 }
 
+@test "a table without a header, and one that begins later, are predicted as they were learnt" {
+  # Fractions in the first row give it away as no header.
+  { echo '0.5	0.25	1.5' && tail -n +2 train.tsv; } >bare.tsv
+  tail -n +2 test.tsv >rows.tsv
+  gpnn --effort fast bare.tsv rows.tsv >p.tsv 2>report.txt
+  grep -q '^predicted  40 rows of rows.tsv' report.txt || complain "$(<report.txt)"
+  gpnn --effort fast --no-header bare.tsv rows.tsv | cmp p.tsv -
+  gpnn --effort fast bare.tsv - <rows.tsv | cmp p.tsv -
+  gpnn --effort fast --save kept bare.tsv rows.tsv 2>report.txt | cmp p.tsv -
+  grep -q 'gpnn-predict .*--no-header' report.txt
+  gpnn-predict kept/bare.gpi -p kept/bare.par rows.tsv 2>err.txt >/dev/null
+  grep -q '^gpnn-predict: rows.tsv:1: only numbers, .*: use --no-header$' err.txt
+  # The two tables need not begin on the same line.
+  { printf 'A logger\nof 2020\n' && cat train.tsv; } >late.tsv
+  { printf 'A logger\n' && cat test.tsv; } >later.tsv
+  gpnn --effort fast train.tsv test.tsv >p.tsv
+  gpnn --effort fast late.tsv later.tsv | cmp p.tsv -
+  gpnn --effort fast late.tsv test.tsv | cmp p.tsv -
+}
+
 @test "bad rows of the table to predict become NA and are counted" {
   awk 'NR == 3 { $1 = "NA" } NR == 5 { $2 = "" } { print }' OFS='\t' test.tsv >holes.tsv
   gpnn --effort fast train.tsv holes.tsv >p.tsv 2>report.txt
