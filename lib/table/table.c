@@ -4,6 +4,7 @@
 #include "table/table.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,12 +158,49 @@ static enum gpnn_status name_columns(struct gpnn_table *table, size_t raw_length
   return GPNN_OK;
 }
 
+/* Finds out whether the header names all columns, from the lines that follow it.  Only in a file:
+ * whoever writes to a pipe may be waiting for our answer to the header. */
+static enum gpnn_status find_unnamed(struct gpnn_table *table, size_t first_length,
+                                     enum gpnn_unnamed *unnamed, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  size_t n_names;
+  *unnamed = GPNN_UNNAMED_NONE;
+  if (!table->has_header || isnan(gpnn_input_share(table->input))) return GPNN_OK;
+  while (status == GPNN_OK && !gpnn_table_sees_enough(table) &&
+         table->end - table->start < MOST_LOOKED_AT)
+    status = gpnn_table_fill(table, NULL);
+  if (status != GPNN_OK) return GPNN_OK; /* fails again, but for what can be read before */
+  status = gpnn_table_split(table, first_length, &n_names, err);
+  if (status == GPNN_OK && gpnn_table_preamble(table) == 0)
+    *unnamed = gpnn_table_find_unnamed(table, first_length, n_names);
+  return status;
+}
+
+/* Makes room for an empty name. */
+static enum gpnn_status add_unnamed(struct gpnn_table *table, enum gpnn_unnamed unnamed,
+                                    struct gpnn_error *err)
+{
+  size_t n = table->n_columns;
+  if (unnamed == GPNN_UNNAMED_NONE) return GPNN_OK;
+  if (!gpnn_grow(&table->fields, &table->fields_capacity, n + 1, sizeof *table->fields))
+    return gpnn_fail_memory(err, "for the column names");
+  size_t at = unnamed == GPNN_UNNAMED_FIRST ? 0 : n;
+  memmove(table->fields + at + 1, table->fields + at, (n - at) * sizeof *table->fields);
+  table->fields[at] = (struct gpnn_field){"", 0};
+  table->n_columns++;
+  return GPNN_OK;
+}
+
 /* Sets what the first line determines; without a header the line is not consumed. */
 static enum gpnn_status read_first_line(struct gpnn_table *table, struct gpnn_error *err)
 {
   struct gpnn_extent extent;
+  enum gpnn_unnamed unnamed;
   enum gpnn_status status = find_first(table, &extent, err);
+  if (status == GPNN_OK) status = find_unnamed(table, extent.length, &unnamed, err);
   if (status == GPNN_OK) status = gpnn_table_split(table, extent.length, &table->n_columns, err);
+  if (status == GPNN_OK) status = add_unnamed(table, unnamed, err);
   if (status == GPNN_OK) status = name_columns(table, extent.length, err);
   if (status != GPNN_OK) return status;
   table->header_length = table->has_header ? extent.length : 0;

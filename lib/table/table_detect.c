@@ -94,7 +94,7 @@ static const char *next_line(const struct gpnn_table *table, const char **s, con
 /* How well the lines after the first agree with it at a delimiter. */
 struct agreement {
   size_t n_fields;  /* of the first line */
-  size_t n_lines;   /* others with as many */
+  size_t n_lines;   /* others with as many, or all with one more */
   size_t n_numbers; /* among the fields of those */
 };
 
@@ -110,6 +110,8 @@ static struct agreement find_agreement(const struct gpnn_table *table, size_t fi
     const char *line = next_line(table, &s, end, &line_end, &number);
     if (line == NULL) break;
     struct cut cut = cut_line(line, line_end, delimiter);
+    /* R leaves out the name of the first column. */
+    if (i == 0 && delimiter == ' ' && cut.n_fields == agreement.n_fields + 1) agreement.n_fields++;
     if (cut.n_fields != agreement.n_fields) continue;
     agreement.n_lines++;
     agreement.n_numbers += cut.n_numbers;
@@ -150,6 +152,48 @@ bool gpnn_table_is_ambiguous(const char *line, size_t length)
     n += candidates[i] != ' ' && occurs(line, line + length, candidates[i]);
   return n > 1 || (n == 0 && occurs(line, line + length, ' '));
 }
+
+/* ---- the header -------------------------------------------------------------------------- */
+
+/* True if the line begins with the name of a row: text, in quotes or not, or 'row', counted from 1
+ * or 0. */
+static bool begins_with_row(const char *s, const char *end, char delimiter, size_t row)
+{
+  char number[24];
+  if (delimiter == ' ') s = skip_blanks(s, end);
+  const char *after = gpnn_table_find_delimiter(s, end, delimiter);
+  if (after == NULL || after == s) return false;
+  if (*s == '"' || !looks_like_number(s, after)) return true;
+  size_t length = (size_t)(after - s);
+  for (size_t from = 0; from < 2; from++) {
+    snprintf(number, sizeof number, "%zu", row + from);
+    if (strlen(number) == length && memcmp(s, number, length) == 0) return true;
+  }
+  return false;
+}
+
+enum gpnn_unnamed gpnn_table_find_unnamed(const struct gpnn_table *table, size_t first_length,
+                                          size_t n_names)
+{
+  enum { FEWEST = 3 };
+  const char *s = table->buffer + table->start + first_length, *line_end, *line;
+  const char *end = table->buffer + table->end;
+  bool may_be_first = true, may_be_last = table->delimiter != ' ';
+  size_t n = 0, number = 0;
+  while (n < LINES && (line = next_line(table, &s, end, &line_end, &number)) != NULL) {
+    while (line_end > line && line_end[-1] == '\r') line_end--;
+    if (cut_line(line, line_end, table->delimiter).n_fields != n_names + 1)
+      return GPNN_UNNAMED_NONE;
+    may_be_first = may_be_first && begins_with_row(line, line_end, table->delimiter, n);
+    may_be_last = may_be_last && line_end[-1] == table->delimiter;
+    n++;
+  }
+  if (n < FEWEST) return GPNN_UNNAMED_NONE;
+  if (may_be_last) return GPNN_UNNAMED_LAST;
+  return may_be_first ? GPNN_UNNAMED_FIRST : GPNN_UNNAMED_NONE;
+}
+
+/* ---- how much is needed ------------------------------------------------------------------ */
 
 static size_t count_lines(const struct gpnn_table *table)
 {

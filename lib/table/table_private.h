@@ -62,6 +62,15 @@ char gpnn_table_detect_delimiter(const struct gpnn_table *table, size_t first_le
  * blanks. */
 bool gpnn_table_is_ambiguous(const char *line, size_t length);
 
+/* A column that the header has no name for. */
+enum gpnn_unnamed { GPNN_UNNAMED_NONE, GPNN_UNNAMED_FIRST, GPNN_UNNAMED_LAST };
+
+/* Which column that is, if the lines after the first, which is 'first_length' bytes long and has
+ * 'n_names' fields, all have one more: the first, if it holds names or numbers of rows, or the
+ * last, if it is always empty. */
+enum gpnn_unnamed gpnn_table_find_unnamed(const struct gpnn_table *table, size_t first_length,
+                                          size_t n_names);
+
 /* True if the buffer has as many lines as the detection looks at, or all there are. */
 bool gpnn_table_sees_enough(const struct gpnn_table *table);
 

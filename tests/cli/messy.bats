@@ -124,3 +124,39 @@ index_once() {
   [[ $output == "gpnn-index: t.csv:22: column 'y': missing value"* ]]
   [[ $output != *--drop* ]]
 }
+
+# ---- a header that is one name short ----------------------------------------------------------
+
+# rows N: two inputs and a target that depends on them.
+rows() {
+  awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++) print i / n, i * i % 7, i / n + i * i % 7 / 10 }'
+}
+
+@test "R leaves out the name of the column of row names" {
+  { echo '"x" "z" "y"' && rows 60 | awk '{ print "\"" NR "\" " $0 }'; } >r.txt
+  { echo 'x z y' && rows 60; } >plain.txt
+  gpnn-index --auto -o r.gpi r.txt
+  gpnn-index -o plain.gpi plain.txt
+  assert_equal "$(gpnn-info r.gpi | grep -E '^(input|target|rows)')" \
+    "$(gpnn-info plain.gpi | grep -E '^(input|target|rows)')"
+  gpnn-fit -q --effort fast plain.gpi >p.par
+  gpnn-fit -q --effort fast r.gpi | gpnn-predict -q r.gpi r.txt |
+    cmp - <(gpnn-predict -q plain.gpi -p p.par plain.txt)
+  # Names of rows that are texts, with tabs, where the blanks are no delimiter.
+  { printf 'x\tz\ty\n' && rows 60 | awk '{ print "car " NR, $1, $2, $3 }' OFS='\t'; } >r.tsv
+  gpnn-index --auto -o r.gpi r.tsv
+  assert_equal "$(value inputs <(gpnn-info r.gpi))" 2
+}
+
+@test "rows may end with a delimiter that the header lacks" {
+  { echo 'x,z,y' && rows 60 | sed 's/ /,/g; s/$/,/'; } >ends.csv
+  index_once ends.csv
+  gpnn-info x.gpi >info
+  assert_equal "$(value inputs info) $(value target info)" '2 y'
+}
+
+@test "a header that lacks another name is an error" {
+  # The first column holds measurements: the name that is missing may be any.
+  { echo 'x z' && rows 60; } >short.txt
+  assert_fails 1 '^short.txt:2: has 3 fields, the header has 2' gpnn-index -o x.gpi short.txt
+}

@@ -204,6 +204,32 @@ static void comments_and_lines_before_the_table_are_passed_over(void **state)
                "6:1|2\n7:#|4\n9:#!|5");
 }
 
+static void open_and_name(struct gpnn_table **table, const char *text, const char *names)
+{
+  char found[64] = "";
+  assert_ok(gpnn_table_open(table, scratch_text("h.csv", text), &with_header, &err));
+  for (size_t j = 0, n = 0; j < gpnn_table_columns(*table); j++)
+    n += (size_t)snprintf(found + n, sizeof found - n, "[%s]", gpnn_table_column(*table, j));
+  assert_string_equal(found, names);
+  gpnn_table_close(*table);
+}
+
+static void a_header_may_be_one_name_short(void **state)
+{
+  (void)state;
+  struct gpnn_table *table;
+  open_and_name(&table, "a;b\nx;1;2\ny;3;4\nz;5;6\n", "[][a][b]");
+  open_and_name(&table, "a;b\r\n1;1;2\r\n2;3;4\r\n3;5;6\r\n", "[][a][b]");
+  open_and_name(&table, "a b\n\"7\" 1 2\n\"9\" 3 4\n\"8\" 5 6\n", "[][a][b]");
+  open_and_name(&table, "a;b\n7;2;\n9;4;\n8;6;\n", "[a][b][]");
+  /* Which name is missing cannot be told from measurements, nor anything from two lines. */
+  open_and_name(&table, "a;b\n7;1;2\n9;3;4\n8;5;6\n", "[a][b]");
+  open_and_name(&table, "a;b\nx;1;2\ny;3;4\n", "[a][b]");
+  open_and_name(&table, "a;b\nx;1;2\ny;3\nz;5;6\n", "[a][b]");
+  /* The header may be the next line. */
+  open_and_name(&table, "made;today\nid;x;y\nu;1;2\nv;3;4\nw;5;6\n", "[made][today]");
+}
+
 static void a_preamble_is_suspected(void **state)
 {
   (void)state;
@@ -224,7 +250,7 @@ static void a_preamble_is_suspected(void **state)
   assert_int_equal(gpnn_table_preamble(table), 0);
   gpnn_table_close(table);
   /* The first line of a table with names of rows has one field less, but is the header. */
-  assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "a;b\nx;1;2\ny;3;4\nz;5;6\n"),
+  assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "a;b\n7;1;2\n9;3;4\n8;5;6\n"),
                             &with_header, &err));
   assert_fails(gpnn_table_next(table, &record, &err), GPNN_EDATA,
                "p.csv:2: has 3 fields, the header has 2; is there no name for the first column");
@@ -638,6 +664,7 @@ int main(void)
       cmocka_unit_test(the_delimiter_is_told_from_the_first_line),
       cmocka_unit_test(blanks_count_as_one_delimiter),
       cmocka_unit_test(comments_and_lines_before_the_table_are_passed_over),
+      cmocka_unit_test(a_header_may_be_one_name_short),
       cmocka_unit_test(a_preamble_is_suspected),
       cmocka_unit_test(quotes_count_only_at_fields_of_the_chosen_delimiter),
       cmocka_unit_test(a_delimiter_may_be_given),
