@@ -50,7 +50,8 @@ static struct span trim(struct span text)
  * thousands, and its length; 0 if there is none. */
 static size_t find_mark(struct span text, char *mark)
 {
-  static const char *const others[] = {"'", "_", "\xe2\x80\x99"};
+  /* The last two are a no-break space and an apostrophe in Latin-1 and Windows-1252. */
+  static const char *const others[] = {"'", "_", "\xe2\x80\x99", "\xa0", "\x92"};
   *mark = 'o';
   if (text.n == 0) return 0;
   if (*text.s == '.' || *text.s == ',') {

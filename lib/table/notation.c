@@ -217,7 +217,9 @@ static void strip(const struct gpnn_values *values, const char **text, size_t *l
 /* The length of the separator of thousands at the beginning of the 'n' bytes, or 0. */
 static size_t separator_length(const struct gpnn_values *values, const char *s, size_t n)
 {
-  static const char *const others[] = {" ", "'", "_", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x99"};
+  /* The last two are a no-break space and an apostrophe in Latin-1 and Windows-1252. */
+  static const char *const others[] = {
+      " ", "'", "_", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x99", "\xa0", "\x92"};
   if (n > 0 && *s == (values->notation.decimal == '.' ? ',' : '.')) return 1;
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
     size_t length = strlen(others[i]);

@@ -43,6 +43,9 @@ static void numbers_have_the_form_they_are_written_in(void **state)
       {"1\xc2\xa0"
        "234",
        GPNN_FORM_OTHER_GROUPS},
+      {"1\xa0"
+       "234",
+       GPNN_FORM_OTHER_GROUPS},
       {"1 234.5", GPNN_FORM_OTHER_POINT},
       {"1 234,5", GPNN_FORM_OTHER_COMMA},
   };

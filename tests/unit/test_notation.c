@@ -121,6 +121,14 @@ static void a_number_is_read_as_it_is_written(void **state)
        "1\xe2\x80\xaf"
        "234",
        1234},
+      {&groups,
+       "1\xa0"
+       "234",
+       1234},
+      {&groups,
+       "1\x92"
+       "234.5",
+       1234.5},
       {&groups, ",234", BAD},
       {&groups, "1,234,", BAD},
       {&groups, " 1,234 ", 1234},
