@@ -201,6 +201,7 @@ static void put_outlook(struct page *page, const struct findings *f, size_t t)
       [GPNN_EXPECTED_LEFT_OUT] = "training rows, each predicted from the others",
       [GPNN_EXPECTED_CROSS_FITTED] =
           "training rows, each predicted from the others by parameters that have not seen it"};
+  static const double little = 0.05; /* of the target's variance explained */
   const struct outlook *outlook = &f->outlooks[t];
   const struct gpnn_expected *expected = &outlook->expected;
   open_line(page);
@@ -208,6 +209,8 @@ static void put_outlook(struct page *page, const struct findings *f, size_t t)
   if (outlook->is_known) {
     put_scores(page->out, &expected->scores, expected->unit);
     fprintf(page->out, "; from %zu %s", expected->scores.n, rows[expected->on]);
+    if (expected->scores.r2 < little)
+      fputs("; hardly better than the target's mean: is it the column to predict (-y)?", page->out);
   } else {
     fprintf(page->out, "not known: %s", outlook->why_not);
   }

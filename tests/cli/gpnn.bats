@@ -313,3 +313,12 @@ END
   assert_equal "$(grep -c '^expected   [yz]: RMSE' report.txt)" 2
   grep -q '^predicted  y: 40 rows of test.tsv' report.txt
 }
+
+@test "a target that the inputs do not tell is pointed out" {
+  awk 'BEGIN { srand(1); print "x,noise"; for (i = 0; i < 200; i++) print i "," rand() }' >t.csv
+  gpnn --effort fast t.csv 2>report.txt
+  tr -s ' \n' ' ' <report.txt | grep -q "hardly better than the target's mean"
+  awk 'BEGIN { print "x,y"; for (i = 0; i < 200; i++) print i "," sin(i / 20) }' >t.csv
+  gpnn --effort fast t.csv 2>report.txt
+  run ! grep -q 'hardly better' report.txt
+}
