@@ -112,6 +112,7 @@ static void put_kind(FILE *out, const struct gpnn_column *column)
     fputs(" (degrees)", out);
     break;
   case GPNN_COLUMN_NUMBER:
+  case GPNN_COLUMN_CLASSES:
     break;
   }
 }

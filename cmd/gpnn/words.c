@@ -56,6 +56,15 @@ static void put_likelihood(FILE *out, const struct gpnn_parameters *p)
   case GPNN_LIKELIHOOD_LOCAL:
     fputs("Student's t errors with a scale for each row", out);
     break;
+  case GPNN_LIKELIHOOD_CATEGORICAL:
+    fprintf(out, "%zu classes", p->link.n_bias);
+    break;
+  case GPNN_LIKELIHOOD_POISSON:
+    fputs("Poisson counts", out);
+    break;
+  case GPNN_LIKELIHOOD_NEGBIN:
+    fputs("negative binomial counts", out);
+    break;
   }
 }
 

@@ -85,6 +85,18 @@ const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *d
   return NULL;
 }
 
+size_t gpnn_dataset_n_classes(const struct gpnn_dataset *view)
+{
+  const struct gpnn_column *target = &view->schema.target;
+  return target->kind == GPNN_COLUMN_CLASSES ? target->n_levels : 0;
+}
+
+const char *gpnn_dataset_class(const struct gpnn_dataset *view, size_t c, size_t *length)
+{
+  *length = view->schema.target.level_lengths[c];
+  return view->schema.target.levels[c];
+}
+
 double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y)
 {
   if (dataset->transform != NULL) return gpnn_transform_apply(dataset->transform, y);

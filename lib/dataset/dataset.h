@@ -52,7 +52,8 @@ struct gpnn_dataset {
   size_t n_groups;             /* of inputs */
   const uint32_t *group;       /* d: the group of each input, from 0 */
   const double *x;             /* n by d, row-major */
-  const double *y;             /* n: the target */
+  const double *y;             /* n: the target; the number of its class, from 0, where the target
+                                  holds classes, which are not standardised */
   size_t n_regressors;         /* terms of the mean besides the inputs, may be 0 */
   const double *regressors;    /* n by n_regressors, row-major, centred and scaled to sd 1;
                                   NULL if there are none */
@@ -107,6 +108,13 @@ const struct gpnn_dataset *gpnn_dataset_target(const struct gpnn_dataset *datase
  * table, from 1), or NULL if there is none. */
 const struct gpnn_dataset *gpnn_dataset_find_target(const struct gpnn_dataset *dataset,
                                                     const char *name);
+
+/* How many classes the target of a view has, or 0 if it is a number. */
+size_t gpnn_dataset_n_classes(const struct gpnn_dataset *view);
+
+/* The name of class 'c' of a view's target, as the training table has it: '*length' bytes, which
+ * may be any, and a NUL. */
+const char *gpnn_dataset_class(const struct gpnn_dataset *view, size_t c, size_t *length);
 
 /* A target of the table, standardised as the targets of a view are. */
 double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y);

@@ -30,6 +30,27 @@ enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct 
   return GPNN_OK;
 }
 
+static enum gpnn_status check_classes(const struct gpnn_parameters *params,
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  size_t n = gpnn_dataset_n_classes(dataset);
+  bool is_categorical = params->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
+  if (is_categorical == (n > 0) && (!is_categorical || params->link.n_bias == n)) return GPNN_OK;
+  gpnn_schema_column_name(&dataset->schema.target, name);
+  if (!is_categorical)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the parameters are of numbers, but target '%s' of the index holds classes",
+                     name);
+  if (n == 0)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the parameters are of classes, but target '%s' of the index is a number",
+                     name);
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "the parameters are of %zu classes, target '%s' of the index has %zu",
+                   params->link.n_bias, name, n);
+}
+
 static enum gpnn_status check_member(const struct gpnn_parameters *params,
                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
@@ -62,7 +83,7 @@ enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                        const struct gpnn_dataset *dataset, bool *other_index,
                                        struct gpnn_error *err)
 {
-  enum gpnn_status status = GPNN_OK;
+  enum gpnn_status status = check_classes(params, dataset, err);
   for (size_t k = 0; k < gpnn_parameters_n_members(params) && status == GPNN_OK; k++) {
     status = check_member(gpnn_parameters_member(params, k), dataset, err);
     if (status != GPNN_OK && k > 0)
@@ -129,6 +150,7 @@ static void release_member(struct gpnn_parameters *params)
   free(params->covariance.lengthscale);
   free(params->mean.coefficients);
   free(params->mean.covariance);
+  free(params->link.bias);
   free(params->calibration.conformal_level);
   free(params->calibration.conformal_width);
   free(params->provenance.comments);

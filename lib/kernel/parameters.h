@@ -57,14 +57,19 @@ struct gpnn_calibration {
   /* Quantiles .5 .9 .99 .999 of the distance, in the kernel's metric, from a calibration row to its
    * nearest training row. */
   double distance[GPNN_N_DISTANCES];
+  double temperature; /* > 0: of the classes' logits (likelihood/categorical.h); 0: not recorded, so
+                         1 */
 };
 
 /* The distribution of an observation, given the latent function (likelihood/head.h). */
 enum gpnn_likelihood {
-  GPNN_LIKELIHOOD_GAUSSIAN = 0, /* or Student's t, if there are degrees of freedom, with the
-                                   variance predicted */
-  GPNN_LIKELIHOOD_STUDENT = 1,  /* Student's t, its scale multiplied by one number */
-  GPNN_LIKELIHOOD_LOCAL = 2,    /* Student's t, its scale depending on the row */
+  GPNN_LIKELIHOOD_GAUSSIAN = 0,    /* or Student's t, if there are degrees of freedom, with the
+                                      variance predicted */
+  GPNN_LIKELIHOOD_STUDENT = 1,     /* Student's t, its scale multiplied by one number */
+  GPNN_LIKELIHOOD_LOCAL = 2,       /* Student's t, its scale depending on the row */
+  GPNN_LIKELIHOOD_CATEGORICAL = 3, /* classes (likelihood/categorical.h) */
+  GPNN_LIKELIHOOD_POISSON = 4,     /* counts */
+  GPNN_LIKELIHOOD_NEGBIN = 5,      /* counts that vary more than Poisson's */
 };
 
 /* What the scale of a row may depend on under GPNN_LIKELIHOOD_LOCAL (likelihood/scale.h). */
@@ -84,6 +89,17 @@ struct gpnn_scale {
     double coefficient; /* of the feature in the log of the squared scale; 0: not used */
     double low, high;   /* range that the feature is clipped to */
   } term[GPNN_SCALE_FEATURES];
+};
+
+/* The link from the latent function to the probabilities of classes (likelihood/categorical.h);
+ * zeroed: there is none. */
+struct gpnn_link {
+  double slope;    /* > 0: of the logits in the share of a class among the neighbours */
+  double evidence; /* > 0: of the logits in the logarithm of that share */
+  double floor;    /* > 0: the share that counts where no neighbour is of the class */
+  double spread;   /* > 0: how far uncertainty of the latent function draws logits to the biases */
+  size_t n_bias;   /* classes */
+  double *bias;    /* owned; n_bias: the logits far from all training rows */
 };
 
 /* Where parameters come from; zeroed: not known. */
@@ -110,6 +126,7 @@ struct gpnn_parameters {
   struct gpnn_mean_function mean;
   enum gpnn_likelihood likelihood;
   struct gpnn_scale scale; /* unless the likelihood is Gaussian */
+  struct gpnn_link link;   /* if the likelihood is categorical */
   double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t; 0:
                         it is Gaussian */
   size_t neighbours; /* m >= 1 */
@@ -172,9 +189,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
 
 /*
  * Checks that parameters, with all their members, fit a dataset.  GPNN_EMISMATCH: they have the
- * wrong number of lengthscales or coefficients, a rotation of the wrong size, or were made from an
- * index of other columns.  On success '*other_index' says whether they were made from another index
- * of the same columns, which deserves a warning.
+ * wrong number of lengthscales or coefficients, a rotation of the wrong size, were made from an
+ * index of other columns, or are of classes where the target is a number, of others than the target
+ * has, or of a number where it holds classes.  On success '*other_index' says whether they were
+ * made from another index of the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,

@@ -129,6 +129,26 @@ static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
   return GPNN_OK;
 }
 
+/* Classes need the whole link, and nothing else has one. */
+static enum gpnn_status check_link(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_link *link = &reader->params->link;
+  bool some = link->slope > 0 || link->evidence > 0 || link->floor > 0 || link->spread > 0 ||
+              link->n_bias > 0;
+  bool all = link->slope > 0 && link->evidence > 0 && link->floor > 0 && link->spread > 0 &&
+             link->n_bias > 0;
+  bool is_categorical = last_target(reader)->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
+  if (is_categorical && !all)
+    return refuse_block(reader,
+                        "likelihood categorical needs link-slope, link-evidence, link-floor, "
+                        "link-spread and link-bias");
+  if (!is_categorical && some)
+    return refuse_block(reader, "the lines of a link need likelihood categorical");
+  if (!is_categorical && reader->params->calibration.temperature > 0)
+    return refuse_block(reader, "temperature: needs likelihood categorical");
+  return GPNN_OK;
+}
+
 /* Predictions of members that know different training rows must not be averaged. */
 static enum gpnn_status check_index(struct gpnn_parameters_reader *reader)
 {
@@ -155,6 +175,7 @@ enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
     return refuse_block(reader, "weight is missing");
   enum gpnn_status status = check_mean(reader);
   if (status == GPNN_OK) status = check_scale(reader);
+  if (status == GPNN_OK) status = check_link(reader);
   if (status == GPNN_OK) status = fill_covariance(reader);
   return status == GPNN_OK ? check_index(reader) : status;
 }

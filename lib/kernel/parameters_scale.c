@@ -25,7 +25,8 @@ enum gpnn_status gpnn_parameters_check_scale(struct gpnn_parameters_reader *read
                                 largest_factor);
 }
 
-static const char *const likelihoods[] = {"gaussian", "student", "local"};
+static const char *const likelihoods[] = {"gaussian",    "student", "local",
+                                          "categorical", "poisson", "negbin"};
 enum { N_LIKELIHOODS = sizeof likelihoods / sizeof *likelihoods };
 
 enum gpnn_status gpnn_parameters_read_likelihood(struct gpnn_parameters_reader *reader,
@@ -38,7 +39,9 @@ enum gpnn_status gpnn_parameters_read_likelihood(struct gpnn_parameters_reader *
       reader->params->likelihood = (enum gpnn_likelihood)i;
       return GPNN_OK;
     }
-  return gpnn_parameters_refuse(reader, "likelihood: \"%s\" is not one of gaussian, student, local",
+  return gpnn_parameters_refuse(reader,
+                                "likelihood: \"%s\" is not one of gaussian, student, local, "
+                                "categorical, poisson, negbin",
                                 text);
 }
 

@@ -265,6 +265,7 @@ size_t gpnn_schema_width(const struct gpnn_column *column)
   case GPNN_COLUMN_LONGITUDE:
     return 0;
   case GPNN_COLUMN_NUMBER:
+  case GPNN_COLUMN_CLASSES:
     break;
   }
   return 1;

@@ -58,6 +58,7 @@ enum gpnn_column_kind {
   GPNN_COLUMN_PERIODIC = 2,
   GPNN_COLUMN_LATITUDE = 3,
   GPNN_COLUMN_LONGITUDE = 4,
+  GPNN_COLUMN_CLASSES = 5, /* of a target only */
 };
 
 struct gpnn_column {
@@ -70,7 +71,9 @@ struct gpnn_column {
                       NULL: they are numbers.  Of inputs and regressors that are no categories */
   double period;   /* of a periodic input, > 0 */
   size_t partner;  /* the input that is the longitude of this latitude, or the reverse */
-  size_t n_levels; /* of a category; levels come in the order in which they were first seen */
+  size_t n_levels; /* of a category, whose levels come in the order in which they were first seen,
+                      or of a target that holds classes, in ascending order: numbers by value,
+                      other texts by their bytes */
   char **levels;   /* owned; each as its first text has it */
   size_t *level_lengths;
 };
@@ -79,9 +82,9 @@ struct gpnn_column {
 struct gpnn_schema {
   size_t n_inputs;
   struct gpnn_column *inputs;     /* owned, n_inputs of them */
-  struct gpnn_column target;      /* the first target; a number, as are all columns that follow */
+  struct gpnn_column target;      /* the first target: a number, or classes */
   size_t n_more;                  /* further targets */
-  struct gpnn_column *more;       /* owned, n_more of them */
+  struct gpnn_column *more;       /* owned, n_more of them; all columns that follow are numbers */
   size_t n_regressors;            /* terms of the mean */
   struct gpnn_column *regressors; /* owned, n_regressors of them */
   bool has_noise;

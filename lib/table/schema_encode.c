@@ -153,6 +153,7 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
       point_on_sphere(cells[i], cells[column->partner], features);
       break;
     case GPNN_COLUMN_LONGITUDE:
+    case GPNN_COLUMN_CLASSES:
       break;
     }
     features += gpnn_schema_width(column);
