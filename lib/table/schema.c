@@ -43,6 +43,7 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   release_columns(schema->n_offsets, schema->offsets);
   release_column(&schema->target);
   release_column(&schema->noise);
+  release_column(&schema->exposure);
   release_column(&schema->by);
   gpnn_notation_release(&schema->notation);
   *schema = (struct gpnn_schema){0};
@@ -64,7 +65,8 @@ struct gpnn_column *gpnn_schema_column(struct gpnn_schema *schema, size_t k)
   if (column == NULL) column = take_column(schema->n_regressors, schema->regressors, &k);
   if (column == NULL) column = take_column(schema->has_noise, &schema->noise, &k);
   if (column == NULL) column = take_column(schema->n_offsets, schema->offsets, &k);
-  return column == NULL ? take_column(schema->has_by, &schema->by, &k) : column;
+  if (column == NULL) column = take_column(schema->has_by, &schema->by, &k);
+  return column == NULL ? take_column(schema->has_exposure, &schema->exposure, &k) : column;
 }
 
 static bool is_repeat(const struct gpnn_column *columns, size_t i)
@@ -159,6 +161,8 @@ static enum gpnn_status match_names(const struct gpnn_schema *schema,
     status = match_name(lookup, &schema->noise, &map->noise, err);
   if (status == GPNN_OK)
     status = match_each(lookup, schema->n_offsets, schema->offsets, map->offsets, err);
+  if (status == GPNN_OK && schema->has_exposure)
+    status = match_name(lookup, &schema->exposure, &map->exposure, err);
   return status;
 }
 
@@ -190,21 +194,31 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
   take_positions(is_whole, schema->n_regressors, schema->regressors, map->regressors);
   take_positions(is_whole && schema->has_noise, 1, &schema->noise, &map->noise);
   take_positions(is_whole, schema->n_offsets, schema->offsets, map->offsets);
+  take_positions(is_whole && schema->has_exposure, 1, &schema->exposure, &map->exposure);
   return GPNN_OK;
+}
+
+/* Allocates the arrays of a map; false: there is not enough memory. */
+static bool allocate_map(const struct gpnn_schema *schema, struct gpnn_columns_map *map)
+{
+  map->n_orders = schema->n_inputs;
+  map->n_targets = 1 + schema->n_more;
+  map->inputs = gpnn_alloc(schema->n_inputs, 1, sizeof *map->inputs);
+  map->more = gpnn_alloc(schema->n_more, 1, sizeof *map->more);
+  map->regressors = gpnn_alloc(schema->n_regressors, 1, sizeof *map->regressors);
+  map->offsets = gpnn_alloc(schema->n_offsets, 1, sizeof *map->offsets);
+  map->orders = gpnn_alloc(map->n_orders, 1, sizeof *map->orders);
+  map->classes = gpnn_alloc(map->n_targets, 1, sizeof *map->classes);
+  return map->inputs != NULL && map->more != NULL && map->regressors != NULL &&
+         map->offsets != NULL && map->orders != NULL && map->classes != NULL;
 }
 
 enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struct gpnn_table *table,
                                    struct gpnn_columns_map *map, struct gpnn_error *err)
 {
-  struct gpnn_columns_map new = {.n_orders = schema->n_inputs, .noise = SIZE_MAX};
-  new.inputs = gpnn_alloc(schema->n_inputs, 1, sizeof *new.inputs);
-  new.more = gpnn_alloc(schema->n_more, 1, sizeof *new.more);
-  new.regressors = gpnn_alloc(schema->n_regressors, 1, sizeof *new.regressors);
-  new.offsets = gpnn_alloc(schema->n_offsets, 1, sizeof *new.offsets);
-  new.orders = gpnn_alloc(schema->n_inputs, 1, sizeof *new.orders);
+  struct gpnn_columns_map new = {.noise = SIZE_MAX, .exposure = SIZE_MAX};
   enum gpnn_status status = GPNN_OK;
-  if (new.inputs == NULL || new.more == NULL || new.regressors == NULL || new.offsets == NULL ||
-      new.orders == NULL) {
+  if (!allocate_map(schema, &new)) {
     status = gpnn_fail_memory(err, "for the columns");
   } else if (schema->has_header && gpnn_table_has_header(table)) {
     struct gpnn_column_lookup lookup = {0};
@@ -217,6 +231,7 @@ enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struc
   if (status == GPNN_OK) status = gpnn_schema_order_levels(schema, &new, err);
   new.has_target = new.target != SIZE_MAX;
   new.has_noise = new.noise != SIZE_MAX;
+  new.has_exposure = new.exposure != SIZE_MAX;
   if (status != GPNN_OK)
     gpnn_columns_map_release(&new);
   else
@@ -240,10 +255,21 @@ enum gpnn_status gpnn_schema_require_offsets(const struct gpnn_schema *schema,
   return require_found(table, "offset", schema->n_offsets, schema->offsets, map->offsets, err);
 }
 
+enum gpnn_status gpnn_schema_require_exposure(const struct gpnn_schema *schema,
+                                              const struct gpnn_columns_map *map,
+                                              const struct gpnn_table *table,
+                                              struct gpnn_error *err)
+{
+  return require_found(table, "exposure", schema->has_exposure ? 1 : 0, &schema->exposure,
+                       &map->exposure, err);
+}
+
 void gpnn_columns_map_release(struct gpnn_columns_map *map)
 {
   for (size_t i = 0; map->orders != NULL && i < map->n_orders; i++) free(map->orders[i].keys);
+  for (size_t t = 0; map->classes != NULL && t < map->n_targets; t++) free(map->classes[t].keys);
   free(map->orders);
+  free(map->classes);
   free(map->inputs);
   free(map->more);
   free(map->regressors);

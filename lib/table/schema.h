@@ -3,10 +3,10 @@
  *
  * A schema says which columns are inputs, in which order and of what kind, and which columns are
  * targets, regressors (terms of the mean), offsets (known parts of the targets), the known variance
- * of each row's noise and the groups of rows.  It is chosen once, from the training table
- * (gpnn_schema_choose), is stored in the index, and finds its columns in any later table by name
- * (gpnn_schema_match). The inputs of a row are then encoded as gpnn_schema_features() numbers, its
- * features, in the order of the inputs:
+ * of each row's noise, its exposure and the groups of rows.  It is chosen once, from the training
+ * table (gpnn_schema_choose), is stored in the index, and finds its columns in any later table by
+ * name (gpnn_schema_match). The inputs of a row are then encoded as gpnn_schema_features() numbers,
+ * its features, in the order of the inputs:
  *
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
@@ -18,6 +18,9 @@
  *
  * Levels of a category are texts without the blanks around them; those that are numbers are the
  * same level if they are the same number: 1, 1.0, 01 and +1.
+ *
+ * A target is a number or one of at most GPNN_LEVELS_MAX classes, which are levels of the same
+ * kind: numbered from 0 in ascending order, numbers by value before other texts by their bytes.
  *
  * A number may be written as a date, and is then the days since 1970-01-01 (table/date.h).  A date
  * is an input of its own, followed by one periodic input for each of its periods; all of them have
@@ -91,6 +94,9 @@ struct gpnn_schema {
   struct gpnn_column noise;    /* if 'has_noise': the known noise variance of each row */
   size_t n_offsets;            /* as many as targets, or 0 */
   struct gpnn_column *offsets; /* owned, n_offsets of them: the known part of each target */
+  bool has_exposure;
+  struct gpnn_column exposure; /* if 'has_exposure': what counts are proportional to, as the time or
+                                  the area that they were counted in */
   bool has_by;
   struct gpnn_column by;         /* if 'has_by': rows with the same text in it belong together */
   size_t n_columns;              /* of the training table */
@@ -108,7 +114,9 @@ struct gpnn_roles {
   const char *regressors; /* terms of the mean; default: none */
   const char *row_noise;  /* one column; default: none */
   const char *offsets;    /* one for each target, in their order; default: none */
+  const char *exposure;   /* one column; default: none.  Rules out 'row_noise' and 'offsets' */
   const char *by;         /* one column, the groups of rows; default: none */
+  bool classes;           /* all targets are classes; otherwise they are numbers as yet */
   size_t n_dates;
   const char *const *dates; /* inputs and regressors that are dates: each text "LIST", which means
                                ISO 8601, or "LIST=FORMAT" (table/date.h) */
@@ -137,9 +145,13 @@ struct gpnn_columns_map {
   size_t *regressors; /* owned, n_regressors of them */
   bool has_noise;     /* the table has the noise variance, in column 'noise' */
   size_t noise;
-  size_t *offsets; /* owned, n_offsets of them */
+  size_t *offsets;   /* owned, n_offsets of them */
+  bool has_exposure; /* the table has the exposure, in column 'exposure' */
+  size_t exposure;
   size_t n_orders;
   struct gpnn_level_order *orders; /* owned, one for each input */
+  size_t n_targets;
+  struct gpnn_level_order *classes; /* owned, one for each target */
 };
 
 /*
@@ -150,9 +162,10 @@ struct gpnn_columns_map {
  *
  * GPNN_EINVAL: a name is unknown, or is asked for and occurs twice; several targets without names
  * of their own; roles contradict each other (a target that is an input or dropped, a category that
- * is not an input or is periodic, a date that is neither input nor regressor); there are offsets,
- * but not as many as targets; no input is left; a period is not positive; a format of dates is
- * wrong; the table has fewer than two columns.
+ * is not an input or is periodic, a date that is neither input nor regressor; classes or an
+ * exposure together with offsets or row noise); there are offsets, but not as many as targets; no
+ * input is left; a period is not positive; a format of dates is wrong; the table has fewer than two
+ * columns.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema,
                                                     const struct gpnn_table *table,
@@ -194,8 +207,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_require_offsets(const struct gpnn_s
 void gpnn_columns_map_release(struct gpnn_columns_map *map);
 
 /* Column 'k' of all that have a role: the target, the inputs, further targets, regressors, noise,
- * offsets, groups.  NULL: there are no more. */
+ * offsets, groups, exposure.  NULL: there are no more. */
 struct gpnn_column *gpnn_schema_column(struct gpnn_schema *schema, size_t k);
+
+/* Target 't' of a schema: 0 is 'target', 1 and more are in 'more'. */
+const struct gpnn_column *gpnn_schema_target(const struct gpnn_schema *schema, size_t t);
+
+/* True if target 't' is classes. */
+bool gpnn_schema_has_classes(const struct gpnn_schema *schema, size_t t);
 
 /* True if 'input' is read from the same column as the one before it, as a circle of a date is. */
 bool gpnn_schema_is_repeat(const struct gpnn_schema *schema, size_t input);
@@ -293,6 +312,54 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_subtract_offset(const struct gpnn_c
                                                              const struct gpnn_record *record,
                                                              size_t t, double *y, double *offset,
                                                              struct gpnn_error *err);
+
+/* Reads the exposure of 'record', which 'map' must have.  GPNN_EDATA: as gpnn_columns_number(), or
+ * it is not above 0. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_exposure(const struct gpnn_columns_map *map,
+                                                      const struct gpnn_table *table,
+                                                      const struct gpnn_record *record,
+                                                      double *exposure, struct gpnn_error *err);
+
+/* For callers that need the exposure.  GPNN_EMISMATCH: the schema has one and 'table' lacks it. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_require_exposure(const struct gpnn_schema *schema,
+                                                              const struct gpnn_columns_map *map,
+                                                              const struct gpnn_table *table,
+                                                              struct gpnn_error *err);
+
+/* ---- classes ------------------------------------------------------------------------------- */
+
+/* The number of a class that training has not seen. */
+enum { GPNN_CLASS_UNSEEN = -1 };
+
+/* Makes classes of target 't', a number of which no row has been read yet.  GPNN_EINVAL: there are
+ * offsets or row noise, which are those of numbers. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_make_classes(struct gpnn_schema *schema, size_t t,
+                                                          struct gpnn_error *err);
+
+/*
+ * The training pass: reads the class of 'record' in target 't', whose value must not be missing,
+ * as its number in the order in which classes are first seen.  New ones are added to the schema and
+ * to the map.  GPNN_EDATA: it would be one class more than GPNN_LEVELS_MAX, so that no further row
+ * can be read.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn_class(struct gpnn_schema *schema,
+                                                         const struct gpnn_columns_map *map,
+                                                         const struct gpnn_table *table,
+                                                         const struct gpnn_record *record, size_t t,
+                                                         double *y, struct gpnn_error *err);
+
+/* After the training pass: sorts the classes of target 't' in the schema and the map.  '*number',
+ * which the caller frees, becomes the new number of each class by its old one.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_sort_classes(struct gpnn_schema *schema,
+                                                          const struct gpnn_columns_map *map,
+                                                          size_t t, double **number,
+                                                          struct gpnn_error *err);
+
+/* For any later table: the number of the class of 'record' in target 't', a column that the table
+ * has and whose value is not missing; GPNN_CLASS_UNSEEN if training has not seen it. */
+double gpnn_schema_class(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,
+                         const struct gpnn_table *table, const struct gpnn_record *record,
+                         size_t t);
 
 #ifdef __cplusplus
 }

@@ -100,6 +100,26 @@ static enum gpnn_status choose_offsets(struct gpnn_choice *choice, const char *l
   return status;
 }
 
+/* Not a column of another role, and nothing that is only known of numbers beside it. */
+static enum gpnn_status choose_exposure(struct gpnn_choice *choice, const char *name,
+                                        struct gpnn_error *err)
+{
+  if (name == NULL) return GPNN_OK;
+  size_t column;
+  enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
+  if (status != GPNN_OK) return status;
+  if (choice->noise.n > 0 || choice->offsets.n > 0)
+    return gpnn_choice_fail(choice, column,
+                            "is an exposure, which is that of counts: these have neither row noise "
+                            "nor offsets",
+                            err);
+  if (choice->roles[column] != 0)
+    return gpnn_choice_fail(choice, column,
+                            "is a target or a regressor, so it cannot be the exposure", err);
+  choice->roles[column] = GPNN_ROLE_EXPOSURE;
+  return pick_one(&choice->exposure, column, err);
+}
+
 /* A column may say which rows belong together and have another role as well. */
 static enum gpnn_status choose_by(struct gpnn_choice *choice, const char *name,
                                   struct gpnn_error *err)
@@ -136,6 +156,8 @@ static enum gpnn_status choose_inputs(struct gpnn_choice *choice, const char *li
       return gpnn_choice_fail(choice, inputs->columns[i], "is both row noise and input", err);
     if (*role & GPNN_ROLE_OFFSET)
       return gpnn_choice_fail(choice, inputs->columns[i], "is both offset and input", err);
+    if (*role & GPNN_ROLE_EXPOSURE)
+      return gpnn_choice_fail(choice, inputs->columns[i], "is both exposure and input", err);
     *role |= GPNN_ROLE_INPUT;
   }
   return GPNN_OK;
@@ -221,6 +243,7 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpn
   schema->n_columns = choice->lookup->n;
   schema->has_header = gpnn_table_has_header(table);
   schema->has_noise = choice->noise.n > 0;
+  schema->has_exposure = choice->exposure.n > 0;
   schema->has_by = choice->by.n > 0;
   enum gpnn_status status = fill_column(&schema->target, choice, choice->targets.columns[0], err);
   if (status == GPNN_OK)
@@ -237,6 +260,8 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpn
   if (status == GPNN_OK)
     status = fill_columns(&schema->offsets, &schema->n_offsets, choice->offsets.n,
                           choice->offsets.columns, choice, err);
+  if (status == GPNN_OK && schema->has_exposure)
+    status = fill_column(&schema->exposure, choice, choice->exposure.columns[0], err);
   if (status == GPNN_OK && schema->has_by)
     status = fill_column(&schema->by, choice, choice->by.columns[0], err);
   if (status == GPNN_OK)
@@ -253,12 +278,15 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct gpnn_choice *c
   if (status == GPNN_OK) status = choose_regressors(choice, roles->regressors, err);
   if (status == GPNN_OK) status = choose_noise(choice, roles->row_noise, err);
   if (status == GPNN_OK) status = choose_offsets(choice, roles->offsets, err);
+  if (status == GPNN_OK) status = choose_exposure(choice, roles->exposure, err);
   if (status == GPNN_OK) status = choose_by(choice, roles->by, err);
   if (status == GPNN_OK) status = choose_inputs(choice, roles->inputs, err);
   if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
   if (status == GPNN_OK) status = check_targets(choice, err);
   if (status == GPNN_OK) status = fill_schema(schema, choice, err);
   if (status == GPNN_OK) status = gpnn_schema_mark_kinds(schema, choice, roles, err);
+  for (size_t t = 0; t < choice->targets.n && roles->classes && status == GPNN_OK; t++)
+    status = gpnn_schema_make_classes(schema, t, err);
   return status;
 }
 
@@ -281,6 +309,7 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
   free(choice.regressors.columns);
   free(choice.noise.columns);
   free(choice.offsets.columns);
+  free(choice.exposure.columns);
   free(choice.by.columns);
   free(choice.roles);
   gpnn_column_lookup_release(&lookup);

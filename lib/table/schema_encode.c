@@ -254,3 +254,17 @@ enum gpnn_status gpnn_schema_subtract_offset(const struct gpnn_columns_map *map,
   return gpnn_columns_fail_field(table, record, map->offsets[t],
                                  "the target minus this offset is too large", true, err);
 }
+
+enum gpnn_status gpnn_schema_exposure(const struct gpnn_columns_map *map,
+                                      const struct gpnn_table *table,
+                                      const struct gpnn_record *record, double *exposure,
+                                      struct gpnn_error *err)
+{
+  double value = 0;
+  enum gpnn_status status = gpnn_columns_number(table, record, map->exposure, &value, err);
+  if (status == GPNN_OK && value <= 0)
+    status = gpnn_columns_fail_field(table, record, map->exposure,
+                                     "an exposure that is not above 0", true, err);
+  if (status == GPNN_OK) *exposure = value;
+  return status;
+}

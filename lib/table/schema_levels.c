@@ -163,16 +163,49 @@ enum gpnn_status gpnn_schema_add_level(struct gpnn_column *column, struct gpnn_l
   return GPNN_OK;
 }
 
+enum gpnn_status gpnn_schema_order_column(const struct gpnn_column *column,
+                                          struct gpnn_level_order *order, struct gpnn_error *err)
+{
+  order->keys = gpnn_alloc(column->n_levels, 1, sizeof *order->keys);
+  if (order->keys == NULL) return gpnn_fail_memory(err, "for the levels of a category");
+  for (size_t level = 0; level < column->n_levels; level++) insert_level(column, order, level);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
                                           struct gpnn_columns_map *map, struct gpnn_error *err)
 {
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    struct gpnn_level_order *order = &map->orders[i];
-    if (column->kind != GPNN_COLUMN_CATEGORY) continue;
-    order->keys = gpnn_alloc(column->n_levels, 1, sizeof *order->keys);
-    if (order->keys == NULL) return gpnn_fail_memory(err, "for the levels of a category");
-    for (size_t level = 0; level < column->n_levels; level++) insert_level(column, order, level);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
+    if (schema->inputs[i].kind == GPNN_COLUMN_CATEGORY)
+      status = gpnn_schema_order_column(&schema->inputs[i], &map->orders[i], err);
+  for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++)
+    if (gpnn_schema_has_classes(schema, t))
+      status = gpnn_schema_order_column(gpnn_schema_target(schema, t), &map->classes[t], err);
+  return status;
+}
+
+enum gpnn_status gpnn_schema_sort_levels(struct gpnn_column *column, struct gpnn_level_order *order,
+                                         double *number, struct gpnn_error *err)
+{
+  size_t n = column->n_levels;
+  char **levels = gpnn_alloc(n, 1, sizeof *levels);
+  size_t *lengths = gpnn_alloc(n, 1, sizeof *lengths);
+  if (levels == NULL || lengths == NULL) {
+    free(levels);
+    free(lengths);
+    return gpnn_fail_memory(err, "for the levels of a category");
   }
+  for (size_t i = 0; i < n; i++) {
+    size_t old = order->keys[i].level;
+    levels[i] = column->levels[old];
+    lengths[i] = column->level_lengths[old];
+    number[old] = (double)i;
+    order->keys[i].level = i;
+  }
+  free(column->levels);
+  free(column->level_lengths);
+  column->levels = levels;
+  column->level_lengths = lengths;
   return GPNN_OK;
 }

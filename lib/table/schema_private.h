@@ -29,8 +29,19 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_add_level(struct gpnn_column *colum
 /* Removes the level that was added last. */
 void gpnn_schema_remove_last_level(struct gpnn_column *column, struct gpnn_level_order *order);
 
-/* Sorts the levels that each category has so far into the orders of 'map', which are empty.
- * GPNN_ENOMEM. */
+/* Sorts the levels of 'column' into 'order', which is empty.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_order_column(const struct gpnn_column *column,
+                                                          struct gpnn_level_order *order,
+                                                          struct gpnn_error *err);
+
+/* Moves the levels of 'column' to their places in 'order', which follows them; 'number' becomes the
+ * new number of each level by its old one.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_sort_levels(struct gpnn_column *column,
+                                                         struct gpnn_level_order *order,
+                                                         double *number, struct gpnn_error *err);
+
+/* Sorts the levels that each category and each target has so far into the orders of 'map', which
+ * are empty.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
                                                           struct gpnn_columns_map *map,
                                                           struct gpnn_error *err);
@@ -42,7 +53,8 @@ enum {
   GPNN_ROLE_REGRESSOR = 4,
   GPNN_ROLE_NOISE = 8,
   GPNN_ROLE_OFFSET = 16,
-  GPNN_ROLE_BY = 32
+  GPNN_ROLE_BY = 32,
+  GPNN_ROLE_EXPOSURE = 64
 };
 
 struct gpnn_picked {
@@ -54,7 +66,7 @@ struct gpnn_picked {
 struct gpnn_choice {
   const struct gpnn_column_lookup *lookup;
   unsigned *roles; /* owned; of each column of the table */
-  struct gpnn_picked inputs, targets, regressors, noise, offsets, by;
+  struct gpnn_picked inputs, targets, regressors, noise, offsets, exposure, by;
 };
 
 /* Fails with "table: column 'name' WHAT" and GPNN_EINVAL. */
