@@ -97,6 +97,12 @@ const char *gpnn_dataset_class(const struct gpnn_dataset *view, size_t c, size_t
   return view->schema.target.levels[c];
 }
 
+void gpnn_dataset_count_classes(const struct gpnn_dataset *view, size_t *counts)
+{
+  memset(counts, 0, gpnn_dataset_n_classes(view) * sizeof *counts);
+  for (size_t i = 0; i < view->n; i++) counts[(size_t)view->y[i]]++;
+}
+
 double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y)
 {
   if (dataset->transform != NULL) return gpnn_transform_apply(dataset->transform, y);

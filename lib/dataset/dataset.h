@@ -36,7 +36,9 @@ struct gpnn_transform; /* stats/transform.h */
 /*
  * The view of one target: the rows, in standardised units except for offsets, with that target in
  * 'y', 'calibration_y', 'noise', 'calibration_noise', 'offset', 'calibration_offset', 'scaling' and
- * 'schema'.  A target with an offset is what is left when that is subtracted.
+ * 'schema'.  A target with an offset is what is left when that is subtracted.  A target of classes
+ * is not standardised: 'y' has their numbers, from 0 to gpnn_dataset_n_classes() - 1, and mean and
+ * sd are 0 and 1.
  *
  * The dataset of all rows has the further targets too ('more' and the like), NaN where a row lacks
  * one, and is what an index file is written from.  It is the view of the first target as well, or
@@ -63,6 +65,8 @@ struct gpnn_dataset {
   const double *offset;        /* n: the offset of each row, in units of the table; of all rows
                                   followed by n for each further target; NULL: none.  Any number
                                   where the target is missing */
+  const double *exposure;      /* n: what a count is proportional to, > 0, in units of the table and
+                                  the same for all targets; NULL: none */
   size_t n_row_groups;         /* groups of training rows that belong together; 0: none */
   const uint32_t *row_group;   /* n: the group of each row, from 0; NULL: none.  A row that is left
                                   out is not predicted from others of its group, and rows held out
@@ -75,6 +79,11 @@ struct gpnn_dataset {
   const double *calibration_regressors; /* n_calibration by n_regressors, or NULL */
   const double *calibration_noise;      /* as 'noise' for these rows, or NULL */
   const double *calibration_offset;     /* as 'offset' for these rows, or NULL */
+  const double *calibration_exposure;   /* as 'exposure' for these rows, or NULL */
+  size_t n_exchanged;                   /* classes that would have been held out altogether */
+  const uint64_t *exchanged;            /* 2 by n_exchanged: rows of the table that were drawn to be
+                                           held out, and those held out in their place, from 0 among
+                                           rows that are not skipped; NULL: none */
   const double *calibration_more;       /* n_more by n_calibration, or NULL */
   struct gpnn_schema schema;            /* columns of the table */
   struct gpnn_scaling scaling;          /* table units <-> standardised units */
@@ -115,6 +124,10 @@ size_t gpnn_dataset_n_classes(const struct gpnn_dataset *view);
 /* The name of class 'c' of a view's target, as the training table has it: '*length' bytes, which
  * may be any, and a NUL. */
 const char *gpnn_dataset_class(const struct gpnn_dataset *view, size_t c, size_t *length);
+
+/* Counts the training rows of each class of a view in 'counts', gpnn_dataset_n_classes() of them.
+ */
+void gpnn_dataset_count_classes(const struct gpnn_dataset *view, size_t *counts);
 
 /* A target of the table, standardised as the targets of a view are. */
 double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y);

@@ -51,6 +51,7 @@ static void copy_view(struct gpnn_dataset *to, const struct gpnn_dataset *from,
   to->n = n;
   to->x = shared->x;
   to->regressors = shared->regressors;
+  to->exposure = shared->exposure;
   to->row_group = shared->row_group;
   to->y = copy_rows(next, from->y, 1, n, row);
   to->noise = copy_rows(next, from->noise, 1, n, row);
@@ -69,6 +70,7 @@ static void copy_views(struct gpnn_sample *sample, const struct gpnn_dataset *da
   struct gpnn_dataset shared = {.n = n};
   shared.x = copy_rows(&next, dataset->x, dataset->d, n, row);
   shared.regressors = copy_rows(&next, dataset->regressors, dataset->n_regressors, n, row);
+  shared.exposure = copy_rows(&next, dataset->exposure, 1, n, row);
   for (size_t i = 0; i < n && dataset->row_group != NULL; i++)
     sample->row_group[i] = dataset->row_group[row[i]];
   if (dataset->row_group != NULL) shared.row_group = sample->row_group;
@@ -82,7 +84,7 @@ enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn
                                   size_t n_rows, const uint64_t *row, struct gpnn_error *err)
 {
   size_t n_targets = gpnn_dataset_n_targets(dataset);
-  size_t width = dataset->d + dataset->n_regressors + 3 * n_targets;
+  size_t width = dataset->d + dataset->n_regressors + (dataset->exposure != NULL) + 3 * n_targets;
   struct gpnn_sample *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
   made->source.n_targets = n_targets;
@@ -133,6 +135,7 @@ static void replace_calibration(struct gpnn_dataset *to, const struct gpnn_datas
   to->calibration_regressors = view->calibration_regressors;
   to->calibration_noise = view->calibration_noise;
   to->calibration_offset = view->calibration_offset;
+  to->calibration_exposure = view->calibration_exposure;
 }
 
 /* Copies 'n_rows' of all rows, which have every target. */

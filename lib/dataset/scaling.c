@@ -239,6 +239,35 @@ static enum gpnn_status copy_moments(size_t first, size_t n, const struct gpnn_m
 
 /* ---- learning ---- */
 
+static bool is_classes(const struct gpnn_scaling_columns *columns, size_t t)
+{
+  return columns->are_classes != NULL && columns->are_classes[t];
+}
+
+/* Checks the moments of all columns but the inputs; '*at' is the one that is wrong. */
+static enum gpnn_status check_moments(const struct gpnn_scaling_columns *columns,
+                                      const struct gpnn_moments *moments, size_t *at,
+                                      struct gpnn_error *err)
+{
+  size_t n_in = columns->n_in, regressors = n_in + 1 + columns->n_more;
+  for (size_t j = n_in; j < regressors; j++)
+    if (isnan(moments[j].mean)) {
+      *at = j;
+      return gpnn_fail(err, GPNN_EDATA, "is missing in all training rows");
+    }
+  if (moments[n_in].sd == 0 && columns->n_more > 0) {
+    *at = n_in;
+    return gpnn_fail(err, GPNN_EDATA, "does not vary");
+  }
+  if (moments[n_in].sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
+  for (size_t j = 0; j < regressors + columns->n_regressors; j++)
+    if (isinf(moments[j].sd)) {
+      *at = j;
+      return gpnn_fail(err, GPNN_EDATA, "its values are too far apart for a difference");
+    }
+  return GPNN_OK;
+}
+
 static enum gpnn_status learn(struct gpnn_scaling *learnt,
                               const struct gpnn_scaling_columns *columns,
                               const struct gpnn_row_source *rows,
@@ -252,22 +281,8 @@ static enum gpnn_status learn(struct gpnn_scaling *learnt,
   learnt->y_sd = moments[n_in].sd;
   learnt->n_more = columns->n_more;
   learnt->n_regressors = columns->n_regressors;
-  for (size_t j = n_in; j < regressors; j++)
-    if (isnan(moments[j].mean)) {
-      *at = j;
-      return gpnn_fail(err, GPNN_EDATA, "is missing in all training rows");
-    }
-  if (learnt->y_sd == 0 && columns->n_more > 0) {
-    *at = n_in;
-    return gpnn_fail(err, GPNN_EDATA, "does not vary");
-  }
-  if (learnt->y_sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
-  for (size_t j = 0; j < regressors + columns->n_regressors; j++)
-    if (isinf(moments[j].sd)) {
-      *at = j;
-      return gpnn_fail(err, GPNN_EDATA, "its values are too far apart for a difference");
-    }
-  enum gpnn_status status = learn_inputs(learnt, columns->features, rows, moments, at, err);
+  enum gpnn_status status = check_moments(columns, moments, at, err);
+  if (status == GPNN_OK) status = learn_inputs(learnt, columns->features, rows, moments, at, err);
   if (status == GPNN_OK)
     status = copy_moments(more, columns->n_more, moments, &learnt->more, at, err);
   if (status == GPNN_OK)
@@ -313,6 +328,9 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
   if (moments == NULL) return gpnn_fail_memory(err, "for the standardisation");
   status = columns->n_more > 0 ? gpnn_moments_learn_present(&replaced, n_columns, moments, err)
                                : gpnn_moments_learn(&replaced, n_columns, moments, err);
+  for (size_t t = 0; t <= columns->n_more; t++)
+    if (is_classes(columns, t) && !isnan(moments[columns->n_in + t].mean))
+      moments[columns->n_in + t] = (struct gpnn_moments){.mean = 0, .sd = 1};
   if (status == GPNN_OK) status = learn(learnt, columns, &replaced, moments, at, err);
   free(moments);
   return status;

@@ -17,8 +17,8 @@
  * variances and d the number of groups that remain, and drops them only if none of them varies.
  * Features that have a unit are only centred.  whiten mixes all inputs and accepts no groups.
  *
- * Every target has its own mean and sd, of the rows that have it.  Regressors t <- (t - mean) / sd;
- * known noise variances v <- v / y_sd^2.
+ * Every target has its own mean and sd, of the rows that have it; the numbers of classes are left
+ * as they are.  Regressors t <- (t - mean) / sd; known noise variances v <- v / y_sd^2.
  */
 #ifndef GPNN_DATASET_SCALING_H
 #define GPNN_DATASET_SCALING_H
@@ -70,6 +70,8 @@ struct gpnn_scaling_columns {
   const struct gpnn_feature *features; /* n_in of them; NULL: no groups, no units */
   size_t n_more;                       /* further targets */
   size_t n_regressors;
+  const bool *are_classes; /* 1 + n_more: targets that are classes and stay as they are, with mean 0
+                              and sd 1; NULL: none are */
   /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/limits.h), except
    * under none, and this describes their outliers. */
   struct gpnn_outlier_columns *outliers;

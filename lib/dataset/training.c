@@ -20,11 +20,17 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, training->watch, err);
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise +
-                       schema->n_offsets + schema->has_by;
+                       schema->n_offsets + schema->has_exposure + schema->has_by;
   training->width = schema->n_inputs + 1 + training->n_others;
   if (status != GPNN_OK) return status;
+  training->n_undecided = 1 + schema->n_more;
   training->n_lacking = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->n_lacking);
-  return training->n_lacking == NULL ? gpnn_fail_memory(err, "for the targets") : GPNN_OK;
+  training->targets = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->targets);
+  if (training->n_lacking == NULL || training->targets == NULL)
+    return gpnn_fail_memory(err, "for the targets");
+  for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++)
+    status = gpnn_training_begin_target(training, t, err);
+  return status;
 }
 
 /* ---- finishing ---- */
@@ -59,17 +65,22 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
                                       struct gpnn_error *err)
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
+  size_t at = SIZE_MAX, n_targets = 1 + schema->n_more;
   struct gpnn_feature *features = gpnn_alloc(n_features, 1, sizeof *features);
-  if (features == NULL) return gpnn_fail_memory(err, "for the features");
-  gpnn_schema_groups(schema, features);
-  const struct gpnn_scaling_columns columns = {n_features, features, schema->n_more,
-                                               schema->n_regressors,
-                                               options->limits ? &training->outlier_columns : NULL};
-  size_t at;
+  bool *are_classes = gpnn_alloc(n_targets, 1, sizeof *are_classes);
   enum gpnn_status status =
-      gpnn_scaling_learn_rows(&training->dataset.scaling, options->standardise, options->whiten_eps,
-                              &columns, source, &at, err);
+      features == NULL || are_classes == NULL ? gpnn_fail_memory(err, "for the features") : GPNN_OK;
+  if (status == GPNN_OK) {
+    gpnn_schema_groups(schema, features);
+    for (size_t t = 0; t < n_targets; t++) are_classes[t] = gpnn_schema_has_classes(schema, t);
+    const struct gpnn_scaling_columns columns = {
+        n_features,           features,    schema->n_more,
+        schema->n_regressors, are_classes, options->limits ? &training->outlier_columns : NULL};
+    status = gpnn_scaling_learn_rows(&training->dataset.scaling, options->standardise,
+                                     options->whiten_eps, &columns, source, &at, err);
+  }
   free(features);
+  free(are_classes);
   return name_column(schema, n_features, at, status, err);
 }
 
@@ -117,6 +128,20 @@ static enum gpnn_status choose_rows(const struct gpnn_training *training,
                    *c > 0 ? " and to hold out rows for calibration" : "");
 }
 
+/* Draws the rows to hold out, 'c' of them or, of rows in groups, about as many; 'rows' lacks them.
+ */
+static enum gpnn_status hold_out(struct gpnn_training *training, uint64_t seed, size_t c,
+                                 struct gpnn_training_rows *rows, uint64_t **drawn,
+                                 uint64_t **held_out, struct gpnn_error *err)
+{
+  rows->n_held_out = c;
+  if (rows->schema->has_by)
+    return gpnn_training_draw_groups(training, seed, c, &rows->n_held_out, drawn, held_out, err);
+  enum gpnn_status status = draw(training->n, seed, c, drawn, held_out, err);
+  if (status != GPNN_OK || !training->has_classes) return status;
+  return gpnn_training_keep_classes(training, rows, c, *drawn, *held_out, err);
+}
+
 static enum gpnn_status finish(struct gpnn_training *training,
                                const struct gpnn_training_options *options, struct gpnn_error *err)
 {
@@ -124,23 +149,22 @@ static enum gpnn_status finish(struct gpnn_training *training,
   uint64_t *drawn = NULL, *held_out = NULL;
   size_t c;
   enum gpnn_status status = choose_rows(training, options, &c, err);
+  if (status == GPNN_OK) status = gpnn_training_sort_classes(training, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
-  if (status == GPNN_OK && dataset->schema.has_by)
-    status = gpnn_training_draw_groups(training, options->seed, c, &c, &drawn, &held_out, err);
-  else if (status == GPNN_OK)
-    status = draw(training->n, options->seed, c, &drawn, &held_out, err);
+  struct gpnn_training_rows rows = {.schema = &dataset->schema,
+                                    .read = training->read.numbers,
+                                    .mapping = gpnn_spool_mapping(&training->read),
+                                    .width = training->width,
+                                    .targets = training->targets,
+                                    .n_features = gpnn_schema_features(&dataset->schema),
+                                    .all_numbers = are_numbers(&dataset->schema)};
+  if (status == GPNN_OK)
+    status = hold_out(training, options->seed, c, &rows, &drawn, &held_out, err);
   if (status == GPNN_OK) {
-    dataset->n = training->n - c;
-    dataset->n_calibration = c;
+    rows.held_out = held_out;
+    dataset->n = training->n - rows.n_held_out;
+    dataset->n_calibration = rows.n_held_out;
     dataset->seed = options->seed;
-    struct gpnn_training_rows rows = {.schema = &dataset->schema,
-                                      .read = training->read.numbers,
-                                      .mapping = gpnn_spool_mapping(&training->read),
-                                      .width = training->width,
-                                      .n_held_out = c,
-                                      .held_out = held_out,
-                                      .n_features = gpnn_schema_features(&dataset->schema),
-                                      .all_numbers = are_numbers(&dataset->schema)};
     status = standardise(training, options, &rows, drawn, err);
   }
   free(drawn);
@@ -158,6 +182,18 @@ enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", table_name);
 }
 
+/* Exchanges drawn rows as training did. */
+static void exchange(const struct gpnn_dataset *dataset, uint64_t *drawn, uint64_t *ascending)
+{
+  size_t c = dataset->n_calibration;
+  for (size_t e = 0; e < dataset->n_exchanged; e++)
+    for (size_t i = 0; i < c; i++)
+      if (drawn[i] == dataset->exchanged[2 * e]) drawn[i] = dataset->exchanged[2 * e + 1];
+  if (dataset->n_exchanged == 0) return;
+  memcpy(ascending, drawn, c * sizeof *drawn);
+  qsort(ascending, c, sizeof *ascending, gpnn_compare_uint64s);
+}
+
 enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset, uint64_t **held_out,
                                         struct gpnn_error *err)
 {
@@ -166,6 +202,7 @@ enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset, uint
   *held_out = NULL;
   if (dataset->row_group != NULL && c > 0) return GPNN_OK;
   enum gpnn_status status = draw(dataset->n + c, dataset->seed, c, &drawn, held_out, err);
+  if (status == GPNN_OK) exchange(dataset, drawn, *held_out);
   free(drawn);
   if (status == GPNN_OK) return GPNN_OK;
   free(*held_out);
@@ -175,6 +212,12 @@ enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset, uint
 
 void gpnn_training_release(struct gpnn_training *training)
 {
+  for (size_t t = 0; training->targets != NULL && t <= training->dataset.schema.n_more; t++) {
+    free(training->targets[t].n_rows);
+    free(training->targets[t].number);
+  }
+  free(training->targets);
+  free(training->exchanged);
   gpnn_schema_release(&training->dataset.schema);
   gpnn_scaling_release(&training->dataset.scaling);
   gpnn_outlier_columns_release(&training->outlier_columns);

@@ -46,14 +46,28 @@ struct gpnn_training_options {
     GPNN_SCALING_SCALE, 1e-5, true, true, 0, 1, 1 \
   }
 
+/* What is learnt of a target besides its scaling. */
+struct gpnn_training_target {
+  bool is_decided; /* a row has told whether it is a number or a class, unless the user did */
+  /* Of classes; NULL: it is a number.  By the order in which classes were first seen until they are
+   * sorted, and then by their number. */
+  size_t *n_rows; /* owned; how many rows each has, those held out too */
+  double *number; /* owned; their numbers, by the order in which they were first seen; NULL: they
+                     are not sorted yet */
+};
+
 /* An object of GPNN_TRAINING_INIT is empty and may be released. */
 struct gpnn_training {
   struct gpnn_columns_map map;
-  size_t n;                     /* rows read so far */
-  size_t n_others;              /* further targets, regressors, noise variance, offsets,
-                                   number of the group */
-  size_t width;                 /* numbers in a row as read: inputs, target, others */
-  size_t *n_lacking;            /* owned; for each target, how many of these rows lack it */
+  size_t n;          /* rows read so far */
+  size_t n_others;   /* further targets, regressors, noise variance, offsets, exposure,
+                        number of the group */
+  size_t width;      /* numbers in a row as read: inputs, target, others */
+  size_t *n_lacking; /* owned; for each target, how many of these rows lack it */
+  struct gpnn_training_target *targets; /* owned; 1 + n_more */
+  size_t n_undecided;                   /* of them, may still turn out to be classes */
+  bool has_classes;                     /* a target is classes */
+  uint64_t *exchanged;                  /* owned; that of the dataset */
   struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
   double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_groups groups;    /* of all rows read */
@@ -92,8 +106,12 @@ struct gpnn_training_reading {
 
 /*
  * Reads all records of 'table', once.  A row may lack some of several targets, and their offsets,
- * but one without any target is bad.  Results do not depend on threads.  GPNN_EDATA: the first bad
- * row, unless bad rows are left out.  GPNN_EIO: the disk is full.  Otherwise as gpnn_table_next().
+ * but one without any target is bad.  A target whose values are mostly texts, among the first rows
+ * that have any, is classes: neither numbers, dates nor numbers with a unit, and not texts such as
+ * n/a; a target of too many classes is GPNN_EDATA even if bad rows are left out, and GPNN_EINVAL is
+ * one whose rows have offsets or noise variances (gpnn_schema_make_classes()).  Results do not
+ * depend on threads.  GPNN_EDATA: the first bad row, unless bad rows are left out.  GPNN_EIO: the
+ * disk is full.  Otherwise as gpnn_table_next().
  *
  * If there is a 'profile' and bad rows are not left out, the first of them does not end the
  * reading: the profile gets this row, all that follow, and some good ones that come before; 'n'
@@ -111,7 +129,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
  * Rows are held out for calibration at random.  If they have groups, whole groups are held out, in
  * random order, until there are enough rows; groups that would make them more than twice as many
  * are passed over.  If this leaves too few rows, the smallest of these is held out too, unless
- * fewer than half of all rows would remain.
+ * fewer than half of all rows would remain.  Without groups, each class keeps a training row as far
+ * as possible: where all its rows would be held out, one of them changes places with the next row
+ * that can be spared ('exchanged' of the dataset).
+ *
+ * Classes are sorted.  GPNN_EDATA: all rows are of one class, or each of another.
  *
  * GPNN_EDATA: fewer than two rows or groups remain for training, all groups are too large to hold
  * out, or the scaling cannot be learnt from the rows (gpnn_scaling_learn_rows()); messages begin

@@ -1,5 +1,5 @@
 /*
- * training: what training.c and training_standardise.c share.
+ * training_private: what training.c and the other sources of training.h share.
  */
 #ifndef GPNN_DATASET_TRAINING_PRIVATE_H
 #define GPNN_DATASET_TRAINING_PRIVATE_H
@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "dataset/training.h"
 #include "stats/row_source.h"
+#include "table/records.h"
 
 /* All rows as read, some of which are held out for calibration. */
 struct gpnn_training_rows {
@@ -22,7 +23,8 @@ struct gpnn_training_rows {
   size_t n_features;           /* numbers that its inputs expand to */
   size_t n_held_out;
   const uint64_t *held_out; /* ascending */
-  bool all_numbers;         /* every input is a number, which is its own only feature */
+  const struct gpnn_training_target *targets;
+  bool all_numbers; /* every input is a number, which is its own only feature */
 };
 
 /*
@@ -36,6 +38,38 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_draw_groups(struct gpnn_training 
                                                            size_t *n_held_out, uint64_t **drawn,
                                                            uint64_t **ascending,
                                                            struct gpnn_error *err);
+
+/* ---- classes ---- */
+
+/* Finds out of each target that is undecided, and of which one of 'records' has a value, whether it
+ * is classes.  GPNN_EINVAL: as gpnn_schema_make_classes().  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_decide(struct gpnn_training *training,
+                                                      const struct gpnn_table *table,
+                                                      struct gpnn_records *records,
+                                                      struct gpnn_error *err);
+
+/* Makes room for the counts of target 't' if it is classes, which is then decided.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin_target(struct gpnn_training *training,
+                                                            size_t t, struct gpnn_error *err);
+
+/* Reads the classes of a row whose other numbers are good.  'targets' has anything but NaN for
+ * classes that the row has.  GPNN_EDATA: too many classes. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_read_classes(struct gpnn_training *training,
+                                                            const struct gpnn_table *table,
+                                                            const struct gpnn_record *record,
+                                                            double *targets,
+                                                            struct gpnn_error *err);
+
+/* Sorts the classes of all targets and checks that there are several and that some rows share one.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_sort_classes(struct gpnn_training *training,
+                                                            struct gpnn_error *err);
+
+/* Lets each class keep a training row, as far as possible, by exchanging rows of 'drawn' and of
+ * 'ascending', the 'c' rows to hold out.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_training_keep_classes(struct gpnn_training *training, const struct gpnn_training_rows *rows,
+                           size_t c, uint64_t *drawn, uint64_t *ascending, struct gpnn_error *err);
 
 /* The rows that are not held out, as rows of features, then the other numbers.  'rows' is borrowed;
  * n is how many there are. */

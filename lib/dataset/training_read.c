@@ -8,11 +8,24 @@
 
 #include "base/memory.h"
 #include "base/pipeline.h"
-#include "dataset/training.h"
+#include "dataset/training_private.h"
 #include "profile/profile.h"
 #include "stats/row_source.h"
 #include "table/columns.h"
 #include "table/records.h"
+
+/* Reads target 't', which is not missing; of classes only that there is one, until the rest of the
+ * row is known to be good. */
+static enum gpnn_status read_target(const struct gpnn_training *training,
+                                    const struct gpnn_table *table,
+                                    const struct gpnn_record *record, size_t t, size_t column,
+                                    double *target, struct gpnn_error *err)
+{
+  *target = 0;
+  return gpnn_schema_has_classes(&training->dataset.schema, t)
+             ? gpnn_columns_present(table, record, column, err)
+             : gpnn_columns_number(table, record, column, target, err);
+}
 
 /* Reads the targets of a row.  One of several may be missing, and is NaN then, but not all. */
 static enum gpnn_status read_targets(const struct gpnn_training *training,
@@ -23,13 +36,13 @@ static enum gpnn_status read_targets(const struct gpnn_training *training,
   const struct gpnn_columns_map *map = &training->map;
   size_t n_more = training->dataset.schema.n_more, n_missing = 0;
   enum gpnn_status status = GPNN_OK;
-  if (n_more == 0) return gpnn_columns_number(table, record, map->target, targets, err);
+  if (n_more == 0) return read_target(training, table, record, 0, map->target, targets, err);
   for (size_t t = 0; t <= n_more && status == GPNN_OK; t++) {
     size_t column = t == 0 ? map->target : map->more[t - 1];
     bool is_missing = gpnn_field_is_missing(table, &record->fields[column]);
     targets[t] = NAN;
     n_missing += is_missing ? 1 : 0;
-    if (!is_missing) status = gpnn_columns_number(table, record, column, &targets[t], err);
+    if (!is_missing) status = read_target(training, table, record, t, column, &targets[t], err);
   }
   if (n_missing <= n_more) return status;
   return gpnn_columns_fail_field(table, record, map->target,
@@ -73,6 +86,19 @@ static enum gpnn_status subtract_offsets(const struct gpnn_training *training,
   return status;
 }
 
+/* Reads the exposure; 'targets' has all of them, and then the other columns. */
+static enum gpnn_status read_exposure(const struct gpnn_training *training,
+                                      const struct gpnn_table *table,
+                                      const struct gpnn_record *record, double *targets,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  double *exposure =
+      targets + 1 + schema->n_more + schema->n_regressors + schema->has_noise + schema->n_offsets;
+  return schema->has_exposure ? gpnn_schema_exposure(&training->map, table, record, exposure, err)
+                              : GPNN_OK;
+}
+
 /* Reads the number of the row's group. */
 static enum gpnn_status read_group(struct gpnn_training *training, const struct gpnn_table *table,
                                    const struct gpnn_record *record, double *group,
@@ -109,6 +135,7 @@ struct reading {
   const struct gpnn_training_reading *how;
   struct batch batches[GPNN_PIPELINE_SLOTS];
   size_t n_written;          /* rows written to the file */
+  bool is_refused;           /* a target has too many classes: no row can be read any more */
   bool is_diagnosis;         /* a row was bad, and now rows only go to the profile */
   struct gpnn_error bad_row; /* what is wrong with the first */
 };
@@ -158,10 +185,14 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
   if (status == GPNN_OK && training->n_others > 0)
     status = read_others(training, r->table, record, target + 1 + schema->n_more, err);
   if (status == GPNN_OK) status = subtract_offsets(training, r->table, record, target, err);
+  if (status == GPNN_OK) status = read_exposure(training, r->table, record, target, err);
   if (status == GPNN_OK)
     status = gpnn_schema_learn(schema, &training->map, r->table, record, row, err);
   if (status == GPNN_OK && schema->has_by)
     status = read_group(training, r->table, record, &row[training->width - 1], err);
+  if (status != GPNN_OK || !training->has_classes) return status;
+  status = gpnn_training_read_classes(training, r->table, record, target, err);
+  r->is_refused = status == GPNN_EDATA;
   return status;
 }
 
@@ -180,6 +211,10 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
 {
   struct gpnn_training *training = r->training;
   *line = SIZE_MAX;
+  if (training->n_undecided > 0) {
+    enum gpnn_status status = gpnn_training_decide(training, r->table, &batch->records, why);
+    if (status != GPNN_OK) return status;
+  }
   for (size_t i = 0; i < batch->records.n; i++) {
     const struct gpnn_record record = gpnn_records_get(&batch->records, i);
     double *row = batch->rows + batch->n * training->width;
@@ -187,7 +222,7 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
     if (status == GPNN_OK) {
       count_lacking(training, row);
       batch->n++;
-    } else if (status == GPNN_EDATA && r->how->skip_bad) {
+    } else if (status == GPNN_EDATA && r->how->skip_bad && !r->is_refused) {
       gpnn_skipped_add(&training->skipped, &record, why);
     } else {
       *line = record.line;

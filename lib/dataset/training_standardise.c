@@ -12,6 +12,15 @@
 
 /* ---- rows as read, as rows of features ---- */
 
+/* Gives the classes of a row, whose first target is at 'y', the numbers of their order. */
+static void renumber(const struct gpnn_training_rows *rows, double *y)
+{
+  for (size_t t = 0; t <= rows->schema->n_more; t++) {
+    const double *number = rows->targets[t].number;
+    if (number != NULL && !isnan(y[t])) y[t] = number[(size_t)y[t]];
+  }
+}
+
 /* Writes the features of row number 'row' as read, then its other numbers. */
 static void expand(const struct gpnn_training_rows *rows, size_t row, double *expanded)
 {
@@ -22,6 +31,7 @@ static void expand(const struct gpnn_training_rows *rows, size_t row, double *ex
   else
     gpnn_schema_expand(rows->schema, cells, expanded);
   memcpy(expanded + rows->n_features, cells + n_inputs, (rows->width - n_inputs) * sizeof *cells);
+  renumber(rows, expanded + rows->n_features);
 }
 
 static size_t expanded_width(const struct gpnn_training_rows *rows)
@@ -80,23 +90,24 @@ struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, siz
 /* ---- the layout of standardised rows ---- */
 
 /* The columns of n standardised rows, one array after another: inputs, by rows; the first target;
- * each further target; regressors, by rows; the noise variances for each target; their offsets,
- * which are not standardised. */
+ * each further target; regressors, by rows; the noise variances for each target; their offsets and
+ * the exposure, which are not standardised. */
 struct layout {
-  size_t d, n_more, n_regressors, n_noises, n_offsets;
+  size_t d, n_more, n_regressors, n_noises, n_offsets, n_exposures;
 };
 
 static struct layout layout_of(const struct gpnn_scaling *scaling, const struct gpnn_schema *schema)
 {
-  return (struct layout){scaling->n_out, scaling->n_more, scaling->n_regressors,
-                         schema->has_noise ? scaling->n_more + 1 : 0, schema->n_offsets};
+  return (struct layout){scaling->n_out,        scaling->n_more,
+                         scaling->n_regressors, schema->has_noise ? scaling->n_more + 1 : 0,
+                         schema->n_offsets,     schema->has_exposure};
 }
 
 /* Numbers per row. */
 static size_t width_of(const struct layout *layout)
 {
   return layout->d + 1 + layout->n_more + layout->n_regressors + layout->n_noises +
-         layout->n_offsets;
+         layout->n_offsets + layout->n_exposures;
 }
 
 /* Where the arrays of 'n' rows begin. */
@@ -117,7 +128,12 @@ static size_t noise_at(const struct layout *layout, size_t n)
 
 static size_t offset_at(const struct layout *layout, size_t n)
 {
-  return n * (width_of(layout) - layout->n_offsets);
+  return n * (width_of(layout) - layout->n_exposures - layout->n_offsets);
+}
+
+static size_t exposure_at(const struct layout *layout, size_t n)
+{
+  return n * (width_of(layout) - layout->n_exposures);
 }
 
 /* Standardises a row of features and other numbers as number 'i' of 'n' in 'numbers'. */
@@ -141,6 +157,7 @@ static void standardise_row(const struct gpnn_scaling *scaling, const struct lay
   }
   for (size_t t = 0; t < layout->n_offsets; t++)
     numbers[offset_at(layout, n) + t * n + i] = offsets[t];
+  if (layout->n_exposures > 0) numbers[exposure_at(layout, n) + i] = offsets[layout->n_offsets];
 }
 
 /* Writes the arrays of 'count' rows into those of 'n' rows, from row 'from' on. */
@@ -161,6 +178,9 @@ static enum gpnn_status write_rows(struct gpnn_spool *spool, const struct layout
   for (size_t t = 0; t < layout->n_offsets && status == GPNN_OK; t++)
     status = gpnn_spool_write(spool, offset_at(layout, n) + t * n + from, count,
                               numbers + offset_at(layout, count) + t * count, err);
+  if (layout->n_exposures > 0 && status == GPNN_OK)
+    status = gpnn_spool_write(spool, exposure_at(layout, n) + from, count,
+                              numbers + exposure_at(layout, count), err);
   return status;
 }
 
@@ -194,6 +214,10 @@ static void set_arrays(struct gpnn_training *training, const struct layout *layo
     dataset->offset = rows + offset_at(layout, n);
     dataset->calibration_offset = held_out + offset_at(layout, c);
   }
+  if (layout->n_exposures > 0) {
+    dataset->exposure = rows + exposure_at(layout, n);
+    dataset->calibration_exposure = held_out + exposure_at(layout, c);
+  }
   dataset->mapping = gpnn_spool_mapping(&training->rows);
 }
 
@@ -217,13 +241,14 @@ static void find_extremes(size_t n_targets, size_t count, const double *y, struc
     }
 }
 
-/* Sets the outlier to the row that contributes most to the variance of its target. */
+/* Sets the outlier to the row that contributes most to the variance of its target.  Classes have
+ * none. */
 static void set_outlier(struct gpnn_training *training, const struct extreme *extremes)
 {
   const struct gpnn_scaling *scaling = &training->dataset.scaling;
   for (size_t t = 0; t <= scaling->n_more; t++) {
     double value = extremes[t].value, fraction = value * value / (double)extremes[t].n;
-    if (t > 0 && fraction <= training->outlier_fraction) continue;
+    if (training->targets[t].number != NULL || fraction <= training->outlier_fraction) continue;
     double mean = t == 0 ? scaling->y_mean : scaling->more[t - 1].mean;
     double sd = t == 0 ? scaling->y_sd : scaling->more[t - 1].sd;
     training->outlier_fraction = fraction;

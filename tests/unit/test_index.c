@@ -598,7 +598,8 @@ static void learn(struct gpnn_scaling *scaling, const struct place *place,
   }
   struct source_rows given = {N, W, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_scaling_columns columns = {D, NULL, MORE, REGRESSORS, NULL};
+  const struct gpnn_scaling_columns columns = {
+      .n_in = D, .n_more = MORE, .n_regressors = REGRESSORS};
   assert_ok(gpnn_scaling_learn_rows(scaling, GPNN_SCALING_SCALE, 0, &columns, &source, NULL, &err));
 }
 

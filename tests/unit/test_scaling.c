@@ -196,7 +196,7 @@ static void learn_pairs(struct gpnn_scaling *scaling, enum gpnn_scaling_method m
   double *rows = make_pairs(2000, wild);
   struct gpnn_outlier_columns outliers = {0};
   const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
-  const struct gpnn_scaling_columns columns = {2, NULL, 0, 0, limits ? &outliers : NULL};
+  const struct gpnn_scaling_columns columns = {.n_in = 2, .outliers = limits ? &outliers : NULL};
   assert_ok(gpnn_scaling_learn_rows(scaling, method, 0, &columns, &source, NULL, &err));
   assert_int_equal(outliers.n, limits && wild != 0 && method != GPNN_SCALING_NONE ? 2 : 0);
   gpnn_outlier_columns_release(&outliers);
@@ -246,7 +246,7 @@ static void values_too_far_apart_are_refused_with_their_column(void **state)
   const double rows[] = {1, 1, 1, 2, -1.7e308, 2, 3, 1.7e308, 4};
   struct source_rows given = {3, 3, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_scaling_columns inputs = {2, NULL, 0, 0, NULL}, targets = {1, NULL, 1, 0, NULL};
+  const struct gpnn_scaling_columns inputs = {.n_in = 2}, targets = {.n_in = 1, .n_more = 1};
   struct gpnn_scaling scaling = {0};
   size_t at = 9;
   assert_fails(gpnn_scaling_learn_rows(&scaling, GPNN_SCALING_NONE, 0, &inputs, &source, &at, &err),
@@ -354,7 +354,8 @@ static enum gpnn_status learn_others(struct gpnn_scaling *scaling, size_t n, siz
   }
   struct source_rows given = {n, width, 0, rows};
   const struct gpnn_row_source source = source_of(&given);
-  const struct gpnn_scaling_columns columns = {1, NULL, n_more, n_regressors, NULL};
+  const struct gpnn_scaling_columns columns = {
+      .n_in = 1, .n_more = n_more, .n_regressors = n_regressors};
   enum gpnn_status status =
       gpnn_scaling_learn_rows(scaling, GPNN_SCALING_SCALE, 0, &columns, &source, at, error);
   free(rows);

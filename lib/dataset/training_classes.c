@@ -1,0 +1,134 @@
+/*
+ * Targets that are classes, while a training table is read and once it has been.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "dataset/training_private.h"
+#include "profile/cell.h"
+#include "table/columns.h"
+
+/* ---- numbers or classes ------------------------------------------------------------------- */
+
+static size_t column_of(const struct gpnn_training *training, size_t t)
+{
+  return t == 0 ? training->map.target : training->map.more[t - 1];
+}
+
+enum gpnn_status gpnn_training_begin_target(struct gpnn_training *training, size_t t,
+                                            struct gpnn_error *err)
+{
+  struct gpnn_training_target *target = &training->targets[t];
+  if (!gpnn_schema_has_classes(&training->dataset.schema, t)) return GPNN_OK;
+  target->n_rows = gpnn_alloc(GPNN_LEVELS_MAX, 1, sizeof *target->n_rows);
+  target->is_decided = training->has_classes = true;
+  return target->n_rows == NULL ? gpnn_fail_memory(err, "for the classes") : GPNN_OK;
+}
+
+/* Counts the values of column 'j' of some records, and those of them that are texts. */
+static void count_texts(const struct gpnn_table *table, struct gpnn_records *records, size_t j,
+                        size_t *n, size_t *n_texts)
+{
+  *n = *n_texts = 0;
+  for (size_t i = 0; i < records->n; i++) {
+    const struct gpnn_record record = gpnn_records_get(records, i);
+    struct gpnn_cell cell;
+    double value;
+    if (gpnn_field_is_missing(table, &record.fields[j])) continue;
+    if (gpnn_columns_number(table, &record, j, &value, NULL) == GPNN_OK) {
+      ++*n;
+      continue;
+    }
+    gpnn_cell_look(&record.fields[j], NULL, &cell);
+    *n += cell.kind != GPNN_CELL_LIKE_MISSING;
+    *n_texts += cell.kind == GPNN_CELL_TEXT;
+  }
+}
+
+enum gpnn_status gpnn_training_decide(struct gpnn_training *training,
+                                      const struct gpnn_table *table, struct gpnn_records *records,
+                                      struct gpnn_error *err)
+{
+  struct gpnn_schema *schema = &training->dataset.schema;
+  enum gpnn_status status = GPNN_OK;
+  training->n_undecided = 0;
+  for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++) {
+    struct gpnn_training_target *target = &training->targets[t];
+    size_t n, n_texts;
+    if (target->is_decided) continue;
+    count_texts(table, records, column_of(training, t), &n, &n_texts);
+    target->is_decided = n > 0;
+    training->n_undecided += n == 0;
+    if (n_texts <= n / 2) continue;
+    status = gpnn_schema_make_classes(schema, t, err);
+    if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", gpnn_table_name(table));
+    if (status == GPNN_OK) status = gpnn_training_begin_target(training, t, err);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_training_read_classes(struct gpnn_training *training,
+                                            const struct gpnn_table *table,
+                                            const struct gpnn_record *record, double *targets,
+                                            struct gpnn_error *err)
+{
+  struct gpnn_schema *schema = &training->dataset.schema;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++) {
+    if (!gpnn_schema_has_classes(schema, t) || isnan(targets[t])) continue;
+    status = gpnn_schema_learn_class(schema, &training->map, table, record, t, &targets[t], err);
+    if (status == GPNN_OK) training->targets[t].n_rows[(size_t)targets[t]]++;
+  }
+  return status;
+}
+
+/* ---- sorting ------------------------------------------------------------------------------ */
+
+/* Some rows must differ, and some must not. */
+static enum gpnn_status check_classes(const struct gpnn_column *column, const size_t *n_rows,
+                                      struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES], shown[GPNN_MASK_BYTES];
+  size_t k = column->n_levels, n_single = 0;
+  gpnn_schema_column_name(column, name);
+  if (k == 1)
+    return gpnn_fail(err, GPNN_EDATA, "column '%s': all rows are of class '%s'", name,
+                     gpnn_mask(shown, column->levels[0], column->level_lengths[0]));
+  for (size_t c = 0; c < k; c++) n_single += n_rows[c] == 1;
+  if (k > 0 && n_single == k)
+    return gpnn_fail(err, GPNN_EDATA, "column '%s': all %zu labels are different: is it an id?",
+                     name, k);
+  return GPNN_OK;
+}
+
+static enum gpnn_status sort_classes(struct gpnn_training *training, size_t t,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_schema *schema = &training->dataset.schema;
+  struct gpnn_training_target *target = &training->targets[t];
+  const struct gpnn_column *column = gpnn_schema_target(schema, t);
+  size_t *n_rows = gpnn_alloc(column->n_levels, 1, sizeof *n_rows);
+  enum gpnn_status status =
+      n_rows == NULL ? gpnn_fail_memory(err, "for the classes")
+                     : gpnn_schema_sort_classes(schema, &training->map, t, &target->number, err);
+  for (size_t c = 0; c < column->n_levels && status == GPNN_OK; c++)
+    n_rows[(size_t)target->number[c]] = target->n_rows[c];
+  if (status == GPNN_OK) {
+    free(target->n_rows);
+    target->n_rows = n_rows;
+    return check_classes(column, n_rows, err);
+  }
+  free(n_rows);
+  return status;
+}
+
+enum gpnn_status gpnn_training_sort_classes(struct gpnn_training *training, struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++)
+    if (gpnn_schema_has_classes(schema, t)) status = sort_classes(training, t, err);
+  return status;
+}
