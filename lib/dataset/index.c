@@ -1,5 +1,6 @@
 #include "dataset/index.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "base/memory.h"
 #include "container/container.h"
+#include "dataset/index_columns_private.h"
 #include "dataset/index_private.h"
 #include "table/npy.h"
 
@@ -193,6 +195,35 @@ static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *
   return status == GPNN_OK ? set_parts(index, err) : status;
 }
 
+/* True if 'n' targets are classes or, where they may be, missing. */
+static bool are_classes(size_t n, const double *y, size_t n_classes, bool missing)
+{
+  for (size_t i = 0; i < n; i++) {
+    bool is_class = y[i] >= 0 && y[i] < (double)n_classes && y[i] == (double)(size_t)y[i];
+    if (!is_class && !(missing && isnan(y[i]))) return false;
+  }
+  return true;
+}
+
+/* Checks that classes are among those there are, so that they can be used as numbers of elements
+ * whatever the file holds. */
+static enum gpnn_status check_classes(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *rows = &index->dataset;
+  bool missing = index->present != NULL, good = true;
+  for (size_t t = 0; t <= rows->n_more && good; t++) {
+    const struct gpnn_dataset *view = gpnn_dataset_target(rows, t);
+    size_t k = gpnn_schema_target(&rows->schema, t)->n_levels;
+    if (k == 0) continue;
+    good = are_classes(rows->n, t == 0 ? rows->y : rows->more + (t - 1) * rows->n, k, missing) &&
+           are_classes(view->n, view->y, k, false) &&
+           are_classes(view->n_calibration, view->calibration_y, k, false);
+  }
+  return good ? GPNN_OK
+              : gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: a target has a class that is not there",
+                          gpnn_container_path(index->container));
+}
+
 enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bool verify,
                                  struct gpnn_error *err)
 {
@@ -213,6 +244,8 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   if (status == GPNN_OK) status = gpnn_index_read(opened, err);
   if (status == GPNN_OK) status = set_groups(opened, err);
   if (status == GPNN_OK) status = set_source(opened, err);
+  if (status == GPNN_OK && gpnn_index_has_classes(&opened->dataset.schema))
+    status = check_classes(opened, err);
   if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, err);
   opened->is_verified = verify;
   if (status == GPNN_OK)
@@ -253,6 +286,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->rotation);
   free(index->group);
   free(index->provenance);
+  free(index->exchanged);
   free(index->present);
   gpnn_container_close(index->container);
   pthread_mutex_destroy(index->loading);

@@ -9,14 +9,15 @@
 
 /* ---- composing ---- */
 
+/* Classes have a section of their own. */
 static void compose_column(struct blob *blob, const struct gpnn_column *column)
 {
+  size_t n_levels = column->kind == GPNN_COLUMN_CATEGORY ? column->n_levels : 0;
   put_u64(blob, column->position);
   put_u32(blob, column->kind == GPNN_COLUMN_CATEGORY);
-  put_u32(blob, (uint32_t)column->n_levels);
+  put_u32(blob, (uint32_t)n_levels);
   put_text(blob, column->name, strlen(column->name));
-  for (size_t i = 0; i < column->n_levels; i++)
-    put_text(blob, column->levels[i], column->level_lengths[i]);
+  for (size_t i = 0; i < n_levels; i++) put_text(blob, column->levels[i], column->level_lengths[i]);
 }
 
 void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_schema *schema)
@@ -56,6 +57,28 @@ void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_schema *schem
 void gpnn_index_compose_offsets(struct blob *blob, const struct gpnn_schema *schema)
 {
   for (size_t t = 0; t < schema->n_offsets; t++) compose_column(blob, &schema->offsets[t]);
+}
+
+bool gpnn_index_has_classes(const struct gpnn_schema *schema)
+{
+  bool any = false;
+  for (size_t t = 0; t <= schema->n_more; t++) any = any || gpnn_schema_has_classes(schema, t);
+  return any;
+}
+
+void gpnn_index_compose_classes(struct blob *blob, const struct gpnn_schema *schema)
+{
+  for (size_t t = 0; t <= schema->n_more; t++) {
+    const struct gpnn_column *column = gpnn_schema_target(schema, t);
+    put_u32(blob, (uint32_t)column->n_levels);
+    for (size_t c = 0; c < column->n_levels; c++)
+      put_text(blob, column->levels[c], column->level_lengths[c]);
+  }
+}
+
+void gpnn_index_compose_exposure(struct blob *blob, const struct gpnn_schema *schema)
+{
+  compose_column(blob, &schema->exposure);
 }
 
 void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_dataset *dataset)
@@ -109,9 +132,20 @@ void gpnn_index_compose_names_and_dates(struct blob *blob, const struct gpnn_sch
 
 /* ---- decoding ---- */
 
-static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
+/* Levels, 'n' of them. */
+static void decode_levels(struct cursor *cursor, size_t n, struct gpnn_column *column)
 {
   enum { LEAST_LEVEL = 4 };
+  require(cursor, n <= GPNN_LEVELS_MAX);
+  column->levels = take_array(cursor, n, LEAST_LEVEL, sizeof *column->levels);
+  column->level_lengths = take_array(cursor, n, LEAST_LEVEL, sizeof *column->level_lengths);
+  if (cursor->failed) return;
+  column->n_levels = n;
+  for (size_t i = 0; i < n; i++) column->levels[i] = take_text(cursor, &column->level_lengths[i]);
+}
+
+static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_column *column)
+{
   size_t name_length;
   column->position = take_size(cursor);
   bool is_category = take_bool(cursor);
@@ -119,14 +153,9 @@ static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_c
   size_t n_levels = take_u32(cursor);
   column->name = take_text(cursor, &name_length);
   require(cursor, column->position < n_columns);
-  require(cursor, n_levels <= (is_category ? GPNN_LEVELS_MAX : 0));
+  require(cursor, is_category || n_levels == 0);
   require(cursor, column->name != NULL && strlen(column->name) == name_length);
-  column->levels = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->levels);
-  column->level_lengths = take_array(cursor, n_levels, LEAST_LEVEL, sizeof *column->level_lengths);
-  if (cursor->failed) return;
-  column->n_levels = n_levels;
-  for (size_t i = 0; i < n_levels; i++)
-    column->levels[i] = take_text(cursor, &column->level_lengths[i]);
+  decode_levels(cursor, n_levels, column);
 }
 
 enum { LEAST_COLUMN = 20 };
@@ -206,6 +235,25 @@ void gpnn_index_decode_offsets(struct cursor *cursor, struct gpnn_index *index)
   struct gpnn_schema *schema = &index->dataset.schema;
   decode_numbers(cursor, schema->n_columns, 1 + schema->n_more, &schema->offsets,
                  &schema->n_offsets);
+}
+
+void gpnn_index_decode_classes(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  for (size_t t = 0; t <= schema->n_more && !cursor->failed; t++) {
+    struct gpnn_column *column = t == 0 ? &schema->target : &schema->more[t - 1];
+    size_t n_classes = take_u32(cursor);
+    decode_levels(cursor, n_classes, column);
+    if (n_classes > 0) column->kind = GPNN_COLUMN_CLASSES;
+  }
+}
+
+void gpnn_index_decode_exposure(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  schema->has_exposure = true;
+  decode_column(cursor, schema->n_columns, &schema->exposure);
+  require(cursor, schema->exposure.kind == GPNN_COLUMN_NUMBER);
 }
 
 void gpnn_index_decode_groups(struct cursor *cursor, struct gpnn_index *index)

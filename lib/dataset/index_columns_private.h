@@ -25,6 +25,15 @@ void gpnn_index_decode_roles(struct cursor *cursor, struct gpnn_index *index);
 void gpnn_index_compose_offsets(struct blob *blob, const struct gpnn_schema *schema);
 void gpnn_index_decode_offsets(struct cursor *cursor, struct gpnn_index *index);
 
+/* CLAS: the names of the classes of each target; true if any has some. */
+bool gpnn_index_has_classes(const struct gpnn_schema *schema);
+void gpnn_index_compose_classes(struct blob *blob, const struct gpnn_schema *schema);
+void gpnn_index_decode_classes(struct cursor *cursor, struct gpnn_index *index);
+
+/* ECOL: the column of the exposure. */
+void gpnn_index_compose_exposure(struct blob *blob, const struct gpnn_schema *schema);
+void gpnn_index_decode_exposure(struct cursor *cursor, struct gpnn_index *index);
+
 /* GCOL: the column of groups of rows. */
 void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_dataset *dataset);
 void gpnn_index_decode_groups(struct cursor *cursor, struct gpnn_index *index);

@@ -1,6 +1,5 @@
 #include "dataset/index_fingerprint_private.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -21,10 +20,10 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 
 static uint64_t *hash_of(struct gpnn_fingerprint *print, const char *tag)
 {
-  bool of_columns = memcmp(tag, "COLS", 4) == 0 || memcmp(tag, "ROLE", 4) == 0 ||
-                    memcmp(tag, "OCOL", 4) == 0 || memcmp(tag, "GCOL", 4) == 0 ||
-                    memcmp(tag, "COLX", 4) == 0;
-  return of_columns ? &print->columns : &print->rest;
+  static const char *const of_columns[] = {"COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX"};
+  for (size_t i = 0; i < sizeof of_columns / sizeof *of_columns; i++)
+    if (memcmp(tag, of_columns[i], 4) == 0) return &print->columns;
+  return &print->rest;
 }
 
 void gpnn_fingerprint_begin(struct gpnn_fingerprint *print, const char *tag, uint64_t length)

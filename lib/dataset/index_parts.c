@@ -52,7 +52,7 @@ enum gpnn_status gpnn_index_count_present(const struct gpnn_dataset *rows,
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 /* What there is of each row, in the order of the section. */
-enum { INPUTS, TARGET, REGRESSORS, NOISE, OFFSET, GROUP, ARRAYS };
+enum { INPUTS, TARGET, REGRESSORS, NOISE, OFFSET, EXPOSURE, GROUP, ARRAYS };
 
 struct array {
   const unsigned char *start; /* NULL: there is none */
@@ -66,18 +66,20 @@ static void list_arrays(const struct gpnn_dataset *rows, size_t t, bool calibrat
   size_t n = calibration ? rows->n_calibration : rows->n;
   const double *noise = calibration ? rows->calibration_noise : rows->noise;
   const double *offset = calibration ? rows->calibration_offset : rows->offset;
-  const void *starts[ARRAYS] = {[INPUTS] = calibration ? rows->calibration_x : rows->x,
-                                [TARGET] = target_of(rows, t, calibration),
-                                [REGRESSORS] =
-                                    calibration ? rows->calibration_regressors : rows->regressors,
-                                [NOISE] = noise == NULL ? NULL : noise + t * n,
-                                [OFFSET] = offset == NULL ? NULL : offset + t * n,
-                                [GROUP] = calibration ? NULL : rows->row_group};
+  const void *starts[ARRAYS] = {
+      [INPUTS] = calibration ? rows->calibration_x : rows->x,
+      [TARGET] = target_of(rows, t, calibration),
+      [REGRESSORS] = calibration ? rows->calibration_regressors : rows->regressors,
+      [NOISE] = noise == NULL ? NULL : noise + t * n,
+      [OFFSET] = offset == NULL ? NULL : offset + t * n,
+      [EXPOSURE] = calibration ? rows->calibration_exposure : rows->exposure,
+      [GROUP] = calibration ? NULL : rows->row_group};
   const size_t widths[ARRAYS] = {[INPUTS] = rows->d * sizeof(double),
                                  [TARGET] = sizeof(double),
                                  [REGRESSORS] = rows->n_regressors * sizeof(double),
                                  [NOISE] = sizeof(double),
                                  [OFFSET] = sizeof(double),
+                                 [EXPOSURE] = sizeof(double),
                                  [GROUP] = sizeof(uint32_t)};
   for (size_t a = 0; a < ARRAYS; a++) arrays[a] = (struct array){starts[a], widths[a]};
 }
@@ -198,6 +200,7 @@ static void set_rows(struct gpnn_dataset *view, const struct part *part,
     view->calibration_regressors = starts[REGRESSORS];
     view->calibration_noise = starts[NOISE];
     view->calibration_offset = starts[OFFSET];
+    view->calibration_exposure = starts[EXPOSURE];
     return;
   }
   view->is_partial = true;
@@ -207,6 +210,7 @@ static void set_rows(struct gpnn_dataset *view, const struct part *part,
   view->regressors = starts[REGRESSORS];
   view->noise = starts[NOISE];
   view->offset = starts[OFFSET];
+  view->exposure = starts[EXPOSURE];
   view->row_group = (const uint32_t *)(const void *)starts[GROUP];
 }
 

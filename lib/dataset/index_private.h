@@ -18,6 +18,7 @@ struct gpnn_index {
   double *lengthscale, *rotation;     /* owned; source.metric; NULL: none */
   uint32_t *group;                    /* owned; dataset.group */
   char *provenance;                   /* owned; dataset.provenance */
+  uint64_t *exchanged;                /* owned; dataset.exchanged; NULL: none */
   struct gpnn_index_present *present; /* owned; for each target; NULL: all rows have all of them */
   bool is_verified;
   pthread_mutex_t *loading; /* owned; loading a search uses the container's stream, of which only

@@ -33,6 +33,22 @@ static struct gpnn_moments *decode_moments(struct cursor *cursor, size_t n)
   return moments;
 }
 
+/* Rows that were drawn to be held out, and those held out in their place. */
+static void decode_exchanged(struct cursor *cursor, struct gpnn_index *index)
+{
+  enum { PAIR_BYTES = 16 };
+  struct gpnn_dataset *dataset = &index->dataset;
+  size_t n = cursor->left / PAIR_BYTES, n_rows = dataset->n + dataset->n_calibration;
+  require(cursor, n > 0 && n <= dataset->n_calibration);
+  index->exchanged = take_array(cursor, 2 * n, sizeof *index->exchanged, sizeof *index->exchanged);
+  for (size_t i = 0; i < 2 * n && index->exchanged != NULL; i++) {
+    index->exchanged[i] = take_u64(cursor);
+    require(cursor, index->exchanged[i] < n_rows);
+  }
+  dataset->n_exchanged = n;
+  dataset->exchanged = index->exchanged;
+}
+
 /* How many rows have each target, of which some lack one. */
 static void decode_present(struct cursor *cursor, struct gpnn_index *index)
 {
@@ -169,6 +185,15 @@ static enum gpnn_status read_section(struct gpnn_index *index, const char *tag,
   return GPNN_OK;
 }
 
+/* The same for a section that an index may lack. */
+static enum gpnn_status read_optional(struct gpnn_index *index, const char *tag,
+                                      void (*decode)(struct cursor *, struct gpnn_index *),
+                                      struct gpnn_error *err)
+{
+  return gpnn_container_find(index->container, tag) == NULL ? GPNN_OK
+                                                            : read_section(index, tag, decode, err);
+}
+
 /* Points '*rows' to a section of n by d numbers where it is mapped. */
 static enum gpnn_status find_rows(const struct gpnn_index *index, const char *tag, size_t n,
                                   size_t d, const double **rows, struct gpnn_error *err)
@@ -193,25 +218,21 @@ static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_erro
   if (status == GPNN_OK) status = read_section(index, "COLS", gpnn_index_decode_columns, err);
   if (status == GPNN_OK && extended)
     status = read_section(index, "ROLE", gpnn_index_decode_roles, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "OCOL") != NULL)
-    status = read_section(index, "OCOL", gpnn_index_decode_offsets, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "GCOL") != NULL)
-    status = read_section(index, "GCOL", gpnn_index_decode_groups, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "COLX") != NULL)
-    status = read_section(index, "COLX", gpnn_index_decode_names_and_dates, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "NOTA") != NULL)
-    status = read_section(index, "NOTA", gpnn_index_decode_notation, err);
+  if (status == GPNN_OK) status = read_optional(index, "OCOL", gpnn_index_decode_offsets, err);
+  if (status == GPNN_OK) status = read_optional(index, "GCOL", gpnn_index_decode_groups, err);
+  if (status == GPNN_OK) status = read_optional(index, "CLAS", gpnn_index_decode_classes, err);
+  if (status == GPNN_OK) status = read_optional(index, "ECOL", gpnn_index_decode_exposure, err);
+  if (status == GPNN_OK)
+    status = read_optional(index, "COLX", gpnn_index_decode_names_and_dates, err);
+  if (status == GPNN_OK) status = read_optional(index, "NOTA", gpnn_index_decode_notation, err);
   if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "LIMS") != NULL)
-    status = read_section(index, "LIMS", decode_limits, err);
+  if (status == GPNN_OK) status = read_optional(index, "LIMS", decode_limits, err);
   if (status == GPNN_OK && extended) status = read_section(index, "MOMS", decode_all_moments, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "HAVE") != NULL)
-    status = read_section(index, "HAVE", decode_present, err);
+  if (status == GPNN_OK) status = read_optional(index, "EXCH", decode_exchanged, err);
+  if (status == GPNN_OK) status = read_optional(index, "HAVE", decode_present, err);
   if (status == GPNN_OK) status = read_section(index, "SRCH", decode_search, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "ROTN") != NULL)
-    status = read_section(index, "ROTN", decode_rotation, err);
-  if (status == GPNN_OK && gpnn_container_find(index->container, "OPTS") != NULL)
-    status = read_section(index, "OPTS", decode_provenance, err);
+  if (status == GPNN_OK) status = read_optional(index, "ROTN", decode_rotation, err);
+  if (status == GPNN_OK) status = read_optional(index, "OPTS", decode_provenance, err);
   if (status == GPNN_OK &&
       gpnn_schema_features(&index->dataset.schema) != index->dataset.scaling.n_in)
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
@@ -246,6 +267,11 @@ static enum gpnn_status find_other_columns(struct gpnn_index *index, struct gpnn
     status = find_rows(index, "OFFS", n_more + 1, n, &dataset->offset, err);
     if (status == GPNN_OK)
       status = find_rows(index, "CALO", n_more + 1, c, &dataset->calibration_offset, err);
+  }
+  if (dataset->schema.has_exposure && status == GPNN_OK) {
+    status = find_rows(index, "EXPO", n, 1, &dataset->exposure, err);
+    if (status == GPNN_OK)
+      status = find_rows(index, "CALE", c, 1, &dataset->calibration_exposure, err);
   }
   return status;
 }

@@ -8,15 +8,17 @@
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/index_private.h"
 
-/* What the numbers of a section may be besides finite. */
+/* What the numbers of a section may be besides finite and above 0. */
 struct allowed {
-  bool negative, missing;
+  bool negative, zero, missing;
 };
 
 static struct allowed allowed_in(const struct gpnn_index *index, const char *tag)
 {
   static const char *const of_targets[] = {"YVAL", "CALY", "YMOR", "CALM"};
-  struct allowed allowed = {.negative = strcmp(tag, "NOIS") != 0 && strcmp(tag, "CALN") != 0};
+  bool is_exposure = strcmp(tag, "EXPO") == 0 || strcmp(tag, "CALE") == 0;
+  bool is_variance = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0;
+  struct allowed allowed = {.negative = !is_variance && !is_exposure, .zero = !is_exposure};
   for (size_t i = 0; i < sizeof of_targets / sizeof *of_targets; i++)
     if (strcmp(tag, of_targets[i]) == 0) allowed.missing = index->present != NULL;
   return allowed;
@@ -27,6 +29,7 @@ static bool are_allowed(size_t n, const double *values, struct allowed allowed)
   for (size_t j = 0; j < n; j++) {
     bool is_number = isfinite(values[j]) || (allowed.missing && isnan(values[j]));
     if (!is_number || (!allowed.negative && values[j] < 0)) return false;
+    if (!allowed.zero && values[j] == 0) return false;
   }
   return true;
 }
@@ -56,7 +59,8 @@ static enum gpnn_status verify_section(const struct gpnn_index *index, const cha
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has a %s",
                      gpnn_container_path(index->container), tag,
                      allowed.negative ? "number that is not finite"
-                                      : "variance that is negative or not finite");
+                     : allowed.zero   ? "variance that is negative or not finite"
+                                      : "exposure that is not above 0 or not finite");
   return GPNN_OK;
 }
 
@@ -88,11 +92,11 @@ static enum gpnn_status verify_parts(const struct gpnn_index *index, struct gpnn
 
 enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "GCOL", "COLX",
-                                       "STDZ", "LIMS", "MOMS", "HAVE", "ROWS", "YVAL",
-                                       "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR",
-                                       "NOIS", "CALN", "OFFS", "CALO", "GRPS", "PART"};
-  enum { FIRST_ROWS = 10, AFTER_ROWS = sizeof hashed / sizeof *hashed - 2 };
+  static const char *const hashed[] = {
+      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "STDZ", "LIMS",
+      "MOMS", "EXCH", "HAVE", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR",
+      "CALR", "NOIS", "CALN", "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART"};
+  enum { FIRST_ROWS = 13, AFTER_ROWS = sizeof hashed / sizeof *hashed - 2 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;
   for (size_t i = 0; i < gpnn_container_count(container); i++) {

@@ -13,16 +13,21 @@
 #include "dataset/index_parts_private.h"
 #include "stats/moments.h"
 
-/* Programs that know only an older minor version must refuse what they cannot read: a change of the
+/* A file has at most GPNN_CONTAINER_SECTIONS of them: neither classes nor an exposure go together
+ * with offsets or noise variances.
+ *
+ * Programs that know only an older minor version must refuse what they cannot read: a change of the
  * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 1}, {"STDZ", true, 0}, {"LIMS", true, 3},
-    {"MOMS", true, 1}, {"OPTS", false, 0}, {"ROWS", true, 0}, {"YVAL", true, 0}, {"CALX", true, 0},
-    {"CALY", true, 0}, {"YMOR", true, 1},  {"CALM", true, 1}, {"REGR", true, 1}, {"CALR", true, 1},
-    {"NOIS", true, 1}, {"CALN", true, 1},  {"OCOL", true, 5}, {"OFFS", true, 5}, {"CALO", true, 5},
-    {"GCOL", true, 6}, {"GRPS", true, 6},  {"NOTA", true, 7}, {"COLX", true, 8}, {"HAVE", true, 9},
-    {"PART", true, 9}, {"SRCH", true, 0},  {"ROTN", true, 2}, {"SAME", true, 4}, {"FAIS", false, 0},
-    {"TREE", true, 2},
+    {"INFO", true, 0},  {"COLS", true, 0},  {"ROLE", true, 1},  {"STDZ", true, 0},
+    {"LIMS", true, 3},  {"MOMS", true, 1},  {"OPTS", false, 0}, {"ROWS", true, 0},
+    {"YVAL", true, 0},  {"CALX", true, 0},  {"CALY", true, 0},  {"YMOR", true, 1},
+    {"CALM", true, 1},  {"REGR", true, 1},  {"CALR", true, 1},  {"NOIS", true, 1},
+    {"CALN", true, 1},  {"OCOL", true, 5},  {"OFFS", true, 5},  {"CALO", true, 5},
+    {"GCOL", true, 6},  {"GRPS", true, 6},  {"NOTA", true, 7},  {"COLX", true, 8},
+    {"HAVE", true, 9},  {"PART", true, 9},  {"CLAS", true, 10}, {"EXCH", true, 10},
+    {"ECOL", true, 10}, {"EXPO", true, 10}, {"CALE", true, 10}, {"SRCH", true, 0},
+    {"ROTN", true, 2},  {"SAME", true, 4},  {"FAIS", false, 0}, {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -49,6 +54,11 @@ static void compose_moments(struct blob *blob, const struct gpnn_scaling *scalin
     put_f64(blob, scaling->regressors[j].mean);
     put_f64(blob, scaling->regressors[j].sd);
   }
+}
+
+static void compose_exchanged(struct blob *blob, const struct gpnn_dataset *dataset)
+{
+  for (size_t i = 0; i < 2 * dataset->n_exchanged; i++) put_u64(blob, dataset->exchanged[i]);
 }
 
 static size_t n_weights(const struct gpnn_scaling *scaling)
@@ -207,6 +217,14 @@ static enum gpnn_status write_columns(struct writing *writing, const struct gpnn
     gpnn_index_compose_groups(blob, dataset);
     status = write_blob(writing, "GCOL", true, blob, err);
   }
+  if (status == GPNN_OK && gpnn_index_has_classes(schema)) {
+    gpnn_index_compose_classes(blob, schema);
+    status = write_blob(writing, "CLAS", true, blob, err);
+  }
+  if (status == GPNN_OK && schema->has_exposure) {
+    gpnn_index_compose_exposure(blob, schema);
+    status = write_blob(writing, "ECOL", true, blob, err);
+  }
   if (status == GPNN_OK && gpnn_index_has_names_or_dates(schema)) {
     gpnn_index_compose_names_and_dates(blob, schema);
     status = write_blob(writing, "COLX", true, blob, err);
@@ -235,6 +253,10 @@ static enum gpnn_status write_metadata(struct writing *writing, const struct gpn
   if (status == GPNN_OK && gpnn_index_has_roles(&dataset->schema)) {
     compose_moments(&blob, &dataset->scaling);
     status = write_blob(writing, "MOMS", true, &blob, err);
+  }
+  if (status == GPNN_OK && dataset->n_exchanged > 0) {
+    compose_exchanged(&blob, dataset);
+    status = write_blob(writing, "EXCH", true, &blob, err);
   }
   return status;
 }
@@ -266,6 +288,11 @@ static enum gpnn_status write_other_columns(struct writing *writing,
     status = write_rows(writing, "OFFS", n_more + 1, n, dataset->offset, err);
     if (status == GPNN_OK)
       status = write_rows(writing, "CALO", n_more + 1, c, dataset->calibration_offset, err);
+  }
+  if (dataset->schema.has_exposure && status == GPNN_OK) {
+    status = write_rows(writing, "EXPO", n, 1, dataset->exposure, err);
+    if (status == GPNN_OK)
+      status = write_rows(writing, "CALE", c, 1, dataset->calibration_exposure, err);
   }
   if (dataset->schema.has_by && status == GPNN_OK)
     status = write_section(writing, "GRPS", true, dataset->row_group,
