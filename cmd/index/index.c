@@ -12,6 +12,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
+#include "cmd/index/classes.h"
 #include "cmd/index/report.h"
 #include "cmd/index/summary.h"
 #include "cmd/index/survey.h"
@@ -28,10 +29,25 @@ static const char *volatile unfinished;
 /* An option that only makes sense when a table is read; NULL if none was given. */
 static const char *table_option(const struct cli *cli)
 {
-  static const char *const names[] = {
-      "auto",     "target", "inputs",      "drop",       "one-hot",         "date",
-      "period",   "geo",    "regressors",  "row-noise",  "offset",          "by",
-      "skip-bad", "preset", "standardise", "whiten-eps", "calibration-rows"};
+  static const char *const names[] = {"auto",
+                                      "target",
+                                      "classes",
+                                      "inputs",
+                                      "drop",
+                                      "one-hot",
+                                      "date",
+                                      "period",
+                                      "geo",
+                                      "regressors",
+                                      "row-noise",
+                                      "offset",
+                                      "exposure",
+                                      "by",
+                                      "skip-bad",
+                                      "preset",
+                                      "standardise",
+                                      "whiten-eps",
+                                      "calibration-rows"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (cli_given(cli, names[i])) return names[i];
   return NULL;
@@ -197,6 +213,7 @@ static void describe_training(const struct cli *cli, const struct gpnn_table *ta
   struct gpnn_feature_cursor at = {0};
   warn_of_outlier(cli, name, training);
   warn_of_all_far(cli, name, training);
+  classes_describe(cli, name, training);
   if (scaling->n_out < scaling->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
              scaling->n_in - scaling->n_out, scaling->n_in,

@@ -3,14 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_BYTES = 200, SHOWN = 5 };
+enum { NAMES_BYTES = 220, SHOWN = 5, LONGEST_TAIL = sizeof " (1000 classes), ..." };
 
 /* Appends a name to a list that has room for it. */
 static size_t add_name(char names[NAMES_BYTES], size_t used, const struct gpnn_column *column)
 {
   char shown[GPNN_MASK_BYTES];
+  bool has_classes = column->kind == GPNN_COLUMN_CLASSES;
   gpnn_mask(shown, column->name, strlen(column->name));
-  int n = snprintf(names + used, NAMES_BYTES - used, "%s%s", used > 0 ? ", " : "", shown);
+  int n = has_classes
+              ? snprintf(names + used, NAMES_BYTES - used, "%s%s (%zu classes)",
+                         used > 0 ? ", " : "", shown, column->n_levels)
+              : snprintf(names + used, NAMES_BYTES - used, "%s%s", used > 0 ? ", " : "", shown);
   return n < 0 ? used : used + (size_t)n;
 }
 
@@ -23,7 +27,7 @@ static size_t list_names(char names[NAMES_BYTES], size_t n, const struct gpnn_co
   for (size_t i = 0; i < n; i++) {
     if (i > 0 && columns[i].position == columns[i - 1].position) continue;
     n_columns++;
-    if (n_listed == SHOWN || used + GPNN_MASK_BYTES + sizeof ", ..." > NAMES_BYTES) continue;
+    if (n_listed == SHOWN || used + GPNN_MASK_BYTES + LONGEST_TAIL > NAMES_BYTES) continue;
     used = add_name(names, used, &columns[i]);
     n_listed++;
   }
@@ -51,8 +55,8 @@ void summary_say(const struct cli *cli, const struct gpnn_table *table,
                  const struct gpnn_dataset *dataset)
 {
   const struct gpnn_schema *schema = &dataset->schema;
-  char target[GPNN_MASK_BYTES], more[NAMES_BYTES], inputs[NAMES_BYTES];
-  gpnn_mask(target, schema->target.name, strlen(schema->target.name));
+  char target[NAMES_BYTES], more[NAMES_BYTES], inputs[NAMES_BYTES];
+  list_names(target, 1, &schema->target);
   list_names(more, schema->n_more, schema->more);
   size_t n_inputs = list_names(inputs, schema->n_inputs, schema->inputs);
   cli_say(cli, "%s%s: target%s %s%s%s, %zu input%s (%s), %zu row%s and %zu held out",

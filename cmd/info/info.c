@@ -111,6 +111,36 @@ static void put_name(struct facts *facts, const char *name, const struct gpnn_co
   facts_text(facts, name, gpnn_schema_column_name(column, shown));
 }
 
+static size_t count_class(size_t n, const double *y, size_t c)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) count += y[i] == (double)c;
+  return count;
+}
+
+/* A line per class: name, training rows, calibration rows. */
+static void put_classes(struct facts *facts, const struct gpnn_dataset *view)
+{
+  size_t k = gpnn_dataset_n_classes(view), length;
+  size_t *counts = gpnn_alloc(k, 1, sizeof *counts);
+  if (counts == NULL) {
+    facts->status = gpnn_fail_memory(&facts->error, "for the classes");
+    return;
+  }
+  gpnn_dataset_count_classes(view, counts);
+  facts_open_list(facts, "class");
+  for (size_t c = 0; c < k; c++) {
+    facts_open_row(facts, NULL, '{');
+    facts_name(facts, "name", gpnn_dataset_class(view, c, &length));
+    facts_count(facts, "rows", counts[c]);
+    facts_count(facts, "calibration-rows",
+                count_class(view->n_calibration, view->calibration_y, c));
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
+  free(counts);
+}
+
 static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
 {
   facts_open_part(facts, "targets", '[');
@@ -118,8 +148,12 @@ static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
     const struct gpnn_dataset *view = gpnn_dataset_target(c, t);
     facts_open_part(facts, NULL, '{');
     put_name(facts, "target", &view->schema.target);
-    facts_number(facts, "target-mean", view->scaling.y_mean);
-    facts_number(facts, "target-sd", view->scaling.y_sd);
+    if (gpnn_dataset_n_classes(view) > 0) {
+      put_classes(facts, view);
+    } else {
+      facts_number(facts, "target-mean", view->scaling.y_mean);
+      facts_number(facts, "target-sd", view->scaling.y_sd);
+    }
     if (view->n < c->n || view->n_calibration < c->n_calibration) {
       facts_count(facts, "target-rows", view->n);
       facts_count(facts, "target-calibration-rows", view->n_calibration);
@@ -204,6 +238,7 @@ static void put_others(struct facts *facts, const struct gpnn_dataset *c)
 {
   const struct gpnn_schema *schema = &c->schema;
   if (schema->has_noise) put_name(facts, "row-noise", &schema->noise);
+  if (schema->has_exposure) put_name(facts, "exposure", &schema->exposure);
   if (schema->has_by) put_name(facts, "by", &schema->by);
   if (schema->has_by) facts_count(facts, "by-groups", c->n_row_groups);
   facts_open_list(facts, "offset");
