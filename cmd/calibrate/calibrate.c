@@ -162,6 +162,10 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
   if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n_lacking > 0)
     cli_note(cli, "%s: %zu rows lack the target", gpnn_table_name(table), rows->n_lacking);
+  if (status == GPNN_OK && rows->n_unseen > 0)
+    cli_warn(cli, "%s: %zu row%s of classes that no training row is of %s left out",
+             gpnn_table_name(table), rows->n_unseen, rows->n_unseen == 1 ? "" : "s",
+             rows->n_unseen == 1 ? "is" : "are");
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
   gpnn_table_close(table);

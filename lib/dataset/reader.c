@@ -95,18 +95,53 @@ enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *reader,
   return status;
 }
 
+enum gpnn_status gpnn_reader_require_exposure(const struct gpnn_reader *reader,
+                                              struct gpnn_error *err)
+{
+  return gpnn_schema_require_exposure(&reader->dataset->schema, &reader->map, reader->table, err);
+}
+
+enum gpnn_status gpnn_reader_exposure(const struct gpnn_reader *reader,
+                                      const struct gpnn_record *record, double *exposure,
+                                      struct gpnn_error *err)
+{
+  *exposure = 1;
+  if (!reader->dataset->schema.has_exposure) return GPNN_OK;
+  return gpnn_schema_exposure(&reader->map, reader->table, record, exposure, err);
+}
+
 size_t gpnn_reader_target_column(const struct gpnn_reader *reader, size_t t)
 {
   return t == 0 ? reader->map.target : reader->map.more[t - 1];
+}
+
+const struct gpnn_field *gpnn_reader_target_text(const struct gpnn_reader *reader,
+                                                 const struct gpnn_record *record, size_t t)
+{
+  size_t column = gpnn_reader_target_column(reader, t);
+  if (column == SIZE_MAX) return NULL;
+  const struct gpnn_field *field = &record->fields[column];
+  return gpnn_field_is_missing(reader->table, field) ? NULL : field;
+}
+
+/* Reads a target that is not missing. */
+static enum gpnn_status read_present(const struct gpnn_reader *reader,
+                                     const struct gpnn_record *record, size_t t, double *y,
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &reader->dataset->schema;
+  if (!gpnn_schema_has_classes(schema, t))
+    return gpnn_columns_number(reader->table, record, gpnn_reader_target_column(reader, t), y, err);
+  *y = gpnn_schema_class(schema, &reader->map, reader->table, record, t);
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_reader_target(const struct gpnn_reader *reader,
                                     const struct gpnn_record *record, size_t t, double *y,
                                     struct gpnn_error *err)
 {
-  size_t column = gpnn_reader_target_column(reader, t);
-  if (column != SIZE_MAX && !gpnn_field_is_missing(reader->table, &record->fields[column]))
-    return gpnn_columns_number(reader->table, record, column, y, err);
+  if (gpnn_reader_target_text(reader, record, t) != NULL)
+    return read_present(reader, record, t, y, err);
   *y = nan("");
   return GPNN_OK;
 }
@@ -133,6 +168,8 @@ static enum gpnn_status grow(struct gpnn_reader_rows *rows, const struct gpnn_re
                        sizeof *rows->regressors);
   if (enough && !inputs_only && reader->map.has_noise)
     enough = gpnn_grow(&rows->noise, &rows->noise_capacity, n, sizeof *rows->noise);
+  if (enough && !inputs_only && reader->dataset->schema.has_exposure)
+    enough = gpnn_grow(&rows->exposure, &rows->exposure_capacity, n, sizeof *rows->exposure);
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for the rows");
 }
 
@@ -144,7 +181,8 @@ static enum gpnn_status read_target(const struct gpnn_reader *reader, struct gpn
   const struct gpnn_transform *transform = reader->dataset->transform;
   size_t column = reader->map.target;
   double value = 0, offset;
-  enum gpnn_status status = gpnn_columns_number(table, record, column, &value, err);
+  enum gpnn_status status = gpnn_columns_present(table, record, column, err);
+  if (status == GPNN_OK) status = read_present(reader, record, 0, &value, err);
   if (status == GPNN_OK && reader->dataset->schema.n_offsets > 0)
     status = gpnn_schema_subtract_offset(&reader->map, table, record, 0, &value, &offset, err);
   if (status == GPNN_OK && transform != NULL && !gpnn_transform_takes(transform->kind, value))
@@ -177,13 +215,18 @@ static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpn
   double y = 0, variance = 0;
   double *regressors = reader->reads_regressors ? rows->regressors + n * rows->n_regressors : NULL;
   if (!inputs_only) status = read_target(reader, table, record, &y, err);
+  if (status == GPNN_OK && rows->exposure != NULL)
+    status = gpnn_reader_exposure(reader, record, &rows->exposure[n], err);
   if (status == GPNN_OK)
     status = gpnn_reader_read(reader, record, rows->x + n * reader->dataset->d, regressors,
                               &variance, &n_unseen, err);
   if (status != GPNN_OK) return status;
   if (rows->noise != NULL) rows->noise[n] = gpnn_scaling_noise(scaling, variance);
   if (!inputs_only) rows->y[n] = y;
-  rows->n++;
+  if (gpnn_schema_has_classes(&reader->dataset->schema, 0) && y == GPNN_CLASS_UNSEEN)
+    rows->n_unseen++;
+  else
+    rows->n++;
   return GPNN_OK;
 }
 
@@ -198,6 +241,7 @@ enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the target",
                        gpnn_table_name(table), dataset->schema.target.name);
   if (status == GPNN_OK && !inputs_only) status = gpnn_reader_require_offsets(&reader, err);
+  if (status == GPNN_OK && !inputs_only) status = gpnn_reader_require_exposure(&reader, err);
   rows->n_regressors = reader.reads_regressors ? dataset->n_regressors : 0;
   struct gpnn_error why = {0};
   struct gpnn_record record;
@@ -234,6 +278,7 @@ void gpnn_reader_rows_shuffle(struct gpnn_reader_rows *rows, size_t d, uint64_t 
     swap(rows->x, d, i - 1, k);
     swap(rows->regressors, rows->n_regressors, i - 1, k);
     swap(rows->noise, 1, i - 1, k);
+    swap(rows->exposure, 1, i - 1, k);
   }
 }
 
@@ -243,5 +288,6 @@ void gpnn_reader_rows_release(struct gpnn_reader_rows *rows)
   free(rows->y);
   free(rows->regressors);
   free(rows->noise);
+  free(rows->exposure);
   memset(rows, 0, sizeof *rows);
 }

@@ -2,8 +2,9 @@
  * reader: reading tables by the columns and the scaling of a dataset, row by row or whole.
  *
  * Row by row: gpnn_reader_open() finds the columns; then for each record of the table
- * gpnn_reader_read() gives what a prediction needs, gpnn_reader_offsets() what to add to it, and
- * gpnn_reader_target() what to compare it with; gpnn_reader_release() at the end.
+ * gpnn_reader_read() gives what a prediction needs, gpnn_reader_offsets() what to add to it,
+ * gpnn_reader_exposure() what to multiply it by, and gpnn_reader_target() what to compare it with;
+ * gpnn_reader_release() at the end.
  * gpnn_reader_rows_read() does all of this for a whole table.
  */
 #ifndef GPNN_DATASET_READER_H
@@ -69,15 +70,31 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_offsets(const struct gpnn_reader *r
                                                      const struct gpnn_record *record,
                                                      double *offsets, struct gpnn_error *err);
 
+/* The exposure of rows, for callers that predict counts: to be required once, and then read from
+ * each record.  Nothing is required, and 1 is read, where training rows had none.  GPNN_EMISMATCH:
+ * the table lacks its column, which the message names.  GPNN_EDATA: it is missing, not a number or
+ * not above 0. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_reader_require_exposure(const struct gpnn_reader *reader,
+                                                              struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_reader_exposure(const struct gpnn_reader *reader,
+                                                      const struct gpnn_record *record,
+                                                      double *exposure, struct gpnn_error *err);
+
 /* The table's column of target 't', or SIZE_MAX if it has none: 0 is the dataset's target, 1 and
  * more are the further ones. */
 size_t gpnn_reader_target_column(const struct gpnn_reader *reader, size_t t);
 
 /* Reads target 't' of 'record', in table units and with its offset; NaN if it is missing or has no
- * column.  GPNN_EDATA: it is not a number. */
+ * column.  Of classes that is the number of the class, or GPNN_CLASS_UNSEEN if no training row is
+ * of it.  GPNN_EDATA: it is not a number, which classes never are. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_target(const struct gpnn_reader *reader,
                                                     const struct gpnn_record *record, size_t t,
                                                     double *y, struct gpnn_error *err);
+
+/* The text of target 't' of 'record' as the table has it, without quotes around it: of a class also
+ * one that training has not seen.  NULL: it is missing or has no column.  Belongs to 'record'. */
+const struct gpnn_field *gpnn_reader_target_text(const struct gpnn_reader *reader,
+                                                 const struct gpnn_record *record, size_t t);
 
 void gpnn_reader_release(struct gpnn_reader *reader);
 
@@ -85,23 +102,26 @@ void gpnn_reader_release(struct gpnn_reader *reader);
 struct gpnn_reader_rows {
   size_t n;
   double *x; /* owned; n by d, standardised */
-  double *y; /* owned; n, standardised, without the offset */
+  double *y; /* owned; n, standardised, without the offset; numbers of classes */
   size_t n_regressors;
   double *regressors; /* owned; n by n_regressors, standardised; NULL: not read */
   double *noise;      /* owned; n, standardised; NULL: the table has no noise variances */
-  size_t x_capacity, y_capacity, regressors_capacity, noise_capacity;
+  double *exposure;   /* owned; n; NULL: training rows have none */
+  size_t x_capacity, y_capacity, regressors_capacity, noise_capacity, exposure_capacity;
   struct gpnn_skipped skipped; /* bad rows left out */
   size_t n_lacking;            /* rows left out because they lack the target, one of several */
+  size_t n_unseen;             /* rows left out because no training row is of their class */
 };
 
 /*
- * Reads the remaining records of 'table', which must have the target of 'dataset' and its offset if
- * there is one (GPNN_EMISMATCH), unless 'inputs_only': then 'y' and 'noise' stay NULL.
- * 'reads_regressors' as in gpnn_reader_open().  Targets go through the transform of 'dataset', if
- * it has one, and are bad if that does not take them; a missing one is bad too, unless the dataset
- * has several targets: then the row is left out.  With 'skip_bad', bad rows are left out and
- * counted; otherwise the first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A
- * table without records gives n = 0.
+ * Reads the remaining records of 'table', which must have the target of 'dataset', and its offset
+ * and exposure if there are any (GPNN_EMISMATCH), unless 'inputs_only': then 'y', 'noise' and
+ * 'exposure' stay NULL. 'reads_regressors' as in gpnn_reader_open().  Targets go through the
+ * transform of 'dataset', if it has one, and are bad if that does not take them; a missing one is
+ * bad too, unless the dataset has several targets: then the row is left out, as is one of a class
+ * that training has not seen.  With 'skip_bad', bad rows are left out and counted; otherwise the
+ * first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A table without records
+ * gives n = 0.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
                                                        const struct gpnn_dataset *dataset,
