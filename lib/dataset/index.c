@@ -205,19 +205,26 @@ static bool are_classes(size_t n, const double *y, size_t n_classes, bool missin
   return true;
 }
 
+/* The same for target 't' of all training and calibration rows. */
+static bool have_classes(const struct gpnn_dataset *rows, size_t t, size_t n_classes, bool missing)
+{
+  size_t n = rows->n, c = rows->n_calibration;
+  const double *y = t == 0 ? rows->y : rows->more + (t - 1) * n;
+  const double *held_out = t == 0 ? rows->calibration_y : rows->calibration_more + (t - 1) * c;
+  return are_classes(n, y, n_classes, missing) && are_classes(c, held_out, n_classes, missing);
+}
+
 /* Checks that classes are among those there are, so that they can be used as numbers of elements
  * whatever the file holds. */
 static enum gpnn_status check_classes(const struct gpnn_index *index, struct gpnn_error *err)
 {
   const struct gpnn_dataset *rows = &index->dataset;
-  bool missing = index->present != NULL, good = true;
+  bool good = true, is_partial = index->present != NULL;
   for (size_t t = 0; t <= rows->n_more && good; t++) {
-    const struct gpnn_dataset *view = gpnn_dataset_target(rows, t);
     size_t k = gpnn_schema_target(&rows->schema, t)->n_levels;
     if (k == 0) continue;
-    good = are_classes(rows->n, t == 0 ? rows->y : rows->more + (t - 1) * rows->n, k, missing) &&
-           are_classes(view->n, view->y, k, false) &&
-           are_classes(view->n_calibration, view->calibration_y, k, false);
+    good = have_classes(rows, t, k, is_partial) &&
+           (!is_partial || have_classes(&index->source.views[t], 0, k, false));
   }
   return good ? GPNN_OK
               : gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: a target has a class that is not there",

@@ -31,6 +31,7 @@ enum gpnn_status gpnn_training_begin_target(struct gpnn_training *training, size
 static void count_texts(const struct gpnn_table *table, struct gpnn_records *records, size_t j,
                         size_t *n, size_t *n_texts)
 {
+  struct gpnn_date_guess dates = {.n = 0};
   *n = *n_texts = 0;
   for (size_t i = 0; i < records->n; i++) {
     const struct gpnn_record record = gpnn_records_get(records, i);
@@ -41,7 +42,7 @@ static void count_texts(const struct gpnn_table *table, struct gpnn_records *rec
       ++*n;
       continue;
     }
-    gpnn_cell_look(&record.fields[j], NULL, &cell);
+    gpnn_cell_look(&record.fields[j], &dates, &cell);
     *n += cell.kind != GPNN_CELL_LIKE_MISSING;
     *n_texts += cell.kind == GPNN_CELL_TEXT;
   }

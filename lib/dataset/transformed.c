@@ -51,6 +51,9 @@ enum gpnn_status gpnn_transformed_check(const struct gpnn_dataset *dataset,
 {
   char shown[GPNN_MASK_BYTES];
   const char *name = dataset->schema.target.name;
+  if (gpnn_dataset_n_classes(dataset) > 0)
+    return gpnn_fail(err, GPNN_EDATA, "target '%s': classes are not transformed",
+                     gpnn_mask(shown, name, strlen(name)));
   if (dataset->noise != NULL)
     return gpnn_fail(err, GPNN_EDATA,
                      "target '%s': the rows have known noise variances, which say nothing of a "

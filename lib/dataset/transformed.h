@@ -29,8 +29,8 @@ enum { GPNN_TRANSFORMED_SAMPLE = 8192 };
 /*
  * Checks that a view, which is not transformed, can be: GPNN_EDATA names the target and a row of
  * the index if a training or calibration target is not positive under log or boxcox; or says that
- * rows have known noise variances or offsets, which apply to the target itself and not to a
- * function of it.
+ * it holds classes, or that rows have known noise variances or offsets, which apply to the target
+ * itself and not to a function of it.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_transformed_check(const struct gpnn_dataset *dataset,
                                                         enum gpnn_transform_kind kind,
