@@ -244,6 +244,20 @@ static enum gpnn_status make_target(struct index_changes *changes, const struct 
   return text_end(&text, &changes->target, err);
 }
 
+/* True if some targets are known for classes only if that is said, and all others are classes too.
+ */
+static bool needs_classes(const struct changes_source *from)
+{
+  bool any = false;
+  for (size_t j = 0; j < from->advice->n_columns; j++) {
+    const struct gpnn_column_advice *column = &from->advice->columns[j];
+    any = any || column->needs_classes;
+    bool is_target = from->profile->columns[j].role == GPNN_PROFILE_TARGET;
+    if (is_target && column->kind != GPNN_ADVICE_CLASSES) return false;
+  }
+  return any && !from->arguments->roles.classes;
+}
+
 enum gpnn_status changes_make(struct index_changes *changes, const struct changes_source *from,
                               struct gpnn_error *err)
 {
@@ -251,6 +265,7 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
   const struct gpnn_roles *roles = &from->arguments->roles;
   struct listing listing = {advice, from->names, GPNN_ADVICE_DROP, NULL};
   enum gpnn_status status = GPNN_OK;
+  changes->classes = needs_classes(from);
   if (advice->moves_target) status = make_target(changes, from->names, advice->target, err);
   if (status == GPNN_OK) status = make_list(&changes->drop, &listing, roles->drop, err);
   listing.kind = GPNN_ADVICE_CATEGORY;
@@ -277,6 +292,7 @@ void changes_apply(const struct index_changes *changes, struct cli *cli, struct 
 {
   struct gpnn_notation *notation = &cli->table.notation;
   if (changes->target != NULL) a->roles.target = changes->target;
+  if (changes->classes) a->roles.classes = true;
   if (changes->drop != NULL) a->roles.drop = changes->drop;
   if (changes->one_hot != NULL) a->roles.one_hot = changes->one_hot;
   if (changes->decimal != 0) notation->decimal = changes->decimal;
@@ -382,6 +398,7 @@ void changes_print_command(const struct cli *cli, const struct index_changes *ch
   if (changes->skip_lines > 0) fprintf(to, " --skip-lines %zu", changes->skip_lines);
   print_option("--comment", changes->comment, to);
   print_option("-y", changes->target, to);
+  if (changes->classes) fputs(" --classes", to);
   print_option("--drop", changes->drop, to);
   print_option("--one-hot", changes->one_hot, to);
   for (size_t i = 0; i < changes->n_dates; i++) print_option("--date", changes->dates[i], to);

@@ -20,7 +20,7 @@ struct index_changes {
   size_t n_dates;
   char *dates[CLI_LIST_ITEMS]; /* new ones only */
   char decimal;
-  bool thousands;
+  bool thousands, classes;
   enum skip_bad skip_bad;
   bool no_header;
   size_t skip_lines;

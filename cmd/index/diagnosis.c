@@ -33,7 +33,8 @@ static bool is_listed(const struct gpnn_advice *advice, size_t j)
 {
   const struct gpnn_column_advice *column = &advice->columns[j];
   return column->kind != GPNN_ADVICE_UNUSED &&
-         (column->n_bad + column->n_codes > 0 || column->kind == GPNN_ADVICE_DROP);
+         (column->n_bad + column->n_codes > 0 || column->needs_classes ||
+          column->kind == GPNN_ADVICE_DROP);
 }
 
 /* How wide the columns of the report are. */
@@ -94,9 +95,10 @@ static void print_targets(const struct gpnn_profile *profile, const struct gpnn_
   char shown[GPNN_COLUMN_BYTES];
   size_t n = 0;
   if (!advice->is_stuck && !advice->moves_target) return;
-  fprintf(to, "  '%s' is %s and has to be numbers", column_name(names, advice->stuck_column, shown),
-          profile->columns[advice->stuck_column].role == GPNN_PROFILE_TARGET ? "the target (-y)"
-                                                                             : "no input");
+  bool is_target = profile->columns[advice->stuck_column].role == GPNN_PROFILE_TARGET;
+  fprintf(to, "  '%s' is %s", column_name(names, advice->stuck_column, shown),
+          is_target ? "the target (-y) and has to be numbers or classes"
+                    : "no input and has to be numbers");
   if (advice->moves_target && !advice->is_stuck)
     fprintf(to, "; '%s', the last column of numbers, takes its place",
             column_name(names, advice->target, shown));
@@ -179,7 +181,8 @@ bool diagnosis_is_possible(const struct diagnosis *d)
   for (size_t j = 0; j < advice->n_columns; j++) {
     enum gpnn_profile_role role = d->profile->columns[j].role;
     bool is_kept = role != GPNN_PROFILE_UNUSED && advice->columns[j].kind != GPNN_ADVICE_DROP;
-    n_inputs += is_kept && role != GPNN_PROFILE_TARGET;
+    bool is_target = role == GPNN_PROFILE_TARGET || role == GPNN_PROFILE_LABELS;
+    n_inputs += is_kept && !is_target;
   }
   if (advice->moves_target && n_inputs > 0) n_inputs--;
   return !advice->is_stuck && n_inputs > 0 && advice->n_rows - advice->n_lost >= LEAST_ROWS;

@@ -259,9 +259,10 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
   gpnn_profile_release(&profile);
   if (status == GPNN_OK)
     status = skip_check(cli, a->skip_bad, table, &training->skipped, training->n, err);
-  if (status != GPNN_OK) return status;
   progress_erase();
-  return gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
+  if (status == GPNN_OK)
+    status = gpnn_training_finish(training, &a->training, gpnn_table_name(table), err);
+  return training->has_bad_classes ? survey_report_classes(cli, a, err) : status;
 }
 
 /* Warns if all names are numbers: then the first line is probably a row. */

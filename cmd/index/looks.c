@@ -92,11 +92,15 @@ static void describe_dates(char text[LOOKS_BYTES], const struct gpnn_column_prof
 }
 
 static void describe_texts(char text[LOOKS_BYTES], const struct gpnn_column_profile *column,
-                           size_t n_levels)
+                           const struct gpnn_column_advice *advice)
 {
   char what[64];
-  snprintf(what, sizeof what, "%zu%s different text%s", n_levels,
-           n_levels >= GPNN_LEVELS_MAX ? " or more" : "", n_levels == 1 ? "" : "s");
+  size_t n_levels = advice->n_levels;
+  if (advice->kind == GPNN_ADVICE_CLASSES)
+    snprintf(what, sizeof what, "%zu classes", n_levels);
+  else
+    snprintf(what, sizeof what, "%zu%s different text%s", n_levels,
+             n_levels >= GPNN_LEVELS_MAX ? " or more" : "", n_levels == 1 ? "" : "s");
   add_example(text, what, column->odd, text_example(column->odd));
   if (column->n_missing > 0) describe_missing(text, column);
 }
@@ -113,7 +117,7 @@ static void describe_dropped(char text[LOOKS_BYTES], const struct gpnn_column_pr
     return;
   case GPNN_DROP_MANY_TEXTS:
   case GPNN_DROP_ONE_TEXT:
-    describe_texts(text, column, advice->n_levels);
+    describe_texts(text, column, advice);
     return;
   case GPNN_DROP_COUNTS_ROWS:
     add(text, "the number of the row");
@@ -139,8 +143,8 @@ const char *looks_describe(char text[LOOKS_BYTES], const struct gpnn_profile *pr
     describe_dropped(text, column, this);
   else if (this->kind == GPNN_ADVICE_DATES)
     describe_dates(text, column);
-  else if (this->kind == GPNN_ADVICE_CATEGORY)
-    describe_texts(text, column, this->n_levels);
+  else if (this->kind == GPNN_ADVICE_CATEGORY || this->kind == GPNN_ADVICE_CLASSES)
+    describe_texts(text, column, this);
   else
     describe_numbers(text, column, this);
   return text;
@@ -222,6 +226,10 @@ void looks_print_options(const struct gpnn_profile *profile, const struct gpnn_a
   case GPNN_ADVICE_CATEGORY:
     print_for_column("--one-hot", names, j, NULL, to);
     if (column->n_missing > 0) fputs(" --skip-bad", to);
+    return;
+  case GPNN_ADVICE_CLASSES:
+    if (this->needs_classes) fputs("--classes", to);
+    if (column->n_missing > 0) fprintf(to, "%s--skip-bad", this->needs_classes ? " " : "");
     return;
   case GPNN_ADVICE_DATES:
     print_for_column("--date", names, j, this->format, to);

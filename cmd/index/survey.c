@@ -161,16 +161,20 @@ enum gpnn_status survey_make(struct index_changes *changes, const struct cli *cl
 
 /* ---- reports ------------------------------------------------------------------------------ */
 
+static bool can_be_read_again(const char *path)
+{
+  struct stat st;
+  return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Makes a survey instead of going on with a table that seems to begin on a later line; false: there
  * is no such line, or the table cannot be read again. */
 static bool report_from_later(const struct cli *cli, const struct index_arguments *a,
                               const char *why)
 {
-  struct stat st;
   struct index_changes changes = {.target = NULL};
   const struct reread reread = {cli_operand(cli, 0), 0};
-  if (strcmp(reread.path, "-") == 0 || stat(reread.path, &st) != 0 || !S_ISREG(st.st_mode))
-    return false;
+  if (!can_be_read_again(reread.path)) return false;
   bool begins_later = find_beginning(cli, reread.path, &changes, NULL) == GPNN_OK &&
                       (changes.comment != NULL || changes.skip_lines > 0 || changes.no_header);
   bool told = begins_later && survey(&changes, cli, a, &reread, why, NULL) == GPNN_OK;
@@ -196,6 +200,20 @@ enum gpnn_status survey_report(const struct cli *cli, const struct index_argumen
   if (!told) return why.status;
   err->text[0] = '\0';
   return GPNN_EDATA;
+}
+
+enum gpnn_status survey_report_classes(const struct cli *cli, const struct index_arguments *a,
+                                       struct gpnn_error *err)
+{
+  const struct gpnn_error why = *err;
+  struct index_changes changes = {.target = NULL};
+  const struct reread reread = {cli_operand(cli, 0), 0};
+  if (a->roles.target != NULL || !can_be_read_again(reread.path)) return why.status;
+  bool told =
+      survey(&changes, cli, a, &reread, why.text, NULL) == GPNN_OK && changes.target != NULL;
+  changes_release(&changes);
+  if (told) err->text[0] = '\0';
+  return why.status;
 }
 
 /* ---- suggestions -------------------------------------------------------------------------- */

@@ -39,6 +39,11 @@ enum gpnn_status survey_report(const struct cli *cli, const struct index_argumen
                                const struct gpnn_profile *profile, size_t n_before,
                                struct gpnn_error *err);
 
+/* The same for a table that failed because a target holds classes that cannot be used, such as too
+ * many: if the user did not choose the target, it may have to be another. */
+enum gpnn_status survey_report_classes(const struct cli *cli, const struct index_arguments *a,
+                                       struct gpnn_error *err);
+
 /* After warnings about a table that could be used: says the command that takes the first line for a
  * row, or codes far outside the rest for missing values, if that was what a warning was about. */
 void survey_suggest(const struct cli *cli, const struct index_arguments *a,

@@ -28,8 +28,10 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   training->targets = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->targets);
   if (training->n_lacking == NULL || training->targets == NULL)
     return gpnn_fail_memory(err, "for the targets");
-  for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++)
+  for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++) {
+    training->targets[t].is_asked = gpnn_schema_has_classes(schema, t);
     status = gpnn_training_begin_target(training, t, err);
+  }
   return status;
 }
 

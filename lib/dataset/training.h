@@ -48,7 +48,8 @@ struct gpnn_training_options {
 
 /* What is learnt of a target besides its scaling. */
 struct gpnn_training_target {
-  bool is_decided; /* a row has told whether it is a number or a class, unless the user did */
+  bool is_decided; /* rows have told whether it is a number or a class, or: */
+  bool is_asked;   /* the user has made it classes */
   /* Of classes; NULL: it is a number.  By the order in which classes were first seen until they are
    * sorted, and then by their number. */
   size_t *n_rows; /* owned; how many rows each has, those held out too */
@@ -67,7 +68,9 @@ struct gpnn_training {
   struct gpnn_training_target *targets; /* owned; 1 + n_more */
   size_t n_undecided;                   /* of them, may still turn out to be classes */
   bool has_classes;                     /* a target is classes */
-  uint64_t *exchanged;                  /* owned; that of the dataset */
+  bool has_bad_classes;         /* there are too many of them, or all rows are of one, or each
+                                   of another: why reading or finishing failed */
+  uint64_t *exchanged;          /* owned; that of the dataset */
   struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
   double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_groups groups;    /* of all rows read */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "dataset/training_private.h"
 #include "profile/cell.h"
+#include "profile/profile.h"
 #include "table/columns.h"
 
 /* ---- numbers or classes ------------------------------------------------------------------- */
@@ -85,6 +86,19 @@ enum gpnn_status gpnn_training_read_classes(struct gpnn_training *training,
   return status;
 }
 
+void gpnn_training_doubt_classes(const struct gpnn_training *training, struct gpnn_profile *profile)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  for (size_t t = 0; t <= schema->n_more; t++) {
+    const struct gpnn_training_target *target = &training->targets[t];
+    const struct gpnn_column *column = gpnn_schema_target(schema, t);
+    bool is_repeated = target->is_asked;
+    for (size_t c = 0; target->n_rows != NULL && c < column->n_levels; c++)
+      is_repeated = is_repeated || target->n_rows[c] > 1;
+    if (!is_repeated) profile->columns[column->position].role = GPNN_PROFILE_TARGET;
+  }
+}
+
 /* ---- sorting ------------------------------------------------------------------------------ */
 
 /* Some rows must differ, and some must not. */
@@ -119,7 +133,9 @@ static enum gpnn_status sort_classes(struct gpnn_training *training, size_t t,
   if (status == GPNN_OK) {
     free(target->n_rows);
     target->n_rows = n_rows;
-    return check_classes(column, n_rows, err);
+    status = check_classes(column, n_rows, err);
+    training->has_bad_classes = status != GPNN_OK;
+    return status;
   }
   free(n_rows);
   return status;

@@ -60,6 +60,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read_classes(struct gpnn_training
                                                             double *targets,
                                                             struct gpnn_error *err);
 
+/* Lets the profile judge those targets of which the rows so far do not show that they are classes,
+ * since no class has two rows. */
+void gpnn_training_doubt_classes(const struct gpnn_training *training,
+                                 struct gpnn_profile *profile);
+
 /* Sorts the classes of all targets and checks that there are several and that some rows share one.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_sort_classes(struct gpnn_training *training,

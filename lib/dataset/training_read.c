@@ -135,7 +135,6 @@ struct reading {
   const struct gpnn_training_reading *how;
   struct batch batches[GPNN_PIPELINE_SLOTS];
   size_t n_written;          /* rows written to the file */
-  bool is_refused;           /* a target has too many classes: no row can be read any more */
   bool is_diagnosis;         /* a row was bad, and now rows only go to the profile */
   struct gpnn_error bad_row; /* what is wrong with the first */
 };
@@ -192,7 +191,7 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
     status = read_group(training, r->table, record, &row[training->width - 1], err);
   if (status != GPNN_OK || !training->has_classes) return status;
   status = gpnn_training_read_classes(training, r->table, record, target, err);
-  r->is_refused = status == GPNN_EDATA;
+  training->has_bad_classes = status == GPNN_EDATA; /* no row can be read any more */
   return status;
 }
 
@@ -222,7 +221,7 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
     if (status == GPNN_OK) {
       count_lacking(training, row);
       batch->n++;
-    } else if (status == GPNN_EDATA && r->how->skip_bad && !r->is_refused) {
+    } else if (status == GPNN_EDATA && r->how->skip_bad && !training->has_bad_classes) {
       gpnn_skipped_add(&training->skipped, &record, why);
     } else {
       *line = record.line;
@@ -259,7 +258,9 @@ static enum gpnn_status begin_diagnosis(struct reading *r, struct batch *batch, 
   r->is_diagnosis = true;
   enum gpnn_status status =
       gpnn_profile_make(r->how->profile, r->table, &r->training->dataset.schema, err);
-  return status == GPNN_OK ? diagnose_batch(r, batch, err) : status;
+  if (status != GPNN_OK) return status;
+  gpnn_training_doubt_classes(r->training, r->how->profile);
+  return diagnose_batch(r, batch, err);
 }
 
 /* Counts the rows of a batch that were read or left out. */
@@ -283,7 +284,8 @@ static enum gpnn_status read_rows(void *context, size_t slot, struct gpnn_error 
   enum gpnn_status status =
       r->is_diagnosis ? diagnose_batch(r, batch, &why) : read_batch(r, batch, &line, &why);
   bool is_bad = status == GPNN_EDATA || (status == GPNN_OK && batch->n_malformed > 0);
-  if (!r->is_diagnosis && is_bad && !r->how->skip_bad && r->how->profile != NULL)
+  bool is_diagnosed = is_bad && !r->how->skip_bad && !r->training->has_bad_classes;
+  if (!r->is_diagnosis && is_diagnosed && r->how->profile != NULL)
     status = begin_diagnosis(r, batch, line, &why, &why);
   else if (!r->is_diagnosis && status == GPNN_OK)
     count_batch(r, batch);

@@ -17,6 +17,7 @@ static bool is_kept(const struct gpnn_advice *advice, size_t j)
          advice->columns[j].kind != GPNN_ADVICE_UNUSED;
 }
 
+/* Targets may be classes, too. */
 static bool must_be_numbers(enum gpnn_profile_role role)
 {
   return role == GPNN_PROFILE_TARGET || role == GPNN_PROFILE_OTHER;
@@ -28,7 +29,9 @@ static void settle_targets(struct gpnn_advice *advice, const struct gpnn_profile
 {
   for (size_t j = 0; j < profile->n_columns && !advice->is_stuck; j++) {
     enum gpnn_profile_role role = profile->columns[j].role;
-    if (!must_be_numbers(role) || advice->columns[j].kind == GPNN_ADVICE_NUMBERS) continue;
+    enum gpnn_advice_kind kind = advice->columns[j].kind;
+    if (!must_be_numbers(role) || kind == GPNN_ADVICE_NUMBERS || kind == GPNN_ADVICE_CLASSES)
+      continue;
     advice->is_stuck = role != GPNN_PROFILE_TARGET || target_asked;
     advice->stuck_column = j;
     advice->moves_target = !advice->is_stuck;
@@ -174,6 +177,7 @@ static bool is_needed(const void *context, const struct gpnn_lack *lack)
     return false;
   case GPNN_ADVICE_AS_ASKED:
   case GPNN_ADVICE_CATEGORY:
+  case GPNN_ADVICE_CLASSES:
     return lack->why == GPNN_WHY_MISSING;
   default:
     return lack->why != GPNN_WHY_CODE || column->n_codes > 0;
@@ -274,7 +278,7 @@ bool gpnn_advice_is_none(const struct gpnn_advice *advice)
   bool any = advice->n_lost > 0 || advice->moves_target || advice->is_stuck;
   for (size_t j = 0; j < advice->n_columns && !any; j++)
     any = advice->columns[j].n_bad + advice->columns[j].n_codes > 0 ||
-          advice->columns[j].kind == GPNN_ADVICE_DROP;
+          advice->columns[j].needs_classes || advice->columns[j].kind == GPNN_ADVICE_DROP;
   return !any;
 }
 

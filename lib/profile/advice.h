@@ -9,6 +9,8 @@
  *   numbers     at least four fifths of the cells that have a value can be read as numbers
  *   dates       at least four fifths are dates in one format
  *   category    other texts, at most 50 different ones, and on average five rows to each
+ *   classes     in a target, texts that are more than half of the values, of 2 to 999 kinds, and on
+ *               average two rows or more to each
  *   dropped     texts that are all different, more of them than in a category, or always the same;
  *               numbers that count the rows, in a column named like an id; numbers in several
  *               units, or with another decimal mark than other columns have; columns without any
@@ -20,7 +22,8 @@
  *   rows        those that still lack a value are left out; if these are more than half, inputs are
  *               dropped, those that lack most values first, until they are not
  *
- * If the target was not asked for and is none of numbers, it becomes the last column of numbers.
+ * If the target was not asked for and is neither numbers nor classes, it becomes the last column of
+ * numbers.
  * Nothing that the user asked for is changed.
  *
  * Threads: a finished advice is read-only and may be shared.
@@ -38,6 +41,7 @@ enum gpnn_advice_kind {
   GPNN_ADVICE_NUMBERS,
   GPNN_ADVICE_DATES,
   GPNN_ADVICE_CATEGORY,
+  GPNN_ADVICE_CLASSES,
   GPNN_ADVICE_AS_ASKED, /* a category, or what else takes any text */
   GPNN_ADVICE_DROP,
   GPNN_ADVICE_UNUSED, /* the column has no role */
@@ -63,6 +67,8 @@ struct gpnn_column_advice {
                                         all too */
   size_t n_bad;                      /* cells that cannot be used as they are */
   size_t n_levels;                   /* of texts; GPNN_LEVELS_MAX: at least */
+  bool needs_classes;                /* classes some of which are numbers, so that it has to be said
+                                        that they are classes */
   size_t n_codes;                    /* cells that are numbers among the 'missing' of the advice */
   bool needs_na;                     /* has texts that are */
 };
@@ -80,7 +86,8 @@ struct gpnn_advice {
   char *missing;
   bool moves_target;
   size_t target; /* the first target: if 'moves_target' another than it was */
-  /* A column that has to be numbers, and is none: nothing can be done without the user. */
+  /* A column that has to be numbers, or classes, and is none: nothing can be done without the user.
+   */
   bool is_stuck;
   size_t stuck_column;
   size_t n_rows;              /* of the table, good and bad */

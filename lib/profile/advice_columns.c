@@ -7,7 +7,7 @@
 
 #include "profile/advice_private.h"
 
-enum { MOST_LEVELS = 50, ROWS_A_LEVEL = 5, LEAST_COUNTED = 10 };
+enum { MOST_LEVELS = 50, ROWS_A_LEVEL = 5, ROWS_A_CLASS = 2, LEAST_COUNTED = 10 };
 
 /* True if at least four fifths of 'n' are. */
 static bool are_most(size_t these, size_t n)
@@ -128,6 +128,25 @@ static void judge_texts(struct gpnn_column_advice *advice, const struct gpnn_odd
     drop(advice, GPNN_DROP_ONE_TEXT);
 }
 
+/* True if the values of a target are classes: mostly texts, some of which are the same. */
+static bool are_classes(const struct gpnn_column_profile *column)
+{
+  const struct gpnn_odd_cells *odd = column->odd;
+  if (column->role != GPNN_PROFILE_TARGET || odd == NULL) return false;
+  size_t n = gpnn_profile_numbers(column) + count_others(column), levels = odd->levels.n;
+  return odd->n_text > n / 2 && levels > 1 && levels < GPNN_LEVELS_MAX &&
+         levels <= odd->n_counted / ROWS_A_CLASS;
+}
+
+static void judge_classes(struct gpnn_column_advice *advice,
+                          const struct gpnn_column_profile *column)
+{
+  advice->kind = GPNN_ADVICE_CLASSES;
+  advice->n_levels = column->odd->levels.n;
+  advice->n_bad = column->n_missing;
+  advice->needs_classes = gpnn_profile_numbers(column) > 0;
+}
+
 /* True if numbers that are most of a column can be read in the notation chosen; else drops it. */
 static bool check_readable(struct gpnn_column_advice *advice, char decimal,
                            const struct gpnn_column_profile *column)
@@ -159,6 +178,8 @@ static void judge_values(struct gpnn_advice *advice, const struct gpnn_profile *
   this->kind = GPNN_ADVICE_NUMBERS;
   if (n + others == 0) {
     drop(this, GPNN_DROP_EMPTY);
+  } else if (are_classes(column)) {
+    judge_classes(this, column);
   } else if (are_numbers(column)) {
     if (check_readable(this, advice->decimal, column) && counts_rows(profile, j))
       drop(this, GPNN_DROP_COUNTS_ROWS);
@@ -186,7 +207,7 @@ void gpnn_advice_judge(struct gpnn_advice *advice, const struct gpnn_profile *pr
   this->n_bad = count_bad(column);
   if (column->role == GPNN_PROFILE_UNUSED) {
     this->kind = GPNN_ADVICE_UNUSED;
-  } else if (column->role == GPNN_PROFILE_CODED) {
+  } else if (column->role == GPNN_PROFILE_CODED || column->role == GPNN_PROFILE_LABELS) {
     this->kind = GPNN_ADVICE_AS_ASKED;
   } else {
     judge_values(advice, profile, j);

@@ -52,8 +52,10 @@ enum gpnn_status gpnn_profile_make(struct gpnn_profile *profile, const struct gp
     columns[schema->offsets[t].position].offset_of = 1 + target->position;
   }
   if (schema->has_noise) mark(profile, 1, &schema->noise, GPNN_PROFILE_OTHER);
-  mark(profile, 1, &schema->target, GPNN_PROFILE_TARGET);
-  mark(profile, schema->n_more, schema->more, GPNN_PROFILE_TARGET);
+  if (schema->has_exposure) mark(profile, 1, &schema->exposure, GPNN_PROFILE_OTHER);
+  for (size_t t = 0; t <= schema->n_more; t++)
+    mark(profile, 1, gpnn_schema_target(schema, t),
+         gpnn_schema_has_classes(schema, t) ? GPNN_PROFILE_LABELS : GPNN_PROFILE_TARGET);
   return GPNN_OK;
 }
 
@@ -251,16 +253,19 @@ static bool is_missing(const struct gpnn_profile *profile, const struct gpnn_rec
   return gpnn_values_missing(gpnn_table_values(profile->table), field->text, field->length);
 }
 
+static bool is_target(const struct gpnn_column_profile *column)
+{
+  return column->role == GPNN_PROFILE_TARGET || column->role == GPNN_PROFILE_LABELS;
+}
+
 /* True if column 'j' is a target that a record may lack, because it has another, or the offset of a
  * target that it lacks. */
 static bool may_lack(const struct gpnn_profile *profile, size_t j, const struct gpnn_record *record)
 {
   const struct gpnn_column_profile *column = &profile->columns[j];
   if (column->offset_of > 0) return is_missing(profile, record, column->offset_of - 1);
-  for (size_t k = 0; k < profile->n_columns && column->role == GPNN_PROFILE_TARGET; k++)
-    if (k != j && profile->columns[k].role == GPNN_PROFILE_TARGET &&
-        !is_missing(profile, record, k))
-      return true;
+  for (size_t k = 0; k < profile->n_columns && is_target(column); k++)
+    if (k != j && is_target(&profile->columns[k]) && !is_missing(profile, record, k)) return true;
   return false;
 }
 
@@ -281,7 +286,7 @@ static enum gpnn_status add_cell(struct gpnn_profile *profile, size_t j,
     *why = GPNN_WHY_MISSING;
     return GPNN_OK;
   }
-  if (column->role == GPNN_PROFILE_CODED) return GPNN_OK;
+  if (column->role == GPNN_PROFILE_CODED || column->role == GPNN_PROFILE_LABELS) return GPNN_OK;
   if (gpnn_values_number(values, field->text, field->length, &value) != GPNN_NUMBER_OK)
     return add_odd(profile, column, field, record->line, why, err);
   if (add_number(profile, column, field, value, record->line)) *why = GPNN_WHY_CODE;

@@ -31,8 +31,9 @@ enum gpnn_profile_role {
   GPNN_PROFILE_UNUSED,
   GPNN_PROFILE_INPUT,  /* numbers */
   GPNN_PROFILE_CODED,  /* anything: an input that is a category or a date, or groups of rows */
-  GPNN_PROFILE_TARGET, /* numbers */
-  GPNN_PROFILE_OTHER   /* numbers: regressors, offsets, variances, coordinates, cycles */
+  GPNN_PROFILE_TARGET, /* numbers or, if that is what they are, classes */
+  GPNN_PROFILE_LABELS, /* anything: a target that is classes in any case */
+  GPNN_PROFILE_OTHER   /* numbers: regressors, offsets, exposures, variances, coordinates, cycles */
 };
 
 /* Why a cell cannot be used: of struct gpnn_lack. */

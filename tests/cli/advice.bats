@@ -59,7 +59,7 @@ make() {
 @test "what the user asked for is never changed" {
   make a,b,y,z 50 'i, (i % 2 ? "l" : "r"), "text " i, i'
   report -y y
-  grep -q "'y' is the target (-y) and has to be numbers" report.txt
+  grep -q "'y' is the target (-y) and has to be numbers or classes" report.txt
   grep -q 'columns that could be a target: a, z$' report.txt
   assert_equal "$(<typed.sh)" ''
   assert_fails 1 'columns cannot be used' gpnn-index --auto -y y -o t.gpi t.csv

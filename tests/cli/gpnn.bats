@@ -163,7 +163,9 @@ by_hand() {
 @test "tables as people have them are used at once" {
   for table in "$GPNN_ROOT"/tests/data/messy/*; do
     [[ $table != *.md ]] || continue
-    gpnn -q --effort fast --kernel matern32 -m 10 --save kept "$table" || complain "$table"
+    target=()
+    [[ $table != */air.csv ]] || target=(-y WSPM) # its last column holds classes
+    gpnn -q "${target[@]}" --effort fast --kernel matern32 -m 10 --save kept "$table" || complain "$table"
   done
 }
 

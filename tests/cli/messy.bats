@@ -75,6 +75,8 @@ index_once() {
   while read -r file rows inputs options; do
     # shellcheck disable=SC2086
     index_once "$file" $options || return
+    # Classes are not predicted from parameters of numbers.
+    ! gpnn-info x.gpi | grep -q '^class' || continue
     make_parameters matern32 1 1 0.1 20 >x.par
     read -r later <later.txt || :
     # shellcheck disable=SC2086

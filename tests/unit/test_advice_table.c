@@ -291,10 +291,63 @@ static void a_target_that_was_not_asked_for_moves_to_the_last_numbers(void **sta
   assert_int_equal(made.advice.columns[2].kind, GPNN_ADVICE_CATEGORY);
   assert_false(made.advice.is_stuck);
   release(&made);
-  const struct gpnn_roles asked = {.target = "c", .drop = "4"};
-  advise(&made, "a,b,c,", 50, write_trailing, &asked);
+}
+
+static void write_names(char *to, size_t i)
+{
+  sprintf(to, "%zu,%zu,name %zu", i, i * 2, i);
+}
+
+static void a_target_that_was_asked_for_stays(void **state)
+{
+  (void)state;
+  struct made made;
+  advise(&made, "a,b,c", 50, write_names, &(struct gpnn_roles){.target = "c"});
   assert_true(made.advice.is_stuck);
   assert_int_equal(made.advice.stuck_column, 2);
+  release(&made);
+  advise(&made, "a,b,c", 50, write_names, &no_roles);
+  assert_true(made.advice.moves_target);
+  assert_int_equal(made.advice.target, 1);
+  release(&made);
+}
+
+static void write_classes(char *to, size_t i)
+{
+  static const char *const classes[] = {"red", "blue", "?", "", "7", "3 km"};
+  sprintf(to, "%zu,%s", i, classes[i % 20 < 14 ? i % 2 : i % 6]);
+}
+
+/* Texts that usually stand for a missing value are classes too; those of which some are numbers
+ * have to be asked for. */
+static void a_target_of_repeated_texts_is_classes(void **state)
+{
+  (void)state;
+  struct made made;
+  advise(&made, "a,c", 120, write_classes, &no_roles);
+  const struct gpnn_column_advice *c = &made.advice.columns[1];
+  assert_int_equal(c->kind, GPNN_ADVICE_CLASSES);
+  assert_int_equal(c->n_levels, 5);
+  assert_int_equal(c->n_bad, made.profile.columns[1].n_missing);
+  assert_true(c->n_bad > 0 && c->needs_classes);
+  assert_int_equal(made.advice.n_lost, c->n_bad);
+  assert_true(made.advice.missing == NULL);
+  assert_false(made.advice.is_stuck || made.advice.moves_target);
+  release(&made);
+  advise(&made, "a,b,c,", 50, write_trailing, &(struct gpnn_roles){.target = "c", .drop = "4"});
+  assert_int_equal(made.advice.columns[2].kind, GPNN_ADVICE_CLASSES);
+  assert_true(gpnn_advice_is_none(&made.advice));
+  release(&made);
+}
+
+/* What the user says is classes is not judged. */
+static void classes_that_were_asked_for_may_be_anything(void **state)
+{
+  (void)state;
+  struct made made;
+  advise(&made, "a,b,c", 50, write_names, &(struct gpnn_roles){.classes = true});
+  assert_int_equal(made.advice.columns[2].kind, GPNN_ADVICE_AS_ASKED);
+  assert_true(gpnn_advice_is_none(&made.advice));
   release(&made);
 }
 
@@ -312,6 +365,9 @@ int main(void)
       cmocka_unit_test(a_column_that_is_mostly_missing_is_dropped_rather_than_rows),
       cmocka_unit_test(columns_are_dropped_until_half_of_the_rows_remain),
       cmocka_unit_test(a_target_that_was_not_asked_for_moves_to_the_last_numbers),
+      cmocka_unit_test(a_target_that_was_asked_for_stays),
+      cmocka_unit_test(a_target_of_repeated_texts_is_classes),
+      cmocka_unit_test(classes_that_were_asked_for_may_be_anything),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
