@@ -10,6 +10,7 @@
 
 static const struct cli_option options[] = {
     HANDED_ON('y', "target", "LIST", "columns to predict (the last)"),
+    CLI_FLAG(0, "classes", classes, "targets are classes, numbers too"),
     HANDED_ON('x', "inputs", "LIST", "input columns (all the others)"),
     HANDED_ON(0, "drop", "LIST", "columns to ignore"),
     HANDED_ON(0, "one-hot", "LIST", "inputs that are categories"),
@@ -26,6 +27,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "save", save, "DIR", "keep index and parameters, show the commands"),
     HANDED_ON(0, "regressors", "LIST", NULL),
     HANDED_ON(0, "row-noise", "COL", NULL),
+    HANDED_ON(0, "exposure", "COL", NULL),
     HANDED_ON(0, "calibration-rows", "N", NULL),
     SKIP_OPTION(skip_bad, NULL),
     HANDED_ON(0, "kernel", "KERNEL", NULL),

@@ -37,6 +37,7 @@ static const struct {
   unsigned steps;
 } routes[] = {
     {"target", INDEX},
+    {"classes", INDEX},
     {"inputs", INDEX},
     {"drop", INDEX},
     {"one-hot", INDEX},
@@ -47,6 +48,7 @@ static const struct {
     {"by", INDEX},
     {"regressors", INDEX},
     {"row-noise", INDEX},
+    {"exposure", INDEX},
     {"calibration-rows", INDEX},
     {"skip-bad", INDEX},
     {"neighbours", INDEX | FIT},

@@ -1,5 +1,6 @@
 #include "cmd/index/classes.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* Warns about classes of one row, of which the first is named. */
@@ -23,10 +24,28 @@ static void warn_of_single(const struct cli *cli, const char *name,
              target, n_single, column->n_levels, shown);
 }
 
+/* True if a target of numbers may be meant to be classes: few whole numbers, each of many rows. */
+static bool looks_like_classes(const struct gpnn_training_target *target, size_t n_rows)
+{
+  enum { ROWS_A_CLASS = 10 };
+  size_t n = target->n_different;
+  for (size_t i = 0; i < n; i++)
+    if (target->different[i] != floor(target->different[i])) return false;
+  return n > 1 && n < GPNN_TRAINING_MANY && n <= n_rows / ROWS_A_CLASS;
+}
+
 void classes_describe(const struct cli *cli, const char *name, const struct gpnn_training *training)
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
-  for (size_t t = 0; t <= schema->n_more; t++)
+  char shown[GPNN_MASK_BYTES];
+  for (size_t t = 0; t <= schema->n_more; t++) {
+    const struct gpnn_training_target *target = &training->targets[t];
+    const struct gpnn_column *column = gpnn_schema_target(schema, t);
     if (gpnn_schema_has_classes(schema, t))
-      warn_of_single(cli, name, gpnn_schema_target(schema, t), training->targets[t].n_rows);
+      warn_of_single(cli, name, column, target->n_rows);
+    else if (looks_like_classes(target, training->n - training->n_lacking[t]))
+      cli_warn(cli,
+               "%s: target '%s' has only %zu different values: if they are classes, use --classes",
+               name, gpnn_schema_column_name(column, shown), target->n_different);
+  }
 }

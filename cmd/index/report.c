@@ -35,7 +35,8 @@ static void put_inputs(struct json *report, const struct gpnn_dataset *dataset, 
   json_close(report, ']');
 }
 
-/* The targets and, if some rows lack one, how many rows lack each. */
+/* The targets and, if any are classes, how many classes each has; if some rows lack one, how many
+ * rows lack each. */
 static void put_targets(struct json *report, const struct gpnn_training *training)
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
@@ -44,6 +45,12 @@ static void put_targets(struct json *report, const struct gpnn_training *trainin
   json_text(report, NULL, schema->target.name);
   for (size_t t = 0; t < schema->n_more; t++) json_text(report, NULL, schema->more[t].name);
   json_close(report, ']');
+  if (training->has_classes) {
+    json_open(report, "classes", '[');
+    for (size_t t = 0; t <= schema->n_more; t++)
+      json_count(report, NULL, gpnn_schema_target(schema, t)->n_levels);
+    json_close(report, ']');
+  }
   for (size_t t = 0; t <= schema->n_more; t++) n_lacking += training->n_lacking[t];
   if (n_lacking == 0) return;
   json_open(report, "rows-lacking-target", '[');

@@ -46,10 +46,15 @@ struct gpnn_training_options {
     GPNN_SCALING_SCALE, 1e-5, true, true, 0, 1, 1 \
   }
 
+/* More different values than a target of numbers has that may be meant to be classes. */
+enum { GPNN_TRAINING_MANY = 11 };
+
 /* What is learnt of a target besides its scaling. */
 struct gpnn_training_target {
-  bool is_decided; /* rows have told whether it is a number or a class, or: */
-  bool is_asked;   /* the user has made it classes */
+  size_t n_different;                   /* values of a number, up to GPNN_TRAINING_MANY */
+  double different[GPNN_TRAINING_MANY]; /* in the order in which they were first seen */
+  bool is_decided;                      /* rows have told whether it is a number or a class, or: */
+  bool is_asked;                        /* the user has made it classes */
   /* Of classes; NULL: it is a number.  By the order in which classes were first seen until they are
    * sorted, and then by their number. */
   size_t *n_rows; /* owned; how many rows each has, those held out too */

@@ -195,12 +195,24 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
   return status;
 }
 
-/* Counts the targets that a row as read lacks. */
-static void count_lacking(struct gpnn_training *training, const double *row)
+/* Remembers a value of a target, unless it has had it or there are many. */
+static void count_different(struct gpnn_training_target *target, double y)
+{
+  if (target->n_different == GPNN_TRAINING_MANY) return;
+  for (size_t i = 0; i < target->n_different; i++)
+    if (target->different[i] == y) return;
+  target->different[target->n_different++] = y;
+}
+
+/* Counts the targets that a row as read lacks, and different values of those that it has. */
+static void count_targets(struct gpnn_training *training, const double *row)
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
-  for (size_t t = 0; t <= schema->n_more; t++)
-    training->n_lacking[t] += isnan(row[schema->n_inputs + t]) ? 1 : 0;
+  for (size_t t = 0; t <= schema->n_more; t++) {
+    double y = row[schema->n_inputs + t];
+    training->n_lacking[t] += isnan(y) ? 1 : 0;
+    if (!isnan(y)) count_different(&training->targets[t], y);
+  }
 }
 
 /* Reads all records of a batch.  GPNN_EDATA: one is bad, in 'why', and bad rows are not left out;
@@ -219,7 +231,7 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
     double *row = batch->rows + batch->n * training->width;
     enum gpnn_status status = read_row(r, &record, row, why);
     if (status == GPNN_OK) {
-      count_lacking(training, row);
+      count_targets(training, row);
       batch->n++;
     } else if (status == GPNN_EDATA && r->how->skip_bad && !training->has_bad_classes) {
       gpnn_skipped_add(&training->skipped, &record, why);
