@@ -6,8 +6,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "likelihood/target_warp.h"
-#include "models/distance.h"
-#include "models/globe.h"
+#include "models/reach.h"
 
 /* How to convert a channel's latent function to the predictions asked for. */
 struct output {
@@ -32,9 +31,7 @@ struct gpnn_predictor {
   /* Owned; channels by rows of the largest batch so far. */
   double *mean, *variance, *nearest, *misfit, *mean_variance;
   struct gpnn_distribution *distributions;
-  struct gpnn_globe *globe; /* owned; NULL: no limit in km */
-  double *km;               /* owned; rows of the largest batch so far */
-  size_t km_capacity;
+  struct gpnn_reach reach;
   size_t mean_capacity, variance_capacity, nearest_capacity, misfit_capacity,
       mean_variance_capacity, distributions_capacity;
 };
@@ -60,6 +57,8 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
   const struct gpnn_parameters *parameters = gpnn_model_channel(model, channel)->parameters;
   bool original = options->units == GPNN_UNITS_ORIGINAL;
   size_t m = gpnn_model_neighbours(model, channel);
+  if (parameters->likelihood == GPNN_LIKELIHOOD_CATEGORICAL)
+    return gpnn_fail(err, GPNN_EINVAL, "the target holds classes, which have no mean");
   if (options->debias && parameters->n_members > 0)
     return gpnn_fail(err, GPNN_EINVAL,
                      "the bias cannot be removed from the predictions of several members");
@@ -102,9 +101,8 @@ enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
     new->needs_variance = new->needs_variance || new->outputs[c].warp != NULL;
   for (size_t c = 0; c < n && status == GPNN_OK && new->needs_variance; c++)
     new->needs_row = new->needs_row || gpnn_head_needs_row(&new->outputs[c].head);
-  if (status == GPNN_OK && options->max_km > 0)
-    status = gpnn_globe_new(&new->globe, gpnn_model_channel(model, 0)->dataset,
-                            gpnn_model_options(model)->threads, err);
+  if (status == GPNN_OK)
+    status = gpnn_reach_init(&new->reach, model, options->max_distance, options->max_km, err);
   if (status == GPNN_OK)
     *predictor = new;
   else
@@ -124,8 +122,7 @@ void gpnn_predictor_free(struct gpnn_predictor *predictor)
   free(predictor->misfit);
   free(predictor->mean_variance);
   free(predictor->distributions);
-  free(predictor->km);
-  gpnn_globe_free(predictor->globe);
+  gpnn_reach_release(&predictor->reach);
   free(predictor);
 }
 
@@ -279,8 +276,6 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
                                        struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct output *output = &predictor->outputs[channel];
-  const double upon = 1e-6; /* lengthscales */
-  const struct gpnn_predict_options *options = &predictor->options;
   size_t first = channel * rows->n;
   const double *nearest = predictor->nearest + first;
   enum gpnn_status status = GPNN_OK;
@@ -288,15 +283,11 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
     return gpnn_fail(err, GPNN_ENUMERIC,
                      "the noise is too large relative to the kernel scale to remove the bias");
   for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) {
-    bool is_beyond = (options->max_distance > 0 && nearest[i] > options->max_distance) ||
-                     (options->max_km > 0 && predictor->km[i] > options->max_km);
-    counts->n_beyond += is_beyond;
-    counts->n_upon += nearest[i] < upon;
+    bool is_beyond = gpnn_reach_is_beyond(&predictor->reach, i, nearest[i]);
     status = finish_row(predictor, output, rows, i, first + i, is_beyond, &distributions[first + i],
                         err);
   }
-  counts->n_rows += rows->n;
-  counts->n_far += gpnn_distance_count_far(&output->parameters->calibration, rows->n, nearest);
+  gpnn_reach_count(&predictor->reach, &output->parameters->calibration, rows->n, nearest, counts);
   return status;
 }
 
@@ -308,7 +299,6 @@ static enum gpnn_status grow(struct gpnn_predictor *p, size_t n, struct gpnn_err
       gpnn_grow(&p->mean, &p->mean_capacity, size, sizeof *p->mean) &&
       gpnn_grow(&p->variance, &p->variance_capacity, size, sizeof *p->variance) &&
       gpnn_grow(&p->nearest, &p->nearest_capacity, size, sizeof *p->nearest) &&
-      (p->globe == NULL || gpnn_grow(&p->km, &p->km_capacity, n, sizeof *p->km)) &&
       (!p->needs_row ||
        (gpnn_grow(&p->misfit, &p->misfit_capacity, size, sizeof *p->misfit) &&
         gpnn_grow(&p->mean_variance, &p->mean_variance_capacity, size, sizeof *p->mean_variance))))
@@ -332,9 +322,7 @@ enum gpnn_status gpnn_predict_distributions(struct gpnn_predictor *predictor,
                                      .mean_variance = predictor->mean_variance,
                                      .misfit = predictor->misfit,
                                      .nearest = predictor->nearest};
-  if (predictor->globe != NULL)
-    status =
-        gpnn_globe_distances(predictor->globe, rows->n, rows->x, rows->self, predictor->km, err);
+  status = gpnn_reach_measure(&predictor->reach, &query, err);
   if (status == GPNN_OK)
     status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);
   for (size_t c = 0; c < predictor->n_channels && status == GPNN_OK; c++)

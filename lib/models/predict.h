@@ -70,7 +70,8 @@ struct gpnn_predict_rows {
 };
 
 /* Makes a predictor from 'model', which is borrowed and must outlive it.  GPNN_EINVAL: a bias is to
- * be removed from the predictions of a stack, which has no single one; or as gpnn_globe_new(). */
+ * be removed from the predictions of a stack, which has no single one; a target holds classes, for
+ * which there is models/labels.h; or as gpnn_globe_new(). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
                                                     const struct gpnn_model *model,
                                                     const struct gpnn_predict_options *options,
