@@ -30,13 +30,22 @@ enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct 
   return GPNN_OK;
 }
 
+/* How many classes the members have: 'n' unless one of them has other than that. */
+static size_t count_classes(const struct gpnn_parameters *params, size_t n)
+{
+  for (size_t k = 0; k < gpnn_parameters_n_members(params); k++)
+    if (gpnn_parameters_member(params, k)->link.n_bias != n)
+      return gpnn_parameters_member(params, k)->link.n_bias;
+  return n;
+}
+
 static enum gpnn_status check_classes(const struct gpnn_parameters *params,
                                       const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   char name[GPNN_MASK_BYTES];
-  size_t n = gpnn_dataset_n_classes(dataset);
+  size_t n = gpnn_dataset_n_classes(dataset), n_own = count_classes(params, n);
   bool is_categorical = params->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
-  if (is_categorical == (n > 0) && (!is_categorical || params->link.n_bias == n)) return GPNN_OK;
+  if (is_categorical == (n > 0) && n_own == n) return GPNN_OK;
   gpnn_schema_column_name(&dataset->schema.target, name);
   if (!is_categorical)
     return gpnn_fail(err, GPNN_EMISMATCH,
@@ -47,8 +56,8 @@ static enum gpnn_status check_classes(const struct gpnn_parameters *params,
                      "the parameters are of classes, but target '%s' of the index is a number",
                      name);
   return gpnn_fail(err, GPNN_EMISMATCH,
-                   "the parameters are of %zu classes, target '%s' of the index has %zu",
-                   params->link.n_bias, name, n);
+                   "the parameters are of %zu classes, target '%s' of the index has %zu", n_own,
+                   name, n);
 }
 
 static enum gpnn_status check_member(const struct gpnn_parameters *params,

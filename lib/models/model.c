@@ -242,6 +242,27 @@ enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel
   return kind->ops->joint(model->state, channel, query, errors, covariance, err);
 }
 
+enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t channel,
+                                    const struct gpnn_query *query,
+                                    const struct gpnn_weights *weights, struct gpnn_counts *counts,
+                                    struct gpnn_error *err)
+{
+  const struct kind *kind = model->kind;
+  if (kind->ops->weights == NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "predictions of the %s model have no weights", kind->name);
+  return kind->ops->weights(model->state, channel, query, weights, counts, err);
+}
+
+enum gpnn_status gpnn_model_classify(const struct gpnn_model *model, size_t channel,
+                                     const struct gpnn_query *query, double *p, double *nearest,
+                                     struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct kind *kind = model->kind;
+  if (kind->ops->classify == NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "the %s model predicts no classes", kind->name);
+  return kind->ops->classify(model->state, channel, query, p, nearest, counts, err);
+}
+
 enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
                                      const struct gpnn_holdout_options *options,
                                      struct gpnn_heldout *heldout, struct gpnn_error *err)

@@ -17,6 +17,9 @@
  * here is in standardised units.  gpnn_model_hold_out() makes rows with known targets to test
  * predictions on (models/heldout.h).
  *
+ * A channel whose target holds classes has no distribution of that kind: gpnn_model_classify()
+ * gives the probabilities of its classes, and models/labels.h what users see of them.
+ *
  * From an index and parameters to the prediction of a row 'x' (d numbers) in standardised units:
  *
  *   struct gpnn_channel channel;
@@ -128,6 +131,19 @@ struct gpnn_latent {
                               others, in units of its variance */
   double *nearest;       /* channels by n: distance to the nearest of these rows, in lengthscales;
                             infinite if there are none */
+};
+
+/*
+ * What rows are predicted from, for one channel: m is gpnn_model_neighbours().  An array that is
+ * NULL is not computed.  The mean of a row's latent function is the mean function there plus the
+ * sum of weight times (target minus mean function) over its neighbours.
+ */
+struct gpnn_weights {
+  int64_t *neighbour; /* n by m: training rows, nearest first unless they are all that there are; -1
+                         after the last */
+  double *weight;     /* n by m: 0 after the last */
+  double *variance;   /* n: of the function, if the coefficients of its mean were known */
+  double *nearest;    /* n: as in struct gpnn_latent */
 };
 
 /* The errors of rows: process[i] times the error of row i that is left if the coefficients of the
@@ -257,6 +273,30 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_joint(const struct gpnn_model *model
                                                   const struct gpnn_errors *errors,
                                                   double *covariance, struct gpnn_error *err);
 
+/*
+ * The weights with which channel 'channel' predicts the rows of 'query' from their neighbours
+ * (gpnn-methods(7), equation 3.3); adds to '*counts', that of the channel.  Always in double
+ * precision, and each row from its own neighbours.  GPNN_EINVAL: predictions of the model's kind
+ * have no weights; otherwise outcomes as for gpnn_model_predict().  n = 0 does nothing.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t channel,
+                                                    const struct gpnn_query *query,
+                                                    const struct gpnn_weights *weights,
+                                                    struct gpnn_counts *counts,
+                                                    struct gpnn_error *err);
+
+/*
+ * The probabilities of the K classes of channel 'channel', whose parameters are of classes: 'p' is
+ * n by K, each row of sum 1 but for rounding; 'nearest' (n) as in struct gpnn_latent, or NULL. Adds
+ * to '*counts', that of the channel.  The temperature of calibration is left to the caller.  A row
+ * without neighbours gets the probabilities far from all training rows.  GPNN_EINVAL: the model's
+ * kind predicts no classes; otherwise outcomes as for gpnn_model_predict().  n = 0 does nothing.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_model_classify(const struct gpnn_model *model, size_t channel,
+                                                     const struct gpnn_query *query, double *p,
+                                                     double *nearest, struct gpnn_counts *counts,
+                                                     struct gpnn_error *err);
+
 /* Leaves training rows out of their own predictions, as models/heldout.h describes. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
                                                      const struct gpnn_holdout_options *options,
@@ -313,6 +353,14 @@ struct gpnn_model_ops {
   enum gpnn_status (*joint)(const void *state, size_t channel, const struct gpnn_query *query,
                             const struct gpnn_errors *errors, double *covariance,
                             struct gpnn_error *err);
+  /* NULL: predictions are no weighted sums of neighbours. */
+  enum gpnn_status (*weights)(const void *state, size_t channel, const struct gpnn_query *query,
+                              const struct gpnn_weights *weights, struct gpnn_counts *counts,
+                              struct gpnn_error *err);
+  /* NULL: the model predicts no classes. */
+  enum gpnn_status (*classify)(const void *state, size_t channel, const struct gpnn_query *query,
+                               double *p, double *nearest, struct gpnn_counts *counts,
+                               struct gpnn_error *err);
   size_t (*neighbours)(const void *state, size_t channel);
   bool (*rebuilt_search)(const void *state);
   void (*free)(void *state);

@@ -231,6 +231,7 @@ static void local_free(void *state)
   for (size_t c = 0; local->channels != NULL && c < local->n; c++)
     if (c == 0 || local->channels[c].dense != local->channels[c - 1].dense)
       gpnn_local_dense_free(local->channels[c].dense);
+  for (size_t c = 0; local->channels != NULL && c < local->n; c++) free(local->channels[c].share);
   for (size_t i = 0; i < local->n_metrics; i++) metric_release(&local->metrics[i]);
   free(local->metrics);
   free(local->channels);
@@ -283,6 +284,8 @@ static enum gpnn_status choose_metric(struct gpnn_local *local, struct gpnn_loca
 static enum gpnn_status finish(struct gpnn_local *local, enum gpnn_status status, void **state,
                                struct gpnn_error *err)
 {
+  for (size_t c = 0; c < local->n && status == GPNN_OK; c++)
+    status = gpnn_local_find_shares(&local->channels[c], err);
   if (status == GPNN_OK) {
     order_channels(local);
     status = make_dense(local, err);
@@ -365,6 +368,8 @@ const struct gpnn_model_ops gpnn_local_ops = {.make = local_make,
                                               .can_refit = gpnn_local_can_refit,
                                               .refit = gpnn_local_refit,
                                               .joint = gpnn_local_joint,
+                                              .weights = gpnn_local_weights,
+                                              .classify = gpnn_local_classify,
                                               .neighbours = local_neighbours,
                                               .rebuilt_search = local_rebuilt_search,
                                               .free = local_free};

@@ -124,6 +124,8 @@ struct scratch {
   double *vector;    /* n: its squared distances to all training rows, then its correlations */
   double *terms;     /* of the mean: two rows of them */
   struct near *near; /* ROWS by NEAR: nearest first */
+  double *weight; /* n, and room for a whole panel, and the rows that they are of; NULL: weights */
+  int64_t *neighbour;         /* are not wanted */
   struct gpnn_counts *counts; /* one per member */
 };
 
@@ -133,6 +135,9 @@ struct prediction {
   const struct gpnn_local_task *task; /* whose members include the family */
   struct scratch *scratch;            /* one per thread */
   size_t n, lanes; /* training rows, and how far apart the numbers of a row are */
+  size_t
+      n_members; /* whose predictions are wanted: the family or, of weights, the task's only one */
+  const struct gpnn_local_channel *members;
 };
 
 static void scratch_release(struct scratch *scratch)
@@ -142,11 +147,15 @@ static void scratch_release(struct scratch *scratch)
   free(scratch->vector);
   free(scratch->terms);
   free(scratch->near);
+  free(scratch->weight);
+  free(scratch->neighbour);
   free(scratch->counts);
 }
 
-static bool scratch_new(struct scratch *scratch, const struct gpnn_local_dense *dense)
+static bool scratch_new(struct scratch *scratch, const struct gpnn_local_dense *dense,
+                        const struct gpnn_local_task *task)
 {
+  bool weighs = gpnn_local_wants_weights(task);
   size_t lanes = dense->solved.set->lanes, n = dense->task.most_neighbours, p = 0;
   const struct gpnn_local_channel *members = dense->task.members;
   for (size_t t = 0; t < dense->task.n_members; t++)
@@ -158,8 +167,10 @@ static bool scratch_new(struct scratch *scratch, const struct gpnn_local_dense *
   scratch->terms = gpnn_alloc(2, p, sizeof *scratch->terms);
   scratch->near = gpnn_alloc(ROWS, NEAR, sizeof *scratch->near);
   scratch->counts = gpnn_alloc(dense->task.n_members, 1, sizeof *scratch->counts);
+  if (weighs) scratch->weight = gpnn_alloc(n + lanes, 1, sizeof *scratch->weight);
+  if (weighs) scratch->neighbour = gpnn_alloc(n, 1, sizeof *scratch->neighbour);
   return scratch->right && scratch->point && scratch->vector && scratch->terms && scratch->near &&
-         scratch->counts;
+         scratch->counts && (!weighs || (scratch->weight && scratch->neighbour));
 }
 
 /* The training row that row 'i' of the query is, or -1. */
@@ -205,11 +216,9 @@ static void find_near(const struct prediction *p, const struct scratch *scratch,
 static void note_nearest(const struct prediction *p, const struct scratch *scratch, size_t i,
                          size_t g)
 {
-  const struct gpnn_local_task *family = &p->dense->task;
   const struct gpnn_latent *to = p->task->latent;
-  for (size_t t = 0; t < family->n_members && to->nearest != NULL; t++)
-    to->nearest[family->members[t].number * p->task->query->n + i] =
-        sqrt(scratch->near[g * NEAR].r2);
+  for (size_t t = 0; t < p->n_members && to->nearest != NULL; t++)
+    to->nearest[p->members[t].number * p->task->query->n + i] = sqrt(scratch->near[g * NEAR].r2);
 }
 
 /*
@@ -325,6 +334,32 @@ static enum gpnn_status finish(const struct prediction *p, const struct scratch 
   return status;
 }
 
+/* Finds the weights of row 'i' of the query, the 'g'-th of its group, and uses them.  With z = K^-1
+ * e_s, the others predict training row s with weights -z_a / z_s. */
+static enum gpnn_status weigh(const struct prediction *p, const struct scratch *scratch, size_t i,
+                              size_t g, struct gpnn_error *err)
+{
+  const struct gpnn_local_scratch *solved = &p->dense->solved;
+  const double *v = row_of(p, scratch->right, g), *w = row_of(p, scratch->right, ROWS + g);
+  int64_t self = self_of(p, i);
+  double *z = scratch->weight, vv = product(p, v, v), by = 1;
+  size_t m = 0;
+  gpnn_local_backward(solved->set, p->n, solved->k, v, z);
+  if (self >= 0) by = -1 / z[self];
+  for (size_t a = 0; a < p->n; a++) {
+    if ((int64_t)a == self) continue;
+    scratch->neighbour[m] = (int64_t)a;
+    z[m++] = by * z[a];
+  }
+  const struct gpnn_local_weighed weighed = {.row = i,
+                                             .m = m,
+                                             .neighbour = scratch->neighbour,
+                                             .weight = z,
+                                             .explained =
+                                                 self < 0 ? vv : 1 - product(p, v, w) / vv};
+  return gpnn_local_use_weights(p->task, &weighed, &scratch->counts[0], err);
+}
+
 /* ---- all rows ----------------------------------------------------------------------------- */
 
 static enum gpnn_status predict_group(void *context, size_t thread, size_t group,
@@ -339,28 +374,27 @@ static enum gpnn_status predict_group(void *context, size_t thread, size_t group
   enum gpnn_status status = GPNN_OK;
   if (end > p->task->query->n) end = p->task->query->n;
   for (size_t i = begin; i < end; i++) load(p, scratch, i, i - begin);
-  if (to->mean == NULL && to->variance == NULL && to->misfit == NULL) return GPNN_OK;
+  bool weighs = gpnn_local_wants_weights(p->task);
+  if (!weighs && to->mean == NULL && to->variance == NULL && to->misfit == NULL) return GPNN_OK;
   solved->set->solve(p->n, leaves_out ? 2 * ROWS : end - begin, solved->k, scratch->right);
   for (size_t i = begin; i < end && status == GPNN_OK; i++)
-    status = finish(p, scratch, i, i - begin, err);
+    status = weighs ? weigh(p, scratch, i, i - begin, err) : finish(p, scratch, i, i - begin, err);
   return status;
 }
 
 static void add_counts(const struct prediction *p, const struct scratch *scratch)
 {
-  const struct gpnn_local_task *family = &p->dense->task;
-  for (size_t t = 0; t < family->n_members; t++)
-    p->task->counts[family->members[t].number].n_clamped += scratch->counts[t].n_clamped;
+  for (size_t t = 0; t < p->n_members; t++)
+    p->task->counts[p->members[t].number].n_clamped += scratch->counts[t].n_clamped;
 }
 
 static void note_jitter(const struct prediction *p)
 {
-  const struct gpnn_local_task *family = &p->dense->task;
   double jitter = p->dense->jitter;
-  for (size_t t = 0; t < family->n_members; t++)
-    gpnn_jitter_note(&p->task->counts[family->members[t].number].jitter,
+  for (size_t t = 0; t < p->n_members; t++)
+    gpnn_jitter_note(&p->task->counts[p->members[t].number].jitter,
                      jitter > 0 ? p->task->query->n : 0,
-                     jitter * family->members[t].params->covariance.kernelscale);
+                     jitter * p->members[t].params->covariance.kernelscale);
 }
 
 enum gpnn_status gpnn_local_dense_predict(const struct gpnn_local_dense *dense,
@@ -372,10 +406,16 @@ enum gpnn_status gpnn_local_dense_predict(const struct gpnn_local_dense *dense,
   struct prediction p = {.dense = dense,
                          .task = task,
                          .n = dense->task.most_neighbours,
-                         .lanes = dense->solved.set->lanes};
+                         .lanes = dense->solved.set->lanes,
+                         .n_members = dense->task.n_members,
+                         .members = dense->task.members};
+  if (gpnn_local_wants_weights(task)) {
+    p.n_members = task->n_members;
+    p.members = task->members;
+  }
   p.scratch = calloc((size_t)threads, sizeof *p.scratch);
   bool enough = p.scratch != NULL;
-  for (int t = 0; enough && t < threads; t++) enough = scratch_new(&p.scratch[t], dense);
+  for (int t = 0; enough && t < threads; t++) enough = scratch_new(&p.scratch[t], dense, task);
   enum gpnn_status status = enough ? gpnn_threads_try(threads, n_groups, 1, predict_group, &p, err)
                                    : gpnn_fail_memory(err, "for predictions");
   if (enough) note_jitter(&p);

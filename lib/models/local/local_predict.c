@@ -218,8 +218,8 @@ static void set_share(struct gpnn_local_task *task)
   enum { LARGER = 4 };
   const struct gpnn_query *query = task->query;
   size_t share = task->options->share, n = task->members[0].data->n, m = task->neighbours;
-  bool shares = share > 1 && query->self == NULL && query->group == NULL &&
-                query->candidates == NULL && task->n_numbers == 1;
+  bool shares = share > 1 && !gpnn_local_wants_weights(task) && query->self == NULL &&
+                query->group == NULL && query->candidates == NULL && task->n_numbers == 1;
   task->share = shares ? share : 1;
   task->most_neighbours = !shares ? m : n / LARGER < m ? n : LARGER * m;
 }
@@ -289,8 +289,7 @@ static bool is_dense(const struct gpnn_local_task *task)
   return true;
 }
 
-/* Predicts the rows for a task whose members and numbers are set. */
-static enum gpnn_status predict_members(struct gpnn_local_task *task, struct gpnn_error *err)
+enum gpnn_status gpnn_local_run(struct gpnn_local_task *task, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (!is_dense(task)) return predict_task(task, err);
@@ -314,7 +313,7 @@ enum gpnn_status gpnn_local_predict(const void *state, const struct gpnn_query *
   for (size_t done = 0; done < local->n && status == GPNN_OK; done += task.n_members) {
     set_members(&task, local->n - done, local->channels + done);
     task.numbers = &task.members[0].neighbours;
-    status = predict_members(&task, err);
+    status = gpnn_local_run(&task, err);
   }
   return status;
 }
@@ -335,5 +334,5 @@ enum gpnn_status gpnn_local_predict_each(const void *state, const struct gpnn_qu
                                  .n_numbers = n_numbers,
                                  .numbers = numbers};
   assert(local->n == 1);
-  return predict_members(&task, err);
+  return gpnn_local_run(&task, err);
 }

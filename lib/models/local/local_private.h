@@ -5,7 +5,8 @@
  * rows that are better predicted together; local_solve.c predicts the rows of one group, with
  * local_mixed.c in single precision; local_dense.c predicts from all training rows; holdout*.c
  * leave out training rows; refit.c estimates the parameters without some of them; local_joint.c has
- * the covariances between rows.
+ * the covariances between rows; local_weights.c has the weights of neighbours, and what they make
+ * of classes.
  */
 #ifndef GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
 #define GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
@@ -34,6 +35,8 @@ struct gpnn_local_channel {
   size_t neighbours;
   size_t number;                  /* which channel of the model this is */
   struct gpnn_local_dense *dense; /* of its family, owned by the model; NULL: there is none */
+  double *share; /* owned by the model; the share of each class in the training rows; NULL: the
+                    target is no class */
 };
 
 /*
@@ -86,6 +89,48 @@ gpnn_local_predict_each(const void *state, const struct gpnn_query *query, size_
                         const size_t *numbers, const struct gpnn_latent *latent,
                         struct gpnn_counts *counts, struct gpnn_error *err);
 
+struct gpnn_local_task;
+
+/* Predicts the rows for a task whose members and numbers are set. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_run(struct gpnn_local_task *task,
+                                                struct gpnn_error *err);
+
+/* ---- local_weights.c ---------------------------------------------------------------------- */
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_weights(const void *state, size_t channel,
+                                                    const struct gpnn_query *query,
+                                                    const struct gpnn_weights *weights,
+                                                    struct gpnn_counts *counts,
+                                                    struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_classify(const void *state, size_t channel,
+                                                     const struct gpnn_query *query, double *p,
+                                                     double *nearest, struct gpnn_counts *counts,
+                                                     struct gpnn_error *err);
+
+/* Sets channel->share, which the caller frees. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_find_shares(struct gpnn_local_channel *channel,
+                                                        struct gpnn_error *err);
+
+/* The training rows that a row of the query is predicted from, and how. */
+struct gpnn_local_weighed {
+  size_t row;               /* of the query */
+  size_t m;                 /* neighbours */
+  const int64_t *neighbour; /* m */
+  const double *weight;     /* m; NULL: not computed, as nothing wants them */
+  double explained;         /* kappa'w / kernelscale */
+};
+
+/* Replaces z = L^-1 b, whose n numbers are as far apart as lanes of the set, by K^-1 b in 'solved'
+ * (n, and room for a whole panel), which is not 'z'; L is the factor in the n rows of 'a'. */
+void gpnn_local_backward(const struct gpnn_panel_set *set, size_t n, const double *a,
+                         const double *z, double *solved);
+
+/* Writes what the task wants of a row's weights: themselves, or the probabilities of classes. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_local_use_weights(const struct gpnn_local_task *task,
+                                                        const struct gpnn_local_weighed *weighed,
+                                                        struct gpnn_counts *counts,
+                                                        struct gpnn_error *err);
+
 /* ---- holdout.c ---------------------------------------------------------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_hold_out(const void *state,
@@ -116,6 +161,10 @@ struct gpnn_local_task {
   const struct gpnn_query *query;
   const struct gpnn_latent *latent;
   struct gpnn_counts *counts; /* of all channels of the model */
+  /* What is wanted of the weights of a single member, which is then the only channel of 'latent'
+   * and 'counts': themselves, or the probabilities of classes (n by as many).  NULL: nothing. */
+  const struct gpnn_weights *weights;
+  double *p;
   const struct gpnn_model_options *options;
   size_t n_members, n_families;
   const struct gpnn_local_channel *members;
@@ -173,10 +222,17 @@ struct gpnn_local_scratch {
                           first right-hand side b is k itself */
   double *misfit;      /* per member of a family: r'K^-1 r, where r is its first right-hand side */
   double *terms;       /* p: of one row, then minus their prediction from the neighbours */
+  double *weight;      /* m, and room for a whole panel; NULL: weights are not wanted */
   struct gpnn_local_mixed mixed;
   struct gpnn_local_union joint;
   struct gpnn_counts *counts; /* one per member */
 };
+
+/* True if weights are wanted, or what they make of classes. */
+static inline bool gpnn_local_wants_weights(const struct gpnn_local_task *task)
+{
+  return task->weights != NULL || task->p != NULL;
+}
 
 bool gpnn_local_scratch_new(struct gpnn_local_scratch *scratch, const struct gpnn_local_task *task);
 void gpnn_local_scratch_release(struct gpnn_local_scratch *scratch);

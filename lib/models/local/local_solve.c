@@ -106,8 +106,10 @@ bool gpnn_local_scratch_new(struct gpnn_local_scratch *s, const struct gpnn_loca
   s->misfit = gpnn_alloc(task->n_members, 1, sizeof *s->misfit);
   s->terms = gpnn_alloc(p, 1, sizeof *s->terms);
   s->counts = gpnn_alloc(task->n_members, 1, sizeof *s->counts);
+  if (gpnn_local_wants_weights(task)) s->weight = gpnn_alloc(m + lanes, 1, sizeof *s->weight);
   return s->columns && s->rotated && (!many || s->correlation) && s->k && s->ratio &&
-         s->explained && s->misfit && s->terms && s->counts && union_new(&s->joint, task) &&
+         s->explained && s->misfit && s->terms && s->counts &&
+         (!gpnn_local_wants_weights(task) || s->weight) && union_new(&s->joint, task) &&
          (!is_mixed || mixed_new(&s->mixed, m, m + 1 + rights, 2 * lanes));
 }
 
@@ -121,6 +123,7 @@ void gpnn_local_scratch_release(struct gpnn_local_scratch *s)
   free(s->explained);
   free(s->misfit);
   free(s->terms);
+  free(s->weight);
   free(s->counts);
   free(s->mixed.k);
   free(s->mixed.x);
@@ -347,6 +350,22 @@ static double nearest_distance(const struct solve *solve, size_t g)
 
 /* ---- one group ---------------------------------------------------------------------------- */
 
+/* Finds the weights of the only row, whose trapezoid is factored, and uses them. */
+static enum gpnn_status weigh(const struct solve *solve, struct gpnn_counts *counts,
+                              struct gpnn_error *err)
+{
+  const struct gpnn_local_scratch *scratch = solve->scratch;
+  size_t m = solve->m;
+  explain(solve, 0, m);
+  gpnn_local_backward(scratch->set, m, scratch->k, row_of(solve, scratch->k, m), scratch->weight);
+  const struct gpnn_local_weighed weighed = {.row = solve->group->row[0],
+                                             .m = m,
+                                             .neighbour = solve->chosen,
+                                             .weight = scratch->weight,
+                                             .explained = scratch->explained[0]};
+  return gpnn_local_use_weights(solve->task, &weighed, counts, err);
+}
+
 /* Predicts the family, whose trapezoid is filled, in double precision. */
 static enum gpnn_status solve_double(struct solve *solve, struct gpnn_counts *counts,
                                      struct gpnn_error *err)
@@ -363,6 +382,7 @@ static enum gpnn_status solve_double(struct solve *solve, struct gpnn_counts *co
                      jitter * solve->family[t].params->covariance.kernelscale);
   memset(scratch->explained, 0, (1 + rights) * n * sizeof *scratch->explained);
   memset(scratch->misfit, 0, solve->n_family * sizeof *scratch->misfit);
+  if (gpnn_local_wants_weights(task)) return weigh(solve, counts, err);
   for (size_t k = 0, done = 0; k < task->n_numbers && status == GPNN_OK; k++) {
     size_t wanted = task->share == 1 && task->numbers[k] < m ? task->numbers[k] : m;
     explain(solve, done, wanted);
@@ -397,8 +417,8 @@ static enum gpnn_status solve_family(struct solve *solve, struct gpnn_counts *co
   const struct gpnn_local_task *task = solve->task;
   fill_ratio(solve);
   fill_family(solve, solve->scratch->k);
-  if (task->options->precision == GPNN_PRECISION_MIXED && task->n_numbers == 1 && solve->n == 1 &&
-      solve->m > 0 && solve_mixed(solve))
+  if (task->options->precision == GPNN_PRECISION_MIXED && !gpnn_local_wants_weights(task) &&
+      task->n_numbers == 1 && solve->n == 1 && solve->m > 0 && solve_mixed(solve))
     return finish_family(solve, 0, solve->m, counts, err);
   return solve_double(solve, counts, err);
 }
@@ -413,7 +433,14 @@ static bool note_nearest(const struct solve *solve)
     for (size_t g = 0; g < solve->n; g++)
       nearest[solve->group->row[g]] = nearest_distance(solve, g);
   }
-  return to->mean != NULL || to->variance != NULL || to->misfit != NULL;
+  return to->mean != NULL || to->variance != NULL || to->misfit != NULL ||
+         gpnn_local_wants_weights(task);
+}
+
+/* True if nothing is wanted of the weights but whose they are. */
+static bool wants_neighbours_only(const struct gpnn_local_task *task)
+{
+  return task->weights != NULL && task->weights->weight == NULL && task->weights->variance == NULL;
 }
 
 enum gpnn_status gpnn_local_factor(const struct gpnn_local_task *task,
@@ -456,6 +483,11 @@ enum gpnn_status gpnn_local_solve(const struct gpnn_local_task *task,
                         .chosen = group->neighbour};
   gather(&solve);
   if (!note_nearest(&solve)) return GPNN_OK;
+  if (wants_neighbours_only(task)) {
+    const struct gpnn_local_weighed weighed = {
+        .row = group->row[0], .m = group->m, .neighbour = group->neighbour};
+    return gpnn_local_use_weights(task, &weighed, &scratch->counts[0], err);
+  }
   if (scratch->correlation != NULL) correlate(&solve, scratch->correlation);
   enum gpnn_status status = GPNN_OK;
   for (size_t first = 0; first < task->n_members && status == GPNN_OK; first += solve.n_family) {

@@ -7,27 +7,9 @@
 #include "base/memory.h"
 #include "models/heldout.h"
 #include "models/mixture.h"
+#include "models/stack/stack_private.h"
 
-/* The members of one rank: the first of all channels, the second, and so on.  Channels with fewer
- * members than the rank have none in it. */
-struct rank {
-  struct gpnn_model *model;           /* owned; made from an earlier rank's if 'shares' */
-  size_t n;                           /* channels of the stack that have a member in it */
-  struct gpnn_channel *channels;      /* owned; of these, in the order of the stack's */
-  struct gpnn_parameters *parameters; /* owned: theirs, without further members; what they own
-                                         belongs to the channels' */
-};
-
-struct stack {
-  size_t n;                            /* channels */
-  const struct gpnn_channel *channels; /* n; borrowed, as are the options */
-  const struct gpnn_model_options *options;
-  size_t n_ranks;
-  struct rank *ranks; /* owned; n_ranks */
-};
-
-/* Which of the channels of rank 'r' is channel 'c' of the stack, which has a member in it. */
-static size_t place_of(const struct stack *stack, size_t c, size_t r)
+size_t gpnn_stack_place(const struct gpnn_stack *stack, size_t c, size_t r)
 {
   size_t place = 0;
   for (size_t b = 0; b < c; b++)
@@ -39,7 +21,7 @@ static size_t place_of(const struct stack *stack, size_t c, size_t r)
 
 static void stack_free(void *state)
 {
-  struct stack *stack = state;
+  struct gpnn_stack *stack = state;
   if (stack == NULL) return;
   for (size_t r = stack->n_ranks; r-- > 0;) { /* models made from others go first */
     gpnn_model_free(stack->ranks[r].model);
@@ -51,7 +33,7 @@ static void stack_free(void *state)
 }
 
 /* Sets the channels of rank 'r'. */
-static bool rank_init(struct rank *rank, const struct stack *stack, size_t r)
+static bool rank_init(struct gpnn_stack_rank *rank, const struct gpnn_stack *stack, size_t r)
 {
   rank->channels = gpnn_alloc(stack->n, 1, sizeof *rank->channels);
   rank->parameters = gpnn_alloc(stack->n, 1, sizeof *rank->parameters);
@@ -70,12 +52,12 @@ static bool rank_init(struct rank *rank, const struct stack *stack, size_t r)
 }
 
 /* A stack whose ranks have no models yet; NULL: not enough memory. */
-static struct stack *stack_alloc(size_t n, const struct gpnn_channel *channels,
-                                 const struct gpnn_model_options *options)
+static struct gpnn_stack *stack_alloc(size_t n, const struct gpnn_channel *channels,
+                                      const struct gpnn_model_options *options)
 {
-  struct stack *stack = calloc(1, sizeof *stack);
+  struct gpnn_stack *stack = calloc(1, sizeof *stack);
   if (stack == NULL) return NULL;
-  *stack = (struct stack){.n = n, .channels = channels, .options = options};
+  *stack = (struct gpnn_stack){.n = n, .channels = channels, .options = options};
   for (size_t c = 0; c < n; c++) {
     size_t members = gpnn_parameters_n_members(channels[c].parameters);
     if (members > stack->n_ranks) stack->n_ranks = members;
@@ -90,7 +72,7 @@ static struct stack *stack_alloc(size_t n, const struct gpnn_channel *channels,
   return NULL;
 }
 
-static enum gpnn_status finish(struct stack *stack, enum gpnn_status status, void **state)
+static enum gpnn_status finish(struct gpnn_stack *stack, enum gpnn_status status, void **state)
 {
   if (status == GPNN_OK)
     *state = stack;
@@ -104,7 +86,7 @@ static bool same_numbers(size_t n, const double *a, size_t n_b, const double *b)
   return n == n_b && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
 }
 
-static bool same_metric(const struct rank *a, const struct rank *b)
+static bool same_metric(const struct gpnn_stack_rank *a, const struct gpnn_stack_rank *b)
 {
   if (a->n != b->n) return false;
   for (size_t c = 0; c < a->n; c++) {
@@ -118,9 +100,9 @@ static bool same_metric(const struct rank *a, const struct rank *b)
 }
 
 /* Makes the model of rank 'r' from that of an earlier one with its metric, or anew. */
-static enum gpnn_status make_rank(struct stack *stack, size_t r, struct gpnn_error *err)
+static enum gpnn_status make_rank(struct gpnn_stack *stack, size_t r, struct gpnn_error *err)
 {
-  struct rank *rank = &stack->ranks[r];
+  struct gpnn_stack_rank *rank = &stack->ranks[r];
   for (size_t e = 0; e < r; e++)
     if (same_metric(&stack->ranks[e], rank))
       return gpnn_model_with(stack->ranks[e].model, rank->channels, &rank->model, err);
@@ -130,7 +112,7 @@ static enum gpnn_status make_rank(struct stack *stack, size_t r, struct gpnn_err
 static enum gpnn_status stack_make(void **state, size_t n, const struct gpnn_channel *channels,
                                    const struct gpnn_model_options *options, struct gpnn_error *err)
 {
-  struct stack *stack = stack_alloc(n, channels, options);
+  struct gpnn_stack *stack = stack_alloc(n, channels, options);
   if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
   enum gpnn_status status = GPNN_OK;
   for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
@@ -141,8 +123,8 @@ static enum gpnn_status stack_make(void **state, size_t n, const struct gpnn_cha
 static enum gpnn_status stack_with(const void *state, const struct gpnn_channel *channels,
                                    void **other, struct gpnn_error *err)
 {
-  const struct stack *from = state;
-  struct stack *stack = stack_alloc(from->n, channels, from->options);
+  const struct gpnn_stack *from = state;
+  struct gpnn_stack *stack = stack_alloc(from->n, channels, from->options);
   if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
   enum gpnn_status status = GPNN_OK;
   if (stack->n_ranks != from->n_ranks)
@@ -201,8 +183,9 @@ static bool part_init(struct part *part, size_t n_channels, const struct request
   return true;
 }
 
-static enum gpnn_status predict_rank(const struct rank *rank, const struct request *request,
-                                     struct part *part, struct gpnn_error *err)
+static enum gpnn_status predict_rank(const struct gpnn_stack_rank *rank,
+                                     const struct request *request, struct part *part,
+                                     struct gpnn_error *err)
 {
   if (!part_init(part, rank->n, request)) return gpnn_fail_memory(err, "for predictions");
   if (request->n_numbers == 0)
@@ -234,13 +217,13 @@ static void add_counts(struct gpnn_counts *to, const struct gpnn_counts *from)
 
 /* Combines what the members of channel 'c' predicted; 'weight' and 'members' have room for all
  * ranks.  Distances to the nearest row are the same for all numbers of neighbours. */
-static void combine(const struct stack *stack, const struct part *parts, size_t c,
+static void combine(const struct gpnn_stack *stack, const struct part *parts, size_t c,
                     const struct request *request, double *weight, struct gpnn_latent *members)
 {
   const struct gpnn_parameters *params = stack->channels[c].parameters;
   size_t n_members = gpnn_parameters_n_members(params), n = request->n;
   for (size_t r = 0; r < n_members; r++) {
-    size_t place = place_of(stack, c, r);
+    size_t place = gpnn_stack_place(stack, c, r);
     weight[r] = gpnn_parameters_weight(params, r);
     members[r] = of_channel(&parts[r].latent, n, place);
     add_counts(&request->counts[c], &parts[r].counts[place]);
@@ -262,7 +245,7 @@ static enum gpnn_status check_finite(size_t n, const struct gpnn_latent *latent,
   return GPNN_OK;
 }
 
-static enum gpnn_status combine_all(const struct stack *stack, const struct part *parts,
+static enum gpnn_status combine_all(const struct gpnn_stack *stack, const struct part *parts,
                                     const struct request *request, struct gpnn_error *err)
 {
   double *weight = gpnn_alloc(stack->n_ranks, 1, sizeof *weight);
@@ -276,7 +259,7 @@ static enum gpnn_status combine_all(const struct stack *stack, const struct part
   return check_finite(stack->n * request->n, request->latent, err);
 }
 
-static enum gpnn_status predict(const struct stack *stack, const struct request *request,
+static enum gpnn_status predict(const struct gpnn_stack *stack, const struct request *request,
                                 struct gpnn_error *err)
 {
   if (request->n == 0) return GPNN_OK;
@@ -331,17 +314,17 @@ static void add_member(const struct gpnn_errors *errors, size_t n, double weight
 }
 
 /* Subtracts from the means of a channel's members, in 'parts', their mean. */
-static void subtract_mean(const struct stack *stack, size_t c, size_t n, struct part *parts)
+static void subtract_mean(const struct gpnn_stack *stack, size_t c, size_t n, struct part *parts)
 {
   const struct gpnn_parameters *params = stack->channels[c].parameters;
   size_t n_members = gpnn_parameters_n_members(params);
   for (size_t i = 0; i < n; i++) {
     double mean = 0;
     for (size_t r = 0; r < n_members; r++)
-      mean +=
-          gpnn_parameters_weight(params, r) * parts[r].latent.mean[place_of(stack, c, r) * n + i];
+      mean += gpnn_parameters_weight(params, r) *
+              parts[r].latent.mean[gpnn_stack_place(stack, c, r) * n + i];
     for (size_t r = 0; r < n_members; r++)
-      parts[r].latent.mean[place_of(stack, c, r) * n + i] -= mean;
+      parts[r].latent.mean[gpnn_stack_place(stack, c, r) * n + i] -= mean;
   }
 }
 
@@ -349,7 +332,7 @@ static enum gpnn_status stack_joint(const void *state, size_t c, const struct gp
                                     const struct gpnn_errors *errors, double *covariance,
                                     struct gpnn_error *err)
 {
-  const struct stack *stack = state;
+  const struct gpnn_stack *stack = state;
   const struct gpnn_parameters *params = stack->channels[c].parameters;
   const struct gpnn_latent means_only = {0};
   const struct request request = {.query = query, .n = query->n, .latent = &means_only};
@@ -364,7 +347,7 @@ static enum gpnn_status stack_joint(const void *state, size_t c, const struct gp
   if (status == GPNN_OK) subtract_mean(stack, c, n, parts);
   memset(covariance, 0, side * side * sizeof *covariance);
   for (size_t r = 0; r < n_members && status == GPNN_OK; r++) {
-    size_t place = place_of(stack, c, r);
+    size_t place = gpnn_stack_place(stack, c, r);
     status = gpnn_model_joint(stack->ranks[r].model, place, query, errors, own, err);
     if (status == GPNN_OK)
       add_member(errors, n, gpnn_parameters_weight(params, r), parts[r].latent.mean + place * n,
@@ -390,7 +373,7 @@ static bool stack_can_refit(const struct gpnn_channel *channel)
 }
 
 /* Moves the parameters of rank 'r' to those of the stack, with the weights that they had. */
-static enum gpnn_status take_refitted(const struct stack *stack, size_t r,
+static enum gpnn_status take_refitted(const struct gpnn_stack *stack, size_t r,
                                       struct gpnn_parameters *refitted,
                                       struct gpnn_parameters *params, struct gpnn_error *err)
 {
@@ -399,7 +382,7 @@ static enum gpnn_status take_refitted(const struct stack *stack, size_t r,
     if (r >= gpnn_parameters_n_members(given)) continue;
     if (r == 1) params[c].members = gpnn_alloc(given->n_members, 1, sizeof *params[c].members);
     if (r == 1 && params[c].members == NULL) return gpnn_fail_memory(err, "for parameters");
-    struct gpnn_parameters *from = &refitted[place_of(stack, c, r)];
+    struct gpnn_parameters *from = &refitted[gpnn_stack_place(stack, c, r)];
     from->weight = gpnn_parameters_member(given, r)->weight;
     if (r > 0) from->likelihood = GPNN_LIKELIHOOD_GAUSSIAN; /* only the first records it */
     *(r == 0 ? &params[c] : &params[c].members[params[c].n_members++]) = *from;
@@ -408,11 +391,11 @@ static enum gpnn_status take_refitted(const struct stack *stack, size_t r,
   return GPNN_OK;
 }
 
-static enum gpnn_status refit_rank(const struct stack *stack, size_t r, size_t n_excluded,
+static enum gpnn_status refit_rank(const struct gpnn_stack *stack, size_t r, size_t n_excluded,
                                    const uint64_t *excluded, struct gpnn_parameters *params,
                                    struct gpnn_error *err)
 {
-  const struct rank *rank = &stack->ranks[r];
+  const struct gpnn_stack_rank *rank = &stack->ranks[r];
   struct gpnn_parameters *refitted = gpnn_alloc(rank->n, 1, sizeof *refitted);
   if (refitted == NULL) return gpnn_fail_memory(err, "for parameters");
   enum gpnn_status status = gpnn_channels_refit(rank->n, rank->channels, stack->options, n_excluded,
@@ -427,7 +410,7 @@ static enum gpnn_status stack_refit(size_t n, const struct gpnn_channel *channel
                                     const uint64_t *excluded, struct gpnn_parameters *params,
                                     struct gpnn_error *err)
 {
-  struct stack *stack = stack_alloc(n, channels, options);
+  struct gpnn_stack *stack = stack_alloc(n, channels, options);
   if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
   enum gpnn_status status = GPNN_OK;
   for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
@@ -439,9 +422,9 @@ static enum gpnn_status stack_refit(size_t n, const struct gpnn_channel *channel
 /* ---- properties --------------------------------------------------------------------------- */
 
 /* The rank whose member of the first channel has the most neighbours. */
-static const struct rank *widest(const struct stack *stack)
+static const struct gpnn_stack_rank *widest(const struct gpnn_stack *stack)
 {
-  const struct rank *widest = &stack->ranks[0];
+  const struct gpnn_stack_rank *widest = &stack->ranks[0];
   for (size_t r = 1; r < gpnn_parameters_n_members(stack->channels[0].parameters); r++)
     if (gpnn_model_neighbours(stack->ranks[r].model, 0) > gpnn_model_neighbours(widest->model, 0))
       widest = &stack->ranks[r];
@@ -458,10 +441,10 @@ static enum gpnn_status stack_hold_out(const void *state,
 /* The most that any member has. */
 static size_t stack_neighbours(const void *state, size_t channel)
 {
-  const struct stack *stack = state;
+  const struct gpnn_stack *stack = state;
   size_t most = 0;
   for (size_t r = 0; r < gpnn_parameters_n_members(stack->channels[channel].parameters); r++) {
-    size_t m = gpnn_model_neighbours(stack->ranks[r].model, place_of(stack, channel, r));
+    size_t m = gpnn_model_neighbours(stack->ranks[r].model, gpnn_stack_place(stack, channel, r));
     if (m > most) most = m;
   }
   return most;
@@ -469,7 +452,7 @@ static size_t stack_neighbours(const void *state, size_t channel)
 
 static bool stack_rebuilt_search(const void *state)
 {
-  const struct stack *stack = state;
+  const struct gpnn_stack *stack = state;
   for (size_t r = 0; r < stack->n_ranks; r++)
     if (gpnn_model_rebuilt_search(stack->ranks[r].model)) return true;
   return false;
@@ -481,6 +464,7 @@ const struct gpnn_model_ops gpnn_stack_ops = {.make = stack_make,
                                               .predict_each = stack_predict_each,
                                               .hold_out = stack_hold_out,
                                               .joint = stack_joint,
+                                              .classify = gpnn_stack_classify,
                                               .can_refit = stack_can_refit,
                                               .refit = stack_refit,
                                               .neighbours = stack_neighbours,
