@@ -20,6 +20,7 @@
  *   dataset/reader.h                  read the rows to predict
  *   models/predict.h                  predict the mean and standard deviation of each
  *   likelihood/distribution.h         or its whole distribution: quantiles, densities, scores
+ *   models/labels.h                   or the probabilities of its classes
  *   models/joint.h                    draw several rows together, and predict their sum
  *   stats/metrics.h                   measure how good the predictions are
  *
@@ -73,6 +74,7 @@
 #include "linalg/blas_threads.h"
 #include "models/conjugate/conjugate.h"
 #include "models/joint.h"
+#include "models/labels.h"
 #include "models/local/choose.h"
 #include "models/local/choose_transform.h"
 #include "models/model.h"
