@@ -34,6 +34,9 @@ static const struct cli_option options[] = {
     CLI_COUNT(0, "samples", samples, "N", "add N draws from the joint distribution", 1, 1e6),
     CLI_TEXT(0, "group", group, "COL", "a line for all rows that are alike in COL"),
     CLI_CHOICE(0, "aggregate", aggregate, "WHAT", "of the rows of a group", aggregates),
+    CLI_FLAG(0, "labels-only", labels_only, "of classes, the label without probabilities"),
+    CLI_COUNT(0, "top", top, "N", "of classes, only the N most probable", 1, 1e6),
+    CLI_TEXT(0, "cost", cost, "NAME=C[,...]", "what a mistaken row of class NAME costs (1)"),
     CLI_TEXT(0, "keep", keep, "LIST", "carry these columns along"),
     CLI_FLAG(0, "append", append, "carry all columns along"),
     CLI_FLAG(0, "skip-bad", skip_bad, "predict NA for bad rows"),
@@ -45,7 +48,8 @@ static const struct cli_tool tool = {
     .name = "gpnn-predict",
     .synopsis = "[OPTION...] -p PARAMS INDEX [TABLE]",
     .purpose = "Predict every row of a table from its nearest training rows: the mean and the\n"
-               "standard deviation of the target, in the order of the rows.",
+               "standard deviation of the target, or its label and the probabilities of its\n"
+               "classes, in the order of the rows.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 2,

@@ -38,6 +38,7 @@ static bool lengthen_predictions(struct batch *batch, size_t rows)
   return lengthen(batch, &batch->distributions, rows, n, sizeof *batch->distributions) &&
          lengthen(batch, &batch->mean, rows, n, number) &&
          lengthen(batch, &batch->sd, rows, n, number) &&
+         lengthen(batch, &batch->classes, rows, batch->shape.n_classes, number) &&
          lengthen(batch, &batch->observed, rows, n_scored, number) &&
          lengthen(batch, &batch->scores, rows, n_scored, sizeof *batch->scores);
 }
@@ -47,6 +48,7 @@ void batch_begin(struct batch *batch, const struct batch_shape *shape)
   batch->shape = *shape;
   batch->n_rows = batch->n_good = 0;
   carried_clear(&batch->carried);
+  texts_clear(&batch->truths);
 }
 
 enum gpnn_status batch_make_room(struct batch *batch, struct gpnn_error *err)
@@ -71,6 +73,7 @@ void batch_release(struct batch *batch)
   free(batch->self);
   free(batch->number);
   free(batch->truth);
+  free(batch->classes);
   free(batch->distributions);
   free(batch->mean);
   free(batch->sd);
@@ -78,4 +81,5 @@ void batch_release(struct batch *batch)
   free(batch->scores);
   free(batch->draws);
   carried_release(&batch->carried);
+  texts_release(&batch->truths);
 }

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "cmd/common/carry.h"
+#include "cmd/predict/texts.h"
 #include "likelihood/distribution.h"
 
 /* What the rows of a batch consist of. */
@@ -18,6 +19,7 @@ struct batch_shape {
   size_t d, n_regressors, n_targets;
   size_t n_selves;  /* training rows that a row is: one, or one for each target */
   size_t n_offsets; /* of a row: one for each target of the index, or none */
+  size_t n_classes; /* of all targets that hold classes, together */
   bool has_scores;  /* predictions are scored */
 };
 
@@ -35,9 +37,14 @@ struct batch {
   uint64_t *number;               /* all rows: that of a training row in its table, from 1, or
                                      if that is not known, among the training rows */
   struct carried carried;         /* all rows */
-  double *truth;                  /* by n_targets: of all rows, in the units of the table; NaN:
-                                     missing */
-  struct gpnn_distribution *distributions; /* targets by n_good, like all that follows */
+  double *truth;                  /* by n_targets: of all rows, in the units of the table, or the
+                                     number of the class, GPNN_CLASS_UNSEEN if training has not
+                                     seen it; NaN: missing */
+  struct texts truths; /* of all rows of a table, those of each target that holds classes;
+                          empty for what is missing */
+  double *classes;     /* for each target that holds classes, n_good by as many */
+  struct gpnn_distribution *distributions; /* targets by n_good, like all that follows;
+                                             undefined for classes */
   double *mean, *sd;
   double *observed; /* has_scores: the truths in the units asked for */
   struct gpnn_distribution_score *scores;

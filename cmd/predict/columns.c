@@ -17,11 +17,17 @@ static enum gpnn_status separate(struct sink *sink, struct gpnn_error *err)
   return at_start ? GPNN_OK : gpnn_output_write(sink->output, &sink->delimiter, 1, err);
 }
 
-enum gpnn_status sink_text(struct sink *sink, const char *text, struct gpnn_error *err)
+enum gpnn_status sink_bytes(struct sink *sink, const char *text, size_t length,
+                            struct gpnn_error *err)
 {
   enum gpnn_status status = separate(sink, err);
   if (status != GPNN_OK) return status;
-  return gpnn_table_write_field(sink->output, sink->delimiter, text, strlen(text), err);
+  return gpnn_table_write_field(sink->output, sink->delimiter, text, length, err);
+}
+
+enum gpnn_status sink_text(struct sink *sink, const char *text, struct gpnn_error *err)
+{
+  return sink_bytes(sink, text, strlen(text), err);
 }
 
 enum gpnn_status sink_value(struct sink *sink, double value, struct gpnn_error *err)

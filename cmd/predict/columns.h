@@ -1,5 +1,6 @@
 /*
- * columns: the columns that gpnn-predict writes for one target.
+ * columns: the columns that gpnn-predict writes for one target, which is a number; their names and
+ * fields are written as those of classes are (cmd/predict/classes.h).
  */
 #ifndef GPNN_CMD_PREDICT_COLUMNS_H
 #define GPNN_CMD_PREDICT_COLUMNS_H
@@ -78,6 +79,10 @@ GPNN_MUST_CHECK enum gpnn_status columns_write_row(const struct columns *columns
 /* Writes text as a field, quoted if necessary. */
 GPNN_MUST_CHECK enum gpnn_status sink_text(struct sink *sink, const char *text,
                                            struct gpnn_error *err);
+
+/* The same for 'length' bytes. */
+GPNN_MUST_CHECK enum gpnn_status sink_bytes(struct sink *sink, const char *text, size_t length,
+                                            struct gpnn_error *err);
 
 /* Writes a number; NaN as a missing value. */
 GPNN_MUST_CHECK enum gpnn_status sink_value(struct sink *sink, double value,

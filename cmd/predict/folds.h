@@ -9,15 +9,14 @@
 
 #include "assess/crossfit.h"
 #include "cmd/common/cli.h"
+#include "cmd/predict/forecaster.h"
 #include "cmd/predict/predict.h"
-#include "models/predict.h"
 
 /* A zeroed object may be released. */
 struct folds {
   const struct gpnn_dataset *dataset;
-  size_t n_targets;
   struct gpnn_crossfit *crossfit; /* NULL: not opened */
-  struct gpnn_predictor *predictors[GPNN_CROSSFIT_FOLDS];
+  struct forecaster forecasters[GPNN_CROSSFIT_FOLDS];
 };
 
 /* Estimates the parameters of 'n' targets with the same rows without each fold of the training
@@ -28,11 +27,11 @@ GPNN_MUST_CHECK enum gpnn_status folds_open(struct folds *folds, const struct cl
                                             const struct gpnn_channel *channels,
                                             struct gpnn_error *err);
 
-/* As gpnn_predict_distributions(), for rows that are all training rows, each by the parameters
+/* As forecaster_predict(), for rows that are all training rows, each by the parameters
  * estimated without its fold. */
 GPNN_MUST_CHECK enum gpnn_status folds_predict(const struct folds *folds,
                                                const struct gpnn_predict_rows *rows,
-                                               struct gpnn_distribution *distributions,
+                                               const struct forecast *to,
                                                struct gpnn_counts *counts, struct gpnn_error *err);
 
 void folds_release(struct folds *folds);

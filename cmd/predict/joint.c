@@ -43,7 +43,7 @@ bool joint_resolve(const struct cli *cli, const struct predict_arguments *a)
 enum gpnn_status joint_check_targets(const struct run *r, struct gpnn_error *err)
 {
   for (size_t t = 0; t < r->opened.n && r->a->group != NULL; t++)
-    if (gpnn_predictor_needs_scores(r->together->predictor, t))
+    if (gpnn_predictor_needs_scores(r->together->forecaster.numbers, t))
       return gpnn_fail(err, GPNN_EINVAL,
                        "--group cannot add up transformed targets, whose sum has no simple "
                        "distribution; add up draws of --samples instead");
@@ -55,7 +55,7 @@ static enum gpnn_status prepare(const struct run *r, const struct batch *batch,
                                 const struct gpnn_predict_rows *rows, struct gpnn_joint **joint,
                                 struct gpnn_error *err)
 {
-  return gpnn_joint_new(joint, r->together->predictor, rows, batch->distributions, err);
+  return gpnn_joint_new(joint, r->together->forecaster.numbers, rows, batch->distributions, err);
 }
 
 /* ---- draws -------------------------------------------------------------------------------- */

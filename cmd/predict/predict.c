@@ -71,7 +71,7 @@ bool predict_resolve(const struct cli *cli, void *arguments)
   struct predict_arguments *a = arguments;
   const struct gpnn_predict_options *options = &a->plan.options;
   if (!open_default_params(cli, &a->params) || !resolve_batch(cli, a) || !resolve_loo(cli, a) ||
-      !resolve_distance(cli, a) || !joint_resolve(cli, a))
+      !resolve_distance(cli, a) || !joint_resolve(cli, a) || !classes_resolve(cli, a))
     return false;
   if (a->append && a->keep != NULL)
     return cli_refuse(cli, "--append keeps all columns already; give it or --keep");
@@ -87,16 +87,23 @@ bool predict_resolve(const struct cli *cli, void *arguments)
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
+/* The names of the columns of a target that is a number. */
+static enum gpnn_status write_number_names(struct run *r, size_t t, struct gpnn_error *err)
+{
+  enum gpnn_status status = columns_write_names(&r->columns[t], &r->sink, err);
+  return status == GPNN_OK ? joint_write_draw_names(r, t, err) : status;
+}
+
 static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
 {
   bool is_npy = gpnn_npy_text_is_wanted(r->cli->output);
   if (!source_has_header(&r->source) && !is_npy) return GPNN_OK;
   r->sink.at_start = true;
   enum gpnn_status status = source_write_names(&r->source, &r->sink, err);
-  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++) {
-    status = columns_write_names(&r->columns[t], &r->sink, err);
-    if (status == GPNN_OK) status = joint_write_draw_names(r, t, err);
-  }
+  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++)
+    status = r->classes[t].n > 0
+                 ? classes_write_names(&r->classes[t], &r->columns[t], &r->sink, err)
+                 : write_number_names(r, t, err);
   if (status == GPNN_OK) status = gpnn_output_text(r->sink.output, "\n", err);
   /* A program that waits for every answer may wait for the header before it sends any row. */
   return status == GPNN_OK && r->a->unbuffered ? gpnn_output_flush(r->sink.output, err) : status;
@@ -147,7 +154,7 @@ static void score_batch(const struct run *r, struct batch *batch)
 {
   for (size_t i = 0; i < r->n_together; i++)
     for (size_t t = 0; t < r->together[i].n; t++)
-      score_target(r, r->together[i].predictor, r->together[i].first + t, batch);
+      score_target(r, r->together[i].forecaster.numbers, r->together[i].first + t, batch);
 }
 
 struct gpnn_predict_rows run_rows(const struct run *r, const struct batch *batch)
@@ -190,8 +197,10 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++)
     status = together_predict(&r->together[i], &rows, batch, r->counts, err);
   for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++) {
+    const struct gpnn_predictor *predictor = r->together[i].forecaster.numbers;
     size_t first = r->together[i].first * batch->n_good;
-    status = gpnn_predict_moments(r->together[i].predictor, r->together[i].n * batch->n_good,
+    if (predictor == NULL) continue;
+    status = gpnn_predict_moments(predictor, r->together[i].n * batch->n_good,
                                   batch->distributions + first, batch->mean + first,
                                   batch->sd + first, err);
   }
@@ -204,24 +213,32 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   return status;
 }
 
+/* Writes what is predicted of target 't', a number, in row 'i'. */
+static enum gpnn_status write_number(struct run *r, const struct batch *batch, size_t t, size_t i,
+                                     size_t good, struct gpnn_error *err)
+{
+  size_t from = t * batch->n_good + good;
+  struct prediction prediction = PREDICTION_MISSING;
+  if (good != SIZE_MAX)
+    prediction = (struct prediction){.mean = batch->mean[from],
+                                     .sd = batch->sd[from],
+                                     .distribution = batch->distributions[from]};
+  if (good != SIZE_MAX && r->columns[t].has_scores) prediction.score = batch->scores[from];
+  double truth = columns_truth(&r->columns[t], batch->truth[i * r->opened.n + t]);
+  enum gpnn_status status = columns_write_row(&r->columns[t], &r->sink, truth, &prediction, err);
+  return status == GPNN_OK ? joint_write_draws(r, batch, t, good, err) : status;
+}
+
 /* Writes row 'i', whose prediction is entry 'good' (SIZE_MAX: none). */
 static enum gpnn_status write_row(struct run *r, const struct batch *batch, size_t i, size_t good,
                                   struct carry_cursor *at, struct gpnn_error *err)
 {
   r->sink.at_start = true;
   enum gpnn_status status = source_write_row(&r->source, batch, i, at, &r->sink, err);
-  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++) {
-    size_t from = t * batch->n_good + good;
-    struct prediction prediction = PREDICTION_MISSING;
-    if (good != SIZE_MAX)
-      prediction = (struct prediction){.mean = batch->mean[from],
-                                       .sd = batch->sd[from],
-                                       .distribution = batch->distributions[from]};
-    if (good != SIZE_MAX && r->columns[t].has_scores) prediction.score = batch->scores[from];
-    double truth = columns_truth(&r->columns[t], batch->truth[i * r->opened.n + t]);
-    status = columns_write_row(&r->columns[t], &r->sink, truth, &prediction, err);
-    if (status == GPNN_OK) status = joint_write_draws(r, batch, t, good, err);
-  }
+  for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++)
+    status = r->classes[t].n > 0 ? classes_write_row(&r->classes[t], &r->columns[t], &r->sink,
+                                                     batch, t, i, good, err)
+                                 : write_number(r, batch, t, i, good, err);
   return status == GPNN_OK ? gpnn_output_text(r->sink.output, "\n", err) : status;
 }
 
@@ -269,7 +286,8 @@ static void set_columns(struct run *r, size_t t, const struct together *together
                                    .always_scored = r->a->loo,
                                    .is_of_sums = r->a->group != NULL,
                                    .is_one_of_several = r->opened.n > 1};
-  columns_complete(&r->columns[t], together->predictor, channel, r->cli);
+  if (r->classes[t].n > 0) return;
+  columns_complete(&r->columns[t], together->forecaster.numbers, channel, r->cli);
   r->source.shape.has_scores = r->source.shape.has_scores || r->columns[t].has_scores;
 }
 
@@ -278,10 +296,13 @@ static enum gpnn_status open_predictors(struct run *r, struct gpnn_error *err)
 {
   size_t n = r->opened.n;
   r->columns = calloc(n, sizeof *r->columns);
+  r->classes = calloc(n, sizeof *r->classes);
   r->counts = calloc(n, sizeof *r->counts);
-  if (r->columns == NULL || r->counts == NULL) return gpnn_fail_memory(err, "for the targets");
-  enum gpnn_status status =
-      together_new(&r->together, &r->n_together, r->cli, r->a, &r->opened, err);
+  if (r->columns == NULL || r->classes == NULL || r->counts == NULL)
+    return gpnn_fail_memory(err, "for the targets");
+  enum gpnn_status status = classes_init(r->classes, r->cli, r->a, &r->opened, err);
+  if (status == GPNN_OK)
+    status = together_new(&r->together, &r->n_together, r->cli, r->a, &r->opened, err);
   if (status == GPNN_OK) status = joint_check_targets(r, err);
   for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++)
     for (size_t c = 0; c < r->together[i].n; c++)
@@ -355,6 +376,8 @@ static void release(struct run *r)
   together_free(r->together, r->n_together);
   gpnn_copies_release(&r->copies);
   free(r->columns);
+  for (size_t t = 0; r->classes != NULL && t < r->opened.n; t++) classes_release(&r->classes[t]);
+  free(r->classes);
   free(r->counts);
   for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) batch_release(&r->batches[i]);
   source_release(&r->source);

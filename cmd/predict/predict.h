@@ -15,13 +15,14 @@
 enum predict_aggregate { PREDICT_SUM, PREDICT_AVERAGE };
 
 struct predict_arguments {
-  const char *params, *targets, *keep, *group, *max_distance;
+  const char *params, *targets, *keep, *group, *max_distance, *cost;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
-  bool loo;       /* predict the training rows, each from the others */
-  bool cross_fit; /* by parameters that have not seen them */
+  bool loo;         /* predict the training rows, each from the others */
+  bool cross_fit;   /* by parameters that have not seen them */
+  bool labels_only; /* of classes: no probabilities */
   enum predict_aggregate aggregate;
-  size_t neighbours, share, batch, samples; /* all but share may be 0: not given */
+  size_t neighbours, share, batch, samples, top; /* all but share may be 0: not given */
   size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */
   struct predict_plan plan;
 };

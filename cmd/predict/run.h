@@ -9,6 +9,7 @@
 #include "base/pipeline.h"
 #include "cmd/common/open.h"
 #include "cmd/predict/batch.h"
+#include "cmd/predict/classes.h"
 #include "cmd/predict/columns.h"
 #include "cmd/predict/predict.h"
 #include "cmd/predict/source.h"
@@ -24,7 +25,8 @@ struct run {
   struct source source;
   size_t n_together;
   struct together *together;  /* owned; n_together: models and predictors of all targets */
-  struct columns *columns;    /* owned; one for each target, like the counts */
+  struct columns *columns;    /* owned; one for each target, like all that follows */
+  struct classes *classes;    /* owned */
   struct gpnn_counts *counts; /* owned */
   struct sink sink;
   struct batch batches[GPNN_PIPELINE_SLOTS];

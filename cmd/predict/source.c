@@ -10,6 +10,15 @@
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
+/* The classes of all targets that hold any. */
+static size_t count_classes(const struct source *s)
+{
+  size_t n = 0;
+  for (size_t t = 0; t < s->opened->n; t++)
+    n += gpnn_dataset_n_classes(s->opened->channels[t].dataset);
+  return n;
+}
+
 /* The most rows of a batch: as --batch says, unless rows are very wide; at least one. */
 static size_t rows_of_batch(const struct source *s)
 {
@@ -17,7 +26,8 @@ static size_t rows_of_batch(const struct source *s)
   const struct gpnn_dataset *dataset = s->opened->dataset;
   /* Per target: truth, mean, sd, a distribution, and what a predictor keeps of it. */
   const size_t numbers = 12;
-  size_t row = dataset->d + dataset->n_regressors + numbers * s->opened->n + s->carry.n_columns;
+  size_t row = dataset->d + dataset->n_regressors + numbers * s->opened->n + s->carry.n_columns +
+               count_classes(s);
   size_t most = s->a->batch_bytes / sizeof(double) / row;
   if (most == 0) return 1;
   return most < s->a->batch ? most : s->a->batch;
@@ -36,7 +46,8 @@ enum gpnn_status source_open(struct source *source, const struct cli *cli,
                                        .n_regressors = opened->dataset->n_regressors,
                                        .n_targets = opened->n,
                                        .n_selves = is_apart ? opened->n : 1,
-                                       .n_offsets = opened->dataset->schema.n_offsets};
+                                       .n_offsets = opened->dataset->schema.n_offsets,
+                                       .n_classes = count_classes(source)};
   return status;
 }
 
@@ -99,7 +110,10 @@ char source_delimiter(const struct source *s)
 static enum gpnn_status write_kept_name(const struct source *s, const char *name, struct sink *sink,
                                         struct gpnn_error *err)
 {
-  if (s->opened->n == 1 && (strcmp(name, "mean") == 0 || strcmp(name, "sd") == 0))
+  bool is_number = gpnn_dataset_n_classes(s->opened->channels[0].dataset) == 0;
+  bool is_taken =
+      is_number ? strcmp(name, "mean") == 0 || strcmp(name, "sd") == 0 : strcmp(name, "label") == 0;
+  if (s->opened->n == 1 && is_taken)
     cli_warn(s->cli, "%s: column '%s' is kept and has the same name as a column of predictions",
              gpnn_table_name(s->table), name);
   return sink_text(sink, name, err);
@@ -153,6 +167,9 @@ void source_report(const struct source *s, size_t n_rows)
     cli_warn(s->cli, "%s: %zu truth%s cannot be read and count%s as missing: %s", name, s->unread.n,
              s->unread.n == 1 ? "" : "s", s->unread.n == 1 ? "s" : "",
              gpnn_skipped_describe(&s->unread, s->table, why));
+  if (s->n_unseen_classes > 0)
+    cli_warn(s->cli, "%s: %zu truth%s of classes never seen in training", name, s->n_unseen_classes,
+             s->n_unseen_classes == 1 ? " is" : "s are");
   if (s->n_unseen > 0)
     cli_warn(s->cli, "%s: %zu values of categories were never seen in training", name, s->n_unseen);
 }

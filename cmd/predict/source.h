@@ -30,7 +30,8 @@ struct source {
   struct gpnn_reader reader;
   struct carry carry;
   struct gpnn_skipped skipped, unread; /* rows without prediction; truths that are not numbers */
-  size_t n_unseen;
+  size_t n_unseen;                     /* values of categories that training has not seen */
+  size_t n_unseen_classes;             /* truths of such classes */
 
   /* Training rows. */
   bool is_apart;      /* targets have different ones (cmd/predict/together.h) */

@@ -88,19 +88,35 @@ enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
+/* Adds the text of target 't', which holds classes, or none if it is missing. */
+static enum gpnn_status add_text(struct source *s, struct batch *batch,
+                                 const struct gpnn_record *record, size_t t, double class,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_field field = {"", 0};
+  if (!isnan(class)) field = *gpnn_reader_target_text(&s->reader, record, t);
+  s->n_unseen_classes += class == GPNN_CLASS_UNSEEN;
+  return texts_add(&batch->truths, field.text, field.length, err);
+}
+
 /* Reads the targets of a row.  Predictions do not need them, so one that cannot be read counts as
  * missing. */
-static void read_targets(struct source *s, struct batch *batch, const struct gpnn_record *record)
+static enum gpnn_status read_targets(struct source *s, struct batch *batch,
+                                     const struct gpnn_record *record, struct gpnn_error *err)
 {
   struct gpnn_error why;
-  for (size_t t = 0; t < s->opened->n; t++) {
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < s->opened->n && status == GPNN_OK; t++) {
+    const struct gpnn_dataset *dataset = s->opened->channels[t].dataset;
     double *y = &batch->truth[batch->n_rows * batch->shape.n_targets + t];
     *y = nan("");
     if (record->n_fields > 0 &&
-        gpnn_reader_target(&s->reader, record, s->opened->channels[t].dataset->target, y, &why) !=
-            GPNN_OK)
+        gpnn_reader_target(&s->reader, record, dataset->target, y, &why) != GPNN_OK)
       gpnn_skipped_add(&s->unread, record, &why);
+    if (gpnn_dataset_n_classes(dataset) > 0)
+      status = add_text(s, batch, record, dataset->target, *y, err);
   }
+  return status;
 }
 
 /* Reads one row into the batch.  GPNN_EDATA: the row is bad; its fields are carried if possible. */
@@ -115,7 +131,8 @@ static enum gpnn_status read_row(struct source *s, struct batch *batch, struct g
   batch->last = record->line;
   enum gpnn_status carried = carry_add(&s->carry, &batch->carried, record, s->cli->na, err);
   if (carried != GPNN_OK) return carried;
-  read_targets(s, batch, record);
+  carried = read_targets(s, batch, record, err);
+  if (carried != GPNN_OK) return carried;
   if (status == GPNN_OK)
     status = gpnn_reader_read(&s->reader, record, batch->x + batch->n_good * shape->d,
                               batch->regressors + batch->n_good * shape->n_regressors,

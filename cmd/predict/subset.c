@@ -19,17 +19,14 @@ static bool gather(const struct subset *subset, size_t width, const double *from
 enum gpnn_status subset_init(struct subset *subset, const struct gpnn_predict_rows *rows,
                              const int64_t *self, bool (*chosen)(const void *context, int64_t self),
                              const void *context, const struct gpnn_dataset *dataset,
-                             size_t n_channels, struct gpnn_error *err)
+                             struct gpnn_error *err)
 {
-  subset->n_channels = n_channels;
   subset->at = gpnn_alloc(rows->n, 1, sizeof *subset->at);
   if (subset->at == NULL) return gpnn_fail_memory(err, "for predictions");
   for (size_t i = 0; i < rows->n; i++)
     if (chosen(context, self[i])) subset->at[subset->n++] = i;
   subset->self = gpnn_alloc(subset->n, 1, sizeof *subset->self);
-  subset->distributions = gpnn_alloc(n_channels, subset->n, sizeof *subset->distributions);
-  if (subset->self == NULL || subset->distributions == NULL ||
-      !gather(subset, dataset->d, rows->x, &subset->x) ||
+  if (subset->self == NULL || !gather(subset, dataset->d, rows->x, &subset->x) ||
       !gather(subset, dataset->n_regressors, rows->regressors, &subset->regressors) ||
       !gather(subset, 1, rows->noise, &subset->noise) ||
       !gather(subset, gpnn_dataset_n_targets(dataset), rows->offset, &subset->offset))
@@ -44,13 +41,6 @@ enum gpnn_status subset_init(struct subset *subset, const struct gpnn_predict_ro
   return GPNN_OK;
 }
 
-void subset_scatter(const struct subset *subset, size_t n, struct gpnn_distribution *to)
-{
-  for (size_t c = 0; c < subset->n_channels; c++)
-    for (size_t i = 0; i < subset->n; i++)
-      to[c * n + subset->at[i]] = subset->distributions[c * subset->n + i];
-}
-
 void subset_release(struct subset *subset)
 {
   free(subset->at);
@@ -59,5 +49,4 @@ void subset_release(struct subset *subset)
   free(subset->noise);
   free(subset->offset);
   free(subset->self);
-  free(subset->distributions);
 }

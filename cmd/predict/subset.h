@@ -17,9 +17,7 @@ struct subset {
   size_t *at;                              /* owned; n: their places among all rows */
   double *x, *regressors, *noise, *offset; /* owned; NULL: there are none */
   int64_t *self;                           /* owned; n */
-  struct gpnn_distribution *distributions; /* owned; n_channels by n: of the predictions */
-  size_t n_channels;
-  struct gpnn_predict_rows rows; /* borrows the arrays */
+  struct gpnn_predict_rows rows;           /* borrows the arrays */
 };
 
 /* Copies those of 'rows' for which 'chosen' is true; of the dataset, only the numbers of inputs,
@@ -28,10 +26,7 @@ struct subset {
 GPNN_MUST_CHECK enum gpnn_status
 subset_init(struct subset *subset, const struct gpnn_predict_rows *rows, const int64_t *self,
             bool (*chosen)(const void *context, int64_t self), const void *context,
-            const struct gpnn_dataset *dataset, size_t n_channels, struct gpnn_error *err);
-
-/* Copies the predictions of the subset to their places in 'to', n_channels by n. */
-void subset_scatter(const struct subset *subset, size_t n, struct gpnn_distribution *to);
+            const struct gpnn_dataset *dataset, struct gpnn_error *err);
 
 void subset_release(struct subset *subset);
 

@@ -1,9 +1,10 @@
 /*
  * together: targets that one model predicts, and their training rows under --loo.
  *
- * All targets are predicted together.  Only under --loo, where a row has to be left out by its
- * number among the rows of a target, are targets predicted one by one if they have different rows;
- * a row that lacks a target then has no prediction of it.
+ * All targets that are numbers are predicted together if they follow each other, and each that
+ * holds classes by itself.  Only under --loo, where a row has to be left out by its number among
+ * the rows of a target, are targets predicted one by one if they have different rows; a row that
+ * lacks a target then has no prediction of it.
  */
 #ifndef GPNN_CMD_PREDICT_TOGETHER_H
 #define GPNN_CMD_PREDICT_TOGETHER_H
@@ -14,19 +15,20 @@
 #include "cmd/common/open.h"
 #include "cmd/predict/batch.h"
 #include "cmd/predict/folds.h"
+#include "cmd/predict/forecaster.h"
 #include "cmd/predict/predict.h"
-#include "models/predict.h"
 
 /* A zeroed object may be released. */
 struct together {
-  size_t first, n; /* targets of the run, from number 'first' on */
-  bool is_apart;   /* there is one, and rows may lack it */
+  size_t first, n;         /* targets of the run, from number 'first' on */
+  bool is_apart;           /* there is one, and rows may lack it */
+  size_t n_classes_before; /* of all targets before it */
   struct gpnn_model *model;
-  struct gpnn_predictor *predictor;
+  struct forecaster forecaster;
   struct folds folds; /* --cross-fit */
 };
 
-/* True if targets have to be predicted one by one. */
+/* True if all targets have to be predicted one by one. */
 bool together_is_apart(const struct predict_arguments *a, const struct opened *opened);
 
 /* Makes the models and predictors of all targets: '*n' of them in '*together', which the caller

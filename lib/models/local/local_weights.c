@@ -48,8 +48,8 @@ static void write_weights(const struct gpnn_local_task *task,
     to->variance[weighed->row] = kernelscale * fmax(0, 1 - weighed->explained);
 }
 
-/* Writes the probabilities of classes. */
-static void write_classes(const struct gpnn_local_task *task,
+/* Writes the probabilities of classes; false: they are no numbers. */
+static bool write_classes(const struct gpnn_local_task *task,
                           const struct gpnn_local_weighed *weighed)
 {
   const struct gpnn_local_channel *channel = &task->members[0];
@@ -63,6 +63,7 @@ static void write_classes(const struct gpnn_local_task *task,
   for (size_t k = 0; k < weighed->m; k++)
     p[(size_t)channel->data->y[weighed->neighbour[k]]] += weighed->weight[k];
   gpnn_categorical_probabilities(&categorical, p, fmax(0, 1 - weighed->explained), p);
+  return !isnan(p[0]); /* if one is, all are */
 }
 
 enum gpnn_status gpnn_local_use_weights(const struct gpnn_local_task *task,
@@ -75,7 +76,8 @@ enum gpnn_status gpnn_local_use_weights(const struct gpnn_local_task *task,
   if (!finite) return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
   counts->n_clamped += weighed->explained > 1;
   if (task->weights != NULL) write_weights(task, weighed);
-  if (task->p != NULL) write_classes(task, weighed);
+  if (task->p != NULL && !write_classes(task, weighed))
+    return gpnn_fail(err, GPNN_ENUMERIC, "the link of the parameters leaves the range of numbers");
   return GPNN_OK;
 }
 
