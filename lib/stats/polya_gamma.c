@@ -1,0 +1,89 @@
+#include "stats/polya_gamma.h"
+
+#include <math.h>
+
+#include "stats/normal.h"
+
+static const double pi = 3.14159265358979323846;
+
+/* Terms of a series, the first of them factored out: sum of (-1)^j q_j, and of q_j times its
+ * exponent. */
+struct series {
+  double sum, weighted;
+};
+
+/* The two series for the density meet here: either needs only four terms on its side. */
+static const double meeting = 0.16;
+enum { TERMS = 4 };
+
+/* Sums (-1)^j base_j exp(-rate (base_j^2 - base_0^2)), base_j = base_0 + step j, and the same times
+ * base_j^2. */
+static struct series sum_series(double first, double step, double rate)
+{
+  struct series s = {first, first * first * first};
+  for (int j = 1; j < TERMS; j++) {
+    double base = first + step * j;
+    double term = base * exp(-rate * (base * base - first * first));
+    if (j % 2 == 1) term = -term;
+    s.sum += term;
+    s.weighted += term * base * base;
+  }
+  return s;
+}
+
+double gpnn_polya_gamma_log_density(double omega, double *slope)
+{
+  if (omega < meeting) {
+    struct series s = sum_series(1, 2, 1 / (8 * omega));
+    *slope = -1.5 + s.weighted / s.sum / (8 * omega);
+    return -0.5 * GPNN_LOG_TWO_PI - 1.5 * log(omega) - 1 / (8 * omega) + log(s.sum);
+  }
+  double rate = 2 * pi * pi * omega;
+  struct series s = sum_series(0.5, 1, rate);
+  *slope = -rate * s.weighted / s.sum;
+  return log(4 * pi) - 0.25 * rate + log(s.sum);
+}
+
+/* ---- moments ---------------------------------------------------------------------------- */
+
+double gpnn_polya_gamma_mean(double b, double c)
+{
+  double half = 0.5 * fabs(c);
+  if (half < 1e-4) return 0.25 * b * (1 - half * half / 3);
+  return 0.25 * b * tanh(half) / half;
+}
+
+double gpnn_polya_gamma_variance(double b, double c)
+{
+  double size = fabs(c), cosh_half = cosh(fmin(0.5 * size, 300));
+  if (size > 1)
+    return 0.25 * b * (2 * tanh(0.5 * size) - size / (cosh_half * cosh_half)) /
+           (size * size * size);
+  /* (sinh c - c) / c^3, whose terms cancel for small c. */
+  double term = 1.0 / 6, sum = term;
+  for (int j = 1; j < 10; j++) {
+    term *= c * c / ((2 * j + 2) * (2 * j + 3));
+    sum += term;
+  }
+  return 0.25 * b * sum / (cosh_half * cosh_half);
+}
+
+/* ---- log-normal approximation ----------------------------------------------------------- */
+
+struct gpnn_log_normal gpnn_polya_gamma_nearest(void)
+{
+  return (struct gpnn_log_normal){-1.689459, 0.766501};
+}
+
+double gpnn_polya_gamma_divergence(struct gpnn_log_normal q, const struct gpnn_hermite *rule,
+                                   double slope[2])
+{
+  double value = -(q.m + 0.5 + log(q.s) + 0.5 * GPNN_LOG_TWO_PI), by_log;
+  slope[0] = slope[1] = -1;
+  for (size_t j = 0; j < rule->n; j++) {
+    value -= rule->weight[j] * gpnn_polya_gamma_log_density(exp(q.m + q.s * rule->z[j]), &by_log);
+    slope[0] -= rule->weight[j] * by_log;
+    slope[1] -= rule->weight[j] * by_log * q.s * rule->z[j];
+  }
+  return value;
+}
