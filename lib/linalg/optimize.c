@@ -121,6 +121,15 @@ out:
 
 /* ---- adam ----------------------------------------------------------------------------- */
 
+/* The rate of step 't', from 0. */
+static double rate_of(const struct gpnn_adam *adam, size_t t)
+{
+  double done = (double)t / (double)adam->n_steps;
+  double rate = adam->falling ? adam->rate * (1 - done) : adam->rate;
+  for (size_t i = 0; i < adam->n_drops && done >= adam->drop[i]; i++) rate /= 5;
+  return rate;
+}
+
 enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, size_t n,
                                     const struct gpnn_adam *adam, double *x,
                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
@@ -137,7 +146,7 @@ enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, si
     status = objective(context, n, u, &own.end, gradient, err);
     if (status != GPNN_OK) break;
     if (t == 0) own.start = own.end;
-    rate = adam->falling ? adam->rate * (1 - (double)t / (double)adam->n_steps) : adam->rate;
+    rate = rate_of(adam, t);
     power1 *= beta1;
     power2 *= beta2;
     for (size_t i = 0; i < n; i++) {

@@ -48,6 +48,8 @@ struct gpnn_adam {
   size_t n_steps;
   double rate;
   bool falling;                /* the rate decreases linearly to zero */
+  size_t n_drops;              /* 0, or the rate becomes a fifth of what it was at each of these */
+  const double *drop;          /* n_drops: fractions of the steps, ascending */
   const double *lower, *upper; /* bounds, n numbers each, or both NULL */
 };
 

@@ -142,6 +142,18 @@ static void a_falling_rate_decreases_linearly_to_zero(void **state)
   for (size_t t = 0; t <= 4; t++) assert_near(seen[t], 1 - by[t], 2e-8);
 }
 
+static void adam_divides_its_rate_by_five_at_each_drop(void **state)
+{
+  (void)state;
+  double x = 0;
+  static const double drop[] = {0.25, 0.5};
+  struct gpnn_optimize_report report;
+  const struct gpnn_adam adam = {.n_steps = 4, .rate = 0.5, .n_drops = 2, .drop = drop};
+  double seen[8] = {0};
+  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, &adam, &x, &report, &err));
+  assert_near(x, -(0.5 + 0.1 + 0.02 + 0.02), 1e-6);
+}
+
 static void adam_keeps_within_bounds(void **state)
 {
   (void)state;
@@ -177,6 +189,7 @@ int main(void)
       cmocka_unit_test(adam_steps_by_its_rate_under_a_constant_gradient),
       cmocka_unit_test(adam_without_steps_stays),
       cmocka_unit_test(a_falling_rate_decreases_linearly_to_zero),
+      cmocka_unit_test(adam_divides_its_rate_by_five_at_each_drop),
       cmocka_unit_test(adam_keeps_within_bounds),
       cmocka_unit_test(no_more_evaluations_than_allowed),
   };
