@@ -50,6 +50,12 @@ static const struct cli_word likelihoods[] = {{"auto", FIT_LIKELIHOOD_AUTO},
                                               {"gaussian", GPNN_LIKELIHOOD_GAUSSIAN},
                                               {"student", GPNN_LIKELIHOOD_STUDENT},
                                               CLI_END_OF_WORDS};
+static const struct cli_word inferences[] = {
+    {"link", GPNN_INFERENCE_LINK}, {"polya-gamma", GPNN_INFERENCE_POLYA_GAMMA}, CLI_END_OF_WORDS};
+static const struct cli_word omegas[] = {
+    {"learnt", FIT_OMEGA_LEARNT}, {"fixed", FIT_OMEGA_FIXED}, CLI_END_OF_WORDS};
+static const struct cli_word kl_weights[] = {
+    {"1", FIT_KL_ONE}, {"printed", FIT_KL_PRINTED}, CLI_END_OF_WORDS};
 static const struct cli_word scores[] = {
     {"rmspe", GPNN_CONJUGATE_RMSPE}, {"crps", GPNN_CONJUGATE_CRPS}, CLI_END_OF_WORDS};
 
@@ -59,9 +65,9 @@ static const struct cli_option tuning[] = {
     CLI_COUNT(0, "block-size", choose.fit.block_size, "N", "block: rows per block (300)", 2,
               MOST_NEIGHBOURS),
     CLI_COUNT(0, "steps", choose.fit.steps, "N", "others: steps of adam (1500)", 1, MOST),
-    CLI_COUNT(0, "batch", choose.fit.batch, "N", "others: rows per step (64)", 1, MOST),
-    CLI_COUNT(0, "refresh", choose.fit.refresh, "N",
-              "others: steps between neighbour searches (250)", 1, MOST),
+    CLI_COUNT(0, "batch", batch, "N", "others: rows per step (64)", 1, MOST),
+    CLI_COUNT(0, "refresh", refresh, "N", "others: steps between neighbour searches (250)", 1,
+              MOST),
     CLI_END_OF_SETTINGS,
 };
 
@@ -87,6 +93,9 @@ static const struct cli_option options[] = {
               GPNN_CHOOSE_MEMBERS),
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
+    CLI_CHOICE(0, "inference", inference, "NAME", "of classes", inferences),
+    CLI_CHOICE(0, "omega", omega, "W", "polya-gamma: variables of the training rows", omegas),
+    CLI_CHOICE(0, "kl-weight", kl_weight, "W", "polya-gamma: of a row's divergence", kl_weights),
     CLI_TEXT_OF(0, "transform", transform_name, "T",
                 "log, asinh, boxcox, yeo-johnson, rank, auto (none)", transforms),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),

@@ -7,6 +7,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/skip.h"
 #include "cmd/fit/conjugate.h"
+#include "cmd/fit/polya_gamma.h"
 #include "cmd/fit/report.h"
 #include "cmd/fit/transforms.h"
 #include "dataset/index.h"
@@ -151,8 +152,12 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     if (n > 1) about.target = gpnn_dataset_target(dataset, t)->schema.target.name;
     const struct targets targets = {dataset, t, 1};
-    status = a->method == FIT_CONJUGATE ? fit_conjugate(&about, a, index, t, &params[t], err)
-                                        : fit_targets(&about, a, &targets, &params[t], err);
+    if (a->inference == GPNN_INFERENCE_POLYA_GAMMA)
+      status = fit_polya_gamma(&about, a, index, t, &params[t], err);
+    else if (a->method == FIT_CONJUGATE)
+      status = fit_conjugate(&about, a, index, t, &params[t], err);
+    else
+      status = fit_targets(&about, a, &targets, &params[t], err);
   }
   return status;
 }

@@ -63,6 +63,8 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
   a->choose.objective = objectives->n == 0;
   if (objectives->n > 0) fit->first = (enum gpnn_objective_kind)objectives->of[0];
   if (objectives->n > 1) fit->second = (enum gpnn_objective_kind)objectives->of[1];
+  if (a->batch > 0) fit->batch = a->batch;
+  if (a->refresh > 0) fit->refresh = a->refresh;
   fit->seed = cli->seed;
   return check_start(cli, a);
 }
@@ -76,6 +78,27 @@ static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (cli_given(cli, others[i])) return wrong(cli, others[i], "applies to --method local only");
   return a->ard != FIT_ARD_YES || wrong(cli, "ard", "applies to --method local only");
+}
+
+/* So does --inference polya-gamma, as published. */
+static bool check_inference(const struct cli *cli, const struct fit_arguments *a)
+{
+  static const char *const others[] = {
+      "preset", "method",  "effort",    "objective", "optimizer", "objective-neighbours", "rotate",
+      "like",   "members", "transform", "thin",      "rows",      "lengthscales"};
+  static const char *const own[] = {"omega", "kl-weight"};
+  bool is_augmented = a->inference == GPNN_INFERENCE_POLYA_GAMMA;
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+    if (!is_augmented && cli_given(cli, own[i]))
+      return wrong(cli, own[i], "applies to --inference polya-gamma only");
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (is_augmented && cli_given(cli, others[i]))
+      return wrong(cli, others[i], "does not apply to --inference polya-gamma");
+  if (is_augmented && a->choose.fit.mean != GPNN_MEAN_ZERO)
+    return wrong(cli, "mean-function", "--inference polya-gamma has a mean of zero");
+  if (is_augmented && a->choose.fit.fixed_noise > 0)
+    return wrong(cli, "fix", "--inference polya-gamma has no noise");
+  return true;
 }
 
 static bool resolve_transform(const struct cli *cli, struct fit_arguments *a)
@@ -98,15 +121,17 @@ static bool resolve_lengthscales(const struct cli *cli, struct fit_arguments *a)
     return wrong(cli, option, "ratio determines the noise, so that --fix cannot");
   if (a->method == FIT_CONJUGATE && cli_given(cli, option) && a->lengthscales != FIT_OWN)
     return wrong(cli, option, "shared and ratio apply to --method local only");
-  a->is_shared = a->lengthscales != FIT_OWN && a->method != FIT_CONJUGATE;
+  a->is_shared = a->lengthscales != FIT_OWN && a->method != FIT_CONJUGATE &&
+                 a->inference != GPNN_INFERENCE_POLYA_GAMMA;
   return true;
 }
 
 bool fit_resolve(const struct cli *cli, void *arguments)
 {
   struct fit_arguments *a = arguments;
-  return check_conjugate(cli, a) && apply_preset(cli, a) && resolve_model(cli, a) &&
-         resolve_estimation(cli, a) && resolve_transform(cli, a) && resolve_lengthscales(cli, a) &&
+  return check_conjugate(cli, a) && check_inference(cli, a) && apply_preset(cli, a) &&
+         resolve_model(cli, a) && resolve_estimation(cli, a) && resolve_transform(cli, a) &&
+         resolve_lengthscales(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->like);
 }

@@ -30,12 +30,14 @@ enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct 
   return GPNN_OK;
 }
 
-/* How many classes the members have: 'n' unless one of them has other than that. */
+/* How many classes the members have: 'n' unless the link of one has other than that. */
 static size_t count_classes(const struct gpnn_parameters *params, size_t n)
 {
-  for (size_t k = 0; k < gpnn_parameters_n_members(params); k++)
-    if (gpnn_parameters_member(params, k)->link.n_bias != n)
-      return gpnn_parameters_member(params, k)->link.n_bias;
+  for (size_t k = 0; k < gpnn_parameters_n_members(params); k++) {
+    const struct gpnn_parameters *member = gpnn_parameters_member(params, k);
+    if (member->inference == GPNN_INFERENCE_LINK && member->link.n_bias != n)
+      return member->link.n_bias;
+  }
   return n;
 }
 
@@ -160,6 +162,7 @@ static void release_member(struct gpnn_parameters *params)
   free(params->mean.coefficients);
   free(params->mean.covariance);
   free(params->link.bias);
+  free(params->omega.log_median);
   free(params->calibration.conformal_level);
   free(params->calibration.conformal_width);
   free(params->provenance.comments);

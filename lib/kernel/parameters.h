@@ -72,6 +72,21 @@ enum gpnn_likelihood {
   GPNN_LIKELIHOOD_NEGBIN = 5,      /* counts that vary more than Poisson's */
 };
 
+/* How the classes of a row are inferred from those of its neighbours. */
+enum gpnn_inference {
+  GPNN_INFERENCE_LINK = 0,        /* by regression on labels, and a link */
+  GPNN_INFERENCE_POLYA_GAMMA = 1, /* by Polya-Gamma variables (models/augmented/augmented.h) */
+};
+
+/* The Polya-Gamma variables, omega, of the training rows; zeroed: all are at the median of the
+ * log-normal distribution nearest to theirs. */
+struct gpnn_omega {
+  bool is_learnt;     /* each has a median of its own */
+  size_t n;           /* learnt: of these, rows times channels; 0: not known, as text does not carry
+                         them */
+  double *log_median; /* owned; n: a row's channels are next to each other */
+};
+
 /* What the scale of a row may depend on under GPNN_LIKELIHOOD_LOCAL (likelihood/scale.h). */
 enum gpnn_scale_feature {
   GPNN_SCALE_MISFIT,      /* log of how badly its neighbours fit the model */
@@ -125,8 +140,10 @@ struct gpnn_parameters {
   struct gpnn_covariance covariance;
   struct gpnn_mean_function mean;
   enum gpnn_likelihood likelihood;
-  struct gpnn_scale scale; /* unless the likelihood is Gaussian */
-  struct gpnn_link link;   /* if the likelihood is categorical */
+  struct gpnn_scale scale;       /* unless the likelihood is Gaussian */
+  enum gpnn_inference inference; /* if the likelihood is categorical */
+  struct gpnn_link link;         /* under GPNN_INFERENCE_LINK */
+  struct gpnn_omega omega;       /* under GPNN_INFERENCE_POLYA_GAMMA */
   double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t; 0:
                         it is Gaussian */
   size_t neighbours; /* m >= 1 */

@@ -129,6 +129,25 @@ static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
   return GPNN_OK;
 }
 
+/* Polya-Gamma variables are those of classes, with a mean of zero and without a link. */
+static enum gpnn_status check_inference(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_parameters *params = reader->params;
+  if (params->inference == GPNN_INFERENCE_LINK)
+    return params->omega.is_learnt ? refuse_block(reader, "omega: needs inference polya-gamma")
+                                   : GPNN_OK;
+  if (last_target(reader)->likelihood != GPNN_LIKELIHOOD_CATEGORICAL)
+    return refuse_block(reader, "inference polya-gamma needs likelihood categorical");
+  if (params->link.slope > 0 || params->link.evidence > 0 || params->link.floor > 0 ||
+      params->link.spread > 0 || params->link.n_bias > 0)
+    return refuse_block(reader, "inference polya-gamma has no link");
+  if (params->mean.kind != GPNN_MEAN_ZERO)
+    return refuse_block(reader, "inference polya-gamma has a mean of zero");
+  if (params->covariance.rotation != NULL)
+    return refuse_block(reader, "inference polya-gamma has no rotation");
+  return GPNN_OK;
+}
+
 /* Classes need the whole link, and nothing else has one. */
 static enum gpnn_status check_link(struct gpnn_parameters_reader *reader)
 {
@@ -138,7 +157,7 @@ static enum gpnn_status check_link(struct gpnn_parameters_reader *reader)
   bool all = link->slope > 0 && link->evidence > 0 && link->floor > 0 && link->spread > 0 &&
              link->n_bias > 0;
   bool is_categorical = last_target(reader)->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
-  if (is_categorical && !all)
+  if (is_categorical && reader->params->inference == GPNN_INFERENCE_LINK && !all)
     return refuse_block(reader,
                         "likelihood categorical needs link-slope, link-evidence, link-floor, "
                         "link-spread and link-bias");
@@ -175,6 +194,7 @@ enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
     return refuse_block(reader, "weight is missing");
   enum gpnn_status status = check_mean(reader);
   if (status == GPNN_OK) status = check_scale(reader);
+  if (status == GPNN_OK) status = check_inference(reader);
   if (status == GPNN_OK) status = check_link(reader);
   if (status == GPNN_OK) status = fill_covariance(reader);
   return status == GPNN_OK ? check_index(reader) : status;

@@ -114,6 +114,19 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_term(const char *name,
                                                             struct gpnn_output *output,
                                                             struct gpnn_error *err);
 
+/* ---- parameters_inference.c: the lines of the inference of classes --------------------------- */
+
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_read_inference(struct gpnn_parameters_reader *reader, struct gpnn_span word);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_write_inference(const struct gpnn_parameters *params, struct gpnn_output *output,
+                                struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_omega(struct gpnn_parameters_reader *reader,
+                                                            struct gpnn_span word);
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_omega(const struct gpnn_parameters *params,
+                                                             struct gpnn_output *output,
+                                                             struct gpnn_error *err);
+
 /* ---- parameters_estimation.c: the lines of struct gpnn_estimation --------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_seed(struct gpnn_parameters_reader *reader,

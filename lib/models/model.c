@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "dataset/transformed.h"
+#include "models/augmented/augmented.h"
 #include "models/local/local.h"
 #include "models/stack/stack.h"
 
@@ -31,6 +32,11 @@ static bool is_conjugate(const struct gpnn_parameters *parameters)
   return parameters->degrees > 0 && parameters->likelihood == GPNN_LIKELIHOOD_GAUSSIAN;
 }
 
+static bool is_augmented(const struct gpnn_parameters *parameters)
+{
+  return parameters->inference == GPNN_INFERENCE_POLYA_GAMMA;
+}
+
 static bool is_stack(const struct gpnn_parameters *parameters)
 {
   return parameters->n_members > 0;
@@ -40,6 +46,7 @@ static bool is_stack(const struct gpnn_parameters *parameters)
  * predicts exactly as the local model does; its Student's t distribution comes from the head. */
 static const struct kind kinds[] = {
     {"stack", is_stack, true, &gpnn_stack_ops},
+    {"polya-gamma", is_augmented, true, &gpnn_augmented_ops},
     {"conjugate", is_conjugate, false, &gpnn_local_ops},
     {"local", NULL, false, &gpnn_local_ops},
 };

@@ -307,7 +307,7 @@ static void fits_find_the_inputs_that_matter(void **state)
     struct gpnn_augmented_options options = options_of(false);
     struct gpnn_augmented_report report;
     struct gpnn_parameters params = {0};
-    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, NULL, &report, &err));
+    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, &report, &err));
     const double *l = params.covariance.lengthscale;
     assert_true(report.loss < 0.6 * log((double)n_classes));
     assert_true(fmin(l[2], l[3]) > 2 * l[0]);
@@ -330,12 +330,12 @@ static void learnt_omega_is_smaller_far_from_boundaries(void **state)
   struct gpnn_augmented_options options = options_of(true);
   struct gpnn_augmented_report report;
   struct gpnn_parameters params = {0};
-  double log_omega[N], near_sum = 0, far_sum = 0, n_near = 0;
+  double near_sum = 0, far_sum = 0, n_near = 0;
   options.steps = 600;
-  assert_ok(gpnn_augmented_fit(&c.data, &options, &params, log_omega, &report, &err));
+  assert_ok(gpnn_augmented_fit(&c.data, &options, &params, &report, &err));
   for (size_t i = 0; i < N; i++) {
     bool is_near = fabs(c.x[2 * i]) < 0.5; /* the boundary is where the first input is zero */
-    *(is_near ? &near_sum : &far_sum) += log_omega[i];
+    *(is_near ? &near_sum : &far_sum) += params.omega.log_median[i];
     n_near += is_near;
   }
   assert_true(far_sum / (N - n_near) < near_sum / n_near - 0.05);
@@ -354,13 +354,12 @@ static void summed_divergence_keeps_omega_at_its_start(void **state)
     struct gpnn_augmented_options options = options_of(true);
     struct gpnn_augmented_report report;
     struct gpnn_parameters params = {0};
-    double log_omega[N];
     options.is_summed = is_summed;
-    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, log_omega, &report, &err));
+    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, &report, &err));
     spread[is_summed] = 0;
     for (size_t i = 0; i < N; i++)
       spread[is_summed] =
-          fmax(spread[is_summed], fabs(log_omega[i] - gpnn_polya_gamma_nearest().m));
+          fmax(spread[is_summed], fabs(params.omega.log_median[i] - gpnn_polya_gamma_nearest().m));
     gpnn_parameters_release(&params);
   }
   assert_true(spread[1] < 0.1);
@@ -373,7 +372,7 @@ static void fits_do_not_depend_on_the_threads(void **state)
   (void)state;
   enum { N = 300, CHANNELS = 3 };
   struct classes c = make_classes(N, 3, 3, 27);
-  double first[N * CHANNELS], log_omega[N * CHANNELS], kernelscale = 0;
+  double first[N * CHANNELS], kernelscale = 0;
   for (int threads = 1; threads < 4; threads += 2) {
     struct gpnn_augmented_options options = options_of(true);
     struct gpnn_augmented_report report;
@@ -381,10 +380,10 @@ static void fits_do_not_depend_on_the_threads(void **state)
     options.threads = threads;
     options.steps = 60;
     options.neighbours = 40; /* enough work for several threads */
-    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, log_omega, &report, &err));
-    if (threads == 1) memcpy(first, log_omega, sizeof first);
+    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, &report, &err));
+    if (threads == 1) memcpy(first, params.omega.log_median, sizeof first);
     if (threads == 1) kernelscale = params.covariance.kernelscale;
-    assert_memory_equal(first, log_omega, sizeof first);
+    assert_memory_equal(first, params.omega.log_median, sizeof first);
     assert_true(kernelscale == params.covariance.kernelscale);
     gpnn_parameters_release(&params);
   }
@@ -400,13 +399,13 @@ static void fixed_and_starting_values_are_kept(void **state)
   struct gpnn_parameters params = {0}, start = {0};
   options.fixed_lengthscale = 0.7;
   options.fixed_kernelscale = 3;
-  assert_ok(gpnn_augmented_fit(&c.data, &options, &params, NULL, &report, &err));
+  assert_ok(gpnn_augmented_fit(&c.data, &options, &params, &report, &err));
   assert_close(params.covariance.lengthscale[1], 0.7, 1e-14);
   assert_close(params.covariance.kernelscale, 3, 1e-14);
   options = options_of(false);
   options.start = &params;
   options.steps = 1;
-  assert_ok(gpnn_augmented_fit(&c.data, &options, &start, NULL, &report, &err));
+  assert_ok(gpnn_augmented_fit(&c.data, &options, &start, &report, &err));
   assert_near(log(start.covariance.lengthscale[0] / 0.7), 0, 0.031);
   assert_near(log(start.covariance.kernelscale / 3), 0, 0.031);
   gpnn_parameters_release(&params);
@@ -422,10 +421,9 @@ static void fits_take_few_rows_constant_inputs_and_rare_classes(void **state)
     struct gpnn_augmented_options options = options_of(true);
     struct gpnn_augmented_report report;
     struct gpnn_parameters params = {0};
-    double log_omega[80];
     options.steps = 20;
     for (size_t i = 0; i < n; i++) c.x[2 * i + 1] = 1;
-    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, log_omega, &report, &err));
+    assert_ok(gpnn_augmented_fit(&c.data, &options, &params, &report, &err));
     assert_int_equal(params.neighbours, n - 1 < 16 ? n - 1 : 16);
     assert_true(isfinite(report.loss));
     gpnn_parameters_release(&params);
@@ -440,14 +438,14 @@ static void fits_refuse_what_cannot_be_learnt(void **state)
   struct gpnn_augmented_report report;
   struct gpnn_parameters params = {0};
   struct classes one = make_classes(10, 2, 1, 33), few = make_classes(1, 2, 2, 33);
-  assert_fails(gpnn_augmented_fit(&one.data, &options, &params, NULL, &report, &err), GPNN_EDATA,
+  assert_fails(gpnn_augmented_fit(&one.data, &options, &params, &report, &err), GPNN_EDATA,
                "two classes");
-  assert_fails(gpnn_augmented_fit(&few.data, &options, &params, NULL, &report, &err), GPNN_EDATA,
+  assert_fails(gpnn_augmented_fit(&few.data, &options, &params, &report, &err), GPNN_EDATA,
                "two training rows");
   struct gpnn_parameters start = {.covariance.n_lengthscales = 5};
   struct classes c = make_classes(10, 2, 2, 33);
   options.start = &start;
-  assert_fails(gpnn_augmented_fit(&c.data, &options, &params, NULL, &report, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_augmented_fit(&c.data, &options, &params, &report, &err), GPNN_EMISMATCH,
                "5 lengthscales");
   free_classes(&one);
   free_classes(&few);

@@ -26,10 +26,15 @@
 #include "kernel/kernel.h"
 #include "kernel/parameters.h"
 #include "linalg/optimize.h"
+#include "models/model.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Predicts classes from parameters of GPNN_INFERENCE_POLYA_GAMMA, and leaves every other channel to
+ * the model that it would have without those. */
+extern const struct gpnn_model_ops gpnn_augmented_ops;
 
 struct gpnn_augmented_options {
   const struct gpnn_kernel *kernel;
@@ -65,8 +70,7 @@ size_t gpnn_augmented_channels(size_t n_classes);
 
 /*
  * Estimates lengthscales and kernel scale for the classes of 'dataset', a view, and with
- * options->learns_omega the medians of omega, whose logarithms are written to 'log_omega' (n by
- * gpnn_augmented_channels(); otherwise NULL).  'params' is zeroed; the caller releases it.
+ * options->learns_omega the medians of omega.  'params' is zeroed; the caller releases it.
  *
  * GPNN_EDATA: fewer than two rows or classes.  GPNN_EMISMATCH: the start has another number of
  * lengthscales.  GPNN_ENUMERIC: the objective is not finite.  GPNN_ENOMEM, and the outcomes of a
@@ -74,7 +78,7 @@ size_t gpnn_augmented_channels(size_t n_classes);
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_augmented_fit(const struct gpnn_dataset *dataset, const struct gpnn_augmented_options *options,
-                   struct gpnn_parameters *params, double *log_omega,
+                   struct gpnn_parameters *params,
                    struct gpnn_augmented_report *report, struct gpnn_error *err);
 
 #ifdef __cplusplus

@@ -50,6 +50,20 @@ static size_t smaller(size_t a, size_t b)
   return a < b ? a : b;
 }
 
+/* Makes room for the medians of omega, if they are learnt. */
+static enum gpnn_status begin_omega(const struct gpnn_dataset *dataset,
+                                    const struct gpnn_augmented_options *options,
+                                    struct gpnn_omega *omega, struct gpnn_error *err)
+{
+  size_t n_channels = gpnn_augmented_channels(gpnn_dataset_n_classes(dataset));
+  omega->is_learnt = options->learns_omega;
+  if (!omega->is_learnt) return GPNN_OK;
+  omega->log_median = gpnn_alloc(dataset->n, n_channels, sizeof *omega->log_median);
+  if (omega->log_median == NULL) return gpnn_fail_memory(err, "for the parameters");
+  omega->n = dataset->n * n_channels;
+  return GPNN_OK;
+}
+
 /* Lengthscales so long that rows at a usual distance, sqrt(2d), are correlated. */
 static enum gpnn_status begin_parameters(const struct gpnn_dataset *dataset,
                                          const struct gpnn_augmented_options *options,
@@ -72,7 +86,8 @@ static enum gpnn_status begin_parameters(const struct gpnn_dataset *dataset,
                             : start == NULL                ? 1
                                                            : start->covariance.kernelscale;
   params->likelihood = GPNN_LIKELIHOOD_CATEGORICAL;
-  return GPNN_OK;
+  params->inference = GPNN_INFERENCE_POLYA_GAMMA;
+  return begin_omega(dataset, options, &params->omega, err);
 }
 
 static enum gpnn_status problem_init(struct problem *problem, const struct gpnn_dataset *dataset,
@@ -264,7 +279,7 @@ static void begin_coordinate(const struct problem *problem, size_t i, double *u,
   *upper = fixed > 0 ? *u : most;
 }
 
-static enum gpnn_status descend(struct problem *problem, double *log_omega,
+static enum gpnn_status descend(struct problem *problem, struct gpnn_omega *omega,
                                 struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
   static const double drop[] = {0.25, 0.5, 0.75};
@@ -281,17 +296,14 @@ static enum gpnn_status descend(struct problem *problem, double *log_omega,
                                  .lower = lower,
                                  .upper = upper};
   enum gpnn_status status = gpnn_optimize_adam(evaluate, problem, n, &adam, u, report, err);
-  for (size_t i = 0; status == GPNN_OK && problem->objective.learns_omega &&
-                     i < problem->objective.data->n * problem->objective.n_channels;
-       i++)
-    log_omega[i] = sites[2 * i];
+  for (size_t i = 0; i < omega->n && status == GPNN_OK; i++) omega->log_median[i] = sites[2 * i];
   free(u);
   return status;
 }
 
 enum gpnn_status gpnn_augmented_fit(const struct gpnn_dataset *dataset,
                                     const struct gpnn_augmented_options *options,
-                                    struct gpnn_parameters *params, double *log_omega,
+                                    struct gpnn_parameters *params,
                                     struct gpnn_augmented_report *report, struct gpnn_error *err)
 {
   struct problem problem = {.options = options};
@@ -300,7 +312,7 @@ enum gpnn_status gpnn_augmented_fit(const struct gpnn_dataset *dataset,
   enum gpnn_status status = check(dataset, options, err);
   if (status == GPNN_OK) status = begin_parameters(dataset, options, &own, err);
   if (status == GPNN_OK) status = problem_init(&problem, dataset, &own, err);
-  if (status == GPNN_OK) status = descend(&problem, log_omega, &optimize, err);
+  if (status == GPNN_OK) status = descend(&problem, &own.omega, &optimize, err);
   if (status == GPNN_OK) {
     own.neighbours = problem.k;
     own.provenance.fit_rows = smaller(problem.n_steps * problem.batch, dataset->n);

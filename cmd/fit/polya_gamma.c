@@ -1,0 +1,96 @@
+#include "cmd/fit/polya_gamma.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "cmd/common/json.h"
+#include "cmd/fit/report.h"
+#include "models/augmented/augmented.h"
+
+/* The method's own defaults, unless something else was given. */
+static struct gpnn_augmented_options options_of(const struct fit_arguments *a)
+{
+  struct gpnn_augmented_options options = GPNN_AUGMENTED_OPTIONS_INIT;
+  const struct gpnn_choose_options *choose = &a->choose;
+  const struct gpnn_fit_options *fit = &choose->fit;
+  options.kernel = choose->kernel ? gpnn_kernel_by_name("matern52") : fit->kernel;
+  options.smoothness = choose->kernel ? 0 : fit->smoothness;
+  options.ard = choose->ard || fit->ard;
+  if (!choose->neighbours) options.neighbours = fit->neighbours;
+  options.batch = a->batch;
+  options.steps = fit->steps;
+  if (a->refresh > 0) options.refresh = a->refresh;
+  options.learns_omega = a->omega == FIT_OMEGA_LEARNT;
+  options.is_summed = a->kl_weight == FIT_KL_PRINTED;
+  options.fixed_lengthscale = fit->fixed_lengthscale;
+  options.fixed_kernelscale = fit->fixed_kernelscale;
+  options.start = fit->start;
+  options.seed = fit->seed;
+  options.threads = fit->threads;
+  return options;
+}
+
+static enum gpnn_status check_target(const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  if (gpnn_dataset_n_classes(dataset) > 0) return GPNN_OK;
+  gpnn_schema_column_name(&dataset->schema.target, name);
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "--inference polya-gamma: target '%s' of the index is a number, not a class",
+                   name);
+}
+
+/* If the index has several targets, the parameters name theirs. */
+static enum gpnn_status name_target(const struct gpnn_index *index,
+                                    const struct gpnn_dataset *dataset,
+                                    struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const char *name = dataset->schema.target.name;
+  if (gpnn_dataset_n_targets(gpnn_index_dataset(index)) == 1) return GPNN_OK;
+  params->target = gpnn_copy_text(name, strlen(name));
+  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
+}
+
+static enum gpnn_status annotate(const struct gpnn_augmented_report *report, size_t steps,
+                                 const struct gpnn_index *index, const struct gpnn_dataset *dataset,
+                                 struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  params->provenance.has_index = true;
+  params->provenance.index = gpnn_index_dataset(index)->fingerprint;
+  enum gpnn_status status = name_target(index, dataset, params, err);
+  if (status != GPNN_OK) return status;
+  return gpnn_parameters_comment(
+      params, err,
+      "fit: polya-gamma, %zu steps of %zu of %zu rows, %zu neighbours; loss %.4f (%zu rows left "
+      "out)",
+      steps, report->batch, dataset->n, report->k, report->loss, report->n_rows);
+}
+
+static void tell(const struct cli *cli, const struct gpnn_augmented_report *report)
+{
+  if (cli->report != NULL) {
+    json_open(cli->report, "chosen", '{');
+    json_number(cli->report, "loss", report->loss);
+    json_number(cli->report, "rows", (double)report->n_rows);
+    json_close(cli->report, '}');
+  }
+  cli_note(cli, "loss %.4f of %zu rows left out, %zu neighbours, %zu searches", report->loss,
+           report->n_rows, report->k, report->n_searches);
+}
+
+enum gpnn_status fit_polya_gamma(const struct cli *cli, const struct fit_arguments *a,
+                                 const struct gpnn_index *index, size_t target,
+                                 struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), target);
+  const struct gpnn_augmented_options options = options_of(a);
+  struct gpnn_augmented_report report;
+  enum gpnn_status status = check_target(dataset, err);
+  if (status != GPNN_OK) return status;
+  fit_report_begin(cli, gpnn_index_dataset(index), target, 1);
+  status = gpnn_augmented_fit(dataset, &options, params, &report, err);
+  fit_report_end_tried(cli);
+  if (status == GPNN_OK) tell(cli, &report);
+  fit_report_end(cli);
+  return status == GPNN_OK ? annotate(&report, options.steps, index, dataset, params, err) : status;
+}
