@@ -452,6 +452,149 @@ static void fits_refuse_what_cannot_be_learnt(void **state)
   free_classes(&c);
 }
 
+/* ---- the model -------------------------------------------------------------------------- */
+
+/* The probabilities of one row, training row 'self' or -1, from a model of 'params'. */
+static void classify(const struct classes *c, const struct gpnn_parameters *params, const double *x,
+                     int64_t self, double *p, double *nearest)
+{
+  const struct gpnn_channel channel = {&c->data, params};
+  const struct gpnn_model_options options = {.threads = 1};
+  const struct gpnn_query query = {.n = 1, .x = x, .self = &self};
+  struct gpnn_counts counts = {0};
+  struct gpnn_model *model = NULL;
+  assert_ok(gpnn_model_new(&model, 1, &channel, &options, &err));
+  assert_string_equal(gpnn_model_kind(model), "polya-gamma");
+  assert_ok(gpnn_model_classify(model, 0, &query, p, nearest, &counts, &err));
+  gpnn_model_free(model);
+}
+
+/* Parameters of polya-gamma, with a lengthscale for each of 2 inputs. */
+static struct gpnn_parameters parameters_of(double lengthscale[2], size_t neighbours)
+{
+  return (struct gpnn_parameters){.covariance = {.kernel = gpnn_kernel_by_name("matern52"),
+                                                 .n_lengthscales = 2,
+                                                 .lengthscale = lengthscale,
+                                                 .kernelscale = 6},
+                                  .likelihood = GPNN_LIKELIHOOD_CATEGORICAL,
+                                  .inference = GPNN_INFERENCE_POLYA_GAMMA,
+                                  .neighbours = neighbours};
+}
+
+static void model_predicts_from_the_nearest_rows_at_the_median_of_omega(void **state)
+{
+  (void)state;
+  for (size_t n_classes = 2; n_classes < 5; n_classes++) {
+    struct classes c = make_classes(8, 2, n_classes, 41);
+    double lengthscale[2] = {1, 1 / 0.7}, p[4], expected[4], nearest;
+    const double point[2] = {0.3, 0.4};
+    struct gpnn_parameters params = parameters_of(lengthscale, 8);
+    probabilities(&c, n_classes, exp(gpnn_polya_gamma_nearest().m), expected);
+    classify(&c, &params, point, -1, p, &nearest);
+    for (size_t i = 0; i < n_classes; i++) assert_near(p[i], expected[i], 1e-13);
+    double least = INFINITY;
+    for (size_t i = 0; i < 8; i++)
+      least = fmin(least, hypot(c.x[2 * i] - 0.3, 0.7 * (c.x[2 * i + 1] - 0.4)));
+    assert_close(nearest, least, 1e-12);
+    free_classes(&c);
+  }
+}
+
+static void learnt_omega_is_that_of_each_row_and_channel(void **state)
+{
+  (void)state;
+  struct classes c = make_classes(8, 2, 3, 43);
+  double lengthscale[2] = {1, 1 / 0.7}, p[3], expected[3], log_median[24], nearest;
+  const double point[2] = {0.3, 0.4};
+  struct gpnn_parameters params = parameters_of(lengthscale, 8);
+  params.omega = (struct gpnn_omega){.is_learnt = true, .n = 24, .log_median = log_median};
+  for (size_t i = 0; i < 24; i++) log_median[i] = log(0.4);
+  probabilities(&c, 3, 0.4, expected);
+  classify(&c, &params, point, -1, p, &nearest);
+  for (size_t i = 0; i < 3; i++) assert_near(p[i], expected[i], 1e-13);
+  /* Another row order and other names of classes, both with their variables, change nothing. */
+  for (size_t i = 0; i < 24; i++) log_median[i] = log(0.05 + 0.02 * (double)i);
+  classify(&c, &params, point, -1, expected, &nearest);
+  struct classes other = make_classes(8, 2, 3, 43);
+  double moved[24];
+  for (size_t i = 0; i < 8; i++) {
+    size_t to = (i + 3) % 8;
+    memcpy(other.x + 2 * to, c.x + 2 * i, 2 * sizeof *c.x);
+    other.y[to] = (double)(((size_t)c.y[i] + 1) % 3);
+    for (size_t k = 0; k < 3; k++) moved[3 * to + (k + 1) % 3] = log_median[3 * i + k];
+  }
+  params.omega.log_median = moved;
+  classify(&other, &params, point, -1, p, &nearest);
+  for (size_t i = 0; i < 3; i++) assert_near(p[(i + 1) % 3], expected[i], 1e-12);
+  free_classes(&c);
+  free_classes(&other);
+}
+
+static void training_rows_are_left_out_of_their_own_predictions(void **state)
+{
+  (void)state;
+  struct classes c = make_classes(9, 2, 2, 45);
+  double lengthscale[2] = {1, 1 / 0.7}, p[2], q[2], nearest;
+  struct gpnn_parameters params = parameters_of(lengthscale, 8);
+  classify(&c, &params, c.x + 16, 8, p, &nearest);
+  assert_true(nearest > 0);
+  c.data.n = 8;
+  classify(&c, &params, c.x + 16, -1, q, &nearest);
+  assert_near(p[0], q[0], 1e-14);
+  free_classes(&c);
+}
+
+static void model_wants_the_variables_that_were_learnt(void **state)
+{
+  (void)state;
+  struct classes c = make_classes(8, 2, 3, 47);
+  double lengthscale[2] = {1, 1}, log_median[8] = {0};
+  struct gpnn_parameters params = parameters_of(lengthscale, 8);
+  const struct gpnn_channel channel = {&c.data, &params};
+  const struct gpnn_model_options options = {.threads = 1};
+  struct gpnn_model *model = NULL;
+  params.omega.is_learnt = true;
+  assert_fails(gpnn_model_new(&model, 1, &channel, &options, &err), GPNN_EMISMATCH,
+               "not in these parameters");
+  params.omega.n = 8;
+  params.omega.log_median = log_median;
+  assert_fails(gpnn_model_new(&model, 1, &channel, &options, &err), GPNN_EMISMATCH,
+               "there are 8, not 24");
+  free_classes(&c);
+}
+
+/* In batches, with more threads, or with the parameters put in later: the same bytes. */
+static void predictions_depend_on_rows_alone(void **state)
+{
+  (void)state;
+  enum { N = 200, K = 3 };
+  struct classes c = make_classes(N, 2, K, 49);
+  double lengthscale[2] = {0.8, 2}, other_lengthscale[2] = {0.8, 2}, p[N * K], q[N * K];
+  struct gpnn_parameters params = parameters_of(lengthscale, 20),
+                         other = parameters_of(other_lengthscale, 20);
+  const struct gpnn_channel channel = {&c.data, &params}, first = {&c.data, &other};
+  struct gpnn_query query = {.n = N, .x = c.x};
+  struct gpnn_counts counts = {0};
+  struct gpnn_model *model = NULL, *from = NULL;
+  const struct gpnn_model_options one = {.threads = 1}, three = {.threads = 3};
+  other.covariance.kernelscale = 1;
+  assert_ok(gpnn_model_new(&from, 1, &first, &three, &err));
+  assert_ok(gpnn_model_with(from, &channel, &model, &err));
+  assert_ok(gpnn_model_classify(model, 0, &query, p, NULL, &counts, &err));
+  gpnn_model_free(model);
+  gpnn_model_free(from);
+  assert_ok(gpnn_model_new(&model, 1, &channel, &one, &err));
+  query.n = 7;
+  for (size_t i = 0; i < N; i += 7) {
+    if (N - i < 7) query.n = N - i;
+    query.x = c.x + 2 * i;
+    assert_ok(gpnn_model_classify(model, 0, &query, q + K * i, NULL, &counts, &err));
+  }
+  assert_memory_equal(p, q, sizeof p);
+  gpnn_model_free(model);
+  free_classes(&c);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -468,6 +611,11 @@ int main(void)
       cmocka_unit_test(fixed_and_starting_values_are_kept),
       cmocka_unit_test(fits_take_few_rows_constant_inputs_and_rare_classes),
       cmocka_unit_test(fits_refuse_what_cannot_be_learnt),
+      cmocka_unit_test(model_predicts_from_the_nearest_rows_at_the_median_of_omega),
+      cmocka_unit_test(learnt_omega_is_that_of_each_row_and_channel),
+      cmocka_unit_test(training_rows_are_left_out_of_their_own_predictions),
+      cmocka_unit_test(model_wants_the_variables_that_were_learnt),
+      cmocka_unit_test(predictions_depend_on_rows_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -637,6 +637,42 @@ static void optional_values_out_of_range_are_refused(void **state)
 
 /* Nine numbers, of every size and sign, come back as they were; what fits them is asked of the
  * index. */
+static void inference_by_polya_gamma_reads_back_and_has_no_link(void **state)
+{
+  static const char text[] = "# gpnn parameters 1\n" BASE
+                             "likelihood\tcategorical\ninference\tpolya-gamma\nomega\tlearnt\n"
+                             "neighbours\t64\n";
+  struct gpnn_parameters params = {0};
+  struct gpnn_output *output = NULL;
+  assert_ok(read_text(*state, text, &params, &err));
+  assert_int_equal(params.inference, GPNN_INFERENCE_POLYA_GAMMA);
+  assert_true(params.omega.is_learnt);
+  assert_int_equal(params.omega.n, 0);
+  assert_ok(gpnn_output_open_memory(&output, &err));
+  assert_ok(gpnn_parameters_write(&params, 1, output, &err));
+  size_t length;
+  const char *written = gpnn_output_memory(output, &length);
+  assert_int_equal(length, strlen(text));
+  assert_memory_equal(written, text, length);
+  gpnn_output_abandon(output);
+  gpnn_parameters_release(&params);
+#define CLASSES BASE "likelihood categorical\n"
+  static const struct refusal refusals[] = {
+      {CLASSES "inference bayes\n",
+       "x.par:6: inference: \"bayes\" is not one of link, polya-gamma"},
+      {CLASSES "inference polya-gamma\nomega free\n",
+       "x.par:7: omega: \"free\" is not one of fixed, learnt"},
+      {BASE "inference polya-gamma\n", "inference polya-gamma needs likelihood categorical"},
+      {BASE "omega learnt\n", "omega: needs inference polya-gamma"},
+      {CLASSES "inference polya-gamma\nlink-slope 4\n", "inference polya-gamma has no link"},
+      {CLASSES "inference polya-gamma\nlink-bias 0 0\n", "inference polya-gamma has no link"},
+      {CLASSES "inference polya-gamma\nmean constant\ncoefficients 1\n", "has a mean of zero"},
+      {CLASSES "inference polya-gamma\nrotation 1\n", "has no rotation"},
+      {CLASSES "inference link\n", "needs link-slope"},
+  };
+  assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
+}
+
 static void a_rotation_reads_back_and_has_to_fit(void **state)
 {
   struct place *place = *state;
@@ -818,6 +854,7 @@ int main(void)
       cmocka_unit_test(names_that_would_not_read_back_are_not_written),
       cmocka_unit_test(values_that_do_not_go_together_are_refused),
       cmocka_unit_test(optional_values_out_of_range_are_refused),
+      cmocka_unit_test(inference_by_polya_gamma_reads_back_and_has_no_link),
       cmocka_unit_test(a_rotation_reads_back_and_has_to_fit),
       cmocka_unit_test(later_version_is_refused),
       cmocka_unit_test(unknown_repeated_and_missing_names_are_refused),
