@@ -111,7 +111,7 @@ size_t gpnn_augmented_coordinates(const struct gpnn_augmented_objective *objecti
 
 /*
  * The mean over the rows of a batch of their losses and weighted divergences (gpnn-methods(7),
- * equation 15.8) at 'u'.  'gradient' may be NULL.  A row that cannot be conditioned is left out;
+ * equation 15.7) at 'u'.  'gradient' may be NULL.  A row that cannot be conditioned is left out;
  * GPNN_ENUMERIC if none remains.  The result does not depend on the threads.
  */
 GPNN_MUST_CHECK enum gpnn_status
