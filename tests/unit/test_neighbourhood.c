@@ -94,7 +94,7 @@ static struct lists nearest(const struct rows *r, const double *lengthscale, siz
     }
   }
   free(used);
-  lists.hoods = (struct gpnn_neighbourhoods){n, k, lists.row, lists.neighbour, NULL};
+  lists.hoods = (struct gpnn_neighbourhoods){n, k, lists.row, lists.neighbour, NULL, NULL};
   return lists;
 }
 
@@ -366,7 +366,7 @@ static void kernel_scale_and_noise_together_only_rescale_the_variance(void **sta
                                    .covariance.noise = 0.1};
   struct lists lists = nearest(&r, lengthscale, 10, false);
   for (size_t i = 0; i < 40; i++) {
-    struct gpnn_neighbourhoods one = {1, 10, lists.row + i, lists.neighbour + i * 10, NULL};
+    struct gpnn_neighbourhoods one = {1, 10, lists.row + i, lists.neighbour + i * 10, NULL, NULL};
     assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &one, 1, &value, gradient,
                         NULL, &z2));
     assert_true(fabs(-(gradient[3] + gradient[4]) - 0.5 * (z2 - 1)) < 1e-10 * (1 + z2));
@@ -409,7 +409,7 @@ static void compare_with_rows_alone(const struct rows *r, const struct gpnn_para
   assert_ok(gpnn_neighbourhood_objective(&r->dataset, params, map, GPNN_DENSITY_CONDITIONAL, hoods,
                                          NULL, 1, &all, NULL));
   for (size_t i = 0; i < hoods->n; i++) {
-    struct gpnn_neighbourhoods one = {1, k, hoods->row + i, hoods->neighbour + i * k, NULL};
+    struct gpnn_neighbourhoods one = {1, k, hoods->row + i, hoods->neighbour + i * k, NULL, NULL};
     double own_loss, own_z2;
     struct gpnn_neighbourhood_result alone = {
         .gradient = own, .by_map = map == NULL ? NULL : own_map, .loss = &own_loss, .z2 = &own_z2};
@@ -501,7 +501,7 @@ static void without_a_map_memory_grows_no_faster_than_inputs(void **state)
                                          .covariance.lengthscale = &lengthscale,
                                          .covariance.kernelscale = 1,
                                          .covariance.noise = 0.1};
-  const struct gpnn_neighbourhoods hoods = {ROWS, HOOD, row, neighbour, NULL};
+  const struct gpnn_neighbourhoods hoods = {ROWS, HOOD, row, neighbour, NULL, NULL};
   assert_ok(objective(&r.dataset, &params, GPNN_DENSITY_CONDITIONAL, &hoods, 1, &value, gradient,
                       NULL, NULL));
   assert_true(isfinite(value));

@@ -31,6 +31,7 @@ struct evaluation {
   size_t n_threads, width, n_map;
   struct gpnn_term_scratch *scratch; /* n_threads, each initialised when first needed */
   struct gpnn_lanes *lanes;          /* likewise; NULL: evaluate rows one by one */
+  struct gpnn_labels *labels;        /* likewise; NULL: the target is a number */
   struct gpnn_term_outcome *outcomes;
   double *gradients; /* NULL: none are wanted */
 };
@@ -40,8 +41,10 @@ static void evaluation_release(struct evaluation *e)
   for (size_t t = 0; e->scratch != NULL && t < e->n_threads; t++)
     gpnn_term_scratch_release(&e->scratch[t]);
   for (size_t t = 0; e->lanes != NULL && t < e->n_threads; t++) gpnn_lanes_release(&e->lanes[t]);
+  for (size_t t = 0; e->labels != NULL && t < e->n_threads; t++) gpnn_labels_release(&e->labels[t]);
   free(e->scratch);
   free(e->lanes);
+  free(e->labels);
   free(e->outcomes);
   free(e->gradients);
 }
@@ -51,45 +54,70 @@ static void evaluation_release(struct evaluation *e)
 static bool uses_lanes(const struct evaluation *e)
 {
   enum { MOST = 128 };
-  return e->density == GPNN_DENSITY_CONDITIONAL && e->hoods->k > 0 && e->hoods->k <= MOST;
+  return e->density != GPNN_DENSITY_JOINT && e->hoods->k > 0 && e->hoods->k <= MOST;
 }
 
 static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
 {
   size_t n = e->hoods->n;
-  bool by_lanes = uses_lanes(e);
+  bool by_lanes = uses_lanes(e), of_labels = e->density == GPNN_DENSITY_LABELS;
   e->scratch = gpnn_alloc(e->n_threads, 1, sizeof *e->scratch);
   if (by_lanes) e->lanes = gpnn_alloc(e->n_threads, 1, sizeof *e->lanes);
+  if (of_labels) e->labels = gpnn_alloc(e->n_threads, 1, sizeof *e->labels);
   e->outcomes = gpnn_alloc(n, 1, sizeof *e->outcomes);
   if (with_gradient) e->gradients = gpnn_alloc(n, e->width + e->n_map, sizeof *e->gradients);
-  return e->scratch && e->outcomes && !(by_lanes && !e->lanes) && !(with_gradient && !e->gradients);
+  return e->scratch && e->outcomes && !(by_lanes && !e->lanes) && !(of_labels && !e->labels) &&
+         !(with_gradient && !e->gradients);
 }
 
 /* Initialises a thread's scratch unless that has been done; false: not enough memory. */
 static bool prepare(const struct evaluation *e, size_t thread)
 {
   const struct gpnn_term *term = &e->shared;
+  const struct gpnn_neighbourhoods *hoods = e->hoods;
+  struct gpnn_lanes *lanes = e->lanes == NULL ? NULL : &e->lanes[thread];
+  struct gpnn_labels *labels = e->labels == NULL ? NULL : &e->labels[thread];
   if (e->scratch[thread].z != NULL) return true;
-  return gpnn_term_scratch_init(&e->scratch[thread], e->hoods->k, term->data->d) &&
-         (e->lanes == NULL ||
-          gpnn_lanes_init(&e->lanes[thread], term->data, term->params, term->inverse, term->map,
-                          e->hoods->k, e->gradients != NULL && e->n_map > 0));
+  if (!gpnn_term_scratch_init(&e->scratch[thread], hoods->k, term->data->d)) return false;
+  if (labels != NULL && !gpnn_labels_init(labels, gpnn_dataset_n_classes(term->data),
+                                          &term->params->link, hoods->share, hoods->k))
+    return false;
+  if (lanes == NULL) return true;
+  bool done = gpnn_lanes_init(lanes, term->data, term->params, term->inverse, term->map, hoods->k,
+                              e->gradients != NULL && e->n_map > 0);
+  lanes->labels = labels;
+  return done;
+}
+
+/* Evaluates the density of the rows added, given the row in their centre or together with it. */
+static enum gpnn_status evaluate_term(enum gpnn_density density, struct gpnn_term *term,
+                                      size_t centre, struct gpnn_term_outcome *outcome,
+                                      double *gradient, double *by_map)
+{
+  struct gpnn_error ignored;
+  switch (density) {
+  case GPNN_DENSITY_JOINT:
+    return gpnn_term_joint(term, outcome, gradient, by_map, &ignored);
+  case GPNN_DENSITY_LABELS:
+    return gpnn_term_labels(term, centre, outcome, gradient, by_map, &ignored);
+  case GPNN_DENSITY_CONDITIONAL:
+    break;
+  }
+  return gpnn_term_conditional(term, centre, outcome, gradient, by_map, &ignored);
 }
 
 static void evaluate_row(const struct evaluation *e, size_t thread, size_t i)
 {
   struct gpnn_term term = e->shared;
-  struct gpnn_error ignored;
   struct gpnn_term_outcome *outcome = &e->outcomes[i];
   double *gradient = e->gradients == NULL ? NULL : e->gradients + i * (e->width + e->n_map);
   double *by_map = gradient == NULL || e->n_map == 0 ? NULL : gradient + e->width;
   for (size_t j = 0; gradient != NULL && j < e->width + e->n_map; j++) gradient[j] = 0;
   term.scratch = &e->scratch[thread];
+  term.labels = e->labels == NULL ? NULL : &e->labels[thread];
   gather(&term, e->hoods, e->density, i);
-  enum gpnn_status status = e->density == GPNN_DENSITY_JOINT
-                                ? gpnn_term_joint(&term, outcome, gradient, by_map, &ignored)
-                                : gpnn_term_conditional(&term, (size_t)e->hoods->row[i], outcome,
-                                                        gradient, by_map, &ignored);
+  enum gpnn_status status =
+      evaluate_term(e->density, &term, (size_t)e->hoods->row[i], outcome, gradient, by_map);
   if (status != GPNN_OK || !isfinite(outcome->loss)) outcome->loss = NAN;
 }
 
@@ -100,14 +128,19 @@ static bool evaluate_lanes(const struct evaluation *e, size_t thread, size_t fir
   const struct gpnn_neighbourhoods *hoods = e->hoods;
   const int64_t *neighbour = hoods->neighbour + first * hoods->k;
   size_t all = e->width + e->n_map;
-  double loss[GPNN_LANES], z2[GPNN_LANES];
+  double loss[GPNN_LANES], z2[GPNN_LANES] = {0};
   if (e->lanes == NULL || hoods->n - first < GPNN_LANES) return false;
   for (size_t a = 0; a < GPNN_LANES * hoods->k; a++)
     if (neighbour[a] < 0) return false;
   const double *squares =
       hoods->squares == NULL ? NULL : hoods->squares + first * GPNN_HOOD_SQUARES(hoods->k);
-  gpnn_lanes_conditional(&e->lanes[thread], hoods->row + first, neighbour, squares, loss, z2,
-                         e->gradients == NULL ? NULL : e->gradients + first * all, all);
+  double *gradients = e->gradients == NULL ? NULL : e->gradients + first * all;
+  if (e->labels != NULL)
+    gpnn_lanes_labels(&e->lanes[thread], hoods->row + first, neighbour, squares, loss, z2,
+                      gradients, all);
+  else
+    gpnn_lanes_conditional(&e->lanes[thread], hoods->row + first, neighbour, squares, loss, z2,
+                           gradients, all);
   for (size_t l = 0; l < GPNN_LANES; l++)
     e->outcomes[first + l] = (struct gpnn_term_outcome){loss[l], z2[l], 0};
   return true;
@@ -210,6 +243,8 @@ enum gpnn_status gpnn_neighbourhood_objective(
       .n_threads = (size_t)gpnn_threads_for(threads, n_pieces),
       .width = params->covariance.n_lengthscales + 3,
       .n_map = result->by_map == NULL ? 0 : d * d};
+  if (density == GPNN_DENSITY_LABELS)
+    e.width += GPNN_LINK_NUMBERS + gpnn_dataset_n_classes(dataset);
   enum gpnn_status status = GPNN_OK;
   e.shared.inverse = inverse;
   if (inverse == NULL || !evaluation_alloc(&e, result->gradient != NULL)) {

@@ -8,7 +8,11 @@
  *                v_i = kernelscale + noise - kappa' A^-1 kappa;
  *                this is LOO-k if the neighbours are the nearest of all other rows, and Vecchia's
  *                approximation if they are the nearest of the rows before it;
- *   joint        log N of row i together with its neighbours (MLL-k: the k - 1 nearest).
+ *   joint        log N of row i together with its neighbours (MLL-k: the k - 1 nearest);
+ *   labels       log probability of the class of row i, if the target holds classes:
+ *                regression on the labels of the neighbours, seen through the link of the
+ *                parameters (likelihood/categorical.h, gpnn-methods(7), section 13).  The kernel
+ *                scale must be 1, and there is no mean function.
  * Known noise variances of the rows are added to the diagonal and to v_i.
  *
  * Derivatives are exact for fixed neighbours: they do not include changes of the neighbours with
@@ -30,6 +34,7 @@
 enum gpnn_density {
   GPNN_DENSITY_CONDITIONAL = 0,
   GPNN_DENSITY_JOINT = 1,
+  GPNN_DENSITY_LABELS = 2,
 };
 
 /* Rows and their neighbours, as training rows; all borrowed. */
@@ -39,6 +44,8 @@ struct gpnn_neighbourhoods {
   const int64_t *row;       /* n */
   const int64_t *neighbour; /* n by k, each row padded with -1 */
   const double *squares;    /* n by GPNN_HOOD_SQUARES(k), or NULL: gpnn_neighbourhood_squares() */
+  const double *share;      /* of each class in the training rows (gpnn_categorical_shares()); for
+                               the density of labels only */
 };
 
 /* Number of squared distances between k neighbours and their row. */
@@ -58,10 +65,12 @@ struct gpnn_neighbourhood_result {
   double value;     /* mean negative log density of the rows */
   double *gradient; /* n_lengthscales + 3 derivatives of 'value': by the logarithms of the
                        lengthscales, the kernel scale and the noise variance, and by the constant of
-                       the mean */
+                       the mean; of labels then GPNN_LINK_NUMBERS by the logarithms of the link's
+                       numbers, and one by the bias of each class */
   double *by_map;   /* d by d: by E, where z becomes (I + E) z; requires 'gradient' */
   double *loss;     /* n: each row's negative log density */
-  double *z2;       /* n: each row's squared standardised error; conditional density only */
+  double *z2; /* n: each row's squared standardised error; conditional density only.  Of labels
+                 1 where another class is more probable than the row's own, and 0 elsewhere */
   struct gpnn_jitter jitter; /* of covariances, except those of rows that are left out */
 };
 
@@ -73,7 +82,7 @@ struct gpnn_neighbourhood_result {
  * A row whose covariance is not positive definite, even with jitter, is left out and gets NaN in
  * 'loss'; GPNN_ENUMERIC if no row remains or the result is not finite.  Up to 'threads' threads, of
  * 'team' unless it is NULL, share the rows; the result does not depend on them.  Cost:
- * O(n (k^3 + k^2 d)), plus O(n k d^2) for 'by_map'.
+ * O(n (k^3 + k^2 d)), plus O(n k d^2) for 'by_map', and O(n K) for labels of K classes.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_neighbourhood_objective(
     const struct gpnn_dataset *dataset, const struct gpnn_parameters *params, const double *map,

@@ -1,8 +1,6 @@
 /* Conditional densities of several rows at once, one in each vector lane. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "kernel/kernel.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
@@ -15,52 +13,7 @@ typedef gpnn_lanes_vector vector;
 #define INLINE static inline __attribute__((always_inline))
 
 /* Block sizes: columns of z in a product; rows and columns of the factor in an elimination. */
-enum { COLUMNS = 4, ROWS = 4, PAIR = 2 };
-
-bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data,
-                     const struct gpnn_parameters *params, const double *inverse, const double *map,
-                     size_t k, bool with_map)
-{
-  size_t d = data->d, pairs = k * (k - (k > 0)) / 2, width = params->covariance.n_lengthscales + 3;
-  size_t padded = (d + COLUMNS - 1) / COLUMNS * COLUMNS;
-  *lanes = (struct gpnn_lanes){.data = data,
-                               .params = params,
-                               .inverse = inverse,
-                               .map = map,
-                               .k = k,
-                               .padded = padded,
-                               .with_map = with_map};
-  lanes->difference = gpnn_alloc(d, 1, sizeof(vector));
-  lanes->z = gpnn_alloc(2 * k, padded, sizeof(vector));
-  lanes->r2 = gpnn_alloc(pairs, 3, sizeof(vector));
-  lanes->cross2 = gpnn_alloc(k, 6, sizeof(vector));
-  lanes->factor = gpnn_alloc(pairs + 3 * k, 1, sizeof(vector));
-  lanes->gradient = gpnn_alloc(width, 1, sizeof(vector));
-  lanes->by_map = gpnn_alloc(d, with_map ? d : 1, sizeof(vector));
-  if (!lanes->difference || !lanes->z || !lanes->r2 || !lanes->cross2 || !lanes->factor ||
-      !lanes->gradient || !lanes->by_map)
-    return false;
-  lanes->t = lanes->z + k * padded;
-  lanes->slope = lanes->r2 + pairs;
-  lanes->pair = lanes->slope + pairs;
-  lanes->cross = lanes->cross2 + k;
-  lanes->cross_slope = lanes->cross + k;
-  lanes->diagonal = lanes->cross_slope + k;
-  lanes->inverse_diagonal = lanes->diagonal + k;
-  lanes->sum = lanes->inverse_diagonal + k;
-  return true;
-}
-
-void gpnn_lanes_release(struct gpnn_lanes *lanes)
-{
-  free(lanes->difference);
-  free(lanes->z);
-  free(lanes->r2);
-  free(lanes->cross2);
-  free(lanes->factor);
-  free(lanes->gradient);
-  free(lanes->by_map);
-}
+enum { COLUMNS = GPNN_LANES_COLUMNS, ROWS = 4, PAIR = 2 };
 
 /* The start of row 'i' of the factor, which ends with the diagonal.  Rows k and k + 1 are the
  * right-hand sides, with k entries each. */
@@ -278,6 +231,25 @@ GPNN_SIMD static void solve_backward(struct gpnn_lanes *lanes)
   }
 }
 
+/* Multiplies right-hand side 'side', a row of the factor, by L'^-1. */
+GPNN_SIMD static void solve_one_backward(struct gpnn_lanes *lanes, size_t side)
+{
+  vector *w = factor_row(lanes, side);
+  for (size_t i = lanes->k; i-- > 0;) {
+    const vector *own = factor_row(lanes, i);
+    vector solved = w[i] * lanes->inverse_diagonal[i];
+    w[i] = solved;
+    for (size_t p = 0; p < i; p++) w[p] -= own[p] * solved;
+  }
+}
+
+/* Multiplies the second right-hand side by A^-1. */
+GPNN_SIMD static void solve_second(struct gpnn_lanes *lanes)
+{
+  eliminate_all(lanes, lanes->k + 1, 1, lanes->k);
+  solve_one_backward(lanes, lanes->k + 1);
+}
+
 /* ---- derivatives ---------------------------------------------------------------------- */
 
 /* Derivatives of the log density by the mean and by the variance, of all lanes. */
@@ -419,20 +391,19 @@ static void sum_lengthscales(struct gpnn_lanes *lanes)
 static void write_gradients(struct gpnn_lanes *lanes, double *gradients, size_t stride)
 {
   size_t d = lanes->data->d, n = lanes->params->covariance.n_lengthscales;
+  size_t before = n + 3 + (lanes->labels == NULL ? 0 : gpnn_labels_width(lanes->labels));
   sum_lengthscales(lanes);
   for (size_t l = 0; l < GPNN_LANES; l++) {
     double *to = gradients + l * stride;
     for (size_t j = 0; j < n + 3; j++) to[j] = lanes->gradient[j][l];
-    for (size_t j = 0; lanes->with_map && j < d * d; j++) to[n + 3 + j] = lanes->by_map[j][l];
+    for (size_t j = 0; lanes->with_map && j < d * d; j++) to[before + j] = lanes->by_map[j][l];
   }
 }
 
-void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
-                            const double *squares, double *loss, double *z2, double *gradients,
-                            size_t stride)
+/* Factors the covariances of the neighbours, and finds what they explain and predict. */
+static void condition(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
+                      const double *squares, struct moments *moments)
 {
-  struct moments moments;
-  struct slopes by;
   load_targets(lanes, neighbour);
   if (squares == NULL || lanes->map != NULL || lanes->params->covariance.n_lengthscales > 1) {
     load_inputs(lanes, row, neighbour);
@@ -443,10 +414,63 @@ void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const 
   correlate(lanes);
   fill_covariance(lanes);
   factor(lanes);
-  multiply(lanes, &moments);
+  multiply(lanes, moments);
+}
+
+void gpnn_lanes_conditional(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
+                            const double *squares, double *loss, double *z2, double *gradients,
+                            size_t stride)
+{
+  struct moments moments;
+  struct slopes by;
+  condition(lanes, row, neighbour, squares, &moments);
   measure(lanes, row, &moments, loss, z2, &by);
   if (gradients == NULL) return;
   solve_backward(lanes);
   weigh(lanes, &by);
+  write_gradients(lanes, gradients, stride);
+}
+
+/* Losses of the rows' classes, the derivatives by their links and variances, and those by the
+ * weights of neighbours as the second right-hand side. */
+static void measure_labels(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
+                           double *loss, double *error, struct slopes *by, double *gradients,
+                           size_t stride)
+{
+  struct gpnn_labels *labels = lanes->labels;
+  size_t k = lanes->k, n = lanes->params->covariance.n_lengthscales;
+  const double *y = lanes->data->y, total = lanes->params->covariance.kernelscale;
+  const vector *w = factor_row(lanes, k);
+  vector *by_w = factor_row(lanes, k + 1);
+  for (size_t l = 0; l < GPNN_LANES; l++) {
+    double v = fmax(total - by->explained[l], 1e-12 * total), by_variance = 0;
+    for (size_t a = 0; a < k; a++) {
+      labels->w[a] = w[a][l];
+      labels->label[a] = (size_t)y[neighbour[l * k + a]];
+    }
+    size_t label = (size_t)y[row[l]];
+    double *by_link = gradients == NULL ? NULL : gradients + l * stride + n + 3;
+    loss[l] = gpnn_labels_loss(labels, label, k, v, by_link, &by_variance);
+    error[l] = gpnn_labels_error(labels, label);
+    if (!is_definite(lanes, l) || !isfinite(loss[l])) loss[l] = NAN;
+    by->by_variance[l] = by_variance;
+    for (size_t a = 0; gradients != NULL && a < k; a++) by_w[a][l] = labels->by_w[a];
+  }
+}
+
+void gpnn_lanes_labels(struct gpnn_lanes *lanes, const int64_t *row, const int64_t *neighbour,
+                       const double *squares, double *loss, double *error, double *gradients,
+                       size_t stride)
+{
+  size_t k = lanes->k, noise = lanes->params->covariance.n_lengthscales + 1;
+  struct moments moments;
+  condition(lanes, row, neighbour, squares, &moments);
+  struct slopes by = {.by_mean = (vector){0} + 1, .explained = moments.explained};
+  solve_one_backward(lanes, k);
+  measure_labels(lanes, row, neighbour, loss, error, &by, gradients, stride);
+  if (gradients == NULL) return;
+  solve_second(lanes);
+  weigh(lanes, &by);
+  lanes->gradient[noise] -= lanes->params->covariance.noise * by.by_variance;
   write_gradients(lanes, gradients, stride);
 }

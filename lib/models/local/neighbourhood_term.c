@@ -1,8 +1,7 @@
 /* The density of one row conditional on, or jointly with, its neighbours. */
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "base/memory.h"
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
@@ -10,45 +9,6 @@
 #include "models/local/local_private.h"
 #include "models/local/neighbourhood_private.h"
 #include "stats/normal.h"
-
-/* ---- scratch -------------------------------------------------------------------------- */
-
-void gpnn_term_scratch_release(struct gpnn_term_scratch *s)
-{
-  free(s->z);
-  free(s->t);
-  free(s->difference);
-  free(s->r2);
-  free(s->cross2);
-  free(s->a);
-  free(s->work);
-  free(s->diagonal);
-}
-
-bool gpnn_term_scratch_init(struct gpnn_term_scratch *scratch, size_t k, size_t d)
-{
-  size_t s = k + 1, pairs = s * k / 2;
-  scratch->z = gpnn_alloc(d, s, sizeof(double));
-  scratch->t = gpnn_alloc(d, s, sizeof(double));
-  scratch->difference = gpnn_alloc(d, 1, sizeof(double));
-  scratch->r2 = gpnn_alloc(3, pairs, sizeof(double));
-  scratch->cross2 = gpnn_alloc(3, k, sizeof(double));
-  scratch->a = gpnn_alloc(s, s, sizeof(double));
-  scratch->work = gpnn_alloc(gpnn_cholesky_work(s), 1, sizeof(double));
-  scratch->diagonal = gpnn_alloc(4, s, sizeof(double));
-  if (scratch->z == NULL || scratch->t == NULL || scratch->difference == NULL ||
-      scratch->r2 == NULL || scratch->cross2 == NULL || scratch->a == NULL ||
-      scratch->work == NULL || scratch->diagonal == NULL)
-    return false;
-  scratch->slope = scratch->r2 + pairs;
-  scratch->pair = scratch->slope + pairs;
-  scratch->cross = scratch->cross2 + k;
-  scratch->cross_slope = scratch->cross + k;
-  scratch->r = scratch->diagonal + s;
-  scratch->alpha = scratch->r + s;
-  scratch->w = scratch->alpha + s;
-  return true;
-}
 
 /* ---- covariances ---------------------------------------------------------------------- */
 
@@ -64,6 +24,7 @@ void gpnn_term_add(const struct gpnn_term *term, size_t i, size_t row, size_t ce
                           : cblas_ddot((int)d, term->map + j * d, 1, scratch->difference, 1);
   scratch->r[i] = gpnn_local_residual(term->data, term->params, row);
   scratch->diagonal[i] = gpnn_local_noise(term->data, term->params, row);
+  scratch->row[i] = row;
 }
 
 /* Correlations and slopes of all pairs among the first 'k' rows added. */
@@ -235,6 +196,28 @@ static void conditional_gradient(const struct gpnn_term *term, double by_mean, d
   gradient[n_lengthscales + 2] = by_mean * (1 - sum_w);
 }
 
+/* Factors the covariance of the rows added, and writes their covariances with the centre, times
+ * the inverse of the factor, to scratch->w; returns the variance that they explain in '*explained'.
+ */
+static enum gpnn_status factor(struct gpnn_term *term, double *explained,
+                               struct gpnn_term_outcome *outcome, struct gpnn_error *err)
+{
+  const struct gpnn_term_scratch *scratch = term->scratch;
+  const struct gpnn_covariance *covariance = &term->params->covariance;
+  size_t k = term->k;
+  correlate_pairs(term, k);
+  correlate_with_centre(term);
+  fill_covariance(term, scratch->a);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(k, scratch->a, scratch->work, covariance->kernelscale, fill_covariance,
+                           term, &outcome->jitter, err);
+  if (status != GPNN_OK) return status;
+  for (size_t i = 0; i < k; i++) scratch->w[i] = covariance->kernelscale * scratch->cross[i];
+  gpnn_cholesky_forward(k, scratch->a, 1, scratch->w);
+  *explained = cblas_ddot((int)k, scratch->w, 1, scratch->w, 1);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_term_conditional(struct gpnn_term *term, size_t row,
                                        struct gpnn_term_outcome *outcome, double *gradient,
                                        double *by_map, struct gpnn_error *err)
@@ -242,20 +225,11 @@ enum gpnn_status gpnn_term_conditional(struct gpnn_term *term, size_t row,
   const struct gpnn_term_scratch *scratch = term->scratch;
   const struct gpnn_parameters *params = term->params;
   size_t k = term->k;
-  correlate_pairs(term, k);
-  correlate_with_centre(term);
-  fill_covariance(term, scratch->a);
-  enum gpnn_status status =
-      gpnn_cholesky_factor(k, scratch->a, scratch->work, params->covariance.kernelscale,
-                           fill_covariance, term, &outcome->jitter, err);
+  double explained;
+  enum gpnn_status status = factor(term, &explained, outcome, err);
   if (status != GPNN_OK) return status;
-  for (size_t i = 0; i < k; i++) {
-    scratch->alpha[i] = scratch->r[i];
-    scratch->w[i] = params->covariance.kernelscale * scratch->cross[i];
-  }
-  gpnn_cholesky_forward(k, scratch->a, 1, scratch->w);
+  memcpy(scratch->alpha, scratch->r, k * sizeof *scratch->r);
   gpnn_cholesky_forward(k, scratch->a, 1, scratch->alpha);
-  double explained = cblas_ddot((int)k, scratch->w, 1, scratch->w, 1);
   double mean = cblas_ddot((int)k, scratch->w, 1, scratch->alpha, 1);
   double total = params->covariance.kernelscale + gpnn_local_noise(term->data, term->params, row);
   double v = fmax(total - explained, 1e-12 * total),
@@ -266,6 +240,38 @@ enum gpnn_status gpnn_term_conditional(struct gpnn_term *term, size_t row,
   gpnn_cholesky_backward(k, scratch->a, 1, scratch->w);
   gpnn_cholesky_backward(k, scratch->a, 1, scratch->alpha);
   conditional_gradient(term, e / v, 0.5 * (outcome->z2 - 1) / v, explained, gradient, by_map);
+  return GPNN_OK;
+}
+
+/* ---- labels --------------------------------------------------------------------------- */
+
+/* The derivatives by the weights take the place of the targets; the noise of the row itself is no
+ * part of v. */
+enum gpnn_status gpnn_term_labels(struct gpnn_term *term, size_t row,
+                                  struct gpnn_term_outcome *outcome, double *gradient,
+                                  double *by_map, struct gpnn_error *err)
+{
+  const struct gpnn_term_scratch *scratch = term->scratch;
+  const struct gpnn_covariance *covariance = &term->params->covariance;
+  struct gpnn_labels *labels = term->labels;
+  size_t k = term->k, n = covariance->n_lengthscales;
+  double explained, by_variance, *by_link = gradient == NULL ? NULL : gradient + n + 3;
+  enum gpnn_status status = factor(term, &explained, outcome, err);
+  if (status != GPNN_OK) return status;
+  gpnn_cholesky_backward(k, scratch->a, 1, scratch->w);
+  for (size_t i = 0; i < k; i++) {
+    labels->w[i] = scratch->w[i];
+    labels->label[i] = (size_t)term->data->y[scratch->row[i]];
+  }
+  double total = covariance->kernelscale, v = fmax(total - explained, 1e-12 * total);
+  size_t label = (size_t)term->data->y[row];
+  outcome->loss = gpnn_labels_loss(labels, label, k, v, by_link, &by_variance);
+  outcome->z2 = gpnn_labels_error(labels, label);
+  if (gradient == NULL || !isfinite(outcome->loss)) return GPNN_OK;
+  memcpy(scratch->alpha, labels->by_w, k * sizeof *labels->by_w);
+  gpnn_cholesky_solve(k, scratch->a, scratch->alpha);
+  conditional_gradient(term, 1, by_variance, explained, gradient, by_map);
+  gradient[n + 1] -= covariance->noise * by_variance;
   return GPNN_OK;
 }
 
