@@ -20,6 +20,7 @@ enum gpnn_objective_kind {
   GPNN_OBJECTIVE_LOO,
   GPNN_OBJECTIVE_MLL_K,
   GPNN_OBJECTIVE_VECCHIA,
+  GPNN_OBJECTIVE_LABELS,
 };
 
 /* The options that parameters were estimated under; zeroed: not known. */
@@ -35,7 +36,7 @@ struct gpnn_estimation {
   bool fixed_lengthscale, fixed_kernelscale, fixed_noise; /* given, not estimated */
 };
 
-/* "none", "block", "loo", "mll-k" or "vecchia". */
+/* "none", "block", "loo", "mll-k", "vecchia" or "labels". */
 const char *gpnn_objective_name(enum gpnn_objective_kind kind);
 
 #ifdef __cplusplus

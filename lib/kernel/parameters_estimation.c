@@ -85,13 +85,13 @@ enum gpnn_status gpnn_parameters_read_objective(struct gpnn_parameters_reader *r
   const struct gpnn_span word = gpnn_parameters_next_word(&values);
   uint64_t sizes[2] = {0, 0};
   int kind = GPNN_OBJECTIVE_BLOCK;
-  while (kind <= GPNN_OBJECTIVE_VECCHIA &&
+  while (kind <= GPNN_OBJECTIVE_LABELS &&
          !is_word(word, gpnn_objective_name((enum gpnn_objective_kind)kind)))
     kind++;
-  if (kind > GPNN_OBJECTIVE_VECCHIA)
-    return gpnn_parameters_refuse(reader,
-                                  "fit-objective: \"%s\" is not one of block, loo, mll-k, vecchia",
-                                  gpnn_mask(shown, word.at, word.length));
+  if (kind > GPNN_OBJECTIVE_LABELS)
+    return gpnn_parameters_refuse(
+        reader, "fit-objective: \"%s\" is not one of block, loo, mll-k, vecchia, labels",
+        gpnn_mask(shown, word.at, word.length));
   enum gpnn_status status = read_sizes(reader, values, sizes);
   if (status != GPNN_OK) return status;
   estimation->objective = (enum gpnn_objective_kind)kind;

@@ -366,7 +366,7 @@ static double mean_z2(const struct data *data, const struct gpnn_parameters *par
       r2[nearest] = INFINITY;
     }
   }
-  struct gpnn_neighbourhoods hoods = {c->n, k, row, neighbour, NULL};
+  struct gpnn_neighbourhoods hoods = {c->n, k, row, neighbour, NULL, NULL};
   struct gpnn_neighbourhood_result result = {.z2 = z2};
   assert_ok(gpnn_neighbourhood_objective(c, params, NULL, GPNN_DENSITY_CONDITIONAL, &hoods, NULL, 1,
                                          &result, &err));

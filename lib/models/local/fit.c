@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "kernel/rotation.h"
+#include "likelihood/categorical.h"
 #include "linalg/cholesky.h"
 #include "models/local/fit_private.h"
 #include "vecchia/regress.h"
@@ -110,6 +111,35 @@ static void start_parameters(const struct gpnn_fit_options *options,
   }
 }
 
+/* Starts the link of classes: at 'start', if that has one of as many, or else at the usual
+ * numbers, with biases as far from each other as the shares of the classes suggest. */
+static void start_link(const struct gpnn_fit_options *options, const struct gpnn_dataset *dataset,
+                       const struct gpnn_parameters *start, struct gpnn_link *link)
+{
+  const double part = 0.3; /* of the logits of the shares: neighbours tell the rest */
+  struct gpnn_link usual = GPNN_FIT_USUAL_LINK, fixed = options->fixed_link, own = *link;
+  bool has_start = start != NULL && start->link.n_bias == own.n_bias;
+  *link = has_start ? start->link : usual;
+  link->bias = own.bias;
+  link->n_bias = own.n_bias;
+  if (fixed.slope > 0) link->slope = fixed.slope;
+  if (fixed.evidence > 0) link->evidence = fixed.evidence;
+  if (fixed.floor > 0) link->floor = fixed.floor;
+  if (fixed.spread > 0) link->spread = fixed.spread;
+  gpnn_categorical_shares(link->n_bias, dataset->n, dataset->y, link->bias);
+  for (size_t c = 0; c < link->n_bias; c++)
+    link->bias[c] = has_start ? start->link.bias[c] : part * log(link->bias[c]);
+}
+
+/* Gives what classes have besides its initial value: their link, and the kernel scale 1.  Targets
+ * of classes have no variance that the kernel scale could be. */
+static void start_labels(const struct gpnn_fit_options *options, const struct gpnn_dataset *dataset,
+                         const struct gpnn_parameters *start, struct gpnn_parameters *params)
+{
+  params->covariance.kernelscale = 1;
+  start_link(options, dataset, start, &params->link);
+}
+
 /* The parameters that target 't' starts from, or NULL. */
 static const struct gpnn_parameters *start_of(const struct gpnn_fit_options *options, size_t t)
 {
@@ -179,6 +209,12 @@ static enum gpnn_status allocate(const struct gpnn_dataset *dataset,
   params->covariance.lengthscale =
       gpnn_alloc(params->covariance.n_lengthscales, 1, sizeof *params->covariance.lengthscale);
   params->mean.coefficients = gpnn_alloc(n_terms, 1, sizeof *params->mean.coefficients);
+  if (options->first == GPNN_OBJECTIVE_LABELS) {
+    params->likelihood = GPNN_LIKELIHOOD_CATEGORICAL;
+    params->link.n_bias = gpnn_dataset_n_classes(dataset);
+    params->link.bias = gpnn_alloc(params->link.n_bias, 1, sizeof *params->link.bias);
+    if (params->link.bias == NULL) return gpnn_fail_memory(err, "for the parameters");
+  }
   return params->covariance.lengthscale != NULL && params->mean.coefficients != NULL
              ? GPNN_OK
              : gpnn_fail_memory(err, "for the parameters");
@@ -257,6 +293,8 @@ static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
     status = allocate(&targets->dataset[t], options, &targets->params[t], err);
     if (status == GPNN_OK)
       start_parameters(options, start_of(options, t), &spread, &targets->params[t]);
+    if (status == GPNN_OK && options->first == GPNN_OBJECTIVE_LABELS)
+      start_labels(options, &targets->dataset[t], start_of(options, t), &targets->params[t]);
   }
   if (status == GPNN_OK)
     status = run_stage(targets, &first, options->first, spread.median, report, err);

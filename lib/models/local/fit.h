@@ -10,7 +10,10 @@
  *   loo      the density of a row given its k nearest others (models/local/neighbourhood.h);
  *   mll-k    the joint density of a row and its k - 1 nearest others;
  *   vecchia  the density of a row given its k nearest among those before it in the order of the
- *            first principal component.
+ *            first principal component;
+ *   labels   minus the log probability of a row's class given its k nearest others, for targets
+ *            that hold classes, which are fitted one at a time.  The kernel scale is 1, and the
+ *            link (likelihood/categorical.h) is estimated too.
  * The rows in a random block are mostly far apart.  The other objectives see real neighbourhoods,
  * as predictions do; they are averaged over a pool of random rows, whose neighbours among all
  * training rows are found again as the lengthscales change (gpnn-methods(7), section 4).
@@ -55,6 +58,7 @@ struct gpnn_fit_options {
   size_t rows;            /* in the pool */
   size_t batch;           /* rows per step of adam */
   size_t steps;           /* of adam */
+  double rate;            /* of its first step over neighbourhoods; 0: the usual one */
   size_t refresh;         /* steps of adam between searches for neighbours */
   double thin;            /* rows within this distance, in standardised inputs, are not neighbours;
                              negative: no limit */
@@ -68,6 +72,7 @@ struct gpnn_fit_options {
   double fixed_kernelscale;            /* > 0: fixed at this value; 0: free */
   double fixed_noise;                  /* > 0: fixed; 0: free */
   double fixed_lengthscale;            /* > 0: all fixed; 0: free */
+  struct gpnn_link fixed_link;         /* of its numbers those > 0 are fixed; no biases */
   const struct gpnn_parameters *start; /* n_starts initial values, or NULL: the median pairwise
                                           distance for the lengthscale, 0.9 for the kernel scale and
                                           0.1 for the noise.  Ignored by the published adam. */

@@ -4,18 +4,46 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "likelihood/categorical.h"
+
+static double *link_parameter(struct gpnn_link *link, size_t i)
+{
+  switch (i) {
+  case GPNN_LINK_SLOPE:
+    return &link->slope;
+  case GPNN_LINK_EVIDENCE:
+    return &link->evidence;
+  case GPNN_LINK_FLOOR:
+    return &link->floor;
+  case GPNN_LINK_SPREAD:
+    return &link->spread;
+  default:
+    return link->bias + (i - GPNN_LINK_NUMBERS);
+  }
+}
 
 double *gpnn_fit_parameter(struct gpnn_parameters *params, size_t i)
 {
   size_t k = params->covariance.n_lengthscales;
   if (i < k) return &params->covariance.lengthscale[i];
   if (i == k) return &params->covariance.kernelscale;
-  return i == k + 1 ? &params->covariance.noise : params->mean.coefficients;
+  if (i == k + 1) return &params->covariance.noise;
+  return i == k + 2 ? params->mean.coefficients : link_parameter(&params->link, i - k - 3);
+}
+
+/* The parameter of a link, in the order of gradients, that parameter 'i' is; GPNN_LINK_NUMBERS for
+ * the biases, and none, -1, for other parameters. */
+static int link_number(const struct gpnn_parameters *params, size_t i)
+{
+  size_t before = params->covariance.n_lengthscales + 3;
+  if (i < before) return -1;
+  return i - before < GPNN_LINK_NUMBERS ? (int)(i - before) : GPNN_LINK_NUMBERS;
 }
 
 static bool is_logarithmic(const struct gpnn_parameters *params, size_t i)
 {
-  return i < params->covariance.n_lengthscales + 2;
+  int number = link_number(params, i);
+  return number < 0 ? i < params->covariance.n_lengthscales + 2 : number < GPNN_LINK_NUMBERS;
 }
 
 /*
@@ -26,10 +54,18 @@ static bool is_logarithmic(const struct gpnn_parameters *params, size_t i)
 static void bounds(const struct gpnn_parameters *params, size_t i, double scale, double *lower,
                    double *upper)
 {
+  /* Of the numbers of a link, and the biases. */
+  static const double least[] = {1e-2, 1e-4, 1e-7, 1e-4}, most[] = {1e3, 1e2, 1, 1e3}, far = 30;
   size_t k = params->covariance.n_lengthscales;
+  int number = link_number(params, i);
   if (!is_logarithmic(params, i)) {
-    *lower = -3;
-    *upper = 3;
+    *upper = number < 0 ? 3 : far;
+    *lower = -*upper;
+    return;
+  }
+  if (number >= 0) {
+    *lower = log(least[number]);
+    *upper = log(most[number]);
     return;
   }
   double least_noise =
@@ -42,7 +78,11 @@ static void bounds(const struct gpnn_parameters *params, size_t i, double scale,
 static double usual(const struct gpnn_parameters *params, size_t i, double scale)
 {
   const double usual_noise = 0.1; /* of the target's variance */
+  struct gpnn_link link = GPNN_FIT_USUAL_LINK;
   size_t k = params->covariance.n_lengthscales;
+  int number = link_number(params, i);
+  if (number == GPNN_LINK_NUMBERS) return 0;
+  if (number >= 0) return log(*link_parameter(&link, (size_t)number));
   if (!is_logarithmic(params, i)) return INFINITY;
   return log(i < k ? scale : i == k ? 1 : usual_noise);
 }
@@ -51,6 +91,10 @@ static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_pa
                     size_t i, bool with_constant)
 {
   size_t k = params->covariance.n_lengthscales;
+  int number = link_number(params, i);
+  struct gpnn_link fixed = options->fixed_link;
+  if (number == GPNN_LINK_NUMBERS) return true;
+  if (number >= 0) return *link_parameter(&fixed, (size_t)number) == 0;
   if (i < k) return options->fixed_lengthscale == 0;
   if (i == k) return options->fixed_kernelscale == 0;
   return i == k + 1 ? options->fixed_noise == 0 : with_constant;
@@ -68,6 +112,12 @@ static bool is_determined(const struct gpnn_fit_coordinates *c, size_t t, size_t
   const struct gpnn_parameters *params = &c->targets->params[t];
   return is_shared(params, t, i) ||
          (c->same_ratio && t > 0 && i == params->covariance.n_lengthscales + 1);
+}
+
+static size_t parameters_of(const struct gpnn_parameters *params)
+{
+  size_t n_bias = params->link.n_bias;
+  return params->covariance.n_lengthscales + 3 + (n_bias == 0 ? 0 : GPNN_LINK_NUMBERS + n_bias);
 }
 
 static bool allocate(struct gpnn_fit_coordinates *c)
@@ -90,7 +140,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
                                            bool with_constant, struct gpnn_error *err)
 {
   struct gpnn_fit_coordinates own = {.targets = targets,
-                                     .width = targets->params[0].covariance.n_lengthscales + 3,
+                                     .width = parameters_of(targets->params),
                                      .same_ratio =
                                          options->same_ratio && options->fixed_noise == 0};
   if (!allocate(&own)) {
@@ -147,7 +197,7 @@ void gpnn_fit_coordinates_set(const struct gpnn_fit_coordinates *coordinates, co
  */
 static double by_ratio(const struct gpnn_fit_coordinates *c, size_t i)
 {
-  size_t k = c->width - 3, p = c->parameter[i], own = c->target[i];
+  size_t k = c->targets->params->covariance.n_lengthscales, p = c->parameter[i], own = c->target[i];
   double sum = 0;
   if (!c->same_ratio || (p != k && p != k + 1)) return 0;
   if (own > 0) return c->gradient[own * c->width + k + 1];

@@ -22,6 +22,12 @@ static int threads_for(const struct gpnn_fit_problem *problem,
   return gpnn_threads_for(problem->options->threads, (size_t)(work / least));
 }
 
+static enum gpnn_density density_of(enum gpnn_objective_kind kind)
+{
+  if (kind == GPNN_OBJECTIVE_LABELS) return GPNN_DENSITY_LABELS;
+  return kind == GPNN_OBJECTIVE_MLL_K ? GPNN_DENSITY_JOINT : GPNN_DENSITY_CONDITIONAL;
+}
+
 /* Adds the objective of target 't' to the mean '*f' and, unless 'gradient' is NULL, writes its
  * gradient there and adds its part of the derivative by the map. */
 static enum gpnn_status add_target(struct gpnn_fit_problem *problem, size_t t,
@@ -29,14 +35,12 @@ static enum gpnn_status add_target(struct gpnn_fit_problem *problem, size_t t,
                                    double *gradient, struct gpnn_error *err)
 {
   const struct gpnn_fit_targets *targets = problem->targets;
-  enum gpnn_density density =
-      problem->kind == GPNN_OBJECTIVE_MLL_K ? GPNN_DENSITY_JOINT : GPNN_DENSITY_CONDITIONAL;
   struct gpnn_fit_rotation *learnt = &problem->rotation;
   struct gpnn_neighbourhood_result result = {
       .gradient = gradient, .by_map = gradient == NULL || learnt->n == 0 ? NULL : learnt->one};
   enum gpnn_status status = gpnn_neighbourhood_objective(
-      &targets->dataset[t], &targets->params[t], learnt->n == 0 ? NULL : learnt->map, density,
-      hoods, problem->team, threads_for(problem, hoods), &result, err);
+      &targets->dataset[t], &targets->params[t], learnt->n == 0 ? NULL : learnt->map,
+      density_of(problem->kind), hoods, problem->team, threads_for(problem, hoods), &result, err);
   if (status != GPNN_OK) return status;
   *f += result.value / (double)targets->n;
   gpnn_jitter_note(&problem->jitter, result.jitter.n, result.jitter.most);
@@ -123,8 +127,8 @@ static enum gpnn_status batch_objective(void *context, size_t n, const double *u
   if (problem->n_steps++ % problem->options->refresh == 0)
     status = gpnn_fit_pool_refresh(problem, u, err);
   if (status == GPNN_OK) status = next_batch(problem, err);
-  struct gpnn_neighbourhoods hoods = {batches->n, problem->pool.k, batches->row, batches->neighbour,
-                                      batches->squares};
+  struct gpnn_neighbourhoods hoods = {batches->n,         problem->pool.k,  batches->row,
+                                      batches->neighbour, batches->squares, problem->pool.share};
   return status == GPNN_OK ? evaluate(problem, &hoods, u, f, gradient, err) : status;
 }
 
@@ -154,13 +158,20 @@ static enum gpnn_status point_init(const struct gpnn_fit_problem *problem, struc
   return GPNN_OK;
 }
 
-/* Entries of E act together, so each takes smaller steps than a single parameter would. */
+/* The rate of the first step.  Entries of E act together, so each takes smaller steps than a single
+ * parameter would. */
+static double rate_of(const struct gpnn_fit_problem *problem)
+{
+  const double usual = 0.1;
+  if (problem->options->rate > 0) return problem->options->rate;
+  return problem->rotation.n == 0 ? usual : usual / sqrt((double)problem->dataset->d);
+}
+
 static enum gpnn_status search_adam(struct gpnn_fit_problem *problem, struct point *point,
                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
-  const double rate = problem->rotation.n == 0 ? 0.1 : 0.1 / sqrt((double)problem->dataset->d);
   const struct gpnn_adam adam = {.n_steps = problem->options->steps,
-                                 .rate = rate,
+                                 .rate = rate_of(problem),
                                  .falling = true,
                                  .lower = point->lower,
                                  .upper = point->upper};
@@ -224,6 +235,7 @@ enum gpnn_status gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
   struct gpnn_fit_options free_ones = *options;
   bool with_constant = targets->params->mean.kind != GPNN_MEAN_ZERO;
   if (options->learn_rotation) free_ones.fixed_lengthscale = 1;
+  if (kind == GPNN_OBJECTIVE_LABELS) free_ones.fixed_kernelscale = 1;
   enum gpnn_status status = gpnn_fit_coordinates_init(&problem.coordinates, &free_ones, targets,
                                                       scale, with_constant, err);
   if (status == GPNN_OK) status = gpnn_team_new(&problem.team, options->threads, err);

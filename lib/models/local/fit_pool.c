@@ -6,6 +6,7 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "kernel/rotation.h"
+#include "likelihood/categorical.h"
 #include "models/local/fit_private.h"
 #include "search/search.h"
 #include "vecchia/vecchia.h"
@@ -85,9 +86,22 @@ static enum gpnn_status draw_pool(struct gpnn_fit_problem *problem, struct gpnn_
   return status;
 }
 
+/* Finds the share of each class. */
+static enum gpnn_status count_classes(struct gpnn_fit_problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = problem->dataset;
+  size_t n_classes = gpnn_dataset_n_classes(dataset);
+  if (problem->kind != GPNN_OBJECTIVE_LABELS) return GPNN_OK;
+  problem->pool.share = gpnn_alloc(n_classes, 1, sizeof *problem->pool.share);
+  if (problem->pool.share == NULL) return gpnn_fail_memory(err, "for the classes");
+  gpnn_categorical_shares(n_classes, dataset->n, dataset->y, problem->pool.share);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_fit_pool_init(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   enum gpnn_status status = allocate(problem, err);
+  if (status == GPNN_OK) status = count_classes(problem, err);
   if (status == GPNN_OK) status = allocate_squares(problem, err);
   return status == GPNN_OK ? draw_pool(problem, err) : status;
 }
@@ -99,6 +113,7 @@ void gpnn_fit_pool_release(struct gpnn_fit_problem *problem)
   free(problem->pool.x);
   free(problem->pool.before);
   free(problem->pool.squares);
+  free(problem->pool.share);
   free(problem->batches.order);
   free(problem->batches.row);
   free(problem->batches.neighbour);
@@ -218,7 +233,8 @@ static enum gpnn_status check_lists(const struct gpnn_fit_problem *problem, stru
 
 struct gpnn_neighbourhoods gpnn_fit_pool_hoods(const struct gpnn_fit_pool *pool)
 {
-  return (struct gpnn_neighbourhoods){pool->n, pool->k, pool->row, pool->neighbour, pool->squares};
+  return (struct gpnn_neighbourhoods){pool->n,         pool->k,       pool->row,
+                                      pool->neighbour, pool->squares, pool->share};
 }
 
 /* True if the metric orders rows as at the last search, as it always does with one lengthscale. */

@@ -18,8 +18,9 @@
 
 /*
  * Parameters are numbered as in gradients: the lengthscales, the kernel scale, the noise variance,
- * the constant of the mean.  The coordinates are their logarithms, except for the constant.
- * Several targets share the lengthscales; each has its own other parameters.
+ * the constant of the mean; for classes then the numbers of the link and the biases.  The
+ * coordinates are their logarithms, except for the constant and the biases.  Several targets share
+ * the lengthscales; each has its own other parameters.
  */
 
 /* Targets of the same rows that are fitted together. */
@@ -73,7 +74,8 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
  * The negative log density of a weak prior on the coordinates, up to a constant, divided by the
  * number of rows, 'n_rows', that the targets' mean objective averages over; adds its derivatives to
  * 'gradient' unless NULL.  The logarithms of the parameters are normal, centred on 'scale', a
- * kernel scale of 1 and a noise of 0.1, with standard deviation log 3.  The data soon outweigh the
+ * kernel scale of 1 and a noise of 0.1, with standard deviation log 3; so are those of a link,
+ * centred on GPNN_FIT_USUAL_LINK, and its biases, centred on 0.  The data soon outweigh the
  * prior, but without it a handful of rows may be fitted without error, by parameters that promise
  * the same everywhere.  All lengthscales together have the weight of one, because that of an
  * irrelevant input has far to go.
@@ -83,6 +85,12 @@ double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates
                                   const double *u, double *gradient);
 
 double *gpnn_fit_parameter(struct gpnn_parameters *params, size_t i);
+
+/* The values that the numbers of a link start from and have their prior at. */
+#define GPNN_FIT_USUAL_LINK                                   \
+  {                                                           \
+    .slope = 4, .evidence = 0.3, .floor = 0.02, .spread = 0.3 \
+  }
 
 void gpnn_fit_coordinates_release(struct gpnn_fit_coordinates *coordinates);
 
@@ -107,6 +115,7 @@ struct gpnn_fit_pool {
   double *x;                /* n by d: the rows */
   int64_t *before;          /* vecchia: the order of all training rows; else NULL */
   double *squares;          /* n by GPNN_HOOD_SQUARES(k) (models/local/neighbourhood.h), or NULL */
+  double *share;            /* labels: of each class in the training rows; else NULL */
 };
 
 /* Minibatches of the pool, drawn without replacement until it is exhausted. */
