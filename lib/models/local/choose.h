@@ -115,6 +115,7 @@ struct gpnn_candidate {
   double nll;            /* mean over the validation rows, standardised units; NaN: failed */
   double standard_error; /* of nll */
   double rmse;           /* of the means, standardised units */
+  double error;          /* of labels: the share of rows whose class is not the most probable */
 };
 
 /* Called for each candidate once it is scored. */

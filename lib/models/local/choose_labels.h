@@ -1,0 +1,78 @@
+/*
+ * choose_labels: the choice of kernel, lengthscales, rotation and neighbours for a target that
+ * holds classes.
+ *
+ * Each candidate is fitted by the objective of labels (models/local/fit.h), and scored on training
+ * rows that no fit has seen: by the mean of minus the log probability of a row's class, given its
+ * neighbours among all other training rows.  The lowest score wins, and the next candidate starts
+ * from the best so far, so that they share the work:
+ *   kernels   matern32, exp and rbf, each with a lengthscale for every input, in a short descent;
+ *   one       lengthscale instead of many, if the rows are few for so many;
+ *   longer    descents of the best, until its score no longer falls;
+ *   rotation  learnt from the best (kernel/rotation.h), if there are rows enough to try;
+ *   number    of neighbours to predict from: the best on these rows, or the fewest that chance does
+ *             not tell from it.
+ * A descent that has fitted noise scores worse than the shorter one before it, which is then kept.
+ * Finally, if the rows kept for scoring would have mattered to the fit, the best continues on all
+ * rows.  See gpnn-methods(7), sections 5 and 13.
+ *
+ * A class without rows among the others of the training rows, such as one of a single row, has no
+ * evidence that could be left out; it keeps its share and its bias.  With one class in all, every
+ * candidate is certain, and the first is taken.
+ */
+#ifndef GPNN_MODELS_LOCAL_CHOOSE_LABELS_H
+#define GPNN_MODELS_LOCAL_CHOOSE_LABELS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "kernel/parameters.h"
+#include "models/local/choose.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fits that suit labels, for the 'fit' of gpnn_choose_options. */
+#define GPNN_CHOOSE_LABELS_FIT_INIT                                                          \
+  {                                                                                          \
+    .ard = true, .first = GPNN_OBJECTIVE_LABELS, .n_blocks = 1, .block_size = 2, .k = 32,    \
+    .rows = 12800, .batch = 128, .steps = 300, .refresh = 100, .thin = -1, .neighbours = 32, \
+    .seed = 1, .threads = 1                                                                  \
+  }
+
+/* A rotation is not tried with fewer rows for each of its numbers, nor ARD with more inputs;
+ * candidates are scored on at most so many rows. */
+enum {
+  GPNN_CHOOSE_LABELS_ROTATION_ROWS = 5,
+  GPNN_CHOOSE_LABELS_ARD = 256,
+  GPNN_CHOOSE_LABELS_ROWS = 6000
+};
+
+/* The most candidates that gpnn_choose_labels() passes to its listener. */
+size_t gpnn_choose_labels_most(const struct gpnn_dataset *view,
+                               const struct gpnn_choose_options *options);
+
+/*
+ * Chooses and fits for the target of 'view', which holds classes.  Of 'options' all is used but
+ * what concerns targets that are numbers: 'likelihood', 'objective', 'members', 'last_sample_rows'.
+ * If there is nothing to choose, all rows serve the fit.  Of the candidates in 'report', 'nll' is
+ * the score and 'error' the share of rows whose class is not the most probable one.  'params' must
+ * be zeroed; the caller releases it.
+ *
+ * GPNN_EDATA: fewer than 2 rows.  GPNN_EINVAL: the target holds no classes.  Others as gpnn_fit();
+ * a candidate that cannot be fitted is skipped unless none can.  The result does not depend on the
+ * number of threads.  Cost: about that of the fits; two searches over at most
+ * options->sample_rows rows for each candidate.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_choose_labels(const struct gpnn_dataset *view, const struct gpnn_choose_options *options,
+                   gpnn_choose_listener *listener, void *context, struct gpnn_parameters *params,
+                   struct gpnn_choose_report *report, struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * choose_labels_private: shared by choose_labels.c, which decides what to try, and
+ * choose_labels_score.c, which scores it.
+ */
+#ifndef GPNN_MODELS_LOCAL_CHOOSE_LABELS_PRIVATE_H
+#define GPNN_MODELS_LOCAL_CHOOSE_LABELS_PRIVATE_H
+
+#include "models/local/choose_labels.h"
+
+/* Numbers of neighbours to try; all candidates are compared with the first few, which are cheap. */
+enum { GPNN_LABEL_COUNTS = 3, GPNN_LABEL_FIRST_COUNTS = 2 };
+
+/* The stages of the descents that led to it. */
+enum { GPNN_LABEL_STAGES = 8 };
+
+struct gpnn_label_stage {
+  const struct gpnn_kernel *kernel;
+  size_t steps;
+  double rate;
+  bool rotates; /* a rotation was learnt */
+};
+
+/* A fitted candidate and its scores. */
+struct gpnn_label_trial {
+  struct gpnn_parameters params; /* owned */
+  struct gpnn_fit_report fit;
+  struct gpnn_candidate candidate; /* with the best number of neighbours */
+  size_t best;                     /* index of that number among those tried */
+  double nll[GPNN_LABEL_COUNTS], error[GPNN_LABEL_COUNTS]; /* with each number */
+  double *loss; /* owned; GPNN_LABEL_COUNTS by the rows kept */
+  size_t n_stages;
+  struct gpnn_label_stage stage[GPNN_LABEL_STAGES];
+};
+
+/* The state of a choice. */
+struct gpnn_label_choice {
+  const struct gpnn_dataset *dataset;
+  const struct gpnn_choose_options *options;
+  gpnn_choose_listener *listener;
+  void *context;
+  double *share; /* owned: of each class */
+  size_t n;      /* rows that candidates are scored on */
+  size_t n_kept; /* of them, those that are withheld from fits */
+  int64_t *row;  /* owned; n */
+  double *x;     /* owned; n by d: their inputs */
+  size_t n_counts, counts[GPNN_LABEL_COUNTS];
+  struct gpnn_label_trial best;    /* zeroed: none yet */
+  struct gpnn_candidate runner_up; /* kernel NULL: none */
+};
+
+void gpnn_label_trial_release(struct gpnn_label_trial *trial);
+void gpnn_label_choice_release(struct gpnn_label_choice *c);
+
+/* Draws the rows to score on, and sets the numbers of neighbours to try.  'c', otherwise zeroed,
+ * has a dataset and options. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_label_choice_draw(struct gpnn_label_choice *c,
+                                                        struct gpnn_error *err);
+
+/* Number of rows for a fit: 'wanted', or all that are not withheld. */
+size_t gpnn_label_choice_rows_left(const struct gpnn_label_choice *c, size_t wanted);
+
+/* Scores a trial with the first 'n_counts' numbers of neighbours. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_label_choice_score(struct gpnn_label_choice *c,
+                                                         struct gpnn_label_trial *trial,
+                                                         size_t n_counts, struct gpnn_error *err);
+
+/* Gives the best trial the fewest neighbours that score about as well as its best number, and
+ * writes how they score to '*fewest'. */
+void gpnn_label_choice_neighbours(struct gpnn_label_choice *c, struct gpnn_candidate *fewest);
+
+#endif
