@@ -49,6 +49,7 @@ static const struct cli_word likelihoods[] = {{"auto", FIT_LIKELIHOOD_AUTO},
                                               {"local", GPNN_LIKELIHOOD_LOCAL},
                                               {"gaussian", GPNN_LIKELIHOOD_GAUSSIAN},
                                               {"student", GPNN_LIKELIHOOD_STUDENT},
+                                              {"categorical", GPNN_LIKELIHOOD_CATEGORICAL},
                                               CLI_END_OF_WORDS};
 static const struct cli_word inferences[] = {
     {"link", GPNN_INFERENCE_LINK}, {"polya-gamma", GPNN_INFERENCE_POLYA_GAMMA}, CLI_END_OF_WORDS};
@@ -75,6 +76,10 @@ static const struct cli_option fixed[] = {
     CLI_REAL(0, "lengthscale", choose.fit.fixed_lengthscale, "V", "", LEAST, GREATEST),
     CLI_REAL(0, "kernelscale", choose.fit.fixed_kernelscale, "V", "", LEAST, GREATEST),
     CLI_REAL(0, "noise", choose.fit.fixed_noise, "V", "", LEAST, GREATEST),
+    CLI_REAL(0, "link-slope", choose.fit.fixed_link.slope, "V", "", LEAST, GREATEST),
+    CLI_REAL(0, "link-evidence", choose.fit.fixed_link.evidence, "V", "", LEAST, GREATEST),
+    CLI_REAL(0, "link-floor", choose.fit.fixed_link.floor, "V", "", LEAST, GREATEST),
+    CLI_REAL(0, "link-spread", choose.fit.fixed_link.spread, "V", "", LEAST, GREATEST),
     CLI_END_OF_SETTINGS,
 };
 
@@ -107,7 +112,8 @@ static const struct cli_option options[] = {
     CLI_REAL(0, "thin", choose.fit.thin, "EPS", "loo, mll-k: ignore neighbours within EPS (off)", 0,
              1e6),
     CLI_TEXT(0, "like", like, "TABLE", "choose for rows like those of TABLE"),
-    CLI_SETTINGS(0, "fix", "NAME=V", "hold lengthscale, kernelscale or noise at V", fixed),
+    CLI_SETTINGS(0, "fix", "NAME=V", "hold lengthscale, kernelscale, noise or link-... at V",
+                 fixed),
     CLI_COUNT(0, "folds", n_folds, "K", "conjugate: folds of the cross-validation (5)", 2, 1000),
     CLI_CHOICE(0, "score", score, "S", "conjugate: criterion", scores),
     CLI_TEXT(0, "start", start, "PARAMS", "start from these parameters"),

@@ -7,6 +7,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/skip.h"
 #include "cmd/fit/conjugate.h"
+#include "cmd/fit/labels.h"
 #include "cmd/fit/polya_gamma.h"
 #include "cmd/fit/report.h"
 #include "cmd/fit/transforms.h"
@@ -138,8 +139,24 @@ static enum gpnn_status fit_together(const struct cli *cli, const struct fit_arg
   return status;
 }
 
+/* Fits target 't' alone. */
+static enum gpnn_status fit_one(const struct cli *cli, const struct fit_arguments *a,
+                                const struct gpnn_index *index, size_t t,
+                                struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
+  const struct targets targets = {dataset, t, 1};
+  if (a->inference == GPNN_INFERENCE_POLYA_GAMMA)
+    return fit_polya_gamma(cli, a, index, t, params, err);
+  if (gpnn_dataset_n_classes(gpnn_dataset_target(dataset, t)) > 0)
+    return fit_labels(cli, a, dataset, t, params, err);
+  return a->method == FIT_CONJUGATE ? fit_conjugate(cli, a, index, t, params, err)
+                                    : fit_targets(cli, a, &targets, params, err);
+}
+
 /* Fits every target of the index: all at once, or one by one.  Targets of different rows gain
- * nothing from sharing lengthscales, as they share no neighbours; they do so only if asked to. */
+ * nothing from sharing lengthscales, as they share no neighbours; they do so only if asked to.
+ * Where some target holds classes, which are fitted in their own way, none are shared. */
 static enum gpnn_status fit_all(const struct cli *cli, const struct fit_arguments *a,
                                 const struct gpnn_index *index, size_t n,
                                 struct gpnn_parameters *params, struct gpnn_error *err)
@@ -147,17 +164,12 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct cli about = *cli;
   enum gpnn_status status = GPNN_OK;
-  if (a->is_shared && (cli_given(cli, "lengthscales") || share_rows(dataset)))
+  if (a->is_shared && !fit_labels_any(dataset) &&
+      (cli_given(cli, "lengthscales") || share_rows(dataset)))
     return fit_together(cli, a, dataset, n, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     if (n > 1) about.target = gpnn_dataset_target(dataset, t)->schema.target.name;
-    const struct targets targets = {dataset, t, 1};
-    if (a->inference == GPNN_INFERENCE_POLYA_GAMMA)
-      status = fit_polya_gamma(&about, a, index, t, &params[t], err);
-    else if (a->method == FIT_CONJUGATE)
-      status = fit_conjugate(&about, a, index, t, &params[t], err);
-    else
-      status = fit_targets(&about, a, &targets, &params[t], err);
+    status = fit_one(&about, a, index, t, &params[t], err);
   }
   return status;
 }
@@ -182,6 +194,7 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   if (params == NULL) return gpnn_fail_memory(err, "for parameters");
   enum gpnn_status status = check_targets(index, n, err);
+  if (status == GPNN_OK) status = fit_labels_check(cli, a, gpnn_index_dataset(index), err);
   if (status == GPNN_OK) {
     fit_report_open(cli, gpnn_index_dataset(index));
     status = fit_all(cli, a, index, n, params, err);

@@ -19,14 +19,22 @@ const char *fit_report_describe(const struct gpnn_candidate *candidate,
   return text;
 }
 
+/* What a candidate's score is called. */
+static const char *score_name(const struct gpnn_candidate *candidate)
+{
+  return candidate->objective == GPNN_OBJECTIVE_LABELS ? "log loss" : "NLL";
+}
+
 void fit_report_try(void *context, const struct gpnn_candidate *candidate)
 {
   struct fit_report_tries *telling = context;
   char text[FIT_REPORT_NAME_BYTES];
   progress_at_most("models tried", ++telling->n, telling->most);
-  cli_note(telling->cli, "tried %-39s %3zu neighbours: NLL %.4f (%.4f), RMSE %.4f",
-           fit_report_describe(candidate, text), candidate->neighbours, candidate->nll,
-           candidate->standard_error, candidate->rmse);
+  bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
+  cli_note(telling->cli, "tried %-39s %3zu neighbours: %s %.4f (%.4f), %s %.4f",
+           fit_report_describe(candidate, text), candidate->neighbours, score_name(candidate),
+           candidate->nll, candidate->standard_error, of_labels ? "error" : "RMSE",
+           of_labels ? candidate->error : candidate->rmse);
   fit_report_tried(telling->cli, candidate);
 }
 
@@ -82,15 +90,18 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
   }
   enum gpnn_status status = comment_fit(params, view->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_parameters_comment(
-        params, err, "chosen: %s, NLL %.4f with %zu neighbours (%zu rows left out)",
-        fit_report_describe(chosen, text), chosen->nll, chosen->neighbours, report->n_rows);
+    status = gpnn_parameters_comment(params, err,
+                                     "chosen: %s, %s %.4f with %zu neighbours (%zu rows left out)",
+                                     fit_report_describe(chosen, text), score_name(chosen),
+                                     chosen->nll, chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_parameters_comment(params, err, "runner-up: %s, NLL %.4f with %zu neighbours",
-                                     fit_report_describe(next, text), next->nll, next->neighbours);
+    status = gpnn_parameters_comment(params, err, "runner-up: %s, %s %.4f with %zu neighbours",
+                                     fit_report_describe(next, text), score_name(next), next->nll,
+                                     next->neighbours);
   if (status == GPNN_OK && report->fewest.kernel != NULL)
-    status = gpnn_parameters_comment(params, err, "neighbours: %zu, NLL %.4f",
-                                     report->fewest.neighbours, report->fewest.nll);
+    status =
+        gpnn_parameters_comment(params, err, "neighbours: %zu, %s %.4f", report->fewest.neighbours,
+                                score_name(&report->fewest), report->fewest.nll);
   if (status == GPNN_OK) status = comment_stack(params, report, err);
   /* Coefficients with standard errors are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)

@@ -51,9 +51,10 @@ static void put_candidate(struct json *report, const char *key,
   json_text(report, "rotate", rotations[candidate->rotate]);
   json_text(report, "objective", gpnn_objective_name(candidate->objective));
   json_count(report, "neighbours", candidate->neighbours);
-  json_number(report, "nll", candidate->nll);
+  bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
+  json_number(report, of_labels ? "log-loss" : "nll", candidate->nll);
   json_number(report, "standard-error", candidate->standard_error);
-  json_number(report, "rmse", candidate->rmse);
+  json_number(report, of_labels ? "error" : "rmse", of_labels ? candidate->error : candidate->rmse);
   json_close(report, '}');
 }
 
