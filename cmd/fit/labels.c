@@ -38,16 +38,16 @@ static enum gpnn_status check_classes(const struct cli *cli, const struct fit_ar
   const char *name = target_name(view, shown);
   bool by_labels =
       a->likelihood == FIT_LIKELIHOOD_AUTO || a->likelihood == (int)GPNN_LIKELIHOOD_CATEGORICAL;
-  if (!by_labels)
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "option --likelihood: target '%s' holds classes, whose likelihood is "
-                     "categorical, or auto",
-                     name);
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (cli_given(cli, others[i]))
       return gpnn_fail(err, GPNN_EINVAL,
                        "option --%s: does not apply to target '%s', which holds classes", others[i],
                        name);
+  if (!by_labels)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "option --likelihood: target '%s' holds classes, whose likelihood is "
+                     "categorical, or auto",
+                     name);
   if (a->choose.like != NULL)
     return gpnn_fail(err, GPNN_EINVAL,
                      "option --like: does not apply to target '%s', which holds classes", name);
@@ -59,16 +59,18 @@ static enum gpnn_status check_classes(const struct cli *cli, const struct fit_ar
 }
 
 static enum gpnn_status check_number(const struct fit_arguments *a, const struct gpnn_dataset *view,
-                                     struct gpnn_error *err)
+                                     bool any_classes, struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
   const struct gpnn_link *fixed = &a->choose.fit.fixed_link;
+  bool fixes_link =
+      fixed->slope > 0 || fixed->evidence > 0 || fixed->floor > 0 || fixed->spread > 0;
   if (a->likelihood == (int)GPNN_LIKELIHOOD_CATEGORICAL)
     return gpnn_fail(err, GPNN_EINVAL,
                      "option --likelihood: target '%s' is a number: if it stands for classes, make "
                      "the index with gpnn-index --classes",
                      target_name(view, shown));
-  if (fixed->slope > 0 || fixed->evidence > 0 || fixed->floor > 0 || fixed->spread > 0)
+  if (fixes_link && !any_classes)
     return gpnn_fail(err, GPNN_EINVAL, "option --fix: target '%s' is a number and has no link",
                      target_name(view, shown));
   return GPNN_OK;
@@ -78,11 +80,12 @@ enum gpnn_status fit_labels_check(const struct cli *cli, const struct fit_argume
                                   const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   size_t n = gpnn_dataset_n_targets(dataset);
+  bool any_classes = fit_labels_any(dataset);
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     const struct gpnn_dataset *view = gpnn_dataset_target(dataset, t);
-    status =
-        holds_classes(dataset, t) ? check_classes(cli, a, view, err) : check_number(a, view, err);
+    status = holds_classes(dataset, t) ? check_classes(cli, a, view, err)
+                                       : check_number(a, view, any_classes, err);
   }
   return status;
 }

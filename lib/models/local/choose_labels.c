@@ -140,7 +140,7 @@ static enum gpnn_status try_isotropic(struct gpnn_label_choice *c, struct plan p
                                       struct gpnn_error *err)
 {
   enum { ENOUGH = 100 };
-  if (!c->options->ard || !plan.fit.ard || c->dataset->n_groups == 1 ||
+  if (!c->options->ard || !plan.fit.ard || plan.fit.learn_rotation || c->dataset->n_groups == 1 ||
       c->dataset->n / ENOUGH >= c->dataset->n_groups)
     return GPNN_OK;
   plan.fit.kernel = c->best.candidate.kernel;
@@ -275,6 +275,16 @@ static enum gpnn_status choose(struct gpnn_label_choice *c, const struct plan *f
   return refit(c, first, err);
 }
 
+/* If there are several targets, the parameters name theirs. */
+static enum gpnn_status name_target(const struct gpnn_dataset *dataset,
+                                    struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const char *name = dataset->schema.target.name;
+  if (gpnn_dataset_n_targets(dataset) == 1) return GPNN_OK;
+  params->target = gpnn_copy_text(name, strlen(name));
+  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
+}
+
 /* Chooses for the rows of c->dataset, and hands the parameters over. */
 static enum gpnn_status choose_in(struct gpnn_label_choice *c, struct gpnn_parameters *params,
                                   struct gpnn_choose_report *report, struct gpnn_error *err)
@@ -296,6 +306,7 @@ static enum gpnn_status choose_in(struct gpnn_label_choice *c, struct gpnn_param
   if (status == GPNN_OK)
     status = is_open(options) ? choose(c, &first, report, err) : fit_only(c, &first, err);
   free(whitening);
+  if (status == GPNN_OK) status = name_target(c->dataset, &c->best.params, err);
   if (status != GPNN_OK) return status;
   report->fit = c->best.fit;
   *params = c->best.params;
