@@ -7,10 +7,14 @@
 static const struct cli_word tables[] = {{"metrics", SCORES_METRICS},
                                          {"reliability", SCORES_RELIABILITY},
                                          {"pit", SCORES_PIT},
+                                         {"confusion", SCORES_CONFUSION},
+                                         {"roc", SCORES_ROC},
+                                         {"classes", SCORES_CLASSES},
                                          CLI_END_OF_WORDS};
 
 static const struct cli_option options[] = {
-    CLI_TEXT('y', "truth", columns.truth, "COL", "the true values (the column before 'mean')"),
+    CLI_TEXT('y', "truth", columns.truth, "COL",
+             "the true values (the column before mean or label)"),
     CLI_TEXT(0, "mean", columns.mean, "COL", "the predicted means (mean)"),
     CLI_TEXT(0, "sd", columns.sd, "COL", "the standard deviations (sd, if there is one)"),
     CLI_TEXT(0, "df", columns.df, "COL", "degrees of freedom (df, if there is one)"),
@@ -26,7 +30,9 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "gpnn-eval",
     .synopsis = "[OPTION...] [TABLE]",
-    .purpose = "Score predictions against the truth: accuracy, log likelihood, calibration.",
+    .purpose =
+        "Score predictions against the truth: accuracy, log likelihood, calibration.  They are\n"
+        "of numbers (columns mean, sd ...) or of classes (label, p_NAME ...).",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .max_operands = 1,
     CLI_OPTIONS(options),

@@ -54,17 +54,31 @@ static bool has_plain_interval(const struct gpnn_predictions_target *target)
   return false;
 }
 
-static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
+/* The first target that is a number; NULL: there is none. */
+static const struct gpnn_predictions_target *first_number(const struct gpnn_predictions *p)
 {
-  const char *name = gpnn_table_name(r->table);
-  enum gpnn_status status = gpnn_predictions_find(&r->predictions, r->table, &r->a->columns, err);
-  if (status == GPNN_OK && r->a->by != NULL) {
-    status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
-    if (status == GPNN_OK) r->form.by = gpnn_table_column(r->table, r->by);
-  }
-  if (status != GPNN_OK) return status;
-  const struct gpnn_predictions_target *target = &r->predictions.targets[0];
-  if (r->form.table != SCORES_METRICS && !target->has_sd)
+  for (size_t t = 0; t < p->n_targets; t++)
+    if (p->targets[t].classes == NULL) return &p->targets[t];
+  return NULL;
+}
+
+/* The first target that is classes; NULL: there is none. */
+static const struct gpnn_predictions_target *first_class(const struct gpnn_predictions *p)
+{
+  for (size_t t = 0; t < p->n_targets; t++)
+    if (p->targets[t].classes != NULL) return &p->targets[t];
+  return NULL;
+}
+
+static enum gpnn_status check_numbers(const struct run *r,
+                                      const struct gpnn_predictions_target *target,
+                                      const char *name, struct gpnn_error *err)
+{
+  enum scores_table table = r->form.table;
+  if (table == SCORES_CONFUSION || table == SCORES_ROC || table == SCORES_CLASSES)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: this --table is for classes, but there are predictions of numbers", name);
+  if (table != SCORES_METRICS && !target->has_sd)
     return gpnn_fail(err, GPNN_EINVAL, "%s: --table needs standard deviations, but there are none",
                      name);
   if (r->a->interval.n > 0 && !has_plain_interval(target))
@@ -75,30 +89,104 @@ static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
   return GPNN_OK;
 }
 
+/* 'classes' are those of the first target that has any. */
+static enum gpnn_status check_classes(const struct run *r,
+                                      const struct gpnn_predictions_classes *classes,
+                                      const char *name, struct gpnn_error *err)
+{
+  static const char *const of_numbers[] = {"levels", "interval", "index"};
+  enum scores_table table = r->form.table;
+  if (table == SCORES_PIT)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: --table pit is for numbers, but there are predictions of classes", name);
+  if ((table == SCORES_ROC && gpnn_predictions_n_probabilities(classes) == 0) ||
+      (table == SCORES_RELIABILITY && !gpnn_predictions_has_top(classes)))
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: this --table needs probabilities, but there are no columns p_NAME", name);
+  for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++)
+    if (cli_given(r->cli, of_numbers[i]))
+      return gpnn_fail(err, GPNN_EINVAL,
+                       "%s: --%s is for numbers, but there are predictions of classes", name,
+                       of_numbers[i]);
+  return GPNN_OK;
+}
+
+/* Whether the columns suit the options. */
+static enum gpnn_status check_columns(const struct run *r, const char *name, struct gpnn_error *err)
+{
+  const struct gpnn_predictions_target *number = first_number(&r->predictions);
+  const struct gpnn_predictions_target *class = first_class(&r->predictions);
+  enum gpnn_status status = GPNN_OK;
+  if (r->form.table != SCORES_METRICS && number != NULL && class != NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: predictions of numbers and of classes: --table is for one kind", name);
+  if (number != NULL) status = check_numbers(r, number, name, err);
+  if (number == NULL) status = check_classes(r, class->classes, name, err);
+  return status;
+}
+
+static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_predictions_find(&r->predictions, r->table, &r->a->columns, err);
+  if (status == GPNN_OK && r->a->by != NULL) {
+    status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
+    if (status == GPNN_OK) r->form.by = gpnn_table_column(r->table, r->by);
+  }
+  if (status != GPNN_OK) return status;
+  return check_columns(r, gpnn_table_name(r->table), err);
+}
+
 /* ---- rows --------------------------------------------------------------------------------- */
+
+/* Counts the part of a record that is of target 't'.  GPNN_END: there is nothing to count. */
+static enum gpnn_status count_target(struct run *r, size_t t, const struct gpnn_record *record,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_predictions_target *target = &r->predictions.targets[t];
+  const struct gpnn_field *group = r->a->by == NULL ? NULL : &record->fields[r->by];
+  struct gpnn_predictions_row number;
+  struct gpnn_predictions_class_row class;
+  bool is_class = target->classes != NULL;
+  enum gpnn_status status = is_class
+                                ? gpnn_predictions_read_class(target, r->table, record, &class, err)
+                                : gpnn_predictions_read(target, r->table, record, &number, err);
+  if (status != GPNN_OK) return status;
+  status = is_class ? scores_add_class(&r->scores, t, group, &class, err)
+                    : scores_add(&r->scores, t, group, &number, err);
+  if (status != GPNN_EDATA) return status;
+  return gpnn_prefix(err, status, "%s%s%zu", gpnn_table_name(r->table),
+                     gpnn_table_before_line(r->table), record->line);
+}
 
 static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
 {
   struct gpnn_record record;
-  struct gpnn_predictions_row prediction;
   enum gpnn_status status = gpnn_table_next(r->table, &record, err);
   if (status != GPNN_OK) return status;
   r->n_read++;
   for (size_t t = 0; t < r->predictions.n_targets; t++) {
-    status = gpnn_predictions_read(&r->predictions.targets[t], r->table, &record, &prediction, err);
-    if (status == GPNN_END) {
+    status = count_target(r, t, &record, err);
+    if (status == GPNN_END)
       r->n_left_out[t]++;
-      continue;
-    }
-    if (status != GPNN_OK) return status;
-    status = scores_add(&r->scores, t, r->a->by == NULL ? NULL : &record.fields[r->by], &prediction,
-                        err);
-    if (status == GPNN_EDATA)
-      return gpnn_prefix(err, status, "%s%s%zu", gpnn_table_name(r->table),
-                         gpnn_table_before_line(r->table), record.line);
-    if (status != GPNN_OK) return status;
+    else if (status != GPNN_OK)
+      return status;
   }
   return GPNN_OK;
+}
+
+/* Warns about classes and probabilities that are not as they should be. */
+static void check_probabilities(const struct cli *about, const char *table,
+                                const struct gpnn_classification *c)
+{
+  if (c->n_unseen > 0)
+    cli_warn(about,
+             "%s: %zu rows are of a class without a column p_NAME: they count in error alone",
+             table, c->n_unseen);
+  if (c->n_floored > 0)
+    cli_warn(about, "%s: %zu rows give their class a probability of 0, in nll taken as %g", table,
+             c->n_floored, GPNN_CLASSIFICATION_FLOOR);
+  if (c->n_unequal > 0)
+    cli_warn(about, "%s: the probabilities of %zu rows do not sum to 1", table, c->n_unequal);
 }
 
 /* Reports rows left out; an error if no row remains. */
@@ -107,9 +195,12 @@ static enum gpnn_status check_rows(struct run *r, struct gpnn_error *err)
   bool any = false;
   struct cli about = *r->cli;
   for (size_t t = 0; t < r->predictions.n_targets; t++) {
-    any = any || r->scores.all.cells[t].metrics.n > 0;
+    const struct scores_cell *cell = &r->scores.all.cells[t];
+    any = any || scores_count(cell) > 0;
     about.target = r->predictions.targets[t].name;
     report_left_out(&about, r->table, r->n_left_out[t], "truth or prediction");
+    if (cell->classes != NULL)
+      check_probabilities(&about, gpnn_table_name(r->table), cell->classes);
   }
   if (any) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%s: no row with a truth and a prediction",
@@ -130,7 +221,8 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = gpnn_table_open(&r->table, cli_operand(r->cli, 0), &r->cli->table, err);
   if (status == GPNN_OK) status = find_columns(r, err);
-  if (status == GPNN_OK) status = scores_init(&r->scores, &r->predictions, &r->a->levels, err);
+  if (status == GPNN_OK)
+    status = scores_init(&r->scores, &r->predictions, &r->a->levels, r->form.table, err);
   if (status != GPNN_OK) return status;
   char delimiter = gpnn_table_delimiter(r->table);
   r->form.delimiter = delimiter == ' ' ? '\t' : delimiter;

@@ -11,8 +11,26 @@ static void release_cells(struct scores_cell *cells, size_t n)
   for (size_t t = 0; t < n && cells != NULL; t++) {
     gpnn_metrics_release(&cells[t].metrics);
     free(cells[t].given);
+    if (cells[t].classes != NULL) gpnn_classification_release(cells[t].classes);
+    free(cells[t].classes);
   }
   free(cells);
+}
+
+/* False: there is not enough memory. */
+static bool make_cell(const struct scores *s, size_t t, struct scores_cell *cell)
+{
+  const struct gpnn_predictions_target *target = &s->predictions->targets[t];
+  if (target->classes == NULL) {
+    gpnn_metrics_levels(&cell->metrics, s->levels.n, s->levels.p);
+    cell->given = gpnn_alloc(target->n_intervals, 1, sizeof *cell->given);
+    return cell->given != NULL;
+  }
+  cell->classes = gpnn_alloc(1, 1, sizeof *cell->classes);
+  if (cell->classes == NULL) return false;
+  gpnn_classification_init(cell->classes, gpnn_predictions_n_probabilities(target->classes),
+                           s->ranks);
+  return true;
 }
 
 static struct scores_cell *new_cells(const struct scores *s)
@@ -20,20 +38,18 @@ static struct scores_cell *new_cells(const struct scores *s)
   size_t n = s->predictions->n_targets;
   struct scores_cell *cells = gpnn_alloc(n, 1, sizeof *cells);
   bool enough = cells != NULL;
-  for (size_t t = 0; t < n && enough; t++) {
-    gpnn_metrics_levels(&cells[t].metrics, s->levels.n, s->levels.p);
-    cells[t].given = gpnn_alloc(s->predictions->targets[t].n_intervals, 1, sizeof *cells[t].given);
-    enough = cells[t].given != NULL;
-  }
+  for (size_t t = 0; t < n && enough; t++) enough = make_cell(s, t, &cells[t]);
   if (enough) return cells;
   release_cells(cells, n);
   return NULL;
 }
 
 enum gpnn_status scores_init(struct scores *scores, const struct gpnn_predictions *predictions,
-                             const struct cli_probabilities *levels, struct gpnn_error *err)
+                             const struct cli_probabilities *levels, enum scores_table table,
+                             struct gpnn_error *err)
 {
   scores->predictions = predictions;
+  scores->ranks = table == SCORES_METRICS || table == SCORES_ROC || table == SCORES_CLASSES;
   scores->levels = *levels;
   scores->all.cells = new_cells(scores);
   return scores->all.cells != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the scores");
@@ -107,6 +123,28 @@ enum gpnn_status scores_add(struct scores *scores, size_t t, const struct gpnn_f
   struct scores_group *group = find_group(scores, name);
   if (group == NULL) return gpnn_fail_memory(err, "for the groups");
   return add_to_cell(&group->cells[t], n, prediction, err);
+}
+
+enum gpnn_status scores_add_class(struct scores *scores, size_t t, const struct gpnn_field *name,
+                                  const struct gpnn_predictions_class_row *prediction,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_classification_row row = {.truth = prediction->truth,
+                                              .label = prediction->label,
+                                              .p = prediction->p,
+                                              .top = prediction->top,
+                                              .top_probability = prediction->top_probability,
+                                              .logp = prediction->logp};
+  enum gpnn_status status = gpnn_classification_add(scores->all.cells[t].classes, &row, err);
+  if (status != GPNN_OK || name == NULL) return status;
+  struct scores_group *group = find_group(scores, name);
+  if (group == NULL) return gpnn_fail_memory(err, "for the groups");
+  return gpnn_classification_add(group->cells[t].classes, &row, err);
+}
+
+size_t scores_count(const struct scores_cell *cell)
+{
+  return cell->classes != NULL ? cell->classes->n : cell->metrics.n;
 }
 
 void scores_release(struct scores *scores)

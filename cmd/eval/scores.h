@@ -8,14 +8,28 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
+#include "stats/classification.h"
 #include "stats/coverage.h"
 #include "stats/metrics.h"
 #include "table/predictions.h"
 
+/* What is written.  PIT is of numbers; CONFUSION, ROC and CLASSES are of classes. */
+enum scores_table {
+  SCORES_METRICS,
+  SCORES_RELIABILITY,
+  SCORES_PIT,
+  SCORES_CONFUSION,
+  SCORES_ROC,
+  SCORES_CLASSES
+};
+
 /* One target in one group of rows. */
 struct scores_cell {
   struct gpnn_metrics metrics;
-  struct gpnn_coverage *given; /* owned: the intervals that the table has */
+  struct gpnn_coverage *given;         /* owned: the intervals that the table has */
+  struct gpnn_classification *classes; /* owned: in place of both, if the target is classes */
+  bool has_result;
+  struct gpnn_classification_result result; /* once there is one */
 };
 
 /* The rows of one value of the --by column, or all rows. */
@@ -29,16 +43,17 @@ struct scores_group {
 struct scores {
   const struct gpnn_predictions *predictions; /* borrowed */
   struct cli_probabilities levels;
+  bool ranks; /* rows of classes */
   struct scores_group all;
   struct scores_group *groups; /* owned; sorted by name */
   size_t n_groups, groups_capacity;
 };
 
-/* 'predictions' must outlive 'scores', which is zeroed before. */
+/* For what 'table' needs.  'predictions' must outlive 'scores', which is zeroed before. */
 GPNN_MUST_CHECK enum gpnn_status scores_init(struct scores *scores,
                                              const struct gpnn_predictions *predictions,
                                              const struct cli_probabilities *levels,
-                                             struct gpnn_error *err);
+                                             enum scores_table table, struct gpnn_error *err);
 
 /* Counts a prediction of target 't' in all rows and, where 'name' is not NULL, in the group of
  * that name. */
@@ -47,9 +62,15 @@ GPNN_MUST_CHECK enum gpnn_status scores_add(struct scores *scores, size_t t,
                                             const struct gpnn_predictions_row *prediction,
                                             struct gpnn_error *err);
 
-void scores_release(struct scores *scores);
+/* The same for a prediction of a class. */
+GPNN_MUST_CHECK enum gpnn_status
+scores_add_class(struct scores *scores, size_t t, const struct gpnn_field *name,
+                 const struct gpnn_predictions_class_row *prediction, struct gpnn_error *err);
 
-enum scores_table { SCORES_METRICS, SCORES_RELIABILITY, SCORES_PIT };
+/* How many rows were counted in a cell. */
+size_t scores_count(const struct scores_cell *cell);
+
+void scores_release(struct scores *scores);
 
 struct scores_form {
   enum scores_table table;

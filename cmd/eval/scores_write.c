@@ -5,190 +5,112 @@
 
 #include "base/memory.h"
 #include "cmd/common/json.h"
-#include "cmd/eval/scores.h"
+#include "cmd/eval/scores_private.h"
 #include "stats/sum.h"
 #include "table/stream.h"
-
-/* Per level: coverage, width, score, and the last two in standardised units. */
-enum {
-  MAX_VALUES = 5 * (GPNN_METRICS_LEVELS + GPNN_PREDICTIONS_INTERVALS) + GPNN_METRICS_PIT_BINS + 20
-};
-
-/* Values with their names, ready to be written: one row of a table. */
-struct row {
-  size_t n;
-  struct value {
-    char name[64];
-    double value;
-  } values[MAX_VALUES];
-};
 
 struct writer {
   struct scores *scores;
   const struct scores_form *form;
   struct gpnn_output *output;
-  struct row row;
-  double *shares;   /* SCORES_PIT: form->bins */
+  struct scores_row row;
+  struct scores_row header; /* the columns of the table of metrics */
+  struct scores_parts parts;
   struct json json; /* owned */
   bool has_header;
 };
 
-/* ---- values ------------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------- */
 
-static void put(struct row *row, const char *name, double value)
+static const struct gpnn_predictions_classes *classes_of(const struct writer *w, size_t t)
 {
-  struct value *v = &row->values[row->n++];
-  snprintf(v->name, sizeof v->name, "%s", name);
-  v->value = value;
+  return w->scores->predictions->targets[t].classes;
 }
 
-/* The same for one of a numbered series: "coverage95", "pit3", "width95_standard". */
-static void put_numbered(struct row *row, const char *family, double number, const char *tail,
-                         double value)
+/* Prepares the table of target 't' in a group, of w->parts.n rows. */
+static enum gpnn_status prepare(struct writer *w, struct scores_group *group, size_t t,
+                                struct gpnn_error *err)
 {
-  struct value *v = &row->values[row->n++];
-  snprintf(v->name, sizeof v->name, "%s%.10g%s", family, number, tail);
-  v->value = value;
+  struct scores_cell *cell = &group->cells[t];
+  scores_parts_release(&w->parts);
+  w->parts.n = 1;
+  if (w->form->table == SCORES_METRICS) return GPNN_OK;
+  w->parts.n = 0;
+  return cell->classes == NULL
+             ? scores_prepare_numbers(&w->parts, w->form, cell, err)
+             : scores_prepare_classes(&w->parts, w->form, cell, classes_of(w, t), err);
 }
 
-static void put_part(struct row *row, const char *whole, const char *part, double value)
-{
-  struct value *v = &row->values[row->n++];
-  snprintf(v->name, sizeof v->name, "%s_%s", whole, part);
-  v->value = value;
-}
-
-/* The intervals of the table: "interval90_coverage", or "interval_coverage". */
-static void put_given(const struct writer *w, size_t t, const struct scores_cell *cell,
-                      struct row *row)
-{
-  const struct gpnn_predictions_target *target = &w->scores->predictions->targets[t];
-  for (size_t i = 0; i < target->n_intervals; i++) {
-    double level = target->intervals[i].level;
-    char name[40] = "interval";
-    if (isnan(level))
-      level = w->form->interval_level;
-    else
-      snprintf(name, sizeof name, "interval%.10g", 100 * level);
-    struct gpnn_coverage_result r = gpnn_coverage_result(&cell->given[i], level);
-    put_part(row, name, "coverage", r.coverage);
-    put_part(row, name, "width", r.width);
-    if (!isnan(level)) put_part(row, name, "score", r.score);
-  }
-}
-
-/* One metric of each level. */
-static void put_levels(const struct writer *w, struct row *row, const char *name, const char *tail,
-                       const double values[])
-{
-  const struct cli_probabilities *levels = &w->scores->levels;
-  for (size_t i = 0; i < levels->n; i++)
-    put_numbered(row, name, 100 * levels->p[i], tail, values[i]);
-}
-
-/* The metrics with a unit, in units of the training standard deviation. */
-static void put_standard(const struct writer *w, const struct gpnn_metrics_result *m,
-                         struct row *row)
-{
-  put(row, "rmse_standard", m->rmse);
-  put(row, "mse_standard", m->mse);
-  put(row, "mae_standard", m->mae);
-  if (!m->has_sd) return;
-  put(row, "nll_standard", m->nll);
-  put(row, "crps_standard", m->crps);
-  put_levels(w, row, "width", "_standard", m->width);
-  put_levels(w, row, "score", "_standard", m->score);
-}
-
-static void put_probabilistic(const struct writer *w, const struct gpnn_metrics_result *m,
-                              struct row *row)
-{
-  put(row, "nll", m->nll);
-  put(row, "cal", m->cal);
-  put(row, "crps", m->crps);
-  put_levels(w, row, "coverage", "", m->coverage);
-  put_levels(w, row, "width", "", m->width);
-  put_levels(w, row, "score", "", m->score);
-  put(row, "pit_distance", m->pit_distance);
-  for (size_t i = 0; i < GPNN_METRICS_PIT_BINS; i++)
-    put_numbered(row, "pit", (double)(i + 1), "", m->pit[i]);
-}
-
-/* All metrics of target 't' in a group, in the order in which they are written. */
-static enum gpnn_status list_metrics(struct writer *w, struct scores_group *group, size_t t,
-                                     struct row *row, struct gpnn_error *err)
-{
-  struct gpnn_metrics_result m;
-  enum gpnn_status status = gpnn_metrics_result(&group->cells[t].metrics, &m, err);
-  if (status != GPNN_OK) return status;
-  put(row, "n", (double)m.n);
-  put(row, "rmse", m.rmse);
-  put(row, "mse", m.mse);
-  put(row, "mae", m.mae);
-  put(row, "r2", m.r2);
-  if (m.has_sd) put_probabilistic(w, &m, row);
-  put_given(w, t, &group->cells[t], row);
-  if (w->form->y_sd > 0) {
-    m = gpnn_metrics_in_units(&m, w->form->y_sd);
-    put_standard(w, &m, row);
-  }
-  return GPNN_OK;
-}
-
-static void list_level(const struct gpnn_metrics *metrics, size_t i, struct row *row)
-{
-  double level = metrics->levels[i];
-  struct gpnn_coverage_result r = gpnn_coverage_result(&metrics->coverage[i], level);
-  put(row, "nominal", level);
-  put(row, "observed", r.coverage);
-  put(row, "se", gpnn_coverage_se(level, r.n));
-  put(row, "width", r.width);
-}
-
-static void list_bin(struct writer *w, struct gpnn_metrics *metrics, size_t i, struct row *row)
-{
-  size_t bins = w->form->bins;
-  if (i == 0) gpnn_metrics_pit_histogram(metrics, bins, w->shares);
-  put(row, "from", (double)i / (double)bins);
-  put(row, "to", (double)(i + 1) / (double)bins);
-  put(row, "share", w->shares[i]);
-}
-
-static size_t count_rows(const struct writer *w)
-{
-  return w->form->table == SCORES_METRICS ? 1
-         : w->form->table == SCORES_PIT   ? w->form->bins
-                                          : w->scores->levels.n;
-}
-
-/* Fills w->row with row 'i' of the table of target 't' in a group; rows are requested in order. */
+/* Fills w->row with row 'i' of the table that was prepared. */
 static enum gpnn_status list_row(struct writer *w, struct scores_group *group, size_t t, size_t i,
                                  struct gpnn_error *err)
 {
+  struct scores_cell *cell = &group->cells[t];
+  bool is_class = cell->classes != NULL;
   w->row.n = 0;
-  struct gpnn_metrics *metrics = &group->cells[t].metrics;
-  if (w->form->table == SCORES_METRICS) return list_metrics(w, group, t, &w->row, err);
-  if (w->form->table == SCORES_PIT)
-    list_bin(w, metrics, i, &w->row);
-  else
-    list_level(metrics, i, &w->row);
+  if (w->form->table == SCORES_METRICS)
+    return is_class ? scores_list_classes(cell, classes_of(w, t), &w->row, err)
+                    : scores_list_numbers(w->scores, w->form, group, t, &w->row, err);
+  if (is_class)
+    return scores_row_of_classes(&w->parts, w->form, cell, classes_of(w, t), i, &w->row, err);
+  scores_row_of_numbers(&w->parts, w->form, cell, i, &w->row);
   return GPNN_OK;
 }
 
-/* The mean of each metric over the targets that have rows, into w->row. */
+/* The value called 'name' of a row, probably the one 'at' that place; NULL: it has none. */
+static const struct scores_value *find_value(const struct scores_row *row, const char *name,
+                                             size_t at)
+{
+  if (at < row->n && strcmp(row->values[at].name, name) == 0) return &row->values[at];
+  for (size_t i = 0; i < row->n; i++)
+    if (strcmp(row->values[i].name, name) == 0) return &row->values[i];
+  return NULL;
+}
+
+/* Adds the names of the metrics of a cell to the header, which has those of all: numbers and
+ * classes, of one table, have different ones. */
+static enum gpnn_status add_names(struct writer *w, struct scores_group *group, size_t t,
+                                  struct gpnn_error *err)
+{
+  if (scores_count(&group->cells[t]) == 0) return GPNN_OK;
+  enum gpnn_status status = list_row(w, group, t, 0, err);
+  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++)
+    if (find_value(&w->header, w->row.values[i].name, i) == NULL)
+      scores_put(&w->header, w->row.values[i].name, NAN);
+  return status;
+}
+
+static enum gpnn_status find_names(struct writer *w, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  struct scores *s = w->scores;
+  for (size_t t = 0; t < s->predictions->n_targets && status == GPNN_OK; t++) {
+    if (w->form->by == NULL) status = add_names(w, &s->all, t, err);
+    for (size_t i = 0; i < s->n_groups && status == GPNN_OK; i++)
+      status = add_names(w, &s->groups[i], t, err);
+  }
+  return status;
+}
+
+/* The mean of each metric over the targets that have it, into w->row. */
 static enum gpnn_status list_mean(struct writer *w, struct gpnn_error *err)
 {
-  struct gpnn_sum sums[MAX_VALUES] = {{0}};
+  struct gpnn_sum sums[SCORES_VALUES] = {{0}};
+  size_t n[SCORES_VALUES] = {0};
   enum gpnn_status status = GPNN_OK;
-  size_t n = 0;
   for (size_t t = 0; t < w->scores->predictions->n_targets && status == GPNN_OK; t++) {
-    if (w->scores->all.cells[t].metrics.n == 0) continue;
+    if (scores_count(&w->scores->all.cells[t]) == 0) continue;
     status = list_row(w, &w->scores->all, t, 0, err);
-    for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++)
-      gpnn_sum_add(&sums[i], w->row.values[i].value);
-    n++;
+    for (size_t i = 0; i < w->header.n && status == GPNN_OK; i++) {
+      const struct scores_value *value = find_value(&w->row, w->header.values[i].name, i);
+      if (value == NULL) continue;
+      gpnn_sum_add(&sums[i], value->value);
+      n[i]++;
+    }
   }
-  for (size_t i = 0; i < w->row.n; i++) w->row.values[i].value = gpnn_sum_mean(&sums[i], n);
+  w->row.n = 0;
+  for (size_t i = 0; i < w->header.n; i++)
+    scores_put(&w->row, w->header.values[i].name, gpnn_sum_mean(&sums[i], n[i]));
   return status;
 }
 
@@ -201,21 +123,61 @@ static bool has_mean(const struct writer *w)
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-static enum gpnn_status write_value(struct writer *w, char delimiter, double value,
-                                    struct gpnn_error *err)
+static enum gpnn_status write_value(struct writer *w, char delimiter,
+                                    const struct scores_value *value, struct gpnn_error *err)
 {
-  return gpnn_table_write_number(w->output, delimiter, value, w->form->na, err);
+  if (value != NULL && value->text.text != NULL)
+    return gpnn_table_write_field(w->output, delimiter, value->text.text, value->text.length, err);
+  return gpnn_table_write_number(w->output, delimiter, value == NULL ? NAN : value->value,
+                                 w->form->na, err);
+}
+
+/* Writes a line of a name, made of two parts, and a value. */
+static enum gpnn_status write_line(struct writer *w, const char *what, struct gpnn_field of,
+                                   double value, struct gpnn_error *err)
+{
+  size_t length = strlen(what);
+  char *name = gpnn_alloc(length + of.length, 1, 1);
+  if (name == NULL) return gpnn_fail_memory(err, "for the names of the classes");
+  memcpy(name, what, length);
+  if (of.length > 0) memcpy(name + length, of.text, of.length);
+  enum gpnn_status status = gpnn_table_write_field(w->output, '\t', name, length + of.length, err);
+  free(name);
+  if (status == GPNN_OK) status = gpnn_output_text(w->output, "\t", err);
+  if (status == GPNN_OK) status = gpnn_table_write_number(w->output, '\t', value, w->form->na, err);
+  return status == GPNN_OK ? gpnn_output_text(w->output, "\n", err) : status;
+}
+
+/* What became of each class of the only target. */
+static enum gpnn_status write_class_lines(struct writer *w,
+                                          const struct gpnn_predictions_classes *names,
+                                          struct gpnn_error *err)
+{
+  const struct scores_cell *cell = &w->scores->all.cells[0];
+  size_t n = gpnn_predictions_n_classes(names);
+  struct gpnn_confusion_class *classes = gpnn_alloc(n, 1, sizeof *classes);
+  enum gpnn_status status = GPNN_OK;
+  if (classes == NULL) return gpnn_fail_memory(err, "for the classes");
+  gpnn_confusion_classes(&cell->classes->confusion, n, classes);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    size_t c = gpnn_predictions_class_at(names, i);
+    struct gpnn_field name = gpnn_predictions_class_name(names, c);
+    status = write_line(w, "n_", name, (double)classes[c].n_true, err);
+    if (status == GPNN_OK) status = write_line(w, "precision_", name, classes[c].precision, err);
+    if (status == GPNN_OK) status = write_line(w, "recall_", name, classes[c].recall, err);
+  }
+  free(classes);
+  return status;
 }
 
 static enum gpnn_status write_lines(struct writer *w, struct gpnn_error *err)
 {
+  const struct gpnn_predictions_classes *names = classes_of(w, 0);
   enum gpnn_status status = list_row(w, &w->scores->all, 0, 0, err);
-  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++) {
-    status = gpnn_output_printf(w->output, err, "%s\t", w->row.values[i].name);
-    if (status == GPNN_OK) status = write_value(w, '\t', w->row.values[i].value, err);
-    if (status == GPNN_OK) status = gpnn_output_text(w->output, "\n", err);
-  }
-  return status;
+  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++)
+    status = write_line(w, w->row.values[i].name, (struct gpnn_field){NULL, 0},
+                        w->row.values[i].value, err);
+  return status == GPNN_OK && names != NULL ? write_class_lines(w, names, err) : status;
 }
 
 /* Writes the target or group that a row is about, and a delimiter. */
@@ -227,18 +189,21 @@ static enum gpnn_status write_key(struct writer *w, const char *text, size_t len
   return status == GPNN_OK ? gpnn_output_write(w->output, &w->form->delimiter, 1, err) : status;
 }
 
-/* Writes w->row, or its header, after the keys; a NULL key is left out. */
-static enum gpnn_status write_record(struct writer *w, const char *target, const char *group,
-                                     size_t group_length, bool header, struct gpnn_error *err)
+/* Writes the values of w->row that 'columns' names, or these names, after the keys; a NULL key is
+ * left out. */
+static enum gpnn_status write_record(struct writer *w, const struct scores_row *columns,
+                                     const char *target, const char *group, size_t group_length,
+                                     bool header, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (target != NULL) status = write_key(w, target, strlen(target), err);
   if (status == GPNN_OK && group != NULL) status = write_key(w, group, group_length, err);
-  for (size_t i = 0; i < w->row.n && status == GPNN_OK; i++) {
+  for (size_t i = 0; i < columns->n && status == GPNN_OK; i++) {
+    const char *name = columns->values[i].name;
     if (i > 0) status = gpnn_output_write(w->output, &w->form->delimiter, 1, err);
     if (status != GPNN_OK) break;
-    status = header ? gpnn_output_text(w->output, w->row.values[i].name, err)
-                    : write_value(w, w->form->delimiter, w->row.values[i].value, err);
+    status = header ? gpnn_output_text(w->output, name, err)
+                    : write_value(w, w->form->delimiter, find_value(&w->row, name, i), err);
   }
   return status == GPNN_OK ? gpnn_output_text(w->output, "\n", err) : status;
 }
@@ -247,16 +212,17 @@ static enum gpnn_status write_cell(struct writer *w, size_t t, struct scores_gro
                                    struct gpnn_error *err)
 {
   const char *target = w->scores->predictions->targets[t].name, *by = w->form->by;
-  enum gpnn_status status = GPNN_OK;
-  if (group->cells[t].metrics.n == 0) return GPNN_OK;
-  for (size_t i = 0; i < count_rows(w) && status == GPNN_OK; i++) {
+  const struct scores_row *columns = w->form->table == SCORES_METRICS ? &w->header : &w->row;
+  if (scores_count(&group->cells[t]) == 0) return GPNN_OK;
+  enum gpnn_status status = prepare(w, group, t, err);
+  for (size_t i = 0; i < w->parts.n && status == GPNN_OK; i++) {
     status = list_row(w, group, t, i, err);
     if (status == GPNN_OK && !w->has_header)
-      status = write_record(w, target == NULL ? NULL : "target", by, by == NULL ? 0 : strlen(by),
-                            true, err);
+      status = write_record(w, columns, target == NULL ? NULL : "target", by,
+                            by == NULL ? 0 : strlen(by), true, err);
     w->has_header = true;
     if (status == GPNN_OK)
-      status = write_record(w, target, group->name, group->name_length, false, err);
+      status = write_record(w, columns, target, group->name, group->name_length, false, err);
   }
   return status;
 }
@@ -272,7 +238,7 @@ static enum gpnn_status write_table(struct writer *w, struct gpnn_error *err)
   }
   if (status != GPNN_OK || !has_mean(w)) return status;
   status = list_mean(w, err);
-  return status == GPNN_OK ? write_record(w, "mean", NULL, 0, false, err) : status;
+  return status == GPNN_OK ? write_record(w, &w->header, "mean", NULL, 0, false, err) : status;
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */
@@ -280,24 +246,59 @@ static enum gpnn_status write_table(struct writer *w, struct gpnn_error *err)
 /* The members of w->row; missing values are null. */
 static void json_row(struct writer *w)
 {
-  for (size_t i = 0; i < w->row.n; i++)
-    json_number(&w->json, w->row.values[i].name, w->row.values[i].value);
+  for (size_t i = 0; i < w->row.n; i++) {
+    const struct scores_value *v = &w->row.values[i];
+    if (v->text.text != NULL)
+      json_bytes(&w->json, v->name, v->text.text, v->text.length);
+    else
+      json_number(&w->json, v->name, v->value);
+  }
+}
+
+/* What became of each class, as an object. */
+static enum gpnn_status json_classes(struct writer *w, const struct scores_cell *cell,
+                                     const struct gpnn_predictions_classes *names,
+                                     struct gpnn_error *err)
+{
+  size_t n = gpnn_predictions_n_classes(names);
+  struct gpnn_confusion_class *classes = gpnn_alloc(n, 1, sizeof *classes);
+  if (classes == NULL) return gpnn_fail_memory(err, "for the classes");
+  gpnn_confusion_classes(&cell->classes->confusion, n, classes);
+  json_open(&w->json, "classes", '{');
+  for (size_t i = 0; i < n; i++) {
+    size_t c = gpnn_predictions_class_at(names, i);
+    json_open(&w->json, gpnn_predictions_class_name(names, c).text, '{');
+    json_count(&w->json, "n", classes[c].n_true);
+    json_number(&w->json, "precision", classes[c].precision);
+    json_number(&w->json, "recall", classes[c].recall);
+    json_close(&w->json, '}');
+  }
+  json_close(&w->json, '}');
+  free(classes);
+  return GPNN_OK;
 }
 
 /* A cell: its metrics as members, or one member with the rows of the table. */
 static enum gpnn_status json_cell(struct writer *w, size_t t, struct scores_group *group,
                                   struct gpnn_error *err)
 {
+  static const char *const names[] = {[SCORES_RELIABILITY] = "reliability",
+                                      [SCORES_PIT] = "pit",
+                                      [SCORES_CONFUSION] = "confusion",
+                                      [SCORES_CLASSES] = "classes",
+                                      [SCORES_ROC] = "roc"};
   bool one = w->form->table == SCORES_METRICS;
-  enum gpnn_status status = GPNN_OK;
-  if (!one) json_open(&w->json, w->form->table == SCORES_PIT ? "pit" : "reliability", '[');
-  for (size_t i = 0; i < count_rows(w) && status == GPNN_OK; i++) {
+  enum gpnn_status status = prepare(w, group, t, err);
+  if (!one) json_open(&w->json, names[w->form->table], '[');
+  for (size_t i = 0; i < w->parts.n && status == GPNN_OK; i++) {
     status = list_row(w, group, t, i, err);
     if (!one) json_open(&w->json, NULL, '{');
     if (status == GPNN_OK) json_row(w);
     if (!one) json_close(&w->json, '}');
   }
   if (!one) json_close(&w->json, ']');
+  if (status == GPNN_OK && one && group->cells[t].classes != NULL)
+    status = json_classes(w, &group->cells[t], classes_of(w, t), err);
   /* There may be millions of groups: their text is not kept. */
   return status == GPNN_OK ? json_write(&w->json, w->output, err) : status;
 }
@@ -309,7 +310,7 @@ static enum gpnn_status json_target(struct writer *w, size_t t, struct gpnn_erro
   bool any = false;
   for (size_t i = 0; i < w->scores->n_groups && status == GPNN_OK; i++) {
     struct scores_group *group = &w->scores->groups[i];
-    if (group->cells[t].metrics.n == 0) continue;
+    if (scores_count(&group->cells[t]) == 0) continue;
     if (!any) json_open(&w->json, "groups", '[');
     any = true;
     json_open(&w->json, NULL, '{');
@@ -328,7 +329,7 @@ static enum gpnn_status json_targets(struct writer *w, struct gpnn_error *err)
   enum gpnn_status status = GPNN_OK;
   json_open(&w->json, "targets", '[');
   for (size_t t = 0; t < p->n_targets && status == GPNN_OK; t++) {
-    if (w->scores->all.cells[t].metrics.n == 0) continue;
+    if (scores_count(&w->scores->all.cells[t]) == 0) continue;
     json_open(&w->json, NULL, '{');
     json_text(&w->json, "target", p->targets[t].name);
     status = json_target(w, t, err);
@@ -359,12 +360,11 @@ enum gpnn_status scores_write(struct scores *scores, const struct scores_form *f
   bool lines = form->table == SCORES_METRICS && form->by == NULL &&
                scores->predictions->targets[0].name == NULL;
   struct writer w = {.scores = scores, .form = form, .output = output};
-  w.shares = gpnn_alloc(form->bins, 1, sizeof *w.shares);
-  if (w.shares == NULL) return gpnn_fail_memory(err, "for the bins");
-  enum gpnn_status status = form->json ? write_json(&w, err)
-                            : lines    ? write_lines(&w, err)
-                                       : write_table(&w, err);
+  enum gpnn_status status = GPNN_OK;
+  if (form->table == SCORES_METRICS && !lines) status = find_names(&w, err);
+  if (status == GPNN_OK)
+    status = form->json ? write_json(&w, err) : lines ? write_lines(&w, err) : write_table(&w, err);
   json_release(&w.json);
-  free(w.shares);
+  scores_parts_release(&w.parts);
   return status;
 }

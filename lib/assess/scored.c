@@ -45,7 +45,7 @@ static void find_parts(struct reading *r, size_t n_targets, const char *const *n
     part->mean = find_mean(r->table, names[t], n_targets > 1);
     for (size_t i = 0; i < r->predictions.n_targets; i++) {
       const struct gpnn_predictions_target *columns = &r->predictions.targets[i];
-      if (columns->mean == part->mean &&
+      if (columns->classes == NULL && columns->mean == part->mean &&
           strcmp(gpnn_table_column(r->table, columns->truth), names[t]) == 0)
         part->columns = columns;
     }

@@ -47,6 +47,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_MIXING = 38,       /* the scale that Student's t gives each such draw */
   GPNN_RNG_AUGMENT = 39,      /* Polya-Gamma variables of an estimation */
   GPNN_RNG_TIES = 50,         /* the PIT of rows with the same truth */
+  GPNN_RNG_LABELS = 51,       /* labels from the probabilities that were predicted */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 

@@ -8,13 +8,12 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/columns.h"
+#include "table/predictions_private.h"
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* Finds the part of 'name' between 'prefix' and the suffix "_TARGET" (no suffix if 'target' is
- * NULL); false if the name lacks either. */
-static bool strip_affixes(const char *name, const char *prefix, const char *target,
-                          const char **text, size_t *length)
+bool gpnn_predictions_strip(const char *name, const char *prefix, const char *target,
+                            const char **text, size_t *length)
 {
   size_t n = strlen(name), n_prefix = strlen(prefix);
   size_t n_suffix = target == NULL ? 0 : strlen(target) + 1;
@@ -26,17 +25,16 @@ static bool strip_affixes(const char *name, const char *prefix, const char *targ
   return true;
 }
 
-/* Finds the column, 'first' or after it, whose name is 'prefix', 'what' ('what_length' bytes) and
- * the target's suffix.  GPNN_END: there is none. */
-static enum gpnn_status find_affixed(const struct gpnn_table *table, size_t first,
-                                     const char *prefix, const char *what, size_t what_length,
-                                     const char *target, size_t *column, struct gpnn_error *err)
+enum gpnn_status gpnn_predictions_find_affixed(const struct gpnn_table *table, size_t first,
+                                               const char *prefix, const char *what,
+                                               size_t what_length, const char *target,
+                                               size_t *column, struct gpnn_error *err)
 {
   bool found = false;
   for (size_t j = first; j < gpnn_table_columns(table); j++) {
     const char *name = gpnn_table_column(table, j), *text;
     size_t length;
-    if (!strip_affixes(name, prefix, target, &text, &length) || length != what_length ||
+    if (!gpnn_predictions_strip(name, prefix, target, &text, &length) || length != what_length ||
         memcmp(text, what, length) != 0)
       continue;
     if (found)
@@ -65,11 +63,11 @@ static enum gpnn_status find_intervals(struct gpnn_predictions_target *t,
     const char *text;
     size_t length;
     struct gpnn_predictions_interval interval = {.lower = j};
-    if (!strip_affixes(gpnn_table_column(table, j), "lower", t->name, &text, &length) ||
+    if (!gpnn_predictions_strip(gpnn_table_column(table, j), "lower", t->name, &text, &length) ||
         !read_level(text, length, &interval.level))
       continue;
-    enum gpnn_status status =
-        find_affixed(table, j + 1, "upper", text, length, t->name, &interval.upper, err);
+    enum gpnn_status status = gpnn_predictions_find_affixed(table, j + 1, "upper", text, length,
+                                                            t->name, &interval.upper, err);
     if (status == GPNN_END) continue; /* without an upper end it is not an interval of ours */
     if (status != GPNN_OK) return status;
     if (t->n_intervals == GPNN_PREDICTIONS_INTERVALS)
@@ -86,7 +84,8 @@ static enum gpnn_status find_named(const struct gpnn_predictions_target *t,
                                    size_t *column, bool *found, struct gpnn_error *err)
 {
   if (*found) return GPNN_OK;
-  enum gpnn_status status = find_affixed(table, first, name, "", 0, t->name, column, err);
+  enum gpnn_status status =
+      gpnn_predictions_find_affixed(table, first, name, "", 0, t->name, column, err);
   *found = status == GPNN_OK;
   return status == GPNN_END ? GPNN_OK : status;
 }
@@ -116,6 +115,30 @@ static enum gpnn_status find_wanted(const struct gpnn_table *table, const char *
   return status;
 }
 
+/* Takes the column before a prediction's for the truth. */
+static enum gpnn_status take_before(struct gpnn_predictions_target *t,
+                                    const struct gpnn_table *table, size_t column, const char *name,
+                                    struct gpnn_error *err)
+{
+  if (column == 0)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: no column before '%s' holds the truth: name it "
+                     "with --truth",
+                     gpnn_table_name(table), name);
+  t->truth = column - 1;
+  return GPNN_OK;
+}
+
+/* The only target, classes whose label is in column 'label'. */
+static enum gpnn_status find_class(struct gpnn_predictions_target *t,
+                                   const struct gpnn_table *table, const char *truth, size_t label,
+                                   struct gpnn_error *err)
+{
+  enum gpnn_status status = truth != NULL ? gpnn_columns_find(table, truth, &t->truth, err)
+                                          : take_before(t, table, label, "label", err);
+  return status == GPNN_OK ? gpnn_predictions_find_classes(t, table, label, err) : status;
+}
+
 static enum gpnn_status find_single(struct gpnn_predictions_target *t,
                                     const struct gpnn_table *table,
                                     const struct gpnn_predictions_wanted *wanted,
@@ -130,12 +153,8 @@ static enum gpnn_status find_single(struct gpnn_predictions_target *t,
   if (status == GPNN_OK) status = find_wanted(table, wanted->sd, &t->sd, &t->has_sd, err);
   if (status == GPNN_OK) status = find_wanted(table, wanted->df, &t->df, &t->has_df, err);
   if (status != GPNN_OK) return status;
-  if (!has_truth && t->mean == 0)
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "%s: no column before 'mean' holds the truth: name it "
-                     "with --truth",
-                     gpnn_table_name(table));
-  if (!has_truth) t->truth = t->mean - 1;
+  if (!has_truth) status = take_before(t, table, t->mean, "mean", err);
+  if (status != GPNN_OK) return status;
   if (header) return find_optional(t, table, err);
   if (!t->has_sd && gpnn_table_columns(table) >= 3) {
     t->sd = 2;
@@ -146,30 +165,52 @@ static enum gpnn_status find_single(struct gpnn_predictions_target *t,
 
 /* ---- several targets ---------------------------------------------------------------------- */
 
-/* The name of the target that column 'j' is the mean of, if the table has its truth too, or NULL.
- */
-static const char *target_of_mean(const struct gpnn_table *table, size_t j, size_t *truth)
+/* The first column called 'prefix' and 'name'; SIZE_MAX: there is none. */
+static size_t find_joined(const struct gpnn_table *table, const char *prefix, const char *name)
 {
-  const char *name = gpnn_table_column(table, j);
-  if (strncmp(name, "mean_", 5) != 0 || name[5] == '\0') return NULL;
-  for (size_t k = 0; k < gpnn_table_columns(table); k++)
-    if (strcmp(gpnn_table_column(table, k), name + 5) == 0) {
-      *truth = k;
-      return name + 5;
-    }
-  return NULL;
+  size_t n = strlen(prefix);
+  for (size_t k = 0; k < gpnn_table_columns(table); k++) {
+    const char *column = gpnn_table_column(table, k);
+    if (strncmp(column, prefix, n) == 0 && strcmp(column + n, name) == 0) return k;
+  }
+  return SIZE_MAX;
+}
+
+/* The name of the target that column 'j' is the mean or the label of, if the table has its truth
+ * too, or NULL.  A target that has a mean has no label: that is a column of the predicted table. */
+static const char *target_of(const struct gpnn_table *table, size_t j, size_t *truth)
+{
+  const char *name = gpnn_table_column(table, j), *target;
+  bool is_mean = strncmp(name, "mean_", 5) == 0;
+  if (!is_mean && strncmp(name, "label_", 6) != 0) return NULL;
+  target = name + (is_mean ? 5 : 6);
+  if (*target == '\0' || (!is_mean && find_joined(table, "mean_", target) != SIZE_MAX)) return NULL;
+  *truth = find_joined(table, "", target);
+  return *truth == SIZE_MAX ? NULL : target;
+}
+
+bool gpnn_predictions_is_target(const struct gpnn_table *table, size_t j)
+{
+  size_t truth;
+  return target_of(table, j, &truth) != NULL;
+}
+
+/* True if what the table predicts is to be told from its columns. */
+static bool asks_for_no_number(const struct gpnn_table *table,
+                               const struct gpnn_predictions_wanted *wanted)
+{
+  return wanted->mean == NULL && wanted->sd == NULL && wanted->df == NULL &&
+         gpnn_table_has_header(table);
 }
 
 static bool has_several_targets(const struct gpnn_table *table,
                                 const struct gpnn_predictions_wanted *wanted)
 {
   size_t truth, n = 0;
-  if (wanted->truth != NULL || wanted->mean != NULL || wanted->sd != NULL || wanted->df != NULL ||
-      !gpnn_table_has_header(table))
-    return false;
+  if (wanted->truth != NULL || !asks_for_no_number(table, wanted)) return false;
   for (size_t j = 0; j < gpnn_table_columns(table); j++) {
     if (strcmp(gpnn_table_column(table, j), "mean") == 0) return false;
-    n += target_of_mean(table, j, &truth) != NULL;
+    n += target_of(table, j, &truth) != NULL;
   }
   return n > 0;
 }
@@ -187,28 +228,45 @@ static bool have_same_columns(const struct gpnn_predictions_target *a,
   return same;
 }
 
-/* Adds the target called 'name', whose mean is column 'j'. */
+/* The first target that is a number. */
+static const struct gpnn_predictions_target *first_number(const struct gpnn_predictions *p)
+{
+  const struct gpnn_predictions_target *t = p->targets;
+  while (t->classes != NULL) t++;
+  return t;
+}
+
+/* Finds the other columns of the target that was added last, whose mean or label is column 'j'. */
+static enum gpnn_status find_of_last(struct gpnn_predictions *p, const struct gpnn_table *table,
+                                     size_t j, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  struct gpnn_predictions_target *t = &p->targets[p->n_targets - 1];
+  if (strncmp(gpnn_table_column(table, j), "label", 5) == 0)
+    return gpnn_predictions_find_classes(t, table, j, err);
+  t->mean = j;
+  enum gpnn_status status = find_optional(t, table, err);
+  if (status != GPNN_OK || have_same_columns(t, first_number(p))) return status;
+  return gpnn_fail(err, GPNN_EDATA,
+                   "%s: target '%s' has other prediction columns than the first target",
+                   gpnn_table_name(table), gpnn_mask(shown, t->name, strlen(t->name)));
+}
+
+/* Adds the target called 'name', whose mean or label is column 'j'. */
 static enum gpnn_status add_target(struct gpnn_predictions *p, const struct gpnn_table *table,
                                    const char *name, size_t j, size_t truth, struct gpnn_error *err)
 {
-  char shown[GPNN_MASK_BYTES];
   size_t same;
   /* Fails if two columns share one of the names. */
   enum gpnn_status status = gpnn_columns_find(table, gpnn_table_column(table, j), &same, err);
   if (status == GPNN_OK) status = gpnn_columns_find(table, name, &same, err);
   if (status != GPNN_OK) return status;
   struct gpnn_predictions_target *t = &p->targets[p->n_targets];
-  t->mean = j;
   t->truth = truth;
   t->name = gpnn_copy_text(name, strlen(name));
   if (t->name == NULL) return gpnn_fail_memory(err, "for the names of the targets");
   p->n_targets++;
-  status = find_optional(t, table, err);
-  if (status == GPNN_OK && !have_same_columns(t, &p->targets[0]))
-    status = gpnn_fail(err, GPNN_EDATA,
-                       "%s: target '%s' has other prediction columns than the first target",
-                       gpnn_table_name(table), gpnn_mask(shown, name, strlen(name)));
-  return status;
+  return find_of_last(p, table, j, err);
 }
 
 static enum gpnn_status find_all_targets(struct gpnn_predictions *p, const struct gpnn_table *table,
@@ -216,12 +274,11 @@ static enum gpnn_status find_all_targets(struct gpnn_predictions *p, const struc
 {
   enum gpnn_status status = GPNN_OK;
   size_t truth = 0, n = 0;
-  for (size_t j = 0; j < gpnn_table_columns(table); j++)
-    n += target_of_mean(table, j, &truth) != NULL;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) n += target_of(table, j, &truth) != NULL;
   p->targets = gpnn_alloc(n, 1, sizeof *p->targets);
   if (p->targets == NULL) return gpnn_fail_memory(err, "for the columns of the targets");
   for (size_t j = 0; j < gpnn_table_columns(table) && status == GPNN_OK; j++) {
-    const char *name = target_of_mean(table, j, &truth);
+    const char *name = target_of(table, j, &truth);
     if (name != NULL) status = add_target(p, table, name, j, truth, err);
   }
   return status;
@@ -234,13 +291,16 @@ enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *predictions,
 {
   struct gpnn_predictions p = {0};
   enum gpnn_status status;
-  if (has_several_targets(table, wanted)) {
+  size_t label;
+  bool is_class = asks_for_no_number(table, wanted) && gpnn_predictions_are_classes(table, &label);
+  if (!is_class && has_several_targets(table, wanted)) {
     status = find_all_targets(&p, table, err);
   } else {
     p.targets = gpnn_alloc(1, 1, sizeof *p.targets);
     if (p.targets == NULL) return gpnn_fail_memory(err, "for the columns of the predictions");
     p.n_targets = 1;
-    status = find_single(&p.targets[0], table, wanted, err);
+    status = is_class ? find_class(&p.targets[0], table, wanted->truth, label, err)
+                      : find_single(&p.targets[0], table, wanted, err);
   }
   if (status == GPNN_OK)
     *predictions = p;
@@ -267,11 +327,10 @@ static int infinite_sign(const struct gpnn_field *field)
   return 0;
 }
 
-/* Reads a number that may be infinite; '*value' is 'missing' if there is none. */
-static enum gpnn_status read_possibly_infinite(const struct gpnn_table *table,
-                                               const struct gpnn_record *record, size_t column,
-                                               double missing, double *value,
-                                               struct gpnn_error *err)
+enum gpnn_status gpnn_predictions_read_infinite(const struct gpnn_table *table,
+                                                const struct gpnn_record *record, size_t column,
+                                                double missing, double *value,
+                                                struct gpnn_error *err)
 {
   const struct gpnn_field *field = &record->fields[column];
   int sign = infinite_sign(field);
@@ -296,14 +355,16 @@ enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
   if (status == GPNN_OK && t->has_sd)
     status = gpnn_columns_number(table, record, t->sd, &p.sd, err);
   if (status == GPNN_OK && t->has_df)
-    status = read_possibly_infinite(table, record, t->df, INFINITY, &p.df, err);
+    status = gpnn_predictions_read_infinite(table, record, t->df, INFINITY, &p.df, err);
   for (size_t i = 0; i < GPNN_PREDICTIONS_SCORES && status == GPNN_OK; i++)
     if (t->has_score[i])
-      status = read_possibly_infinite(table, record, t->score[i], NAN, &p.score[i], err);
+      status = gpnn_predictions_read_infinite(table, record, t->score[i], NAN, &p.score[i], err);
   for (size_t i = 0; i < t->n_intervals && status == GPNN_OK; i++) {
-    status = read_possibly_infinite(table, record, t->intervals[i].lower, NAN, &p.lower[i], err);
+    status =
+        gpnn_predictions_read_infinite(table, record, t->intervals[i].lower, NAN, &p.lower[i], err);
     if (status == GPNN_OK)
-      status = read_possibly_infinite(table, record, t->intervals[i].upper, NAN, &p.upper[i], err);
+      status = gpnn_predictions_read_infinite(table, record, t->intervals[i].upper, NAN,
+                                              &p.upper[i], err);
   }
   if (status == GPNN_OK) *prediction = p;
   return status;
@@ -311,7 +372,10 @@ enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
 
 void gpnn_predictions_release(struct gpnn_predictions *predictions)
 {
-  for (size_t i = 0; i < predictions->n_targets; i++) free(predictions->targets[i].name);
+  for (size_t i = 0; i < predictions->n_targets; i++) {
+    free(predictions->targets[i].name);
+    gpnn_predictions_free_classes(predictions->targets[i].classes);
+  }
   free(predictions->targets);
   memset(predictions, 0, sizeof *predictions);
 }

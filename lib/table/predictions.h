@@ -14,18 +14,29 @@
  * predicted table come before it and may happen to have such names.  Of two columns called
  * sd, the one after the mean counts.
  *
- * Calling sequence: gpnn_predictions_find(), gpnn_predictions_read() for each record and target,
- * gpnn_predictions_release().
- * Threads: once found, the columns are read-only and may be shared freely.
+ * Predictions of classes are in the columns
+ *   label, and p_NAME for each class NAME: its probability
+ *   label, probability, label2, probability2 ...: the most probable classes; logp
+ *   label alone
+ * (with several targets label_a p_NAME_a label2_a ...), the true class in the column before label,
+ * or the one of the target's name.  One table may have targets of both kinds.
+ *
+ * Calling sequence: gpnn_predictions_find(), gpnn_predictions_read() or
+ * gpnn_predictions_read_class() for each record and target, gpnn_predictions_release().
+ * Threads: once found, the columns of numbers are read-only and may be shared freely; those of
+ * classes, which learn their names, belong to one thread at a time.
  */
 #ifndef GPNN_TABLE_PREDICTIONS_H
 #define GPNN_TABLE_PREDICTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "table/table.h"
+
+struct gpnn_predictions_classes;
 
 enum { GPNN_PREDICTIONS_INTERVALS = 32 };
 
@@ -37,8 +48,10 @@ enum gpnn_predictions_score {
 };
 
 struct gpnn_predictions_target {
-  char *name;                 /* owned; NULL: the only target, whose columns do not name it */
-  size_t truth, mean, sd, df; /* columns, from 0 */
+  char *name; /* owned; NULL: the only target, whose columns do not name it */
+  struct gpnn_predictions_classes *classes; /* owned; NULL: the target is a number */
+  size_t truth;                             /* column, from 0 */
+  size_t mean, sd, df;                      /* likewise; these and what follows, of a number */
   bool has_sd, has_df;
   size_t score[GPNN_PREDICTIONS_SCORES];
   bool has_score[GPNN_PREDICTIONS_SCORES];
@@ -56,16 +69,19 @@ struct gpnn_predictions {
 };
 
 /* The columns that a user asks for, by name or number.  NULL: those described above or, in a table
- * without a header, columns 1, 2 and 3 for truth, mean and sd. */
+ * without a header, columns 1, 2 and 3 for truth, mean and sd.  Whoever asks for mean, sd or df has
+ * predictions of a number. */
 struct gpnn_predictions_wanted {
   const char *truth, *mean, *sd, *df;
 };
 
 /*
  * Finds the columns.  There are several targets where no column is asked for, none is called
- * 'mean', and some are called mean_NAME with a truth NAME.  GPNN_EINVAL: a column is missing or
- * there twice.  GPNN_EDATA: there are too many intervals, or targets have predictions of different
- * form.
+ * 'mean', and some are called mean_NAME, or label_NAME, with a truth NAME.  One target is of
+ * classes if a column is called 'label' and none 'mean', or if probabilities follow the former and
+ * no mean does.  GPNN_EINVAL: a column is missing or there twice.  GPNN_EDATA: there are too many
+ * intervals or classes, two columns have the probability of one class, or targets that are numbers
+ * have predictions of different form.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *predictions,
                                                        const struct gpnn_table *table,
@@ -80,7 +96,7 @@ struct gpnn_predictions_row {
   double lower[GPNN_PREDICTIONS_INTERVALS], upper[GPNN_PREDICTIONS_INTERVALS]; /* NaN: no value */
 };
 
-/* Reads one target's part of a record.  GPNN_END: the truth or the mean
+/* Reads the part of a record that is of one target, a number.  GPNN_END: the truth or the mean
  * is missing, so there is nothing to score.  GPNN_EDATA: as gpnn_columns_number().  '*prediction'
  * is written on success only. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *target,
@@ -88,6 +104,44 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_read(const struct gpnn_predict
                                                        const struct gpnn_record *record,
                                                        struct gpnn_predictions_row *prediction,
                                                        struct gpnn_error *err);
+
+/* ---- classes ------------------------------------------------------------------------------- */
+
+/* The classes of a target: first those that have a column p_NAME, in their order, then any others
+ * that rows have turned out to have, as truth or label.  Names that are the same number are the
+ * same class, as 1 and 1.0. */
+size_t gpnn_predictions_n_classes(const struct gpnn_predictions_classes *classes);
+
+/* How many of them have a probability in each row. */
+size_t gpnn_predictions_n_probabilities(const struct gpnn_predictions_classes *classes);
+
+/* True if each row has the probability of its most probable class, at least. */
+bool gpnn_predictions_has_top(const struct gpnn_predictions_classes *classes);
+
+/* The name of class 'c'; valid until the object is released. */
+struct gpnn_field gpnn_predictions_class_name(const struct gpnn_predictions_classes *classes,
+                                              size_t c);
+
+/* The class whose name comes 'i'-th: numbers by value, then other texts by their bytes. */
+size_t gpnn_predictions_class_at(const struct gpnn_predictions_classes *classes, size_t i);
+
+struct gpnn_predictions_class_row {
+  uint32_t truth, label;
+  const double *p; /* of the classes that have one; NULL: there are none.  Valid until the next
+                      row is read */
+  uint32_t top;    /* without 'p', the most probable class */
+  double top_probability; /* and its probability; NaN: not in the table */
+  double logp;            /* that of the truth; NaN: not in the table; may be -INFINITY */
+};
+
+/* Reads the part of a record that is of one target of classes.  GPNN_END: truth, label or a
+ * probability is missing.  GPNN_EDATA: a probability is not a number, or there are more than
+ * GPNN_LEVELS_MAX classes.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_read_class(struct gpnn_predictions_target *target,
+                                                             const struct gpnn_table *table,
+                                                             const struct gpnn_record *record,
+                                                             struct gpnn_predictions_class_row *row,
+                                                             struct gpnn_error *err);
 
 /* Frees what the object owns and zeroes it. */
 void gpnn_predictions_release(struct gpnn_predictions *predictions);

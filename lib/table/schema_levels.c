@@ -126,6 +126,11 @@ void gpnn_schema_remove_last_level(struct gpnn_column *column, struct gpnn_level
   column->n_levels--;
 }
 
+size_t gpnn_schema_level_at(const struct gpnn_level_order *order, size_t i)
+{
+  return order->keys[i].level;
+}
+
 /* Makes '*array' long enough for n + 1 items. */
 static bool lengthen(void *array, size_t n, size_t item_bytes)
 {

@@ -40,6 +40,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_sort_levels(struct gpnn_column *col
                                                          struct gpnn_level_order *order,
                                                          double *number, struct gpnn_error *err);
 
+/* The level that comes 'i'-th in order, from 0. */
+size_t gpnn_schema_level_at(const struct gpnn_level_order *order, size_t i);
+
 /* Sorts the levels that each category and each target has so far into the orders of 'map', which
  * are empty.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,

@@ -188,7 +188,7 @@ several() {
 @test "options that do not go together are refused" {
   table >t.tsv
   several >s.csv
-  assert_fails 2 'option --table: metrics, reliability or pit' gpnn-eval --table x t.tsv
+  assert_fails 2 'option --table: metrics, reliability, pit, confusion, roc or classes' gpnn-eval --table x t.tsv
   assert_fails 2 '--bins is for --table pit' gpnn-eval --bins 5 t.tsv
   assert_fails 2 'option --bins' gpnn-eval --table pit --bins 0 t.tsv
   assert_fails 2 'one probability' gpnn-eval --interval 0.5,0.9 t.tsv
