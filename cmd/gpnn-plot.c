@@ -38,7 +38,8 @@ static const struct cli_tool tool = {
                "  calibration, pit, predicted, residuals   predictions with their truths\n"
                "  curve        values against rows, log-log, with slopes\n"
                "  landscape    values against parameters, of gpnn-simulate\n"
-               "  band, map    predictions of one input, or of two",
+               "  band, map    predictions of one input, or of two\n"
+               "  reliability, confusion, roc   predictions of classes with their truths",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 2,

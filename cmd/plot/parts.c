@@ -43,6 +43,10 @@ enum gpnn_status plot_find(const struct plot *plot, const char *truth, bool need
                      "%s: predictions of several targets: name the columns of one with --truth, "
                      "--mean and --sd",
                      name);
+  if (found->targets[0].classes != NULL)
+    return gpnn_fail(
+        err, GPNN_EINVAL,
+        "%s: predictions of classes, whose pictures are reliability, confusion and roc", name);
   if (needs_sd && !found->targets[0].has_sd)
     return gpnn_fail(err, GPNN_EINVAL, "%s: no column 'sd': this picture needs standard deviations",
                      name);
@@ -180,6 +184,8 @@ void plot_palette(struct plot *plot, enum plot_palette palette)
        "#FDE725"},
       {"#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369",
        "#FEE838"},
+      {"#FFFFFF", "#E1EDF7", "#BBD6EB", "#8DBADF", "#5D9ACD", "#3A7BB8", "#1F5E9E", "#0B407E",
+       "#05204A"},
       {"#C3DBEE", "#A3C8E6", "#80B2DA", "#5D9ACD", "#3E81BC", "#2668A6", "#13508C", "#08386E",
        "#05204A"}};
   script_add(&plot->body, "set palette defined (");

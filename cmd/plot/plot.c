@@ -24,10 +24,15 @@ enum {
   LANDSCAPE = 32,
   BAND = 64,
   MAP = 128,
+  RELIABILITY = 256,
+  CONFUSION = 512,
+  ROC = 1024,
   OF_PREDICTIONS = CALIBRATION | PIT | PREDICTED | RESIDUALS,
+  OF_CLASSES = RELIABILITY | CONFUSION | ROC,
 };
 
 #define OF_TRUTHS "predictions with their truths, as of gpnn-predict"
+#define OF_TRUE_CLASSES "predictions of classes with their truths, as of gpnn-predict"
 
 static const struct plot_kind {
   const char *name;
@@ -45,6 +50,9 @@ static const struct plot_kind {
      "values against parameters, as of gpnn-simulate limits --vary"},
     {"band", BAND, plot_band, 17, 9, "predictions and their input, as of gpnn-predict --keep"},
     {"map", MAP, plot_map, 17, 8, "predictions and their two inputs, as of gpnn-predict --keep"},
+    {"reliability", RELIABILITY, plot_reliability, 12, 11.5, OF_TRUE_CLASSES},
+    {"confusion", CONFUSION, plot_confusion, 13, 11.5, OF_TRUE_CLASSES},
+    {"roc", ROC, plot_roc, 12, 11.5, OF_TRUE_CLASSES},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -63,7 +71,7 @@ static const struct plot_kind *find_kind(const struct cli *cli)
   char shown[GPNN_MASK_BYTES];
   cli_refuse(cli,
              "no such kind: \"%s\"; KIND is calibration, pit, predicted, residuals, curve, "
-             "landscape, band or map",
+             "landscape, band, map, reliability, confusion or roc",
              gpnn_mask(shown, cli->operands[0], strlen(cli->operands[0])));
   return NULL;
 }
@@ -76,7 +84,7 @@ static bool check_meaning(const struct cli *cli, unsigned kind)
     unsigned kinds;
   } limited[] = {
       {"inputs", CURVE | BAND | MAP},
-      {"truth", OF_PREDICTIONS | CURVE | LANDSCAPE | BAND | MAP},
+      {"truth", OF_PREDICTIONS | OF_CLASSES | CURVE | LANDSCAPE | BAND | MAP},
       {"mean", OF_PREDICTIONS | BAND | MAP},
       {"sd", OF_PREDICTIONS | BAND | MAP},
       {"df", OF_PREDICTIONS | BAND},

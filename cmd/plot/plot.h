@@ -55,6 +55,9 @@ enum gpnn_status plot_curve(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_landscape(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_band(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_map(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_reliability(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_confusion(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_roc(struct plot *plot, struct gpnn_error *err);
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
@@ -66,7 +69,7 @@ GPNN_MUST_CHECK enum gpnn_status plot_number(const struct plot *plot,
 /* True if the table has a column of exactly this name; '*column' is which. */
 bool plot_has_column(const struct plot *plot, const char *name, size_t *column);
 
-/* Finds the one target whose predictions are drawn; 'truth' as in gpnn-eval. */
+/* Finds the one target, a number, whose predictions are drawn; 'truth' as in gpnn-eval. */
 GPNN_MUST_CHECK enum gpnn_status plot_find(const struct plot *plot, const char *truth,
                                            bool needs_sd, struct gpnn_predictions *found,
                                            struct gpnn_error *err);
@@ -127,8 +130,9 @@ double plot_top_room(const struct plot *plot);
 void plot_title(struct plot *plot);
 
 /* Defines the palette: 'viridis' or 'cividis' (van der Walt and Smith; Nunez, Anderton and Renslow
- * 2018), or blues from light to dark; perceptually uniform, also to colour-blind readers. */
-enum plot_palette { PLOT_VIRIDIS, PLOT_CIVIDIS, PLOT_BLUES };
+ * 2018), or blues from white or from light to dark; perceptually uniform, also to colour-blind
+ * readers. */
+enum plot_palette { PLOT_VIRIDIS, PLOT_CIVIDIS, PLOT_WHITE_BLUES, PLOT_BLUES };
 
 void plot_palette(struct plot *plot, enum plot_palette palette);
 
