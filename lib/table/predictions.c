@@ -45,6 +45,17 @@ enum gpnn_status gpnn_predictions_find_affixed(const struct gpnn_table *table, s
   return found ? GPNN_OK : GPNN_END;
 }
 
+/* The first column called 'prefix' and 'name'; SIZE_MAX: there is none. */
+static size_t find_joined(const struct gpnn_table *table, const char *prefix, const char *name)
+{
+  size_t n = strlen(prefix);
+  for (size_t k = 0; k < gpnn_table_columns(table); k++) {
+    const char *column = gpnn_table_column(table, k);
+    if (strncmp(column, prefix, n) == 0 && strcmp(column + n, name) == 0) return k;
+  }
+  return SIZE_MAX;
+}
+
 /* Reads a level in percent; NaN if the text is empty.  False: it is not a level. */
 static bool read_level(const char *text, size_t length, double *level)
 {
@@ -149,6 +160,10 @@ static enum gpnn_status find_single(struct gpnn_predictions_target *t,
   const char *mean = wanted->mean != NULL ? wanted->mean : header ? "mean" : "2";
   bool has_truth = false, has_mean = false;
   enum gpnn_status status = find_wanted(table, mean, &t->mean, &has_mean, err);
+  if (status == GPNN_EINVAL && header && wanted->mean == NULL &&
+      find_joined(table, "", mean) == SIZE_MAX)
+    return gpnn_fail(err, status, "%s: no column 'mean', nor 'label' of classes",
+                     gpnn_table_name(table));
   if (status == GPNN_OK) status = find_wanted(table, truth, &t->truth, &has_truth, err);
   if (status == GPNN_OK) status = find_wanted(table, wanted->sd, &t->sd, &t->has_sd, err);
   if (status == GPNN_OK) status = find_wanted(table, wanted->df, &t->df, &t->has_df, err);
@@ -164,17 +179,6 @@ static enum gpnn_status find_single(struct gpnn_predictions_target *t,
 }
 
 /* ---- several targets ---------------------------------------------------------------------- */
-
-/* The first column called 'prefix' and 'name'; SIZE_MAX: there is none. */
-static size_t find_joined(const struct gpnn_table *table, const char *prefix, const char *name)
-{
-  size_t n = strlen(prefix);
-  for (size_t k = 0; k < gpnn_table_columns(table); k++) {
-    const char *column = gpnn_table_column(table, k);
-    if (strncmp(column, prefix, n) == 0 && strcmp(column + n, name) == 0) return k;
-  }
-  return SIZE_MAX;
-}
 
 /* The name of the target that column 'j' is the mean or the label of, if the table has its truth
  * too, or NULL.  A target that has a mean has no label: that is a column of the predicted table. */

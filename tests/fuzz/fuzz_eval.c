@@ -57,14 +57,25 @@ static bool looks_like_json(const char *at)
   return at != NULL && depth == 0;
 }
 
-/* Whether every field behind the first of a line is a number or NA. */
+/* The end of a field, which may be quoted. */
+static const char *field_end(const char *at)
+{
+  if (*at == '"')
+    for (at++; *at != '\0' && (at[0] != '"' || at[1] == '"');) at += at[0] == '"' ? 2 : 1;
+  return at + strcspn(at, "\t\n");
+}
+
+/* Whether every field behind the first of a line, but for the first line, is a number or NA. */
 static bool are_numbers(const char *text)
 {
-  for (const char *at = strchr(text, '\n'); at != NULL; at = strpbrk(at + 1, "\t\n")) {
-    if (*at != '\t') continue;
-    size_t n = strcspn(at + 1, "\t\n");
-    bool is_missing = n == 2 && memcmp(at + 1, "NA", 2) == 0;
-    if (!is_missing && strspn(at + 1, "0123456789+-.e") < n) return false;
+  size_t line = 0, field = 0;
+  for (const char *at = text, *end; *at != '\0'; at = end + (*end != '\0')) {
+    end = field_end(at);
+    size_t n = (size_t)(end - at);
+    bool is_missing = n == 2 && memcmp(at, "NA", 2) == 0;
+    if (line > 0 && field > 0 && !is_missing && strspn(at, "0123456789+-.e") < n) return false;
+    field = *end == '\t' ? field + 1 : 0;
+    line += *end == '\n';
   }
   return true;
 }
@@ -72,9 +83,11 @@ static bool are_numbers(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
   static char name[] = "gpnn-eval", quiet[] = "-q", output[] = "-o", json[] = "--json",
-              by[] = "--by", column[] = "1", table[] = "--table", reliability[] = "reliability",
-              pit[] = "pit", headless[] = "--no-header";
+              by[] = "--by", column[] = "1", table[] = "--table", headless[] = "--no-header";
+  static char tables[][12] = {"reliability", "pit", "confusion", "roc", "classes"};
   uint8_t choice = fuzz_byte(&bytes, &length);
+  size_t which = ((choice >> 3 & 1u) + 2 * (choice >> 5 & 3u)) % (sizeof tables / sizeof tables[0]);
+  bool is_confusion = (choice & 4) && which == 2; /* which has texts */
   char *argv[ARGUMENTS], sink[64], path[64];
   int argc = 0;
   if (length > MOST) return 0;
@@ -86,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   argv[argc++] = sink;
   if (choice & 1) argv[argc++] = json;
   if (choice & 2) argv[argc++] = by, argv[argc++] = column;
-  if (choice & 4) argv[argc++] = table, argv[argc++] = (choice & 8) ? pit : reliability;
+  if (choice & 4) argv[argc++] = table, argv[argc++] = tables[which];
   if (choice & 16) argv[argc++] = headless;
   argv[argc++] = path;
   argv[argc] = NULL;
@@ -97,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   FUZZ_EXPECT(strlen(text) == written && (status == 0) == (written > 0));
   if (choice & 1)
     FUZZ_EXPECT(looks_like_json(text));
-  else if ((choice & 2) == 0)
+  else if ((choice & 2) == 0 && !is_confusion)
     FUZZ_EXPECT(are_numbers(text));
   free(text);
   return 0;
