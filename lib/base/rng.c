@@ -101,6 +101,43 @@ double gpnn_rng_gamma(struct gpnn_rng *rng, double shape)
   }
 }
 
+/* The log of the probability of k. */
+static double poisson_log(double mean, double k)
+{
+  if (k < 10) {
+    double factorial = 1;
+    for (double i = 2; i <= k; i++) factorial *= i;
+    return k * log(mean) - mean - log(factorial);
+  }
+  /* With Stirling's series for log k!, in a form whose digits do not cancel if k is large. */
+  double x = (mean - k) / k, series = (1 - (1 - 2 / (7 * k * k)) / (30 * k * k)) / (12 * k);
+  return k * (log1p(x) - x) - log(two_pi * k) / 2 - series;
+}
+
+/* Counts the events of a process of rate 1 in the time 'mean'. */
+static uint64_t poisson_by_events(struct gpnn_rng *rng, double mean)
+{
+  uint64_t events = 0;
+  for (double time = gpnn_rng_exponential(rng); time < mean; time += gpnn_rng_exponential(rng))
+    events++;
+  return events;
+}
+
+uint64_t gpnn_rng_poisson(struct gpnn_rng *rng, double mean)
+{
+  assert(mean >= 0 && mean <= GPNN_RNG_MOST_MEAN);
+  if (mean < 10) return poisson_by_events(rng, mean);
+  double b = 0.931 + 2.53 * sqrt(mean), a = 0.02483 * b - 0.059;
+  double height = 1.1239 + 1.1328 / (b - 3.4), squeeze = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    double u = gpnn_rng_uniform(rng) - 0.5, v = 1 - gpnn_rng_uniform(rng);
+    double left = 0.5 - fabs(u), k = floor((2 * a / left + b) * u + mean + 0.43);
+    if (left >= 0.07 && v <= squeeze) return (uint64_t)k;
+    if (k < 0 || (left < 0.013 && v > left)) continue;
+    if (log(v * height / (a / (left * left) + b)) <= poisson_log(mean, k)) return (uint64_t)k;
+  }
+}
+
 uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length)
 {
   const unsigned char *b = bytes;

@@ -41,6 +41,8 @@ enum gpnn_rng_purpose {
   GPNN_RNG_NEAR = 32,         /* nearest neighbours drawn without all other training rows */
   GPNN_RNG_RESPONSE = 33,     /* a simulated process at these inputs */
   GPNN_RNG_NOISE = 34,        /* the noise on it */
+  GPNN_RNG_FUNCTION = 41,     /* further simulated functions of the same rows */
+  GPNN_RNG_EXPOSURE = 42,     /* exposures of simulated counts */
   GPNN_RNG_ADVISE = 35,       /* rows that a learning curve is measured on */
   GPNN_RNG_LIMITS = 36,       /* rows that the limits of inputs are estimated from */
   GPNN_RNG_DRAW = 37,         /* draws of rows that are predicted together */
@@ -86,6 +88,13 @@ double gpnn_rng_exponential(struct gpnn_rng *rng);
 /* A gamma deviate of 'shape' > 0 and scale 1 (Marsaglia and Tsang 2000); 2 times that of shape k/2
  * is chi-squared with k degrees of freedom. */
 double gpnn_rng_gamma(struct gpnn_rng *rng, double shape);
+
+/* The largest mean of a Poisson deviate: what is drawn is a whole number without rounding. */
+#define GPNN_RNG_MOST_MEAN 1e15
+
+/* A Poisson deviate of 'mean' from 0 to GPNN_RNG_MOST_MEAN, exact up to rounding: from a mean of 10
+ * on by transformed rejection (Hormann 1993, algorithm PTRS). */
+uint64_t gpnn_rng_poisson(struct gpnn_rng *rng, double mean);
 
 /* A 64-bit hash of 'length' bytes and 'seed', for assigning named groups at random. */
 uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length);

@@ -218,6 +218,58 @@ static void gamma_deviates_have_the_right_moments(void **state)
   }
 }
 
+/* Pearson's statistic of Poisson deviates over single counts around the mean and both tails, the
+ * probabilities being products; beyond where that is practical, moments alone. */
+static void poisson_deviates_have_their_distribution(void **state)
+{
+  (void)state;
+  enum { N = 100000, MOST = 80 };
+  static const double means[] = {0.05, 1, 7, 10, 13.5, 40};
+  for (size_t m = 0; m < 6; m++) {
+    struct gpnn_rng rng = seeded(20 + m);
+    size_t counts[MOST + 1] = {0};
+    for (int i = 0; i < N; i++) {
+      uint64_t k = gpnn_rng_poisson(&rng, means[m]);
+      counts[k < MOST ? k : MOST]++;
+    }
+    double statistic = 0, classes = 0, expected = 0, p = exp(-means[m]), left = 1;
+    size_t seen = 0;
+    for (size_t k = 0; k < MOST; left -= p, k++, p *= means[m] / (double)k) {
+      expected += N * p;
+      seen += counts[k];
+      if (expected < 20 || N * (left - p) < 20) continue; /* into the next */
+      statistic += pow((double)seen - expected, 2) / expected;
+      classes++;
+      expected = 0;
+      seen = 0;
+    }
+    assert_true(statistic < classes + 4 * sqrt(2 * classes) + 8);
+  }
+}
+
+static void poisson_deviates_have_the_right_moments(void **state)
+{
+  (void)state;
+  enum { N = 100000 };
+  static const double means[] = {3, 10, 1234.5, 1e6, 1e15};
+  for (size_t m = 0; m < 5; m++) {
+    struct gpnn_rng rng = seeded(30 + m);
+    double sum = 0, squares = 0, cubes = 0, mean = means[m];
+    for (int i = 0; i < N; i++) {
+      uint64_t k = gpnn_rng_poisson(&rng, mean);
+      double z = ((double)k - mean) / sqrt(mean);
+      sum += z;
+      squares += z * z;
+      cubes += z * z * z;
+    }
+    assert_near(sum / N, 0, 4 / sqrt(N));
+    assert_near(squares / N, 1, 4 * sqrt((2 + 1 / mean) / N));
+    assert_near(cubes / N, 1 / sqrt(mean), 4 * sqrt((15 + 130 / mean) / N));
+  }
+  struct gpnn_rng rng = seeded(40);
+  assert_true(gpnn_rng_poisson(&rng, 0) == 0);
+}
+
 static void items_of_a_purpose_have_generators_of_their_own(void **state)
 {
   (void)state;
@@ -248,6 +300,8 @@ int main(void)
       cmocka_unit_test(normal_deviates_have_the_right_moments),
       cmocka_unit_test(exponential_deviates_have_the_right_moments_and_are_positive),
       cmocka_unit_test(gamma_deviates_have_the_right_moments),
+      cmocka_unit_test(poisson_deviates_have_their_distribution),
+      cmocka_unit_test(poisson_deviates_have_the_right_moments),
       cmocka_unit_test(items_of_a_purpose_have_generators_of_their_own),
       cmocka_unit_test(samples_are_distinct),
       cmocka_unit_test(a_sample_costs_the_same_however_many_it_is_drawn_from),
