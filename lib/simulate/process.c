@@ -21,11 +21,18 @@ enum { TILE = GPNN_PROCESS_TILE, AREA = TILE * TILE };
 struct draw {
   const struct gpnn_covariance *covariance;
   size_t n, d, n_tiles; /* tiles per side */
-  double *x;            /* the points over the lengthscale, row by row */
-  double *columns;      /* the same tile by tile, each column by column */
-  double *tiles;        /* lower triangle, row by row of tiles; each tile column-major */
-  double *z, *f;        /* n_tiles times TILE */
+  size_t n_draws;
+  double *x;       /* the points over the lengthscale, row by row */
+  double *columns; /* the same tile by tile, each column by column */
+  double *tiles;   /* lower triangle, row by row of tiles; each tile column-major */
+  double *z, *f;   /* n_draws by n_tiles times TILE */
 };
+
+/* The part of draw 'k' in 'values', which is z or f, that belongs to tile 'i'. */
+static double *draw_at(const struct draw *w, double *values, size_t k, size_t i)
+{
+  return values + (k * w->n_tiles + i) * TILE;
+}
 
 static double *tile_at(const struct draw *w, size_t i, size_t j)
 {
@@ -76,9 +83,8 @@ static void reduce(const struct draw *w, size_t i, size_t j)
 }
 
 /* Factors the leading 'n' by 'n' part of a tile in place.  A point whose value the points before it
- * determine is left out: its pivot is 1, nothing depends on it, and its deviate 'z' becomes 0. */
-GPNN_SIMD static void factor(size_t n, double least, double *restrict a, bool *determined,
-                             double *restrict z)
+ * determine is left out: its pivot is 1, and nothing depends on it. */
+GPNN_SIMD static void factor(size_t n, double least, double *restrict a, bool *determined)
 {
   for (size_t j = 0; j < n; j++) {
     double *column = a + j * TILE;
@@ -92,7 +98,6 @@ GPNN_SIMD static void factor(size_t n, double least, double *restrict a, bool *d
     double root = determined[j] ? 1 : sqrt(column[j]);
     column[j] = root;
     for (size_t i = j + 1; i < n; i++) column[i] = determined[j] ? 0 : column[i] / root;
-    if (determined[j]) z[j] = 0;
   }
 }
 
@@ -129,50 +134,71 @@ static void end_tile(void *context, size_t thread, size_t piece)
   divide(column->draw, column->j + 1 + piece, column->j, column->determined);
 }
 
+/* Takes away the deviates of points that are determined by those before them. */
+static void clear_deviates(const struct draw *w, size_t j, const bool *determined)
+{
+  for (size_t k = 0; k < w->n_draws; k++) {
+    double *z = draw_at(w, w->z, k, j);
+    for (size_t i = 0; i < height(w, j); i++)
+      if (determined[i]) z[i] = 0;
+  }
+}
+
 static void factor_all(const struct draw *w, int threads)
 {
   double least = GPNN_PROCESS_LEAST * w->covariance->kernelscale;
   for (size_t j = 0; j < w->n_tiles; j++) {
     struct column column = {.draw = w, .j = j};
     gpnn_threads_each(threads, w->n_tiles - j, 1, begin_tile, &column);
-    factor(height(w, j), least, tile_at(w, j, j), column.determined, w->z + j * TILE);
+    factor(height(w, j), least, tile_at(w, j, j), column.determined);
+    clear_deviates(w, j, column.determined);
     gpnn_threads_each(threads, w->n_tiles - j - 1, 1, end_tile, &column);
   }
 }
 
-/* f = L z in the rows of tile 'i'; f starts out as z. */
-static void multiply_tiles(void *context, size_t thread, size_t i)
+/* f = L z of one draw in the rows of tile 'i'; f starts out as z. */
+static void multiply_draw(const struct draw *w, size_t draw, size_t i)
 {
-  const struct draw *w = context;
-  double *f = w->f + i * TILE;
-  (void)thread;
+  double *f = draw_at(w, w->f, draw, i);
   cblas_dtrmv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)height(w, i),
               tile_at(w, i, i), TILE, f, 1);
   for (size_t k = 0; k < i; k++)
-    cblas_dgemv(CblasColMajor, CblasNoTrans, TILE, TILE, 1, tile_at(w, i, k), TILE, w->z + k * TILE,
-                1, 1, f, 1);
+    cblas_dgemv(CblasColMajor, CblasNoTrans, TILE, TILE, 1, tile_at(w, i, k), TILE,
+                draw_at(w, w->z, draw, k), 1, 1, f, 1);
+}
+
+static void multiply_tiles(void *context, size_t thread, size_t i)
+{
+  const struct draw *w = context;
+  (void)thread;
+  for (size_t k = 0; k < w->n_draws; k++) multiply_draw(w, k, i);
 }
 
 /* f = L z */
 static void multiply(struct draw *w, int threads)
 {
-  memcpy(w->f, w->z, w->n_tiles * TILE * sizeof *w->f);
+  memcpy(w->f, w->z, w->n_draws * w->n_tiles * TILE * sizeof *w->f);
   gpnn_threads_each(threads, w->n_tiles, 1, multiply_tiles, w);
 }
 
 enum gpnn_status gpnn_process_draw(const struct gpnn_covariance *covariance, size_t n, size_t d,
-                                   const double *x, int threads, double *z, struct gpnn_error *err)
+                                   const double *x, int threads, size_t n_draws, double *z,
+                                   struct gpnn_error *err)
 {
   assert(n <= GPNN_PROCESS_MOST);
   threads = gpnn_blas_claim(threads);
   if (threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = GPNN_OK;
-  struct draw w = {.covariance = covariance, .n = n, .d = d, .n_tiles = (n + TILE - 1) / TILE};
+  struct draw w = {.covariance = covariance,
+                   .n = n,
+                   .d = d,
+                   .n_tiles = (n + TILE - 1) / TILE,
+                   .n_draws = n_draws};
   w.x = gpnn_alloc(n, d, sizeof *w.x);
   w.columns = gpnn_alloc(w.n_tiles * TILE, d, sizeof *w.columns);
   w.tiles = gpnn_alloc(w.n_tiles * (w.n_tiles + 1) / 2, AREA, sizeof *w.tiles);
-  w.z = gpnn_alloc(w.n_tiles, TILE, sizeof *w.z);
-  w.f = gpnn_alloc(w.n_tiles, TILE, sizeof *w.f);
+  w.z = gpnn_alloc(n_draws, w.n_tiles * TILE, sizeof *w.z);
+  w.f = gpnn_alloc(n_draws, w.n_tiles * TILE, sizeof *w.f);
   if (w.x == NULL || w.columns == NULL || w.tiles == NULL || w.z == NULL || w.f == NULL) {
     status = gpnn_fail(err, GPNN_ENOMEM,
                        "not enough memory for a Gaussian process at %zu points: it takes %.3g GiB",
@@ -182,10 +208,10 @@ enum gpnn_status gpnn_process_draw(const struct gpnn_covariance *covariance, siz
         err, GPNN_ENUMERIC,
         "a point divided by the lengthscale is not finite: scales or parameters are extreme");
   } else {
-    memcpy(w.z, z, n * sizeof *z);
+    for (size_t k = 0; k < n_draws; k++) memcpy(draw_at(&w, w.z, k, 0), z + k * n, n * sizeof *z);
     factor_all(&w, threads);
     multiply(&w, threads);
-    memcpy(z, w.f, n * sizeof *z);
+    for (size_t k = 0; k < n_draws; k++) memcpy(z + k * n, draw_at(&w, w.f, k, 0), n * sizeof *z);
   }
   free(w.x);
   free(w.columns);

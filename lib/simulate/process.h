@@ -32,13 +32,15 @@ enum { GPNN_PROCESS_TILE = 128, GPNN_PROCESS_MOST = 256 * GPNN_PROCESS_TILE };
 #define GPNN_PROCESS_LEAST 1e-10
 
 /*
- * Replaces 'n' standard normal deviates 'z', 0 <= n <= GPNN_PROCESS_MOST, by a draw at the points
- * 'x' (n by d).  The result does not depend on 'threads'.  GPNN_ENUMERIC: a point divided by the
+ * Replaces 'n' standard normal deviates, 0 <= n <= GPNN_PROCESS_MOST, by a draw at the points 'x'
+ * (n by d), in each of the 'n_draws' rows of 'z' (n_draws by n): one factor serves them all.
+ * Neither 'threads' nor the other draws change a draw.  GPNN_ENUMERIC: a point divided by the
  * lengthscale is not finite.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_process_draw(const struct gpnn_covariance *covariance,
                                                    size_t n, size_t d, const double *x, int threads,
-                                                   double *z, struct gpnn_error *err);
+                                                   size_t n_draws, double *z,
+                                                   struct gpnn_error *err);
 
 /* An approximate draw: a function that can be evaluated anywhere. */
 struct gpnn_features;

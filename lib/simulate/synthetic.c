@@ -66,7 +66,7 @@ static enum gpnn_status draw_exact(struct gpnn_synthetic *s, struct gpnn_error *
       gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_RESPONSE, i);
       s->drawn[i] = gpnn_rng_normal(&rng);
     }
-    status = gpnn_process_draw(&o->process, n, o->inputs.d, x, o->threads, s->drawn, err);
+    status = gpnn_process_draw(&o->process, n, o->inputs.d, x, o->threads, 1, s->drawn, err);
   }
   free(x);
   return status;
@@ -163,7 +163,7 @@ static enum gpnn_status make_point(const struct gpnn_synthetic *s, uint64_t numb
     struct gpnn_rng rng;
     gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_RESPONSE, number);
     for (size_t i = 0; i < n_rows; i++) f[i] = gpnn_rng_normal(&rng);
-    status = gpnn_process_draw(&o->process, n_rows, d, x, 1, f, err);
+    status = gpnn_process_draw(&o->process, n_rows, d, x, 1, 1, f, err);
   }
   for (size_t i = 0; i < n_rows; i++)
     for (size_t j = 0; j < d; j++) x[i * d + j] += point[j];

@@ -40,7 +40,7 @@ static void exact_draws_have_the_covariance(void **state)
     memset(a, 0, (size_t)N * N * sizeof *a);
     for (size_t i = 0; i < n; i++) {
       a[i * n + i] = 1; /* column i of A */
-      assert_ok(gpnn_process_draw(&process, n, D, x, 1, a + i * n, &err));
+      assert_ok(gpnn_process_draw(&process, n, D, x, 1, 1, a + i * n, &err));
     }
     for (size_t i = 0; i < n; i++)
       for (size_t j = 0; j <= i; j++) {
@@ -65,12 +65,12 @@ static void longer_draws_begin_with_shorter_ones_and_threads_do_not_matter(void 
   for (size_t k = 0; k < 2; k++) {
     struct gpnn_covariance process = process_of(kernels[k], 1.5, 1);
     double *f = normal_rows(LONG, 1, 6);
-    assert_ok(gpnn_process_draw(&process, LONG, D, x, 1, f, &err));
+    assert_ok(gpnn_process_draw(&process, LONG, D, x, 1, 1, f, &err));
     for (int threads = 1; threads <= 3; threads++) {
       double *other = normal_rows(LONG, 1, 6), *begin = normal_rows(SHORT, 1, 6);
-      assert_ok(gpnn_process_draw(&process, LONG, D, x, threads, other, &err));
+      assert_ok(gpnn_process_draw(&process, LONG, D, x, threads, 1, other, &err));
       assert_memory_equal(f, other, LONG * sizeof *f);
-      assert_ok(gpnn_process_draw(&process, SHORT, D, x, threads, begin, &err));
+      assert_ok(gpnn_process_draw(&process, SHORT, D, x, threads, 1, begin, &err));
       assert_memory_equal(f, begin, SHORT * sizeof *f);
       free(other);
       free(begin);
@@ -78,6 +78,23 @@ static void longer_draws_begin_with_shorter_ones_and_threads_do_not_matter(void 
     free(f);
   }
   free(x);
+}
+
+/* Also where points determine one another. */
+static void draws_made_together_are_those_made_alone(void **state)
+{
+  (void)state;
+  enum { N = GPNN_PROCESS_TILE + 40, D = 1, DRAWS = 3 };
+  struct gpnn_covariance process = process_of("rbf", 1, 2);
+  double *x = normal_rows(N, D, 7), *together = normal_rows(DRAWS * N, 1, 8);
+  double *alone = normal_rows(DRAWS * N, 1, 8);
+  assert_ok(gpnn_process_draw(&process, N, D, x, 2, DRAWS, together, &err));
+  for (size_t k = 0; k < DRAWS; k++)
+    assert_ok(gpnn_process_draw(&process, N, D, x, 1, 1, alone + k * N, &err));
+  assert_memory_equal(together, alone, DRAWS * N * sizeof *alone);
+  free(x);
+  free(together);
+  free(alone);
 }
 
 /* Many points on a line, of which a few determine a smooth process: errors do not grow, and a point
@@ -90,7 +107,7 @@ static void determined_points_follow_those_before(void **state)
   double *x = malloc(N * sizeof *x), *f = normal_rows(N, 1, 9);
   assert_non_null(x);
   for (int i = 0; i < N; i++) x[i] = (i * 7 % (N / 2)) / (double)N;
-  assert_ok(gpnn_process_draw(&process, N, 1, x, 2, f, &err));
+  assert_ok(gpnn_process_draw(&process, N, 1, x, 2, 1, f, &err));
   for (int i = N / 2; i < N; i++) {
     assert_near(f[i], f[i - N / 2], 1e-4);
     assert_true(fabs(f[i]) < 6);
@@ -104,9 +121,9 @@ static void a_draw_at_no_or_one_point(void **state)
   (void)state;
   struct gpnn_covariance process = process_of("exp", 2, 4);
   double x[1] = {3}, f[1] = {-1.5};
-  assert_ok(gpnn_process_draw(&process, 0, 1, x, 1, f, &err));
+  assert_ok(gpnn_process_draw(&process, 0, 1, x, 1, 1, f, &err));
   assert_true(f[0] == -1.5);
-  assert_ok(gpnn_process_draw(&process, 1, 1, x, 1, f, &err));
+  assert_ok(gpnn_process_draw(&process, 1, 1, x, 1, 1, f, &err));
   assert_close(f[0], -3, 1e-15);
 }
 
@@ -166,6 +183,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exact_draws_have_the_covariance),
       cmocka_unit_test(longer_draws_begin_with_shorter_ones_and_threads_do_not_matter),
+      cmocka_unit_test(draws_made_together_are_those_made_alone),
       cmocka_unit_test(determined_points_follow_those_before),
       cmocka_unit_test(a_draw_at_no_or_one_point),
       cmocka_unit_test(features_have_the_covariance_on_average),
